@@ -1,0 +1,35 @@
+"""Link prediction on multiplex networks; a bandit learns which layers to look at.
+
+The public names are handed out lazily: importing the package imports neither torch nor pandas.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from banditplex.datasets import load_dataset, planted
+    from banditplex.errors import InputError
+    from banditplex.io import read, write
+    from banditplex.multiplex import Multiplex
+
+__version__ = "0.1.0"
+__all__ = ["InputError", "Multiplex", "__version__", "load_dataset", "planted", "read", "write"]
+
+_HOME = {
+    "InputError": "errors",
+    "Multiplex": "multiplex",
+    "load_dataset": "datasets",
+    "planted": "datasets",
+    "read": "io",
+    "write": "io",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'banditplex' has no attribute {name!r}")
+    return getattr(import_module(f"banditplex.{_HOME[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,48 @@
+"""A name for everything that can be chosen by name: policies, formats, data sets, relevances."""
+
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
+from typing import Generic, TypeVar
+
+from banditplex.errors import InputError
+
+T = TypeVar("T")
+
+
+class Registry(Mapping[str, T], Generic[T]):
+    """A table from names to things that refuses duplicates and lists what it knows.
+
+    >>> colours: Registry[int] = Registry("colour")
+    >>> colours.add("red", 0xFF0000)
+    >>> colours["red"]
+    16711680
+    >>> colours["rde"]
+    Traceback (most recent call last):
+    banditplex.errors.InputError: Unknown colour 'rde'; did you mean 'red'? Known: red.
+    """
+
+    def __init__(self, kind: str) -> None:
+        self._kind = kind
+        self._things: dict[str, T] = {}
+
+    def add(self, name: str, thing: T) -> None:
+        """Enter `thing` under `name`, which must be free."""
+        if name in self._things:
+            raise ValueError(f"The {self._kind} {name!r} is registered already.")
+        self._things[name] = thing
+
+    def __getitem__(self, name: str) -> T:
+        if name in self._things:
+            return self._things[name]
+        close = get_close_matches(name, self._things, n=1)
+        hint = f"; did you mean {close[0]!r}?" if close else "."
+        raise InputError(f"Unknown {self._kind} {name!r}{hint} Known: {', '.join(self._things)}.")
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._things
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._things)
+
+    def __len__(self) -> int:
+        return len(self._things)
