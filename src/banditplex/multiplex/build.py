@@ -1,0 +1,205 @@
+"""From loose arrays to sorted, merged, checked edges: the pure functions behind `Multiplex.from_edges`."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from banditplex.errors import InputError
+from banditplex.multiplex.names import Ints
+
+Floats = npt.NDArray[np.float64]
+Numbers = npt.NDArray[Any]  # int64 or float64
+
+DUPLICATES = ("sum", "max", "error")
+SELF_LOOPS = ("keep", "drop", "error")
+
+
+class EdgeError(InputError):
+    """An input edge that cannot be taken; `edge` is its position, so that a reader can name the line."""
+
+    def __init__(self, message: str, edge: int) -> None:
+        super().__init__(f"{message} (edge {edge})")
+        self.message, self.edge = message, edge
+
+
+@dataclass(frozen=True)
+class Sorted:
+    """Edges in order of (layer, source, destination), each once."""
+
+    edges: Ints  # (2, E)
+    offsets: Ints  # (L + 1,)
+    weight: Floats | None
+    time: Numbers | None
+
+
+def sort_edges(
+    source: Ints,
+    destination: Ints,
+    layer: Ints,
+    *,
+    num_nodes: int,
+    num_layers: int,
+    weight: Floats | None,
+    time: Numbers | None,
+    directed: bool,
+    duplicates: str,
+) -> Sorted:
+    """Sort edges by (layer, source, destination) and merge those that stand there twice.
+
+    The three indices are packed into one 63-bit key, so that one sort of integers does the work of three. An
+    undirected edge is stored once, smaller index first.
+    """
+    if not directed:
+        source, destination = np.minimum(source, destination), np.maximum(source, destination)
+    bits = max(1, (num_nodes - 1).bit_length())
+    if 2 * bits + max(1, num_layers.bit_length()) > 63:
+        return _sort_unpacked(source, destination, layer, num_layers, weight, time, duplicates)
+    key = layer << bits
+    key |= source
+    key <<= bits
+    key |= destination
+    key, weight, time = _sort_keys(key, weight, time, duplicates)
+    edges = np.empty((2, len(key)), np.int64)
+    np.right_shift(key, bits, out=edges[0])
+    edges[0] &= (1 << bits) - 1
+    np.bitwise_and(key, (1 << bits) - 1, out=edges[1])
+    offsets = np.searchsorted(key, np.arange(num_layers + 1, dtype=np.int64) << (2 * bits))
+    return Sorted(edges, offsets.astype(np.int64, copy=False), weight, time)
+
+
+def _sort_keys(
+    key: Ints, weight: Floats | None, time: Numbers | None, duplicates: str
+) -> tuple[Ints, Floats | None, Numbers | None]:
+    if bool((key[1:] > key[:-1]).all()):
+        return key, weight, time
+    if weight is None and time is None:
+        key.sort()
+        first = _firsts(key)
+        if first is None:
+            return key, None, None
+        _refuse_duplicates(duplicates)
+        return key[first], None, None
+    order = np.argsort(key)
+    first = _firsts(key[order])
+    if first is None:
+        return key[order], _take(weight, order), _take(time, order)
+    order = np.argsort(key, kind="stable")  # ties in input order, whatever the machine's quick sort does
+    weight, time = _merge(weight, time, order, first, duplicates)
+    return key[order][first], weight, time
+
+
+def _sort_unpacked(
+    source: Ints,
+    destination: Ints,
+    layer: Ints,
+    num_layers: int,
+    weight: Floats | None,
+    time: Numbers | None,
+    duplicates: str,
+) -> Sorted:
+    """Do the same for graphs whose indices do not fit into one key."""
+    order = np.lexsort((destination, source, layer))
+    layer, edges = layer[order], np.stack([source[order], destination[order]])
+    new = np.ones(len(order), np.bool_)
+    new[1:] = (np.diff(layer) != 0) | (np.diff(edges) != 0).any(axis=0)
+    if new.all():
+        weight, time = _take(weight, order), _take(time, order)
+    else:
+        weight, time = _merge(weight, time, order, new, duplicates)
+        layer, edges = layer[new], np.ascontiguousarray(edges[:, new])
+    offsets = np.searchsorted(layer, np.arange(num_layers + 1))
+    return Sorted(edges, offsets.astype(np.int64, copy=False), weight, time)
+
+
+def _firsts(key: Ints) -> npt.NDArray[np.bool_] | None:
+    """Mark the first of each run of equal keys; None where there are no runs."""
+    new = np.ones(len(key), np.bool_)
+    np.not_equal(key[1:], key[:-1], out=new[1:])
+    return None if new.all() else new
+
+
+def _take(values: Any, order: Ints) -> Any:
+    return None if values is None else values[order]
+
+
+def _merge(
+    weight: Floats | None, time: Numbers | None, order: Ints, first: npt.NDArray[np.bool_], duplicates: str
+) -> tuple[Floats | None, Numbers | None]:
+    _refuse_duplicates(duplicates)
+    starts = np.flatnonzero(first)
+    reduce = np.maximum if duplicates == "max" else np.add
+    return (
+        None if weight is None else reduce.reduceat(weight[order], starts),
+        None if time is None else np.minimum.reduceat(time[order], starts),
+    )
+
+
+def _refuse_duplicates(duplicates: str) -> None:
+    if duplicates == "error":
+        raise InputError("Expected each edge once per layer, got duplicates (duplicates='sum' merges them).")
+
+
+def check_indices(index: Ints, num_nodes: int, layer: Ints, layer_names: tuple[Any, ...]) -> None:
+    """Refuse edges that name nodes outside 0..num_nodes-1."""
+    if index.size == 0 or (index.min() >= 0 and index.max() < num_nodes):
+        return
+    edge = int(np.argmax((index < 0) | (index >= num_nodes)))
+    name = layer_names[layer[edge]]
+    raise EdgeError(f"Layer {name!r} has an edge to node {index[edge]}, but there are {num_nodes} nodes", edge)
+
+
+def check_weight(weight: Any, num_edges: int) -> Floats | None:
+    """Return finite weights >= 0 as float64, or None where all are 1: unweighted is weight 1 everywhere."""
+    if weight is None:
+        return None
+    weight = _as_numbers(weight, "weights", num_edges).astype(np.float64, copy=False)
+    _refuse(~np.isfinite(weight) | (weight < 0), weight, "a finite weight of at least 0")
+    return None if bool((weight == 1).all()) else weight
+
+
+def check_time(time: Any, num_edges: int) -> Numbers | None:
+    """Return edge times as int64 or float64; datetimes become nanoseconds since 1970."""
+    if time is None:
+        return None
+    array = np.asarray(time)
+    if array.dtype.kind == "M":
+        _refuse(np.isnat(array), array, "a time")
+        array = array.astype("datetime64[ns]").astype(np.int64)
+    array = _as_numbers(array, "times", num_edges)
+    _refuse(~np.isfinite(array), array, "a finite time")
+    return array.astype(np.int64 if array.dtype.kind in "iu" else np.float64, copy=False)
+
+
+def check_features(features: Any, num_nodes: int) -> npt.NDArray[Any] | None:
+    """Return node features as a finite (num_nodes, F) float array; float32 and float64 are kept."""
+    if features is None:
+        return None
+    array = np.asarray(features)
+    if array.dtype.kind not in "fiub" or array.ndim != 2 or len(array) != num_nodes:
+        raise InputError(
+            f"Expected node features as a ({num_nodes}, F) array of numbers, got {array.shape} of {array.dtype}."
+        )
+    if array.dtype not in (np.float32, np.float64):
+        array = array.astype(np.float32)
+    wrong = ~np.isfinite(array)
+    if wrong.any():
+        node, column = np.argwhere(wrong)[0]
+        raise InputError(f"Expected finite node features, got {array[node, column]} at node {node}, column {column}.")
+    return array
+
+
+def _as_numbers(values: Any, what: str, num_edges: int) -> Numbers:
+    array = np.asarray(values)
+    if array.dtype.kind not in "fiu":
+        raise InputError(f"Expected {what} that are numbers, got {array.dtype}.")
+    if array.shape != (num_edges,):
+        raise InputError(f"Expected one of the {what} for each of {num_edges} edges, got shape {array.shape}.")
+    return array
+
+
+def _refuse(wrong: npt.NDArray[np.bool_], values: Numbers, expected: str) -> None:
+    if wrong.any():
+        edge = int(np.argmax(wrong))
+        raise EdgeError(f"Expected {expected}, got {values[edge]}", edge)
