@@ -1,0 +1,141 @@
+"""What a format is, and the pieces all formats share: staging, side notes, decoding."""
+
+import json
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from banditplex.errors import FormatError, InputError
+from banditplex.multiplex import Multiplex, Name
+from banditplex.multiplex.names import Names, factorize
+
+_INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")
+
+Progress = Callable[[int, int], None]  # called with (bytes or edges done, bytes or edges in all)
+
+
+def _no_content(path: Path) -> bool:
+    return False
+
+
+@dataclass(frozen=True)
+class Format:
+    """A way to store a multiplex.
+
+    Parameters
+    ----------
+    name, description
+        What users type, and a line that says what it is.
+    suffixes
+        Endings of file names (with the dot, lower case) that stand for it; empty for folders.
+    read
+        `read(path, *, progress, **options) -> Multiplex`; `progress` may be None.
+    write
+        `write(mx, path, **options)`; `path` does not exist yet and lies in an empty folder of its own: whatever is
+        written there moves to its final place in one go once `write` returns.
+    holds
+        What it can hold besides edges, of "weight", "time" and "features"; the rest is refused or, on request, dropped.
+        Names, directedness and isolated nodes are always held, in a side note if need be.
+    matches
+        Looks into a file or folder whose name does not settle it.
+    """
+
+    name: str
+    description: str
+    suffixes: tuple[str, ...]
+    read: Callable[..., Multiplex]
+    write: Callable[..., None]
+    holds: frozenset[str] = frozenset()
+    matches: Callable[[Path], bool] = _no_content
+
+
+@contextmanager
+def staged(path: Path, *, overwrite: bool) -> Iterator[Path]:
+    """Yield a path of the same name in a fresh folder; on success everything written there moves beside `path`.
+
+    Nothing is left half-written: on an error the folder vanishes, and what stood at `path` before still stands.
+    """
+    if not path.parent.is_dir():
+        raise InputError(f"{path}: expected the folder {path.parent} to exist.")
+    with tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as folder:
+        yield Path(folder) / path.name
+        made = sorted(Path(folder).iterdir(), key=lambda each: each.name == path.name)  # the file itself last
+        for each in made:
+            if (path.parent / each.name).exists() and not overwrite:
+                raise InputError(f"{path.parent / each.name} exists already; overwrite=True (--force) replaces it.")
+        for each in made:
+            _replace(each, path.parent / each.name)
+
+
+def _replace(new: Path, old: Path) -> None:
+    if old.is_dir() and not old.is_symlink():  # a folder cannot be replaced in one step: move it away first
+        with tempfile.TemporaryDirectory(prefix=f".{old.name}.", dir=old.parent) as away:
+            os.replace(old, Path(away) / old.name)
+            os.replace(new, old)
+            shutil.rmtree(Path(away) / old.name)
+    else:
+        os.replace(new, old)
+
+
+# A side note holds what a format has no place for: it stands beside the file, as NAME.meta.json.
+
+
+def side_note_path(path: Path) -> Path:
+    """Return where the side note of a file stands."""
+    return path.with_name(path.name + ".meta.json")
+
+
+def write_side_note(path: Path, note: dict[str, Any]) -> None:
+    """Write the side note of `path`, unless there is nothing to note."""
+    if note:
+        side_note_path(path).write_text(json.dumps({"banditplex": 1, **note}), encoding="utf-8")
+
+
+def read_side_note(path: Path) -> dict[str, Any]:
+    """Return the side note of `path`, empty where there is none."""
+    where = side_note_path(path)
+    if not where.is_file():
+        return {}
+    try:
+        note = json.loads(where.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise FormatError(f"expected JSON, got {error}", path=where) from None
+    if not isinstance(note, dict) or note.pop("banditplex", None) != 1:
+        raise FormatError("expected a side note of version 1", path=where)
+    return note
+
+
+def side_note(mx: Multiplex) -> dict[str, Any]:
+    """Return what a bare text list of the edges of `mx` does not tell: direction, and names it does not imply."""
+    note: dict[str, Any] = {"directed": True} if mx.directed else {}
+    layers = np.array(mx.layer_names, dtype=object)
+    if not _implied(mx.node_names[np.unique(mx.edge_index)], mx.node_names.tolist()):
+        note["nodes"] = mx.node_names.tolist()
+    if not _implied(layers[mx.layer_sizes > 0], list(mx.layer_names)):
+        note["layers"] = list(mx.layer_names)
+    return note
+
+
+def _implied(used: Names, declared: list[Name]) -> bool:
+    found, _ = factorize(parse_names([str(name) for name in used.tolist()]))
+    return found.tolist() == declared  # 1 == "1" is false, so kinds are compared too
+
+
+def parse_names(tokens: Any) -> Names:
+    """Return names as text files mean them: integers if every token is one in plain writing, else strings.
+
+    >>> parse_names(["3", "12"]), parse_names(["3", "012"])
+    (array([ 3, 12]), array(['3', '012'], dtype=object))
+    """
+    tokens = np.asarray(tokens, dtype=object)
+    if all(map(_INTEGER.fullmatch, tokens.tolist())):
+        return tokens.astype(np.int64)
+    return tokens
