@@ -201,8 +201,8 @@ class _Plan:
         ):
             if needed > pairs:
                 raise InputError(
-                    f"within={self.within:g} asks for {needed:,} of {self.edges_per_layer:,} edges {where} communities, but "
-                    f"{self.communities:,} communities of {self.num_nodes:,} nodes have only {pairs:,} pairs {where}."
+                    f"within={self.within:g} asks for {needed:,} of {self.edges_per_layer:,} edges {where} communities, "
+                    f"but {self.communities:,} communities of {self.num_nodes:,} nodes have only {pairs:,} pairs {where}."
                 )
 
 

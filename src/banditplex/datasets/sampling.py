@@ -102,5 +102,6 @@ def skip(rank: Ints, taken: Ints, population: int) -> Ints:
     rows, count = taken.shape
     starts = np.arange(rows)[:, None] * population
     before = (taken - np.arange(count) + starts).ravel()  # integers left below each taken one
-    passed: Ints = np.searchsorted(before, (rank + starts).ravel(), side="right").reshape(rank.shape)
-    return rank + (passed - np.arange(rows)[:, None] * count)
+    passed = np.searchsorted(before, (rank + starts).ravel(), side="right").reshape(rank.shape)
+    left: Ints = rank + passed - np.arange(rows)[:, None] * count
+    return left
