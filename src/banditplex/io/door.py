@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from banditplex.errors import FormatError, InputError
-from banditplex.io import folder
+from banditplex.io import comune, folder
 from banditplex.io.base import Format, Progress, staged
 from banditplex.multiplex import Multiplex
 from banditplex.registry import Registry
 
 formats: Registry[Format] = Registry("format")
-for _format in (folder.FORMAT,):  # content is looked into in this order
+for _format in (folder.FORMAT, comune.FORMAT):  # content is looked into in this order
     formats.add(_format.name, _format)
 
 
