@@ -1,16 +1,18 @@
 """The one door: `read` and `write` find the format and leave the rest to it."""
 
+from collections.abc import Callable
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
 from banditplex.errors import FormatError, InputError
-from banditplex.io import folder
+from banditplex.io import comune, folder
 from banditplex.io.base import Format, Progress, staged
 from banditplex.multiplex import Multiplex
 from banditplex.registry import Registry
 
 formats: Registry[Format] = Registry("format")
-for _format in (folder.FORMAT,):  # content is looked into in this order
+for _format in (folder.FORMAT, comune.FORMAT):  # content is looked into in this order
     formats.add(_format.name, _format)
 
 
@@ -36,8 +38,13 @@ def read(path: str | Path, *, format: str | None = None, progress: Progress | No
     if not path.exists():
         raise InputError(f"{path}: no such file or folder.")
     chosen = formats[format] if format else detect(path)
+    _check_options(chosen, chosen.read, options)
     try:
         return chosen.read(path, progress=progress, **options)
+    except FormatError:
+        raise
+    except InputError as error:
+        raise FormatError(str(error), path=path) from None
     except UnicodeDecodeError as error:
         found = f"byte 0x{error.object[error.start]:02x} at position {error.start}"
         raise FormatError(f"expected UTF-8 text, got {found}", path=path) from None
@@ -65,8 +72,12 @@ def write(
     lost = [part for part, value in parts.items() if value is not None and part not in chosen.holds]
     if lost and not lossy:
         raise InputError(f"{path}: {chosen.name} cannot hold {' or '.join(lost)}; lossy=True (--lossy) drops it.")
+    _check_options(chosen, chosen.write, options)
     with staged(path, overwrite=overwrite) as stage:
-        chosen.write(mx, stage, **options)
+        try:
+            chosen.write(mx, stage, **options)
+        except UnicodeEncodeError as error:
+            raise InputError(f"{path}: cannot write {error.object!r} in UTF-8.") from None
 
 
 def detect(path: Path) -> Format:
@@ -82,3 +93,12 @@ def detect(path: Path) -> Format:
 def _by_name(path: Path) -> Format | None:
     name = path.name.lower()
     return next((each for each in formats.values() if name.endswith(each.suffixes) and each.suffixes), None)
+
+
+def _check_options(chosen: Format, function: Callable[..., object], options: dict[str, Any]) -> None:
+    parameters = signature(function).parameters.values()
+    known = [each.name for each in parameters if each.kind is each.KEYWORD_ONLY and each.name != "progress"]
+    for option in options:
+        if option not in known:
+            listed = ", ".join(known) or "none"
+            raise InputError(f"Expected options of {chosen.name} ({listed}), got {option!r}.")
