@@ -1,16 +1,18 @@
 """The one door: `read` and `write` find the format and leave the rest to it."""
 
+import inspect
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from banditplex.errors import FormatError, InputError
-from banditplex.io import folder
+from banditplex.io import edgelists
 from banditplex.io.base import Format, Progress, staged
 from banditplex.multiplex import Multiplex
 from banditplex.registry import Registry
 
 formats: Registry[Format] = Registry("format")
-for _format in (folder.FORMAT,):  # content is looked into in this order
+for _format in (edgelists.FORMAT,):  # content is looked into in this order
     formats.add(_format.name, _format)
 
 
@@ -36,11 +38,14 @@ def read(path: str | Path, *, format: str | None = None, progress: Progress | No
     if not path.exists():
         raise InputError(f"{path}: no such file or folder.")
     chosen = formats[format] if format else detect(path)
+    _check_options(chosen, chosen.read, options)
     try:
         return chosen.read(path, progress=progress, **options)
     except UnicodeDecodeError as error:
         found = f"byte 0x{error.object[error.start]:02x} at position {error.start}"
         raise FormatError(f"expected UTF-8 text, got {found}", path=path) from None
+    except OSError as error:
+        raise InputError(f"{error.filename or path}: cannot be read: {error.strerror or error}.") from None
 
 
 def write(
@@ -65,8 +70,22 @@ def write(
     lost = [part for part, value in parts.items() if value is not None and part not in chosen.holds]
     if lost and not lossy:
         raise InputError(f"{path}: {chosen.name} cannot hold {' or '.join(lost)}; lossy=True (--lossy) drops it.")
-    with staged(path, overwrite=overwrite) as stage:
-        chosen.write(mx, stage, **options)
+    _check_options(chosen, chosen.write, options)
+    try:
+        with staged(path, overwrite=overwrite) as stage:
+            chosen.write(mx, stage, **options)
+    except UnicodeEncodeError as error:
+        raise InputError(f"{path}: cannot write {error.object!r} as UTF-8 text.") from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written: {error.strerror or error}.") from None
+
+
+def _check_options(chosen: Format, function: Callable[..., Any], options: dict[str, Any]) -> None:
+    parameters = inspect.signature(function).parameters.values()
+    known = [each.name for each in parameters if each.kind is each.KEYWORD_ONLY and each.name != "progress"]
+    unknown = next((name for name in options if name not in known), None)
+    if unknown is not None:
+        raise InputError(f"{chosen.name} has no option {unknown!r}; it has {', '.join(known) or 'none'}.")
 
 
 def detect(path: Path) -> Format:
