@@ -145,7 +145,7 @@ def kind_of(what: str, note: dict[str, Any]) -> str | None:
 
 def _implied(used: Names, declared: list[Name]) -> bool:
     found, _ = factorize(parse_names([str(name) for name in used.tolist()]))
-    return found.tolist() == declared  # 1 == "1" is false, so kinds are compared too
+    return bool(found.tolist() == declared)  # 1 == "1" is false, so kinds are compared too
 
 
 def parse_names(tokens: Any, *, kind: str | None = None) -> Names:
@@ -156,7 +156,7 @@ def parse_names(tokens: Any, *, kind: str | None = None) -> Names:
     >>> parse_names(["3", "12"]), parse_names(["3", "012"]), parse_names(["3"], kind="strings")
     (array([ 3, 12]), array(['3', '012'], dtype=object), array(['3'], dtype=object))
     """
-    tokens = np.asarray(tokens, dtype=object)
-    if kind == "integers" or (kind is None and all(map(_INTEGER.fullmatch, tokens.tolist()))):
-        return tokens.astype(np.int64)
-    return tokens
+    names: Names = np.asarray(tokens, dtype=object)
+    if kind == "integers" or (kind is None and all(map(_INTEGER.fullmatch, names.tolist()))):
+        names = names.astype(np.int64)
+    return names

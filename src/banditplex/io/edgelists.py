@@ -12,7 +12,7 @@ from banditplex.io.base import Format, Progress, kind_of, parse_names, read_side
 from banditplex.io.lines import (
     BLANKS,
     Rows,
-    index_names,
+    index_fields,
     naming_lines,
     parse_rows,
     read_text,
@@ -21,7 +21,6 @@ from banditplex.io.lines import (
     write_rows,
 )
 from banditplex.multiplex import Multiplex
-from banditplex.multiplex.names import Ints
 
 SUFFIXES = (".txt", ".edges", ".edgelist", ".csv", ".tsv")
 NOTE = "layers"  # the side note of a folder is layers.meta.json inside it
@@ -48,7 +47,9 @@ def read_edge_lists(
     pattern
         Which files to read, as in "trans*.txt"; only those with one of the usual endings are looked at.
     header
-        Whether every file begins with a line of column names. None: such a line is refused if it looks like one.
+        Whether every file begins with a line of column names. None: what looks like one is refused.
+    progress
+        Called with (bytes read, bytes in all).
     """
     files = _layer_files(path, pattern)
     if not files:
@@ -96,7 +97,7 @@ def natural(name: str) -> list[tuple[int, int, str]]:
         (0, len(number.lstrip("0")), number.lstrip("0")) if number else (1, 0, text)
         for number, text in re.findall(r"([0-9]+)|([^0-9]+)", name)
     ]
-    return [*key, (2, 0, name)]  # 01 and 1 are told apart last
+    return [*key, (-1, 0, name)]  # the end comes before anything else; 01 and 1 are told apart last
 
 
 def _read_layer(file: Path, header: bool | None) -> Rows:
@@ -115,24 +116,16 @@ def _is_header(names: Any) -> bool:
 
 
 def _join(parts: list[Rows], layers: list[Any], note: dict[str, Any], directed: bool | None) -> Multiplex:
-    filled = [rows for rows in parts if len(rows)]
-    columns = [rows.columns[column] for column in (0, 1) for rows in filled]
-    declared = [tokens(note["nodes"])] if "nodes" in note else []
-    nodes, num_declared, codes = index_names(columns, declared=declared, kind=kind_of("nodes", note))
-    if declared:
-        refuse_undeclared(filled, codes, num_declared)
-    timed = [rows for rows in filled if rows.width == 4]
-    if timed and len(timed) < len(filled):
-        untimed = next(rows for rows in filled if rows.width < 4)
-        raise FormatError(f"expected a time in column 4, as in {timed[0].path.name}", path=untimed.path)
-    with naming_lines(*filled):
+    nodes, (source, destination) = index_fields(parts, (0, 1), "nodes", note)
+    with naming_lines(*parts):
         return Multiplex.from_indices(
-            *(np.concatenate([np.empty(0, np.int64), *half]) for half in (codes[: len(filled)], codes[len(filled) :])),
+            source,
+            destination,
             np.repeat(np.arange(len(parts)), [len(rows) for rows in parts]),
             node_names=nodes,
             layer_names=layers,
-            weight=_weight(filled),
-            time=np.concatenate([rows.numbers(3, "a number as time") for rows in timed]) if timed else None,
+            weight=_weight(parts),
+            time=_time(parts),
             directed=note.get("directed", False) if directed is None else directed,
         )
 
@@ -145,15 +138,13 @@ def _weight(parts: list[Rows]) -> Any:
     )
 
 
-def refuse_undeclared(parts: list[Rows], codes: list[Ints], num_declared: int) -> None:
-    """Refuse rows whose nodes (codes of the first column of every part, then of the second) are not declared."""
-    for place, column in enumerate(codes):
-        wrong = column >= num_declared
-        if wrong.any():
-            rows, field = parts[place % len(parts)], place // len(parts)
-            row = int(np.argmax(wrong))
-            name = rows.columns[field][row].as_py()
-            raise rows.error(f"expected one of the {num_declared} nodes of the side note, got {name!r}", row)
+def _time(parts: list[Rows]) -> Any:
+    filled = [rows for rows in parts if len(rows)]
+    timed = [rows for rows in filled if rows.width == 4]
+    if timed and len(timed) < len(filled):
+        untimed = next(rows for rows in filled if rows.width < 4)
+        raise FormatError(f"expected a time in column 4, as in {timed[0].path.name}, got none", path=untimed.path)
+    return np.concatenate([rows.numbers(3, "a number as time") for rows in timed]) if timed else None
 
 
 def write_edge_lists(mx: Multiplex, path: Path, *, suffix: str = ".txt") -> None:

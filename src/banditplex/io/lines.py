@@ -13,10 +13,11 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from banditplex.errors import FormatError, InputError
+from banditplex.io.base import kind_of
 from banditplex.multiplex.build import EdgeError, Numbers
 from banditplex.multiplex.names import Ints, Names, factorize
 
-Column = pa.ChunkedArray  # of strings
+Column = Any  # a pyarrow.ChunkedArray of strings
 
 BLANKS = " "  # as a delimiter: any run of spaces and tabs
 _BLOCK = 1 << 26  # bytes parsed between two calls of progress
@@ -34,7 +35,7 @@ class Rows:
     columns: tuple[Column, ...]
 
     def __len__(self) -> int:
-        return len(self.columns[0]) if self.columns else 0
+        return len(self.columns[0])
 
     @property
     def width(self) -> int:
@@ -43,7 +44,9 @@ class Rows:
 
     def line(self, row: int) -> int:
         """Return the number of the line that a row stands on; blank lines are no rows."""
-        return next(number for place, (number, _) in enumerate(_filled_lines(self)) if place == row)
+        return next(
+            number for place, (number, _) in enumerate(_filled_lines(self.text, self.first_line)) if place == row
+        )
 
     def error(self, message: str, row: int) -> FormatError:
         """Return the error that names the line of `row`."""
@@ -90,7 +93,7 @@ def parse_rows(
     path: Path,
     *,
     delimiter: str,
-    widths: range | None = None,
+    widths: range,
     first_line: int = 1,
     progress: Callable[[int], None] | None = None,
 ) -> Rows:
@@ -98,30 +101,30 @@ def parse_rows(
 
     Parameters
     ----------
-    text
-        From `read_text`.
+    text, path
+        From `read_text`, and the file it comes from.
     delimiter
         One character; white space around it is dropped. `BLANKS` stands for any run of spaces and tabs.
     widths
-        How many fields a line may have; the first line settles it.
+        How many fields a line may have; the first line settles it. A text without lines has the fewest.
     first_line
         The number, in the file, of the first line of the text.
     progress
         Called with the number of bytes parsed so far.
     """
     text = _tidy(text, delimiter)
-    first = next(_filled_lines(Rows(path, text, first_line, ())), None)
+    first = next(_filled_lines(text, first_line), None)
     if first is None:
-        return Rows(path, text, first_line, ())
+        return Rows(path, text, first_line, (pa.chunked_array([], pa.string()),) * widths[0])
     width = first[1].count(delimiter.encode()) + 1
-    if widths is not None and width not in widths:
+    if width not in widths:
         raise FormatError(f"expected {_plural(widths)}, got {width}: {_show(first[1])}", path=path, line=first[0])
     columns: list[list[Column]] = [[] for _ in range(width)]
     for start, end in _blocks(text):
         try:
             table = _parse(pa.py_buffer(text).slice(start, end - start), delimiter, width)
         except pa.ArrowInvalid:
-            raise _ragged(Rows(path, text, first_line, ()), delimiter, width, first[0]) from None
+            raise _ragged(Rows(path, text, first_line, ()), delimiter, width) from None
         for chunks, column in zip(columns, table.columns, strict=True):
             chunks.extend(_trim(column, delimiter, text).chunks)
         if progress:
@@ -168,24 +171,25 @@ def _parse(text: Any, delimiter: str, width: int) -> Any:
     )
 
 
-def _filled_lines(rows: Rows) -> Iterator[tuple[int, bytes]]:
+def _filled_lines(text: bytes, first_line: int) -> Iterator[tuple[int, bytes]]:
     """Yield number and content of every line that is not blank."""
-    start, number = 0, rows.first_line
-    while start < len(rows.text):
-        end = rows.text.find(b"\n", start)
-        end = len(rows.text) if end < 0 else end
+    start, number = 0, first_line
+    while start < len(text):
+        end = text.find(b"\n", start)
+        end = len(text) if end < 0 else end
         if end > start:
-            yield number, rows.text[start:end]
+            yield number, text[start:end]
         start, number = end + 1, number + 1
 
 
-def _ragged(rows: Rows, delimiter: str, width: int, first: int) -> FormatError:
-    for number, line in _filled_lines(rows):
+def _ragged(rows: Rows, delimiter: str, width: int) -> FormatError:
+    """Return the error about the first line with more or fewer fields than the first."""
+    for number, line in _filled_lines(rows.text, rows.first_line):
         found = line.count(delimiter.encode()) + 1
         if found != width:
-            message = f"expected {width} columns as in line {first}, got {found}: {_show(line)}"
+            message = f"expected {width} columns as in the lines before, got {found}: {_show(line)}"
             return FormatError(message, path=rows.path, line=number)
-    raise AssertionError("a text that arrow cannot split has a line with too many or too few fields")
+    raise AssertionError("a text that arrow cannot split has a line with more or fewer fields")
 
 
 def _plural(widths: range) -> str:
@@ -269,6 +273,34 @@ def _is_short(integers: Ints) -> bool:
     return bool(((integers > -_LONGEST) & (integers < _LONGEST)).all())
 
 
+def index_fields(
+    parts: Sequence[Rows], fields: Sequence[int], what: str, note: dict[str, Any]
+) -> tuple[Names, list[Ints]]:
+    """Return the names of "nodes" or "layers" in some fields of all parts, and for every field the rows' indices.
+
+    The rows are those of all parts, one after the other. Names that the side note declares come in its order, and
+    then there may be no others.
+    """
+    columns = [pa.chunked_array([chunk for rows in parts for chunk in rows.columns[field].chunks], pa.string())
+               for field in fields]  # fmt: skip
+    declared = [tokens(note[what])] if what in note else []
+    names, num_declared, codes = index_names(columns, declared=declared, kind=kind_of(what, note))
+    for column, indices in zip(columns, codes, strict=True):
+        if declared and (indices >= num_declared).any():
+            row = int(np.argmax(indices >= num_declared))
+            message = f"expected one of the {num_declared} {what} that the side note lists, got {column[row].as_py()!r}"
+            raise _error_of_part(parts, message, row)
+    return names, codes
+
+
+def _error_of_part(parts: Sequence[Rows], message: str, row: int) -> FormatError:
+    for rows in parts:
+        if row < len(rows):
+            return rows.error(message, row)
+        row -= len(rows)
+    raise AssertionError("the row lies beyond all parts")
+
+
 def tokens(names: Sequence[Any]) -> Column:
     """Return names as a column of strings."""
     return pa.chunked_array([pa.array([str(name) for name in names], pa.string())])
@@ -280,12 +312,7 @@ def naming_lines(*parts: Rows) -> Iterator[None]:
     try:
         yield
     except EdgeError as error:
-        row = error.edge
-        for rows in parts:
-            if row < len(rows):
-                raise rows.error(error.message[0].lower() + error.message[1:], row) from None
-            row -= len(rows)
-        raise
+        raise _error_of_part(parts, error.message[0].lower() + error.message[1:], error.edge) from None
 
 
 # Writing
