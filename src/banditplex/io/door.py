@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from banditplex.errors import FormatError, InputError
-from banditplex.io import edgelists, gatne
+from banditplex.io import edgelists, gatne, multinet
 from banditplex.io.base import Format, Progress, staged
 from banditplex.multiplex import Multiplex
 from banditplex.registry import Registry
 
 formats: Registry[Format] = Registry("format")
-for _format in (gatne.FORMAT, edgelists.FORMAT):  # content is looked into in this order
+for _format in (gatne.FORMAT, multinet.FORMAT, edgelists.FORMAT):  # content is looked into in this order
     formats.add(_format.name, _format)
 
 

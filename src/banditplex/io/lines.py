@@ -45,24 +45,25 @@ class Rows:
     def line(self, row: int) -> int:
         """Return the number of the line that a row stands on; blank lines are no rows."""
         return next(
-            number for place, (number, _) in enumerate(_filled_lines(self.text, self.first_line)) if place == row
+            number for place, (number, _) in enumerate(filled_lines(self.text, self.first_line)) if place == row
         )
 
     def error(self, message: str, row: int) -> FormatError:
         """Return the error that names the line of `row`."""
         return FormatError(message, path=self.path, line=self.line(row))
 
-    def numbers(self, column: int, expected: str) -> Numbers:
-        """Return a column as int64 if every field is an integer, else as float64."""
-        fields = self.columns[column]
+    def numbers(self, column: int, expected: str, rows: Ints | None = None) -> Numbers:
+        """Return a column, or some rows of it, as int64 if every field is an integer, else as float64."""
+        fields = self.columns[column] if rows is None else self.columns[column].take(rows)
         integers = _as_integers(fields)
         if integers is not None:
             return integers
         try:
             return np.asarray(pc.cast(fields, pa.float64()))
         except pa.ArrowInvalid:
-            row = _first_failure(fields, pa.float64())
-            raise self.error(f"expected {expected}, got {fields[row].as_py()!r}", row) from None
+            place = _first_failure(fields, pa.float64())
+            row = place if rows is None else int(rows[place])
+            raise self.error(f"expected {expected}, got {fields[place].as_py()!r}", row) from None
 
 
 def read_text(path: Path, *, comments: str = "") -> bytes:
@@ -113,7 +114,7 @@ def parse_rows(
         Called with the number of bytes parsed so far.
     """
     text = _tidy(text, delimiter)
-    first = next(_filled_lines(text, first_line), None)
+    first = next(filled_lines(text, first_line), None)
     if first is None:
         return Rows(path, text, first_line, (pa.chunked_array([], pa.string()),) * widths[0])
     width = first[1].count(delimiter.encode()) + 1
@@ -171,7 +172,7 @@ def _parse(text: Any, delimiter: str, width: int) -> Any:
     )
 
 
-def _filled_lines(text: bytes, first_line: int) -> Iterator[tuple[int, bytes]]:
+def filled_lines(text: bytes, first_line: int) -> Iterator[tuple[int, bytes]]:
     """Yield number and content of every line that is not blank."""
     start, number = 0, first_line
     while start < len(text):
@@ -184,7 +185,7 @@ def _filled_lines(text: bytes, first_line: int) -> Iterator[tuple[int, bytes]]:
 
 def _ragged(rows: Rows, delimiter: str, width: int) -> FormatError:
     """Return the error about the first line with more or fewer fields than the first."""
-    for number, line in _filled_lines(rows.text, rows.first_line):
+    for number, line in filled_lines(rows.text, rows.first_line):
         found = line.count(delimiter.encode()) + 1
         if found != width:
             message = f"expected {width} columns as in the lines before, got {found}: {_show(line)}"
