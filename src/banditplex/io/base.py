@@ -15,6 +15,7 @@ import numpy as np
 
 from banditplex.errors import FormatError, InputError
 from banditplex.multiplex import Multiplex, Name
+from banditplex.multiplex.build import EdgeError
 from banditplex.multiplex.names import Names, factorize
 
 _INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")
@@ -68,11 +69,15 @@ def staged(path: Path, *, overwrite: bool) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as folder:
         yield Path(folder) / path.name
         made = sorted(Path(folder).iterdir(), key=lambda each: each.name == path.name)  # the file itself last
-        for each in made:
-            if (path.parent / each.name).exists() and not overwrite:
-                raise InputError(f"{path.parent / each.name} exists already; overwrite=True (--force) replaces it.")
-        for each in made:
-            _replace(each, path.parent / each.name)
+        places = [path.parent / each.name for each in made]
+        stale = side_note_path(path)  # a note that an earlier file left, and that does not hold for this one
+        for place in (*places, stale):
+            if place.exists() and not overwrite:
+                raise InputError(f"{place} exists already; overwrite=True (--force) replaces it.")
+        for new, place in zip(made, places, strict=True):
+            _replace(new, place)
+        if stale not in places:
+            stale.unlink(missing_ok=True)
 
 
 def _replace(new: Path, old: Path) -> None:
@@ -83,6 +88,15 @@ def _replace(new: Path, old: Path) -> None:
             shutil.rmtree(Path(away) / old.name)
     else:
         os.replace(new, old)
+
+
+@contextmanager
+def naming_lines(path: Path, line_of: Callable[[int], int]) -> Iterator[None]:
+    """Turn an error about the e-th edge of a file into one about its line, `line_of(e)`."""
+    try:
+        yield
+    except EdgeError as error:
+        raise FormatError(error.message, path=path, line=line_of(error.edge)) from None
 
 
 # A side note holds what a format has no place for: it stands beside the file, as NAME.meta.json.
@@ -117,7 +131,9 @@ def side_note(mx: Multiplex) -> dict[str, Any]:
     """Return what a bare text list of the edges of `mx` does not tell: direction, and names it does not imply."""
     note: dict[str, Any] = {"directed": True} if mx.directed else {}
     layers = np.array(mx.layer_names, dtype=object)
-    if not _implied(mx.node_names[np.unique(mx.edge_index)], mx.node_names.tolist()):
+    linked = np.zeros(mx.num_nodes, np.bool_)
+    linked[mx.edge_index.ravel()] = True
+    if not _implied(mx.node_names[linked], mx.node_names.tolist()):
         note["nodes"] = mx.node_names.tolist()
     if not _implied(layers[mx.layer_sizes > 0], list(mx.layer_names)):
         note["layers"] = list(mx.layer_names)

@@ -1,18 +1,19 @@
 """The one door: `read` and `write` find the format and leave the rest to it."""
 
-import inspect
 from collections.abc import Callable
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
 from banditplex.errors import FormatError, InputError
-from banditplex.io import edgelists, gatne, multinet
+from banditplex.io import edgelists, folder, gatne, multinet
 from banditplex.io.base import Format, Progress, staged
 from banditplex.multiplex import Multiplex
 from banditplex.registry import Registry
 
 formats: Registry[Format] = Registry("format")
-for _format in (gatne.FORMAT, multinet.FORMAT, edgelists.FORMAT):  # content is looked into in this order
+# Content is looked into in this order: what is easily mistaken for something else comes last.
+for _format in (folder.FORMAT, gatne.FORMAT, multinet.FORMAT, edgelists.FORMAT):
     formats.add(_format.name, _format)
 
 
@@ -41,6 +42,10 @@ def read(path: str | Path, *, format: str | None = None, progress: Progress | No
     _check_options(chosen, chosen.read, options)
     try:
         return chosen.read(path, progress=progress, **options)
+    except FormatError:
+        raise
+    except InputError as error:
+        raise FormatError(str(error), path=path) from None
     except UnicodeDecodeError as error:
         found = f"byte 0x{error.object[error.start]:02x} at position {error.start}"
         raise FormatError(f"expected UTF-8 text, got {found}", path=path) from None
@@ -75,17 +80,9 @@ def write(
         with staged(path, overwrite=overwrite) as stage:
             chosen.write(mx, stage, **options)
     except UnicodeEncodeError as error:
-        raise InputError(f"{path}: cannot write {error.object!r} as UTF-8 text.") from None
+        raise InputError(f"{path}: cannot write {error.object!r} in UTF-8.") from None
     except OSError as error:
         raise InputError(f"{path}: cannot be written: {error.strerror or error}.") from None
-
-
-def _check_options(chosen: Format, function: Callable[..., Any], options: dict[str, Any]) -> None:
-    parameters = inspect.signature(function).parameters.values()
-    known = [each.name for each in parameters if each.kind is each.KEYWORD_ONLY and each.name != "progress"]
-    unknown = next((name for name in options if name not in known), None)
-    if unknown is not None:
-        raise InputError(f"{chosen.name} has no option {unknown!r}; it has {', '.join(known) or 'none'}.")
 
 
 def detect(path: Path) -> Format:
@@ -101,3 +98,12 @@ def detect(path: Path) -> Format:
 def _by_name(path: Path) -> Format | None:
     name = path.name.lower()
     return next((each for each in formats.values() if name.endswith(each.suffixes) and each.suffixes), None)
+
+
+def _check_options(chosen: Format, function: Callable[..., object], options: dict[str, Any]) -> None:
+    parameters = signature(function).parameters.values()
+    known = [each.name for each in parameters if each.kind is each.KEYWORD_ONLY and each.name != "progress"]
+    for option in options:
+        if option not in known:
+            listed = ", ".join(known) or "none"
+            raise InputError(f"Expected options of {chosen.name} ({listed}), got {option!r}.")

@@ -13,7 +13,7 @@ from banditplex.io.lines import (
     BLANKS,
     Rows,
     index_fields,
-    naming_lines,
+    naming_rows,
     parse_rows,
     read_text,
     refuse_names,
@@ -117,7 +117,7 @@ def _is_header(names: Any) -> bool:
 
 def _join(parts: list[Rows], layers: list[Any], note: dict[str, Any], directed: bool | None) -> Multiplex:
     nodes, (source, destination) = index_fields(parts, (0, 1), "nodes", note)
-    with naming_lines(*parts):
+    with naming_rows(*parts):
         return Multiplex.from_indices(
             source,
             destination,

@@ -308,7 +308,7 @@ def tokens(names: Sequence[Any]) -> Column:
 
 
 @contextmanager
-def naming_lines(*parts: Rows) -> Iterator[None]:
+def naming_rows(*parts: Rows) -> Iterator[None]:
     """Turn an error about an edge into one about its line; the edges are the rows of `parts`, one after the other."""
     try:
         yield

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from banditplex.errors import FormatError, InputError
 from banditplex.io.base import Format, Progress, kind_of, kinds_note, read_side_note, write_side_note
-from banditplex.io.lines import Rows, index_names, naming_lines, parse_rows, read_text, refuse_names, tokens, write_rows
+from banditplex.io.lines import Rows, index_names, naming_rows, parse_rows, read_text, refuse_names, tokens, write_rows
 from banditplex.io.multinet_header import SECTIONS, Header, Section, read_header, split_sections
 from banditplex.multiplex import Multiplex
 from banditplex.multiplex.build import Floats, Numbers
@@ -60,7 +60,7 @@ def read_multinet(
         "weight": _edge_values(body, weight, "weight"),
         "time": _edge_values(body, time, "time"),
     }
-    with naming_lines(*body.edges):
+    with naming_rows(*body.edges):
         return Multiplex.from_indices(
             **(_both_ways(columns, ~arrows) if directed else columns),
             node_names=body.nodes,
