@@ -1,17 +1,18 @@
 """What the tests of all formats do: write and read back in a folder that vanishes, and lay out files to refuse."""
 
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from hypothesis import assume
 
 from banditplex.io import read, write
 
 
 def comes_back(mx, name, format, **options):
     """Write a multiplex, read it, and say whether it is the same, kinds of names and order included."""
-    assume(mx.num_edges or mx.time is None)  # times of no edges are nowhere in a list of edges
+    if not mx.num_edges:
+        mx = replace(mx, time=None)  # times of no edges are nowhere in a list of edges
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / name
         write(mx, path, format=format, **options)

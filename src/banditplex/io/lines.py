@@ -59,7 +59,7 @@ class Rows:
         if integers is not None:
             return integers
         try:
-            return np.asarray(pc.cast(fields, pa.float64()))
+            return np.asarray(pc.cast(fields, pa.float64()), np.float64)
         except pa.ArrowInvalid:
             place = _first_failure(fields, pa.float64())
             row = place if rows is None else int(rows[place])
@@ -225,7 +225,7 @@ def _as_integers(fields: Column) -> Ints | None:
     except pa.ArrowInvalid:
         return None
     plain = pc.all(pc.equal(pc.cast(integers, pa.string()), fields)).as_py()
-    return None if plain is False else np.asarray(integers)
+    return None if plain is False else np.asarray(integers, np.int64)
 
 
 def index_names(

@@ -226,8 +226,10 @@ def _features(body: Body, names: Sequence[str] | None) -> Floats | None:
     known = body.header.numeric_actor_attributes()
     if names is None:
         names = [FEATURE.format(place) for place in range(len(known)) if FEATURE.format(place) in known]
-        if not names:
-            return np.empty((len(body.nodes), 0)) if body.note.get("features") == 0 else None
+        if not names and body.note.get("features") == 0:
+            return np.empty((len(body.nodes), 0))
+    if not names:
+        return None
     unknown = next((name for name in names if name not in known), None)
     if unknown is not None:
         listed = ", ".join(known) or "of which there are none"
@@ -236,7 +238,7 @@ def _features(body: Body, names: Sequence[str] | None) -> Floats | None:
     table = np.concatenate([np.empty((0, len(names))), *parts])
     if len(table) < len(body.nodes):
         raise InputError(f"Expected features of every node, got none of {body.nodes.tolist()[len(table)]!r}.")
-    return table if len(names) else None
+    return table
 
 
 def _feature_rows(rows: Rows, columns: list[int]) -> Floats:
