@@ -140,16 +140,39 @@ def side_note(mx: Multiplex) -> dict[str, Any]:
     return note
 
 
+def kinds_note(mx: Multiplex) -> dict[str, Any]:
+    """Return which names, in a text that lists all of them, are not of the kind that they look like."""
+    kinds = {}
+    for what, names in (("nodes", mx.node_names.tolist()), ("layers", list(mx.layer_names))):
+        strings = bool(names) and isinstance(names[0], str)
+        if strings != (parse_names([str(name) for name in names]).dtype == object):
+            kinds[what] = "strings" if strings else "integers"
+    return {"kinds": kinds} if kinds else {}
+
+
+def kind_of(what: str, note: dict[str, Any]) -> str | None:
+    """Return the kind that a side note gives to the names of "nodes" or "layers", for `parse_names`."""
+    declared = note.get(what)
+    if declared:
+        return "strings" if isinstance(declared[0], str) else "integers"
+    kind: str | None = note.get("kinds", {}).get(what)
+    return kind
+
+
 def _implied(used: Names, declared: list[Name]) -> bool:
     found, _ = factorize(parse_names([str(name) for name in used.tolist()]))
     return bool(found.tolist() == declared)  # 1 == "1" is false, so kinds are compared too
 
 
-def parse_names(tokens: Any) -> Names:
+def parse_names(tokens: Any, *, kind: str | None = None) -> Names:
     """Return names as text files mean them: integers if every token is one in plain writing, else strings.
 
-    >>> parse_names(["3", "12"]), parse_names(["3", "012"])
-    (array([ 3, 12]), array(['3', '012'], dtype=object))
+    `kind`, "integers" or "strings", settles it.
+
+    >>> parse_names(["3", "12"]), parse_names(["3", "012"]), parse_names(["3"], kind="strings")
+    (array([ 3, 12]), array(['3', '012'], dtype=object), array(['3'], dtype=object))
     """
     names: Names = np.asarray(tokens, dtype=object)
-    return names.astype(np.int64) if all(map(_INTEGER.fullmatch, names.tolist())) else names
+    if kind == "integers" or (kind is None and all(map(_INTEGER.fullmatch, names.tolist()))):
+        names = names.astype(np.int64)
+    return names

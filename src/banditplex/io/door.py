@@ -6,13 +6,14 @@ from pathlib import Path
 from typing import Any
 
 from banditplex.errors import FormatError, InputError
-from banditplex.io import comune, folder
+from banditplex.io import comune, edgelists, folder, gatne, multinet
 from banditplex.io.base import Format, Progress, staged
 from banditplex.multiplex import Multiplex
 from banditplex.registry import Registry
 
 formats: Registry[Format] = Registry("format")
-for _format in (folder.FORMAT, comune.FORMAT):  # content is looked into in this order
+# Content is looked into in this order: what is easily mistaken for something else comes last.
+for _format in (folder.FORMAT, gatne.FORMAT, multinet.FORMAT, comune.FORMAT, edgelists.FORMAT):
     formats.add(_format.name, _format)
 
 
@@ -48,6 +49,8 @@ def read(path: str | Path, *, format: str | None = None, progress: Progress | No
     except UnicodeDecodeError as error:
         found = f"byte 0x{error.object[error.start]:02x} at position {error.start}"
         raise FormatError(f"expected UTF-8 text, got {found}", path=path) from None
+    except OSError as error:
+        raise InputError(f"{error.filename or path}: cannot be read: {error.strerror or error}.") from None
 
 
 def write(
@@ -73,11 +76,13 @@ def write(
     if lost and not lossy:
         raise InputError(f"{path}: {chosen.name} cannot hold {' or '.join(lost)}; lossy=True (--lossy) drops it.")
     _check_options(chosen, chosen.write, options)
-    with staged(path, overwrite=overwrite) as stage:
-        try:
+    try:
+        with staged(path, overwrite=overwrite) as stage:
             chosen.write(mx, stage, **options)
-        except UnicodeEncodeError as error:
-            raise InputError(f"{path}: cannot write {error.object!r} in UTF-8.") from None
+    except UnicodeEncodeError as error:
+        raise InputError(f"{path}: cannot write {error.object!r} in UTF-8.") from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written: {error.strerror or error}.") from None
 
 
 def detect(path: Path) -> Format:
