@@ -18,6 +18,7 @@ from banditplex.bandits.base import Policy as Policy
 from banditplex.bandits.base import make_policy as make_policy
 from banditplex.bandits.base import register as register
 from banditplex.bandits.exp3plus import Exp3Plus as Exp3Plus
+from banditplex.bandits.hinted import Hinted as Hinted
 from banditplex.bandits.rounding import capped_softmax as capped_softmax
 from banditplex.bandits.rounding import dependent as dependent
 from banditplex.bandits.rounding import systematic as systematic

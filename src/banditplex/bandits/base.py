@@ -162,6 +162,10 @@ class Policy(ABC):
                 raise ValueError(f"state[{name!r}] must be {getattr(self, name)}; got {state.get(name)!r}.")
         self._state.from_dict({name: np.asarray(state[name]) for name in state})
 
+    def _instances(self, rows: Rows) -> IntArray:
+        """Return the instance numbers of `rows`."""
+        return np.arange(rows.start, rows.stop) if isinstance(rows, slice) else rows
+
     def _batches(self, instances: IntArray) -> Iterator[tuple[Rows, slice]]:
         """Yield (instances as an index, their positions) in pieces that fit the cache."""
         step = max(1, BATCH_ELEMENTS // self._state.width)

@@ -65,11 +65,9 @@ class Exp3Plus(Policy):
 
     def _learn(self, rows: Rows, seen: Feedback) -> None:
         state = self._state
-        owner = np.arange(self.num_instances)[rows][seen.row]
+        owner = self._instances(rows)[seen.row]
         column = state.touch(owner, seen.arm)
-        L = state.read("L", rows)
-        L[seen.row, column] += seen.estimate
-        state.write("L", rows, L)
+        state.put("L", owner, column, state.get("L", owner, column) + seen.estimate)
         state.instance["E"][rows] = np.maximum(state.instance["E"][rows], power_of_two(self._range(seen)))
         state.instance["V"][rows] += variance(seen, self.k)
 

@@ -89,6 +89,12 @@ def row_sum(values: FloatArray, size: FloatArray | None = None) -> FloatArray:
     return total
 
 
+def row_min(values: FloatArray, size: FloatArray | None = None) -> FloatArray:
+    """Return the smallest value over all arms of each row."""
+    lowest: FloatArray = (values if size is None else np.where(size > 0, values, np.inf)).min(axis=1)
+    return lowest
+
+
 def _log_normaliser(y: FloatArray, k: int, size: FloatArray | None) -> FloatArray:
     """Return b (rows,) of `capped_softmax` for k > 1: cap the largest until the next one stays below 1."""
     m = min(k, y.shape[1])

@@ -61,6 +61,15 @@ class State:
         """Set the values of all columns (rows, width)."""
         self._arm[name][rows, : self.width] = values
 
+    def get(self, name: str, instance: IntArray, column: IntArray) -> NDArray[Any]:
+        """Return single values; `instance` and `column` have one length."""
+        values: NDArray[Any] = self._arm[name][instance, column]
+        return values
+
+    def put(self, name: str, instance: IntArray, column: IntArray, values: NDArray[Any]) -> None:
+        """Set single values; no (instance, column) twice."""
+        self._arm[name][instance, column] = values
+
     def size(self, rows: Rows) -> FloatArray | None:
         """Return how many arms each column stands for (rows, width); None where it is one everywhere."""
         return None if self.dense else column_sizes(self.num_arms, self._seen[rows], self.width)
