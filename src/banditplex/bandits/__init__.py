@@ -19,6 +19,9 @@ from banditplex.bandits.base import make_policy as make_policy
 from banditplex.bandits.base import register as register
 from banditplex.bandits.exp3plus import Exp3Plus as Exp3Plus
 from banditplex.bandits.hinted import Hinted as Hinted
+from banditplex.bandits.observation import observation_probability as observation_probability
+from banditplex.bandits.play import Round as Round
+from banditplex.bandits.play import play as play
 from banditplex.bandits.rounding import capped_softmax as capped_softmax
 from banditplex.bandits.rounding import dependent as dependent
 from banditplex.bandits.rounding import systematic as systematic

@@ -50,7 +50,8 @@ def regret(
 ) -> None:
     """Measure the regret of bandit policies and print it beside the numbers to expect."""
     if picture is not None:
-        figure.draw(picture, runs=runs or settings.RUNS, seed=seed)
+        games = settings.QUICK_FIGURE_GAMES if quick else settings.FIGURE_GAMES
+        figure.draw(picture, games, runs=runs or settings.RUNS, seed=seed)
         return
     if table is What.environments:
         names, shapes = chosen_environments(environments), chosen_sizes(sizes)
@@ -60,11 +61,11 @@ def regret(
         show(analysis.with_means(analysis.cells(results)), analysis.tables, as_json=as_json)
     elif table is What.free:
         layers = settings.QUICK_FREE if quick else settings.FREE
-        results = free.measure(layers, runs=runs or settings.FREE_RUNS, seed=seed)
+        results = free.measure({shape: runs or usual for shape, usual in layers.items()}, seed=seed)
         show(list(analysis.cells(results)), analysis.free_table, as_json=as_json)
     else:
-        games = settings.QUICK_COUNTER_EXAMPLES if quick else settings.COUNTER_EXAMPLES
-        compared = [theorem.compare(game, runs=runs or settings.COUNTER_RUNS, seed=seed) for game in games]
+        examples = settings.QUICK_COUNTER_EXAMPLES if quick else settings.COUNTER_EXAMPLES
+        compared = [theorem.compare(game, runs=runs or settings.COUNTER_RUNS, seed=seed) for game in examples]
         show(compared, analysis.theorem_table, as_json=as_json)
 
 
@@ -73,7 +74,7 @@ def show(rows: Sequence[Row], view: Callable[[Sequence[Row]], RenderableType], *
     if as_json:
         print(json.dumps([row._asdict() for row in rows], indent=1))
     else:
-        Console().print(view(rows))
+        Console(width=None if sys.stdout.isatty() else 160).print(view(rows))
 
 
 def chosen_policies(text: str) -> Policies:

@@ -101,18 +101,20 @@ def tables(rows: Sequence[Cell]) -> Group:
     found = []
     for arms, horizon in dict.fromkeys((row.arms, row.horizon) for row in rows):
         some = [row for row in rows if (row.arms, row.horizon) == (arms, horizon)]
-        found.append(_table(some, f"Relative regret, {arms} arms, {horizon} rounds (expected)"))
+        found.append(_table(some, f"Relative regret, {arms} arms, {horizon} rounds"))
     return Group(*found)
 
 
 def free_table(rows: Sequence[Cell]) -> Table:
     """Return the table of free observations."""
-    return _table(rows, "Relative regret with free observations (expected)", "layers/targets/k/rounds")
+    return _table(rows, "Relative regret, layers/targets/k/rounds", "free observations")
 
 
 def _table(rows: Sequence[Cell], title: str, first: str = "environment") -> Table:
     policies = list(dict.fromkeys(row.policy for row in rows))
-    view = Table(first, title=title)
+    beside = any(row.expected is not None for row in rows)
+    view = Table(title=title + " (expected)" * beside, title_justify="left")
+    view.add_column(first, no_wrap=True)
     for policy in policies:
         view.add_column(policy, justify="right", no_wrap=True)
     for environment in dict.fromkeys(row.environment for row in rows):
@@ -130,7 +132,7 @@ def _text(cell: Cell) -> str:
 
 def theorem_table(rows: Sequence[Comparison]) -> Table:
     """Return the table of Theorem 1: what it bounds and by what, printed and proved."""
-    view = Table("game", title="Theorem 1 against Exp3+, means over runs (expected)")
+    view = Table("game", title="Theorem 1 against Exp3+, means over runs (expected)", title_justify="left")
     for heading in ("regret", "printed bound", "estimated regret", "bound of the estimates"):
         view.add_column(heading, justify="right")
     for row in rows:

@@ -1,5 +1,6 @@
 """A picture of what policies believe over time."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from banditplex.bandits import Policy, make_policy
 from banditplex.experiments.regret.measure import game_of, rounds
-from banditplex.experiments.regret.settings import FIGURE_GAMES, FIGURE_POLICIES, POLICIES
+from banditplex.experiments.regret.settings import FIGURE_POLICIES, POLICIES
 
 Array = NDArray[np.float64]
 
@@ -24,13 +25,13 @@ def probabilities(policy: Policy, environment: str, *, horizon: int, seed: int) 
     return np.array([inclusion.mean(axis=0) for inclusion in ordered])
 
 
-def draw(path: Path, *, runs: int, seed: int) -> None:
-    """Write the picture: games down, policies across, one line per arm, the best in colour."""
-    shape = (len(FIGURE_GAMES), len(FIGURE_POLICIES))
+def draw(path: Path, games: Sequence[tuple[str, int, int]], *, runs: int, seed: int) -> None:
+    """Write the picture: (environment, arms, horizon) down, policies across; a line per arm, the best coloured."""
+    shape = (len(games), len(FIGURE_POLICIES))
     figure = Figure(figsize=(2.6 * shape[1], 2.4 * shape[0]), layout="constrained")
     FigureCanvasAgg(figure)
     panels = figure.subplots(*shape, sharex="row", sharey="row", squeeze=False)
-    for line, (environment, arms, horizon) in zip(panels, FIGURE_GAMES, strict=True):
+    for line, (environment, arms, horizon) in zip(panels, games, strict=True):
         for panel, label in zip(line, FIGURE_POLICIES, strict=True):
             name, options = POLICIES[label]
             policy = make_policy(name, num_arms=arms, num_instances=runs, **options)

@@ -6,7 +6,7 @@ has a batch of targets, each of which draws k layers. Two layers that were both 
 layers are) show their loss to whoever has use for it.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -149,9 +149,9 @@ def regrets(
     return loss - best
 
 
-def measure(shapes: Iterable[tuple[int, int, int, int]], *, runs: int, seed: int) -> Iterator[Result]:
-    """Yield the regrets of every policy for every (layers, targets, k, rounds), summed over layers."""
-    for count, targets, k, rounds in shapes:
+def measure(shapes: Mapping[tuple[int, int, int, int], int], *, seed: int) -> Iterator[Result]:
+    """Yield every policy's regrets, summed over layers; `shapes`: (layers, targets, k, rounds) -> runs."""
+    for (count, targets, k, rounds), runs in shapes.items():
         where = f"{count}/{targets}/{k}/{rounds}"
         rng = stream(seed, "layers", where, runs)
         batches = make_batches(rng, runs=runs, layers=count, targets=targets, rounds=rounds)

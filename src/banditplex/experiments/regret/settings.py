@@ -2,6 +2,7 @@
 
 # The policies of the table: label -> registry name and options.
 POLICIES = {
+    "uniform": ("uniform", {}),
     "printed sign": ("exp3+", {"printed_sign": True}),
     "exp3+": ("exp3+", {}),
     "raw range": ("exp3+", {"raw_range": True}),
@@ -10,7 +11,7 @@ POLICIES = {
     "tsallis-inf": ("tsallis-inf", {}),
     "hinted": ("hinted", {}),
 }
-REFERENCE = "uniform"  # regret is told relative to this policy's
+REFERENCE = "uniform"  # the policy whose regret is 1
 
 # Arms and rounds; all runs of a cell are played side by side.
 SIZES = ((5, 200), (36, 200))
@@ -41,8 +42,14 @@ SELDOM_BEST, SELDOM_OTHERS = 0.02, (0.05, 0.2)
 CROWD = (0.3, 0.32)
 SWING = 0.2
 
-# Free observations, layers as moving points: layers, targets per step, k, rounds per layer.
-FREE = ((6, 3, 1, 50), (37, 4, 1, 200), (37, 37, 1, 50), (364, 16, 1, 50), (364, 16, 4, 50))
+# Free observations, layers as moving points: (layers, targets per step, k, rounds per layer) -> runs.
+FREE = {
+    (6, 3, 1, 50): 200,
+    (37, 4, 1, 200): 20,
+    (37, 37, 1, 50): 20,
+    (364, 16, 1, 50): 2,
+    (364, 16, 4, 50): 2,
+}
 FREE_POLICIES = {
     "uniform": ("uniform", "own draws"),
     "exp3+": ("exp3+", "own draws"),
@@ -51,8 +58,7 @@ FREE_POLICIES = {
     "probabilities": ("hinted", "probabilities"),
 }
 FREE_DIMENSION, FREE_PACE, FREE_NOISE = 8, 0.1, 0.1  # pace in parts of the number of steps
-FREE_RUNS = 10
-QUICK_FREE = ((6, 3, 1, 10),)
+QUICK_FREE = {(6, 3, 1, 10): 5}
 
 # Theorem 1: constant losses and the number of rounds.
 COUNTER_EXAMPLES = {
@@ -64,4 +70,5 @@ QUICK_COUNTER_EXAMPLES = ("2 arms, 5 against 5.1",)
 
 # The picture: environment, arms, rounds.
 FIGURE_GAMES = (("intern", 5, 200), ("stoch", 36, 1000))
+QUICK_FIGURE_GAMES = (("intern", 5, 20),)
 FIGURE_POLICIES = ("printed sign", "exp3+", "raw range", "hinted")
