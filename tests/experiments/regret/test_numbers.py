@@ -1,7 +1,7 @@
 """The regrets to expect, measured again, and the counter-examples to Theorem 1.
 
-The numbers to expect come from 100 to 200 runs each. A cell passes if it lies within .03 of its number, give or
-take two standard errors of our own measurement.
+The numbers to expect come from 100 to 200 runs each. A cell passes if it lies within .03 of its number, give
+or take two standard errors of our own measurement.
 """
 
 import pytest

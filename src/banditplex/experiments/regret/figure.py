@@ -26,7 +26,7 @@ def probabilities(policy: Policy, environment: str, *, horizon: int, seed: int) 
 
 
 def draw(path: Path, games: Sequence[tuple[str, int, int]], *, runs: int, seed: int) -> None:
-    """Write the picture: (environment, arms, horizon) down, policies across; a line per arm, the best coloured."""
+    """Write the picture: games (environment, arms, horizon) down, policies across, the best arm in colour."""
     shape = (len(games), len(FIGURE_POLICIES))
     figure = Figure(figsize=(2.6 * shape[1], 2.4 * shape[0]), layout="constrained")
     FigureCanvasAgg(figure)
