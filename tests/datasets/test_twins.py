@@ -9,6 +9,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from threadpoolctl import threadpool_limits
 
 from banditplex.datasets.twins import twins
 
@@ -102,6 +103,14 @@ def worth(matrices, target, rng):
 def measured():
     """The table of the docstring: row -> (own, random, right)."""
     mx = twins()
+    with threadpool_limits(1):
+        table = measure(mx)
+    for row, (own, random, right) in table.items():
+        print(f"{row:10} {own:.3f} {random:.3f} {right:.3f} {right - random:.3f}")
+    return table
+
+
+def measure(mx):
     matrices = {layer: adjacency(mx.edges(layer), mx.num_nodes) for layer in mx.layer_names}
     rows = {"a, b, c": [], "twins": [], "noise": []}
     for target, relevant in mx.metadata["relevant"].items():
@@ -110,10 +119,7 @@ def measured():
             own = value.pop(target)
             row = "a, b, c" if len(target) == 1 else "twins" if relevant else "noise"
             rows[row].append((own, np.mean(list(value.values())), value[relevant[0]] if relevant else np.nan))
-    table = {row: np.mean(values, axis=0) for row, values in rows.items()}
-    for row, (own, random, right) in table.items():
-        print(f"{row:10} {own:.3f} {random:.3f} {right:.3f} {right - random:.3f}")
-    return table
+    return {row: np.mean(values, axis=0) for row, values in rows.items()}
 
 
 def test_the_docstring_says_what_is_measured(measured):

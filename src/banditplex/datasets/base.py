@@ -46,12 +46,17 @@ class File:
             return self, folder / self.path
         return self.stand_in.find(folder) if self.stand_in else None
 
-    def check(self, path: Path) -> None:
-        """Refuse a file at `path` that holds something else."""
+    def check(self, path: Path, *, called: str = "") -> None:
+        """Refuse a file at `path` that holds something else; errors speak of it as `called`."""
         kind, _, expected = self.checksum.partition(":")
         found = _CHECKSUMS[kind](path)
         if found != expected:
-            raise InputError(f"{path}: the checksum differs: expected {kind} {expected}, got {found}.")
+            raise InputError(f"{called or path}: the checksum differs: expected {kind} {expected}, got {found}.")
+
+    def is_in(self, path: Path) -> bool:
+        """Say whether `path` holds this file."""
+        kind, _, expected = self.checksum.partition(":")
+        return _CHECKSUMS[kind](path) == expected
 
 
 @dataclass(frozen=True)
@@ -138,4 +143,8 @@ def joined(folder: Path) -> bytes:
     return b"".join(lines)
 
 
-_CHECKSUMS = {"sha256": _sha256, "git": _git, "joined": lambda folder: hashlib.sha256(joined(folder)).hexdigest()}
+def _joined(folder: Path) -> str:
+    return hashlib.sha256(joined(folder)).hexdigest()
+
+
+_CHECKSUMS = {"sha256": _sha256, "git": _git, "joined": _joined}

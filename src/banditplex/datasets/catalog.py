@@ -93,16 +93,16 @@ def _comune(
         copy = mirror.format(folder) + f"{stem}_{ending}" if mirror else ""
         return File(f"{name}/{stem}_{ending}", f"sha256:{checksum}", copy)
 
-    edges, layers, nodes = file("multiplex.edges", edges), file("layers.txt", layers), file("nodes.txt", nodes)
+    files = file("multiplex.edges", edges), file("layers.txt", layers), file("nodes.txt", nodes)
     return Dataset(
         name,
         title,
-        partial(load_comune, edges, layers=layers, nodes=nodes, num_nodes=num_nodes, directed=directed),
+        partial(load_comune, *files, num_nodes=num_nodes, directed=directed),
         num_nodes=num_nodes,
         directed=directed,
         weighted=weighted,
         address=COLLECTION,
-        files=tuple(each for each in (edges, layers, nodes) if isinstance(each, File)),
+        files=tuple(each for each in files if isinstance(each, File)),
         archive=ARCHIVE.format(folder),
         **facts,
     )
@@ -110,7 +110,7 @@ def _comune(
 
 CKM = _comune(
     "ckm",
-    "Physicians in four towns of Illinois: advice, discussion, friendship",
+    "Physicians: advice, discussion, friendship",
     folder="CKM-Physicians-Innovation_Multiplex_Social",
     stem="CKM-Physicians-Innovation",
     mirror=_COMPNET,
@@ -129,7 +129,7 @@ CKM = _comune(
 
 VICKERS = _comune(
     "vickers",
-    "Seventh graders: whom they get on with, their best friends, whom they prefer to work with",
+    "Seventh graders, three questions about classmates",
     folder="Vickers-Chan-7thGraders_Multiplex_Social",
     stem="Vickers-Chan-7thGraders",
     mirror=_MNE,
@@ -148,7 +148,7 @@ VICKERS = _comune(
 
 LAZEGA = _comune(
     "lazega",
-    "Lawyers of one firm: advice, friendship, co-work; the faulty release of 2014, which the paper used",
+    "Lawyers of one firm (the faulty release, as in the paper)",
     folder="Lazega-Law-Firm_Multiplex_Social",
     stem="Lazega-Law-Firm",
     mirror=_COMPNET,
@@ -169,7 +169,7 @@ LAZEGA = _comune(
 
 LAZEGA_CORRECTED = _comune(
     "lazega-corrected",
-    "Lawyers of one firm: advice, friendship, co-work; the corrected release",
+    "Lawyers of one firm (the corrected release)",
     folder="Lazega-Law-Firm_Multiplex_Social",
     stem="Lazega-Law-Firm",
     mirror=_MISHRA,
@@ -189,7 +189,7 @@ LAZEGA_CORRECTED = _comune(
 
 EUAIR = _comune(
     "euair",
-    "Direct flights between European airports, a layer per airline",
+    "Flights in Europe, a layer per airline",
     folder="EUAir_Multiplex_Transport",
     stem="EUAirTransportation",
     mirror=_COMPNET,
@@ -219,7 +219,7 @@ _FAO_EDGES = File(
 
 FAO = _comune(
     "fao",
-    "Trade of food and agricultural products between countries in 2010, a layer per product",
+    "Trade of food between countries, a layer per product",
     folder="FAO_Multiplex_Trade",
     stem="fao_trade",
     mirror="",
@@ -240,7 +240,7 @@ FAO = _comune(
 
 CELEGANS = _comune(
     "celegans",
-    "Neurons of C. elegans: electric, chemical monadic and polyadic synapses",
+    "Neurons of C. elegans, three kinds of synapse",
     folder="CElegans_Multiplex_Neuronal",
     stem="celegans_connectome",
     mirror=_PY3PLEX,
@@ -261,7 +261,7 @@ CELEGANS = _comune(
 
 ARXIV = _comune(
     "arxiv",
-    "Co-authors of papers on networks, a layer per arXiv category",
+    "Co-authors, a layer per arXiv category",
     folder="arXiv-Netscience_Multiplex_Coauthorship",
     stem="arxiv_netscience",
     mirror=_ZJUNYI,
@@ -274,14 +274,14 @@ ARXIV = _comune(
     directed=False,
     weighted=True,
     terms=ODBL,
-    citation="M. De Domenico, A. Lancichinetti, A. Arenas, M. Rosvall, Identifying Modular Flows on Multilayer Networks "
-    "Reveals Highly Overlapping Organization in Interconnected Systems, Physical Review X 5, 011027 (2015)",
+    citation="M. De Domenico, A. Lancichinetti, A. Arenas, M. Rosvall, Identifying Modular Flows on Multilayer "
+    "Networks Reveals Highly Overlapping Organization in Interconnected Systems, Physical Review X 5, 011027 (2015)",
     note="Nodes are numbered from 1, as in the file; its README says 0 to 14488. 424 have no edge.",
 )
 
 LONDON = _comune(
     "london",
-    "Train stations of London: underground, overground, DLR",
+    "Stations of London: underground, overground, DLR",
     folder="London_Multiplex_Transport",
     stem="london_transport",
     mirror=_COMPNET,
@@ -301,7 +301,7 @@ LONDON = _comune(
 
 HOMO = _comune(
     "homo",
-    "Genes and proteins of humans: seven kinds of interaction",
+    "Genes and proteins of humans",
     folder="Homo_Multiplex_Genetic",
     stem="homo_genetic",
     mirror=_MASINAG,
@@ -319,7 +319,7 @@ HOMO = _comune(
 
 SACCHCERE = _comune(
     "sacchcere",
-    "Genes and proteins of yeast: seven kinds of interaction",
+    "Genes and proteins of yeast",
     folder="SacchCere_Multiplex_Genetic",
     stem="sacchcere_genetic",
     mirror=_MASINAG,
@@ -338,7 +338,7 @@ SACCHCERE = _comune(
 
 MOSCOW = _comune(
     "moscow",
-    "Twitter during the World Championships in Athletics 2013: retweets, mentions, replies",
+    "Twitter users: retweets, mentions, replies",
     folder="MoscowAthletics2013_Multiplex_Social",
     stem="MoscowAthletics2013",
     mirror=_MASINAG,
@@ -366,7 +366,7 @@ _AMAZON = tuple(
 
 GATNE_AMAZON = Dataset(
     "gatne-amazon",
-    "Amazon products, linked when viewed or bought together: GATNE's sample",
+    "Products viewed or bought together (GATNE's Amazon)",
     partial(load_gatne, _AMAZON[0]),
     num_nodes=10099,
     num_layers=2,

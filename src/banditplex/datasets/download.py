@@ -6,8 +6,8 @@ import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 from banditplex.datasets.base import Dataset, File, data_folder
 from banditplex.errors import InputError
@@ -32,7 +32,7 @@ def fetch_files(dataset: Dataset, *, known: Iterable[File] = (), progress: Progr
     folder = data_folder()
     missing = [file for file in dataset.files if not file.find(folder)]
     if missing:
-        folder = _download(dataset, missing, folder, list(known), progress)
+        folder = _download(dataset, missing, folder, tuple(known), progress)
     assert folder is not None
     for file in dataset.files:
         found = file.find(folder)
@@ -42,7 +42,7 @@ def fetch_files(dataset: Dataset, *, known: Iterable[File] = (), progress: Progr
 
 
 def _download(
-    dataset: Dataset, missing: list[File], folder: Path | None, known: list[File], progress: Progress | None
+    dataset: Dataset, missing: list[File], folder: Path | None, known: tuple[File, ...], progress: Progress | None
 ) -> Path:
     try:
         import pooch  # noqa: F401
@@ -56,84 +56,76 @@ def _download(
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".download-", dir=folder) as stage:
-            _gather(dataset, missing, folder, Path(stage), known, progress)
+            _Errand(dataset, folder, Path(stage), known, progress).run(missing)
     except OSError as error:
         raise InputError(f"{dataset.name}: {folder} cannot be written: {error.strerror or error}.") from None
     return folder
 
 
-def _gather(
-    dataset: Dataset, missing: list[File], folder: Path, stage: Path, known: list[File], progress: Progress | None
-) -> None:
-    """Try the archive, then the mirrors; move the files to their places once all are there and right."""
-    got: dict[File, Path] = {}
-    troubles = []
-    if dataset.archive:
-        try:
-            got = _from_archive(dataset.archive, missing, folder, stage, known, progress)
-        except InputError as error:
-            troubles.append(str(error))
-    for file in missing:
-        if file not in got and file.mirror:
+@dataclass(frozen=True)
+class _Errand:
+    """One attempt to bring the missing files of a data set into the data folder, by way of a staging folder."""
+
+    dataset: Dataset
+    folder: Path
+    stage: Path
+    known: tuple[File, ...]
+    progress: Progress | None
+
+    def run(self, missing: list[File]) -> None:
+        """Try the archive, then the mirrors; move the files to their places once all are there and right."""
+        got: dict[File, Path] = {}
+        troubles = []
+        for source in (self.from_archive, self.from_mirrors):
             try:
-                got[file] = _from_mirror(file, stage, progress)
+                got |= source([file for file in missing if file not in got])
             except InputError as error:
                 troubles.append(str(error))
-    if len(got) < len(missing):
-        raise InputError(f"{dataset.name} is not at hand and could not be downloaded. " + " ".join(troubles))
-    for file, path in got.items():
-        _move(path, folder / file.path)
+        if len(got) < len(missing):
+            why = " ".join(troubles) or f"Put {missing[0].path} into {self.folder}."
+            raise InputError(f"{self.dataset.name} is not at hand and could not be downloaded. {why}")
+        for file, path in got.items():
+            _move(path, self.folder / file.path)
 
+    def from_archive(self, wanted: list[File]) -> dict[File, Path]:
+        address = self.dataset.archive
+        if not address:
+            return {}
+        path = self.stage / "archive.zip"
+        _get(address, path, self.progress)
+        try:
+            with zipfile.ZipFile(path) as archive:
+                return {file: self.extract(archive, file) for file in wanted}
+        except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+            found = f"something else or a damaged one ({error})"
+            raise InputError(f"{address}: expected a zip archive, got {found}.") from None
 
-def _from_archive(
-    address: str, wanted: list[File], folder: Path, stage: Path, known: list[File], progress: Progress | None
-) -> dict[File, Path]:
-    path = stage / "archive.zip"
-    _get(address, path, progress)
-    try:
-        with zipfile.ZipFile(path) as archive:
-            return {file: _extract(address, archive, file, folder, stage, known) for file in wanted}
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
-        raise InputError(f"{address}: expected a zip archive, got something else or a damaged one ({error}).") from None
+    def extract(self, archive: zipfile.ZipFile, file: File) -> Path:
+        """Unpack a file, wherever it is in the archive; another release of it is kept, but not taken for it."""
+        address, path = self.dataset.archive, self.stage / file.name
+        members = [each for each in archive.namelist() if PurePosixPath(each).name == file.name]
+        if not members:
+            raise InputError(f"{address}: expected an archive with {file.name}, got one without.")
+        with archive.open(min(members, key=len)) as source, path.open("wb") as copy:
+            shutil.copyfileobj(source, copy)
+        alike = (each for each in self.known if each.name == file.name and each != file)
+        other = next((each for each in alike if each.is_in(path)), None)
+        if other is None:
+            file.check(path, called=f"{file.name} of {address}")
+            return path
+        if not (self.folder / other.path).exists():
+            _move(path, self.folder / other.path)
+        release = PurePosixPath(other.path).parts[0]
+        raise InputError(f"{address} serves another release, that of {release!r}; it was kept under that name.")
 
-
-def _extract(address: str, archive: zipfile.ZipFile, file: File, folder: Path, stage: Path, known: list[File]) -> Path:
-    members = [each for each in archive.namelist() if PurePosixPath(each).name == file.name]
-    if not members:
-        raise InputError(f"{address}: expected an archive with {file.name}, got one without.")
-    path = stage / file.name
-    with archive.open(min(members, key=len)) as source, path.open("wb") as copy:
-        shutil.copyfileobj(source, copy)
-    other = next((each for each in known if each != file and each.name == file.name and _holds(path, each)), None)
-    if other is None:
-        _check(file, path, f"{file.name} of {address}")
-        return path
-    if not (folder / other.path).exists():
-        _move(path, folder / other.path)
-    release = PurePosixPath(other.path).parts[0]
-    raise InputError(f"{address} serves another release, that of {release!r}; it was kept under that name.")
-
-
-def _from_mirror(file: File, stage: Path, progress: Progress | None) -> Path:
-    path = stage / file.name
-    _get(file.mirror, path, progress)
-    _check(file, path, file.mirror)
-    return path
-
-
-def _check(file: File, path: Path, what: str) -> None:
-    try:
-        file.check(path)
-    except InputError as error:
-        raise InputError(str(error).replace(str(path), what, 1)) from None
-
-
-def _holds(path: Path, file: File) -> bool:
-    try:
-        file.check(path)
-    except InputError:
-        return False
-    return True
+    def from_mirrors(self, wanted: list[File]) -> dict[File, Path]:
+        got = {}
+        for file in wanted:
+            if file.mirror:
+                got[file] = self.stage / file.name
+                _get(file.mirror, got[file], self.progress)
+                file.check(got[file], called=file.mirror)
+        return got
 
 
 def _move(path: Path, target: Path) -> None:
@@ -160,25 +152,26 @@ class _Bar:
 
 
 def _get(address: str, path: Path, progress: Progress | None) -> None:
-    """Download an address into a new file, whole or not at all."""
+    """Download an address into a new file; a file that is not whole is an error."""
     import pooch
     import requests
 
-    bar: Any = _Bar(progress)
+    bar = _Bar(progress)
     try:
-        pooch.HTTPDownloader(progressbar=bar, chunk_size=1 << 16, timeout=TIMEOUT)(address, str(path), None)
+        pooch.HTTPDownloader(progressbar=bar, chunk_size=1 << 13, timeout=TIMEOUT)(address, str(path), None)
     except requests.HTTPError as error:
-        raise InputError(f"{address}: the server answers {error.response.status_code}.") from None
+        status = "an error" if error.response is None else error.response.status_code
+        raise InputError(f"{address}: the server answers {status}.") from None
     except requests.Timeout:
         raise InputError(f"{address}: no answer within {TIMEOUT} seconds.") from None
-    except requests.RequestException:
+    except requests.RequestException as error:
+        if isinstance(error, requests.ConnectionError) and not bar.total:
+            raise InputError(f"{address}: no connection.") from None
         raise _broken_off(address, path, bar.total) from None
     if path.stat().st_size < bar.total:
         raise _broken_off(address, path, bar.total)
 
 
 def _broken_off(address: str, path: Path, total: int) -> InputError:
-    done = path.stat().st_size
-    if not done:
-        return InputError(f"{address}: no connection.")
-    return InputError(f"{address}: the download broke off after {done:,} of {total:,} bytes.")
+    of = f" of {total:,}" if total else ""
+    return InputError(f"{address}: the download broke off after {path.stat().st_size:,}{of} bytes.")

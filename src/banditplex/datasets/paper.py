@@ -43,8 +43,8 @@ def rand_internship(*, whole: bool = False, seed: int = 0) -> Multiplex:
 def small_3_layers(*, whole: bool = False, seed: int = 0) -> Multiplex:
     """Return `small-3-layers`: 20 nodes, 3 layers, 522 edges, directed.
 
-    Layer "vickers" is the layer "get on with" of Vickers among the first 20 students; the others are 90 and 10 % similar
-    to it, over the same nodes. `metadata["relevant"]` pairs "vickers" with "similar-90".
+    Layer "vickers" is the layer "get on with" of Vickers among the first 20 students; the others are 90 and 10 %
+    similar to it, over the same nodes. `metadata["relevant"]` pairs "vickers" with "similar-90".
 
     The paper prints 18 nodes and 541 edges. With three layers of one size, 10 % similarity needs .9 m non-edges beside
     m edges: at most 161 of the 306 ordered pairs of 18 nodes, 483 edges in all, so 18 and 541 do not go together.

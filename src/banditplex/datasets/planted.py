@@ -171,6 +171,8 @@ class _Plan:
         for option, least in at_least.items():
             if getattr(self, option) < least:
                 raise InputError(f"Expected {option} of at least {least}, got {getattr(self, option)}.")
+        if self.num_nodes > 1 << 31:  # pairs are numbered in 62 bits
+            raise InputError(f"Expected num_nodes of at most {1 << 31:,}, got {self.num_nodes:,}.")
         _check_share("similarity", self.similarity)
         _check_share("within", self.within)
         if self.groups * self.group_size > self.num_layers:
@@ -201,8 +203,9 @@ class _Plan:
         ):
             if needed > pairs:
                 raise InputError(
-                    f"within={self.within:g} asks for {needed:,} of {self.edges_per_layer:,} edges {where} communities, "
-                    f"but {self.communities:,} communities of {self.num_nodes:,} nodes have only {pairs:,} pairs {where}."
+                    f"within={self.within:g} asks for {needed:,} of {self.edges_per_layer:,} edges {where} "
+                    f"communities, but {self.communities:,} communities of {self.num_nodes:,} nodes have only "
+                    f"{pairs:,} pairs {where}."
                 )
 
 

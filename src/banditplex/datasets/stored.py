@@ -4,6 +4,7 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from banditplex.datasets.base import File, data_folder, joined
 from banditplex.multiplex import Multiplex
@@ -11,9 +12,9 @@ from banditplex.multiplex import Multiplex
 
 def load_comune(
     edges: File,
-    *,
     layers: File | Sequence[str],
     nodes: File | None,
+    *,
     num_nodes: int,
     directed: bool,
 ) -> Multiplex:
@@ -35,7 +36,7 @@ def load_comune(
     from banditplex.io import read
 
     found, path = _locate(edges)
-    options = {
+    options: dict[str, Any] = {
         what: _locate(file)[1] for what, file in (("layers", layers), ("nodes", nodes)) if isinstance(file, File)
     }
     with tempfile.TemporaryDirectory() as folder:
