@@ -88,7 +88,7 @@ def datasets_show(
     """Show what is in a data set, or in a file of yours, layer by layer."""
     from banditplex.datasets import describe, list_datasets
 
-    facts = describe(data) if data in list_datasets() and not Path(data).exists() else {"name": data, "at_hand": True}
+    facts: dict[str, Any] = describe(data) if data in list_datasets() and not Path(data).exists() else {"name": data, "at_hand": True}
     summary = _load(data).summary() if facts["at_hand"] else None
     if as_json:
         _print_json(facts | ({} if summary is None else {"layers": _rows(summary)}))
@@ -225,13 +225,14 @@ def _print_table(columns: list[str], rows: list[list[Any]]) -> None:
     from rich.table import Table
 
     table = Table(box=None, header_style="bold", pad_edge=False)
-    for column, example in zip(columns, rows[0] if rows else columns, strict=True):
-        number = isinstance(example, int | float)
-        table.add_column(column, justify="right" if number else "left", overflow="fold")
+    for i, column in enumerate(columns):
+        number = any(isinstance(row[i], int | float) for row in rows)
+        widest = max(len(_show(row[i])) for row in [columns, *rows])  # only the last column gives way
+        width = None if i == len(columns) - 1 else widest
+        table.add_column(column, justify="right" if number else "left", no_wrap=True, min_width=width)
     for row in rows:
-        table.add_row(*(_show(value) for value in row))
-    console = Console()
-    console.print(table, width=None if console.is_terminal else max(console.width, 160))
+        table.add_row(*map(_show, row))
+    Console(width=None if sys.stdout.isatty() else 160, soft_wrap=not sys.stdout.isatty()).print(table)
 
 
 def _show(value: Any) -> str:
