@@ -85,7 +85,10 @@ def test_header_is_refused_unless_announced(tmp_path):
         ({"a.txt": "1 2 3\n\n1 3 x\n"}, "a.txt, line 3: expected a number as weight, got 'x'"),
         ({"a.txt": "1 2 3\n1 3 nan\n"}, "a.txt, line 2: expected a finite weight of at least 0, got nan"),
         ({"a.txt": "1 2 3\n\n1 3 -1\n"}, "a.txt, line 3: expected a finite weight of at least 0, got -1.0"),
-        ({"a.txt": "1 2\n", "b.txt": "1 2 3\n1 3 inf\n"}, "b.txt, line 2: expected a finite weight of at least 0, got inf"),
+        (
+            {"a.txt": "1 2\n", "b.txt": "1 2 3\n1 3 inf\n"},
+            "b.txt, line 2: expected a finite weight of at least 0, got inf",
+        ),
         ({"a.txt": "1 2 1 noon\n"}, "a.txt, line 1: expected a number as time, got 'noon'"),
         ({"a.txt": "1 2 1 5\n", "b.txt": "1 2\n"}, "b.txt: expected a time in column 4, as in a.txt, got none"),
         ({"a.txt": "1 2\n", "a.csv": "1,2\n"}, "expected one file per layer, got several for 'a'"),

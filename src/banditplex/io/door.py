@@ -6,14 +6,15 @@ from pathlib import Path
 from typing import Any
 
 from banditplex.errors import FormatError, InputError
-from banditplex.io import edgelists, folder, gatne, multinet
+from banditplex.io import edgelists, folder, gatne, gml, graphml, multinet, muxviz
 from banditplex.io.base import Format, Progress, staged
 from banditplex.multiplex import Multiplex
 from banditplex.registry import Registry
 
 formats: Registry[Format] = Registry("format")
 # Content is looked into in this order: what is easily mistaken for something else comes last.
-for _format in (folder.FORMAT, gatne.FORMAT, multinet.FORMAT, edgelists.FORMAT):
+_LISTED = (folder, gatne, graphml, gml, multinet, muxviz, edgelists)
+for _format in (module.FORMAT for module in _LISTED):
     formats.add(_format.name, _format)
 
 

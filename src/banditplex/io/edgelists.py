@@ -24,7 +24,7 @@ from banditplex.multiplex import Multiplex
 
 SUFFIXES = (".txt", ".edges", ".edgelist", ".csv", ".tsv")
 NOTE = "layers"  # the side note of a folder is layers.meta.json inside it
-COMMENTS = "[#%]"
+COMMENTS = (b"#", b"%")
 _HEADERS = {("source", "target"), ("source", "destination"), ("from", "to")}
 
 

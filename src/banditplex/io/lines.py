@@ -66,8 +66,8 @@ class Rows:
             raise self.error(f"expected {expected}, got {fields[place].as_py()!r}", row) from None
 
 
-def read_text(path: Path, *, comments: str = "") -> bytes:
-    r"""Return a file as UTF-8 text with \n at line ends; lines that match the pattern `comments` come back blank."""
+def read_text(path: Path, *, comments: Sequence[bytes] = ()) -> bytes:
+    r"""Return a file as UTF-8 text with \n at line ends; lines that begin with one of `comments` come back blank."""
     if not path.is_file():
         raise FormatError("no such file", path=path)
     text = path.read_bytes().removeprefix(b"\xef\xbb\xbf")
@@ -75,8 +75,9 @@ def read_text(path: Path, *, comments: str = "") -> bytes:
         check_encoding(text, path)
     if b"\r" in text:
         text = text.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-    if comments:
-        text = re.sub(rb"(?m)^[ \t]*(?:" + comments.encode() + rb").*$", b"", text)
+    for mark in comments:
+        if mark in text:
+            text = re.sub(rb"(?m)^[ \t]*" + re.escape(mark) + rb".*$", b"", text)
     return text
 
 
@@ -136,7 +137,7 @@ def parse_rows(
 def _tidy(text: bytes, delimiter: str) -> bytes:
     """Blank out lines of white space; for `BLANKS`, leave single spaces between fields and none around them."""
     if delimiter != BLANKS:
-        return re.sub(rb"(?m)^[ \t]+$", b"", text) if b" \n" in text or b"\t\n" in text else text
+        return re.sub(rb"(?m)^[ \t]+$", b"", text) if b" " in text or b"\t" in text else text
     text = text.replace(b"\t", b" ")
     while b"  " in text:
         text = text.replace(b"  ", b" ")
@@ -220,12 +221,13 @@ def _first_failure(fields: Column, kind: Any) -> int:
 
 def _as_integers(fields: Column) -> Ints | None:
     """Return a column as int64, or None unless every field is an integer in plain writing (no +, no leading 0)."""
+    for some in (fields.slice(0, 1000), fields):  # a cast that fails is slow: look first
+        if pc.all(pc.match_substring_regex(some, r"^(0|-?[1-9][0-9]*)$")).as_py() is False:
+            return None
     try:
-        integers = pc.cast(fields, pa.int64())
-    except pa.ArrowInvalid:
+        return np.asarray(pc.cast(fields, pa.int64()), np.int64)
+    except pa.ArrowInvalid:  # beyond 64 bits
         return None
-    plain = pc.all(pc.equal(pc.cast(integers, pa.string()), fields)).as_py()
-    return None if plain is False else np.asarray(integers, np.int64)
 
 
 def index_names(

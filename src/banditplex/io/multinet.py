@@ -98,7 +98,7 @@ class Body:
 
 
 def _read_body(path: Path, progress: Progress | None) -> Body:
-    sections = split_sections(read_text(path, comments="--"), path)
+    sections = split_sections(read_text(path, comments=[b"--"]), path)
     header, note = read_header(sections, path), read_side_note(path)
     actors = list(_parse(sections, "ACTORS", path, {1 + len(header.actor)}))
     vertices = list(_parse(sections, "VERTICES", path, {2 + len(header.vertex.get(each, {})) for each in header.kinds}))
@@ -299,7 +299,7 @@ def _has_sections(path: Path) -> bool:
     if not path.is_file():
         return False
     with path.open("rb") as file:
-        titles = re.findall(rb"(?m)^[ \t]*#[ \t]*([A-Z ]+?)\s*$", file.read(1 << 16).upper())
+        titles = re.findall(rb"(?m)^[ \t]*#([A-Z ]+?)\s*$", file.read(1 << 16).upper())
     return any(title.decode() in SECTIONS for title in titles)
 
 
