@@ -18,7 +18,7 @@ from banditplex.multiplex import Multiplex, Name
 from banditplex.multiplex.build import EdgeError
 from banditplex.multiplex.names import Names, factorize
 
-_INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")
+_INTEGER = re.compile(r"0|-?[1-9][0-9]{0,18}")
 
 Progress = Callable[[int, int], None]  # called with (bytes or edges done, bytes or edges in all)
 
@@ -152,4 +152,9 @@ def parse_names(tokens: Any) -> Names:
     (array([ 3, 12]), array(['3', '012'], dtype=object))
     """
     names: Names = np.asarray(tokens, dtype=object)
-    return names.astype(np.int64) if all(map(_INTEGER.fullmatch, names.tolist())) else names
+    if not all(map(_INTEGER.fullmatch, names.tolist())):
+        return names
+    try:
+        return names.astype(np.int64)
+    except OverflowError:
+        return names

@@ -6,13 +6,19 @@ from pathlib import Path
 from typing import Any
 
 from banditplex.errors import FormatError, InputError
-from banditplex.io import comune, folder
+from banditplex.io import comune, delimited, folder, parquet
 from banditplex.io.base import Format, Progress, staged
 from banditplex.multiplex import Multiplex
 from banditplex.registry import Registry
 
 formats: Registry[Format] = Registry("format")
-for _format in (folder.FORMAT, comune.FORMAT):  # content is looked into in this order
+for _format in (
+    folder.FORMAT,
+    parquet.FORMAT,
+    delimited.CSV,
+    delimited.TSV,
+    comune.FORMAT,
+):  # content is looked into in this order
     formats.add(_format.name, _format)
 
 

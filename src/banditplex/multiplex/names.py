@@ -87,7 +87,7 @@ def _factorize_integers(values: Ints) -> tuple[Ints, Ints]:
     seen = np.zeros(high - low + 1, np.bool_)
     seen[values - low] = True
     if seen.all():
-        return np.arange(low, high + 1), values - low
+        return np.arange(high - low + 1) + low, values - low
     rank = np.cumsum(seen, dtype=np.int64) - 1
     return np.flatnonzero(seen) + low, rank[values - low]
 
