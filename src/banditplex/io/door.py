@@ -6,15 +6,25 @@ from pathlib import Path
 from typing import Any
 
 from banditplex.errors import FormatError, InputError
-from banditplex.io import edgelists, folder, gatne, gml, graphml, multinet, muxviz
+from banditplex.io import comune, delimited, edgelists, folder, gatne, gml, graphml, multinet, muxviz, parquet
 from banditplex.io.base import Format, Progress, staged
 from banditplex.multiplex import Multiplex
 from banditplex.registry import Registry
 
 formats: Registry[Format] = Registry("format")
-# Content is looked into in this order: what is easily mistaken for something else comes last.
-_LISTED = (folder, gatne, graphml, gml, multinet, muxviz, edgelists)
-for _format in (module.FORMAT for module in _LISTED):
+for _format in (
+    folder.FORMAT,
+    parquet.FORMAT,
+    graphml.FORMAT,
+    gml.FORMAT,
+    multinet.FORMAT,
+    muxviz.FORMAT,
+    delimited.CSV,
+    delimited.TSV,
+    comune.FORMAT,
+    gatne.FORMAT,
+    edgelists.FORMAT,
+):  # content is looked into in this order
     formats.add(_format.name, _format)
 
 

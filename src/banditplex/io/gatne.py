@@ -36,7 +36,7 @@ class Splits(NamedTuple):
     test: LabelledPairs
 
 
-def read_gatne(
+def read(
     path: Path, *, directed: bool | None = None, part: str = "train", progress: Progress | None = None
 ) -> Multiplex:
     """Read the training graph of a GATNE folder, or with `part="all"` that and the positive valid and test pairs.
@@ -128,9 +128,7 @@ def _labels(rows: Rows) -> npt.NDArray[np.bool_]:
     return np.asarray(labels == 1)
 
 
-def write_gatne(
-    mx: Multiplex, path: Path, *, valid: LabelledPairs | None = None, test: LabelledPairs | None = None
-) -> None:
+def write(mx: Multiplex, path: Path, *, valid: LabelledPairs | None = None, test: LabelledPairs | None = None) -> None:
     """Write a multiplex as train.txt, and labelled pairs (indices into its names) as valid.txt and test.txt."""
     because = "GATNE's files are split at white space"
     refuse_names(mx.node_names.tolist(), r"\s|^$", "node", because)
@@ -149,7 +147,7 @@ def write_gatne(
     write_side_note(path / "train.txt", side_note(mx))
 
 
-def _is_gatne(path: Path) -> bool:
+def _matches(path: Path) -> bool:
     if not (path / "train.txt").is_file():
         return False
     with (path / "train.txt").open("rb") as file:
@@ -161,7 +159,7 @@ FORMAT = Format(
     name="gatne",
     description="GATNE's folder of train.txt, valid.txt and test.txt",
     suffixes=(),
-    read=read_gatne,
-    write=write_gatne,
-    matches=_is_gatne,
+    read=read,
+    write=write,
+    matches=_matches,
 )

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import networkx as nx
 
 
-def read_gml(
+def read(
     path: Path,
     *,
     directed: bool | None = None,
@@ -61,7 +61,7 @@ def _parse(lines: list[str], names: str, *, by_id: bool) -> "nx.Graph":
         raise
 
 
-def write_gml(mx: Multiplex, path: Path) -> None:
+def write(mx: Multiplex, path: Path) -> None:
     """Write a GML file; what is not ASCII becomes a character entity, integers beyond 32 bits become strings."""
     import networkx as nx
 
@@ -69,7 +69,7 @@ def write_gml(mx: Multiplex, path: Path) -> None:
         nx.write_gml(to_graph(mx), file)
 
 
-def _is_gml(path: Path) -> bool:
+def _matches(path: Path) -> bool:
     if not path.is_file():
         return False
     with path.open("rb") as file:
@@ -80,8 +80,8 @@ FORMAT = Format(
     name="gml",
     description="GML, the layer as an edge attribute",
     suffixes=(".gml",),
-    read=read_gml,
-    write=write_gml,
+    read=read,
+    write=write,
     holds=frozenset({"weight", "time", "features"}),
-    matches=_is_gml,
+    matches=_matches,
 )

@@ -12,7 +12,7 @@ from banditplex.io.lines import refuse_names
 from banditplex.multiplex import Multiplex
 
 
-def read_graphml(
+def read(
     path: Path,
     *,
     directed: bool | None = None,
@@ -43,7 +43,7 @@ def read_graphml(
     return from_graph(graph, directed=directed, layer=layer, weight=weight, time=time, features=features)
 
 
-def write_graphml(mx: Multiplex, path: Path) -> None:
+def write(mx: Multiplex, path: Path) -> None:
     """Write a GraphML file that networkx, igraph, Gephi and others read."""
     import networkx as nx
 
@@ -53,7 +53,7 @@ def write_graphml(mx: Multiplex, path: Path) -> None:
         nx.write_graphml_xml(to_graph(mx), file)
 
 
-def _is_graphml(path: Path) -> bool:
+def _matches(path: Path) -> bool:
     if not path.is_file():
         return False
     with path.open("rb") as file:
@@ -64,8 +64,8 @@ FORMAT = Format(
     name="graphml",
     description="GraphML, the layer as an edge attribute",
     suffixes=(".graphml",),
-    read=read_graphml,
-    write=write_graphml,
+    read=read,
+    write=write,
     holds=frozenset({"weight", "time", "features"}),
-    matches=_is_graphml,
+    matches=_matches,
 )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from banditplex.errors import InputError
-from banditplex.io.base import kind_of, kinds_note, parse_names
+from banditplex.io.base import are_strings, parse_names, strings_note
 from banditplex.multiplex import Multiplex
 from banditplex.multiplex.build import EdgeError, Floats, Numbers
 from banditplex.multiplex.names import Ints, Names, as_names, factorize
@@ -23,7 +23,7 @@ def to_graph(mx: Multiplex) -> "nx.MultiGraph":
     """Return a multigraph: layer, weight and time on edges, features one by one on nodes, all layers in a note."""
     import networkx as nx
 
-    note = {"layers": list(mx.layer_names)} | kinds_note(mx)
+    note = {"layers": list(mx.layer_names)} | strings_note(mx)
     names = [str(name) for name in mx.node_names.tolist()]
     features: Any = [{}] * mx.num_nodes
     if mx.node_features is not None:
@@ -77,7 +77,7 @@ def from_graph(
             np.array([places[u] for u, _, _ in rows], np.int64),
             np.array([places[v] for _, v, _ in rows], np.int64),
             codes,
-            node_names=parse_names([str(node) for node in graph], kind=kind_of("nodes", note)),
+            node_names=parse_names([str(node) for node in graph], strings=are_strings("nodes", note)),
             layer_names=layers,
             weight=_edge_numbers(rows, weight, "weight", 1),
             time=_edge_numbers(rows, time, "time", None),

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from banditplex.errors import FormatError, InputError
-from banditplex.io.base import kind_of
+from banditplex.io.base import are_strings
 from banditplex.multiplex.build import EdgeError, Numbers
 from banditplex.multiplex.names import Ints, Names, factorize
 
@@ -22,7 +22,6 @@ Column = Any  # a pyarrow.ChunkedArray of strings
 BLANKS = " "  # as a delimiter: any run of spaces and tabs
 _BLOCK = 1 << 26  # bytes parsed between two calls of progress
 _ROWS = 1 << 20  # rows written at once
-_LONGEST = 10**18  # names that are integers of more digits stay strings, as in `parse_names`
 
 
 @dataclass(frozen=True)
@@ -231,19 +230,19 @@ def _as_integers(fields: Column) -> Ints | None:
 
 
 def index_names(
-    columns: Sequence[Column], *, declared: Sequence[Column] = (), kind: str | None = None
+    columns: Sequence[Column], *, declared: Sequence[Column] = (), strings: bool = False
 ) -> tuple[Names, int, list[Ints]]:
     """Return the distinct names, how many of them are declared, and for every column the index of each field's name.
 
     Declared names come first, in the order in which they first occur; the others follow in rising order. Names are
-    integers if every field is one; `kind` ("integers" or "strings") settles it.
+    integers if every field is one, unless they are said to be strings.
 
     >>> names, _, (codes,) = index_names([pa.chunked_array([["9", "30", "9"]])])
     >>> names, codes
     (array([ 9, 30]), array([0, 1, 0]))
     """
     every = [*declared, *columns]
-    found, codes = _factorize(every, kind)
+    found, codes = _factorize(every, strings)
     sizes = np.cumsum([len(column) for column in every])
     num_fields = int(sizes[len(declared) - 1]) if declared else 0
     places = np.sort(np.unique(codes[:num_fields], return_index=True)[1])
@@ -254,12 +253,11 @@ def index_names(
     return found[order], len(first), np.split(rank[codes], sizes[:-1])[len(declared) :] if every else []
 
 
-def _factorize(columns: Sequence[Column], kind: str | None) -> tuple[Names, Ints]:
-    if kind != "strings":
-        integers = [_as_integers(column) for column in columns]
-        known = [array for array in integers if array is not None and (kind or _is_short(array))]
-        if len(known) == len(columns):
-            return factorize(np.concatenate([np.empty(0, np.int64), *known]))
+def _factorize(columns: Sequence[Column], strings: bool) -> tuple[Names, Ints]:
+    integers = [] if strings else [_as_integers(column) for column in columns]
+    known = [array for array in integers if array is not None]
+    if len(known) == len(columns):
+        return factorize(np.concatenate([np.empty(0, np.int64), *known]))
     chunks = [chunk for column in columns for chunk in column.chunks]
     encoded = pa.chunked_array(chunks, pa.string()).dictionary_encode()
     if not encoded.num_chunks:
@@ -270,10 +268,6 @@ def _factorize(columns: Sequence[Column], kind: str | None) -> tuple[Names, Ints
     rank = np.empty(len(found), np.int64)
     rank[order] = np.arange(len(found))
     return found[order], rank[codes]
-
-
-def _is_short(integers: Ints) -> bool:
-    return bool(((integers > -_LONGEST) & (integers < _LONGEST)).all())
 
 
 def index_fields(
@@ -287,7 +281,7 @@ def index_fields(
     columns = [pa.chunked_array([chunk for rows in parts for chunk in rows.columns[field].chunks], pa.string())
                for field in fields]  # fmt: skip
     declared = [tokens(note[what])] if what in note else []
-    names, num_declared, codes = index_names(columns, declared=declared, kind=kind_of(what, note))
+    names, num_declared, codes = index_names(columns, declared=declared, strings=are_strings(what, note))
     for column, indices in zip(columns, codes, strict=True):
         if declared and (indices >= num_declared).any():
             row = int(np.argmax(indices >= num_declared))

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow.compute as pc
 
 from banditplex.errors import FormatError, InputError
-from banditplex.io.base import Format, Progress, kind_of, kinds_note, parse_names, read_side_note, write_side_note
+from banditplex.io.base import Format, Progress, are_strings, parse_names, read_side_note, strings_note, write_side_note
 from banditplex.io.lines import (
     BLANKS,
     Rows,
@@ -33,7 +33,7 @@ from banditplex.multiplex.names import Ints, Names
 COMMENTS = (b"#",)
 
 
-def read_muxviz(
+def read(
     path: Path,
     *,
     directed: bool | None = None,
@@ -65,7 +65,7 @@ def read_muxviz(
         edges = _read_layers(entries, progress)
     else:
         edges = _read_extended(entries[0].edges, entries[0].layers, drop=interlayer == "drop", progress=progress)
-    nodes, source, destination = _index_nodes(entries, edges, labels, kind_of("nodes", note))
+    nodes, source, destination = _index_nodes(entries, edges, labels, are_strings("nodes", note))
     with naming_rows(*edges.parts):
         weight = check_weight(edges.weight(), len(source))
     return Multiplex.from_indices(
@@ -74,7 +74,7 @@ def read_muxviz(
         edges.layer[edges.kept],
         weight=None if weight is None else weight[edges.kept],
         node_names=nodes,
-        layer_names=parse_names(edges.names, kind=kind_of("layers", note)),
+        layer_names=parse_names(edges.names, strings=are_strings("layers", note)),
         directed=note.get("directed", False) if directed is None else directed,
     )
 
@@ -218,7 +218,7 @@ def _show_blanks(column: Any) -> list[str]:
     return fields
 
 
-def _index_nodes(entries: list[Entry], edges: Edges, labels: bool, kind: str | None) -> tuple[Names, Ints, Ints]:
+def _index_nodes(entries: list[Entry], edges: Edges, labels: bool, strings: bool) -> tuple[Names, Ints, Ints]:
     """Return the names of the nodes and the indices of the two ends of every row."""
     table = _join_layouts(entries)
     columns = [rows.columns[end] for end in edges.ends for rows in edges.parts]
@@ -235,7 +235,7 @@ def _index_nodes(entries: list[Entry], edges: Edges, labels: bool, kind: str | N
         raise InputError("Expected distinct node labels, got some twice; labels=False names nodes by their ids.")
     num_parts = len(edges.parts)
     source, destination = (np.concatenate(half) for half in (codes[:num_parts], codes[num_parts:]))
-    return parse_names(listed, kind=kind), source, destination
+    return parse_names(listed, strings=strings), source, destination
 
 
 def _join_layouts(entries: list[Entry]) -> dict[str, str]:
@@ -259,7 +259,7 @@ def _unknown_node(edges: Edges, num_known: int, codes: list[Ints]) -> FormatErro
 # Writing
 
 
-def write_muxviz(mx: Multiplex, path: Path) -> None:
+def write(mx: Multiplex, path: Path) -> None:
     """Write the configuration, and beside it the folder NAME.layers with a numbered edge list per layer and the layout.
 
     Nodes are numbered from 1, as muxViz wants them; their names are their labels.
@@ -281,10 +281,10 @@ def write_muxviz(mx: Multiplex, path: Path) -> None:
             columns.append(mx.weights(name))
         with (folder / f"{number}.edges").open("xb") as file:
             write_rows(file, columns, " ")
-    write_side_note(path, ({"directed": True} if mx.directed else {}) | kinds_note(mx))
+    write_side_note(path, ({"directed": True} if mx.directed else {}) | strings_note(mx))
 
 
-def _is_config(path: Path) -> bool:
+def _matches(path: Path) -> bool:
     if not path.is_file():
         return False
     with path.open("rb") as file:
@@ -298,8 +298,8 @@ FORMAT = Format(
     name="muxviz",
     description="muxViz's configuration, a line edges;label;layout per layer",
     suffixes=(),
-    read=read_muxviz,
-    write=write_muxviz,
+    read=read,
+    write=write,
     holds=frozenset({"weight"}),
-    matches=_is_config,
+    matches=_matches,
 )
