@@ -40,7 +40,7 @@ def read(
     lines = text.split("\n")
     try:
         graph = _parse(lines, names or "label", by_id=names is None)
-    except (nx.NetworkXError, ValueError) as error:
+    except Exception as error:  # networkx lets through whatever its parser stumbles over
         message = str(error).partition("\n")[0]
         place = re.search(r" at \((\d+), \d+\)", message)
         line = int(place[1]) if place else None

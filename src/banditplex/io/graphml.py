@@ -1,6 +1,7 @@
 """GraphML, through networkx: nodes by id, an edge's layer in its attribute `layer`."""
 
 import re
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from xml.etree.ElementTree import ParseError
@@ -27,13 +28,14 @@ def read(
 
     text = path.read_bytes()
     try:
-        graph = nx.read_graphml(path, force_multigraph=True)
+        with warnings.catch_warnings(action="ignore"):  # about ports and the like, which a multiplex has none of
+            graph = nx.read_graphml(path, force_multigraph=True)
     except ParseError as error:
         line, column = error.position
         raise FormatError(
             f"expected GraphML, got {error.msg.partition(':')[0]} in column {column}", path=path, line=line
         ) from None
-    except (nx.NetworkXError, KeyError, ValueError) as error:
+    except Exception as error:  # networkx lets through whatever its parser stumbles over
         raise FormatError(f"expected GraphML, got: {' '.join(str(error).split())}", path=path) from None
     declared = len(re.findall(rb"<(?:[\w.-]+:)?node[\s/>]", text))
     if declared < len(graph):
@@ -48,7 +50,7 @@ def write(mx: Multiplex, path: Path) -> None:
     import networkx as nx
 
     for what, names in (("node", mx.node_names.tolist()), ("layer", mx.layer_names)):
-        refuse_names(names, "[\x00-\x1f\ufffe\uffff]", what, "XML cannot hold control characters")
+        refuse_names(names, "[\x00-\x1f\ud800-\udfff\ufffe\uffff]", what, "XML cannot hold all of its characters")
     with path.open("xb") as file:
         nx.write_graphml_xml(to_graph(mx), file)
 
