@@ -121,6 +121,7 @@ def test_content_is_recognised_whatever_the_name(format, tmp_path):
         ({"x": "a.txt;Layer;\n", "a.txt": "1 2\n"}, "x", "muxviz"),
         ({"x": "a.txt;Layer;\n"}, "x", None),  # no such edge list
         ({"x": "1;2;3\n"}, "x", None),
+        ({"x": "a" * 5000 + ";b\n"}, "x", None),  # longer than any file's name
         ({"x": 'Creator "us"\ngraph\n[\n]\n'}, "x", "gml"),
         ({"x": "a graph [of sorts]\n"}, "x", None),
         ({"x": '<?xml version="1.0"?><graphml></graphml>'}, "x", "graphml"),
@@ -153,6 +154,17 @@ def test_what_is_not_there(tmp_path):
         read(tmp_path / "net.csv")
     with pytest.raises(InputError, match=r"expected the folder .* to exist"):
         write(SMALL, tmp_path / "nowhere" / "net.csv")
+
+
+def test_what_may_not_be_read(tmp_path, monkeypatch):
+    def closed(*args, **options):
+        raise PermissionError(errno.EACCES, "Permission denied", "net.mpx")
+
+    lay_out(tmp_path, {"net.mpx": "a,b,c\n", "net.dat": "#EDGES\n"})
+    monkeypatch.setattr(Path, "open", closed)
+    for name in ("net.mpx", "net.dat"):
+        with pytest.raises(InputError, match=r"net.mpx: cannot be read: Permission denied"):
+            read(tmp_path / name)
 
 
 def test_unknown_format(tmp_path):

@@ -57,13 +57,12 @@ def read(
     note = read_side_note(path / NOTE)
     names = parse_names([unquote(file.stem) for file in files], strings=are_strings("layers", note)).tolist()
     order = _order(path, names, note.get("layers"))
-    parts, done = [], 0
-    total = sum(file.stat().st_size for file in files)
+    done = np.cumsum([files[place].stat().st_size for place in order]).tolist()
+    parts = []
     for place in order:
         parts.append(_read_layer(files[place], header))
-        done += files[place].stat().st_size
         if progress:
-            progress(done, total)
+            progress(done[len(parts) - 1], done[-1])
     return _join(parts, [names[place] for place in order], note, directed)
 
 

@@ -103,12 +103,13 @@ class _Table:
 def _read_table(path: Path, names: Sequence[str], progress: Progress | None) -> _Table:
     files = [path / f"{name}.txt" for name in names]
     texts = [read_text(file) for file in files]
-    total, parts = sum(map(len, texts)), []
+    done = np.cumsum([len(text) for text in texts]).tolist()
+    parts: list[Rows] = []
     for name, file, text in zip(names, files, texts, strict=True):
         width = 3 if name == "train" else 4
         parts.append(parse_rows(text, file, delimiter=BLANKS, widths=range(width, width + 1)))
         if progress:
-            progress(sum(map(len, texts[: len(parts)])), total)
+            progress(done[len(parts) - 1], done[-1])
     note = read_side_note(files[0])
     if not len(parts[0]) and not note:
         raise FormatError("expected lines `type u v`, got an empty file", path=files[0])

@@ -32,8 +32,6 @@ def read(
     options are those of `banditplex.io.graphs.from_graph`. Several edges between two nodes are accepted whether or not
     the file says that it is a multigraph.
     """
-    import networkx as nx
-
     text = read_text(path).decode()
     if not re.search(r"(?:^|\s)multigraph\s", text):
         text = re.sub(r"((?:^|\s)graph\s*\[)", r"\1 multigraph 1 ", text, count=1)

@@ -43,9 +43,8 @@ class Rows:
 
     def line(self, row: int) -> int:
         """Return the number of the line that a row stands on; blank lines are no rows."""
-        return next(
-            number for place, (number, _) in enumerate(filled_lines(self.text, self.first_line)) if place == row
-        )
+        lines = filled_lines(self.text, self.first_line)
+        return next(number for place, (number, _) in enumerate(lines) if place == row)
 
     def error(self, message: str, row: int) -> FormatError:
         """Return the error that names the line of `row`."""
@@ -124,8 +123,8 @@ def parse_rows(
     for start, end in _blocks(text):
         try:
             table = _parse(pa.py_buffer(text).slice(start, end - start), delimiter, width)
-        except pa.ArrowInvalid:
-            raise _ragged(Rows(path, text, first_line, ()), delimiter, width) from None
+        except pa.ArrowInvalid as error:
+            raise _ragged(text, path, delimiter, width, first_line) or FormatError(str(error), path=path) from None
         for chunks, column in zip(columns, table.columns, strict=True):
             chunks.extend(_trim(column, delimiter, text).chunks)
         if progress:
@@ -183,14 +182,14 @@ def filled_lines(text: bytes, first_line: int) -> Iterator[tuple[int, bytes]]:
         start, number = end + 1, number + 1
 
 
-def _ragged(rows: Rows, delimiter: str, width: int) -> FormatError:
-    """Return the error about the first line with more or fewer fields than the first."""
-    for number, line in filled_lines(rows.text, rows.first_line):
+def _ragged(text: bytes, path: Path, delimiter: str, width: int, first_line: int) -> FormatError | None:
+    """Return the error about the first line with more or fewer fields than it should have."""
+    for number, line in filled_lines(text, first_line):
         found = line.count(delimiter.encode()) + 1
         if found != width:
             message = f"expected {width} columns as in the lines before, got {found}: {_show(line)}"
-            return FormatError(message, path=rows.path, line=number)
-    raise AssertionError("a text that arrow cannot split has a line with more or fewer fields")
+            return FormatError(message, path=path, line=number)
+    return None  # it is something else, such as a line of many megabytes
 
 
 def _plural(widths: range) -> str:
@@ -248,9 +247,7 @@ def index_names(
     places = np.sort(np.unique(codes[:num_fields], return_index=True)[1])
     first = codes[places]
     order = np.concatenate([first, np.setdiff1d(np.arange(len(found)), first)])
-    rank = np.empty(len(found), np.int64)
-    rank[order] = np.arange(len(found))
-    return found[order], len(first), np.split(rank[codes], sizes[:-1])[len(declared) :] if every else []
+    return found[order], len(first), np.split(_inverse(order)[codes], sizes[:-1])[len(declared) :] if every else []
 
 
 def _factorize(columns: Sequence[Column], strings: bool) -> tuple[Names, Ints]:
@@ -265,9 +262,13 @@ def _factorize(columns: Sequence[Column], strings: bool) -> tuple[Names, Ints]:
     found = np.array(encoded.chunk(0).dictionary.to_pylist(), dtype=object)
     codes = np.concatenate([np.asarray(chunk.indices) for chunk in encoded.chunks]).astype(np.int64)
     order = np.argsort(found)
-    rank = np.empty(len(found), np.int64)
-    rank[order] = np.arange(len(found))
-    return found[order], rank[codes]
+    return found[order], _inverse(order)[codes]
+
+
+def _inverse(order: Ints) -> Ints:
+    inverse = np.empty(len(order), np.int64)
+    inverse[order] = np.arange(len(order))
+    return inverse
 
 
 def index_fields(
@@ -278,8 +279,8 @@ def index_fields(
     The rows are those of all parts, one after the other. Names that the side note declares come in its order, and
     then there may be no others.
     """
-    columns = [pa.chunked_array([chunk for rows in parts for chunk in rows.columns[field].chunks], pa.string())
-               for field in fields]  # fmt: skip
+    chunks = [[chunk for rows in parts for chunk in rows.columns[field].chunks] for field in fields]
+    columns = [pa.chunked_array(each, pa.string()) for each in chunks]
     declared = [tokens(note[what])] if what in note else []
     names, num_declared, codes = index_names(columns, declared=declared, strings=are_strings(what, note))
     for column, indices in zip(columns, codes, strict=True):

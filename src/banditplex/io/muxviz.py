@@ -85,7 +85,6 @@ def read(
 class Entry(NamedTuple):
     """A line of the configuration, its paths looked up."""
 
-    line: int
     edges: Path
     label: str
     layers: Path | None  # the table of layers, if the edges are an extended list
@@ -93,12 +92,12 @@ class Entry(NamedTuple):
 
 
 def _read_config(path: Path) -> list[Entry]:
-    lines = list(filled_lines(read_text(path), 1))
+    lines = [(number, line.decode()) for number, line in filled_lines(read_text(path), 1) if line.strip()]
     if not lines:
         raise FormatError("expected lines edges;label;layout, got an empty file", path=path)
-    entries = []
+    entries: dict[str, Entry] = {}
     for number, line in lines:
-        fields = line.decode().split(";")
+        fields = line.split(";")
         if len(fields) > 3:
             raise FormatError(f"expected edges;label;layout, got {len(fields)} fields", path=path, line=number)
         name, label, layout = [*fields, "", ""][:3]
@@ -106,13 +105,12 @@ def _read_config(path: Path) -> list[Entry]:
         if edges is None or (nodes is None and layout.strip()):
             missing = name if edges is None else layout
             raise FormatError(f"expected a file, got no such file: {missing!r}", path=path, line=number)
+        label = label or edges.stem
+        if label in entries:
+            raise FormatError(f"expected every label once, got {label!r} again", path=path, line=number)
         layers = _find(path, label) if len(lines) == 1 and _is_extended(edges) else None
-        entries.append(Entry(number, edges, label or edges.stem, layers, nodes))
-    labels = [entry.label for entry in entries]
-    for place, entry in enumerate(entries):
-        if entry.label in labels[:place]:
-            raise FormatError(f"expected every label once, got {entry.label!r} again", path=path, line=entry.line)
-    return entries
+        entries[label] = Entry(edges, label, layers, nodes)
+    return list(entries.values())
 
 
 def _find(config: Path, name: str) -> Path | None:
@@ -122,7 +120,10 @@ def _find(config: Path, name: str) -> Path | None:
         return None
     folders = [config.parent, *config.absolute().parent.parents[: len(wanted.parts) - 1]]
     places = [*(folder / wanted for folder in folders), config.parent / wanted.name]
-    return next((place for place in places if place.is_file()), None)
+    try:
+        return next((place for place in places if place.is_file()), None)
+    except OSError:  # a name that no file can have
+        return None
 
 
 def _is_extended(path: Path) -> bool:
@@ -157,13 +158,13 @@ class Edges:
 
 
 def _read_layers(entries: list[Entry], progress: Progress | None) -> Edges:
-    sizes = [entry.edges.stat().st_size for entry in entries]
+    done = np.cumsum([entry.edges.stat().st_size for entry in entries]).tolist()
     parts = []
     for entry in entries:
         text = read_text(entry.edges, comments=COMMENTS)
         parts.append(parse_rows(text, entry.edges, delimiter=BLANKS, widths=range(2, 4)))
         if progress:
-            progress(sum(sizes[: len(parts)]), sum(sizes))
+            progress(done[len(parts) - 1], done[-1])
     layer = np.repeat(np.arange(len(parts)), [len(rows) for rows in parts])
     return Edges(parts, (0, 1), [entry.label for entry in entries], layer, slice(None))
 
