@@ -82,6 +82,7 @@ def test_header_is_refused_unless_announced(tmp_path):
         ({"a.txt": "1 2 3\n1 2\n"}, "a.txt, line 2: expected 3 columns as in the lines before, got 2: '1 2'"),
         ({"a.txt": "1\n"}, "a.txt, line 1: expected 2 to 4 columns, got 1: '1'"),
         ({"a.txt": "1 2 3 4 5\n"}, "a.txt, line 1: expected 2 to 4 columns, got 5: '1 2 3 4 5'"),
+        ({"a.csv": "1,2\n,2\n"}, "a.csv, line 2: expected a name in column 1, got nothing"),
         ({"a.txt": "1 2 3\n\n1 3 x\n"}, "a.txt, line 3: expected a number as weight, got 'x'"),
         ({"a.txt": "1 2 3\n1 3 nan\n"}, "a.txt, line 2: expected a finite weight of at least 0, got nan"),
         ({"a.txt": "1 2 3\n\n1 3 -1\n"}, "a.txt, line 3: expected a finite weight of at least 0, got -1.0"),

@@ -50,6 +50,13 @@ class Rows:
         """Return the error that names the line of `row`."""
         return FormatError(message, path=self.path, line=self.line(row))
 
+    def names(self, column: int) -> Column:
+        """Return a column of names, none of which may be empty."""
+        row = pc.index(self.columns[column], "").as_py()
+        if row >= 0:
+            raise self.error(f"expected a name in column {column + 1}, got nothing", row)
+        return self.columns[column]
+
     def numbers(self, column: int, expected: str, rows: Ints | None = None) -> Numbers:
         """Return a column, or some rows of it, as int64 if every field is an integer, else as float64."""
         fields = self.columns[column] if rows is None else self.columns[column].take(rows)
@@ -279,7 +286,7 @@ def index_fields(
     The rows are those of all parts, one after the other. Names that the side note declares come in its order, and
     then there may be no others.
     """
-    chunks = [[chunk for rows in parts for chunk in rows.columns[field].chunks] for field in fields]
+    chunks = [[chunk for rows in parts for chunk in rows.names(field).chunks] for field in fields]
     columns = [pa.chunked_array(each, pa.string()) for each in chunks]
     declared = [tokens(note[what])] if what in note else []
     names, num_declared, codes = index_names(columns, declared=declared, strings=are_strings(what, note))

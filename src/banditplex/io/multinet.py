@@ -107,8 +107,8 @@ def _read_body(path: Path, progress: Progress | None) -> Body:
     for rows in actors:
         _refuse_repeated(rows)
     layers, layer = _index_layers(header, vertices, edges, are_strings("layers", note))
-    ends = [rows.columns[column] for column in (0, header.num_ends - 2) for rows in edges]
-    known = [rows.columns[0] for rows in (*actors, *vertices)]
+    ends = [rows.names(column) for column in (0, header.num_ends - 2) for rows in edges]
+    known = [rows.names(0) for rows in (*actors, *vertices)]
     nodes, _, codes = index_names(ends, declared=known, strings=are_strings("nodes", note))
     source, destination = (_join(each) for each in (codes[: len(edges)], codes[len(edges) :]))
     return Body(header, note, actors, edges, nodes, layers, source, destination, layer)
@@ -154,8 +154,8 @@ def _refuse_repeated(actors: Rows) -> None:
 
 
 def _index_layers(header: Header, vertices: list[Rows], edges: list[Rows], strings: bool) -> tuple[Names, Ints]:
-    parts = [(rows, rows.columns[1]) for rows in vertices]
-    parts += [(rows, rows.columns[1 if header.multilayer else 2]) for rows in edges]
+    parts = [(rows, rows.names(1)) for rows in vertices]
+    parts += [(rows, rows.names(1 if header.multilayer else 2)) for rows in edges]
     declared = [tokens(list(header.directed))] if header.directed else []
     layers, num_declared, codes = index_names([column for _, column in parts], declared=declared, strings=strings)
     for (rows, column), indices in zip(parts, codes, strict=True):
