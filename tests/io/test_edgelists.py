@@ -1,3 +1,6 @@
+import os
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -142,3 +145,17 @@ def test_as_an_independent_reader_sees_it(tmp_path):
     table = np.loadtxt(tmp_path / "net" / "l.edges")
     assert np.array_equal(table[:, :2].T, mx.edge_index)
     assert np.array_equal(table[:, 2], mx.weight)
+
+
+DATA = os.environ.get("BANDITPLEX_DATA")
+
+
+@pytest.mark.skipif(not DATA, reason="BANDITPLEX_DATA is not set")
+def test_trade_in_364_files():
+    """The counts that the data's own README gives."""
+    fao = read(Path(DATA) / "fao" / "layers", directed=True)
+    assert fao.layer_names == tuple(f"trans{number}" for number in range(1, 365))
+    assert (fao.num_nodes, fao.num_edges, fao.to_undirected().num_edges) == (214, 318_346, 268_339)
+    assert np.count_nonzero(fao.edge_index[0] == fao.edge_index[1]) == 741
+    first = np.loadtxt(Path(DATA) / "fao" / "layers" / "trans1.txt", np.int64)
+    assert np.array_equal(fao.node_names[fao.edges("trans1")].T, np.unique(first, axis=0))
