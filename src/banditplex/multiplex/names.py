@@ -84,12 +84,13 @@ def _factorize_integers(values: Ints) -> tuple[Ints, Ints]:
     if _is_wide(low, high, values.size):
         found, codes = np.unique(values, return_inverse=True)
         return found, codes.astype(np.int64, copy=False)
+    values = values - low if low else values
     seen = np.zeros(high - low + 1, np.bool_)
-    seen[values - low] = True
+    seen[values] = True
     if seen.all():
-        return np.arange(high - low + 1) + low, values - low
+        return np.arange(high - low + 1) + low, values
     rank = np.cumsum(seen, dtype=np.int64) - 1
-    return np.flatnonzero(seen) + low, rank[values - low]
+    return np.flatnonzero(seen) + low, rank[values]
 
 
 class NameIndex:
