@@ -125,6 +125,12 @@ def test_nodes_of_gml_by_id(tmp_path):
     assert read(tmp_path / "bare.gml").node_names.tolist() == [7, 8, 9]
 
 
+def test_graphml_in_another_encoding(tmp_path):
+    text = GRAPHML.replace("UTF-8", "UTF-16").replace("n0", "é")
+    path = lay_out(tmp_path, {"net.graphml": text.encode("utf-16")}) / "net.graphml"
+    assert read(path).node_names.tolist() == ["é", "n1", "n2"]
+
+
 def test_gml_in_utf8(tmp_path):
     path = lay_out(tmp_path, {"net.gml": GML.replace('"n0"', '"é"')}) / "net.gml"
     assert read(path).node_names.tolist() == ["é", "n1", "n2"]
