@@ -11,14 +11,15 @@ from pkgutil import iter_modules
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import banditplex.io
 from banditplex.errors import InputError
 from banditplex.io import Format, detect, formats, read, write
 from banditplex.multiplex import Multiplex
-from tests.io.checks import lay_out
+from tests.io.checks import comes_back, lay_out
+from tests.io.strategies import multiplexes, strings
 
 EVERY = sorted(formats)
 FOLDERS = {"banditplex", "edge-lists", "gatne"}
@@ -90,6 +91,21 @@ def test_what_is_written_is_read(format, tmp_path):
     assert read(str(tmp_path / name_of(format)), directed=False) == read(
         tmp_path / name_of(format), format=format, directed=False
     )
+
+
+any_text = st.one_of(strings, st.text(st.characters(exclude_categories=["Cs"]), max_size=4))
+
+
+@pytest.mark.parametrize("format", EVERY)
+@settings(max_examples=40)
+@given(data=st.data())
+def test_any_names_come_back_or_are_refused(format, data):
+    mx = data.draw(multiplexes(names=any_text, weights=False, times=False, features=False, max_edges=5))
+    try:
+        assert comes_back(mx, name_of(format), format)
+    except InputError as error:
+        names = [*mx.layer_names, *mx.node_names.tolist()]
+        assert any(repr(name) in str(error) for name in names)  # noqa: PT017
 
 
 @pytest.mark.parametrize("format", [each for each in EVERY if formats[each].suffixes])

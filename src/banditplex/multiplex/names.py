@@ -23,7 +23,8 @@ def as_names(values: Any, what: str) -> Names:
     Traceback (most recent call last):
     banditplex.errors.InputError: Expected node names that are all strings or all integers, got float64.
     """
-    array = np.asarray(values)
+    text = isinstance(values, list | tuple) and len(values) > 0 and isinstance(values[0], str)
+    array = np.asarray(values, dtype=object if text else None)  # numpy's own strings lose a NUL at the end
     if array.ndim != 1:
         raise InputError(f"Expected a flat sequence of {what} names, got an array of shape {array.shape}.")
     if array.size == 0:
