@@ -12,7 +12,7 @@ import numpy.typing as npt
 from banditplex.errors import InputError
 from banditplex.multiplex import build
 from banditplex.multiplex.adjacency import Adjacency, build_adjacency
-from banditplex.multiplex.names import Ints, Name, NameIndex, Names, as_names, check_distinct, factorize
+from banditplex.multiplex.names import Ints, Name, NameIndex, Names, as_array, as_names, check_distinct, factorize
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -218,7 +218,7 @@ class Multiplex:
 
     def node_index(self, names: Any) -> Ints:
         """Return the indices of node names, in the shape they come in."""
-        array = np.asarray(names)
+        array = as_array(names)
         return self._node_lookup(array.ravel()).reshape(array.shape)
 
     def has_edges(self, pairs: Any, layer: Name) -> npt.NDArray[np.bool_]:
