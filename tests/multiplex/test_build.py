@@ -20,7 +20,7 @@ def from_rows(rows, **options):
     """Build from (layer, source, destination, weight, time) rows over nodes 0..4 and layers 0..2."""
     layer, source, destination, weight, time = zip(*rows, strict=True) if rows else ((), (), (), (), ())
     return Multiplex.from_edges(
-        source, destination, layer, weight=list(map(float, weight)), time=list(map(int, time)) or None,
+        source, destination, layer, weight=list(map(float, weight)), time=list(map(int, time)),
         num_nodes=5, layer_names=[0, 1, 2], **options,
     )  # fmt: skip
 

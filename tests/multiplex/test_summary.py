@@ -82,3 +82,9 @@ def test_repr_is_a_table(mx):
     assert lines[0] == "Multiplex(5 nodes, 4 layers, 7 edges, undirected)"
     assert lines[1].split() == ["edges", "active_nodes", "self_loops", "density", "most_similar", "jaccard"]
     assert lines[3].split() == ["a", "3", "4", "0", "0.3000", "b", "0.5000"]
+
+
+def test_nothing_has_a_summary_too():
+    summary = Multiplex.from_edges([], [], []).summary()
+    assert summary.title == "Multiplex(0 nodes, 0 layers, 0 edges, undirected)"
+    assert len(summary.layers) == 0
