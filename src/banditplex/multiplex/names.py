@@ -21,10 +21,9 @@ def as_names(values: Any, what: str) -> Names:
     array(['b', 'a'], dtype=object)
     >>> as_names([1.5], "node")
     Traceback (most recent call last):
-    banditplex.errors.InputError: Expected node names that are all strings or all integers, got float64.
+    banditplex.errors.InputError: Expected node names that are all strings or all integers, got float.
     """
-    text = isinstance(values, list | tuple) and len(values) > 0 and isinstance(values[0], str)
-    array = np.asarray(values, dtype=object if text else None)  # numpy's own strings lose a NUL at the end
+    array = as_array(values)
     if array.ndim != 1:
         raise InputError(f"Expected a flat sequence of {what} names, got an array of shape {array.shape}.")
     if array.size == 0:
@@ -38,6 +37,11 @@ def as_names(values: Any, what: str) -> Names:
     if array.dtype.kind == "O":
         return _from_objects(array, what)
     raise InputError(f"Expected {what} names that are all strings or all integers, got {array.dtype}.")
+
+
+def as_array(values: Any) -> Names:
+    """Return `values` as an array of names; lists are taken as they are, not as numpy would make them of one kind."""
+    return np.asarray(values, dtype=object if isinstance(values, list | tuple) else None)
 
 
 def _from_objects(array: Names, what: str) -> Names:
