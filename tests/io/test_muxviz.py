@@ -39,7 +39,7 @@ CONFIG = "data/families/config.txt"
 
 
 def test_edge_coloured_network_by_hand(tmp_path):
-    """Paths start from muxViz's folder; an empty one beside the configuration would do as well."""
+    """Paths start from muxViz's own folder, two above the configuration's."""
     mx = read(lay_out(tmp_path, FAMILIES) / CONFIG)
     assert mx.node_names.tolist() == ["MEDICI", "DE PAZZI", "PUCCI"]
     assert mx.layer_names == ("Marriage Alliances", "Business Alliances")
