@@ -55,8 +55,7 @@ def read(
     columns = _read_columns(path, progress)
     if not columns and (layer_file is None or node_file is None):
         raise FormatError("expected lines of `layer node node [weight]`, got an empty file", path=path)
-    layer, source, destination = (columns.get(name, np.empty(0, np.int64)) for name in list(COLUMNS)[:3])
-    ends = np.stack([source, destination])
+    layer, ends = columns.get("layer", np.empty(0, np.int64)), columns.get("ends", np.empty((2, 0), np.int64))
     layer_ids, layer = _index(layer, None if layer_file is None else layer_file.ids, path, "layer")
     node_ids, ends = _index(ends, _declare(ends, num_nodes) if node_file is None else node_file.ids, path, "node")
     if node_file is not None and num_nodes not in (None, len(node_ids)):
@@ -106,7 +105,11 @@ def _read_columns(path: Path, progress: Progress | None) -> dict[str, npt.NDArra
     if width not in (3, 4):
         raise FormatError(f"expected 3 or 4 columns ({', '.join(COLUMNS)}), got {width}", path=path, line=number)
     table = read_numbers(path, dict(list(COLUMNS.items())[:width]), progress)
-    return {name: table[name].to_numpy() for name in table.column_names}
+    columns = {name: table[name].to_numpy() for name in table.column_names if name in ("layer", "weight")}
+    ends = np.empty((2, len(table)), np.int64)
+    for row, name in zip(ends, ("source", "destination"), strict=True):
+        np.concatenate([chunk.to_numpy() for chunk in table[name].chunks], out=row)
+    return columns | {"ends": ends}
 
 
 def _declare(ends: Ints, num_nodes: int | None) -> Ints | None:

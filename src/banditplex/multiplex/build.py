@@ -96,16 +96,16 @@ def _stable_order(key: Ints, bits: int) -> Ints:
     """
     place = max(1, len(key).bit_length())
     digit = 63 - place
-    order: Ints | None = None
+    positions = np.arange(len(key))
+    order = positions
     for shift in range(0, bits, digit):
-        part = (key if order is None else key[order]) >> shift
+        part = (key[order] if shift else key) >> shift
         part &= (1 << digit) - 1
         part <<= place
-        part |= np.arange(len(key))
+        part |= positions
         part.sort()
         part &= (1 << place) - 1
-        order = part if order is None else order[part]
-    assert order is not None
+        order = order[part] if shift else part
     return order
 
 

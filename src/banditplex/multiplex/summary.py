@@ -52,7 +52,7 @@ def summarise(mx: "Multiplex") -> Summary:
             "jaccard": similarity,
         }
     ).set_axis(pd.Index(mx.layer_names, name="layer"))
-    return Summary(repr(mx).split("):")[0] + ")", layers, overlap)
+    return Summary(mx.title, layers, overlap)
 
 
 def jaccard(mx: "Multiplex") -> "sp.csr_array":
