@@ -392,8 +392,12 @@ def test_bad_parquet_columns_are_named(tmp_path, columns, complaint):
         bx.read(tmp_path / "net.parquet")
 
 
-def test_newer_parquet_metadata_is_refused(tmp_path):
-    table = pa.table({"source": [1], "target": [2]}).replace_schema_metadata({"banditplex": '{"version": 9}'})
+@pytest.mark.parametrize(
+    ("note", "complaint"),
+    [('{"version": 9}', "expected metadata of version 1 or older, got 9"), ("{", "expected JSON in the metadata")],
+)
+def test_parquet_metadata_that_cannot_be_read_is_refused(tmp_path, note, complaint):
+    table = pa.table({"source": [1], "target": [2]}).replace_schema_metadata({"banditplex": note})
     pq.write_table(table, tmp_path / "net.parquet")
-    with pytest.raises(FormatError, match="expected metadata of version 1 or older, got 9"):
+    with pytest.raises(FormatError, match=rf"net\.parquet: {complaint}"):
         bx.read(tmp_path / "net.parquet")

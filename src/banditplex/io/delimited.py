@@ -81,7 +81,7 @@ def write(mx: Multiplex, path: Path, delimiter: str) -> None:
     quotes = any(not {delimiter, '"', "\n", "\r"}.isdisjoint(name) for name in names)
     table = to_table(mx)
     table = table.cast(pa.schema([(field.name, _decoded(field.type)) for field in table.schema]))
-    with pa.output_stream(str(path), compression="gzip" if path.suffix == ".gz" else None) as file:
+    with gzip.open(path, "wb", compresslevel=6) if path.suffix == ".gz" else path.open("wb") as file:
         file.write((delimiter.join(table.column_names) + "\n").encode())
         quoting = {"quoting_style": "needed" if quotes else "none"}
         pyarrow.csv.write_csv(

@@ -90,13 +90,16 @@ def _read_table(file: "pq.ParquetFile", columns: list[str], progress: Progress |
 
 
 def _read_note(metadata: dict[bytes, bytes], path: Path) -> dict[str, Any]:
-    note = json.loads(metadata.get(KEY, b"{}"))
+    try:
+        note: dict[str, Any] = json.loads(metadata.get(KEY, b"{}"))
+    except ValueError as error:
+        raise FormatError(f"expected JSON in the metadata {KEY.decode()!r}, got {error}", path=path) from None
     if note.get("version", VERSION) > VERSION:
         raise FormatError(
             f"expected metadata of version {VERSION} or older, got {note['version']}: a newer banditplex wrote it",
             path=path,
         )
-    return dict(note)
+    return note
 
 
 def _shrink(mx: Multiplex) -> dict[str, Any]:

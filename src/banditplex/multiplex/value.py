@@ -242,7 +242,7 @@ class Multiplex:
     @cached_property
     def adjacency(self) -> Adjacency:
         """Compressed neighbour lists of all layers, made when first asked for."""
-        return build_adjacency(self.edge_index, self.layer_offsets, directed=self.directed)
+        return build_adjacency(self.edge_index, self.layer_offsets, num_nodes=self.num_nodes, directed=self.directed)
 
     def summary(self) -> "Summary":
         """Count edges, active nodes, density and overlap with other layers, layer by layer."""
