@@ -63,7 +63,8 @@ def test_instances_side_by_side_equal_instances_one_by_one(k):
         alone = play(make_policy("fixed", num_arms=4, arms=arms), losses[:, i], np.random.default_rng(0))
         for one, three in zip(alone, together, strict=True):
             assert one.round == three.round
-            for alone_value, together_value in zip(one[1:], three[1:], strict=True):
+            assert sorted(one.arms) == sorted(three.arms[i]) == arms
+            for alone_value, together_value in zip(one[2:], three[2:], strict=True):
                 np.testing.assert_allclose(alone_value, together_value[i], rtol=1e-12)
 
 
