@@ -27,6 +27,9 @@ from banditplex.bandits.exp3plus import Exp3Plus as Exp3Plus
 from banditplex.bandits.fixed import Fixed as Fixed
 from banditplex.bandits.hinted import Hinted as Hinted
 from banditplex.bandits.no_arms import NoArms as NoArms
+from banditplex.bandits.observation import observation_probability as observation_probability
+from banditplex.bandits.play import Round as Round
+from banditplex.bandits.play import play as play
 from banditplex.bandits.rounding import capped_softmax as capped_softmax
 from banditplex.bandits.rounding import dependent as dependent
 from banditplex.bandits.rounding import systematic as systematic
