@@ -53,12 +53,22 @@ def check_policy(
     for num_arms, k in SIZES:
         for check in checks:
             rng = np.random.default_rng([seed, num_arms, k])
-            check(partial(make, num_arms=num_arms, k=k), rng)
+            _run(check, partial(make, num_arms=num_arms, k=k), rng)
     _check_too_many_plays(make)
 
 
 _Make = Callable[..., Policy]
 _Check = Callable[[_Make, np.random.Generator], None]
+
+
+def _run(check: _Check, make: _Make, rng: np.random.Generator) -> None:
+    """Run a check; an unexpected error is a complaint too."""
+    try:
+        check(make, rng)
+    except AssertionError:
+        raise
+    except Exception as error:
+        _expect(False, make(num_instances=NUM_INSTANCES), "rounds of play raise no error", repr(error))
 
 
 def _check_inclusion(make: _Make, rng: np.random.Generator) -> None:
@@ -108,9 +118,8 @@ def _check_frequencies(make: _Make, rng: np.random.Generator) -> None:
     policy, trials = make(num_instances=1000), 20_000
     for _ in range(5):
         arms = rng.permutation(policy.num_arms)[: policy.k]
-        forced = Draw(
-            np.arange(1000), np.tile(arms, (1000, 1)), np.maximum(policy.inclusion()[:, arms], 0.01)
-        )
+        p = np.maximum(policy.inclusion()[:, arms], 0.01)
+        forced = Draw(np.arange(1000), np.tile(arms, (1000, 1)), p)
         policy.update(forced, np.tile(rng.random(policy.k), (1000, 1)))
     p = policy.inclusion([0])[0]
     drawn = np.concatenate([policy.draw(rng).arms.ravel() for _ in range(trials // 1000)])
@@ -263,9 +272,7 @@ def _play(policy: Policy, rng: np.random.Generator, rounds: int) -> Iterator[Non
         policy.update(draw, rng.random(draw.arms.shape), extra=extra)
 
 
-def _extra(
-    policy: Policy, draw: Draw, rng: np.random.Generator, losses: FloatArray | None = None
-) -> Observations:
+def _extra(policy: Policy, draw: Draw, rng: np.random.Generator, losses: FloatArray | None = None) -> Observations:
     """Return observations of about half of the arms not drawn, every other one advisory."""
     free = np.ones((len(draw.instances), policy.num_arms), dtype=bool)
     np.put_along_axis(free, draw.arms, False, 1)
