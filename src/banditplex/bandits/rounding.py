@@ -44,9 +44,7 @@ def capped_logsumexp(y: ArrayLike, k: int) -> FloatArray:
     return value.reshape(np.shape(y)[:-1])
 
 
-def solve_capped(
-    y: FloatArray, k: int, size: FloatArray | None = None
-) -> tuple[FloatArray, FloatArray, FloatArray]:
+def solve_capped(y: FloatArray, k: int, size: FloatArray | None = None) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return w (rows, columns), scale (rows,) and `capped_logsumexp` (rows,) of groups of arms.
 
     `w * scale[:, None]` is `capped_softmax`, per arm; a factor per row is cheaper joined to the next one.
@@ -167,15 +165,13 @@ def _find(length: FloatArray, point: FloatArray) -> tuple[IntArray, FloatArray]:
     return column, np.where(column > 0, point - before, point)
 
 
-def systematic(
-    length: FloatArray, k: int, rng: np.random.Generator, limit: FloatArray | None = None
-) -> IntArray:
+def systematic(length: FloatArray, k: int, rng: np.random.Generator, limit: FloatArray | None = None) -> IntArray:
     """Draw `k` columns per row: put the lengths end to end in a fresh random order, take every unit step.
 
     A column of length at most 1 is drawn at most once, and with that probability exactly (Madow 1949). With
     `limit` (rows, columns) a column is a group of that many arms and may be drawn as many times.
 
-    Parameters: `length` (rows, columns), >= 0, each row summing to `k`. Returns (rows, k) column numbers.
+    Parameters: `length` (rows, columns), >= 0, each row summing to `k`. Returns (rows, k), ascending.
 
     >>> p = np.tile([0.2, 0.8, 1.0], (1000, 1))
     >>> arms = systematic(p, 2, np.random.default_rng(0))
@@ -192,7 +188,7 @@ def systematic(
     lost = ((taken > most) | (taken < 0)).any(axis=1)
     taken[lost] = 0
     columns = np.empty((len(length), k), dtype=np.int64)
-    columns[~lost] = np.repeat(order.ravel(), taken.ravel().astype(np.int64)).reshape(-1, k)
+    columns[~lost] = np.sort(np.repeat(order.ravel(), taken.ravel().astype(np.int64)).reshape(-1, k), axis=1)
     if lost.any():  # two unit steps met one column through rounding
         columns[lost] = systematic(length[lost], k, rng, None if limit is None else limit[lost])
     return columns

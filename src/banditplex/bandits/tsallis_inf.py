@@ -30,9 +30,7 @@ class TsallisInf(Policy):
     Zimmert and Seldin 2021, "Tsallis-INF: an optimal algorithm for stochastic and adversarial bandits".
     """
 
-    def __init__(
-        self, *, num_arms: int, k: int = 1, num_instances: int = 1, scale: float | None = None
-    ) -> None:
+    def __init__(self, *, num_arms: int, k: int = 1, num_instances: int = 1, scale: float | None = None) -> None:
         self.scale = check_scale(scale)
         super().__init__(
             num_arms=num_arms,

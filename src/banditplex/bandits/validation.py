@@ -52,9 +52,7 @@ def check_arms(arms: ArrayLike, num_instances: int, num_arms: int) -> IntArray:
     """Return given arms (num_instances, k), distinct within an instance."""
     array = np.asarray(arms)
     array = np.broadcast_to(array, (num_instances, len(array))) if array.ndim == 1 else array
-    check_draw(
-        Draw(np.arange(num_instances), array, np.ones(array.shape)), num_instances, num_arms, array.shape[-1]
-    )
+    check_draw(Draw(np.arange(num_instances), array, np.ones(array.shape)), num_instances, num_arms, array.shape[-1])
     return array.astype(np.int64)
 
 
@@ -66,9 +64,7 @@ def check_instances(instances: ArrayLike | None, num_instances: int) -> IntArray
     if array.size == 0:
         array = array.astype(np.int64)
     if array.ndim != 1 or array.dtype.kind not in "iu":
-        raise ValueError(
-            f"instances must be a flat array of integers; got {array.dtype} of shape {array.shape}."
-        )
+        raise ValueError(f"instances must be a flat array of integers; got {array.dtype} of shape {array.shape}.")
     _check_range(array, "instances", num_instances)
     values, counts = np.unique(array, return_counts=True)
     if len(values) < len(array):

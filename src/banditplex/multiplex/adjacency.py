@@ -1,0 +1,62 @@
+"""Who is next to whom: compressed neighbour lists of all layers at once."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from banditplex.multiplex.names import Ints
+
+
+@dataclass(frozen=True)
+class Adjacency:
+    """Neighbour lists of every node that has a neighbour, in every layer.
+
+    A row is one active node of one layer. Rows `offsets[l]` to `offsets[l + 1]` belong to layer l; row r is
+    node `nodes[r]` (rising within a layer), and its neighbours are `neighbours[indptr[r]:indptr[r + 1]]`, rising.
+    `edge` gives, beside each neighbour, the position of its edge in `Multiplex.edge_index`. Directed edges count
+    for their source, undirected ones for both ends. Memory grows with edges and active nodes, never with
+    layers x nodes.
+    """
+
+    offsets: Ints  # (num_layers + 1,)
+    nodes: Ints  # (rows,)
+    indptr: Ints  # (rows + 1,)
+    neighbours: Ints
+    edge: Ints
+
+    def of(self, layer: int, node: int) -> Ints:
+        """Return the neighbours of node index `node` in layer index `layer`."""
+        low, high = self.offsets[layer], self.offsets[layer + 1]
+        row = low + np.searchsorted(self.nodes[low:high], node)
+        if row == high or self.nodes[row] != node:
+            return np.empty(0, np.int64)
+        return self.neighbours[self.indptr[row] : self.indptr[row + 1]]
+
+    @property
+    def degrees(self) -> Ints:
+        """Number of neighbours of each row."""
+        return np.diff(self.indptr)
+
+
+def build_adjacency(edges: Ints, offsets: Ints, *, directed: bool) -> Adjacency:
+    """Compress sorted edges (2, E) with layer offsets (L + 1,) into neighbour lists."""
+    num_layers = len(offsets) - 1
+    layer = np.repeat(np.arange(num_layers), np.diff(offsets))
+    edge = np.arange(edges.shape[1])
+    node, neighbour = edges
+    if not directed:
+        other = edges[0] != edges[1]  # a self loop is one neighbour, not two
+        node, neighbour = np.concatenate([edges, edges[::-1, other]], axis=1)
+        layer, edge = np.concatenate([layer, layer[other]]), np.concatenate([edge, edge[other]])
+        order = np.lexsort((neighbour, node, layer))
+        layer, node, neighbour, edge = layer[order], node[order], neighbour[order], edge[order]
+    new = np.ones(len(node), np.bool_)
+    new[1:] = (np.diff(layer) != 0) | (np.diff(node) != 0)
+    starts = np.flatnonzero(new)
+    return Adjacency(
+        offsets=np.searchsorted(layer[starts], np.arange(num_layers + 1)).astype(np.int64, copy=False),
+        nodes=node[starts],
+        indptr=np.append(starts, len(node)),
+        neighbours=neighbour,
+        edge=edge,
+    )

@@ -1,0 +1,306 @@
+"""To and from the structures other tools use: networkx, PyG, pandas, scipy. Each is imported where it is needed."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from banditplex.errors import InputError
+from banditplex.multiplex.names import Name
+from banditplex.multiplex.value import Multiplex
+
+if TYPE_CHECKING:
+    import networkx as nx
+    import pandas as pd
+    import scipy.sparse as sp
+    from torch_geometric.data import HeteroData
+
+NODE = "node"  # the node type of HeteroData that a multiplex becomes
+
+
+# pandas
+
+
+def to_pandas(mx: Multiplex) -> "pd.DataFrame":
+    """Return a table with a row per edge: source, destination, layer[, weight][, time]."""
+    import pandas as pd
+
+    layers = np.array(mx.layer_names, dtype=None if _are_integers(mx.layer_names) else object)
+    columns = {
+        "source": mx.node_names[mx.edge_index[0]],
+        "destination": mx.node_names[mx.edge_index[1]],
+        "layer": layers[mx.edge_layer],
+    }
+    if mx.weight is not None:
+        columns["weight"] = mx.weight
+    if mx.time is not None:
+        columns["time"] = mx.time
+    return pd.DataFrame(columns)
+
+
+def from_pandas(
+    frame: "pd.DataFrame",
+    *,
+    source: str = "source",
+    destination: str | None = None,
+    layer: str = "layer",
+    weight: str | None = None,
+    time: str | None = None,
+    **options: Any,
+) -> Multiplex:
+    """Build a multiplex from a table with a row per edge.
+
+    The second node stands in the column `destination`, by default "destination" or "target", whichever there is.
+    Columns "weight" and "time" are used where they exist. Further options go to `Multiplex.from_edges`.
+
+    >>> import pandas as pd
+    >>> from_pandas(pd.DataFrame({"source": [0, 1], "target": [1, 2], "layer": ["a", "b"]}))
+    Multiplex(3 nodes, 2 layers, 2 edges, undirected): 'a' (1), 'b' (1)
+    """
+    if destination is None:
+        destination = "target" if "target" in frame and "destination" not in frame else "destination"
+    wanted = {"source": source, "destination": destination, "layer": layer}
+    optional = {role: given or role for role, given in (("weight", weight), ("time", time)) if given or role in frame}
+    for role, column in (wanted | optional).items():
+        if column not in frame:
+            raise InputError(
+                f"Expected a column {column!r} for {role}, got columns {', '.join(map(repr, frame.columns))}."
+            )
+    values: dict[str, Any] = {role: frame[column].to_numpy() for role, column in (wanted | optional).items()}
+    return Multiplex.from_edges(**values, **options)
+
+
+# scipy
+
+
+def to_scipy(mx: Multiplex, layer: Name) -> "sp.csr_array":
+    """Return the (num_nodes, num_nodes) matrix of weights of one layer, symmetric where the multiplex is undirected."""
+    import scipy.sparse as sp
+
+    source, destination = mx.edges(layer)
+    weight = mx.weights(layer)
+    if not mx.directed:
+        other = source != destination
+        source, destination = (
+            np.concatenate([source, destination[other]]), np.concatenate([destination, source[other]])
+        )  # fmt: skip
+        weight = np.concatenate([weight, weight[other]])
+    return sp.csr_array((weight, (source, destination)), shape=(mx.num_nodes, mx.num_nodes))
+
+
+def from_scipy(
+    matrices: Mapping[Name, "sp.sparray"],
+    *,
+    directed: bool | None = None,
+    node_names: Any = None,
+    **options: Any,
+) -> Multiplex:
+    """Build a multiplex from one square sparse matrix per layer; entries are weights, zeros are no edges.
+
+    With `directed=None` the multiplex is undirected exactly if every matrix is symmetric. Of the two entries of an
+    undirected edge the larger counts (`duplicates="max"`).
+
+    >>> import scipy.sparse as sp
+    >>> from_scipy({"a": sp.csr_array([[0, 2], [2, 0]])})
+    Multiplex(2 nodes, 1 layer, 1 edge, undirected, weighted): 'a' (1)
+    """
+    import scipy.sparse as sp
+
+    if not matrices:
+        raise InputError("Expected at least one matrix, got none.")
+    coos = [sp.coo_array(matrix) for matrix in matrices.values()]
+    num_nodes = coos[0].shape[0]
+    for name, matrix in zip(matrices, coos, strict=True):
+        if matrix.shape != (num_nodes, num_nodes):
+            raise InputError(f"Expected a {num_nodes} x {num_nodes} matrix for layer {name!r}, got {matrix.shape}.")
+        matrix.sum_duplicates()
+        matrix.eliminate_zeros()
+    if directed is None:
+        directed = any((matrix != matrix.T).nnz > 0 for matrix in coos)
+    if not directed:
+        options.setdefault("duplicates", "max")
+    source, destination = (np.concatenate([matrix.coords[axis] for matrix in coos]) for axis in (0, 1))
+    return Multiplex.from_indices(
+        source.astype(np.int64),
+        destination.astype(np.int64),
+        np.repeat(np.arange(len(coos)), [matrix.nnz for matrix in coos]),
+        weight=np.concatenate([matrix.data for matrix in coos]).astype(np.float64),
+        node_names=np.arange(num_nodes) if node_names is None else node_names,
+        layer_names=list(matrices),
+        directed=directed,
+        **options,
+    )
+
+
+# networkx
+
+
+def to_networkx(mx: Multiplex) -> "nx.MultiGraph":
+    """Return a MultiGraph or MultiDiGraph whose edge keys are layer names.
+
+    Edges carry `layer` and, where there are any, `weight` and `time`; nodes carry `features` (a list). The graph
+    attribute `layers` lists all layer names, empty layers included.
+    """
+    import networkx as nx
+
+    graph = (nx.MultiDiGraph if mx.directed else nx.MultiGraph)(layers=list(mx.layer_names))
+    graph.add_nodes_from(mx.node_names.tolist())
+    if mx.node_features is not None:
+        rows = zip(mx.node_names.tolist(), mx.node_features.tolist(), strict=True)
+        nx.set_node_attributes(graph, dict(rows), "features")
+    table = to_pandas(mx)
+    attributes = ["layer", *(column for column in ("weight", "time") if column in table)]
+    columns = [table[column].tolist() for column in ("source", "destination", *attributes)]
+    graph.add_edges_from(
+        (u, v, values[0], dict(zip(attributes, values, strict=True))) for u, v, *values in zip(*columns, strict=True)
+    )
+    return graph
+
+
+def from_networkx(
+    graph: "nx.Graph",
+    *,
+    layer: str = "layer",
+    weight: str = "weight",
+    time: str = "time",
+    features: str = "features",
+    **options: Any,
+) -> Multiplex:
+    """Build a multiplex from any networkx graph.
+
+    An edge's layer is its attribute `layer`, else its key in a multigraph, else "edges". Edge attributes `weight` and
+    `time` are used if any edge has them (a missing weight is 1, a missing time is refused); node attributes `features`
+    if any node has them.
+    """
+    keyed = graph.is_multigraph()
+    rows = list(graph.edges(keys=True, data=True) if keyed else graph.edges(data=True))
+    data = [row[-1] for row in rows]
+    names = [attributes.get(layer, row[2] if keyed else "edges") for row, attributes in zip(rows, data, strict=True)]
+    if any(time in attributes for attributes in data):
+        missing = next((row for row in rows if time not in row[-1]), None)
+        if missing:
+            raise InputError(f"Expected every edge to have {time!r}, got none on ({missing[0]!r}, {missing[1]!r}).")
+        options["time"] = [attributes[time] for attributes in data]
+    if any(weight in attributes for attributes in data):
+        options["weight"] = [float(attributes.get(weight, 1.0)) for attributes in data]
+    if any(features in attributes for _, attributes in graph.nodes(data=True)):
+        options["node_features"] = _node_features(graph, features)
+    return Multiplex.from_edges(
+        [row[0] for row in rows],
+        [row[1] for row in rows],
+        names,
+        node_names=list(graph.nodes),
+        layer_names=options.pop("layer_names", graph.graph.get("layers")),
+        directed=graph.is_directed(),
+        **options,
+    )
+
+
+def _node_features(graph: "nx.Graph", features: str) -> list[Any]:
+    rows = dict(graph.nodes(data=features))
+    missing = next((node for node, row in rows.items() if row is None), None)
+    if missing is not None:
+        raise InputError(f"Expected every node to have {features!r}, got none on {missing!r}.")
+    return list(rows.values())
+
+
+# PyTorch Geometric
+
+
+def to_hetero_data(mx: Multiplex) -> "HeteroData":
+    """Return a HeteroData with one node type, "node", and one edge type ("node", layer, "node") per layer.
+
+    Undirected edges stand in both directions, as message passing wants them. Features are `x`, weights
+    `edge_weight`, times `edge_time`; names and directedness travel along, so that `from_hetero_data` gives back the
+    same multiplex.
+    """
+    import torch
+    from torch_geometric.data import HeteroData
+
+    data = HeteroData()
+    data[NODE].num_nodes = mx.num_nodes
+    data[NODE].names = mx.node_names.tolist()
+    data.directed = mx.directed
+    data.layer_names = list(mx.layer_names)
+    if mx.node_features is not None:
+        data[NODE].x = torch.from_numpy(mx.node_features.copy())
+    for name in mx.layer_names:
+        edges, other = mx.edges(name), slice(0)
+        if not mx.directed:
+            other = edges[0] != edges[1]
+        both = np.concatenate([edges, edges[::-1, other]], axis=1)
+        store = data[NODE, str(name), NODE]
+        store.edge_index = torch.from_numpy(both)
+        if mx.weight is not None:
+            weight = mx.weights(name)
+            store.edge_weight = torch.from_numpy(np.concatenate([weight, weight[other]]))
+        times = mx.times(name)
+        if times is not None:
+            store.edge_time = torch.from_numpy(np.concatenate([times, times[other]]))
+    return data
+
+
+def from_hetero_data(data: "HeteroData", *, directed: bool | None = None, **options: Any) -> Multiplex:
+    """Build a multiplex from a HeteroData: every edge type is a layer.
+
+    Several node types become one set of nodes named "type/index". A layer is named by its relation, or by
+    "source/relation/destination" where a relation occurs more than once. With `directed=None` the data's own
+    `directed` decides, else the multiplex is undirected exactly if PyG says the data is. Of the two directions of an
+    undirected edge the larger weight counts (`duplicates="max"`). Features `x` are kept where all node types have the
+    same width.
+    """
+    first, names = _join_node_types(data)
+    if directed is None:
+        directed = bool(data["directed"]) if "directed" in data else not data.is_undirected()
+    if not directed:
+        options.setdefault("duplicates", "max")
+    relations = [relation for _, relation, _ in data.edge_types]
+    unique = len(set(relations)) == len(relations)
+    layers = relations if unique else ["/".join(edge_type) for edge_type in data.edge_types]
+    stored = data.get("layer_names")
+    ends, codes, columns = [], [], {"weight": "edge_weight", "time": "edge_time"}
+    values: dict[str, list[Any]] = {role: [] for role in columns}
+    for code, (u, relation, v) in enumerate(data.edge_types):
+        store = data[u, relation, v]
+        edges = store.edge_index.cpu().numpy() + np.array([[first[u]], [first[v]]])
+        ends.append(edges)
+        codes.append(np.full(edges.shape[1], code))
+        for role, column in columns.items():
+            if column in store:
+                values[role].append(store[column].cpu().numpy())
+    for role, parts in values.items():
+        if parts and len(parts) != len(ends):
+            raise InputError(f"Expected {columns[role]!r} on every edge type or on none, got it on {len(parts)}.")
+    options |= {role: np.concatenate(parts) for role, parts in values.items() if parts}
+    source, destination = np.concatenate([np.empty((2, 0), np.int64), *ends], axis=1)
+    return Multiplex.from_indices(
+        source,
+        destination,
+        np.concatenate([np.empty(0, np.int64), *codes]),
+        node_names=names,
+        layer_names=stored if stored is not None and list(map(str, stored)) == layers else layers,
+        node_features=_join_features(data),
+        directed=directed,
+        **options,
+    )
+
+
+def _join_node_types(data: "HeteroData") -> tuple[dict[str, int], Any]:
+    """Return where each node type starts in the joint order, and the names of all nodes."""
+    counts = [data[kind].num_nodes for kind in data.node_types]
+    first = dict(zip(data.node_types, np.concatenate([[0], np.cumsum(counts)]).tolist(), strict=False))
+    if len(counts) == 1:
+        store = data[data.node_types[0]]
+        return first, list(store.names) if "names" in store else np.arange(counts[0])
+    return first, [f"{kind}/{i}" for kind, count in zip(data.node_types, counts, strict=True) for i in range(count)]
+
+
+def _join_features(data: "HeteroData") -> Any:
+    parts = [data[kind].x.cpu().numpy() for kind in data.node_types if "x" in data[kind]]
+    if len(parts) != len(data.node_types) or len({part.shape[1] for part in parts}) != 1:
+        return None
+    return np.concatenate(parts)
+
+
+def _are_integers(names: tuple[Name, ...]) -> bool:
+    return bool(names) and not isinstance(names[0], str)

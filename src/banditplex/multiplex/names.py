@@ -1,0 +1,204 @@
+"""Names of nodes and layers: strings or integers, and the indices they stand for."""
+
+from collections.abc import Callable, Sequence
+from difflib import get_close_matches
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from banditplex.errors import InputError
+
+Name = str | int
+Ints = npt.NDArray[np.int64]
+Names = npt.NDArray[Any]  # int64, or objects that are all str
+
+
+def as_names(values: Any, what: str) -> Names:
+    """Return `values` as an int64 array or an object array of str; anything else is refused.
+
+    >>> as_names(["b", "a"], "layer")
+    array(['b', 'a'], dtype=object)
+    >>> as_names([1.5], "node")
+    Traceback (most recent call last):
+    banditplex.errors.InputError: Expected node names that are all strings or all integers, got float64.
+    """
+    array = np.asarray(values)
+    if array.ndim != 1:
+        raise InputError(f"Expected a flat sequence of {what} names, got an array of shape {array.shape}.")
+    if array.size == 0:
+        return np.empty(0, np.int64)
+    if array.dtype.kind in "iu":
+        if array.dtype == np.uint64 and array.max() > np.iinfo(np.int64).max:
+            raise InputError(f"Expected {what} names below 2**63, got {array.max()}.")
+        return array.astype(np.int64, copy=False)
+    if array.dtype.kind in "UT":
+        return array.astype(object)
+    if array.dtype.kind == "O":
+        return _from_objects(array, what)
+    raise InputError(f"Expected {what} names that are all strings or all integers, got {array.dtype}.")
+
+
+def _from_objects(array: Names, what: str) -> Names:
+    kinds = set(map(type, array.tolist()))
+    if kinds <= {str, np.str_}:
+        return array if kinds == {str} else np.array([str(name) for name in array], dtype=object)
+    if all(issubclass(kind, int | np.integer) and kind is not bool for kind in kinds):
+        try:
+            return array.astype(np.int64)
+        except OverflowError:
+            raise InputError(f"Expected {what} names below 2**63, got {max(array)}.") from None
+    found = " and ".join(sorted(kind.__name__ for kind in kinds))
+    raise InputError(f"Expected {what} names that are all strings or all integers, got {found}.")
+
+
+def check_distinct(names: Names, what: str) -> Names:
+    """Return `names`, of which none may come twice."""
+    rising = names.dtype != object and bool((names[1:] > names[:-1]).all())
+    if not rising and not (names.dtype == object and len(set(names.tolist())) == len(names)):
+        NameIndex(names, what)  # says which
+    return names
+
+
+def factorize(values: Names) -> tuple[Names, Ints]:
+    """Return the distinct names in rising order and, for each value, the index of its name.
+
+    >>> factorize(np.array([30, 10, 30]))
+    (array([10, 30]), array([1, 0, 1]))
+    """
+    if values.dtype != object:
+        return _factorize_integers(values)
+    import pandas as pd
+
+    codes, found = pd.factorize(values)
+    order = np.argsort(found)
+    rank = np.empty(len(found), np.int64)
+    rank[order] = np.arange(len(found))
+    return np.asarray(found, dtype=object)[order], rank[codes]
+
+
+def _factorize_integers(values: Ints) -> tuple[Ints, Ints]:
+    if values.size == 0:
+        return np.empty(0, np.int64), np.empty(0, np.int64)
+    low, high = int(values.min()), int(values.max())
+    if _is_wide(low, high, values.size):
+        found, codes = np.unique(values, return_inverse=True)
+        return found, codes.astype(np.int64, copy=False)
+    seen = np.zeros(high - low + 1, np.bool_)
+    seen[values - low] = True
+    if seen.all():
+        return np.arange(high - low + 1) + low, values - low
+    rank = np.cumsum(seen, dtype=np.int64) - 1
+    return np.flatnonzero(seen) + low, rank[values - low]
+
+
+class NameIndex:
+    """From names to indices, for one list of distinct names.
+
+    >>> index = NameIndex(np.array(["ann", "bob"], dtype=object), "node")
+    >>> index(["bob", "bob", "ann"])
+    array([1, 1, 0])
+    >>> index(["bobb"])
+    Traceback (most recent call last):
+    banditplex.errors.InputError: Unknown node 'bobb'; did you mean 'bob'?
+    """
+
+    def __init__(self, names: Names, what: str) -> None:
+        self._names, self._what = names, what
+        self._find = _string_finder(names) if names.dtype == object else _integer_finder(names)
+        if self._find is None:
+            values, counts = np.unique(names, return_counts=True)
+            twice = values[np.argmax(counts > 1)]
+            raise InputError(f"Expected distinct {what} names, got {as_python(twice)!r} more than once.")
+
+    def __call__(self, values: Any) -> Ints:
+        """Return the index of each of `values`."""
+        wanted = as_names(values, self._what)
+        found = self.find(wanted)
+        if (found < 0).any():
+            raise self._unknown(as_python(wanted[np.argmax(found < 0)]))
+        return found
+
+    def find(self, wanted: Names) -> Ints:
+        """Return the index of each of `wanted`, -1 for those that are unknown."""
+        if not len(self._names) or (wanted.dtype == object) != (self._names.dtype == object):
+            return np.full(len(wanted), -1, np.int64)
+        assert self._find is not None
+        return self._find(wanted)
+
+    def _unknown(self, name: Name) -> InputError:
+        shown = [str(known) for known in self._names[:1000]]
+        close = get_close_matches(str(name), shown, n=1)
+        hint = f"; did you mean {close[0]!r}?" if close else f". {self._kinds()}."
+        return InputError(f"Unknown {self._what} {name!r}{hint}")
+
+    def _kinds(self) -> str:
+        names: Sequence[Any] = self._names.tolist()
+        if not names:
+            return f"There are no {self._what}s"
+        listed = ", ".join(map(repr, names[:5])) + (", ..." if len(names) > 5 else "")
+        return f"Known {self._what}s: {listed}"
+
+
+Finder = Callable[[Names], Ints]
+
+
+def _string_finder(names: Names) -> Finder | None:
+    """Return the function from strings to their indices in `names`, None if a name comes twice."""
+    table = {name: index for index, name in enumerate(names.tolist())}
+    if len(table) < len(names):
+        return None
+
+    def look_up(wanted: Names) -> Ints:
+        return np.fromiter((table.get(name, -1) for name in wanted.tolist()), np.int64, len(wanted))
+
+    def find(wanted: Names) -> Ints:
+        if len(wanted) < 10_000:
+            return look_up(wanted)
+        distinct, codes = factorize(wanted)  # look up each distinct name once
+        return look_up(distinct)[codes]
+
+    return find
+
+
+def _integer_finder(names: Ints) -> Finder | None:
+    """Do the same for integers."""
+    if not len(names):
+        return lambda wanted: np.full(len(wanted), -1, np.int64)
+    low, high = int(names.min()), int(names.max())
+    if _is_wide(low, high, len(names)):
+        return _sorted_finder(names)
+    table = np.full(high - low + 2, -1, np.int64)  # the last entry stands for all that lie outside
+    table[names - low] = np.arange(len(names))
+    if np.count_nonzero(table >= 0) < len(names):
+        return None
+
+    def find(wanted: Ints) -> Ints:
+        inside = (wanted >= low) & (wanted <= high)
+        return table[wanted - low if inside.all() else np.where(inside, wanted - low, -1)]
+
+    return find
+
+
+def _sorted_finder(names: Ints) -> Finder | None:
+    order = np.argsort(names)
+    ordered = names[order]
+    if (ordered[1:] == ordered[:-1]).any():
+        return None
+
+    def find(wanted: Ints) -> Ints:
+        place = np.minimum(np.searchsorted(ordered, wanted), len(ordered) - 1)
+        return np.where(ordered[place] == wanted, order[place], -1)
+
+    return find
+
+
+def _is_wide(low: int, high: int, size: int) -> bool:
+    """Say whether integers are so far apart that a lookup table would be mostly holes."""
+    return high - low >= 4 * size + 1024
+
+
+def as_python(name: Any) -> Name:
+    """Return a name as Python shows it: 3, not np.int64(3)."""
+    plain: Name = name.item() if isinstance(name, np.generic) else name
+    return plain

@@ -1,0 +1,88 @@
+"""What is in a multiplex, layer by layer."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import scipy.sparse as sp
+
+from banditplex.multiplex.names import Ints
+
+if TYPE_CHECKING:
+    from banditplex.multiplex.value import Multiplex
+
+
+@dataclass(frozen=True, repr=False)
+class Summary:
+    """Counts of a multiplex.
+
+    `layers` has a row per layer: `edges`, `active_nodes` (with at least one edge), `self_loops`, `density` (edges that
+    are no self loops, over the pairs that `num_nodes` nodes have), `most_similar` and `jaccard` (the other layer that
+    overlaps most, and by how much). `overlap` is the sparse layer x layer Jaccard matrix: pairs in both layers over
+    pairs in either; its diagonal is 1 for layers that have edges.
+    """
+
+    title: str
+    layers: pd.DataFrame
+    overlap: "sp.csr_array"
+
+    def overlap_frame(self) -> pd.DataFrame:
+        """Return the Jaccard matrix as a dense table with layer names: for few layers."""
+        return pd.DataFrame(self.overlap.toarray(), index=self.layers.index, columns=self.layers.index)
+
+    def __repr__(self) -> str:
+        return f"{self.title}\n{self.layers.to_string(float_format='{:.4f}'.format, max_rows=20)}"
+
+
+def summarise(mx: "Multiplex") -> Summary:
+    """Count without a loop over layers, in memory that grows with edges and overlapping layers."""
+    source, destination = mx.edge_index
+    loops = np.bincount(mx.edge_layer[source == destination], minlength=mx.num_layers)
+    pairs = mx.num_nodes * (mx.num_nodes - 1) / (1 if mx.directed else 2)
+    overlap = jaccard(mx)
+    closest, similarity = _closest(overlap)
+    layers = pd.DataFrame(
+        {
+            "edges": mx.layer_sizes,
+            "active_nodes": _active(mx),
+            "self_loops": loops,
+            "density": (mx.layer_sizes - loops) / max(pairs, 1),
+            "most_similar": pd.Series([mx.layer_names[i] if i >= 0 else None for i in closest], dtype=object),
+            "jaccard": similarity,
+        }
+    ).set_axis(pd.Index(mx.layer_names, name="layer"))
+    return Summary(repr(mx).split("):")[0] + ")", layers, overlap)
+
+
+def jaccard(mx: "Multiplex") -> "sp.csr_array":
+    """Return the sparse (num_layers, num_layers) matrix of |A and B| / |A or B| over the pairs of two layers."""
+    key = mx.edge_index[0] * mx.num_nodes + mx.edge_index[1]
+    _, pair = np.unique(key, return_inverse=True)
+    incidence = sp.csr_array(
+        (np.ones(mx.num_edges), (mx.edge_layer, pair)), shape=(mx.num_layers, pair.max(initial=0) + 1)
+    )
+    both = sp.coo_array(incidence @ incidence.T)
+    sizes = mx.layer_sizes
+    row, column = both.coords
+    either = sizes[row] + sizes[column] - both.data
+    return sp.csr_array((both.data / either, (row, column)), shape=both.shape)
+
+
+def _closest(overlap: "sp.csr_array") -> tuple[Ints, Any]:
+    """Return for each row the column of its largest off-diagonal entry (-1 where there is none), and that entry."""
+    off = sp.coo_array(overlap - sp.diags_array(overlap.diagonal()))
+    off.eliminate_zeros()
+    row, column = off.coords
+    order = np.lexsort((column, -off.data, row))
+    row, column, data = row[order], column[order], off.data[order]
+    first = np.flatnonzero(np.diff(row, prepend=-1))
+    closest, similarity = np.full(overlap.shape[0], -1), np.zeros(overlap.shape[0])
+    closest[row[first]], similarity[row[first]] = column[first], data[first]
+    return closest, similarity
+
+
+def _active(mx: "Multiplex") -> Ints:
+    layer = np.concatenate([mx.edge_layer, mx.edge_layer])
+    key = np.unique(layer * mx.num_nodes + mx.edge_index.ravel())
+    return np.bincount(key // max(mx.num_nodes, 1), minlength=mx.num_layers)

@@ -1,0 +1,475 @@
+"""`Multiplex`: the value that everything else reads."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field, fields, replace
+from functools import cached_property
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from banditplex.errors import InputError
+from banditplex.multiplex import build
+from banditplex.multiplex.adjacency import Adjacency, build_adjacency
+from banditplex.multiplex.names import Ints, Name, NameIndex, Names, as_names, check_distinct, factorize
+
+if TYPE_CHECKING:
+    import networkx as nx
+    import pandas as pd
+    import scipy.sparse as sp
+    from torch_geometric.data import HeteroData
+
+    from banditplex.multiplex.summary import Summary
+
+_ARRAYS = ("edge_index", "layer_offsets", "node_names", "weight", "time", "node_features")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Multiplex:
+    """One set of named nodes and many named layers of edges; nothing changes it in place.
+
+    Build one with `from_edges` (or `banditplex.read`, `from_pandas`, ...); the constructor only stores arrays
+    that are in order already.
+
+    Rules:
+
+    - Names are strings or integers, all of one kind. Names that are not declared come in rising order.
+    - Nodes without an edge are kept, in every layer and altogether.
+    - An undirected edge is stored once, smaller index first. Edges are sorted by layer, source, destination.
+    - An edge that is given twice in a layer is one edge: weights are added up (`duplicates="sum"`, the default),
+      or the largest is taken (`"max"`), the earliest time is kept; or it is refused (`"error"`). In an undirected
+      multiplex (u, v) and (v, u) are the same edge.
+    - Self loops are kept as given (`self_loops="keep"`, the default), dropped or refused. `to_undirected` drops them.
+    - Weights are finite and >= 0. Weight 1 everywhere is the same as no weights, and edges without weights have none
+      when they are merged.
+    - Memory grows with edges and nodes, never with layers x nodes.
+
+    >>> mx = Multiplex.from_edges(["ann", "bob", "ann"], ["bob", "cid", "cid"], ["work", "work", "home"])
+    >>> mx
+    Multiplex(3 nodes, 2 layers, 3 edges, undirected): 'home' (1), 'work' (2)
+    >>> mx.edges("work")
+    array([[0, 1],
+           [1, 2]])
+    """
+
+    edge_index: Ints  # (2, num_edges), sorted by (layer, source, destination)
+    layer_offsets: Ints  # (num_layers + 1,): edges of layer l are edge_index[:, layer_offsets[l]:layer_offsets[l + 1]]
+    layer_names: tuple[Name, ...]
+    node_names: Names  # (num_nodes,), int64 or object (str)
+    _: KW_ONLY
+    directed: bool = False
+    weight: build.Floats | None = None  # (num_edges,)
+    time: build.Numbers | None = None  # (num_edges,)
+    node_features: npt.NDArray[Any] | None = None  # (num_nodes, F)
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name in _ARRAYS:
+            array = getattr(self, name)
+            if array is not None:  # a view, so that the caller's own array stays as it is
+                array = array.view()
+                array.flags.writeable = False
+                object.__setattr__(self, name, array)
+        object.__setattr__(self, "metadata", MappingProxyType(dict(self.metadata)))
+
+    def __reduce__(self) -> Any:
+        stored = {each.name: getattr(self, each.name) for each in fields(self)}
+        return _restore, (stored | {"metadata": dict(self.metadata)},)  # without caches, which need not travel
+
+    @classmethod
+    def from_edges(
+        cls,
+        source: Any,
+        destination: Any,
+        layer: Any,
+        *,
+        weight: Any = None,
+        time: Any = None,
+        num_nodes: int | None = None,
+        node_names: Any = None,
+        layer_names: Any = None,
+        node_features: Any = None,
+        directed: bool = False,
+        duplicates: str = "sum",
+        self_loops: str = "keep",
+        metadata: Mapping[str, Any] | None = None,
+    ) -> "Multiplex":
+        """Build a multiplex from one array per column, an entry per edge.
+
+        Parameters
+        ----------
+        source, destination
+            Node ids (E,). With `num_nodes` given they are indices 0..num_nodes-1, otherwise names.
+        layer
+            Layer names (E,), or one name for all edges.
+        weight, time
+            Optional numbers (E,). Weights: finite, >= 0. Times: numbers or datetimes.
+        num_nodes
+            Declares the nodes 0..num_nodes-1; `node_names` may then name them.
+        node_names, layer_names
+            Declare the names and their order; edges may use no others. Undeclared names come in rising order.
+        node_features
+            Numbers (num_nodes, F).
+        directed
+            Whether (u, v) and (v, u) are two edges.
+        duplicates, self_loops
+            "sum", "max" or "error"; "keep", "drop" or "error". See the rules above.
+        metadata
+            Facts that travel with the multiplex and take no part in equality.
+        """
+        layer = _as_column(layer, len(source))
+        codes, layer_names = _index_layers(layer, layer_names)
+        tail, head, names = _index_nodes(source, destination, num_nodes, node_names)
+        return cls.from_indices(
+            tail, head, codes, node_names=names, layer_names=layer_names, weight=weight, time=time,
+            node_features=node_features, directed=directed, duplicates=duplicates, self_loops=self_loops,
+            metadata=metadata,
+        )  # fmt: skip
+
+    @classmethod
+    def from_indices(
+        cls,
+        source: Ints,
+        destination: Ints,
+        layer: Ints,
+        *,
+        node_names: Any,
+        layer_names: Any,
+        weight: Any = None,
+        time: Any = None,
+        node_features: Any = None,
+        directed: bool = False,
+        duplicates: str = "sum",
+        self_loops: str = "keep",
+        metadata: Mapping[str, Any] | None = None,
+    ) -> "Multiplex":
+        """Build a multiplex from indices into declared names; the same rules as `from_edges`."""
+        _check_choice("duplicates", duplicates, build.DUPLICATES)
+        _check_choice("self_loops", self_loops, build.SELF_LOOPS)
+        names = check_distinct(as_names(node_names, "node"), "node")
+        layer_names = tuple(check_distinct(as_names(layer_names, "layer"), "layer").tolist())
+        source, destination, layer = build.check_edges(source, destination, layer, names, layer_names)
+        columns = build.check_weight(weight, len(source)), build.check_time(time, len(source))
+        if self_loops != "keep":
+            keep = source != destination
+            if self_loops == "error":
+                build.refuse_loops(~keep, source, layer, names, layer_names)
+            source, destination, layer = source[keep], destination[keep], layer[keep]
+            columns = build.take(columns[0], keep), build.take(columns[1], keep)
+        ordered = build.sort_edges(
+            source, destination, layer, num_nodes=len(names), num_layers=len(layer_names),
+            weight=columns[0], time=columns[1], directed=directed, duplicates=duplicates,
+        )  # fmt: skip
+        return cls(
+            ordered.edges, ordered.offsets, layer_names, _own(names, node_names), directed=directed,
+            weight=_own(build.check_weight(ordered.weight, ordered.edges.shape[1]), weight),
+            time=_own(ordered.time, time),
+            node_features=_own(build.check_features(node_features, len(names)), node_features), metadata=metadata or {},
+        )  # fmt: skip
+
+    # What it is
+
+    @property
+    def num_nodes(self) -> int:
+        """Number of nodes, isolated ones included."""
+        return len(self.node_names)
+
+    @property
+    def num_layers(self) -> int:
+        """Number of layers, empty ones included."""
+        return len(self.layer_names)
+
+    @property
+    def num_edges(self) -> int:
+        """Number of edges in all layers together."""
+        return int(self.edge_index.shape[1])
+
+    @property
+    def layer_sizes(self) -> Ints:
+        """Number of edges of each layer, (num_layers,)."""
+        return np.diff(self.layer_offsets)
+
+    @property
+    def edge_layer(self) -> Ints:
+        """Layer index of every edge, (num_edges,)."""
+        return np.repeat(np.arange(self.num_layers), self.layer_sizes)
+
+    def edges(self, layer: Name) -> Ints:
+        """Return the edges of a layer: node indices, (2, E), sorted; a view, not a copy."""
+        return self.edge_index[:, self._span(layer)]
+
+    def weights(self, layer: Name) -> build.Floats:
+        """Return the weights of a layer's edges, (E,); ones where the multiplex has no weights."""
+        span = self._span(layer)
+        return np.broadcast_to(1.0, span.stop - span.start) if self.weight is None else self.weight[span]
+
+    def times(self, layer: Name) -> build.Numbers | None:
+        """Return the times of a layer's edges, (E,), or None where the multiplex has no times."""
+        return None if self.time is None else self.time[self._span(layer)]
+
+    def active_nodes(self, layer: Name) -> Ints:
+        """Return the indices of the nodes that have an edge in a layer, rising."""
+        return np.unique(self.edges(layer))
+
+    def layer_index(self, layer: Name) -> int:
+        """Return the index of a layer name."""
+        return int(self._layer_lookup([layer])[0])
+
+    def node_index(self, names: Any) -> Ints:
+        """Return the indices of node names, in the shape they come in."""
+        array = np.asarray(names)
+        return self._node_lookup(array.ravel()).reshape(array.shape)
+
+    def has_edges(self, pairs: Any, layer: Name) -> npt.NDArray[np.bool_]:
+        """Say for each pair of node indices (n, 2) whether it is an edge of the layer."""
+        pairs = np.asarray(pairs, dtype=np.int64).reshape(-1, 2)
+        outside = (pairs < 0) | (pairs >= self.num_nodes)
+        if outside.any():
+            raise InputError(f"Expected node indices below {self.num_nodes}, got {pairs[outside][0]}.")
+        low, high = pairs.T if self.directed else (pairs.min(axis=1), pairs.max(axis=1))
+        edges = self.edges(layer)
+        known = edges[0] * self.num_nodes + edges[1]
+        wanted = low * self.num_nodes + high
+        place = np.searchsorted(known, wanted)
+        found = np.zeros(len(wanted), np.bool_)
+        inside = place < len(known)
+        found[inside] = known[place[inside]] == wanted[inside]
+        return found
+
+    @cached_property
+    def adjacency(self) -> Adjacency:
+        """Compressed neighbour lists of all layers, made when first asked for."""
+        return build_adjacency(self.edge_index, self.layer_offsets, directed=self.directed)
+
+    def summary(self) -> "Summary":
+        """Count edges, active nodes, density and overlap with other layers, layer by layer."""
+        from banditplex.multiplex.summary import summarise
+
+        return summarise(self)
+
+    # Other multiplexes made from it
+
+    def subset(self, layers: Iterable[Name] | None = None, nodes: Iterable[Name] | None = None) -> "Multiplex":
+        """Return the multiplex of some layers and of the edges among some nodes, in the order given.
+
+        >>> mx = Multiplex.from_edges([1, 2, 3], [2, 3, 1], ["a", "a", "b"])
+        >>> mx.subset(layers=["b"]), mx.subset(nodes=[1, 2])
+        (Multiplex(3 nodes, 1 layer, 1 edge, undirected): 'b' (1),
+         Multiplex(2 nodes, 2 layers, 1 edge, undirected): 'a' (1), 'b' (0))
+        """
+        chosen = self if layers is None else self._take_layers(list(layers))
+        return chosen if nodes is None else chosen._take_nodes(list(nodes))
+
+    def union(self) -> "Multiplex":
+        """Return all layers merged into one, named "union"; weights (1 each where there are none) are added up."""
+        source, destination = self.edge_index
+        merged = build.sort_edges(
+            source, destination, np.zeros(self.num_edges, np.int64), num_nodes=self.num_nodes, num_layers=1,
+            weight=np.ones(self.num_edges) if self.weight is None else self.weight, time=self.time,
+            directed=self.directed, duplicates="sum",
+        )  # fmt: skip
+        return replace(
+            self, edge_index=merged.edges, layer_offsets=merged.offsets, layer_names=("union",),
+            weight=build.check_weight(merged.weight, merged.edges.shape[1]), time=merged.time,
+        )  # fmt: skip
+
+    def to_undirected(self) -> "Multiplex":
+        """Return the undirected multiplex: both directions of a pair merged by the rules above, self loops dropped."""
+        if not self.directed and not (self.edge_index[0] == self.edge_index[1]).any():
+            return self
+        return self._rebuild(self.edge_layer, directed=False, self_loops="drop")
+
+    def with_metadata(self, **entries: Any) -> "Multiplex":
+        """Return the same multiplex with more metadata: facts that travel with it and take no part in equality."""
+        return replace(self, metadata={**self.metadata, **entries})
+
+    def _rebuild(self, layer: Ints, **changes: Any) -> "Multiplex":
+        options: dict[str, Any] = {
+            "node_names": self.node_names, "layer_names": self.layer_names, "weight": self.weight,
+            "time": self.time, "node_features": self.node_features, "directed": self.directed,
+            "metadata": self.metadata,
+        }  # fmt: skip
+        source, destination = self.edge_index
+        return Multiplex.from_indices(source, destination, layer, **(options | changes))
+
+    def _take_layers(self, names: list[Name]) -> "Multiplex":
+        chosen = self._layer_lookup(names)
+        NameIndex(as_names(names, "layer"), "layer")  # refuses a name that comes twice
+        sizes = self.layer_sizes[chosen]
+        offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        take = np.arange(offsets[-1]) + np.repeat(self.layer_offsets[chosen] - offsets[:-1], sizes)
+        return replace(
+            self,
+            edge_index=self.edge_index[:, take],
+            layer_offsets=offsets,
+            layer_names=tuple(self.layer_names[i] for i in chosen),
+            weight=build.check_weight(None if self.weight is None else self.weight[take], len(take)),
+            time=None if self.time is None else self.time[take],
+        )
+
+    def _take_nodes(self, names: list[Name]) -> "Multiplex":
+        chosen = self._node_lookup(names)
+        NameIndex(as_names(names, "node"), "node")
+        new = np.full(self.num_nodes, -1, np.int64)
+        new[chosen] = np.arange(len(chosen))
+        source, destination = new[self.edge_index]
+        keep = (source >= 0) & (destination >= 0)
+        return Multiplex.from_indices(
+            source[keep], destination[keep], self.edge_layer[keep],
+            node_names=self.node_names[chosen], layer_names=self.layer_names,
+            weight=None if self.weight is None else self.weight[keep],
+            time=None if self.time is None else self.time[keep],
+            node_features=None if self.node_features is None else self.node_features[chosen],
+            directed=self.directed, metadata=self.metadata,
+        )  # fmt: skip
+
+    # Conversions: each lives in convert.py and imports its library there
+
+    @classmethod
+    def from_networkx(cls, graph: "nx.Graph", **options: Any) -> "Multiplex":
+        """Build from a networkx (Multi)(Di)Graph; see `banditplex.multiplex.convert.from_networkx`."""
+        from banditplex.multiplex import convert
+
+        return convert.from_networkx(graph, **options)
+
+    @classmethod
+    def from_hetero_data(cls, data: "HeteroData", **options: Any) -> "Multiplex":
+        """Build from a PyG HeteroData; see `banditplex.multiplex.convert.from_hetero_data`."""
+        from banditplex.multiplex import convert
+
+        return convert.from_hetero_data(data, **options)
+
+    @classmethod
+    def from_pandas(cls, frame: "pd.DataFrame", **options: Any) -> "Multiplex":
+        """Build from a table with a row per edge; see `banditplex.multiplex.convert.from_pandas`."""
+        from banditplex.multiplex import convert
+
+        return convert.from_pandas(frame, **options)
+
+    @classmethod
+    def from_scipy(cls, matrices: "Mapping[Name, sp.sparray]", **options: Any) -> "Multiplex":
+        """Build from one sparse matrix per layer; see `banditplex.multiplex.convert.from_scipy`."""
+        from banditplex.multiplex import convert
+
+        return convert.from_scipy(matrices, **options)
+
+    def to_networkx(self) -> "nx.MultiGraph":
+        """Return a MultiGraph, or a MultiDiGraph if directed; an edge's key and attribute `layer` are its layer."""
+        from banditplex.multiplex import convert
+
+        return convert.to_networkx(self)
+
+    def to_hetero_data(self) -> "HeteroData":
+        """Return a HeteroData with node type "node" and one edge type per layer; undirected edges both ways."""
+        from banditplex.multiplex import convert
+
+        return convert.to_hetero_data(self)
+
+    def to_pandas(self) -> "pd.DataFrame":
+        """Return a table: source, destination, layer and, where there are any, weight and time."""
+        from banditplex.multiplex import convert
+
+        return convert.to_pandas(self)
+
+    def to_scipy(self, layer: Name) -> "sp.csr_array":
+        """Return a layer's (num_nodes, num_nodes) adjacency matrix of weights, symmetric if undirected."""
+        from banditplex.multiplex import convert
+
+        return convert.to_scipy(self, layer)
+
+    # Manners of a value
+
+    def __eq__(self, other: object) -> bool:
+        """Compare nodes, layers, edges, weights, times and features, names and order included."""
+        if not isinstance(other, Multiplex):
+            return NotImplemented
+        if (self.directed, self.layer_names) != (other.directed, other.layer_names):
+            return False
+        return all(_same(getattr(self, name), getattr(other, name)) for name in _ARRAYS)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        traits = ["directed" if self.directed else "undirected"]
+        traits += ["weighted"] * (self.weight is not None) + ["timed"] * (self.time is not None)
+        if self.node_features is not None:
+            traits.append(_count(self.node_features.shape[1], "node feature"))
+        counts = [
+            _count(self.num_nodes, "node"), _count(self.num_layers, "layer"), _count(self.num_edges, "edge")
+        ]  # fmt: skip
+        shown = [f"{name!r} ({size:,})" for name, size in zip(self.layer_names[:4], self.layer_sizes, strict=False)]
+        more = [f"... {self.num_layers - 4} more"] if self.num_layers > 4 else []
+        return f"Multiplex({', '.join(counts + traits)})" + ": " * bool(shown) + ", ".join(shown + more)
+
+    def _span(self, layer: Name) -> slice:
+        index = self.layer_index(layer)
+        return slice(int(self.layer_offsets[index]), int(self.layer_offsets[index + 1]))
+
+    @cached_property
+    def _layer_lookup(self) -> NameIndex:
+        return NameIndex(as_names(list(self.layer_names), "layer"), "layer")
+
+    @cached_property
+    def _node_lookup(self) -> NameIndex:
+        return NameIndex(self.node_names, "node")
+
+
+def _as_column(layer: Any, num_edges: int) -> Names:
+    if isinstance(layer, str | int | np.integer):
+        return np.full(num_edges, layer, dtype=object if isinstance(layer, str) else np.int64)
+    return as_names(layer, "layer")
+
+
+def _index_layers(layer: Names, declared: Any) -> tuple[Ints, Sequence[Name]]:
+    if declared is not None:
+        names = as_names(list(declared), "layer")
+        return NameIndex(names, "layer")(layer), names.tolist()
+    found, codes = factorize(layer)
+    return codes, found.tolist()
+
+
+def _index_nodes(source: Any, destination: Any, num_nodes: int | None, declared: Any) -> tuple[Ints, Ints, Names]:
+    tail, head = as_names(source, "node"), as_names(destination, "node")
+    names = None if declared is None else as_names(declared, "node")
+    if num_nodes is not None:
+        if object in (tail.dtype, head.dtype):
+            raise InputError("Expected integer node indices where num_nodes is given, got strings.")
+        if names is None:
+            names = np.arange(num_nodes)
+        elif len(names) != num_nodes:
+            raise InputError(f"Expected {num_nodes} node names, got {len(names)}.")
+        return tail, head, names
+    if names is not None:
+        lookup = NameIndex(names, "node")
+        return lookup(tail), lookup(head), names
+    if tail.size and head.size and (tail.dtype == object) != (head.dtype == object):
+        raise InputError("Expected node names that are all strings or all integers, got both.")
+    names, codes = factorize(np.concatenate([tail, head]))
+    return codes[: len(tail)], codes[len(tail) :], names
+
+
+def _own(array: Any, given: Any) -> Any:
+    """Return `array`, as a copy where its memory is the caller's, who may go on to change it."""
+    if array is None or isinstance(given, list | tuple):
+        return array
+    return array.copy() if np.may_share_memory(array, np.asarray(given)) else array
+
+
+def _restore(values: dict[str, Any]) -> Multiplex:
+    return Multiplex(**values)
+
+
+def _check_choice(option: str, value: str, choices: Sequence[str]) -> None:
+    if value not in choices:
+        raise InputError(f"Expected {option} to be one of {', '.join(choices)}, got {value!r}.")
+
+
+def _same(a: Any, b: Any) -> bool:
+    if a is None or b is None:
+        return a is b
+    return (a.dtype == object) == (b.dtype == object) and np.array_equal(a, b)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" + "s" * (number != 1)
