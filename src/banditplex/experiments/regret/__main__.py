@@ -42,6 +42,7 @@ def regret(
     environments: Annotated[str, typer.Option(help="main, held-out, or names with commas.")] = "main",
     policies: Annotated[str, typer.Option(help="Names with commas.")] = ",".join(settings.POLICIES),
     sizes: Annotated[str, typer.Option(help="ARMSxROUNDS with commas, or all.")] = "5x200,36x200",
+    k: Annotated[int, typer.Option(min=1, help="Arms drawn in a round.")] = 1,
     runs: Annotated[int | None, typer.Option(min=1, help="Games in a cell.")] = None,
     seed: Annotated[int, typer.Option(min=0)] = settings.SEED,
     quick: Annotated[bool, typer.Option("--quick", help="Small sizes and few runs.")] = False,
@@ -57,7 +58,7 @@ def regret(
         names, shapes = chosen_environments(environments), chosen_sizes(sizes)
         if quick:
             shapes, runs = settings.QUICK_SIZES, runs or settings.QUICK_RUNS
-        results = measure(names, chosen_policies(policies), shapes, runs=runs or settings.RUNS, seed=seed)
+        results = measure(names, chosen_policies(policies), shapes, k=k, runs=runs or settings.RUNS, seed=seed)
         show(analysis.with_means(analysis.cells(results)), analysis.tables, as_json=as_json)
     elif table is What.free:
         layers = settings.QUICK_FREE if quick else settings.FREE
