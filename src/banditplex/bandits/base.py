@@ -182,7 +182,7 @@ class Policy(ABC):
     def _batches(self, instances: IntArray) -> Iterator[tuple[Rows, slice]]:
         """Yield (instances as an index, their positions) in pieces that fit the cache."""
         step = max(1, BATCH_ELEMENTS // self._state.width)
-        consecutive = len(instances) > 0 and bool((np.diff(instances) == 1).all())
+        consecutive = bool((instances[1:] - instances[:-1] == 1).all())
         for low in range(0, len(instances), step):
             span = slice(low, min(low + step, len(instances)))
             first = int(instances[low])

@@ -65,7 +65,7 @@ class Marginals:
             columns = invert(length, rng)[:, None]
         else:
             columns = systematic(length, k, rng, size)
-        return self._arms_of(columns, rng), np.take_along_axis(self.p, columns, 1)
+        return self._arms_of(columns, rng), self.p[np.arange(len(columns))[:, None], columns]
 
     def _arms_of(self, columns: IntArray, rng: np.random.Generator) -> IntArray:
         """Return the arms of columns; the shared column gives distinct unseen arms at random."""

@@ -144,14 +144,16 @@ def _log_normaliser(y: FloatArray, k: int, size: FloatArray | None) -> FloatArra
 def invert(length: FloatArray, rng: np.random.Generator) -> IntArray:
     """Draw one column per row, with probability proportional to `length` (rows, columns).
 
-    First a block of neighbouring columns is drawn, then one of its columns: running sums are short.
+    Of many columns first a block of neighbours is drawn, then one of them: running sums are short.
     """
     rows, columns = length.shape
-    step = max(8, isqrt(columns))
+    if columns <= 64:
+        return _find(length, rng.random(rows) * length.sum(axis=1))[0]
+    step = isqrt(columns)
     blocks = np.add.reduceat(length, np.arange(0, columns, step), axis=1)
     block, rest = _find(blocks, rng.random(rows) * blocks.sum(axis=1))
     column = (block * step)[:, None] + np.arange(step)
-    within = np.take_along_axis(length, np.minimum(column, columns - 1), 1)
+    within = length[np.arange(rows)[:, None], np.minimum(column, columns - 1)]
     within[column >= columns] = 0.0
     return block * step + _find(within, rest)[0]
 
@@ -161,8 +163,8 @@ def _find(length: FloatArray, point: FloatArray) -> tuple[IntArray, FloatArray]:
     ends = np.cumsum(length, axis=1)
     point = np.minimum(point, np.nextafter(ends[:, -1], 0.0))
     column = (ends > point[:, None]).argmax(axis=1)
-    before = np.take_along_axis(ends, np.maximum(column - 1, 0)[:, None], 1)[:, 0]
-    return column, np.where(column > 0, point - before, point)
+    before = np.where(column > 0, ends[np.arange(len(ends)), column - 1], 0.0)
+    return column, point - before
 
 
 def systematic(length: FloatArray, k: int, rng: np.random.Generator, limit: FloatArray | None = None) -> IntArray:

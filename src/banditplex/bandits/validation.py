@@ -66,9 +66,10 @@ def check_instances(instances: ArrayLike | None, num_instances: int) -> IntArray
     if array.ndim != 1 or array.dtype.kind not in "iu":
         raise ValueError(f"instances must be a flat array of integers; got {array.dtype} of shape {array.shape}.")
     _check_range(array, "instances", num_instances)
-    values, counts = np.unique(array, return_counts=True)
-    if len(values) < len(array):
-        raise ValueError(f"instances must be distinct; got {values[counts > 1][0]} more than once.")
+    ordered = np.sort(array)
+    twice = ordered[1:][ordered[1:] == ordered[:-1]]
+    if len(twice):
+        raise ValueError(f"instances must be distinct; got {twice[0]} more than once.")
     return array.astype(np.int64)
 
 
@@ -151,11 +152,11 @@ def check_observations(extra: Observations, draw: Draw, num_instances: int, num_
 
 
 def _check_range(values: IntArray, name: str, count: int, *, instance: IntArray | None = None) -> None:
-    wrong = np.flatnonzero((values < 0) | (values >= count))
-    if len(wrong):
-        owner = "" if instance is None else f" for instance {instance[wrong[0]]}"
-        span = f"integers from 0 to {count - 1}"
-        raise ValueError(f"{name} must be {span}; got {values[wrong[0]]}{owner}.")
+    wrong = (values < 0) | (values >= count)
+    if wrong.any():
+        first = int(wrong.argmax())
+        owner = "" if instance is None else f" for instance {instance[first]}"
+        raise ValueError(f"{name} must be integers from 0 to {count - 1}; got {values[first]}{owner}.")
 
 
 def _refuse(

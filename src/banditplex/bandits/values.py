@@ -114,7 +114,9 @@ class Feedback:
     @cached_property
     def start(self) -> IntArray:
         """Where each row begins."""
-        return np.flatnonzero(np.diff(self.row, prepend=-1))
+        first = np.ones(len(self.row), dtype=bool)
+        first[1:] = self.row[1:] != self.row[:-1]
+        return np.flatnonzero(first)
 
     @cached_property
     def estimate(self) -> FloatArray:
@@ -123,7 +125,7 @@ class Feedback:
 
     def part(self, low: int, high: int) -> "Feedback":
         """Return the rows from `low` to below `high`, counted from 0."""
-        i, j = np.searchsorted(self.row, [low, high])
+        i, j = np.searchsorted(self.row, (low, high))
         names = ("arm", "loss", "probability", "inclusion")
         return Feedback(self.row[i:j] - low, **{name: getattr(self, name)[i:j] for name in names})
 
@@ -137,7 +139,7 @@ class Feedback:
 
     def count(self) -> IntArray:
         """Return the number of arms observed per row."""
-        return np.diff(self.start, append=len(self.row))
+        return np.bincount(self.row)
 
     def sum(self, values: FloatArray) -> FloatArray:
         """Return the sums of `values` per row."""
