@@ -5,9 +5,11 @@ from hypothesis import strategies as st
 
 from banditplex.bandits import Draw, make_policy
 
+UP_TO_TEN = st.floats(0, 10)
+
 
 @st.composite
-def loss_tables(draw, max_arms=6, rounds=15, losses=st.floats(0, 10)):
+def loss_tables(draw, max_arms=6, rounds=15, losses=UP_TO_TEN):
     """Return arms (T,) to be drawn and losses (T, n); zeros and ties are likely."""
     n = draw(st.integers(2, max_arms))
     arms = draw(st.lists(st.integers(0, n - 1), min_size=2, max_size=rounds))

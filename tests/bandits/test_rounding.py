@@ -34,6 +34,14 @@ def close(got, want, tolerance=1e-12):
     np.testing.assert_allclose(got, want, rtol=1e-11, atol=tolerance)
 
 
+@pytest.mark.parametrize("k", [1, 2, 3, 4])
+def test_capped_softmax_of_enormous_numbers(k):
+    """Differences far beyond the exponent's range: the k largest, ties sharing."""
+    y = -np.array([5e99, 1e99, 1e99, 0.0, 3e299, 7e99])
+    want = {1: [0, 0, 0, 1, 0, 0], 2: [0, 0.5, 0.5, 1, 0, 0], 3: [0, 1, 1, 1, 0, 0], 4: [1, 1, 1, 1, 0, 0]}
+    np.testing.assert_allclose(capped_softmax(y, k), want[k], atol=1e-200)
+
+
 @given(logits_and_k())
 def test_capped_softmax_equals_a_plain_loop(case):
     y, k = case
@@ -208,7 +216,7 @@ def test_subsets_of_unseen_arms_are_uniform():
     marginals = Marginals(7, p, arms, np.full(trials, 2))
     drawn, probability = marginals.sample(3, np.random.default_rng(7))
     assert (probability == 0.6).all()
-    subsets = {subset: 0 for subset in combinations([0, 2, 3, 5, 6], 3)}
+    subsets = dict.fromkeys(combinations([0, 2, 3, 5, 6], 3), 0)
     for row in np.sort(drawn, axis=1).tolist():
         subsets[tuple(row)] += 1
     assert within_errors(np.array(list(subsets.values())), trials, np.full(10, 0.1))

@@ -55,21 +55,14 @@ def solve_capped(y: FloatArray, k: int, size: FloatArray | None = None) -> tuple
         total = row_sum(w, size)
         return w, 1 / total, np.log(total)
     if size is not None:
-        y = np.where(size > 0, y, -np.inf)
-    b = _log_normaliser(y, k, size)[:, None]
-    capped = y + b >= 0
-    w = fill(exp(np.minimum(y + b, 0.0)), ~capped, k, size)
-    value = row_sum(np.where(capped, y + b, 0.0), size) - k * b[:, 0]
+        y = np.where(size > 0, y, row_min(y, size)[:, None])
+    pivot = _largest_free(y, k, size)[:, None]
+    capped = y > pivot
+    free = np.where(capped, 0.0, exp(np.minimum(y - pivot, 0.0)))
+    room, total = k - row_sum(capped.astype(np.float64), size), row_sum(free, size)
+    w = np.where(capped, 1.0, np.minimum(free * (room / total)[:, None], 1.0))
+    value = row_sum(np.where(capped, y, 0.0), size) + room * (pivot[:, 0] + np.log(total / room))
     return w, np.ones(len(w)), value
-
-
-def fill(w: FloatArray, free: NDArray[np.bool_], k: int, size: FloatArray | None = None) -> FloatArray:
-    """Return `w` with 1 where it is not `free`, the free part scaled so that each row sums to k."""
-    part = np.where(free, w, 0.0)
-    room = k - row_sum((~free).astype(np.float64), size)
-    total = row_sum(part, size)
-    part *= np.divide(room, total, out=np.zeros_like(total), where=total > 0)[:, None]
-    return np.where(free, np.minimum(part, 1.0), 1.0)
 
 
 def kth_smallest(values: FloatArray, k: int, size: FloatArray | None = None) -> FloatArray:
@@ -116,29 +109,30 @@ def row_min(values: FloatArray, size: FloatArray | None = None) -> FloatArray:
     return lowest
 
 
-def _log_normaliser(y: FloatArray, k: int, size: FloatArray | None) -> FloatArray:
-    """Return b (rows,) of `capped_softmax` for k > 1: cap the largest until the next one stays below 1."""
+def _largest_free(y: FloatArray, k: int, size: FloatArray | None) -> FloatArray:
+    """Return the largest y (rows,) that is not capped: the first whose weight stays below 1, k > 1.
+
+    With the r largest capped, the next has weight (k - r) exp(-excess), where excess is the logsumexp of all
+    that are left, less that next one. Only differences of y enter, so that y may be as large as can be.
+    """
     m = min(k, y.shape[1])
     order = np.argpartition(-y, m - 1, axis=1)
     first = order[:, :m]
     first = np.take_along_axis(first, np.argsort(-np.take_along_axis(y, first, 1), axis=1), 1)
-    top = np.take_along_axis(y, first, 1)
-    rest = np.take_along_axis(y, order[:, m:], 1)
-    if size is None:
-        top_size, rest_size = np.ones_like(top), None
-    else:
-        top_size, rest_size = np.take_along_axis(size, first, 1), np.take_along_axis(size, order[:, m:], 1)
-    pivot = np.where(np.isfinite(top[:, -1]), top[:, -1], 0.0)[:, None]
+    top, rest = np.take_along_axis(y, first, 1), np.take_along_axis(y, order[:, m:], 1)
+    count = np.ones_like(top) if size is None else np.take_along_axis(size, first, 1)
+    rest_size = None if size is None else np.take_along_axis(size, order[:, m:], 1)
+    before = np.cumsum(count, axis=1) - count
+    fits = before + count >= k
     with np.errstate(divide="ignore"):
-        tail = np.log(row_sum(exp(rest - pivot), rest_size))[:, None] + pivot
-        terms = np.concatenate([top + np.log(top_size), tail], axis=1)
-    suffix = np.logaddexp.accumulate(terms[:, ::-1], axis=1)[:, ::-1][:, :m]
-    before = np.cumsum(top_size, axis=1) - top_size
-    room = np.log(np.maximum(k - before, 1.0))
-    fits = (room + top <= suffix) | (before + top_size >= k)
-    j = fits.argmax(axis=1)[:, None]
-    b: FloatArray = np.take_along_axis(room, j, 1)[:, 0] - np.take_along_axis(suffix, j, 1)[:, 0]
-    return b
+        log_count = np.log(count)
+        excess = np.log(row_sum(exp(rest - top[:, -1:]), rest_size))
+        for j in reversed(range(m)):
+            step = top[:, j + 1] - top[:, j] if j + 1 < m else 0.0
+            excess = np.logaddexp(log_count[:, j], excess + step)
+            fits[:, j] |= np.log(np.maximum(k - before[:, j], 1.0)) <= excess
+    pivot: FloatArray = np.take_along_axis(top, fits.argmax(axis=1)[:, None], 1)[:, 0]
+    return pivot
 
 
 def invert(length: FloatArray, rng: np.random.Generator) -> IntArray:
