@@ -83,7 +83,7 @@ def step(policy: Policy, losses: Array, batch: Indices, sharing: Sharing, rng: n
     runs, size, layers = losses.shape
     run = np.arange(runs)[:, None]
     draw = policy.draw(rng, (run * layers + batch).ravel())
-    inclusion = over_layers(policy.inclusion(draw.instances).reshape(runs, size, -1), batch)
+    inclusion = over_layers(draw.inclusion.reshape(runs, size, -1), batch)
     arms = draw.arms.reshape(runs, size, -1)
     drawn = arms + (arms >= batch[:, :, None])
     own = np.take_along_axis(losses, drawn, axis=2).reshape(draw.arms.shape)
