@@ -28,7 +28,7 @@ from banditplex.bandits.validation import (
 from banditplex.bandits.values import Draw, Feedback, Observations
 from banditplex.registry import Registry
 
-BATCH_ELEMENTS = 1 << 17
+BATCH_ELEMENTS = 1 << 16
 """Instances are worked through in batches of about this many numbers, which stay in the processor's cache."""
 
 SIZES = ("num_arms", "k", "num_instances")
@@ -115,6 +115,11 @@ class Policy(ABC):
     def rounds(self) -> IntArray:
         """Rounds completed by each instance, (num_instances,)."""
         return self._state.instance["t"].copy()
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of memory that the state holds."""
+        return self._state.nbytes
 
     def inclusion(self, instances: ArrayLike | None = None) -> FloatArray:
         """Return how likely each arm is to be drawn next, (B, num_arms); rows sum to k."""

@@ -101,7 +101,7 @@ class Hinted(Policy):
         cap = np.minimum(t, np.sqrt(self.num_arms * t / self._spread))[seen.row]
         weight = np.minimum(1 / np.maximum(seen.probability, 1e-300), cap)
         losses: FloatArray = hint - lowest[:, None]
-        losses[losses < TIE * hint] = 0.0
+        losses[losses < TIE * lowest[:, None]] = 0.0
         surprise = seen.loss - believed
         surprise[np.abs(surprise) < TIE * np.maximum(seen.loss, believed)] = 0.0
         losses[seen.row, column] += surprise * weight

@@ -141,20 +141,21 @@ def invert(length: FloatArray, rng: np.random.Generator) -> IntArray:
     Of many columns first a block of neighbours is drawn, then one of them: running sums are short.
     """
     rows, columns = length.shape
+    u = rng.random(rows)
     if columns <= 64:
-        return _find(length, rng.random(rows) * length.sum(axis=1))[0]
+        ends = np.cumsum(length, axis=1)
+        return _find(ends, u * ends[:, -1])[0]
     step = isqrt(columns)
-    blocks = np.add.reduceat(length, np.arange(0, columns, step), axis=1)
-    block, rest = _find(blocks, rng.random(rows) * blocks.sum(axis=1))
+    blocks = np.cumsum(np.add.reduceat(length, np.arange(0, columns, step), axis=1), axis=1)
+    block, rest = _find(blocks, u * blocks[:, -1])
     column = (block * step)[:, None] + np.arange(step)
     within = length[np.arange(rows)[:, None], np.minimum(column, columns - 1)]
     within[column >= columns] = 0.0
-    return block * step + _find(within, rest)[0]
+    return block * step + _find(np.cumsum(within, axis=1), rest)[0]
 
 
-def _find(length: FloatArray, point: FloatArray) -> tuple[IntArray, FloatArray]:
-    """Return the column in which `point` (rows,) lies, lengths put end to end, and how far inside it."""
-    ends = np.cumsum(length, axis=1)
+def _find(ends: FloatArray, point: FloatArray) -> tuple[IntArray, FloatArray]:
+    """Return the column in which `point` (rows,) lies, given where columns end, and how far inside it."""
     point = np.minimum(point, np.nextafter(ends[:, -1], 0.0))
     column = (ends > point[:, None]).argmax(axis=1)
     before = np.where(column > 0, ends[np.arange(len(ends)), column - 1], 0.0)

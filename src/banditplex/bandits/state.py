@@ -49,7 +49,7 @@ class State:
 
     @property
     def nbytes(self) -> int:
-        """Return the bytes held."""
+        """Bytes of memory held."""
         arrays = [*self.instance.values(), *self._arm.values(), self._arms, self._seen]
         return sum(array.nbytes for array in arrays)
 
