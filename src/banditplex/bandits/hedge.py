@@ -13,8 +13,11 @@ def exponential_weights(L: FloatArray, eta: FloatArray, k: int, size: FloatArray
     >>> exponential_weights(np.array([[5.0, 6.0]]), np.array([np.log(3)]), 1).round(9).tolist()
     [[0.75, 0.25]]
     """
-    y = row_min(L, size)[:, None] - L
-    y *= eta[:, None]
+    y = L * -eta[:, None]
+    if (
+        max(-y.min(initial=0.0), y.max(initial=0.0)) > 100
+    ):  # short of that, exponentials need no shift to be exact to 1e-13
+        y = (row_min(L, size)[:, None] - L) * eta[:, None]
     w, scale, _ = solve_capped(y, k, size)
     w *= scale[:, None]
     return w

@@ -93,8 +93,9 @@ def greedy(values: FloatArray, k: int, size: FloatArray | None = None) -> tuple[
 
 def exp(y: FloatArray, out: FloatArray | None = None) -> FloatArray:
     """Exponentials, cut off at -650: subnormal numbers are slow, and what is 0 is never drawn again."""
-    out = np.maximum(y, -650.0, out=out)
-    return np.exp(out, out=out)
+    if y.min(initial=0.0) < -650.0:
+        y = out = np.maximum(y, -650.0, out=out)
+    return np.exp(y, out=out)
 
 
 def row_sum(values: FloatArray, size: FloatArray | None = None) -> FloatArray:
