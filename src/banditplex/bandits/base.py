@@ -28,7 +28,7 @@ from banditplex.bandits.validation import (
 from banditplex.bandits.values import Draw, Feedback, Observations
 from banditplex.registry import Registry
 
-BATCH_ELEMENTS = 1 << 16
+BATCH_ELEMENTS = 1 << 17
 """Instances are worked through in batches of about this many numbers, which stay in the processor's cache."""
 
 SIZES = ("num_arms", "k", "num_instances")

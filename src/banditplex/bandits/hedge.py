@@ -53,13 +53,13 @@ def hedge_round(
 ) -> tuple[FloatArray, FloatArray]:
     """Return L + losses, its lowest shifted to 0, and by how much Hedge lost more than its potential rose.
 
-    That excess, the mixability gap (rows,), is what AdaHedge's learning rate is made of.
+    That excess, the mixability gap (rows,), is what AdaHedge's learning rate is made of. `L` is overwritten.
 
     Parameters: `L` and `losses` (rows, columns), the lowest L of each row 0; `eta`, `k`, `size` as above.
     """
     w, scale, before = soft_smallest(L, eta, k, size)
     lost = np.einsum("ij,ij->i", w, losses if size is None else losses * size) * scale
-    L = L + losses
+    L += losses
     lowest = row_min(L, size)
     L -= lowest[:, None]
     after = k * lowest + soft_smallest(L, eta, k, size)[2]

@@ -53,11 +53,12 @@ class Hinted(Policy):
         f, eta = self._rates(rows, t)
         p, scale, _ = soft_smallest(state.read("L", rows), f * eta, k, state.size(rows))
         everywhere = np.minimum((1 + 4 / n) / 20, np.sqrt(n * np.log(n / k) / (k * t)))
-        unseen = state.read("c", rows) == 0
-        if not unseen.any():
+        c = state.read("c", rows)
+        if c.min() > 0:
             p *= ((1 - everywhere) * scale)[:, None]
             p += (everywhere * k / n)[:, None]
         else:
+            unseen = c == 0
             missing = n - np.count_nonzero(~unseen, axis=1)
             new = np.where((t > 1) & (missing > 0), t**-0.5, 0.0)
             each = np.minimum(1.0, k / np.maximum(missing, 1))
@@ -124,9 +125,9 @@ class Hinted(Policy):
 
 def hints(m: FloatArray, c: IntArray) -> tuple[FloatArray, FloatArray]:
     """Return the hint of each arm (rows, columns), for unseen ones the mean of the seen, and the lowest."""
-    unseen = c == 0
-    if not unseen.any():
+    if c.min() > 0:
         return m, m.min(axis=1)
+    unseen = c == 0
     count = np.count_nonzero(~unseen, axis=1)
     lowest = np.where(count > 0, np.where(unseen, np.inf, m).min(axis=1), 0.0)
     above = np.where(unseen, 0.0, m - lowest[:, None])
