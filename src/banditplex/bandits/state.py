@@ -72,7 +72,7 @@ class State:
         self._arm[name][instance, column] = values
 
     def add(self, name: str, instance: IntArray, arm: IntArray, values: FloatArray) -> None:
-        """Add to the values of single arms; the pairs are distinct and sorted by instance."""
+        """Add to the values of single arms; the pairs are as in `touch`."""
         column = self.touch(instance, arm)
         self._arm[name][instance, column] += values
 
@@ -89,7 +89,7 @@ class State:
     def touch(self, instance: IntArray, arm: IntArray) -> IntArray:
         """Return the column of each (instance, arm), giving one to arms that have none.
 
-        The pairs are distinct and sorted by instance.
+        The pairs are distinct, and those of one instance stand together.
         """
         if self.dense:
             return arm
