@@ -123,20 +123,20 @@ def test_inclusion_is_exact(draw, p, k):
     """Exactly k distinct arms, every marginal within 4 standard errors of 50,000 draws."""
     rng, trials = np.random.default_rng(2), 50_000
     rows = np.tile(p, (trials, 1))
-    if draw == "dependent":
-        drawn = dependent(rows, rng)
+    if draw == "sample":
+        arms = Marginals(len(p), rows).sample(k, rng)[0]
     else:
-        arms = systematic(rows, k, rng) if draw == "systematic" else Marginals(len(p), rows).sample(k, rng)[0]
-        drawn = np.zeros(rows.shape, dtype=bool)
-        np.put_along_axis(drawn, arms, True, 1)
-    assert (drawn.sum(axis=1) == k).all()
-    assert within_errors(drawn.sum(axis=0), trials, p)
+        arms = {"systematic": systematic, "dependent": dependent}[draw](rows, k, rng)
+    assert arms.shape == (trials, k)
+    assert (np.diff(arms, axis=1) > 0).all()
+    assert within_errors(np.bincount(arms.ravel(), minlength=len(p)), trials, p)
 
 
 def test_dependent_rounding_is_negatively_correlated():
     rng, trials = np.random.default_rng(3), 50_000
     p = np.array([0.3, 0.7, 0.6, 0.2, 0.9, 0.3])
-    drawn = dependent(np.tile(p, (trials, 1)), rng)
+    drawn = np.zeros((trials, 6), dtype=bool)
+    np.put_along_axis(drawn, dependent(np.tile(p, (trials, 1)), 3, rng), True, 1)
     for i, j in combinations(range(6), 2):
         both, apart = (drawn[:, i] & drawn[:, j]).mean(), p[i] * p[j]
         assert both <= apart + 4 * np.sqrt(apart * (1 - apart) / trials)

@@ -138,9 +138,18 @@ def test_a_refused_update_changes_nothing(name, case):
         ),
         (
             lambda: make_policy("fixed", num_arms=3, arms=[0, 0]),
-            r"draw\.arms must be distinct within an instance; got arm 0 twice for instance 0\.",
+            r"arms must be distinct within an instance; got arm 0 twice for instance 0\.",
         ),
-        (lambda: make_policy("fixed", num_arms=3, arms=[3]), r"draw\.arms must be integers from 0 to 2; got 3"),
+        (lambda: make_policy("fixed", num_arms=3, arms=[3]), r"^arms must be integers from 0 to 2; got 3"),
+        (
+            lambda: make_policy("fixed", num_arms=3, num_instances=2, arms=[[0]]),
+            r"arms must have shape \(k,\) or \(2, k\); got \(1, 1\)\.",
+        ),
+        (lambda: make_policy("fixed", num_arms=3, arms=[0.5]), r"arms must be an array of integers; got float64\."),
+        (
+            lambda: Draw([0], [[1], [1, 2]], [[1.0]]),
+            r"Draw\.arms must be an array of integers; got a ragged sequence\.",
+        ),
         (
             lambda: make_policy("cost-aware", num_arms=3, prices=[1.0, 2.0]),
             r"prices must have shape \(3,\) or \(1, 3\); got \(2,\)\.",
@@ -149,8 +158,8 @@ def test_a_refused_update_changes_nothing(name, case):
             lambda: make_policy("cost-aware", num_arms=3, prices=[1.0, 2.0, 0.0]),
             r"prices must be finite and above 0; got 0\.0\.",
         ),
-        (lambda: Draw([0.5], [[1]], [[1.0]]), r"Draw\.instances must be integers; got an array of float64\."),
-        (lambda: Draw([0], [[1]], [["a"]]), r"Draw\.probability must be real numbers; got an array of <U1\."),
+        (lambda: Draw([0.5], [[1]], [[1.0]]), r"Draw\.instances must be an array of integers; got float64\."),
+        (lambda: Draw([0], [[1]], [["a"]]), r"Draw\.probability must be an array of real numbers; got <U1\."),
         (
             lambda: Observations([0, 1], [1], [1.0]),
             r"Observations must be flat arrays of one length; got shapes instance \(2,\), arm \(1,\)",
@@ -182,6 +191,7 @@ def test_no_instances_at_all():
     policy = make_policy("hinted", num_arms=N, k=K, num_instances=3)
     nobody = policy.draw(np.random.default_rng(0), [])
     assert nobody.arms.shape == (0, K)
+    assert nobody.inclusion.shape == (0, N)
     assert policy.inclusion([]).shape == (0, N)
     policy.update(nobody, np.empty((0, K)), extra=Observations([1], [4], [0.5]))
     assert policy.state_dict()["c"][1].tolist() == [0, 0, 0, 0, 1]

@@ -26,6 +26,7 @@ from banditplex.bandits.exp3_ix import Exp3IX as Exp3IX
 from banditplex.bandits.exp3plus import Exp3Plus as Exp3Plus
 from banditplex.bandits.fixed import Fixed as Fixed
 from banditplex.bandits.hinted import Hinted as Hinted
+from banditplex.bandits.marginals import Marginals as Marginals
 from banditplex.bandits.no_arms import NoArms as NoArms
 from banditplex.bandits.observation import observation_probability as observation_probability
 from banditplex.bandits.play import Round as Round
@@ -36,4 +37,5 @@ from banditplex.bandits.rounding import systematic as systematic
 from banditplex.bandits.tsallis_inf import TsallisInf as TsallisInf
 from banditplex.bandits.uniform import Uniform as Uniform
 from banditplex.bandits.values import Draw as Draw
+from banditplex.bandits.values import Feedback as Feedback
 from banditplex.bandits.values import Observations as Observations

@@ -14,7 +14,7 @@ IntArray = NDArray[np.int64]
 
 
 def capped_softmax(y: ArrayLike, k: int) -> FloatArray:
-    """Return w = min(1, exp(np.minimum(y + b, 0.0))) with b such that each row sums to `k`.
+    """Return w = min(1, exp(y + b)) with b such that each row sums to `k`.
 
     k = 1 is the softmax; with k arms everything is 1. It is where `capped_logsumexp` is attained.
 
@@ -48,7 +48,7 @@ def solve_capped(y: FloatArray, k: int, size: FloatArray | None = None) -> tuple
     """Return w (rows, columns), scale (rows,) and `capped_logsumexp` (rows,) of groups of arms.
 
     `w * scale[:, None]` is `capped_softmax`, per arm; a factor per row is cheaper joined to the next one.
-    The largest `y` of each row must be 0, and its memory is used for the result.
+    The largest `y` of each row must lie within 100 of 0, and its memory is used for the result.
     """
     if k == 1:
         w = exp(y, out=y)
@@ -93,8 +93,9 @@ def greedy(values: FloatArray, k: int, size: FloatArray | None = None) -> tuple[
 
 def exp(y: FloatArray, out: FloatArray | None = None) -> FloatArray:
     """Exponentials, cut off at -650: subnormal numbers are slow, and what is 0 is never drawn again."""
-    out = np.maximum(y, -650.0, out=out)
-    return np.exp(out, out=out)
+    if y.min(initial=0.0) < -650.0:
+        y = out = np.maximum(y, -650.0, out=out)
+    return np.exp(y, out=out)
 
 
 def row_sum(values: FloatArray, size: FloatArray | None = None) -> FloatArray:
@@ -141,20 +142,21 @@ def invert(length: FloatArray, rng: np.random.Generator) -> IntArray:
     Of many columns first a block of neighbours is drawn, then one of them: running sums are short.
     """
     rows, columns = length.shape
+    u = rng.random(rows)
     if columns <= 64:
-        return _find(length, rng.random(rows) * length.sum(axis=1))[0]
+        ends = np.cumsum(length, axis=1)
+        return _find(ends, u * ends[:, -1])[0]
     step = isqrt(columns)
-    blocks = np.add.reduceat(length, np.arange(0, columns, step), axis=1)
-    block, rest = _find(blocks, rng.random(rows) * blocks.sum(axis=1))
+    blocks = np.cumsum(np.add.reduceat(length, np.arange(0, columns, step), axis=1), axis=1)
+    block, rest = _find(blocks, u * blocks[:, -1])
     column = (block * step)[:, None] + np.arange(step)
     within = length[np.arange(rows)[:, None], np.minimum(column, columns - 1)]
     within[column >= columns] = 0.0
-    return block * step + _find(within, rest)[0]
+    return block * step + _find(np.cumsum(within, axis=1), rest)[0]
 
 
-def _find(length: FloatArray, point: FloatArray) -> tuple[IntArray, FloatArray]:
-    """Return the column in which `point` (rows,) lies, lengths put end to end, and how far inside it."""
-    ends = np.cumsum(length, axis=1)
+def _find(ends: FloatArray, point: FloatArray) -> tuple[IntArray, FloatArray]:
+    """Return the column in which `point` (rows,) lies, given where columns end, and how far inside it."""
     point = np.minimum(point, np.nextafter(ends[:, -1], 0.0))
     column = (ends > point[:, None]).argmax(axis=1)
     before = np.where(column > 0, ends[np.arange(len(ends)), column - 1], 0.0)
@@ -190,18 +192,18 @@ def systematic(length: FloatArray, k: int, rng: np.random.Generator, limit: Floa
     return columns
 
 
-def dependent(p: FloatArray, rng: np.random.Generator) -> NDArray[np.bool_]:
-    """Round each row of `p` to zeros and ones with the same sum and the same expectation.
+def dependent(p: FloatArray, k: int, rng: np.random.Generator) -> IntArray:
+    """Draw `k` columns per row by dependent rounding: column i with probability p_i, no two favoured together.
 
     Fractions meet in pairs, as in a knock-out tournament; each meeting moves mass from one to the other until
-    one of them is 0 or 1, and the other goes on. Columns are negatively correlated.
+    one of them is 0 or 1, and the other goes on. So columns are negatively correlated.
 
-    Parameters: `p` (rows, columns) in [0, 1], each row with an integer sum. Returns (rows, columns).
+    Parameters: `p` (rows, columns) in [0, 1], each row summing to `k`. Returns (rows, k), ascending.
 
     >>> p = np.tile([0.2, 0.8, 0.5, 0.5], (1000, 1))
-    >>> drawn = dependent(p, np.random.default_rng(0))
-    >>> bool((drawn.sum(axis=1) == 2).all()), drawn.mean(axis=0).round(1).tolist()
-    (True, [0.2, 0.8, 0.5, 0.5])
+    >>> arms = dependent(p, 2, np.random.default_rng(0))
+    >>> arms.shape, [float((arms == i).any(axis=1).mean().round(1)) for i in range(4)]
+    ((1000, 2), [0.2, 0.8, 0.5, 0.5])
 
     Gandhi, Khuller, Parthasarathy and Srinivasan 2006, "Dependent rounding and its applications".
     """
@@ -220,7 +222,7 @@ def dependent(p: FloatArray, rng: np.random.Generator) -> NDArray[np.bool_]:
         out[rows, left] = np.where(left_high, high, low)
         out[rows, right] = np.where(left_high, low, high)
         column = np.concatenate([np.where(left_high == full, right, left), odd], axis=1)
-    return np.rint(out).astype(bool)
+    return np.nonzero(np.rint(out))[1].reshape(len(out), k)
 
 
 def distinct_ranks(sizes: IntArray, counts: IntArray, rng: np.random.Generator) -> IntArray:
