@@ -56,7 +56,7 @@ class AdaHedge(Policy):
             return
         state = self._state
         column = state.touch(self._instances(rows)[seen.row], seen.arm)
-        L = state.read("L", rows)
+        L = state.read("L", rows).copy()
         losses = np.zeros_like(L)
         losses[seen.row, column] = seen.estimate
         L, gap = hedge_round(L, losses, self._rate(rows), self.k, state.size(rows))

@@ -20,9 +20,7 @@ class Fixed(Policy):
     [[1.0, 0.0, 1.0, 0.0]]
     """
 
-    def __init__(
-        self, *, num_arms: int, k: int | None = None, num_instances: int = 1, arms: ArrayLike
-    ) -> None:
+    def __init__(self, *, num_arms: int, k: int | None = None, num_instances: int = 1, arms: ArrayLike) -> None:
         self.arms = check_arms(arms, num_instances, num_arms)
         super().__init__(num_arms=num_arms, k=self.arms.shape[1], num_instances=num_instances)
 

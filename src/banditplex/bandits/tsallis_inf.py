@@ -4,7 +4,7 @@ import numpy as np
 
 from banditplex.bandits.base import Policy, register
 from banditplex.bandits.marginals import Marginals
-from banditplex.bandits.rounding import FloatArray, fill, kth_smallest, row_min, row_sum
+from banditplex.bandits.rounding import FloatArray, kth_smallest, row_min, row_sum
 from banditplex.bandits.state import Rows
 from banditplex.bandits.validation import check_scale
 from banditplex.bandits.values import Feedback
@@ -30,9 +30,7 @@ class TsallisInf(Policy):
     Zimmert and Seldin 2021, "Tsallis-INF: an optimal algorithm for stochastic and adversarial bandits".
     """
 
-    def __init__(
-        self, *, num_arms: int, k: int = 1, num_instances: int = 1, scale: float | None = None
-    ) -> None:
+    def __init__(self, *, num_arms: int, k: int = 1, num_instances: int = 1, scale: float | None = None) -> None:
         self.scale = check_scale(scale)
         super().__init__(
             num_arms=num_arms,
@@ -57,26 +55,31 @@ class TsallisInf(Policy):
 
 
 def inverse_square_weights(z: FloatArray, k: int, size: FloatArray | None = None) -> FloatArray:
-    """Return min(1, 4 / (z + c)^2), with c such that each row sums to k (0 < k < number of arms).
+    """Return min(1, 4 / (z + c)^2), 1 where z + c < 2, with c such that each row sums to k < number of arms.
 
-    Newton's steps, halved into the bracket where they leave it.
+    Newton's steps; where one leaves the bracket, half of the bracket.
 
-    Parameters: `z` (rows, columns), the lowest of each row 0; `size` as in `rounding`.
+    Parameters: `z` (rows, columns); `size` as in `rounding`.
 
     >>> inverse_square_weights(np.array([[0.0, 5 / 6]]), 1).round(9).tolist()  # c = 5/2
     [[0.64, 0.36]]
     """
+    z = z - kth_smallest(z, k, size)[:, None]
     count = np.full(len(z), float(z.shape[1])) if size is None else size.sum(axis=1)
-    low, high = 2 - kth_smallest(z, k, size), 2 * np.sqrt(count / k)
+    low, high = np.full(len(z), 2.0), 2 * np.sqrt(count)
     c = high
     while True:
         gap = np.maximum(z + c[:, None], 2.0)
-        w = 4 / gap**2
+        w, free = 4 / gap**2, gap > 2
         excess = row_sum(w, size) - k
         low, high = np.where(excess > 0, c, low), np.where(excess < 0, c, high)
-        slope = -2 * row_sum(np.where(gap > 2, w / gap, 0.0), size)
+        slope = -2 * row_sum(np.where(free, w / gap, 0.0), size)
         step = c - np.divide(excess, slope, out=np.full_like(c, np.inf), where=slope < 0)
         step = np.where((step > low) & (step < high), step, (low + high) / 2)
-        if (np.abs(excess) < 1e-13 * k).all() or (step == c).all():
-            return fill(w, gap > 2, k, size)
-        c = step
+        done = (np.abs(excess) < 1e-13 * k) | (step == c)
+        if done.all():
+            break
+        c = np.where(done, c, step)
+    room, total = k - row_sum((~free).astype(np.float64), size), row_sum(np.where(free, w, 0.0), size)
+    scale = np.divide(room, total, out=np.ones_like(total), where=total > 0)
+    return np.where(free, np.minimum(w * scale[:, None], 1.0), 1.0)

@@ -7,10 +7,10 @@ from banditplex.bandits.values import Feedback
 
 
 @register("all")
-class All(Policy):
+class AllArms(Policy):
     """Draws all arms: k = num_arms, whatever was passed. No sampling, the dearest reference.
 
-    >>> policy = All(num_arms=3)
+    >>> policy = AllArms(num_arms=3)
     >>> policy.k, policy.inclusion().tolist()
     (3, [[1.0, 1.0, 1.0]])
     """
