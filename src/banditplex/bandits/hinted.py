@@ -1,5 +1,7 @@
 """The default policy: Hedge on surprises, with a learning rate that needs no constants."""
 
+from typing import final
+
 import numpy as np
 
 from banditplex.bandits.base import Policy, register
@@ -14,6 +16,7 @@ TIE = 1e-13
 
 
 @register("hinted", "default")
+@final
 class Hinted(Policy):
     """Hinted AdaHedge: exponential weights on estimates centred on what was last believed of each arm.
 
