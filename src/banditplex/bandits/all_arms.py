@@ -1,5 +1,7 @@
 """Every arm in every round."""
 
+from typing import final
+
 from banditplex.bandits.base import Policy, register
 from banditplex.bandits.marginals import Marginals
 from banditplex.bandits.state import Rows
@@ -7,6 +9,7 @@ from banditplex.bandits.values import Feedback
 
 
 @register("all")
+@final
 class AllArms(Policy):
     """Draws all arms: k = num_arms, whatever was passed. No sampling, the dearest reference.
 

@@ -25,7 +25,7 @@ from banditplex.bandits.validation import (
     check_shape,
     to_floats,
 )
-from banditplex.bandits.values import Draw, Feedback, Observations
+from banditplex.bandits.values import NOTHING, Draw, Feedback, Observations
 from banditplex.registry import Registry
 
 BATCH_ELEMENTS = 1 << 17
@@ -211,7 +211,7 @@ class Policy(ABC):
         row = np.repeat(np.arange(len(draw.instances)), self.k)
         seen = Feedback(row, arm, loss, chance, draw.probability.ravel())
         if extra is None:
-            return seen, Observations([], [], [], [])
+            return seen, NOTHING
         return self._read_extra(draw, seen, extra)
 
     def _read_extra(self, draw: Draw, seen: Feedback, extra: Observations) -> tuple[Feedback, Observations]:

@@ -1,7 +1,7 @@
 """A wrapper for arms that differ in price."""
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, final
 
 from numpy.typing import ArrayLike
 
@@ -14,6 +14,7 @@ from banditplex.bandits.values import Feedback
 
 
 @register("cost-aware")
+@final
 class CostAware(Policy):
     """Any policy, told losses in units of price: each is multiplied by (price / highest price)^strength.
 

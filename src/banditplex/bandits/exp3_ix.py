@@ -1,5 +1,7 @@
 """Exponential weights on estimates that are held down a little, so that none is huge."""
 
+from typing import final
+
 import numpy as np
 
 from banditplex.bandits.base import Policy, register
@@ -12,6 +14,7 @@ from banditplex.bandits.values import Feedback
 
 
 @register("exp3-ix")
+@final
 class Exp3IX(Policy):
     """Exp3 with implicit exploration: inclusion capped_softmax(-eta L / M, k).
 

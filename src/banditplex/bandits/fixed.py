@@ -1,5 +1,7 @@
 """Arms given beforehand: the oracle, or a replay."""
 
+from typing import final
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -11,6 +13,7 @@ from banditplex.bandits.values import Feedback
 
 
 @register("fixed")
+@final
 class Fixed(Policy):
     """Draws the same given arms in every round; k is their number, whatever was passed.
 

@@ -1,5 +1,7 @@
 """The default policy: Hedge on surprises, with a learning rate that needs no constants."""
 
+from typing import final
+
 import numpy as np
 
 from banditplex.bandits.base import Policy, register
@@ -14,6 +16,7 @@ TIE = 1e-13
 
 
 @register("hinted", "default")
+@final
 class Hinted(Policy):
     """Hinted AdaHedge: exponential weights on estimates centred on what was last believed of each arm.
 
@@ -104,14 +107,16 @@ class Hinted(Policy):
         """Return (h - min h) + (l - h) g for every arm (rows, columns); all 0 in the first round."""
         hint, lowest = hints(self._state.read("m", rows), self._state.read("c", rows))
         believed = hint[seen.row, column]
-        cap = np.broadcast_to(np.minimum(t, np.sqrt(self.num_arms * t / self._spread)), len(hint))
-        weight = np.minimum(1 / np.maximum(seen.probability, 1e-300), cap[seen.row])
+        cap = np.minimum(t, np.sqrt(self.num_arms * t / self._spread))
+        cap = cap[seen.row] if len(cap) > 1 else cap
+        weight = np.minimum(1 / np.maximum(seen.probability, 1e-300), cap)
         losses: FloatArray = hint - lowest[:, None]
         losses[losses < TIE * lowest[:, None]] = 0.0
         surprise = seen.loss - believed
         surprise[np.abs(surprise) < TIE * np.maximum(seen.loss, believed)] = 0.0
         losses[seen.row, column] += surprise * weight
-        losses[np.broadcast_to(t == 1, len(hint))] = 0.0
+        if t.min() == 1:
+            losses[np.broadcast_to(t == 1, len(losses))] = 0.0
         return losses
 
     def _note(self, instance: IntArray, column: IntArray, loss: FloatArray) -> None:

@@ -1,6 +1,6 @@
 """No arm in any round."""
 
-from typing import ClassVar
+from typing import ClassVar, final
 
 from banditplex.bandits.base import Policy, register
 from banditplex.bandits.marginals import Marginals
@@ -9,6 +9,7 @@ from banditplex.bandits.values import Feedback
 
 
 @register("none")
+@final
 class NoArms(Policy):
     """Draws nothing: k = 0, whatever was passed. What one does without looking at other layers.
 

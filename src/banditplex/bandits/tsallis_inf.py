@@ -1,5 +1,7 @@
 """Follow the regularised leader with the square-root (Tsallis) entropy: good in both worlds."""
 
+from typing import final
+
 import numpy as np
 
 from banditplex.bandits.base import Policy, register
@@ -11,6 +13,7 @@ from banditplex.bandits.values import Feedback
 
 
 @register("tsallis-inf")
+@final
 class TsallisInf(Policy):
     """Tsallis-INF: inclusion min(1, 4 / (eta (L - x) / M)^2), with x such that it sums to k.
 

@@ -93,6 +93,10 @@ class Observations:
             raise ValueError(f"Observations must be flat arrays of one length; got shapes {got}.")
 
 
+NOTHING = Observations([], [], [], [])
+"""No observations."""
+
+
 def importance_weighted(loss: FloatArray, probability: FloatArray) -> FloatArray:
     """Return loss / probability, held below 1e150 so that squares and sums stay finite."""
     return loss / np.maximum(probability, loss * 1e-150)
