@@ -1,0 +1,212 @@
+"""The contract of a policy, and how policies are found by name.
+
+A policy draws k of `num_arms` arms for each of many independent instances, is told losses, and learns to draw
+arms of small loss. The draw leaves with its probabilities and returns with them.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from inspect import signature
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from banditplex.bandits.marginals import Marginals, at, dense
+from banditplex.bandits.rounding import FloatArray, IntArray
+from banditplex.bandits.state import Rows, State
+from banditplex.bandits.validation import (
+    check_draw,
+    check_instances,
+    check_integer,
+    check_losses,
+    check_observations,
+    check_probability,
+    check_shape,
+    to_floats,
+)
+from banditplex.bandits.values import Draw, Feedback, Observations
+from banditplex.registry import Registry
+
+BATCH_ELEMENTS = 1 << 15
+"""Instances are worked through in batches of about this many numbers, which stay in the processor's cache."""
+
+POLICIES: Registry[Callable[..., "Policy"]] = Registry("policy")
+P = TypeVar("P", bound="type[Policy]")
+
+
+def register(*names: str) -> Callable[[P], P]:
+    """Return a decorator that enters a policy class under `names`."""
+
+    def enter(policy: P) -> P:
+        for name in names:
+            POLICIES.add(name, policy)
+        return policy
+
+    return enter
+
+
+def make_policy(name: str, *, num_arms: int, k: int = 1, num_instances: int = 1, **options: Any) -> "Policy":
+    """Return a new policy by name; `options` are those of its class.
+
+    >>> make_policy("exp3+", num_arms=5, raw_range=True)
+    Exp3Plus(num_arms=5, k=1, num_instances=1)
+    >>> make_policy("exp3+", num_arms=5, raw=True)
+    Traceback (most recent call last):
+    ValueError: Options of policy 'exp3+' must be among: raw_range, printed_sign; got 'raw'.
+    """
+    policy = POLICIES[name]
+    shared = {"num_arms", "k", "num_instances"}
+    known = [option for option in signature(policy).parameters if option not in shared]
+    for option in options:
+        if option not in known:
+            listed = ", ".join(known) or "none"
+            raise ValueError(f"Options of policy {name!r} must be among: {listed}; got {option!r}.")
+    return policy(num_arms=num_arms, k=k, num_instances=num_instances, **options)
+
+
+class Policy(ABC):
+    """Draws k of n arms for each of many instances and learns from losses >= 0 of any scale.
+
+    A policy defines two things: `_marginals`, how likely each arm is to be drawn next, and `_learn`, what a
+    round changes; and, if it makes use of advisory observations, `_advise`. Its memory is one `State`. Input
+    has been checked when these are called, and instances come in batches, so that they hold formulas only.
+
+    Parameters: `num_arms` n >= 1; `k` arms per round, from 1 to n; `num_instances`; `per_instance` and
+    `per_arm` name the numbers to remember and their first values (`t`, rounds completed, is always there).
+    """
+
+    def __init__(
+        self,
+        *,
+        num_arms: int,
+        k: int,
+        num_instances: int,
+        per_instance: Mapping[str, Any] | None = None,
+        per_arm: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.num_arms = check_integer(num_arms, "num_arms", 1)
+        self.k = check_integer(k, "k", 0, self.num_arms)
+        self.num_instances = check_integer(num_instances, "num_instances", 1)
+        self._state = State(
+            self.num_instances, self.num_arms, instance={"t": 0, **(per_instance or {})}, arm=per_arm or {}
+        )
+
+    def __repr__(self) -> str:
+        sizes = f"num_arms={self.num_arms}, k={self.k}, num_instances={self.num_instances}"
+        return f"{type(self).__name__}({sizes})"
+
+    @abstractmethod
+    def _marginals(self, rows: Rows) -> Marginals:
+        """Return the inclusion probabilities of the next draw; each row sums to k."""
+
+    @abstractmethod
+    def _learn(self, rows: Rows, seen: Feedback) -> None:
+        """Change the state of `rows` after a round in which `seen` was observed; `t` is counted elsewhere."""
+
+    def _advise(self, instance: IntArray, arm: IntArray, loss: FloatArray) -> None:  # noqa: B027
+        """Take note of losses whose probability of observation is unknown; they are sorted by instance."""
+
+    @property
+    def rounds(self) -> IntArray:
+        """Rounds completed by each instance, (num_instances,)."""
+        return self._state.instance["t"].copy()
+
+    def inclusion(self, instances: ArrayLike | None = None) -> FloatArray:
+        """Return how likely each arm is to be drawn next, (B, num_arms); rows sum to k."""
+        chosen = check_instances(instances, self.num_instances)
+        parts = [self._marginals(rows) for rows, _ in self._batches(chosen)]
+        return dense(parts) if parts else np.empty((0, self.num_arms))
+
+    def draw(self, rng: np.random.Generator, instances: ArrayLike | None = None) -> Draw:
+        """Draw k distinct arms for each of `instances` (distinct integers (B,); None = all)."""
+        chosen = check_instances(instances, self.num_instances)
+        arms = np.empty((len(chosen), self.k), dtype=np.int64)
+        probability = np.empty((len(chosen), self.k))
+        parts = []
+        for rows, span in self._batches(chosen):
+            parts.append(self._marginals(rows))
+            arms[span], probability[span] = parts[-1].sample(self.k, rng)
+        return Draw(chosen, arms, probability, tuple(parts))
+
+    def update(
+        self,
+        draw: Draw,
+        losses: ArrayLike,
+        *,
+        probability: ArrayLike | None = None,
+        extra: Observations | None = None,
+    ) -> None:
+        """Learn from the losses of a round, which is thereby completed for the instances of the draw.
+
+        Parameters: `losses` (B, k), of the drawn arms; `probability` (B, k), how likely each was to be
+        observed (default `draw.probability`; larger when others may have drawn it too); `extra`, losses of
+        further arms. Anything wrong is a ValueError, and the state is as before.
+        """
+        feedback, advisory = self._read(draw, losses, probability, extra)
+        for rows, span in self._batches(draw.instances):
+            self._learn(rows, feedback.part(span.start, span.stop))
+        if len(advisory.instance):
+            self._advise(advisory.instance, advisory.arm, advisory.loss)
+        self._state.instance["t"][draw.instances] += 1
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return everything learnt, as a plain dictionary of numbers and arrays."""
+        sizes = {"num_arms": self.num_arms, "k": self.k, "num_instances": self.num_instances}
+        return {**sizes, **self._state.to_dict()}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Take over what `state_dict` of a policy of the same kind and sizes returned."""
+        for name in ("num_arms", "k", "num_instances"):
+            if state.get(name) != getattr(self, name):
+                raise ValueError(f"state[{name!r}] must be {getattr(self, name)}; got {state.get(name)!r}.")
+        self._state.from_dict({name: np.asarray(state[name]) for name in state})
+
+    def _instances(self, rows: Rows) -> IntArray:
+        """Return the instance numbers of `rows`."""
+        return np.arange(rows.start, rows.stop) if isinstance(rows, slice) else rows
+
+    def _batches(self, instances: IntArray) -> Iterator[tuple[Rows, slice]]:
+        """Yield (instances as an index, their positions) in pieces that fit the cache."""
+        step = max(1, BATCH_ELEMENTS // self._state.width)
+        consecutive = len(instances) > 0 and bool((np.diff(instances) == 1).all())
+        for low in range(0, len(instances), step):
+            span = slice(low, min(low + step, len(instances)))
+            first = int(instances[low])
+            yield slice(first, first + span.stop - low) if consecutive else instances[span], span
+
+    def _read(
+        self, draw: Draw, losses: ArrayLike, probability: ArrayLike | None, extra: Observations | None
+    ) -> tuple[Feedback, Observations]:
+        """Check everything handed to `update`; return what was observed, and the advisory rows."""
+        check_draw(draw, self.num_instances, self.num_arms, self.k)
+        instance, arm = np.repeat(draw.instances, self.k), draw.arms.ravel()
+        loss = to_floats(losses, "losses")
+        check_shape(loss, "losses", draw.arms.shape)
+        loss = check_losses(loss.ravel(), "losses", instance, arm)
+        if probability is None:
+            chance = check_probability(draw.probability.ravel(), "draw.probability", instance, arm)
+        else:
+            chance = to_floats(probability, "probability")
+            check_shape(chance, "probability", draw.arms.shape)
+            chance = check_probability(chance.ravel(), "probability", instance, arm)
+        row = np.repeat(np.arange(len(draw.instances)), self.k)
+        seen = Feedback(row, arm, loss, chance, draw.probability.ravel())
+        if extra is None:
+            return seen, Observations([], [], [], [])
+        return self._read_extra(draw, seen, extra)
+
+    def _read_extra(self, draw: Draw, seen: Feedback, extra: Observations) -> tuple[Feedback, Observations]:
+        """Check further observations and merge them in; return all observed, and the advisory rows."""
+        check_observations(extra, draw, self.num_instances, self.num_arms)
+        loss = check_losses(extra.loss, "extra.loss", extra.instance, extra.arm)
+        weighed = ~np.isnan(extra.probability)
+        instance, arm = extra.instance[weighed], extra.arm[weighed]
+        chance = check_probability(extra.probability[weighed], "extra.probability", instance, arm)
+        order = np.argsort(draw.instances)
+        row = order[np.searchsorted(draw.instances, instance, sorter=order)]
+        parts = draw.marginals or [self._marginals(rows) for rows, _ in self._batches(draw.instances)]
+        more = Feedback(row, arm, loss[weighed], chance, at(parts, row, arm))
+        rest = np.flatnonzero(~weighed)
+        rest = rest[np.argsort(extra.instance[rest], kind="stable")]
+        return seen.merge(more), Observations(extra.instance[rest], extra.arm[rest], loss[rest])

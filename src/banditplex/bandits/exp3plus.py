@@ -1,0 +1,101 @@
+"""The paper's policy: exponential weights with a rate that adapts to range and variance of the estimates."""
+
+import numpy as np
+
+from banditplex.bandits.base import Policy, register
+from banditplex.bandits.marginals import Marginals
+from banditplex.bandits.rounding import FloatArray, solve_capped
+from banditplex.bandits.state import Rows
+from banditplex.bandits.values import Feedback
+
+
+@register("exp3+")
+class Exp3Plus(Policy):
+    """Exp3+: inclusion capped_softmax(-eta L), eta = min(1/E, sqrt(k ln(n/k) / V)), 0 in the first round.
+
+    L sums the estimates l / probability, E is the smallest power of two above every range of estimates (at
+    least 1), V sums the variance of the estimates under the draw.
+
+    Parameters: `num_arms`, `k`, `num_instances`; `raw_range` takes E from raw losses, starting at 0, which
+    makes the policy scale-free and its regret bound true; `printed_sign` draws from exp(+eta L), as the
+    algorithm was printed, and so converges to the worst arm: for documentation only.
+
+    >>> policy = Exp3Plus(num_arms=2)
+    >>> draw = policy.draw(np.random.default_rng(0))
+    >>> policy.update(draw, losses=[[1.0]])
+    >>> policy.inclusion().round(3).tolist()
+    [[0.731, 0.269]]
+
+    Cesa-Bianchi, Mansour and Stoltz 2007, "Improved second-order bounds for prediction with expert advice".
+    """
+
+    def __init__(
+        self,
+        *,
+        num_arms: int,
+        k: int = 1,
+        num_instances: int = 1,
+        raw_range: bool = False,
+        printed_sign: bool = False,
+    ) -> None:
+        super().__init__(
+            num_arms=num_arms,
+            k=k,
+            num_instances=num_instances,
+            per_instance={"E": 0.0 if raw_range else 1.0, "V": 0.0},
+            per_arm={"L": 0.0},
+        )
+        self.raw_range, self.printed_sign = raw_range, printed_sign
+
+    def _rate(self, rows: Rows) -> FloatArray:
+        """Return eta (rows,)."""
+        t, E, V = (self._state.instance[name][rows] for name in ("t", "E", "V"))
+        with np.errstate(divide="ignore", over="ignore"):
+            eta = np.minimum(1 / E, np.sqrt(self.k * np.log(self.num_arms / self.k) / V))
+        return np.where((t == 0) | (E == 0), 0.0, eta)
+
+    def _marginals(self, rows: Rows) -> Marginals:
+        L, size = self._state.read("L", rows), self._state.size(rows)
+        if self.k == self.num_arms:
+            return self._state.marginals(rows, np.ones_like(L))
+        eta = self._rate(rows)[:, None]
+        shift = L.min(axis=1, keepdims=True)
+        y = (L - shift) * (eta if self.printed_sign else -eta)
+        return self._state.marginals(rows, solve_capped(y, self.k, size)[0])
+
+    def _learn(self, rows: Rows, seen: Feedback) -> None:
+        state = self._state
+        owner = self._instances(rows)[seen.row]
+        column = state.touch(owner, seen.arm)
+        state.put("L", owner, column, state.get("L", owner, column) + seen.estimate)
+        state.instance["E"][rows] = np.maximum(state.instance["E"][rows], power_of_two(self._range(seen)))
+        state.instance["V"][rows] += variance(seen, self.k)
+
+    def _range(self, seen: Feedback) -> FloatArray:
+        """Return the range of the round (rows,): of the estimates over all arms, or the largest raw loss."""
+        if self.raw_range:
+            return seen.max(seen.loss)
+        lowest = np.where(seen.count() == self.num_arms, seen.min(seen.estimate), 0.0)
+        return seen.max(seen.estimate) - lowest
+
+
+def variance(seen: Feedback, k: int) -> FloatArray:
+    """Return sum p x^2 - (sum p x)^2 / k (rows,) of the estimates x, which are 0 for arms not observed.
+
+    It is written as a sum of squares about the mean, so that nothing cancels: k = 1, p = probability gives
+    l^2 (1 - p) / p.
+    """
+    p, x = seen.inclusion, seen.estimate
+    mean = seen.sum(p * x) / k
+    unseen = np.maximum(k - seen.sum(p), 0.0)
+    return seen.sum(p * (x - mean[seen.row]) ** 2) + mean**2 * unseen
+
+
+def power_of_two(x: FloatArray) -> FloatArray:
+    """Return the smallest power of two >= x, exactly; 0 stays 0.
+
+    >>> power_of_two(np.array([0.0, 0.75, 2.0, 2.0**42 * (1 + 2.0**-51)])).tolist() == [0, 1, 2, 2**43]
+    True
+    """
+    fraction, exponent = np.frexp(x)
+    return np.where(x > 0, np.ldexp(1.0, exponent - (fraction == 0.5)), 0.0)

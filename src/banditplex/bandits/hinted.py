@@ -1,0 +1,133 @@
+"""The default policy: Hedge on surprises, with a learning rate that needs no constants."""
+
+import numpy as np
+
+from banditplex.bandits.base import Policy, register
+from banditplex.bandits.hedge import mix_gap, soft_smallest
+from banditplex.bandits.marginals import Marginals
+from banditplex.bandits.rounding import FloatArray, IntArray, row_min, row_sum
+from banditplex.bandits.state import Rows
+from banditplex.bandits.values import Feedback
+
+
+@register("hinted", "default")
+class Hinted(Policy):
+    """Hinted AdaHedge: exponential weights on estimates centred on what was last believed of each arm.
+
+    Round t: w = capped_softmax(-eta f L, k) with f = (t - 1)/t and AdaHedge's eta = k ln(n/k) / (f S); a
+    little of the probability goes to all arms and to arms never seen. An observed loss l moves the estimate
+    from the hint h by (l - h) min(1/probability, t, sqrt(n t / (k ln(n/k)))), so that importance weights
+    multiply surprises only. Multiplying all losses by a constant, or adding one, changes no probability.
+
+    State: t, L and S as above, m (hints: running means, at least 1/4 for the newest loss) and c (times seen).
+    Advisory observations change m and c.
+
+    >>> policy = Hinted(num_arms=3)
+    >>> rng = np.random.default_rng(0)
+    >>> for _ in range(50):
+    ...     draw = policy.draw(rng)
+    ...     policy.update(draw, losses=np.array([7.1, 7.0, 7.3])[draw.arms])
+    >>> policy.inclusion().round(2).tolist()
+    [[0.04, 0.92, 0.04]]
+
+    Learning rate: de Rooij, van Erven, Gruenwald and Koolen 2014, "Follow the leader if you can, hedge if you
+    must". Hints: Rakhlin and Sridharan 2013, "Online learning with predictable sequences".
+    """
+
+    def __init__(self, *, num_arms: int, k: int = 1, num_instances: int = 1) -> None:
+        super().__init__(
+            num_arms=num_arms,
+            k=k,
+            num_instances=num_instances,
+            per_instance={"S": 0.0},
+            per_arm={"L": 0.0, "m": 0.0, "c": np.int32(0)},
+        )
+        self._spread = self.k * np.log(self.num_arms / self.k)
+
+    def _marginals(self, rows: Rows) -> Marginals:
+        n, k, state = self.num_arms, self.k, self._state
+        if n == k:
+            return state.marginals(rows, np.ones((len(state.instance["t"][rows]), state.width)))
+        t = state.instance["t"][rows] + 1.0
+        L, eta = self._discounted(rows, t)
+        p, _ = soft_smallest(L, eta, k, state.size(rows))
+        everywhere = np.minimum((1 + 4 / n) / 20, np.sqrt(n * np.log(n / k) / (k * t)))
+        unseen = state.read("c", rows) == 0
+        missing = n - np.count_nonzero(~unseen, axis=1)
+        new = np.where((t > 1) & (missing > 0), t**-0.5, 0.0)
+        p *= (1 - everywhere - new)[:, None]
+        p += (everywhere * k / n)[:, None]
+        if new.any():
+            each = np.minimum(1.0, k / np.maximum(missing, 1))
+            others = (k - missing * each) / np.maximum(n - missing, 1)
+            p += np.where(unseen, (new * each)[:, None], (new * others)[:, None])
+        return state.marginals(rows, np.minimum(p, 1.0, out=p))
+
+    def _learn(self, rows: Rows, seen: Feedback) -> None:
+        owner = self._instances(rows)[seen.row]
+        column = self._state.touch(owner, seen.arm)
+        if self.num_arms > self.k:
+            self._descend(rows, seen, column)
+        self._note(owner, column, seen.loss)
+
+    def _advise(self, instance: IntArray, arm: IntArray, loss: FloatArray) -> None:
+        self._note(instance, self._state.touch(instance, arm), loss)
+
+    def _discounted(self, rows: Rows, t: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return f L (rows, columns) and eta (rows,), infinite where S is 0."""
+        f = (t - 1) / t
+        with np.errstate(divide="ignore", over="ignore"):
+            eta = self._spread / (f * self._state.instance["S"][rows])
+        return self._state.read("L", rows) * f[:, None], eta
+
+    def _descend(self, rows: Rows, seen: Feedback, column: IntArray) -> None:
+        """Add the estimates of the round to L, and what Hedge lost beyond its potential to S."""
+        state, size = self._state, self._state.size(rows)
+        t = state.instance["t"][rows] + 1.0
+        L, eta = self._discounted(rows, t)
+        w, before = soft_smallest(L, eta, self.k, size)
+        losses = self._estimates(rows, seen, column, t)
+        L += losses
+        _, after = soft_smallest(L, eta, self.k, size)
+        L -= row_min(L, size)[:, None]
+        state.write("L", rows, L)
+        state.instance["S"][rows] *= (t - 1) / t
+        state.instance["S"][rows] += mix_gap(w, losses, after - before, size)
+
+    def _estimates(self, rows: Rows, seen: Feedback, column: IntArray, t: FloatArray) -> FloatArray:
+        """Return (h - min h) + (l - h) g for every arm (rows, columns); all 0 in the first round."""
+        hint, lowest = hints(self._state.read("m", rows), self._state.read("c", rows))
+        believed = hint[seen.row, column]
+        cap = np.minimum(t, np.sqrt(self.num_arms * t / self._spread))[seen.row]
+        weight = np.minimum(1 / np.maximum(seen.probability, 1e-300), cap)
+        losses = difference(hint, lowest[:, None])
+        losses[seen.row, column] += difference(seen.loss, believed) * weight
+        losses[t == 1] = 0.0
+        return losses
+
+    def _note(self, instance: IntArray, column: IntArray, loss: FloatArray) -> None:
+        """Count a loss of each (instance, column) and move the hint towards it."""
+        count = self._state.get("c", instance, column) + 1
+        old = self._state.get("m", instance, column)
+        new = np.where(count == 1, loss, old + np.maximum(1 / count, 0.25) * (loss - old))
+        self._state.put("c", instance, column, count)
+        self._state.put("m", instance, column, new)
+
+
+def hints(m: FloatArray, c: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Return the hint of each arm (rows, columns), for unseen ones the mean of the seen, and the lowest."""
+    unseen = c == 0
+    if not unseen.any():
+        return m, m.min(axis=1)
+    count = np.count_nonzero(~unseen, axis=1)
+    lowest = np.where(count > 0, np.where(unseen, np.inf, m).min(axis=1), 0.0)
+    above = np.where(unseen, 0.0, m - lowest[:, None])
+    mean = lowest + row_sum(above) / np.maximum(count, 1)
+    return np.where(unseen, mean[:, None], m), lowest
+
+
+def difference(a: FloatArray, b: FloatArray) -> FloatArray:
+    """Return a - b, 0 where it is below 1e-13 of the larger: equal losses stay equal although sums round."""
+    d = a - b
+    d[np.abs(d) < 1e-13 * np.maximum(a, b)] = 0.0
+    return d

@@ -1,0 +1,126 @@
+"""How likely each arm is to be drawn, held as columns so that unseen arms need not be spelled out."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from banditplex.bandits.rounding import FloatArray, IntArray, distinct_ranks, invert, systematic
+
+MATCH_ELEMENTS = 1 << 20
+"""How many comparisons of arms are held in memory at once."""
+
+
+@dataclass(frozen=True, eq=False)
+class Marginals:
+    """Inclusion probabilities of a batch of instances.
+
+    `p` (rows, columns) is a probability per arm. Without `arms`, column i is arm i. With `arms`
+    (rows, columns) and `seen` (rows,), column 0 is shared by all arms that have no column of their own,
+    columns 1 to `seen` are the arms named in `arms`, and the rest is padding.
+
+    >>> m = Marginals(5, p=np.array([[0.1, 0.6]]), arms=np.array([[-1, 3]]), seen=np.array([1]))
+    >>> m.dense().tolist()
+    [[0.1, 0.1, 0.1, 0.6, 0.1]]
+    """
+
+    num_arms: int
+    p: FloatArray
+    arms: NDArray[np.integer] | None = None
+    seen: IntArray | None = None
+
+    def size(self) -> FloatArray | None:
+        """Return how many arms each column stands for; None where it is one everywhere."""
+        return None if self.seen is None else column_sizes(self.num_arms, self.seen, self.p.shape[1])
+
+    def dense(self) -> FloatArray:
+        """Return the inclusion of every arm, (rows, num_arms)."""
+        if self.arms is None or self.seen is None:
+            return self.p.copy()
+        out = np.repeat(self.p[:, :1], self.num_arms, axis=1)
+        row, column = np.nonzero(_occupied(self.seen, self.p.shape[1]))
+        out[row, self.arms[row, column]] = self.p[row, column]
+        return out
+
+    def at(self, row: IntArray, arm: IntArray) -> FloatArray:
+        """Return the inclusion of single arms; `row` and `arm` have one length."""
+        if self.arms is None or self.seen is None:
+            return self.p[row, arm]
+        return self.p[row, find_columns(self.arms, self.seen, row, arm)]
+
+    def sample(self, k: int, rng: np.random.Generator) -> tuple[IntArray, FloatArray]:
+        """Draw `k` distinct arms per row with exactly these marginals; return (rows, k) arms and p."""
+        size = self.size()
+        length = self.p if size is None else self.p * size
+        if k == 1:
+            columns = invert(length, rng)[:, None]
+        else:
+            columns = systematic(length, k, rng, size)
+        return self._arms_of(columns, rng), np.take_along_axis(self.p, columns, 1)
+
+    def _arms_of(self, columns: IntArray, rng: np.random.Generator) -> IntArray:
+        """Return the arms of columns; the shared column gives distinct unseen arms at random."""
+        if self.arms is None or self.seen is None:
+            return columns
+        arms = np.take_along_axis(self.arms, columns, 1).astype(np.int64)
+        shared = columns == 0
+        row = np.flatnonzero(shared.any(axis=1))
+        ranks = distinct_ranks(self.num_arms - self.seen[row], shared[row].sum(axis=1), rng)
+        known = np.where(_occupied(self.seen[row], self.p.shape[1]), self.arms[row], self.num_arms)[:, 1:]
+        arms[shared] = _skip(np.sort(known.astype(np.int64), axis=1), ranks, self.num_arms)[ranks >= 0]
+        return arms
+
+
+def column_sizes(num_arms: int, seen: IntArray, width: int) -> FloatArray:
+    """Return how many arms each column stands for (rows, width): the unseen ones, then 1 or 0 each."""
+    size = _occupied(seen, width).astype(np.float64)
+    size[:, 0] = num_arms - seen
+    return size
+
+
+def find_columns(arms: NDArray[np.integer], seen: IntArray, row: IntArray, arm: IntArray) -> IntArray:
+    """Return the column of each (row, arm), 0 where the arm has none; `row` and `arm` have one length."""
+    columns = np.zeros(len(row), dtype=np.int64)
+    step = max(1, MATCH_ELEMENTS // arms.shape[1])
+    for low in range(0, len(row), step):
+        part = slice(low, low + step)
+        found = (arms[row[part]] == arm[part, None]) & _occupied(seen[row[part]], arms.shape[1])
+        columns[part] = found.argmax(axis=1)
+    return columns
+
+
+def dense(parts: Sequence[Marginals]) -> FloatArray:
+    """Return the inclusion of every arm for the rows of all parts, one after the other."""
+    return np.concatenate([part.dense() for part in parts])
+
+
+def at(parts: Sequence[Marginals], row: IntArray, arm: IntArray) -> FloatArray:
+    """Return the inclusion of single arms; `row` counts through all parts."""
+    out, start = np.empty(len(row)), 0
+    for part in parts:
+        here = (row >= start) & (row < start + len(part.p))
+        out[here] = part.at(row[here] - start, arm[here])
+        start += len(part.p)
+    return out
+
+
+def _occupied(seen: IntArray, width: int) -> NDArray[np.bool_]:
+    """Return which columns are a single arm."""
+    column = np.arange(width)
+    return (column >= 1) & (column <= seen[:, None])
+
+
+def _skip(known: IntArray, ranks: IntArray, num_arms: int) -> IntArray:
+    """Return the arm at each rank among those not `known` (rows sorted, padded with num_arms).
+
+    known[i] - i arms are missing before the i-th known one, so a rank moves up by the number of i with
+    known[i] - i <= rank.
+    """
+    width, stride = known.shape[1], num_arms + 1
+    offset = np.arange(len(known))[:, None] * stride
+    gaps = (np.where(known < num_arms, known - np.arange(width), num_arms) + offset).ravel()
+    rank = np.maximum(ranks, 0)
+    passed = np.searchsorted(gaps, (rank + offset).ravel(), side="right").reshape(rank.shape)
+    arm: IntArray = rank + passed - np.arange(len(known))[:, None] * width
+    return arm

@@ -1,0 +1,209 @@
+"""From log-weights to inclusion probabilities, and from these to k distinct columns.
+
+Everything works on batches (rows, columns). A column stands for one arm, or, with `size` given, for a group
+of `size` arms that share one value; padding is a group of size 0.
+"""
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+
+def capped_softmax(y: ArrayLike, k: int) -> FloatArray:
+    """Return w = min(1, exp(y + b)) with b such that each row sums to `k`.
+
+    k = 1 is the softmax; with k arms everything is 1. It is where `capped_logsumexp` is attained.
+
+    Parameters: `y` (n,) or (rows, n), finite or -inf; `k` from 1 to n.
+
+    >>> capped_softmax(np.log([1.0, 2.0, 5.0]), 1).round(3).tolist()
+    [0.125, 0.25, 0.625]
+    >>> capped_softmax(np.log([1.0, 2.0, 5.0]), 2).round(3).tolist()
+    [0.333, 0.667, 1.0]
+
+    Uchiya, Nakamura and Kudo 2010, "Algorithms for adversarial bandit problems with multiple plays".
+    """
+    rows = np.atleast_2d(np.asarray(y, dtype=np.float64))
+    return solve_capped(rows, k)[0].reshape(np.shape(y))
+
+
+def capped_logsumexp(y: ArrayLike, k: int) -> FloatArray:
+    """Return the largest <w, y> - sum w log w over 0 <= w <= 1 with sum `k`; k = 1 is the logsumexp.
+
+    >>> float(np.exp(capped_logsumexp(np.log([1.0, 2.0, 5.0]), 1)).round(9))
+    8.0
+    """
+    rows = np.atleast_2d(np.asarray(y, dtype=np.float64))
+    return solve_capped(rows, k)[1].reshape(np.shape(y)[:-1])
+
+
+def solve_capped(y: FloatArray, k: int, size: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
+    """Return `capped_softmax` (rows, columns), per arm, and `capped_logsumexp` (rows,) of groups of arms."""
+    if size is not None:
+        y = np.where(size > 0, y, -np.inf)
+    if k == 1:
+        highest = y.max(axis=1, keepdims=True)
+        w = np.subtract(y, highest)
+        np.exp(w, out=w)
+        total = row_sum(w, size)
+        w /= total[:, None]
+        return w, np.log(total) + highest[:, 0]
+    b = _log_normaliser(y, k, size)[:, None]
+    capped = y + b >= 0
+    free = np.exp(np.where(capped, -np.inf, y + b))
+    room = k - row_sum(capped.astype(np.float64), size)
+    total = row_sum(free, size)
+    free *= np.divide(room, total, out=np.zeros_like(total), where=total > 0)[:, None]
+    w = np.where(capped, 1.0, np.minimum(free, 1.0))
+    return w, row_sum(np.where(capped, y, 0.0), size) - b[:, 0] * room
+
+
+def greedy(values: FloatArray, k: int, size: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
+    """Return the weights of the k smallest values, ties sharing evenly, and the sum of these values.
+
+    It is the limit of `capped_softmax(-eta * values, k)` as eta grows.
+
+    >>> weights, total = greedy(np.array([[3.0, 1.0, 3.0, 9.0]]), 2)
+    >>> weights.tolist(), total.tolist()
+    ([[0.5, 1.0, 0.5, 0.0]], [4.0])
+    """
+    if size is None:
+        kth = np.partition(values, k - 1, axis=1)[:, k - 1, None]
+    else:
+        values = np.where(size > 0, values, np.inf)
+        order = np.argsort(values, axis=1, kind="stable")
+        reached = np.cumsum(np.take_along_axis(size, order, 1), axis=1) >= k
+        kth = np.take_along_axis(values, np.take_along_axis(order, reached.argmax(1)[:, None], 1), 1)
+    below = (values < kth).astype(np.float64)
+    tied = (values == kth).astype(np.float64)
+    room = k - row_sum(below, size)
+    w = below + tied * (room / row_sum(tied, size))[:, None]
+    return w, row_sum(np.where(below > 0, values, 0.0), size) + kth[:, 0] * room
+
+
+def row_sum(values: FloatArray, size: FloatArray | None = None) -> FloatArray:
+    """Return the sum over all arms of each row."""
+    total: FloatArray = values.sum(axis=1) if size is None else np.einsum("ij,ij->i", values, size)
+    return total
+
+
+def row_min(values: FloatArray, size: FloatArray | None = None) -> FloatArray:
+    """Return the smallest value over all arms of each row."""
+    lowest: FloatArray = (values if size is None else np.where(size > 0, values, np.inf)).min(axis=1)
+    return lowest
+
+
+def _log_normaliser(y: FloatArray, k: int, size: FloatArray | None) -> FloatArray:
+    """Return b (rows,) of `capped_softmax` for k > 1: cap the largest until the next one stays below 1."""
+    m = min(k, y.shape[1])
+    order = np.argpartition(-y, m - 1, axis=1)
+    first = order[:, :m]
+    first = np.take_along_axis(first, np.argsort(-np.take_along_axis(y, first, 1), axis=1), 1)
+    top = np.take_along_axis(y, first, 1)
+    rest = np.take_along_axis(y, order[:, m:], 1)
+    if size is None:
+        top_size, rest_size = np.ones_like(top), None
+    else:
+        top_size, rest_size = np.take_along_axis(size, first, 1), np.take_along_axis(size, order[:, m:], 1)
+    pivot = np.where(np.isfinite(top[:, -1]), top[:, -1], 0.0)[:, None]
+    with np.errstate(divide="ignore"):
+        tail = np.log(row_sum(np.exp(rest - pivot), rest_size))[:, None] + pivot
+        terms = np.concatenate([top + np.log(top_size), tail], axis=1)
+    suffix = np.logaddexp.accumulate(terms[:, ::-1], axis=1)[:, ::-1][:, :m]
+    before = np.cumsum(top_size, axis=1) - top_size
+    room = np.log(np.maximum(k - before, 1.0))
+    fits = (room + top <= suffix) | (before + top_size >= k)
+    j = fits.argmax(axis=1)[:, None]
+    b: FloatArray = np.take_along_axis(room, j, 1)[:, 0] - np.take_along_axis(suffix, j, 1)[:, 0]
+    return b
+
+
+def invert(length: FloatArray, rng: np.random.Generator) -> IntArray:
+    """Draw one column per row, with probability proportional to `length` (rows, columns)."""
+    ends = np.cumsum(length, axis=1)
+    total = ends[:, -1]
+    point = np.minimum(rng.random(len(length)) * total, np.nextafter(total, 0.0))
+    column: IntArray = np.count_nonzero(ends <= point[:, None], axis=1)
+    return column
+
+
+def systematic(
+    length: FloatArray, k: int, rng: np.random.Generator, limit: FloatArray | None = None
+) -> IntArray:
+    """Draw `k` columns per row: put the lengths end to end in a fresh random order, take every unit step.
+
+    A column of length at most 1 is drawn at most once, and with that probability exactly (Madow 1949). With
+    `limit` (rows, columns) a column is a group of that many arms and may be drawn as many times.
+
+    Parameters: `length` (rows, columns), >= 0, each row summing to `k`. Returns (rows, k) column numbers.
+
+    >>> p = np.tile([0.2, 0.8, 1.0], (1000, 1))
+    >>> arms = systematic(p, 2, np.random.default_rng(0))
+    >>> arms.shape, bool((arms == 2).any(axis=1).all()), float((arms == 0).any(axis=1).mean().round(1))
+    ((1000, 2), True, 0.2)
+    """
+    order = rng.random(length.shape).argsort(axis=1)
+    ends = np.cumsum(np.take_along_axis(length, order, 1), axis=1)
+    ends *= (k / ends[:, -1])[:, None]
+    steps = np.ceil(ends - rng.random((len(length), 1)))
+    steps[:, -1] = k
+    taken = np.diff(steps, axis=1, prepend=0.0)
+    most = 1.0 if limit is None else np.take_along_axis(limit, order, 1)
+    lost = ((taken > most) | (taken < 0)).any(axis=1)
+    taken[lost] = 0
+    columns = np.empty((len(length), k), dtype=np.int64)
+    columns[~lost] = np.repeat(order.ravel(), taken.ravel().astype(np.int64)).reshape(-1, k)
+    if lost.any():  # two unit steps met one column through rounding
+        columns[lost] = systematic(length[lost], k, rng, None if limit is None else limit[lost])
+    return columns
+
+
+def dependent(p: FloatArray, rng: np.random.Generator) -> NDArray[np.bool_]:
+    """Round each row of `p` to zeros and ones with the same sum and the same expectation.
+
+    Fractions meet in pairs, as in a knock-out tournament; each meeting moves mass from one to the other until
+    one of them is 0 or 1, and the other goes on. Columns are negatively correlated.
+
+    Parameters: `p` (rows, columns) in [0, 1], each row with an integer sum. Returns (rows, columns).
+
+    >>> p = np.tile([0.2, 0.8, 0.5, 0.5], (1000, 1))
+    >>> drawn = dependent(p, np.random.default_rng(0))
+    >>> bool((drawn.sum(axis=1) == 2).all()), drawn.mean(axis=0).round(1).tolist()
+    (True, [0.2, 0.8, 0.5, 0.5])
+
+    Gandhi, Khuller, Parthasarathy and Srinivasan 2006, "Dependent rounding and its applications".
+    """
+    out = np.array(p, dtype=np.float64)
+    rows = np.arange(len(out))[:, None]
+    column = np.broadcast_to(np.arange(out.shape[1]), out.shape)
+    while column.shape[1] > 1:
+        odd = column[:, column.shape[1] - column.shape[1] % 2 :]
+        left, right = column[:, : column.shape[1] - 1 : 2], column[:, 1::2]
+        a, b = out[rows, left], out[rows, right]
+        full = a + b > 1
+        chance = np.where(full, 1 - b, a)
+        whole = np.where(full, 2 - a - b, a + b)
+        left_high = rng.random(a.shape) * whole < chance
+        high, low = np.where(full, 1.0, a + b), np.where(full, a + b - 1.0, 0.0)
+        out[rows, left] = np.where(left_high, high, low)
+        out[rows, right] = np.where(left_high, low, high)
+        column = np.concatenate([np.where(left_high == full, right, left), odd], axis=1)
+    return np.rint(out).astype(bool)
+
+
+def distinct_ranks(sizes: IntArray, counts: IntArray, rng: np.random.Generator) -> IntArray:
+    """Draw `counts` distinct integers below `sizes` for each row, uniformly (Floyd's algorithm).
+
+    Returns (rows, largest count); what lies beyond a row's count is -1.
+    """
+    width = int(counts.max(initial=0))
+    ranks = np.full((len(sizes), width), -1, dtype=np.int64)
+    for j in range(width):
+        active = j < counts
+        highest = np.where(active, sizes - counts + j, 0)
+        pick = rng.integers(0, highest + 1)
+        taken = (ranks == pick[:, None]).any(axis=1)
+        ranks[:, j] = np.where(active, np.where(taken, highest, pick), -1)
+    return ranks

@@ -1,0 +1,146 @@
+"""What policies remember: numbers per instance, and numbers per arm that are stored only for arms touched."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from banditplex.bandits.marginals import Marginals, column_sizes, find_columns
+from banditplex.bandits.rounding import FloatArray, IntArray
+
+Rows = slice | IntArray
+"""Instances as an index: a slice where they are consecutive, which then costs no copy."""
+
+FIRST_WIDTH = 32
+"""How many arms per instance have room at first; with up to twice as many arms in all, all have."""
+
+
+class State:
+    """Numbers per instance and per arm for many instances.
+
+    Arms of an instance that were never touched share one value. It is column 0; an arm that is touched gets
+    the next free column and starts from the shared value. Once an instance has touched half of its arms, the
+    whole table becomes dense: column i is arm i. So memory is proportional to instances x most arms touched
+    by any of them, and while it is not dense, every instance has arms left that were never touched.
+
+    >>> state = State(2, 1000, instance={"t": 0}, arm={"L": 0.5})
+    >>> state.touch(np.array([0, 0, 1]), np.array([7, 9, 7])).tolist()
+    [1, 2, 1]
+    >>> state.width, state.dense
+    (3, False)
+    """
+
+    def __init__(
+        self, num_instances: int, num_arms: int, *, instance: Mapping[str, Any], arm: Mapping[str, Any]
+    ) -> None:
+        self.num_instances, self.num_arms = num_instances, num_arms
+        self.instance: dict[str, NDArray[Any]] = {
+            name: np.full(num_instances, start) for name, start in instance.items()
+        }
+        self.dense = bool(arm) and num_arms <= 2 * FIRST_WIDTH
+        columns = num_arms if self.dense else 1 + FIRST_WIDTH * bool(arm)
+        self._arm: dict[str, NDArray[Any]] = {
+            name: np.full((num_instances, columns), start) for name, start in arm.items()
+        }
+        self._arms = np.full((num_instances, 0 if self.dense else columns), -1, dtype=np.int32)
+        self._seen = np.zeros(num_instances, dtype=np.int64)
+        self.width = num_arms if self.dense else 1
+
+    @property
+    def nbytes(self) -> int:
+        """Return the bytes held."""
+        arrays = [*self.instance.values(), *self._arm.values(), self._arms, self._seen]
+        return sum(array.nbytes for array in arrays)
+
+    def read(self, name: str, rows: Rows) -> NDArray[Any]:
+        """Return the values of all columns (rows, width); a view if `rows` is a slice."""
+        return self._arm[name][rows, : self.width]
+
+    def write(self, name: str, rows: Rows, values: NDArray[Any]) -> None:
+        """Set the values of all columns (rows, width)."""
+        self._arm[name][rows, : self.width] = values
+
+    def get(self, name: str, instance: IntArray, column: IntArray) -> NDArray[Any]:
+        """Return single values; `instance` and `column` have one length."""
+        values: NDArray[Any] = self._arm[name][instance, column]
+        return values
+
+    def put(self, name: str, instance: IntArray, column: IntArray, values: NDArray[Any]) -> None:
+        """Set single values; no (instance, column) twice."""
+        self._arm[name][instance, column] = values
+
+    def size(self, rows: Rows) -> FloatArray | None:
+        """Return how many arms each column stands for (rows, width); None where it is one everywhere."""
+        return None if self.dense else column_sizes(self.num_arms, self._seen[rows], self.width)
+
+    def marginals(self, rows: Rows, p: FloatArray) -> Marginals:
+        """Return `p` (rows, width), a probability per arm, with the arms its columns stand for."""
+        if self.dense:
+            return Marginals(self.num_arms, p)
+        return Marginals(self.num_arms, p, self._arms[rows, : self.width], self._seen[rows].copy())
+
+    def touch(self, instance: IntArray, arm: IntArray) -> IntArray:
+        """Return the column of each (instance, arm), giving one to arms that have none.
+
+        The pairs are distinct and sorted by instance.
+        """
+        if self.dense:
+            return arm
+        column = find_columns(self._arms[:, : self.width], self._seen, instance, arm)
+        new = np.flatnonzero(column == 0)
+        if len(new) == 0:
+            return column
+        owner, at = instance[new], arm[new]
+        order = np.arange(len(new))
+        first = np.concatenate([[True], owner[1:] != owner[:-1]])
+        column[new] = self._seen[owner] + 1 + order - np.maximum.accumulate(np.where(first, order, 0))
+        if not self._reserve(int(column.max())):
+            return arm
+        for values in self._arm.values():
+            values[owner, column[new]] = values[owner, 0]
+        self._arms[owner, column[new]] = at
+        np.add.at(self._seen, owner, 1)
+        return column
+
+    def _reserve(self, most: int) -> bool:
+        """Make room for `most` arms of one instance; return False if the table is dense from now on."""
+        if 2 * most > self.num_arms:
+            self._become_dense()
+            return False
+        self.width = max(self.width, 1 + most)
+        columns = self._arms.shape[1]
+        if self.width > columns:
+            more = min(max(self.width, 2 * columns), 1 + self.num_arms // 2) - columns
+            self._arm = {name: np.pad(values, ((0, 0), (0, more))) for name, values in self._arm.items()}
+            self._arms = np.pad(self._arms, ((0, 0), (0, more)), constant_values=-1)
+        return True
+
+    def _become_dense(self) -> None:
+        """Give every arm its own column, in order."""
+        column = np.arange(self._arms.shape[1])
+        row, used = np.nonzero((column >= 1) & (column <= self._seen[:, None]))
+        arm = self._arms[row, used]
+        for name, values in self._arm.items():
+            full = np.repeat(values[:, :1], self.num_arms, axis=1)
+            full[row, arm] = values[row, used]
+            self._arm[name] = full
+        self._arms = self._arms[:, :0]
+        self.dense, self.width = True, self.num_arms
+
+    def to_dict(self) -> dict[str, NDArray[Any]]:
+        """Return a copy of everything as plain arrays."""
+        out = {name: values.copy() for name, values in self.instance.items()}
+        out |= {name: values[:, : self.width].copy() for name, values in self._arm.items()}
+        if not self.dense:
+            out |= {"arms": self._arms[:, : self.width].copy(), "seen": self._seen.copy()}
+        return out
+
+    def from_dict(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Take over a copy of what `to_dict` of a state of the same kind and size returned."""
+        self.dense = "arms" not in arrays
+        self.instance = {name: np.array(arrays[name]) for name in self.instance}
+        self._arm = {name: np.array(arrays[name]) for name in self._arm}
+        self._arms = np.array(arrays["arms"]) if not self.dense else self._arms[:, :0]
+        self._seen = np.array(arrays["seen"]) if not self.dense else np.zeros_like(self._seen)
+        self.width = self._arms.shape[1] if not self.dense else self.num_arms

@@ -1,0 +1,29 @@
+"""Every arm alike, whatever the losses."""
+
+import numpy as np
+
+from banditplex.bandits.base import Policy, register
+from banditplex.bandits.marginals import Marginals
+from banditplex.bandits.state import Rows
+from banditplex.bandits.validation import check_integer
+from banditplex.bandits.values import Feedback
+
+
+@register("uniform")
+class Uniform(Policy):
+    """Draws k of n arms uniformly; inclusion k/n. What learning policies are compared with.
+
+    >>> Uniform(num_arms=4, k=2).inclusion().tolist()
+    [[0.5, 0.5, 0.5, 0.5]]
+    """
+
+    def __init__(self, *, num_arms: int, k: int = 1, num_instances: int = 1) -> None:
+        check_integer(k, "k", 1)
+        super().__init__(num_arms=num_arms, k=k, num_instances=num_instances)
+
+    def _marginals(self, rows: Rows) -> Marginals:
+        p = np.full((len(self._state.instance["t"][rows]), 1), self.k / self.num_arms)
+        return self._state.marginals(rows, p)
+
+    def _learn(self, rows: Rows, seen: Feedback) -> None:
+        """Nothing is learnt."""

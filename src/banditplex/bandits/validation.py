@@ -1,0 +1,142 @@
+"""Every refusal of bad input, in one voice: what must be, what came, for which instance and arm."""
+
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from banditplex.bandits.rounding import FloatArray, IntArray
+from banditplex.bandits.values import Draw, Observations
+
+LARGEST_LOSS = 1e100
+SMALLEST_LOSS = 1e-300
+"""Losses below this count as zero."""
+
+
+def check_integer(value: object, name: str, low: int, high: int | None = None) -> int:
+    """Return `value` as int, refusing what is not an integer from `low` to `high`."""
+    whole = isinstance(value, Integral) and not isinstance(value, bool)
+    number = int(value) if isinstance(value, Integral) else low
+    if not whole or number < low or (high is not None and number > high):
+        span = f"of at least {low}" if high is None else f"from {low} to {high}"
+        raise ValueError(f"{name} must be an integer {span}; got {value!r}.")
+    return number
+
+
+def check_number(value: object, name: str, low: float, high: float) -> float:
+    """Return `value` as float, refusing what is not a number from `low` to `high`."""
+    if not isinstance(value, Real) or not low <= float(value) <= high:
+        raise ValueError(f"{name} must be a number from {low:g} to {high:g}; got {value!r}.")
+    return float(value)
+
+
+def check_instances(instances: ArrayLike | None, num_instances: int) -> IntArray:
+    """Return distinct instance numbers (B,); None means all."""
+    if instances is None:
+        return np.arange(num_instances)
+    array = np.asarray(instances)
+    if array.size == 0:
+        array = array.astype(np.int64)
+    if array.ndim != 1 or array.dtype.kind not in "iu":
+        raise ValueError(
+            f"instances must be a flat array of integers; got {array.dtype} of shape {array.shape}."
+        )
+    _check_range(array, "instances", num_instances)
+    values, counts = np.unique(array, return_counts=True)
+    if len(values) < len(array):
+        raise ValueError(f"instances must be distinct; got {values[counts > 1][0]} more than once.")
+    return array.astype(np.int64)
+
+
+def check_draw(draw: Draw, num_instances: int, num_arms: int, k: int) -> None:
+    """Refuse a draw that does not fit the policy."""
+    if not isinstance(draw, Draw):
+        raise ValueError(f"draw must be a Draw; got {type(draw).__name__}.")
+    check_instances(draw.instances, num_instances)
+    shape = (len(draw.instances), k)
+    check_shape(draw.arms, "draw.arms", shape)
+    check_shape(draw.probability, "draw.probability", shape)
+    instance = np.repeat(draw.instances, k)
+    _check_range(draw.arms.ravel(), "draw.arms", num_arms, instance=instance)
+    if k > 1:
+        ordered = np.sort(draw.arms, axis=1)
+        row, column = np.nonzero(ordered[:, 1:] == ordered[:, :-1])
+        if len(row):
+            where = f"arm {ordered[row[0], column[0]]} twice for instance {draw.instances[row[0]]}"
+            raise ValueError(f"draw.arms must be distinct within an instance; got {where}.")
+
+
+def check_shape(array: NDArray[Any], name: str, shape: tuple[int, ...]) -> None:
+    """Refuse an array of another shape."""
+    if array.shape != shape:
+        raise ValueError(f"{name} must have shape {shape}; got {array.shape}.")
+
+
+def to_floats(values: ArrayLike, name: str) -> FloatArray:
+    """Return `values` as floats, refusing what is not a real number."""
+    try:
+        array = np.asarray(values)
+    except ValueError as error:
+        raise ValueError(f"{name} must be an array of real numbers; got a ragged sequence.") from error
+    if array.size and array.dtype.kind not in "iuf":
+        raise ValueError(f"{name} must be an array of real numbers; got {array.dtype}.")
+    return array.astype(np.float64)
+
+
+def check_losses(losses: FloatArray, name: str, instance: IntArray, arm: IntArray) -> FloatArray:
+    """Return flat losses, tiny ones as zero; refuse NaN, negative, infinite and too large ones."""
+    good = (losses >= 0) & (losses <= LARGEST_LOSS)
+    if not good.all():
+        _refuse(name, f"lie between 0 and {LARGEST_LOSS:g}", losses, ~good, instance, arm)
+    return np.where(losses < SMALLEST_LOSS, 0.0, losses)
+
+
+def check_probability(probability: FloatArray, name: str, instance: IntArray, arm: IntArray) -> FloatArray:
+    """Return flat probabilities; refuse what is not above 0 and at most 1 (but for rounding)."""
+    good = (probability > 0) & (probability <= 1 + 1e-9)
+    if not good.all():
+        _refuse(name, "be above 0 and at most 1", probability, ~good, instance, arm)
+    return np.minimum(probability, 1.0)
+
+
+def check_observations(extra: Observations, draw: Draw, num_instances: int, num_arms: int) -> None:
+    """Refuse further observations that do not fit the policy, repeat themselves or repeat the draw."""
+    if not isinstance(extra, Observations):
+        raise ValueError(f"extra must be Observations; got {type(extra).__name__}.")
+    _check_range(extra.instance, "extra.instance", num_instances)
+    _check_range(extra.arm, "extra.arm", num_arms, instance=extra.instance)
+    stray = ~np.isnan(extra.probability) & ~np.isin(extra.instance, draw.instances)
+    if stray.any():
+        _refuse(
+            "extra.probability",
+            "be NaN (advisory) for instances outside the draw",
+            extra.probability,
+            stray,
+            extra.instance,
+            extra.arm,
+        )
+    drawn = (draw.instances[:, None] * num_arms + draw.arms).ravel()
+    keys = np.concatenate([drawn, extra.instance * num_arms + extra.arm])
+    keys.sort()
+    twice = np.flatnonzero(keys[1:] == keys[:-1])
+    if len(twice):
+        instance, arm = divmod(int(keys[twice[0]]), num_arms)
+        raise ValueError(
+            f"extra must hold arms that were not drawn, each once; got instance {instance}, arm {arm} again."
+        )
+
+
+def _check_range(values: IntArray, name: str, count: int, *, instance: IntArray | None = None) -> None:
+    wrong = np.flatnonzero((values < 0) | (values >= count))
+    if len(wrong):
+        owner = "" if instance is None else f" for instance {instance[wrong[0]]}"
+        span = f"integers from 0 to {count - 1}"
+        raise ValueError(f"{name} must be {span}; got {values[wrong[0]]}{owner}.")
+
+
+def _refuse(
+    name: str, must: str, values: FloatArray, bad: NDArray[np.bool_], instance: IntArray, arm: IntArray
+) -> None:
+    i = int(np.flatnonzero(bad)[0])
+    raise ValueError(f"{name} must {must}; got {values[i]} for instance {instance[i]}, arm {arm[i]}.")

@@ -1,0 +1,152 @@
+"""What passes between a policy and the world: draws, observations, and what a round taught."""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from banditplex.bandits.marginals import Marginals, dense
+from banditplex.bandits.rounding import FloatArray, IntArray
+
+
+def _frozen(values: ArrayLike, kind: type[np.generic], what: str) -> NDArray[Any]:
+    """Return a read-only copy; integers must be integers, numbers must be real."""
+    array = np.array(values)
+    if array.size == 0:
+        array = array.astype(kind)
+    if array.dtype.kind not in ("iu" if kind is np.int64 else "iuf"):
+        expected = "integers" if kind is np.int64 else "real numbers"
+        raise ValueError(f"{what} must be {expected}; got an array of {array.dtype}.")
+    array = array.astype(kind)
+    array.flags.writeable = False
+    return array
+
+
+@dataclass(frozen=True, eq=False)
+class Draw:
+    """Which arms were drawn, and how likely each was to be drawn.
+
+    `instances` (B,), `arms` (B, k), `probability` (B, k). A draw comes from `Policy.draw`, or is built by
+    hand to force arms in tests and replays; then it does not know its `inclusion`.
+
+    >>> Draw(instances=[0, 4], arms=[[2], [0]], probability=[[0.5], [0.25]]).arms.tolist()
+    [[2], [0]]
+    """
+
+    instances: IntArray
+    arms: IntArray
+    probability: FloatArray
+    marginals: tuple[Marginals, ...] = field(default=(), repr=False)
+
+    def __init__(
+        self,
+        instances: ArrayLike,
+        arms: ArrayLike,
+        probability: ArrayLike,
+        marginals: tuple[Marginals, ...] = (),
+    ) -> None:
+        object.__setattr__(self, "instances", _frozen(instances, np.int64, "Draw.instances"))
+        object.__setattr__(self, "arms", _frozen(arms, np.int64, "Draw.arms"))
+        object.__setattr__(self, "probability", _frozen(probability, np.float64, "Draw.probability"))
+        object.__setattr__(self, "marginals", marginals)
+
+    @property
+    def inclusion(self) -> FloatArray:
+        """The probability of every arm at the time of the draw, (B, num_arms); computed when asked for."""
+        if not self.marginals:
+            raise ValueError(
+                "Draw.inclusion must come from a policy's own draw; got a draw built by hand, which knows "
+                "its own arms only. Policy.inclusion(draw.instances) has the present probabilities."
+            )
+        return dense(self.marginals)
+
+
+@dataclass(frozen=True, eq=False)
+class Observations:
+    """Losses of further arms, with the probability that each would be observed; flat arrays of one length.
+
+    A `probability` of NaN (the default) makes a row advisory: the loss is known, but not how likely that was.
+    A single number stands for all rows.
+
+    >>> Observations(instance=[0, 0], arm=[1, 3], loss=[0.2, 0.7]).probability.tolist()
+    [nan, nan]
+    """
+
+    instance: IntArray
+    arm: IntArray
+    loss: FloatArray
+    probability: FloatArray
+
+    def __init__(
+        self, instance: ArrayLike, arm: ArrayLike, loss: ArrayLike, probability: ArrayLike = np.nan
+    ) -> None:
+        object.__setattr__(self, "instance", _frozen(instance, np.int64, "Observations.instance"))
+        object.__setattr__(self, "arm", _frozen(arm, np.int64, "Observations.arm"))
+        object.__setattr__(self, "loss", _frozen(loss, np.float64, "Observations.loss"))
+        if np.ndim(probability) == 0:
+            probability = np.full(self.loss.shape, probability)
+        object.__setattr__(self, "probability", _frozen(probability, np.float64, "Observations.probability"))
+        shapes = {name: getattr(self, name).shape for name in ("instance", "arm", "loss", "probability")}
+        if self.instance.ndim != 1 or len(set(shapes.values())) != 1:
+            got = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
+            raise ValueError(f"Observations must be flat arrays of one length; got shapes {got}.")
+
+
+@dataclass(frozen=True, eq=False)
+class Feedback:
+    """What a batch of instances observed in one round: flat, sorted by row, at least one entry per row.
+
+    `row` counts within the batch; `probability` is how likely the loss was to be observed; `inclusion` how
+    likely the arm was to be drawn, which is less where the loss could also be observed in another way.
+    """
+
+    row: IntArray
+    arm: IntArray
+    loss: FloatArray
+    probability: FloatArray
+    inclusion: FloatArray
+
+    @cached_property
+    def start(self) -> IntArray:
+        """Where each row begins."""
+        return np.flatnonzero(np.diff(self.row, prepend=-1))
+
+    @cached_property
+    def estimate(self) -> FloatArray:
+        """Loss over probability, held below 1e150 so that squares and sums stay finite."""
+        return self.loss / np.maximum(self.probability, self.loss * 1e-150)
+
+    def part(self, low: int, high: int) -> "Feedback":
+        """Return the rows from `low` to below `high`, counted from 0."""
+        i, j = np.searchsorted(self.row, [low, high])
+        names = ("arm", "loss", "probability", "inclusion")
+        return Feedback(self.row[i:j] - low, **{name: getattr(self, name)[i:j] for name in names})
+
+    def merge(self, other: "Feedback") -> "Feedback":
+        """Return the entries of both, sorted by row."""
+        row = np.concatenate([self.row, other.row])
+        order = np.argsort(row, kind="stable")
+        names = ("arm", "loss", "probability", "inclusion")
+        both = {name: np.concatenate([getattr(self, name), getattr(other, name)])[order] for name in names}
+        return Feedback(row[order], **both)
+
+    def count(self) -> IntArray:
+        """Return the number of arms observed per row."""
+        return np.diff(self.start, append=len(self.row))
+
+    def sum(self, values: FloatArray) -> FloatArray:
+        """Return the sums of `values` per row."""
+        total: FloatArray = np.add.reduceat(values, self.start)
+        return total
+
+    def max(self, values: FloatArray) -> FloatArray:
+        """Return the largest of `values` per row."""
+        highest: FloatArray = np.maximum.reduceat(values, self.start)
+        return highest
+
+    def min(self, values: FloatArray) -> FloatArray:
+        """Return the smallest of `values` per row."""
+        lowest: FloatArray = np.minimum.reduceat(values, self.start)
+        return lowest
