@@ -129,9 +129,7 @@ def invert(length: FloatArray, rng: np.random.Generator) -> IntArray:
     return column
 
 
-def systematic(
-    length: FloatArray, k: int, rng: np.random.Generator, limit: FloatArray | None = None
-) -> IntArray:
+def systematic(length: FloatArray, k: int, rng: np.random.Generator, limit: FloatArray | None = None) -> IntArray:
     """Draw `k` columns per row: put the lengths end to end in a fresh random order, take every unit step.
 
     A column of length at most 1 is drawn at most once, and with that probability exactly (Madow 1949). With
