@@ -28,7 +28,9 @@ def test_euclidean_is_the_root_mean_square_distance_of_each_comparison():
 
 def test_cosine_is_the_mean_of_one_minus_cos_and_a_zero_vector_gives_one():
     seen = nodes(
-        [0, 0, 0, 1], [[1.0, 0.0], [1.0, 0.0], [1.0, 0.0], [2.0, 2.0]], [[2.0, 0.0], [-3.0, 0.0], [0.0, 0.0], [0.0, 5.0]]
+        [0, 0, 0, 1],
+        [[1.0, 0.0], [1.0, 0.0], [1.0, 0.0], [2.0, 2.0]],
+        [[2.0, 0.0], [-3.0, 0.0], [0.0, 0.0], [0.0, 5.0]],
     )
     assert cosine(seen).tolist() == pytest.approx([(0 + 2 + 1) / 3, 1 - math.sqrt(0.5)])
 

@@ -105,9 +105,7 @@ def test_adamic_adar_and_resource_allocation_are_those_of_networkx():
 
 def test_other_features_see_the_edge_and_paths_through_both_layers():
     # target 0: 0-1, 1-3, 0-4        layer 1: 0-2, 1-2, 0-3, 3-4, 0-1
-    mx = Multiplex.from_edges(
-        [0, 1, 0, 0, 1, 0, 3, 0], [1, 3, 4, 2, 2, 3, 4, 1], [0, 0, 0, 1, 1, 1, 1, 1], num_nodes=5
-    )
+    mx = Multiplex.from_edges([0, 1, 0, 0, 1, 0, 3, 0], [1, 3, 4, 2, 2, 3, 4, 1], [0, 0, 0, 1, 1, 1, 1, 1], num_nodes=5)
     pair = torch.tensor([[0, 1]])
     values = other_features(PackedGraph.from_multiplex(mx), pair, torch.tensor([1]), torch.tensor([0])).values[0]
     degree_0, degree_1 = 3, 2  # in layer 1, the pair's own edge included

@@ -24,7 +24,7 @@ def make_model(mx, *, width=8, conv="sage", seed=0):
 
 
 def without(mx, layer, pair):
-    keep = ~((mx.edge_layer == layer) & (mx.edge_index.T == pair).all(1))
+    keep = ~((mx.edge_layer == layer) & (pair == mx.edge_index.T).all(1))
     source, destination = mx.edge_index[:, keep]
     return Multiplex.from_indices(
         source, destination, mx.edge_layer[keep], node_names=mx.node_names, layer_names=mx.layer_names,

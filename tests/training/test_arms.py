@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from banditplex.bandits import make_policy
-from banditplex.training.arms import free_observations, most_probable, observation_probability, to_arm, to_layer
+from banditplex.training.arms import chance_to_be_encoded, free_observations, most_probable, to_arm, to_layer
 
 
 def test_arms_count_the_layers_without_the_target():
@@ -26,7 +26,7 @@ def learnt_policy(num_layers, k, rounds=5):
     return policy
 
 
-def test_observation_probability_equals_the_sum_over_all_joint_draws():
+def test_chance_to_be_encoded_equals_the_sum_over_all_joint_draws():
     num_layers = 5
     policy, target = learnt_policy(num_layers, 1), np.array([1, 3])
     draw = policy.draw(np.random.default_rng(0), target)
@@ -36,14 +36,14 @@ def test_observation_probability_equals_the_sum_over_all_joint_draws():
         weight = inclusion[0, arms[0]] * inclusion[1, arms[1]]
         encoded = {1, 3} | {int(to_layer(t, a)) for t, a in zip(target, arms, strict=True)}
         chance[list(encoded)] += weight
-    np.testing.assert_allclose(observation_probability(draw, target, np.arange(num_layers)), chance, rtol=1e-12)
+    np.testing.assert_allclose(chance_to_be_encoded(draw, target, np.arange(num_layers)), chance, rtol=1e-12)
 
 
-def test_observation_probability_for_several_layers_per_draw_is_a_frequency():
+def test_chance_to_be_encoded_for_several_layers_per_draw_is_a_frequency():
     policy, target = learnt_policy(6, 2), np.array([0, 4])
     rng = np.random.default_rng(1)
-    expected = observation_probability(policy.draw(rng, target), target, np.arange(6))
-    runs, count = 4000, np.zeros(6)
+    expected = chance_to_be_encoded(policy.draw(rng, target), target, np.arange(6))
+    runs, count = 1500, np.zeros(6)
     for _ in range(runs):
         draw = policy.draw(rng, target)
         count[np.unique(np.append(to_layer(target[:, None], draw.arms), target))] += 1
