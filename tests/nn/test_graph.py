@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from banditplex.multiplex import Multiplex
-from banditplex.nn import PackedGraph, other_features, own_features
+from banditplex.nn import PackedGraph, describe
 
 
 def random_multiplex(seed=0, num_nodes=12, num_layers=3, num_edges=40, directed=False, weighted=False):
@@ -19,6 +19,14 @@ def random_multiplex(seed=0, num_nodes=12, num_layers=3, num_edges=40, directed=
         source, destination, rng.integers(0, num_layers, num_edges), num_nodes=num_nodes, directed=directed,
         layer_names=range(num_layers), weight=rng.random(num_edges) if weighted else None, duplicates="max",
     )  # fmt: skip
+
+
+def own_features(graph, pairs, target):
+    return describe(graph, pairs, target, torch.zeros(len(pairs), 0, dtype=torch.long))[0]
+
+
+def other_features(graph, pairs, layer, target):
+    return describe(graph, pairs, target, layer.unsqueeze(1))[1]
 
 
 def as_networkx(mx, layer):

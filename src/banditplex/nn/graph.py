@@ -144,9 +144,9 @@ class Block:
         """The layer of each vertex."""
         return self.key // self.graph.num_nodes
 
-    def vertex(self, layer: Tensor, node: Tensor) -> Tensor:
-        """Return the vertex of each (layer, node); all must have been asked for."""
-        row = self.graph.both.rows(layer, node)
+    def vertex(self, layer: Tensor, node: Tensor, row: Tensor | None = None) -> Tensor:
+        """Return the vertex of each (layer, node), whose rows may be known; all must have been asked for."""
+        row = self.graph.both.rows(layer, node) if row is None else row
         number = row - self.shift[torch.searchsorted(self.layers, layer.contiguous())]
         if not len(self.lone):
             return number
@@ -203,8 +203,8 @@ class PackedGraph:
         """Say for each pair (n, 2) whether it is an edge, in its direction, of its layer (n,)."""
         return self.out.find(self.out.rows(layer, pairs[:, 0]), pairs[:, 1])[0]
 
-    def block(self, layer: Tensor, node: Tensor, hidden: tuple[Tensor, Tensor]) -> Block:
-        """Return the graph of the layers of all (layer, node) asked for.
+    def block(self, layer: Tensor, node: Tensor, hidden: tuple[Tensor, Tensor], row: Tensor | None = None) -> Block:
+        """Return the graph of the layers of all (layer, node) asked for, whose rows may be known.
 
         `hidden` is pairs (n, 2) and layers (n,): these edges are left out, in both directions; those of layers that
         are not asked for do not matter.
@@ -214,9 +214,10 @@ class PackedGraph:
         first, last = self.layer_rows[layers], self.layer_rows[layers + 1]
         size = last - first
         shift = first - (torch.cumsum(size, 0) - size)
-        _, row = ranges(first, size)
+        _, rows = ranges(first, size)
         wanted = layer * self.num_nodes + node
-        lone = torch.unique(wanted[lists.rows(layer, node) == lists.missing])
+        row_asked = lists.rows(layer, node) if row is None else row
+        lone = torch.unique(wanted[row_asked == lists.missing])
         begin, end = lists.indptr[first], lists.indptr[last]
         which, arc = ranges(begin, end - begin)
         local_begin = begin - (torch.cumsum(end - begin, 0) - (end - begin))
@@ -225,7 +226,7 @@ class PackedGraph:
         arc, which = arc[visible], which[visible]
         inside = torch.stack([lists.arc_row[arc], lists.arc_key[arc] // self.num_nodes]) - shift[which]
         return Block(
-            self, torch.cat([lists.row_key[row], lone]), inside,
+            self, torch.cat([lists.row_key[rows], lone]), inside,
             None if lists.weight is None else lists.weight[arc], layers, shift, lone,
         )  # fmt: skip
 
