@@ -169,6 +169,6 @@ def _replace(path: Path, write: Callable[[Path], Any]) -> None:
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, np.generic):
-        return value.item()
+    if isinstance(value, np.generic | np.ndarray):
+        return value.tolist()
     raise TypeError(f"{type(value).__name__} is not JSON")
