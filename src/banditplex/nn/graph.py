@@ -1,0 +1,283 @@
+"""A multiplex as tensors: neighbour lists of all layers in one compressed table, asked many questions at once.
+
+A row is one active node of one layer. All questions are flat: "the neighbours of these rows", "are these pairs
+edges of those layers", "what do these rows have in common"; their cost depends on what is asked for, and on the
+number of layers only through the logarithm of a binary search.
+"""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from banditplex.multiplex import Multiplex
+
+LAST = np.iinfo(np.int64).max
+"""A key above all keys: every search ends at a valid place."""
+
+
+@dataclass(frozen=True, eq=False)
+class Neighbours:
+    """Neighbour lists of every active (layer, node), compressed.
+
+    There are R rows and M arcs. The row after the last stands for all that are missing: it has no neighbours.
+    """
+
+    num_nodes: int
+    row_key: Tensor  # (R + 1,) layer * num_nodes + node, rising; then LAST
+    indptr: Tensor  # (R + 2,)
+    neighbour: Tensor  # (M + 1,), rising within a row
+    arc_key: Tensor  # (M + 1,) row * num_nodes + neighbour, rising; then LAST
+    arc_row: Tensor  # (M + 1,) the row of the neighbour in the same layer, R where it has none
+    arc_degree: Tensor  # (M + 1,) float, number of neighbours of the neighbour
+    weight: Tensor | None  # (M + 1,) float
+
+    @classmethod
+    def pack(
+        cls,
+        layer: NDArray[np.int64],
+        node: NDArray[np.int64],
+        neighbour: NDArray[np.int64],
+        weight: NDArray[np.float64] | None,
+        num_nodes: int,
+    ) -> "Neighbours":
+        """Compress arcs (M,) of any order; an arc that stands there twice is one, with the larger weight."""
+        order = np.lexsort((neighbour, node, layer))
+        layer, node, neighbour = layer[order], node[order], neighbour[order]
+        key = layer * num_nodes + node
+        new = np.ones(len(key), np.bool_)
+        new[1:] = (np.diff(key) != 0) | (np.diff(neighbour) != 0)
+        starts = np.flatnonzero(new)
+        if weight is not None and len(starts):
+            weight = np.maximum.reduceat(weight[order], starts)
+        layer, neighbour, key = layer[new], neighbour[new], key[new]
+        first = np.flatnonzero(np.diff(key, prepend=-1))
+        rows, num_arcs = key[first], len(key)
+        row = np.repeat(np.arange(len(rows)), np.diff(first, append=num_arcs))
+        wanted = layer * num_nodes + neighbour
+        found = np.searchsorted(rows, wanted)
+        known = np.append(rows, LAST)[found] == wanted
+        arc_row = np.where(known, found, len(rows))
+        degree = np.append(np.diff(first, append=num_arcs), 0)
+        return cls(
+            num_nodes,
+            row_key=torch.from_numpy(np.append(rows, LAST)),
+            indptr=torch.from_numpy(np.append(first, [num_arcs, num_arcs])),
+            neighbour=torch.from_numpy(np.append(neighbour, 0)),
+            arc_key=torch.from_numpy(np.append(row * num_nodes + neighbour, LAST)),
+            arc_row=torch.from_numpy(np.append(arc_row, len(rows))),
+            arc_degree=torch.from_numpy(np.append(degree[arc_row], 0).astype(np.float32)),
+            weight=None if weight is None else torch.from_numpy(np.append(weight, 0).astype(np.float32)),
+        )
+
+    @property
+    def missing(self) -> int:
+        """The row that stands for nodes without neighbours."""
+        return len(self.row_key) - 1
+
+    @cached_property
+    def row_degree(self) -> Tensor:
+        """Number of neighbours of each row, (R + 1,)."""
+        return torch.diff(self.indptr)
+
+    def rows(self, layer: Tensor, node: Tensor) -> Tensor:
+        """Return the row of each (layer, node), `missing` where the node has no neighbour in the layer."""
+        key = layer * self.num_nodes + node
+        row = torch.searchsorted(self.row_key, key)
+        return torch.where(self.row_key[row] == key, row, self.missing)
+
+    def find(self, row: Tensor, node: Tensor) -> tuple[Tensor, Tensor]:
+        """Say for each (row, node) whether node is a neighbour, and at which arc."""
+        key = row * self.num_nodes + node
+        arc = torch.searchsorted(self.arc_key, key)
+        return self.arc_key[arc] == key, arc
+
+    def common(self, a: Tensor, b: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Return the common neighbours of rows a[i] and b[i]: positions i, arcs from a[i], arcs from b[i].
+
+        The shorter list of the two is gone through, and each entry looked up in the longer.
+        """
+        size_a, size_b = self.row_degree[a], self.row_degree[b]
+        swap = size_a > size_b
+        short, long = torch.where(swap, b, a), torch.where(swap, a, b)
+        which, arc = ranges(self.indptr[short], torch.minimum(size_a, size_b))
+        found, other = self.find(long[which], self.neighbour[arc])
+        hit = torch.nonzero(found).squeeze(1)
+        which, arc, other = which[hit], arc[hit], other[hit]
+        turned = swap[which]
+        return which, torch.where(turned, other, arc), torch.where(turned, arc, other)
+
+    def only(self, layers: Tensor) -> "Neighbours":
+        """Return the lists of some layers, rising; layers keep their indices."""
+        first = torch.searchsorted(self.row_key, layers * self.num_nodes)
+        last = torch.searchsorted(self.row_key, (layers + 1) * self.num_nodes)
+        row_slot, row = ranges(first, last - first)
+        row_shift = first - (torch.cumsum(last - first, 0) - (last - first))
+        begin, end = self.indptr[first], self.indptr[last]
+        slot, arc = ranges(begin, end - begin)
+        arc_shift = begin - (torch.cumsum(end - begin, 0) - (end - begin))
+        lists = replace(
+            self,
+            row_key=_append(self.row_key[row], LAST),
+            indptr=_append(self.indptr[row] - arc_shift[row_slot], len(arc), len(arc)),
+            neighbour=_append(self.neighbour[arc], 0),
+            arc_key=_append(self.arc_key[arc] - row_shift[slot] * self.num_nodes, LAST),
+            arc_degree=_append(self.arc_degree[arc], 0),
+            weight=None if self.weight is None else _append(self.weight[arc], 0),
+        )
+        there = self.arc_row[arc]
+        there = torch.where(there == self.missing, lists.missing, there - row_shift[slot])
+        return replace(lists, arc_row=_append(there, lists.missing))
+
+    def to(self, device: torch.device) -> "Neighbours":
+        """Return the same lists on a device."""
+        tensors = ("row_key", "indptr", "neighbour", "arc_key", "arc_row", "arc_degree")
+        moved: dict[str, Any] = {name: getattr(self, name).to(device) for name in tensors}
+        return replace(self, **moved, weight=None if self.weight is None else self.weight.to(device))
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Some layers as one graph: what an encoder sees in one step.
+
+    There is one vertex per active (layer, node) of the chosen layers, and one for each further (layer, node)
+    that was asked for. Arcs of different layers never touch.
+    """
+
+    graph: "PackedGraph"
+    key: Tensor  # (V,) layer * num_nodes + node
+    edge_index: Tensor  # (2, A): messages flow from edge_index[0] to edge_index[1]
+    weight: Tensor | None  # (A,)
+    layers: Tensor  # (S,), rising
+    shift: Tensor  # (S,): row of the graph - shift = vertex
+    lone: Tensor  # (V - rows,) keys of the vertices without a row, rising
+
+    @property
+    def node(self) -> Tensor:
+        """The node of each vertex."""
+        return self.key % self.graph.num_nodes
+
+    @property
+    def layer(self) -> Tensor:
+        """The layer of each vertex."""
+        return self.key // self.graph.num_nodes
+
+    def vertex(self, layer: Tensor, node: Tensor, row: Tensor | None = None) -> Tensor:
+        """Return the vertex of each (layer, node), whose rows may be known; all must have been asked for."""
+        row = self.graph.both.rows(layer, node) if row is None else row
+        number = row - self.shift[torch.searchsorted(self.layers, layer.contiguous())]
+        if not len(self.lone):
+            return number
+        start = len(self.key) - len(self.lone)
+        lone = start + torch.searchsorted(self.lone, layer * self.graph.num_nodes + node)
+        return torch.where(row == self.graph.both.missing, lone, number)
+
+    def vertex_of_arc(self, arc: Tensor, layer: Tensor) -> Tensor:
+        """Return the vertex that arcs of the graph, in the given layers, lead to."""
+        return self.graph.both.arc_row[arc] - self.shift[torch.searchsorted(self.layers, layer)]
+
+
+@dataclass(frozen=True, eq=False)
+class PackedGraph:
+    """The layers of a multiplex on a device. Self loops are left out: a node tells nothing new about itself.
+
+    `both` has an arc each way for every edge. In a directed multiplex `out` and `into` keep the directions
+    apart; otherwise they are `both`.
+    """
+
+    num_nodes: int
+    num_layers: int
+    directed: bool
+    both: Neighbours
+    out: Neighbours
+    into: Neighbours
+    layer_rows: Tensor  # (num_layers + 1,): rows of layer l of `both` are layer_rows[l] to layer_rows[l + 1]
+
+    @classmethod
+    def from_multiplex(cls, mx: Multiplex, device: torch.device | str = "cpu") -> "PackedGraph":
+        """Pack the edges of a multiplex and move them to a device."""
+        keep = mx.edge_index[0] != mx.edge_index[1]
+        layer, (source, destination) = mx.edge_layer[keep], mx.edge_index[:, keep]
+        weight = None if mx.weight is None else mx.weight[keep]
+        twice = None if weight is None else np.concatenate([weight, weight])
+        both = Neighbours.pack(
+            np.concatenate([layer, layer]), np.concatenate([source, destination]),
+            np.concatenate([destination, source]), twice, mx.num_nodes,
+        ).to(torch.device(device))  # fmt: skip
+        out = into = both
+        if mx.directed:
+            out = Neighbours.pack(layer, source, destination, weight, mx.num_nodes).to(torch.device(device))
+            into = Neighbours.pack(layer, destination, source, weight, mx.num_nodes).to(torch.device(device))
+        starts = torch.arange(mx.num_layers + 1, device=device) * mx.num_nodes
+        rows = torch.searchsorted(both.row_key, starts)
+        return cls(mx.num_nodes, mx.num_layers, mx.directed, both, out, into, rows)
+
+    @property
+    def device(self) -> torch.device:
+        """Where the tensors are."""
+        return self.layer_rows.device
+
+    def only(self, layers: Tensor) -> "PackedGraph":
+        """Return the graph of some layers, rising, which keep their indices; the others are empty.
+
+        Searches in it are fast however many layers there are: worth it where much is asked of a few layers.
+        """
+        both = self.both.only(layers)
+        out, into = (self.out.only(layers), self.into.only(layers)) if self.directed else (both, both)
+        starts = torch.arange(self.num_layers + 1, device=self.device) * self.num_nodes
+        return replace(self, both=both, out=out, into=into, layer_rows=torch.searchsorted(both.row_key, starts))
+
+    def has_edge(self, pairs: Tensor, layer: Tensor) -> Tensor:
+        """Say for each pair (n, 2) whether it is an edge, in its direction, of its layer (n,)."""
+        return self.out.find(self.out.rows(layer, pairs[:, 0]), pairs[:, 1])[0]
+
+    def block(self, layer: Tensor, node: Tensor, hidden: tuple[Tensor, Tensor], row: Tensor | None = None) -> Block:
+        """Return the graph of the layers of all (layer, node) asked for, whose rows may be known.
+
+        `hidden` is pairs (n, 2) and layers (n,): these edges are left out, in both directions; those of layers that
+        are not asked for do not matter.
+        """
+        lists = self.both
+        layers = torch.unique(layer)
+        first, last = self.layer_rows[layers], self.layer_rows[layers + 1]
+        size = last - first
+        shift = first - (torch.cumsum(size, 0) - size)
+        _, rows = ranges(first, size)
+        wanted = layer * self.num_nodes + node
+        row_asked = lists.rows(layer, node) if row is None else row
+        lone = torch.unique(wanted[row_asked == lists.missing])
+        begin, end = lists.indptr[first], lists.indptr[last]
+        which, arc = ranges(begin, end - begin)
+        local_begin = begin - (torch.cumsum(end - begin, 0) - (end - begin))
+        visible = torch.ones(len(arc), dtype=torch.bool, device=self.device)
+        visible[self._places(hidden, layers, local_begin)] = False
+        arc, which = arc[visible], which[visible]
+        inside = torch.stack([lists.arc_row[arc], lists.arc_key[arc] // self.num_nodes]) - shift[which]
+        return Block(
+            self, torch.cat([lists.row_key[rows], lone]), inside,
+            None if lists.weight is None else lists.weight[arc], layers, shift, lone,
+        )  # fmt: skip
+
+    def _places(self, hidden: tuple[Tensor, Tensor], layers: Tensor, begin: Tensor) -> Tensor:
+        """Return where the arcs of hidden edges stand in a block whose layers' arcs start at `begin`."""
+        pairs, layer = hidden
+        ends = torch.cat([pairs, pairs.flip(1)])
+        layer = torch.cat([layer, layer])
+        found, arc = self.both.find(self.both.rows(layer, ends[:, 0]), ends[:, 1])
+        slot = torch.searchsorted(layers, layer).clamp(max=len(layers) - 1)
+        return (arc - begin[slot])[found & (layers[slot] == layer)]
+
+
+def _append(values: Tensor, *more: int) -> Tensor:
+    return torch.cat([values, torch.tensor(more, dtype=values.dtype, device=values.device)])
+
+
+def ranges(start: Tensor, size: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the numbers start[i], ..., start[i] + size[i] - 1 one after the other, and beside each its i."""
+    which = torch.repeat_interleave(torch.arange(len(size), device=size.device), size)
+    before = torch.cumsum(size, 0) - size
+    return which, torch.arange(len(which), device=size.device) + (start - before)[which]

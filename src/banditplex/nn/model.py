@@ -1,0 +1,181 @@
+"""The whole network: the logit of a pair is a term of its target layer plus a term of each drawn layer."""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from banditplex.nn.encoder import Encoder
+from banditplex.nn.graph import Block, PackedGraph
+from banditplex.nn.pair_features import PairFeatures, describe, num_features
+
+
+@dataclass(frozen=True, eq=False)
+class Logits:
+    """What the network says about P pairs with k drawn layers each; the logit is own + the sum of other."""
+
+    own: Tensor  # (P,)
+    other: Tensor  # (P, k)
+    block: Block | None
+    embedding: Tensor | None  # (V, width), of the vertices of the block
+
+    @property
+    def total(self) -> Tensor:
+        """The logit of each pair, (P,)."""
+        return self.own + self.other.sum(1)
+
+
+class MultiplexModel(nn.Module):
+    """Scores pairs of target layers from k other layers each, at a cost that depends on k alone.
+
+    Only target and drawn layers are looked at: their structure (`pair_features`) and, if `width` > 0, the
+    embeddings of their nodes. `hidden` and `rank` size the two heads.
+    """
+
+    def __init__(
+        self,
+        *,
+        num_nodes: int,
+        num_layers: int,
+        num_node_features: int,
+        directed: bool,
+        width: int,
+        depth: int,
+        conv: str | type[nn.Module],
+        hidden: int,
+        rank: int,
+    ) -> None:
+        super().__init__()
+        self.encoder = None
+        if width:
+            self.encoder = Encoder(
+                num_nodes=num_nodes, num_layers=num_layers, num_features=num_node_features,
+                width=width, depth=depth, conv=conv,
+            )  # fmt: skip
+        own, other = num_features(directed)
+        self.own = Head(own, width, hidden, num_layers, None, directed)
+        self.other = Head(other, width, hidden, num_layers, rank, directed)
+
+    def forward(
+        self,
+        graph: PackedGraph,
+        features: Tensor | None,
+        pairs: Tensor,
+        target: Tensor,
+        layers: Tensor,
+        hidden: tuple[Tensor, Tensor],
+        asked: tuple[Tensor, Tensor] | None = None,
+    ) -> Logits:
+        """Score pairs (P, 2) of target layers (P,) with drawn layers (P, k).
+
+        `features` are node features (num_nodes, F). `hidden`, pairs (n, 2) and layers (n,), are edges that the
+        encoder must not see; the structural features of the target layer never see the pair's own edge. `asked`,
+        layers (m,) and nodes (m,), are further embeddings wanted, of layers that are encoded anyway.
+        """
+        own, other = describe(graph, pairs, target, layers)
+        block = embedding = None
+        if self.encoder is not None:
+            block = self._block(graph, own, other, hidden, asked)
+            embedding = self.encoder(block, features)
+        logit = self.own(own, target, block, embedding)
+        if not layers.shape[1]:
+            return Logits(logit, logit.new_zeros(len(pairs), 0), block, embedding)
+        from_target = target.repeat_interleave(layers.shape[1])
+        return Logits(logit, self.other(other, from_target, block, embedding).view_as(layers), block, embedding)
+
+    def _block(
+        self,
+        graph: PackedGraph,
+        own: PairFeatures,
+        other: PairFeatures,
+        hidden: tuple[Tensor, Tensor],
+        asked: tuple[Tensor, Tensor] | None,
+    ) -> Block:
+        layer = [own.layer, own.layer, other.layer, other.layer]
+        node = [own.pairs.T.reshape(-1), other.pairs.T.reshape(-1)]
+        row = [own.row.reshape(-1), other.row.reshape(-1)]
+        if asked is not None:
+            layer, node = [*layer, asked[0]], [*node, asked[1]]
+            row = [*row, graph.both.rows(*asked)]
+        return graph.block(torch.cat(layer), torch.cat(node), hidden, torch.cat(row))
+
+
+class Head(nn.Module):
+    """From what one layer says about a pair to one number.
+
+    logit = linear(x) + net(x) + <x, c> + meet(embeddings), where x are the normalised structural features, net is a
+    small network, and c belongs to the layer (target head) or is the low-rank product a[target] b[layer] (other
+    head). net, c and meet start at 0, so that training starts from a plain linear model.
+    """
+
+    mean: Tensor
+    scale: Tensor
+
+    def __init__(
+        self, num_inputs: int, width: int, hidden: int, num_layers: int, rank: int | None, directed: bool
+    ) -> None:
+        super().__init__()
+        self.register_buffer("mean", torch.zeros(num_inputs))
+        self.register_buffer("scale", torch.ones(num_inputs))
+        self.linear = nn.Linear(num_inputs, 1)
+        self.net = nn.Sequential(nn.Linear(num_inputs, hidden), nn.SiLU(), _zero(nn.Linear(hidden, 1)))
+        shape = (num_layers, num_inputs + 1) if rank is None else (num_layers, rank, num_inputs + 1)
+        self.of_layer = nn.Parameter(torch.zeros(shape))
+        self.of_target = None if rank is None else nn.Parameter(torch.full((num_layers, rank), 0.3))
+        self.meet = Meeting(width, hidden, directed) if width else None
+
+    def forward(
+        self,
+        described: PairFeatures,
+        target: Tensor,
+        block: Block | None,
+        embedding: Tensor | None,
+    ) -> Tensor:
+        """Return one number per (pair, layer) described, (n,), given the target of each (n,)."""
+        x = (described.values - self.mean) / self.scale
+        correction = self.of_layer[described.layer]
+        if self.of_target is not None:
+            correction = (self.of_target[target].unsqueeze(1) @ correction).squeeze(1)
+        logit = (self.linear(x) + self.net(x)).squeeze(1) + (x * correction[:, :-1]).sum(1) + correction[:, -1]
+        if self.meet is None or block is None or embedding is None:
+            return logit  # type: ignore[no-any-return]
+        return logit + self.meet(described, block, embedding)  # type: ignore[no-any-return]
+
+    @torch.no_grad()
+    def normalise(self, values: Tensor) -> None:
+        """Take mean and scale of the inputs from a sample (n, F)."""
+        self.mean.copy_(values.mean(0))
+        self.scale.copy_(values.std(0, unbiased=False).clamp(min=1e-3))
+
+
+class Meeting(nn.Module):
+    """What the embeddings of a pair and of its common neighbours add to the logit.
+
+    net(z_u * z_v, sum over common neighbours w of message(z_w) / sqrt(degree of w)); directed layers have one
+    projection for sources and one for destinations.
+    """
+
+    def __init__(self, width: int, hidden: int, directed: bool) -> None:
+        super().__init__()
+        self.source = nn.Linear(width, width)
+        self.destination = nn.Linear(width, width) if directed else self.source
+        self.message = nn.Linear(width, width)
+        self.net = nn.Sequential(nn.Linear(2 * width, hidden), nn.SiLU(), _zero(nn.Linear(hidden, 1)))
+
+    def forward(self, described: PairFeatures, block: Block, embedding: Tensor) -> Tensor:
+        """Return one number per (pair, layer), (n,)."""
+        layer = described.layer
+        ends = block.vertex(layer.repeat(2), described.pairs.T.reshape(-1), described.row.reshape(-1))
+        at_u, at_v = embedding[ends].chunk(2)
+        near = self.source(at_u) * self.destination(at_v)
+        between = embedding[block.vertex_of_arc(described.arc, layer[described.which])]
+        degree = block.graph.both.arc_degree[described.arc].unsqueeze(1)
+        messages = self.message(between) * torch.rsqrt(degree)
+        common = torch.zeros_like(near).index_add(0, described.which, messages)
+        return self.net(torch.cat([near, common], 1)).squeeze(1)  # type: ignore[no-any-return]
+
+
+def _zero(linear: nn.Linear) -> nn.Linear:
+    nn.init.zeros_(linear.weight)
+    nn.init.zeros_(linear.bias)
+    return linear

@@ -1,0 +1,33 @@
+"""Scores of many pairs in bounded memory."""
+
+import torch
+from torch import Tensor
+
+from banditplex.nn.graph import PackedGraph
+from banditplex.nn.model import MultiplexModel
+
+CHUNK = 1 << 15
+"""Pairs scored at once."""
+
+
+@torch.no_grad()
+def score(
+    model: MultiplexModel,
+    graph: PackedGraph,
+    features: Tensor | None,
+    pairs: Tensor,
+    target: Tensor,
+    layers: Tensor,
+    hidden: tuple[Tensor, Tensor],
+    share: Tensor | None = None,
+) -> Tensor:
+    """Return the logits (P,) of pairs (P, 2) of targets (P,) with layers (P, k); see `MultiplexModel.forward`.
+
+    `share` (k,) multiplies the layers' terms: how often each was drawn, where a mean over draws is wanted.
+    """
+    parts = []
+    for low in range(0, len(pairs), CHUNK):
+        at = slice(low, low + CHUNK)
+        logits = model(graph, features, pairs[at], target[at], layers[at], hidden)
+        parts.append(logits.total if share is None else logits.own + logits.other @ share)
+    return torch.cat(parts) if parts else torch.zeros(0, device=graph.device)

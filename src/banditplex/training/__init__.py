@@ -1,0 +1,4 @@
+"""Training: where multiplex, network, relevance and policy meet."""
+
+from banditplex.training.config import Config as Config
+from banditplex.training.trainer import Trainer as Trainer

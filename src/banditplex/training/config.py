@@ -1,0 +1,55 @@
+"""Settings of training, each with the text that explains it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from torch import nn
+
+from banditplex.errors import InputError
+from banditplex.relevance import Relevance
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config:
+    """Everything that training can be told; the defaults are what the benchmarks use."""
+
+    policy: str = "default"  # name of a policy: who decides which layers are looked at
+    policy_options: Mapping[str, Any] = field(default_factory=dict)  # options of that policy
+    relevance: str | Relevance = "predictive"  # layer loss: a name or a callable
+    k: int = 1  # layers drawn per round
+    epochs: int = 100  # at most; see patience
+    batch_size: int = 64  # pairs per target and step, half of them edges
+    targets_per_step: int = 8  # targets whose batches share a step
+    learning_rate: float = 0.01  # at the start; falls to 5 % along a cosine
+    weight_decay: float = 0.1  # of shared weights (AdamW)
+    layer_decay: float = 1.0  # of weights that belong to single layers, or see single nodes (encoder)
+    average: float = 0.98  # of the running mean of weights that predictions use
+    validation: float = 0.1  # share of each target's edges kept for early stopping and calibration
+    patience: int = 20  # epochs without a better validation loss before training ends
+    conv: str | type[nn.Module] = "sage"  # "sage", "gcn" or a PyG convolution class
+    width: int = 16  # of node embeddings; 0 = structural features only
+    depth: int = 2  # convolutions
+    hidden: int = 8  # hidden units of the two heads
+    rank: int = 2  # of the correction per (target, layer)
+    device: str = "auto"  # "auto" = CUDA where there is one
+    seed: int = 0  # of every random stream
+
+    def __post_init__(self) -> None:
+        for name in ("epochs", "targets_per_step", "patience", "depth", "hidden", "rank"):
+            self._expect(name, int, 1)
+        for name, low in (("batch_size", 2), ("k", 0), ("width", 0), ("seed", 0)):
+            self._expect(name, int, low)
+        for name in ("learning_rate", "weight_decay", "layer_decay"):
+            self._expect(name, float, 0)
+        for name in ("validation", "average"):
+            self._expect(name, float, 0)
+            if getattr(self, name) >= 1:
+                raise InputError(f"Expected {name} below 1, got {getattr(self, name)}.")
+
+    def _expect(self, name: str, kind: type[int] | type[float], low: int) -> None:
+        value = getattr(self, name)
+        allowed = (int, float) if kind is float else (int,)
+        if isinstance(value, bool) or not isinstance(value, allowed) or not low <= value < float("inf"):
+            noun = "an integer" if kind is int else "a number"
+            raise InputError(f"Expected {name} to be {noun} of at least {low}, got {value!r}.")

@@ -1,0 +1,80 @@
+"""What an epoch goes through: the edges of the targets, in batches, and which batches share a step. Vectorised."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from banditplex.multiplex import Multiplex
+
+Ints = NDArray[np.int64]
+MIN_BATCHES = 4
+"""At most a quarter of a small target's edges is in one batch, and so hidden from the encoder."""
+
+
+@dataclass(frozen=True)
+class Examples:
+    """Edges of the targets, sorted by target: `instance` (E,) counts targets, `pairs` (E, 2) are node indices."""
+
+    instance: Ints
+    pairs: Ints
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The edges of an epoch in the order of its steps; step s has edges start[s] to start[s + 1]."""
+
+    order: Ints  # (E,) positions in the examples
+    start: Ints  # (steps + 1,)
+
+
+def edges_of(mx: Multiplex, targets: Ints) -> Examples:
+    """Return all edges of the target layers, self loops left out."""
+    size = mx.layer_sizes[targets]
+    which = np.repeat(np.arange(len(targets)), size)
+    place = np.arange(len(which)) + np.repeat(mx.layer_offsets[targets] - (np.cumsum(size) - size), size)
+    pairs = mx.edge_index[:, place].T
+    keep = pairs[:, 0] != pairs[:, 1]
+    return Examples(which[keep], np.ascontiguousarray(pairs[keep]))
+
+
+def divide(examples: Examples, share: float, rng: np.random.Generator) -> tuple[Examples, Examples]:
+    """Divide at random into training and validation edges; each target gives its share, rounded down."""
+    rank, size = _ranks(examples.instance, rng)
+    aside = rank < np.floor(share * size)[examples.instance]
+    return (
+        Examples(examples.instance[~aside], examples.pairs[~aside]),
+        Examples(examples.instance[aside], examples.pairs[aside]),
+    )
+
+
+def plan_epoch(instance: Ints, *, batch_edges: int, targets_per_step: int, rng: np.random.Generator) -> Plan:
+    """Divide the edges of each target into batches at random and put batches of different targets into steps.
+
+    A target comes at most once in a step. The b-th batches of all targets that have so many come in a random
+    order, `targets_per_step` to a step.
+    """
+    rank, size = _ranks(instance, rng)
+    batches = np.minimum(size, np.maximum(-(-size // batch_edges), MIN_BATCHES))
+    batch = rank * batches[instance] // size[instance]
+    job_instance = np.repeat(np.arange(len(size)), batches)
+    job_batch = np.arange(len(job_instance)) - np.repeat(np.cumsum(batches) - batches, batches)
+    order = np.lexsort((rng.permutation(len(size))[job_instance], job_batch))
+    waves = np.bincount(job_batch)
+    steps = -(-waves // targets_per_step)
+    wave = job_batch[order]
+    place = np.arange(len(order)) - (np.cumsum(waves) - waves)[wave]
+    step = np.empty(len(order), np.int64)
+    step[order] = (np.cumsum(steps) - steps)[wave] + place // targets_per_step
+    edge_step = step[(np.cumsum(batches) - batches)[instance] + batch]
+    edge_order = np.lexsort((instance, edge_step))
+    return Plan(edge_order, np.searchsorted(edge_step[edge_order], np.arange(steps.sum() + 1)))
+
+
+def _ranks(instance: Ints, rng: np.random.Generator) -> tuple[Ints, Ints]:
+    """Return a random rank of each edge among those of its target, and the number of edges of each target."""
+    size = np.bincount(instance)
+    order = np.lexsort((rng.random(len(instance)), instance))
+    rank = np.empty(len(instance), np.int64)
+    rank[order] = np.arange(len(instance)) - (np.cumsum(size) - size)[instance[order]]
+    return rank, size

@@ -1,0 +1,375 @@
+"""The loop: draw layers, score the batch with them, tell the policies, take a gradient step.
+
+Layers that are neither target nor drawn are not looked at. Everything that a later epoch depends on is in
+`state_dict`: weights, their running mean, optimiser, policies, random streams and history.
+"""
+
+import copy
+import math
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from numpy.typing import NDArray
+from torch import Tensor
+
+from banditplex.bandits import Draw, Observations, Policy, make_policy
+from banditplex.errors import InputError
+from banditplex.evaluation.negatives import GivenNegatives, NegativeSampler
+from banditplex.multiplex import Multiplex
+from banditplex.nn import MultiplexModel, PackedGraph, describe
+from banditplex.nn.scoring import score
+from banditplex.relevance import Seen, compares_embeddings, get_relevance, is_symmetric, layer_losses, predictive
+from banditplex.rng import stream
+from banditplex.training.arms import free_observations, most_probable, to_layer
+from banditplex.training.config import Config
+from banditplex.training.history import EpochRecord, Regret
+from banditplex.training.plan import divide, edges_of, plan_epoch
+
+Ints = NDArray[np.int64]
+STREAMS = ("batches", "negatives", "draws")
+SINGLE = (".of_layer", ".of_target", "encoder.", ".meet.")
+"""Parts of names of weights that belong to single layers, or see single nodes: they fit noise most easily."""
+SINGLE_RATE = 0.1
+"""These learn at this share of the learning rate, and with a stronger decay."""
+
+
+def choose_device(device: str) -> torch.device:
+    """Return the device of a name; "auto" is CUDA where there is one."""
+    if device == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        return torch.empty(0, device=device).device
+    except (RuntimeError, AssertionError) as error:
+        raise InputError(f"Expected device to be 'auto', 'cpu' or a device of this machine, got {device!r}.") from error
+
+
+class Trainer:
+    """Trains a network on a multiplex, one epoch at a time.
+
+    Parameters: `targets` (T,), indices of the layers in which links are predicted; `negatives`, pairs per layer
+    index to use instead of drawn ones.
+    """
+
+    def __init__(
+        self, mx: Multiplex, targets: Ints, config: Config, *, negatives: dict[int, Ints] | None = None
+    ) -> None:
+        self.config, self.targets = config, targets
+        self.device = choose_device(config.device)
+        self.relevance = get_relevance(config.relevance)
+        self.layer_names = mx.layer_names
+        self.graph = PackedGraph.from_multiplex(mx, self.device)
+        self.features = as_features(mx, self.device)
+        self.rng = {name: stream(config.seed, name) for name in STREAMS}
+        self.train, self.held = divide(edges_of(mx, targets), config.validation, stream(config.seed, "validation"))
+        self.sampler: Any = NegativeSampler(mx) if negatives is None else GivenNegatives(negatives, mx.num_layers)
+        held_layer = targets[self.held.instance]
+        self.held_negatives: Ints = self.sampler.draw(held_layer, stream(config.seed, "validation negatives"))
+        self.policy = self._make_policy(mx.num_layers)
+        self.instance_of = np.full(mx.num_layers, -1, np.int64)
+        self.instance_of[targets] = np.arange(len(targets))
+        self.free = config.width > 0 and compares_embeddings(self.relevance)
+        if compares_embeddings(self.relevance) and not config.width:
+            raise InputError(f"Expected width of at least 1 for relevance {config.relevance!r}, got 0.")
+        self.model = self._make_model(mx)
+        self.mean = copy.deepcopy(self.model)
+        self.optimiser = self._make_optimiser()
+        self._weights: list[Tensor] = list(self.model.parameters())
+        self._means: list[Tensor] = list(self.mean.parameters())
+        self.epoch = self.step = 0
+        self.steps_per_epoch = len(self._plan(stream(0, "count")).start) - 1
+        self.best: dict[str, Any] = {"loss": math.inf, "epoch": 0, "weights": None}
+        self.regret = Regret(len(targets), mx.num_layers - 1)
+        self.history: list[dict[str, Any]] = []
+
+    # The loop
+
+    @property
+    def finished(self) -> bool:
+        """Whether all epochs are done, or the validation loss has not fallen for `patience` epochs."""
+        waited = len(self.held.instance) > 0 and self.epoch - self.best["epoch"] >= self.config.patience
+        return self.epoch >= self.config.epochs or waited
+
+    def run_epoch(self) -> list[dict[str, Any]]:
+        """Go through all edges of the targets once; return one row per target."""
+        plan = self._plan(self.rng["batches"])
+        instance, edges = self.train.instance[plan.order], self.train.pairs[plan.order]
+        others = self.sampler.draw(self.targets[instance], self.rng["negatives"])
+        pairs = torch.from_numpy(np.stack([edges, others])).to(self.device)  # (2, E, 2): edges, negatives
+        record = EpochRecord(len(self.targets), self.device)
+        for low, high in zip(plan.start[:-1].tolist(), plan.start[1:].tolist(), strict=True):
+            self._run_step(instance[low:high], pairs[:, low:high], record)
+        self.epoch += 1
+        rows = record.rows(self.epoch, self.targets, self.layer_names, self.regret, self._validate())
+        self.history += rows
+        return rows
+
+    def _run_step(self, instance: Ints, pairs: Tensor, record: EpochRecord) -> None:
+        instances, which = np.unique(instance, return_inverse=True)
+        target = self.targets[instances]
+        draw, drawn = self._draw(instances, target)
+        batch = self._batch(which, pairs, target, drawn)
+        logits = self.model(
+            self.graph, self.features, batch["pairs"], batch["target"], batch["layers"],
+            self._hidden(batch), self._asked(batch),
+        )  # fmt: skip
+        loss = F.binary_cross_entropy_with_logits(logits.total, batch["label"], reduction="none")
+        self._learn(draw, target, drawn, batch, logits, record)
+        self._descend(loss.mean())
+        record.add(torch.from_numpy(instances).to(self.device)[batch["which"]], loss, logits.total, batch["label"])
+
+    def _draw(self, instances: Ints, target: Ints) -> tuple[Draw | None, Ints]:
+        if self.policy is None:
+            return None, np.empty((len(instances), 0), np.int64)
+        draw = self.policy.draw(self.rng["draws"], instances)
+        return draw, to_layer(target[:, None], draw.arms)
+
+    def _batch(self, which: Ints, pairs: Tensor, target: Ints, drawn: Ints) -> dict[str, Tensor]:
+        """Lay out edges and negatives of all targets of the step in one flat list of P pairs."""
+        place = torch.from_numpy(which).to(self.device).repeat(2)
+        table = torch.from_numpy(np.concatenate([target[:, None], drawn], 1)).to(self.device)
+        label = torch.zeros(len(place), device=self.device)
+        label[: len(which)] = 1
+        chosen = table[place]
+        return {
+            "which": place, "pairs": pairs.reshape(-1, 2), "label": label, "target": chosen[:, 0],
+            "layers": chosen[:, 1:], "table": table,
+        }  # fmt: skip
+
+    def _hidden(self, batch: dict[str, Tensor]) -> tuple[Tensor, Tensor]:
+        """Return what the encoder must not see: the pairs of the step in target and drawn layers.
+
+        Where embeddings are compared across all encoded layers, the pairs are hidden in all of these.
+        """
+        if self.free:
+            layers = torch.unique(batch["table"])
+            return batch["pairs"].repeat_interleave(len(layers), 0), layers.repeat(len(batch["pairs"]))
+        width = batch["table"].shape[1]
+        return batch["pairs"].repeat_interleave(width, 0), batch["table"][batch["which"]].reshape(-1)
+
+    def _asked(self, batch: dict[str, Tensor]) -> tuple[Tensor, Tensor] | None:
+        """Return the (layer, node) whose embeddings free observations compare."""
+        if not self.free:
+            return None
+        layers, nodes = torch.unique(batch["table"]), torch.unique(batch["pairs"])
+        return layers.repeat_interleave(len(nodes)), nodes.repeat(len(layers))
+
+    def _learn(
+        self, draw: Draw | None, target: Ints, drawn: Ints, batch: dict[str, Tensor], logits: Any, record: EpochRecord
+    ) -> None:
+        """Tell the policies what the step has seen, before its gradient step."""
+        if self.policy is None or draw is None or not drawn.size:
+            return
+        if self.free:
+            layers = np.unique(np.concatenate([target[:, None], drawn], 1))
+            first = np.repeat(np.arange(len(target)), len(layers))
+            second = np.tile(layers, len(target))
+        else:
+            first, second = np.repeat(np.arange(len(target)), drawn.shape[1]), drawn.reshape(-1)
+        losses = layer_losses(self.relevance, self._seen(first, second, batch, logits)).numpy()
+        probability: NDArray[np.float64] | None = None
+        extra: Observations | None = None
+        if self.free:
+            table = losses.reshape(len(target), -1)
+            table[layers[None] == target[:, None]] = np.nan
+            own, probability, extra = free_observations(
+                draw, target, layers, table, self.instance_of, symmetric=is_symmetric(self.relevance)
+            )
+        else:
+            own = losses.reshape(drawn.shape)
+        self.policy.update(draw, own, probability=probability, extra=extra)
+        record.add_draws(draw, drawn, own)
+        self.regret.add(draw, own, extra)
+
+    def _seen(self, first: Ints, second: Ints, batch: dict[str, Tensor], logits: Any) -> Seen:
+        """Gather what a relevance needs about comparisons of targets `first` (places in the step) with layers."""
+        k = batch["layers"].shape[1]
+        which, label = batch["which"], batch["label"]
+        if self.free:
+            group = which.new_zeros(0)
+            own = other = labels = label.new_zeros(0)
+        else:
+            group = (which.unsqueeze(1) * k + torch.arange(k, device=self.device)).reshape(-1)
+            own, labels = logits.own.repeat_interleave(k), label.repeat_interleave(k)
+            other = logits.other.reshape(-1)
+        nodes, a, b = which.new_zeros(0), label.new_zeros(0, 0), label.new_zeros(0, 0)
+        if self.relevance is not predictive and logits.block is not None:
+            nodes, a, b = self._compare(first, second, batch, logits)
+        return Seen(len(first), group, labels, own.detach(), other.detach(), nodes, a, b)
+
+    def _compare(
+        self, first: Ints, second: Ints, batch: dict[str, Tensor], logits: Any
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Return the embeddings, in both layers, of the nodes of each comparison's batch, each node once."""
+        num_nodes = self.graph.num_nodes
+        place = torch.unique((batch["which"].unsqueeze(1) * num_nodes + batch["pairs"]).reshape(-1))
+        which, node = place // num_nodes, place % num_nodes
+        per = len(first) // len(batch["table"])
+        group = (which.unsqueeze(1) * per + torch.arange(per, device=self.device)).reshape(-1)
+        node = node.repeat_interleave(per)
+        layer = torch.from_numpy(second).to(self.device)[group]
+        target = batch["table"][:, 0][which].repeat_interleave(per)
+        block, embedding = logits.block, logits.embedding.detach()
+        return group, embedding[block.vertex(target, node)], embedding[block.vertex(layer, node)]
+
+    def _descend(self, loss: Tensor) -> None:
+        self.optimiser.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        done = self.step / (self.config.epochs * self.steps_per_epoch)
+        rate = self.config.learning_rate * max(0.05, 0.5 * (1 + math.cos(math.pi * done)))
+        for group, share in zip(self.optimiser.param_groups, (1.0, SINGLE_RATE), strict=True):
+            group["lr"] = rate * share
+        self.optimiser.step()
+        self.step += 1
+        keep = min(self.config.average, (1 + self.step) / (10 + self.step))
+        with torch.no_grad():
+            torch._foreach_lerp_(self._means, self._weights, 1 - keep)
+
+    # Validation and prediction
+
+    def chosen_layers(self) -> Ints:
+        """Return the layers (T, k) that predictions in each target use: the most probable ones."""
+        if self.policy is None:
+            return np.empty((len(self.targets), 0), np.int64)
+        return most_probable(self.policy, self.targets, self.config.seed)
+
+    def validation_logits(self) -> tuple[Ints, Tensor, Tensor]:
+        """Return instance (n,), label (n,) and logit (n,) of the validation pairs; none of their edges is visible."""
+        instance = np.tile(self.held.instance, 2)
+        pairs = torch.from_numpy(np.concatenate([self.held.pairs, self.held_negatives])).to(self.device)
+        target = torch.from_numpy(self.targets[instance]).to(self.device)
+        layers = torch.from_numpy(self.chosen_layers()[instance]).to(self.device)
+        count = len(self.held.instance)
+        hidden = (pairs[:count], target[:count])
+        label = torch.zeros(len(instance), device=self.device)
+        label[:count] = 1
+        return instance, label, score(self.mean, self.graph, self.features, pairs, target, layers, hidden)
+
+    def _validate(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return validation loss and accuracy of each target, NaN without validation edges; keep the best weights."""
+        nothing = np.full(len(self.targets), np.nan)
+        if not len(self.held.instance):
+            return nothing, nothing
+        instance, label, logit = self.validation_logits()
+        loss = F.binary_cross_entropy_with_logits(logit, label, reduction="none").cpu().numpy().astype(np.float64)
+        right = ((logit > 0) == (label > 0)).cpu().numpy()
+        calibrated, _ = best_temperature(logit, label)
+        if calibrated < self.best["loss"]:
+            weights = {name: value.clone() for name, value in self.mean.state_dict().items()}
+            self.best = {"loss": calibrated, "epoch": self.epoch, "weights": weights}
+        with np.errstate(invalid="ignore"):
+            count = np.bincount(instance, minlength=len(self.targets))
+            means = [np.bincount(instance, values, len(self.targets)) / count for values in (loss, right)]
+        return means[0], means[1]
+
+    def finish(self) -> None:
+        """Take the weights of the epoch with the lowest validation loss, at its best temperature, for predictions."""
+        if self.best["weights"] is not None:
+            self.mean.load_state_dict(self.best["weights"])
+
+    # State
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return all that the next epoch depends on: a snapshot, which later epochs do not change."""
+        state = {
+            "epoch": self.epoch, "step": self.step, "model": self.model.state_dict(), "mean": self.mean.state_dict(),
+            "optimiser": self.optimiser.state_dict(),
+            "policy": None if self.policy is None else self.policy.state_dict(),
+            "rng": {name: rng.bit_generator.state for name, rng in self.rng.items()},
+            "best": self.best, "regret": self.regret.state_dict(), "history": self.history,
+        }  # fmt: skip
+        return copy.deepcopy(state)
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go back to where `state_dict` was taken."""
+        state = copy.deepcopy(state)
+        self.epoch, self.step = state["epoch"], state["step"]
+        self.model.load_state_dict(state["model"])
+        self.mean.load_state_dict(state["mean"])
+        self.optimiser.load_state_dict(state["optimiser"])
+        if self.policy is not None:
+            self.policy.load_state_dict(state["policy"])
+        for name, rng in self.rng.items():
+            rng.bit_generator.state = state["rng"][name]
+        self.best, self.history = state["best"], state["history"]
+        self.regret.load_state_dict(state["regret"])
+
+    # Construction
+
+    def _plan(self, rng: np.random.Generator) -> Any:
+        return plan_epoch(
+            self.train.instance,
+            batch_edges=self.config.batch_size // 2,
+            targets_per_step=self.config.targets_per_step,
+            rng=rng,
+        )
+
+    def _make_policy(self, num_layers: int) -> Policy | None:
+        """Return one policy with an instance per target; None if there is nothing to draw."""
+        if num_layers == 1:
+            return None
+        config = self.config
+        sizes = {"num_arms": num_layers - 1, "k": config.k, "num_instances": len(self.targets)}
+        try:
+            return make_policy(config.policy, **sizes, **config.policy_options)
+        except ValueError as error:
+            raise InputError(str(error)) from error
+
+    def _make_model(self, mx: Multiplex) -> MultiplexModel:
+        config = self.config
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(int(stream(config.seed, "weights").integers(2**62)))
+            model = MultiplexModel(
+                num_nodes=mx.num_nodes, num_layers=mx.num_layers, directed=mx.directed,
+                num_node_features=0 if mx.node_features is None else mx.node_features.shape[1],
+                width=config.width, depth=config.depth, conv=config.conv, hidden=config.hidden, rank=config.rank,
+            ).to(self.device)  # fmt: skip
+        self._normalise(model, mx.num_layers)
+        return model
+
+    def _normalise(self, model: MultiplexModel, num_layers: int, size: int = 4096) -> None:
+        """Take mean and scale of the structural features from a sample of pairs and layers."""
+        rng = stream(self.config.seed, "normalise")
+        at = rng.integers(0, len(self.train.instance), size)
+        target = self.targets[self.train.instance[at]]
+        pairs = torch.from_numpy(np.concatenate([self.train.pairs[at], self.sampler.draw(target, rng)])).to(self.device)
+        target = np.tile(target, 2)
+        chosen = to_layer(target, rng.integers(0, num_layers - 1, len(target)))[:, None] if num_layers > 1 else None
+        layers = torch.empty((len(target), 0), dtype=torch.int64) if chosen is None else torch.from_numpy(chosen)
+        own, other = describe(self.graph, pairs, torch.from_numpy(target).to(self.device), layers.to(self.device))
+        model.own.normalise(own.values)
+        if chosen is not None:
+            model.other.normalise(other.values)
+
+    def _make_optimiser(self) -> torch.optim.Optimizer:
+        shared: list[Tensor] = []
+        single: list[Tensor] = []
+        for name, weight in self.model.named_parameters():
+            (single if any(part in name for part in SINGLE) else shared).append(weight)
+        groups = [
+            {"params": shared, "weight_decay": self.config.weight_decay},
+            {"params": single, "weight_decay": self.config.layer_decay},
+        ]
+        return torch.optim.AdamW(groups, lr=self.config.learning_rate, fused=True)
+
+
+def best_temperature(logit: Tensor, label: Tensor) -> tuple[float, float]:
+    """Return the least link loss of sigmoid(logit / T) over temperatures T > 0, and that T.
+
+    Temperatures from 1/8 to 8 in steps of a sixteenth of an octave are tried at once.
+    """
+    temperature = 2 ** torch.linspace(-3, 3, 97, dtype=torch.float64)
+    scaled = logit.cpu().double() / temperature.unsqueeze(1)
+    loss = F.binary_cross_entropy_with_logits(
+        scaled, label.cpu().double().expand_as(scaled), reduction="none"
+    ).mean(1)  # fmt: skip
+    at = int(loss.argmin())
+    return float(loss[at]), float(temperature[at])
+
+
+def as_features(mx: Multiplex, device: torch.device) -> Tensor | None:
+    """Return node features as a float tensor on a device."""
+    if mx.node_features is None:
+        return None
+    return torch.from_numpy(np.array(mx.node_features, dtype=np.float32)).to(device)
