@@ -8,6 +8,7 @@ hide="layer", 80/20, one negative per held-out edge, mean over layers, paired ov
 
 import argparse
 from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from typing import Any
 
@@ -148,6 +149,10 @@ def run_seed(name: str, seed: int, epochs: int) -> Iterator[tuple[str, float]]:
             yield "share of targets with 80 % on relevant layers", relevant_share(model, mx)
 
 
+def collect(name: str, seed: int, epochs: int) -> dict[str, float]:
+    return dict(run_seed(name, seed, epochs))
+
+
 def by_target(fitted: dict[int, Score], pairs: Ints, target: int) -> Floats:
     return fitted[target](pairs)
 
@@ -185,14 +190,16 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--data", default="twins,vickers")
     parser.add_argument("--seeds", type=int, default=2)
     parser.add_argument("--epochs", type=int, default=30)
+    parser.add_argument("--jobs", type=int, default=1, help="processes that work side by side")
     options = parser.parse_args(arguments or [])
-    torch.set_num_threads(1)
-    for name in options.data.split(","):
-        rows: dict[str, list[float]] = {}
-        for seed in range(options.seeds):
-            for method, value in run_seed(name, seed, options.epochs):
-                rows.setdefault(method, []).append(value)
-        report(name, rows)
+    names = options.data.split(",")
+    with ProcessPoolExecutor(options.jobs, initializer=torch.set_num_threads, initargs=(1,)) as pool:
+        started = {
+            name: [pool.submit(collect, name, seed, options.epochs) for seed in range(options.seeds)] for name in names
+        }
+        for name, runs in started.items():
+            seeds = [run.result() for run in runs]
+            report(name, {method: [rows[method] for rows in seeds] for method in seeds[0]})
 
 
 if __name__ == "__main__":
