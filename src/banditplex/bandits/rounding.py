@@ -67,6 +67,8 @@ def solve_capped(y: FloatArray, k: int, size: FloatArray | None = None) -> tuple
 
 def kth_smallest(values: FloatArray, k: int, size: FloatArray | None = None) -> FloatArray:
     """Return the k-th smallest value over all arms of each row."""
+    if k == 1:
+        return row_min(values, size)
     if size is None:
         return np.partition(values, k - 1, axis=1)[:, k - 1]
     order = np.argsort(np.where(size > 0, values, np.inf), axis=1)
