@@ -329,7 +329,7 @@ class Trainer:
 
     def _make_beginner(self) -> Policy:
         """Return the policy of the first epochs: even draws, of as many layers."""
-        num_arms, k = (1, 1) if self.policy is None else (self.policy.num_arms, self.policy.k)
+        num_arms, k = (1, 1) if self.policy is None else (self.policy.num_arms, max(1, self.policy.k))
         return make_policy("uniform", num_arms=num_arms, k=k, num_instances=len(self.targets))
 
     def _make_model(self, mx: Multiplex) -> MultiplexModel:
