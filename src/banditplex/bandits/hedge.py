@@ -57,10 +57,17 @@ def hedge_round(
 
     Parameters: `L` and `losses` (rows, columns), the lowest L of each row 0; `eta`, `k`, `size` as above.
     """
-    w, scale, before = soft_smallest(L, eta, k, size)
-    lost = np.einsum("ij,ij->i", w, losses if size is None else losses * size) * scale
+    lost, before = _expected_loss(L, losses, eta, k, size)
     L += losses
     lowest = row_min(L, size)
     L -= lowest[:, None]
     after = k * lowest + soft_smallest(L, eta, k, size)[2]
     return L, np.maximum(lost - (after - before), 0.0)
+
+
+def _expected_loss(
+    L: FloatArray, losses: FloatArray, eta: FloatArray, k: int, size: FloatArray | None
+) -> tuple[FloatArray, FloatArray]:
+    """Return what the weights lose, <w, losses>, and the potential before."""
+    w, scale, potential = soft_smallest(L, eta, k, size)
+    return np.einsum("ij,ij->i", w, losses if size is None else losses * size) * scale, potential
