@@ -18,5 +18,5 @@ def stream(seed: int, *name: str | int) -> np.random.Generator:
     False
     """
     digest = hashlib.sha256(repr(name).encode()).digest()
-    words = np.frombuffer(digest[:16], dtype=np.uint32)
+    words = np.frombuffer(digest[:16], dtype="<u4")
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed, *words.tolist()])))

@@ -6,8 +6,8 @@ arms of small loss. The draw leaves with its probabilities and returns with them
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from inspect import signature
-from typing import Any, TypeVar
+from inspect import Parameter, signature
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -28,8 +28,10 @@ from banditplex.bandits.validation import (
 from banditplex.bandits.values import Draw, Feedback, Observations
 from banditplex.registry import Registry
 
-BATCH_ELEMENTS = 1 << 15
+BATCH_ELEMENTS = 1 << 17
 """Instances are worked through in batches of about this many numbers, which stay in the processor's cache."""
+
+SIZES = ("num_arms", "k", "num_instances")
 
 POLICIES: Registry[Callable[..., "Policy"]] = Registry("policy")
 P = TypeVar("P", bound="type[Policy]")
@@ -56,10 +58,11 @@ def make_policy(name: str, *, num_arms: int, k: int = 1, num_instances: int = 1,
     ValueError: Options of policy 'exp3+' must be among: raw_range, printed_sign; got 'raw'.
     """
     policy = POLICIES[name]
-    shared = {"num_arms", "k", "num_instances"}
-    known = [option for option in signature(policy).parameters if option not in shared]
+    parameters = signature(policy).parameters
+    known = [option for option in parameters if option not in SIZES]
+    open_ended = any(parameter.kind is Parameter.VAR_KEYWORD for parameter in parameters.values())
     for option in options:
-        if option not in known:
+        if option not in known and not open_ended:
             listed = ", ".join(known) or "none"
             raise ValueError(f"Options of policy {name!r} must be among: {listed}; got {option!r}.")
     return policy(num_arms=num_arms, k=k, num_instances=num_instances, **options)
@@ -76,6 +79,8 @@ class Policy(ABC):
     `per_arm` name the numbers to remember and their first values (`t`, rounds completed, is always there).
     """
 
+    _smallest_k: ClassVar[int] = 1
+
     def __init__(
         self,
         *,
@@ -86,19 +91,18 @@ class Policy(ABC):
         per_arm: Mapping[str, Any] | None = None,
     ) -> None:
         self.num_arms = check_integer(num_arms, "num_arms", 1)
-        self.k = check_integer(k, "k", 0, self.num_arms)
+        self.k = check_integer(k, "k", self._smallest_k, self.num_arms)
         self.num_instances = check_integer(num_instances, "num_instances", 1)
         self._state = State(
             self.num_instances, self.num_arms, instance={"t": 0, **(per_instance or {})}, arm=per_arm or {}
         )
 
     def __repr__(self) -> str:
-        sizes = f"num_arms={self.num_arms}, k={self.k}, num_instances={self.num_instances}"
-        return f"{type(self).__name__}({sizes})"
+        return f"{type(self).__name__}({', '.join(f'{name}={getattr(self, name)}' for name in SIZES)})"
 
     @abstractmethod
     def _marginals(self, rows: Rows) -> Marginals:
-        """Return the inclusion probabilities of the next draw; each row sums to k."""
+        """Return the inclusion probabilities of the next draw; each row sums to k, and 0 < k < num_arms."""
 
     @abstractmethod
     def _learn(self, rows: Rows, seen: Feedback) -> None:
@@ -115,8 +119,7 @@ class Policy(ABC):
     def inclusion(self, instances: ArrayLike | None = None) -> FloatArray:
         """Return how likely each arm is to be drawn next, (B, num_arms); rows sum to k."""
         chosen = check_instances(instances, self.num_instances)
-        parts = [self._marginals(rows) for rows, _ in self._batches(chosen)]
-        return dense(parts) if parts else np.empty((0, self.num_arms))
+        return dense(self._parts(chosen)) if len(chosen) else np.empty((0, self.num_arms))
 
     def draw(self, rng: np.random.Generator, instances: ArrayLike | None = None) -> Draw:
         """Draw k distinct arms for each of `instances` (distinct integers (B,); None = all)."""
@@ -125,7 +128,7 @@ class Policy(ABC):
         probability = np.empty((len(chosen), self.k))
         parts = []
         for rows, span in self._batches(chosen):
-            parts.append(self._marginals(rows))
+            parts.append(self._next(rows))
             arms[span], probability[span] = parts[-1].sample(self.k, rng)
         return Draw(chosen, arms, probability, tuple(parts))
 
@@ -152,19 +155,29 @@ class Policy(ABC):
 
     def state_dict(self) -> dict[str, Any]:
         """Return everything learnt, as a plain dictionary of numbers and arrays."""
-        sizes = {"num_arms": self.num_arms, "k": self.k, "num_instances": self.num_instances}
-        return {**sizes, **self._state.to_dict()}
+        return {name: getattr(self, name) for name in SIZES} | self._state.to_dict()
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Take over what `state_dict` of a policy of the same kind and sizes returned."""
-        for name in ("num_arms", "k", "num_instances"):
+        for name in SIZES:
             if state.get(name) != getattr(self, name):
                 raise ValueError(f"state[{name!r}] must be {getattr(self, name)}; got {state.get(name)!r}.")
-        self._state.from_dict({name: np.asarray(state[name]) for name in state})
+        self._state.from_dict({name: values for name, values in state.items() if name not in SIZES})
 
     def _instances(self, rows: Rows) -> IntArray:
         """Return the instance numbers of `rows`."""
         return np.arange(rows.start, rows.stop) if isinstance(rows, slice) else rows
+
+    def _next(self, rows: Rows) -> Marginals:
+        """Return the inclusion probabilities of the next draw; where there is no choice, without asking."""
+        if 0 < self.k < self.num_arms:
+            return self._marginals(rows)
+        instances = self._instances(rows)
+        return Marginals.alike(self.num_arms, self.k, len(instances))
+
+    def _parts(self, instances: IntArray) -> list[Marginals]:
+        """Return the inclusion probabilities of the next draw, batch by batch."""
+        return [self._next(rows) for rows, _ in self._batches(instances)]
 
     def _batches(self, instances: IntArray) -> Iterator[tuple[Rows, slice]]:
         """Yield (instances as an index, their positions) in pieces that fit the cache."""
@@ -205,8 +218,8 @@ class Policy(ABC):
         chance = check_probability(extra.probability[weighed], "extra.probability", instance, arm)
         order = np.argsort(draw.instances)
         row = order[np.searchsorted(draw.instances, instance, sorter=order)]
-        parts = draw.marginals or [self._marginals(rows) for rows, _ in self._batches(draw.instances)]
-        more = Feedback(row, arm, loss[weighed], chance, at(parts, row, arm))
+        inclusion = at(draw.marginals or self._parts(draw.instances), row, arm)
+        more = Feedback(row, arm, loss[weighed], chance, inclusion)
         rest = np.flatnonzero(~weighed)
         rest = rest[np.argsort(extra.instance[rest], kind="stable")]
         return seen.merge(more), Observations(extra.instance[rest], extra.arm[rest], loss[rest])

@@ -3,8 +3,9 @@
 import numpy as np
 
 from banditplex.bandits.base import Policy, register
+from banditplex.bandits.hedge import exponential_weights
 from banditplex.bandits.marginals import Marginals
-from banditplex.bandits.rounding import FloatArray, solve_capped
+from banditplex.bandits.rounding import FloatArray
 from banditplex.bandits.state import Rows
 from banditplex.bandits.values import Feedback
 
@@ -55,19 +56,15 @@ class Exp3Plus(Policy):
         return np.where((t == 0) | (E == 0), 0.0, eta)
 
     def _marginals(self, rows: Rows) -> Marginals:
-        L, size = self._state.read("L", rows), self._state.size(rows)
-        if self.k == self.num_arms:
-            return self._state.marginals(rows, np.ones_like(L))
-        eta = self._rate(rows)[:, None]
-        shift = L.min(axis=1, keepdims=True)
-        y = (L - shift) * (eta if self.printed_sign else -eta)
-        return self._state.marginals(rows, solve_capped(y, self.k, size)[0])
+        L = self._state.read("L", rows)
+        if self.printed_sign:
+            L = -L
+        p = exponential_weights(L, self._rate(rows), self.k, self._state.size(rows))
+        return self._state.marginals(rows, p)
 
     def _learn(self, rows: Rows, seen: Feedback) -> None:
         state = self._state
-        owner = self._instances(rows)[seen.row]
-        column = state.touch(owner, seen.arm)
-        state.put("L", owner, column, state.get("L", owner, column) + seen.estimate)
+        state.add("L", self._instances(rows)[seen.row], seen.arm, seen.estimate)
         state.instance["E"][rows] = np.maximum(state.instance["E"][rows], power_of_two(self._range(seen)))
         state.instance["V"][rows] += variance(seen, self.k)
 

@@ -1,38 +1,63 @@
-"""Hedge at a learning rate that may be infinite: weights on the k smallest losses, more or less softly."""
+"""Hedge: weights on the k smallest losses, more or less softly."""
 
 import numpy as np
 
 from banditplex.bandits.rounding import FloatArray, greedy, row_min, solve_capped
 
 
+def exponential_weights(L: FloatArray, eta: FloatArray, k: int, size: FloatArray | None = None) -> FloatArray:
+    """Return capped_softmax(-eta L, k), (rows, columns).
+
+    Parameters: `L` (rows, columns); `eta` (rows,), finite and not below 0; `size` as in `rounding`.
+
+    >>> exponential_weights(np.array([[5.0, 6.0]]), np.array([np.log(3)]), 1).round(9).tolist()
+    [[0.75, 0.25]]
+    """
+    y = row_min(L, size)[:, None] - L
+    y *= eta[:, None]
+    w, scale, _ = solve_capped(y, k, size)
+    w *= scale[:, None]
+    return w
+
+
 def soft_smallest(
     L: FloatArray, eta: FloatArray, k: int, size: FloatArray | None = None
-) -> tuple[FloatArray, FloatArray]:
-    """Return the weights w = capped_softmax(-eta L, k) and the potential they attain.
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return w and scale, where w * scale[:, None] = capped_softmax(-eta L, k), and the potential.
 
     The potential is the smallest <w, L> + (1/eta) sum w log w over 0 <= w <= 1 with sum k. For k = 1 it is
     -(1/eta) logsumexp(-eta L); with eta infinite it is the sum of the k smallest, and ties share the weight.
 
-    Parameters: `L` (rows, columns); `eta` (rows,), above 0; `size` as in `rounding`.
+    Parameters: `L` (rows, columns), the lowest of each row 0; `eta` (rows,), above 0; `size` as above.
 
-    >>> w, phi = soft_smallest(np.array([[0.0, 1.0], [0.0, 1.0]]), np.array([np.log(3), np.inf]), 1)
-    >>> w.round(9).tolist(), phi.round(3).tolist()
+    >>> w, scale, phi = soft_smallest(np.array([[0.0, 1.0], [0.0, 1.0]]), np.array([np.log(3), np.inf]), 1)
+    >>> (w * scale[:, None]).round(9).tolist(), phi.round(3).tolist()
     ([[0.75, 0.25], [1.0, 0.0]], [-0.262, 0.0])
     """
     cold = np.isinf(eta)
-    rate = np.where(cold, 0.0, -eta)[:, None]
-    lowest = row_min(L, size)
-    y = L - lowest[:, None]
     with np.errstate(over="ignore"):
-        y *= rate
-    w, value = solve_capped(y, k, size)
-    phi = k * lowest - value / eta
+        y = L * np.where(cold, 0.0, -eta)[:, None]
+    w, scale, value = solve_capped(y, k, size)
+    phi = -value / eta
     if cold.any():
         w[cold], phi[cold] = greedy(L[cold], k, None if size is None else size[cold])
-    return w, phi
+        scale[cold] = 1.0
+    return w, scale, phi
 
 
-def mix_gap(w: FloatArray, losses: FloatArray, rise: FloatArray, size: FloatArray | None) -> FloatArray:
-    """Return how much more Hedge lost than its potential rose (rows,), never below 0."""
-    lost: FloatArray = np.einsum("ij,ij->i", w, losses if size is None else losses * size)
-    return np.maximum(lost - rise, 0.0)
+def hedge_round(
+    L: FloatArray, losses: FloatArray, eta: FloatArray, k: int, size: FloatArray | None = None
+) -> tuple[FloatArray, FloatArray]:
+    """Return L + losses, its lowest shifted to 0, and by how much Hedge lost more than its potential rose.
+
+    That excess, the mixability gap (rows,), is what AdaHedge's learning rate is made of.
+
+    Parameters: `L` and `losses` (rows, columns), the lowest L of each row 0; `eta`, `k`, `size` as above.
+    """
+    w, scale, before = soft_smallest(L, eta, k, size)
+    lost = np.einsum("ij,ij->i", w, losses if size is None else losses * size) * scale
+    L = L + losses
+    lowest = row_min(L, size)
+    L -= lowest[:, None]
+    after = k * lowest + soft_smallest(L, eta, k, size)[2]
+    return L, np.maximum(lost - (after - before), 0.0)

@@ -3,11 +3,14 @@
 import numpy as np
 
 from banditplex.bandits.base import Policy, register
-from banditplex.bandits.hedge import mix_gap, soft_smallest
+from banditplex.bandits.hedge import hedge_round, soft_smallest
 from banditplex.bandits.marginals import Marginals
-from banditplex.bandits.rounding import FloatArray, IntArray, row_min, row_sum
+from banditplex.bandits.rounding import FloatArray, IntArray, row_sum
 from banditplex.bandits.state import Rows
 from banditplex.bandits.values import Feedback
+
+TIE = 1e-13
+"""A difference below this part of the larger number counts as 0: equal losses stay equal if sums round."""
 
 
 @register("hinted", "default")
@@ -46,22 +49,23 @@ class Hinted(Policy):
 
     def _marginals(self, rows: Rows) -> Marginals:
         n, k, state = self.num_arms, self.k, self._state
-        if n == k:
-            return state.marginals(rows, np.ones((len(state.instance["t"][rows]), state.width)))
         t = state.instance["t"][rows] + 1.0
-        L, eta = self._discounted(rows, t)
-        p, _ = soft_smallest(L, eta, k, state.size(rows))
+        f, eta = self._rates(rows, t)
+        p, scale, _ = soft_smallest(state.read("L", rows), f * eta, k, state.size(rows))
         everywhere = np.minimum((1 + 4 / n) / 20, np.sqrt(n * np.log(n / k) / (k * t)))
         unseen = state.read("c", rows) == 0
-        missing = n - np.count_nonzero(~unseen, axis=1)
-        new = np.where((t > 1) & (missing > 0), t**-0.5, 0.0)
-        p *= (1 - everywhere - new)[:, None]
-        p += (everywhere * k / n)[:, None]
-        if new.any():
+        if not unseen.any():
+            p *= ((1 - everywhere) * scale)[:, None]
+            p += (everywhere * k / n)[:, None]
+        else:
+            missing = n - np.count_nonzero(~unseen, axis=1)
+            new = np.where((t > 1) & (missing > 0), t**-0.5, 0.0)
             each = np.minimum(1.0, k / np.maximum(missing, 1))
             others = (k - missing * each) / np.maximum(n - missing, 1)
+            p *= ((1 - everywhere - new) * scale)[:, None]
             p += np.where(unseen, (new * each)[:, None], (new * others)[:, None])
-        return state.marginals(rows, np.minimum(p, 1.0, out=p))
+            p += (everywhere * k / n)[:, None]
+        return state.marginals(rows, p if k == 1 else np.minimum(p, 1.0))
 
     def _learn(self, rows: Rows, seen: Feedback) -> None:
         owner = self._instances(rows)[seen.row]
@@ -73,26 +77,22 @@ class Hinted(Policy):
     def _advise(self, instance: IntArray, arm: IntArray, loss: FloatArray) -> None:
         self._note(instance, self._state.touch(instance, arm), loss)
 
-    def _discounted(self, rows: Rows, t: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return f L (rows, columns) and eta (rows,), infinite where S is 0."""
-        f = (t - 1) / t
+    def _rates(self, rows: Rows, t: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return f (rows,), what is kept of the past, and eta (rows,), infinite where S is 0."""
+        f = np.maximum(t - 1, 1) / t
         with np.errstate(divide="ignore", over="ignore"):
             eta = self._spread / (f * self._state.instance["S"][rows])
-        return self._state.read("L", rows) * f[:, None], eta
+        return f, eta
 
     def _descend(self, rows: Rows, seen: Feedback, column: IntArray) -> None:
         """Add the estimates of the round to L, and what Hedge lost beyond its potential to S."""
-        state, size = self._state, self._state.size(rows)
+        state = self._state
         t = state.instance["t"][rows] + 1.0
-        L, eta = self._discounted(rows, t)
-        w, before = soft_smallest(L, eta, self.k, size)
+        f, eta = self._rates(rows, t)
         losses = self._estimates(rows, seen, column, t)
-        L += losses
-        _, after = soft_smallest(L, eta, self.k, size)
-        L -= row_min(L, size)[:, None]
+        L, gap = hedge_round(state.read("L", rows) * f[:, None], losses, eta, self.k, state.size(rows))
         state.write("L", rows, L)
-        state.instance["S"][rows] *= (t - 1) / t
-        state.instance["S"][rows] += mix_gap(w, losses, after - before, size)
+        state.instance["S"][rows] = f * state.instance["S"][rows] + gap
 
     def _estimates(self, rows: Rows, seen: Feedback, column: IntArray, t: FloatArray) -> FloatArray:
         """Return (h - min h) + (l - h) g for every arm (rows, columns); all 0 in the first round."""
@@ -100,8 +100,11 @@ class Hinted(Policy):
         believed = hint[seen.row, column]
         cap = np.minimum(t, np.sqrt(self.num_arms * t / self._spread))[seen.row]
         weight = np.minimum(1 / np.maximum(seen.probability, 1e-300), cap)
-        losses = difference(hint, lowest[:, None])
-        losses[seen.row, column] += difference(seen.loss, believed) * weight
+        losses: FloatArray = hint - lowest[:, None]
+        losses[losses < TIE * hint] = 0.0
+        surprise = seen.loss - believed
+        surprise[np.abs(surprise) < TIE * np.maximum(seen.loss, believed)] = 0.0
+        losses[seen.row, column] += surprise * weight
         losses[t == 1] = 0.0
         return losses
 
@@ -124,10 +127,3 @@ def hints(m: FloatArray, c: IntArray) -> tuple[FloatArray, FloatArray]:
     above = np.where(unseen, 0.0, m - lowest[:, None])
     mean = lowest + row_sum(above) / np.maximum(count, 1)
     return np.where(unseen, mean[:, None], m), lowest
-
-
-def difference(a: FloatArray, b: FloatArray) -> FloatArray:
-    """Return a - b, 0 where it is below 1e-13 of the larger: equal losses stay equal although sums round."""
-    d = a - b
-    d[np.abs(d) < 1e-13 * np.maximum(a, b)] = 0.0
-    return d

@@ -30,6 +30,12 @@ class Marginals:
     arms: NDArray[np.integer] | None = None
     seen: IntArray | None = None
 
+    @classmethod
+    def alike(cls, num_arms: int, k: int, rows: int) -> "Marginals":
+        """Return the marginals of arms that are all drawn with probability k / num_arms."""
+        p, arms = np.full((rows, 1), k / num_arms), np.full((rows, 1), -1)
+        return cls(num_arms, p, arms, np.zeros(rows, dtype=np.int64))
+
     def size(self) -> FloatArray | None:
         """Return how many arms each column stands for; None where it is one everywhere."""
         return None if self.seen is None else column_sizes(self.num_arms, self.seen, self.p.shape[1])
@@ -51,6 +57,8 @@ class Marginals:
 
     def sample(self, k: int, rng: np.random.Generator) -> tuple[IntArray, FloatArray]:
         """Draw `k` distinct arms per row with exactly these marginals; return (rows, k) arms and p."""
+        if k in (0, self.num_arms):
+            return np.tile(np.arange(k), (len(self.p), 1)), np.ones((len(self.p), k))
         size = self.size()
         length = self.p if size is None else self.p * size
         if k == 1:

@@ -4,6 +4,8 @@ Everything works on batches (rows, columns). A column stands for one arm, or, wi
 of `size` arms that share one value; padding is a group of size 0.
 """
 
+from math import isqrt
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -12,7 +14,7 @@ IntArray = NDArray[np.int64]
 
 
 def capped_softmax(y: ArrayLike, k: int) -> FloatArray:
-    """Return w = min(1, exp(y + b)) with b such that each row sums to `k`.
+    """Return w = min(1, exp(np.minimum(y + b, 0.0))) with b such that each row sums to `k`.
 
     k = 1 is the softmax; with k arms everything is 1. It is where `capped_logsumexp` is attained.
 
@@ -26,7 +28,8 @@ def capped_softmax(y: ArrayLike, k: int) -> FloatArray:
     Uchiya, Nakamura and Kudo 2010, "Algorithms for adversarial bandit problems with multiple plays".
     """
     rows = np.atleast_2d(np.asarray(y, dtype=np.float64))
-    return solve_capped(rows, k)[0].reshape(np.shape(y))
+    w, scale, _ = solve_capped(rows - rows.max(axis=1, keepdims=True), k)
+    return np.where(np.isneginf(rows), 0.0, w * scale[:, None]).reshape(np.shape(y))
 
 
 def capped_logsumexp(y: ArrayLike, k: int) -> FloatArray:
@@ -36,28 +39,48 @@ def capped_logsumexp(y: ArrayLike, k: int) -> FloatArray:
     8.0
     """
     rows = np.atleast_2d(np.asarray(y, dtype=np.float64))
-    return solve_capped(rows, k)[1].reshape(np.shape(y)[:-1])
+    highest = rows.max(axis=1, keepdims=True)
+    value: FloatArray = solve_capped(rows - highest, k)[2] + k * highest[:, 0]
+    return value.reshape(np.shape(y)[:-1])
 
 
-def solve_capped(y: FloatArray, k: int, size: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
-    """Return `capped_softmax` (rows, columns), per arm, and `capped_logsumexp` (rows,) of groups of arms."""
+def solve_capped(
+    y: FloatArray, k: int, size: FloatArray | None = None
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return w (rows, columns), scale (rows,) and `capped_logsumexp` (rows,) of groups of arms.
+
+    `w * scale[:, None]` is `capped_softmax`, per arm; a factor per row is cheaper joined to the next one.
+    The largest `y` of each row must be 0, and its memory is used for the result.
+    """
+    if k == 1:
+        w = exp(y, out=y)
+        total = row_sum(w, size)
+        return w, 1 / total, np.log(total)
     if size is not None:
         y = np.where(size > 0, y, -np.inf)
-    if k == 1:
-        highest = y.max(axis=1, keepdims=True)
-        w = np.subtract(y, highest)
-        np.exp(w, out=w)
-        total = row_sum(w, size)
-        w /= total[:, None]
-        return w, np.log(total) + highest[:, 0]
     b = _log_normaliser(y, k, size)[:, None]
     capped = y + b >= 0
-    free = np.exp(np.where(capped, -np.inf, y + b))
-    room = k - row_sum(capped.astype(np.float64), size)
-    total = row_sum(free, size)
-    free *= np.divide(room, total, out=np.zeros_like(total), where=total > 0)[:, None]
-    w = np.where(capped, 1.0, np.minimum(free, 1.0))
-    return w, row_sum(np.where(capped, y, 0.0), size) - b[:, 0] * room
+    w = fill(exp(np.minimum(y + b, 0.0)), ~capped, k, size)
+    value = row_sum(np.where(capped, y + b, 0.0), size) - k * b[:, 0]
+    return w, np.ones(len(w)), value
+
+
+def fill(w: FloatArray, free: NDArray[np.bool_], k: int, size: FloatArray | None = None) -> FloatArray:
+    """Return `w` with 1 where it is not `free`, the free part scaled so that each row sums to k."""
+    part = np.where(free, w, 0.0)
+    room = k - row_sum((~free).astype(np.float64), size)
+    total = row_sum(part, size)
+    part *= np.divide(room, total, out=np.zeros_like(total), where=total > 0)[:, None]
+    return np.where(free, np.minimum(part, 1.0), 1.0)
+
+
+def kth_smallest(values: FloatArray, k: int, size: FloatArray | None = None) -> FloatArray:
+    """Return the k-th smallest value over all arms of each row."""
+    if size is None:
+        return np.partition(values, k - 1, axis=1)[:, k - 1]
+    order = np.argsort(np.where(size > 0, values, np.inf), axis=1)
+    reached = (np.cumsum(np.take_along_axis(size, order, 1), axis=1) >= k).argmax(axis=1)
+    return np.take_along_axis(values, np.take_along_axis(order, reached[:, None], 1), 1)[:, 0]
 
 
 def greedy(values: FloatArray, k: int, size: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
@@ -69,18 +92,18 @@ def greedy(values: FloatArray, k: int, size: FloatArray | None = None) -> tuple[
     >>> weights.tolist(), total.tolist()
     ([[0.5, 1.0, 0.5, 0.0]], [4.0])
     """
-    if size is None:
-        kth = np.partition(values, k - 1, axis=1)[:, k - 1, None]
-    else:
-        values = np.where(size > 0, values, np.inf)
-        order = np.argsort(values, axis=1, kind="stable")
-        reached = np.cumsum(np.take_along_axis(size, order, 1), axis=1) >= k
-        kth = np.take_along_axis(values, np.take_along_axis(order, reached.argmax(1)[:, None], 1), 1)
+    kth = kth_smallest(values, k, size)[:, None]
     below = (values < kth).astype(np.float64)
     tied = (values == kth).astype(np.float64)
     room = k - row_sum(below, size)
     w = below + tied * (room / row_sum(tied, size))[:, None]
     return w, row_sum(np.where(below > 0, values, 0.0), size) + kth[:, 0] * room
+
+
+def exp(y: FloatArray, out: FloatArray | None = None) -> FloatArray:
+    """Exponentials, cut off at -650: subnormal numbers are slow, and what is 0 is never drawn again."""
+    out = np.maximum(y, -650.0, out=out)
+    return np.exp(out, out=out)
 
 
 def row_sum(values: FloatArray, size: FloatArray | None = None) -> FloatArray:
@@ -109,7 +132,7 @@ def _log_normaliser(y: FloatArray, k: int, size: FloatArray | None) -> FloatArra
         top_size, rest_size = np.take_along_axis(size, first, 1), np.take_along_axis(size, order[:, m:], 1)
     pivot = np.where(np.isfinite(top[:, -1]), top[:, -1], 0.0)[:, None]
     with np.errstate(divide="ignore"):
-        tail = np.log(row_sum(np.exp(rest - pivot), rest_size))[:, None] + pivot
+        tail = np.log(row_sum(exp(rest - pivot), rest_size))[:, None] + pivot
         terms = np.concatenate([top + np.log(top_size), tail], axis=1)
     suffix = np.logaddexp.accumulate(terms[:, ::-1], axis=1)[:, ::-1][:, :m]
     before = np.cumsum(top_size, axis=1) - top_size
@@ -121,12 +144,27 @@ def _log_normaliser(y: FloatArray, k: int, size: FloatArray | None) -> FloatArra
 
 
 def invert(length: FloatArray, rng: np.random.Generator) -> IntArray:
-    """Draw one column per row, with probability proportional to `length` (rows, columns)."""
+    """Draw one column per row, with probability proportional to `length` (rows, columns).
+
+    First a block of neighbouring columns is drawn, then one of its columns: running sums are short.
+    """
+    rows, columns = length.shape
+    step = max(8, isqrt(columns))
+    blocks = np.add.reduceat(length, np.arange(0, columns, step), axis=1)
+    block, rest = _find(blocks, rng.random(rows) * blocks.sum(axis=1))
+    column = (block * step)[:, None] + np.arange(step)
+    within = np.take_along_axis(length, np.minimum(column, columns - 1), 1)
+    within[column >= columns] = 0.0
+    return block * step + _find(within, rest)[0]
+
+
+def _find(length: FloatArray, point: FloatArray) -> tuple[IntArray, FloatArray]:
+    """Return the column in which `point` (rows,) lies, lengths put end to end, and how far inside it."""
     ends = np.cumsum(length, axis=1)
-    total = ends[:, -1]
-    point = np.minimum(rng.random(len(length)) * total, np.nextafter(total, 0.0))
-    column: IntArray = np.count_nonzero(ends <= point[:, None], axis=1)
-    return column
+    point = np.minimum(point, np.nextafter(ends[:, -1], 0.0))
+    column = (ends > point[:, None]).argmax(axis=1)
+    before = np.take_along_axis(ends, np.maximum(column - 1, 0)[:, None], 1)[:, 0]
+    return column, np.where(column > 0, point - before, point)
 
 
 def systematic(

@@ -70,6 +70,11 @@ class State:
         """Set single values; no (instance, column) twice."""
         self._arm[name][instance, column] = values
 
+    def add(self, name: str, instance: IntArray, arm: IntArray, values: FloatArray) -> None:
+        """Add to the values of single arms; the pairs are distinct and sorted by instance."""
+        column = self.touch(instance, arm)
+        self._arm[name][instance, column] += values
+
     def size(self, rows: Rows) -> FloatArray | None:
         """Return how many arms each column stands for (rows, width); None where it is one everywhere."""
         return None if self.dense else column_sizes(self.num_arms, self._seen[rows], self.width)
@@ -136,11 +141,22 @@ class State:
             out |= {"arms": self._arms[:, : self.width].copy(), "seen": self._seen.copy()}
         return out
 
-    def from_dict(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+    def from_dict(self, arrays: Mapping[str, Any]) -> None:
         """Take over a copy of what `to_dict` of a state of the same kind and size returned."""
-        self.dense = "arms" not in arrays
-        self.instance = {name: np.array(arrays[name]) for name in self.instance}
-        self._arm = {name: np.array(arrays[name]) for name in self._arm}
-        self._arms = np.array(arrays["arms"]) if not self.dense else self._arms[:, :0]
-        self._seen = np.array(arrays["seen"]) if not self.dense else np.zeros_like(self._seen)
-        self.width = self._arms.shape[1] if not self.dense else self.num_arms
+        expected = {**self.instance, **self._arm}
+        if grouped := "arms" in arrays:
+            expected |= {"arms": self._arms, "seen": self._seen}
+        if set(arrays) != set(expected):
+            raise ValueError(f"state must hold {', '.join(expected)}; got {', '.join(arrays) or 'nothing'}.")
+        width = np.shape(arrays["arms"])[-1] if grouped else self.num_arms
+        loaded = {name: np.array(arrays[name], dtype=old.dtype) for name, old in expected.items()}
+        for name, values in loaded.items():
+            wide = name in self._arm or name == "arms"
+            shape = (self.num_instances, width) if wide else (self.num_instances,)
+            if values.shape != shape:
+                raise ValueError(f"state[{name!r}] must have shape {shape}; got {values.shape}.")
+        self.instance = {name: loaded[name] for name in self.instance}
+        self._arm = {name: loaded[name] for name in self._arm}
+        self._arms = loaded.get("arms", self._arms[:, :0])
+        self._seen = loaded.get("seen", np.zeros_like(self._seen))
+        self.dense, self.width = not grouped, width

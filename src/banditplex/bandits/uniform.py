@@ -1,11 +1,8 @@
 """Every arm alike, whatever the losses."""
 
-import numpy as np
-
 from banditplex.bandits.base import Policy, register
 from banditplex.bandits.marginals import Marginals
 from banditplex.bandits.state import Rows
-from banditplex.bandits.validation import check_integer
 from banditplex.bandits.values import Feedback
 
 
@@ -18,12 +15,10 @@ class Uniform(Policy):
     """
 
     def __init__(self, *, num_arms: int, k: int = 1, num_instances: int = 1) -> None:
-        check_integer(k, "k", 1)
         super().__init__(num_arms=num_arms, k=k, num_instances=num_instances)
 
     def _marginals(self, rows: Rows) -> Marginals:
-        p = np.full((len(self._state.instance["t"][rows]), 1), self.k / self.num_arms)
-        return self._state.marginals(rows, p)
+        return Marginals.alike(self.num_arms, self.k, len(self._instances(rows)))
 
     def _learn(self, rows: Rows, seen: Feedback) -> None:
         """Nothing is learnt."""

@@ -31,6 +31,33 @@ def check_number(value: object, name: str, low: float, high: float) -> float:
     return float(value)
 
 
+def check_scale(scale: float | None) -> float | None:
+    """Return the scale of losses, refusing what cannot be one."""
+    return None if scale is None else check_number(scale, "scale", SMALLEST_LOSS, LARGEST_LOSS)
+
+
+def check_prices(prices: ArrayLike, num_instances: int, num_arms: int) -> FloatArray:
+    """Return prices (1 or num_instances, num_arms), finite and above 0."""
+    array = np.atleast_2d(to_floats(prices, "prices"))
+    if array.shape not in ((1, num_arms), (num_instances, num_arms)):
+        shapes = f"({num_arms},) or ({num_instances}, {num_arms})"
+        raise ValueError(f"prices must have shape {shapes}; got {np.shape(prices)}.")
+    if not (np.isfinite(array) & (array > 0)).all():
+        worst = array[~(np.isfinite(array) & (array > 0))][0]
+        raise ValueError(f"prices must be finite and above 0; got {worst}.")
+    return array
+
+
+def check_arms(arms: ArrayLike, num_instances: int, num_arms: int) -> IntArray:
+    """Return given arms (num_instances, k), distinct within an instance."""
+    array = np.asarray(arms)
+    array = np.broadcast_to(array, (num_instances, len(array))) if array.ndim == 1 else array
+    check_draw(
+        Draw(np.arange(num_instances), array, np.ones(array.shape)), num_instances, num_arms, array.shape[-1]
+    )
+    return array.astype(np.int64)
+
+
 def check_instances(instances: ArrayLike | None, num_instances: int) -> IntArray:
     """Return distinct instance numbers (B,); None means all."""
     if instances is None:

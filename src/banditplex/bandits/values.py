@@ -94,6 +94,11 @@ class Observations:
             raise ValueError(f"Observations must be flat arrays of one length; got shapes {got}.")
 
 
+def importance_weighted(loss: FloatArray, probability: FloatArray) -> FloatArray:
+    """Return loss / probability, held below 1e150 so that squares and sums stay finite."""
+    return loss / np.maximum(probability, loss * 1e-150)
+
+
 @dataclass(frozen=True, eq=False)
 class Feedback:
     """What a batch of instances observed in one round: flat, sorted by row, at least one entry per row.
@@ -115,8 +120,8 @@ class Feedback:
 
     @cached_property
     def estimate(self) -> FloatArray:
-        """Loss over probability, held below 1e150 so that squares and sums stay finite."""
-        return self.loss / np.maximum(self.probability, self.loss * 1e-150)
+        """Loss over probability, the unbiased estimate of the loss of each arm."""
+        return importance_weighted(self.loss, self.probability)
 
     def part(self, low: int, high: int) -> "Feedback":
         """Return the rows from `low` to below `high`, counted from 0."""

@@ -97,7 +97,8 @@ def from_scipy(
 ) -> Multiplex:
     """Build a multiplex from one square sparse matrix per layer; entries are weights, zeros are no edges.
 
-    With `directed=None` the multiplex is undirected exactly if every matrix is symmetric.
+    With `directed=None` the multiplex is undirected exactly if every matrix is symmetric. Of the two entries of an
+    undirected edge the larger counts (`duplicates="max"`).
 
     >>> import scipy.sparse as sp
     >>> from_scipy({"a": sp.csr_array([[0, 2], [2, 0]])})
@@ -117,7 +118,7 @@ def from_scipy(
     if directed is None:
         directed = any((matrix != matrix.T).nnz > 0 for matrix in coos)
     if not directed:
-        coos = [sp.triu(matrix, format="coo") for matrix in coos]
+        options.setdefault("duplicates", "max")
     source, destination = (np.concatenate([matrix.coords[axis] for matrix in coos]) for axis in (0, 1))
     return Multiplex.from_indices(
         source.astype(np.int64),
@@ -244,12 +245,15 @@ def from_hetero_data(data: "HeteroData", *, directed: bool | None = None, **opti
 
     Several node types become one set of nodes named "type/index". A layer is named by its relation, or by
     "source/relation/destination" where a relation occurs more than once. With `directed=None` the data's own
-    `directed` decides, else the multiplex is undirected exactly if PyG says the data is. Features `x` are kept where
-    all node types have the same width.
+    `directed` decides, else the multiplex is undirected exactly if PyG says the data is. Of the two directions of an
+    undirected edge the larger weight counts (`duplicates="max"`). Features `x` are kept where all node types have the
+    same width.
     """
     first, names = _join_node_types(data)
     if directed is None:
         directed = bool(data["directed"]) if "directed" in data else not data.is_undirected()
+    if not directed:
+        options.setdefault("duplicates", "max")
     relations = [relation for _, relation, _ in data.edge_types]
     unique = len(set(relations)) == len(relations)
     layers = relations if unique else ["/".join(edge_type) for edge_type in data.edge_types]
@@ -259,12 +263,11 @@ def from_hetero_data(data: "HeteroData", *, directed: bool | None = None, **opti
     for code, (u, relation, v) in enumerate(data.edge_types):
         store = data[u, relation, v]
         edges = store.edge_index.cpu().numpy() + np.array([[first[u]], [first[v]]])
-        keep = slice(None) if directed else edges[0] <= edges[1]
-        ends.append(edges[:, keep])
-        codes.append(np.full(ends[-1].shape[1], code))
+        ends.append(edges)
+        codes.append(np.full(edges.shape[1], code))
         for role, column in columns.items():
             if column in store:
-                values[role].append(store[column].cpu().numpy()[keep])
+                values[role].append(store[column].cpu().numpy())
     for role, parts in values.items():
         if parts and len(parts) != len(ends):
             raise InputError(f"Expected {columns[role]!r} on every edge type or on none, got it on {len(parts)}.")

@@ -1,6 +1,6 @@
 """Names of nodes and layers: strings or integers, and the indices they stand for."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from typing import Any
 
@@ -52,6 +52,14 @@ def _from_objects(array: Names, what: str) -> Names:
     raise InputError(f"Expected {what} names that are all strings or all integers, got {found}.")
 
 
+def check_distinct(names: Names, what: str) -> Names:
+    """Return `names`, of which none may come twice."""
+    rising = names.dtype != object and bool((names[1:] > names[:-1]).all())
+    if not rising and not (names.dtype == object and len(set(names.tolist())) == len(names)):
+        NameIndex(names, what)  # says which
+    return names
+
+
 def factorize(values: Names) -> tuple[Names, Ints]:
     """Return the distinct names in rising order and, for each value, the index of its name.
 
@@ -73,13 +81,13 @@ def _factorize_integers(values: Ints) -> tuple[Ints, Ints]:
     if values.size == 0:
         return np.empty(0, np.int64), np.empty(0, np.int64)
     low, high = int(values.min()), int(values.max())
-    if high - low >= 4 * values.size + 1024:  # far apart: a lookup table would be mostly holes
+    if _is_wide(low, high, values.size):
         found, codes = np.unique(values, return_inverse=True)
         return found, codes.astype(np.int64, copy=False)
     seen = np.zeros(high - low + 1, np.bool_)
     seen[values - low] = True
     if seen.all():
-        return np.arange(low, high + 1), values - low
+        return np.arange(high - low + 1) + low, values - low
     rank = np.cumsum(seen, dtype=np.int64) - 1
     return np.flatnonzero(seen) + low, rank[values - low]
 
@@ -97,50 +105,28 @@ class NameIndex:
 
     def __init__(self, names: Names, what: str) -> None:
         self._names, self._what = names, what
-        self._table: dict[Name, int] | None = None
-        if names.dtype == object:
-            self._table = {name: index for index, name in enumerate(names)}
-            self._distinct = len(self._table) == len(names)
-        else:
-            self._order = np.argsort(names, kind="stable")
-            self._sorted = names[self._order]
-            self._distinct = not bool((self._sorted[1:] == self._sorted[:-1]).any())
-        if not self._distinct:
+        self._find = _string_finder(names) if names.dtype == object else _integer_finder(names)
+        if self._find is None:
             values, counts = np.unique(names, return_counts=True)
             twice = values[np.argmax(counts > 1)]
-            raise InputError(f"Expected distinct {what} names, got {twice!r} more than once.")
+            raise InputError(f"Expected distinct {what} names, got {as_python(twice)!r} more than once.")
 
     def __call__(self, values: Any) -> Ints:
         """Return the index of each of `values`."""
         wanted = as_names(values, self._what)
-        if wanted.size == 0:
-            return np.empty(0, np.int64)
-        if (wanted.dtype == object) != (self._table is not None) or not len(self._names):
-            raise self._unknown(wanted[0])
-        if self._table is not None:
-            return self._look_up(wanted, self._table)
-        place = np.minimum(np.searchsorted(self._sorted, wanted), len(self._sorted) - 1)
-        wrong = self._sorted[place] != wanted
-        if wrong.any():
-            raise self._unknown(wanted[np.argmax(wrong)])
-        return np.asarray(self._order[place], dtype=np.int64)
-
-    def _look_up(self, wanted: Names, table: dict[Name, int]) -> Ints:
-        if len(wanted) < 10_000:
-            found = np.fromiter((table.get(name, -1) for name in wanted), np.int64, len(wanted))
-        else:  # hash each distinct name once
-            distinct, codes = factorize(wanted)
-            found = self._look_up_distinct(distinct, table)[codes]
+        found = self.find(wanted)
         if (found < 0).any():
-            raise self._unknown(wanted[np.argmax(found < 0)])
+            raise self._unknown(as_python(wanted[np.argmax(found < 0)]))
         return found
 
-    @staticmethod
-    def _look_up_distinct(distinct: Names, table: dict[Name, int]) -> Ints:
-        return np.fromiter((table.get(name, -1) for name in distinct), np.int64, len(distinct))
+    def find(self, wanted: Names) -> Ints:
+        """Return the index of each of `wanted`, -1 for those that are unknown."""
+        if not len(self._names) or (wanted.dtype == object) != (self._names.dtype == object):
+            return np.full(len(wanted), -1, np.int64)
+        assert self._find is not None
+        return self._find(wanted)
 
-    def _unknown(self, name: Any) -> InputError:
-        name = name.item() if isinstance(name, np.generic) else name
+    def _unknown(self, name: Name) -> InputError:
         shown = [str(known) for known in self._names[:1000]]
         close = get_close_matches(str(name), shown, n=1)
         hint = f"; did you mean {close[0]!r}?" if close else f". {self._kinds()}."
@@ -152,3 +138,67 @@ class NameIndex:
             return f"There are no {self._what}s"
         listed = ", ".join(map(repr, names[:5])) + (", ..." if len(names) > 5 else "")
         return f"Known {self._what}s: {listed}"
+
+
+Finder = Callable[[Names], Ints]
+
+
+def _string_finder(names: Names) -> Finder | None:
+    """Return the function from strings to their indices in `names`, None if a name comes twice."""
+    table = {name: index for index, name in enumerate(names.tolist())}
+    if len(table) < len(names):
+        return None
+
+    def look_up(wanted: Names) -> Ints:
+        return np.fromiter((table.get(name, -1) for name in wanted.tolist()), np.int64, len(wanted))
+
+    def find(wanted: Names) -> Ints:
+        if len(wanted) < 10_000:
+            return look_up(wanted)
+        distinct, codes = factorize(wanted)  # look up each distinct name once
+        return look_up(distinct)[codes]
+
+    return find
+
+
+def _integer_finder(names: Ints) -> Finder | None:
+    """Do the same for integers."""
+    if not len(names):
+        return lambda wanted: np.full(len(wanted), -1, np.int64)
+    low, high = int(names.min()), int(names.max())
+    if _is_wide(low, high, len(names)):
+        return _sorted_finder(names)
+    table = np.full(high - low + 2, -1, np.int64)  # the last entry stands for all that lie outside
+    table[names - low] = np.arange(len(names))
+    if np.count_nonzero(table >= 0) < len(names):
+        return None
+
+    def find(wanted: Ints) -> Ints:
+        inside = (wanted >= low) & (wanted <= high)
+        return table[wanted - low if inside.all() else np.where(inside, wanted - low, -1)]
+
+    return find
+
+
+def _sorted_finder(names: Ints) -> Finder | None:
+    order = np.argsort(names)
+    ordered = names[order]
+    if (ordered[1:] == ordered[:-1]).any():
+        return None
+
+    def find(wanted: Ints) -> Ints:
+        place = np.minimum(np.searchsorted(ordered, wanted), len(ordered) - 1)
+        return np.where(ordered[place] == wanted, order[place], -1)
+
+    return find
+
+
+def _is_wide(low: int, high: int, size: int) -> bool:
+    """Say whether integers are so far apart that a lookup table would be mostly holes."""
+    return high - low >= 4 * size + 1024
+
+
+def as_python(name: Any) -> Name:
+    """Return a name as Python shows it: 3, not np.int64(3)."""
+    plain: Name = name.item() if isinstance(name, np.generic) else name
+    return plain

@@ -1,7 +1,7 @@
 """`Multiplex`: the value that everything else reads."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -12,7 +12,7 @@ import numpy.typing as npt
 from banditplex.errors import InputError
 from banditplex.multiplex import build
 from banditplex.multiplex.adjacency import Adjacency, build_adjacency
-from banditplex.multiplex.names import Ints, Name, NameIndex, Names, as_names, factorize
+from banditplex.multiplex.names import Ints, Name, NameIndex, Names, as_names, check_distinct, factorize
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from torch_geometric.data import HeteroData
 
     from banditplex.multiplex.summary import Summary
+
+_ARRAYS = ("edge_index", "layer_offsets", "node_names", "weight", "time", "node_features")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -39,7 +41,8 @@ class Multiplex:
       or the largest is taken (`"max"`), the earliest time is kept; or it is refused (`"error"`). In an undirected
       multiplex (u, v) and (v, u) are the same edge.
     - Self loops are kept as given (`self_loops="keep"`, the default), dropped or refused. `to_undirected` drops them.
-    - Weights are finite and >= 0. Weight 1 everywhere is the same as no weights.
+    - Weights are finite and >= 0. Weight 1 everywhere is the same as no weights, and edges without weights have none
+      when they are merged.
     - Memory grows with edges and nodes, never with layers x nodes.
 
     >>> mx = Multiplex.from_edges(["ann", "bob", "ann"], ["bob", "cid", "cid"], ["work", "work", "home"])
@@ -62,17 +65,17 @@ class Multiplex:
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for array in (
-            self.edge_index,
-            self.layer_offsets,
-            self.node_names,
-            self.weight,
-            self.time,
-            self.node_features,
-        ):
-            if array is not None:
+        for name in _ARRAYS:
+            array = getattr(self, name)
+            if array is not None:  # a view, so that the caller's own array stays as it is
+                array = array.view()
                 array.flags.writeable = False
+                object.__setattr__(self, name, array)
         object.__setattr__(self, "metadata", MappingProxyType(dict(self.metadata)))
+
+    def __reduce__(self) -> Any:
+        stored = {each.name: getattr(self, each.name) for each in fields(self)}
+        return _restore, (stored | {"metadata": dict(self.metadata)},)  # without caches, which need not travel
 
     @classmethod
     def from_edges(
@@ -144,35 +147,25 @@ class Multiplex:
         """Build a multiplex from indices into declared names; the same rules as `from_edges`."""
         _check_choice("duplicates", duplicates, build.DUPLICATES)
         _check_choice("self_loops", self_loops, build.SELF_LOOPS)
-        layer_names = tuple(as_names(layer_names, "layer").tolist())
-        node_names = as_names(node_names, "node")
-        if not len(source) == len(destination) == len(layer):
-            raise InputError(
-                "Expected one source, destination and layer per edge, got "
-                f"{len(source)}, {len(destination)} and {len(layer)}."
-            )
-        for index in (source, destination):
-            build.check_indices(index, len(node_names), layer, layer_names)
-        weight, time = build.check_weight(weight, len(source)), build.check_time(time, len(source))
+        names = check_distinct(as_names(node_names, "node"), "node")
+        layer_names = tuple(check_distinct(as_names(layer_names, "layer"), "layer").tolist())
+        source, destination, layer = build.check_edges(source, destination, layer, names, layer_names)
+        columns = build.check_weight(weight, len(source)), build.check_time(time, len(source))
         if self_loops != "keep":
             keep = source != destination
-            if self_loops == "error" and not keep.all():
-                edge = int(np.argmin(keep))
-                name = layer_names[layer[edge]]
-                raise build.EdgeError(
-                    f"Expected no self loops, got one of node {node_names[source[edge]]!r} in layer {name!r}",
-                    edge,
-                )
+            if self_loops == "error":
+                build.refuse_loops(~keep, source, layer, names, layer_names)
             source, destination, layer = source[keep], destination[keep], layer[keep]
-            weight, time = (None if column is None else column[keep] for column in (weight, time))
+            columns = build.take(columns[0], keep), build.take(columns[1], keep)
         ordered = build.sort_edges(
-            source, destination, layer, num_nodes=len(node_names), num_layers=len(layer_names),
-            weight=weight, time=time, directed=directed, duplicates=duplicates,
+            source, destination, layer, num_nodes=len(names), num_layers=len(layer_names),
+            weight=columns[0], time=columns[1], directed=directed, duplicates=duplicates,
         )  # fmt: skip
         return cls(
-            ordered.edges, ordered.offsets, layer_names, node_names, directed=directed,
-            weight=build.check_weight(ordered.weight, ordered.edges.shape[1]), time=ordered.time,
-            node_features=build.check_features(node_features, len(node_names)), metadata=metadata or {},
+            ordered.edges, ordered.offsets, layer_names, _own(names, node_names), directed=directed,
+            weight=_own(build.check_weight(ordered.weight, ordered.edges.shape[1]), weight),
+            time=_own(ordered.time, time),
+            node_features=_own(build.check_features(node_features, len(names)), node_features), metadata=metadata or {},
         )  # fmt: skip
 
     # What it is
@@ -231,6 +224,9 @@ class Multiplex:
     def has_edges(self, pairs: Any, layer: Name) -> npt.NDArray[np.bool_]:
         """Say for each pair of node indices (n, 2) whether it is an edge of the layer."""
         pairs = np.asarray(pairs, dtype=np.int64).reshape(-1, 2)
+        outside = (pairs < 0) | (pairs >= self.num_nodes)
+        if outside.any():
+            raise InputError(f"Expected node indices below {self.num_nodes}, got {pairs[outside][0]}.")
         low, high = pairs.T if self.directed else (pairs.min(axis=1), pairs.max(axis=1))
         edges = self.edges(layer)
         known = edges[0] * self.num_nodes + edges[1]
@@ -267,8 +263,16 @@ class Multiplex:
 
     def union(self) -> "Multiplex":
         """Return all layers merged into one, named "union"; weights (1 each where there are none) are added up."""
-        weight = np.ones(self.num_edges) if self.weight is None else self.weight
-        return self._rebuild(np.zeros(self.num_edges, np.int64), layer_names=("union",), weight=weight)
+        source, destination = self.edge_index
+        merged = build.sort_edges(
+            source, destination, np.zeros(self.num_edges, np.int64), num_nodes=self.num_nodes, num_layers=1,
+            weight=np.ones(self.num_edges) if self.weight is None else self.weight, time=self.time,
+            directed=self.directed, duplicates="sum",
+        )  # fmt: skip
+        return replace(
+            self, edge_index=merged.edges, layer_offsets=merged.offsets, layer_names=("union",),
+            weight=build.check_weight(merged.weight, merged.edges.shape[1]), time=merged.time,
+        )  # fmt: skip
 
     def to_undirected(self) -> "Multiplex":
         """Return the undirected multiplex: both directions of a pair merged by the rules above, self loops dropped."""
@@ -382,8 +386,7 @@ class Multiplex:
             return NotImplemented
         if (self.directed, self.layer_names) != (other.directed, other.layer_names):
             return False
-        arrays = ("node_names", "layer_offsets", "edge_index", "weight", "time", "node_features")
-        return all(_same(getattr(self, name), getattr(other, name)) for name in arrays)
+        return all(_same(getattr(self, name), getattr(other, name)) for name in _ARRAYS)
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -444,6 +447,17 @@ def _index_nodes(source: Any, destination: Any, num_nodes: int | None, declared:
         raise InputError("Expected node names that are all strings or all integers, got both.")
     names, codes = factorize(np.concatenate([tail, head]))
     return codes[: len(tail)], codes[len(tail) :], names
+
+
+def _own(array: Any, given: Any) -> Any:
+    """Return `array`, as a copy where its memory is the caller's, who may go on to change it."""
+    if array is None or isinstance(given, list | tuple):
+        return array
+    return array.copy() if np.may_share_memory(array, np.asarray(given)) else array
+
+
+def _restore(values: dict[str, Any]) -> Multiplex:
+    return Multiplex(**values)
 
 
 def _check_choice(option: str, value: str, choices: Sequence[str]) -> None:

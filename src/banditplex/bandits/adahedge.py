@@ -1,0 +1,64 @@
+"""Hedge with a learning rate that needs no constants: for rounds in which every loss is observed."""
+
+import numpy as np
+
+from banditplex.bandits.base import Policy, register
+from banditplex.bandits.hedge import hedge_round, soft_smallest
+from banditplex.bandits.marginals import Marginals
+from banditplex.bandits.rounding import FloatArray
+from banditplex.bandits.state import Rows
+from banditplex.bandits.values import Feedback
+
+
+@register("adahedge")
+class AdaHedge(Policy):
+    """AdaHedge: inclusion capped_softmax(-eta L, k), eta = k ln(n/k) / S, S the sum of mixability gaps.
+
+    L sums l / probability. Meant for full information: every arm is observed with probability 1. With fewer
+    observations it is AdaHedge on the unbiased estimates.
+
+    >>> from banditplex.bandits import Observations
+    >>> policy = AdaHedge(num_arms=3)
+    >>> draw = policy.draw(np.random.default_rng(0))
+    >>> others = np.delete(np.arange(3), draw.arms[0])
+    >>> losses = np.array([0.0, 1.0, 1.0])
+    >>> extra = Observations([0, 0], others, losses[others], probability=1.0)
+    >>> policy.update(draw, losses[draw.arms], probability=[[1.0]], extra=extra)
+    >>> policy.inclusion().round(3).tolist()  # S = 2/3, eta = 1.5 ln 3
+    [[0.722, 0.139, 0.139]]
+
+    de Rooij, van Erven, Gruenwald and Koolen 2014, "Follow the leader if you can, hedge if you must".
+    """
+
+    def __init__(self, *, num_arms: int, k: int = 1, num_instances: int = 1) -> None:
+        super().__init__(
+            num_arms=num_arms,
+            k=k,
+            num_instances=num_instances,
+            per_instance={"S": 0.0},
+            per_arm={"L": 0.0},
+        )
+
+    def _rate(self, rows: Rows) -> FloatArray:
+        """Return eta (rows,), infinite where S is 0."""
+        with np.errstate(divide="ignore", over="ignore"):
+            eta: FloatArray = self.k * np.log(self.num_arms / self.k) / self._state.instance["S"][rows]
+        return eta
+
+    def _marginals(self, rows: Rows) -> Marginals:
+        state = self._state
+        p, scale, _ = soft_smallest(state.read("L", rows), self._rate(rows), self.k, state.size(rows))
+        p *= scale[:, None]
+        return state.marginals(rows, p)
+
+    def _learn(self, rows: Rows, seen: Feedback) -> None:
+        if self.k == self.num_arms:
+            return
+        state = self._state
+        column = state.touch(self._instances(rows)[seen.row], seen.arm)
+        L = state.read("L", rows)
+        losses = np.zeros_like(L)
+        losses[seen.row, column] = seen.estimate
+        L, gap = hedge_round(L, losses, self._rate(rows), self.k, state.size(rows))
+        state.write("L", rows, L)
+        state.instance["S"][rows] += gap

@@ -1,0 +1,25 @@
+"""Every arm in every round."""
+
+from banditplex.bandits.base import Policy, register
+from banditplex.bandits.marginals import Marginals
+from banditplex.bandits.state import Rows
+from banditplex.bandits.values import Feedback
+
+
+@register("all")
+class All(Policy):
+    """Draws all arms: k = num_arms, whatever was passed. No sampling, the dearest reference.
+
+    >>> policy = All(num_arms=3)
+    >>> policy.k, policy.inclusion().tolist()
+    (3, [[1.0, 1.0, 1.0]])
+    """
+
+    def __init__(self, *, num_arms: int, k: int | None = None, num_instances: int = 1) -> None:
+        super().__init__(num_arms=num_arms, k=num_arms, num_instances=num_instances)
+
+    def _marginals(self, rows: Rows) -> Marginals:
+        return Marginals.alike(self.num_arms, self.k, len(self._instances(rows)))
+
+    def _learn(self, rows: Rows, seen: Feedback) -> None:
+        """Nothing is learnt."""

@@ -1,0 +1,70 @@
+"""A wrapper for arms that differ in price."""
+
+from dataclasses import replace
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from banditplex.bandits.base import Policy, make_policy, register
+from banditplex.bandits.marginals import Marginals
+from banditplex.bandits.rounding import FloatArray, IntArray
+from banditplex.bandits.state import Rows
+from banditplex.bandits.validation import check_number, check_prices
+from banditplex.bandits.values import Feedback
+
+
+@register("cost-aware")
+class CostAware(Policy):
+    """Any policy, told losses in units of price: each is multiplied by (price / highest price)^strength.
+
+    It looks for the smallest loss x price, that is, for the most relevance (one over loss) per unit of price.
+    Among arms of equal loss it prefers the cheap; among arms of equal price it is the policy it wraps.
+
+    Parameters: `num_arms`, `k`, `num_instances`; `prices` (num_arms,) or (num_instances, num_arms), above 0;
+    `policy`, the name of the policy to wrap, with its `options`; `strength` from 0 (prices do not matter)
+    to 1.
+
+    >>> import numpy as np
+    >>> policy = CostAware(num_arms=2, prices=[1.0, 4.0])
+    >>> rng = np.random.default_rng(0)
+    >>> for _ in range(50):
+    ...     draw = policy.draw(rng)
+    ...     policy.update(draw, losses=np.array([0.5, 0.4])[draw.arms])
+    >>> bool(policy.inclusion()[0, 0] > 0.9)
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        num_arms: int,
+        k: int = 1,
+        num_instances: int = 1,
+        prices: ArrayLike,
+        policy: str = "default",
+        strength: float = 1.0,
+        **options: Any,
+    ) -> None:
+        inner = make_policy(policy, num_arms=num_arms, k=k, num_instances=num_instances, **options)
+        super().__init__(num_arms=num_arms, k=inner.k, num_instances=num_instances)
+        prices = check_prices(prices, num_instances, num_arms)
+        self.policy, self._state = inner, inner._state
+        self._factor = (prices / prices.max(axis=1, keepdims=True)) ** check_number(
+            strength, "strength", 0, 1
+        )
+
+    def _marginals(self, rows: Rows) -> Marginals:
+        return self.policy._marginals(rows)
+
+    def _learn(self, rows: Rows, seen: Feedback) -> None:
+        self.policy._learn(
+            rows, replace(seen, loss=self._priced(self._instances(rows)[seen.row], seen.arm, seen.loss))
+        )
+
+    def _advise(self, instance: IntArray, arm: IntArray, loss: FloatArray) -> None:
+        self.policy._advise(instance, arm, self._priced(instance, arm, loss))
+
+    def _priced(self, instance: IntArray, arm: IntArray, loss: FloatArray) -> FloatArray:
+        """Return losses times prices."""
+        priced: FloatArray = loss * self._factor[instance % len(self._factor), arm]
+        return priced

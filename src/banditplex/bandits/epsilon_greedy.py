@@ -1,0 +1,50 @@
+"""The best arms so far, and now and then any."""
+
+import numpy as np
+
+from banditplex.bandits.base import Policy, register
+from banditplex.bandits.marginals import Marginals
+from banditplex.bandits.rounding import greedy
+from banditplex.bandits.state import Rows
+from banditplex.bandits.validation import check_number
+from banditplex.bandits.values import Feedback
+
+
+@register("epsilon-greedy")
+class EpsilonGreedy(Policy):
+    """Epsilon-greedy: inclusion (1 - epsilon) on the k smallest mean losses, epsilon k/n on every arm.
+
+    Arms that were never observed come first; ties share.
+
+    Parameters: `num_arms`, `k`, `num_instances`; `epsilon` from 0 to 1.
+
+    >>> from banditplex.bandits import Draw
+    >>> policy = EpsilonGreedy(num_arms=2, epsilon=0.2)
+    >>> policy.update(Draw([0], [[0]], [[0.5]]), [[3.0]])
+    >>> policy.inclusion().round(3).tolist()
+    [[0.1, 0.9]]
+
+    Sutton and Barto 2018, "Reinforcement learning", section 2.2.
+    """
+
+    def __init__(self, *, num_arms: int, k: int = 1, num_instances: int = 1, epsilon: float = 0.1) -> None:
+        self.epsilon = check_number(epsilon, "epsilon", 0.0, 1.0)
+        super().__init__(
+            num_arms=num_arms,
+            k=k,
+            num_instances=num_instances,
+            per_arm={"mean": -1.0, "count": np.int32(0)},
+        )
+
+    def _marginals(self, rows: Rows) -> Marginals:
+        p, _ = greedy(self._state.read("mean", rows), self.k, self._state.size(rows))
+        p *= 1 - self.epsilon
+        p += self.epsilon * self.k / self.num_arms
+        return self._state.marginals(rows, np.minimum(p, 1.0))
+
+    def _learn(self, rows: Rows, seen: Feedback) -> None:
+        state, owner = self._state, self._instances(rows)[seen.row]
+        column = state.touch(owner, seen.arm)
+        count, mean = state.get("count", owner, column) + 1, state.get("mean", owner, column)
+        state.put("count", owner, column, count)
+        state.put("mean", owner, column, np.where(count == 1, seen.loss, mean + (seen.loss - mean) / count))

@@ -1,0 +1,40 @@
+"""Exponential weights for losses in [0, 1], the classic."""
+
+import numpy as np
+
+from banditplex.bandits.base import Policy, register
+from banditplex.bandits.hedge import exponential_weights
+from banditplex.bandits.marginals import Marginals
+from banditplex.bandits.state import Rows
+from banditplex.bandits.values import Feedback, importance_weighted
+
+
+@register("exp3")
+class Exp3(Policy):
+    """Exp3 with losses capped at 1: inclusion capped_softmax(-eta L, k), eta = sqrt(k ln(n/k) / (n t)).
+
+    L sums min(l, 1) / probability. With all losses above 1 it cannot tell arms apart, which is what the paper
+    holds against it.
+
+    >>> from banditplex.bandits import Draw
+    >>> policy = Exp3(num_arms=2)
+    >>> policy.update(Draw([0], arms=[[0]], probability=[[0.5]]), losses=[[2.0]])
+    >>> policy.update(Draw([0], arms=[[1]], probability=[[0.5]]), losses=[[9.0]])
+    >>> policy.inclusion().tolist()
+    [[0.5, 0.5]]
+
+    Auer, Cesa-Bianchi, Freund and Schapire 2002, "The nonstochastic multiarmed bandit problem"; rate for any
+    horizon: Bubeck and Cesa-Bianchi 2012, theorem 3.1.
+    """
+
+    def __init__(self, *, num_arms: int, k: int = 1, num_instances: int = 1) -> None:
+        super().__init__(num_arms=num_arms, k=k, num_instances=num_instances, per_arm={"L": 0.0})
+
+    def _marginals(self, rows: Rows) -> Marginals:
+        n, k, state = self.num_arms, self.k, self._state
+        eta = np.sqrt(k * np.log(n / k) / (n * (state.instance["t"][rows] + 1.0)))
+        return state.marginals(rows, exponential_weights(state.read("L", rows), eta, k, state.size(rows)))
+
+    def _learn(self, rows: Rows, seen: Feedback) -> None:
+        estimate = importance_weighted(np.minimum(seen.loss, 1.0), seen.probability)
+        self._state.add("L", self._instances(rows)[seen.row], seen.arm, estimate)

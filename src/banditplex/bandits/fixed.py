@@ -1,0 +1,34 @@
+"""Arms given beforehand: the oracle, or a replay."""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from banditplex.bandits.base import Policy, register
+from banditplex.bandits.marginals import Marginals
+from banditplex.bandits.state import Rows
+from banditplex.bandits.validation import check_arms
+from banditplex.bandits.values import Feedback
+
+
+@register("fixed")
+class Fixed(Policy):
+    """Draws the same given arms in every round; k is their number, whatever was passed.
+
+    Parameters: `arms` (k,) for all instances or (num_instances, k), distinct within an instance.
+
+    >>> Fixed(num_arms=4, arms=[0, 2]).inclusion().tolist()
+    [[1.0, 0.0, 1.0, 0.0]]
+    """
+
+    def __init__(
+        self, *, num_arms: int, k: int | None = None, num_instances: int = 1, arms: ArrayLike
+    ) -> None:
+        self.arms = check_arms(arms, num_instances, num_arms)
+        super().__init__(num_arms=num_arms, k=self.arms.shape[1], num_instances=num_instances)
+
+    def _marginals(self, rows: Rows) -> Marginals:
+        arms = np.pad(self.arms[rows], ((0, 0), (1, 0)), constant_values=-1)
+        return Marginals(self.num_arms, (arms >= 0).astype(np.float64), arms, np.full(len(arms), self.k))
+
+    def _learn(self, rows: Rows, seen: Feedback) -> None:
+        """Nothing is learnt."""

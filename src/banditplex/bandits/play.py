@@ -1,0 +1,126 @@
+"""A policy against losses, one row per round: what was drawn, what it cost, and the regret so far."""
+
+import math
+from collections.abc import Iterable, Iterator
+from itertools import repeat
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from banditplex.bandits.base import Policy
+from banditplex.bandits.rounding import FloatArray, IntArray
+from banditplex.bandits.validation import check_losses, check_shape, to_floats
+from banditplex.bandits.values import Draw
+
+
+class Round(NamedTuple):
+    """What one round gave; arrays lead with the instances, an axis left out when rows of losses are (n,).
+
+    `regret` is what the inclusion probabilities cost beyond the best fixed set K of k arms,
+    sum_t <p_t, l_t> - min_K sum_t sum_{i in K} l_ti. `estimated_regret` is the same with the estimates
+    l / p for drawn arms and 0 for the others. `bound` is what it cannot exceed if the policy is `exp3+`:
+
+        6 k E + 4 E D + 6 sqrt(V D),    D = k ln(n / k),    E = max(1, largest l / p),
+        V = sum over rounds of (sum over drawn of l^2 / p - (sum over drawn of l)^2 / k).
+    """
+
+    round: int
+    arms: IntArray
+    probability: FloatArray
+    inclusion: FloatArray
+    loss: FloatArray | np.float64
+    expected_loss: FloatArray | np.float64
+    regret: FloatArray | np.float64
+    estimated_regret: FloatArray | np.float64
+    bound: FloatArray | np.float64
+
+
+def play(
+    policy: Policy,
+    losses: Iterable[ArrayLike],
+    rng: np.random.Generator,
+    *,
+    expected: Iterable[ArrayLike] | None = None,
+) -> Iterator[Round]:
+    """Let `policy` play against `losses`, and yield a `Round` after each.
+
+    losses: an array (T, n) or (T, R, n), or anything that yields rows (n,) or (R, n), for a policy of R
+        instances, all of which play in every round. Nobody needs to know T.
+    expected: expected losses, shaped like `losses`. Where given, `expected_loss` and `regret` are
+        measured with them, so that the noise of single losses stays out.
+
+    >>> from banditplex.bandits import make_policy
+    >>> losses = np.tile([0.1, 0.9, 0.8], (500, 1))
+    >>> *_, last = play(make_policy("exp3+", num_arms=3), losses, np.random.default_rng(0))
+    >>> last.round, bool(last.estimated_regret <= last.bound), bool(last.inclusion[0] > 0.8)
+    (500, True, True)
+
+    The bound is Theorem 1 of the paper without its last step; docs/bandits.md derives it for every k.
+    """
+    tally = _Tally(policy)
+    pairs = zip(losses, repeat(None) if expected is None else expected, strict=expected is not None)
+    for number, (row, means) in enumerate(pairs, start=1):
+        loss = _checked(row, policy, f"losses of round {number}")
+        mean = loss if means is None else _checked(means, policy, f"expected losses of round {number}")
+        inclusion = policy.inclusion()
+        draw = policy.draw(rng)
+        drawn = np.take_along_axis(loss, draw.arms, axis=1)
+        policy.update(draw, drawn)
+        expected_loss = np.einsum("rn,rn->r", inclusion, mean)
+        tally.add(draw, drawn, expected_loss, mean)
+        measured = (drawn.sum(axis=1), expected_loss, tally.regret(), tally.estimated_regret(), tally.bound())
+        parts = (draw.arms, draw.probability, inclusion, *measured)
+        yield Round(number, *(parts if np.ndim(row) == 2 else (part[0] for part in parts)))
+
+
+class _Tally:
+    """What adds up over a game, per instance."""
+
+    def __init__(self, policy: Policy) -> None:
+        runs, arms = policy.num_instances, policy.num_arms
+        self.k = policy.k
+        self.D = self.k * math.log(arms / self.k) if self.k else 0.0
+        self.expected_loss, self.loss = np.zeros(runs), np.zeros(runs)
+        self.arm_loss, self.estimate = np.zeros((runs, arms)), np.zeros((runs, arms))
+        self.E, self.V = np.ones(runs), np.zeros(runs)
+
+    def add(self, draw: Draw, drawn: FloatArray, expected_loss: FloatArray, mean: FloatArray) -> None:
+        """Count one round: `drawn` (R, k) losses, `mean` (R, n) losses of all arms."""
+        if not self.k:
+            return
+        estimate, total = drawn / draw.probability, drawn.sum(axis=1)
+        self.loss += total
+        self.expected_loss += expected_loss
+        self.arm_loss += mean
+        self.estimate[np.arange(len(drawn))[:, None], draw.arms] += estimate
+        self.E = np.maximum(self.E, estimate.max(axis=1))
+        spread = np.einsum("rk,rk->r", drawn, estimate) - total * total / self.k
+        self.V += np.maximum(spread, 0.0)
+
+    def regret(self) -> FloatArray:
+        return self.expected_loss - _smallest(self.arm_loss, self.k)
+
+    def estimated_regret(self) -> FloatArray:
+        return self.loss - _smallest(self.estimate, self.k)
+
+    def bound(self) -> FloatArray:
+        bound: FloatArray = (6.0 * self.k + 4.0 * self.D) * self.E + 6.0 * np.sqrt(self.V * self.D)
+        return bound
+
+
+def _smallest(totals: FloatArray, k: int) -> FloatArray:
+    """Return the sum of the k smallest entries of each row of `totals` (R, n)."""
+    least: FloatArray = (
+        np.partition(totals, k - 1, axis=1)[:, :k].sum(axis=1) if k > 1 else k * totals.min(axis=1)
+    )
+    return least
+
+
+def _checked(row: ArrayLike, policy: Policy, name: str) -> FloatArray:
+    """Return `row` as numbers (R, n), or refuse it."""
+    shape = (policy.num_instances, policy.num_arms)
+    values = to_floats(row, name)
+    check_shape(values, name, shape if values.ndim != 1 or shape[0] > 1 else shape[1:])
+    instance, arm = np.divmod(np.arange(values.size), policy.num_arms)
+    return check_losses(values.ravel(), name, instance, arm).reshape(shape)

@@ -1,0 +1,265 @@
+"""The command line: one function per subcommand, no logic of its own.
+
+Whatever a command needs is imported inside it, so that `banditplex --help` answers at once.
+"""
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+
+import typer
+
+from banditplex import __version__
+from banditplex.errors import InputError
+
+if TYPE_CHECKING:
+    from banditplex.io import Progress
+    from banditplex.multiplex import Multiplex, Summary
+
+app = typer.Typer(
+    name="banditplex",
+    help="Link prediction on multiplex networks; a bandit learns which layers to look at.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+datasets_app = typer.Typer(help="The data sets that load by name.", no_args_is_help=True)
+app.add_typer(datasets_app, name="datasets")
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
+Data = Annotated[str, typer.Argument(metavar="DATA", help="A file, a folder, or the name of a data set.")]
+
+
+def main() -> NoReturn:
+    """Run the command line; what the user can mend is one line on stderr and status 2."""
+    try:
+        app(standalone_mode=True)
+    except InputError as error:
+        print(f"banditplex: {error}", file=sys.stderr)
+        raise SystemExit(2) from None
+    except BrokenPipeError:  # the reader of our output has gone, as with `| head`
+        sys.stderr.close()
+        raise SystemExit(0) from None
+    raise SystemExit(0)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"banditplex {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _top(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+@datasets_app.command("list")
+def datasets_list(as_json: Json = False) -> None:
+    """List the data sets with their sizes, and whether they are at hand."""
+    from banditplex.datasets import describe, list_datasets
+
+    rows = [describe(name) for name in list_datasets()]
+    if as_json:
+        _print_json(rows)
+        return
+    _print_table(
+        ["name", "nodes", "layers", "edges", "direction", "at hand", "title"],
+        [
+            [r["name"], r["nodes"], r["layers"], r["edges"], _direction(r["directed"]), _at_hand(r), r["title"]]
+            for r in rows
+        ],
+    )
+
+
+@datasets_app.command("show")
+def datasets_show(
+    data: Data,
+    all_layers: Annotated[bool, typer.Option("--all", help="Show every layer, not only the first 20.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Show what is in a data set, or in a file of yours, layer by layer."""
+    from banditplex.datasets import describe, list_datasets
+
+    facts: dict[str, Any] = describe(data) if data in list_datasets() and not Path(data).exists() else {"name": data, "at_hand": True}
+    summary = _load(data).summary() if facts["at_hand"] else None
+    if as_json:
+        _print_json(facts | ({} if summary is None else {"layers": _rows(summary)}))
+        return
+    for fact in ("title", "address", "terms", "citation", "note"):
+        if facts.get(fact):
+            _print_text(f"[bold]{fact}[/]: ", facts[fact])
+    if summary is None:
+        _print_text("", f"Not at hand yet: `banditplex datasets fetch {data}` downloads it.")
+        return
+    _print_text("", summary.title)
+    _print_summary(summary, limit=None if all_layers else 20)
+
+
+@datasets_app.command("fetch")
+def datasets_fetch(
+    names: Annotated[list[str], typer.Argument(metavar="NAME...", help="Data sets to download.")],
+    as_json: Json = False,
+) -> None:
+    """Download data sets, check them against their checksums, and say where they are."""
+    from banditplex.datasets import fetch
+
+    found = {}
+    for name in names:
+        with _progress(f"Fetching {name}") as progress:
+            found[name] = str(fetch(name, progress=progress))
+        if not as_json:
+            print(f"{name}: {found[name]}")
+    if as_json:
+        _print_json(found)
+
+
+@app.command()
+def formats(as_json: Json = False) -> None:
+    """List the formats that can be read and written."""
+    from banditplex.io import formats as known
+
+    rows = [
+        {"name": f.name, "endings": list(f.suffixes), "holds": sorted(f.holds), "description": f.description}
+        for f in known.values()
+    ]
+    if as_json:
+        _print_json(rows)
+        return
+    _print_table(
+        ["name", "endings", "holds besides edges", "description"],
+        [[r["name"], " ".join(r["endings"]), ", ".join(r["holds"]), r["description"]] for r in rows],
+    )
+
+
+@app.command()
+def convert(
+    data: Annotated[str, typer.Argument(metavar="IN", help="A file, a folder, or the name of a data set.")],
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="Where to write; the ending of the name says how.")],
+    from_format: Annotated[str | None, typer.Option("--from", help="Format of IN, if its name does not say.")] = None,
+    to_format: Annotated[str | None, typer.Option("--to", help="Format of OUT, if its name does not say.")] = None,
+    directed: Annotated[
+        bool | None, typer.Option("--directed/--undirected", help="Read IN so, where the file does not say.")
+    ] = None,
+    columns: Annotated[
+        str | None, typer.Option(help="Columns of a table: source=from,target=to,layer=kind,weight=w,time=t.")
+    ] = None,
+    lossy: Annotated[bool, typer.Option("--lossy", help="Drop what OUT's format cannot hold.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace OUT if it exists.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Convert a multiplex from one format to another."""
+    from banditplex.io import write
+
+    options: dict[str, Any] = {} if directed is None else {"directed": directed}
+    mx = _load(data, format=from_format, **options, **_parse_columns(columns))
+    write(mx, out, format=to_format, lossy=lossy, overwrite=force)
+    if as_json:
+        _print_json({"out": str(out), "nodes": mx.num_nodes, "layers": mx.num_layers, "edges": mx.num_edges})
+    else:
+        print(f"{out}: {mx}")
+
+
+# The hands of the commands
+
+
+def _load(data: str, **options: Any) -> "Multiplex":
+    from banditplex.datasets import list_datasets, load_dataset
+    from banditplex.io import read
+
+    options = {name: value for name, value in options.items() if value is not None}
+    if data in list_datasets() and not Path(data).exists():
+        if options:
+            raise InputError(f"Expected no options for the data set {data!r}, got {', '.join(options)}.")
+        return load_dataset(data)
+    with _progress(f"Reading {data}") as progress:
+        return read(data, progress=progress, **options)
+
+
+def _parse_columns(text: str | None) -> dict[str, str]:
+    roles = {"source": "source", "target": "destination", "destination": "destination"}
+    roles |= {name: name for name in ("layer", "weight", "time")}
+    columns = {}
+    for part in text.split(",") if text else []:
+        role, equals, column = part.partition("=")
+        if role not in roles or not equals or not column:
+            raise InputError(f"Expected --columns like source=from,target=to, got {part!r}; roles: {', '.join(roles)}.")
+        columns[roles[role]] = column
+    return columns
+
+
+@contextmanager
+def _progress(title: str) -> "Iterator[Progress | None]":
+    """Yield a callback that draws a bar on stderr once something takes longer than a moment."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(title, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def _print_json(value: Any) -> None:
+    print(json.dumps(value, indent=2, default=str))
+
+
+def _print_text(markup: str, text: str) -> None:
+    from rich.console import Console
+    from rich.text import Text
+
+    Console().print(Text.from_markup(markup) + Text(text))
+
+
+def _print_table(columns: list[str], rows: list[list[Any]]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for i, column in enumerate(columns):
+        number = any(isinstance(row[i], int | float) for row in rows)
+        widest = max(len(_show(row[i])) for row in [columns, *rows])  # only the last column gives way
+        width = None if i == len(columns) - 1 else widest
+        table.add_column(column, justify="right" if number else "left", no_wrap=True, min_width=width)
+    for row in rows:
+        table.add_row(*map(_show, row))
+    Console(width=None if sys.stdout.isatty() else 160, soft_wrap=not sys.stdout.isatty()).print(table)
+
+
+def _show(value: Any) -> str:
+    if value is None:
+        return "?"
+    if isinstance(value, float):
+        return f"{value:.4f}"
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+
+
+def _rows(summary: "Summary") -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = json.loads(summary.layers.reset_index().to_json(orient="records"))
+    return rows
+
+
+def _print_summary(summary: "Summary", limit: int | None) -> None:
+    rows = _rows(summary)
+    shown = rows[:limit]
+    if shown:
+        _print_table([name.replace("_", " ") for name in shown[0]], [list(row.values()) for row in shown])
+    if len(shown) < len(rows):
+        print(f"... {len(rows) - len(shown)} more layers (--all shows them)")
+
+
+def _direction(directed: bool | None) -> str:
+    return "?" if directed is None else "directed" if directed else "undirected"
+
+
+def _at_hand(facts: dict[str, Any]) -> str:
+    return "built in" if facts["kind"] == "built-in" else "yes" if facts["at_hand"] else "no"

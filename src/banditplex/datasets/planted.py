@@ -1,0 +1,294 @@
+"""Multiplexes whose relevant layers are known: base layers, near copies of them, and noise."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from banditplex.datasets.sampling import decode, distinct, encode, num_pairs, permutations, skip
+from banditplex.errors import InputError
+from banditplex.multiplex import Multiplex
+from banditplex.multiplex.names import Ints
+from banditplex.rng import stream
+
+_BATCH = 1 << 21  # edges made at once: bounds the memory, and is part of what a seed means
+
+
+def planted(
+    num_layers: int,
+    groups: int,
+    similarity: float,
+    *,
+    group_size: int = 2,
+    num_nodes: int = 1_000,
+    edges_per_layer: int = 5_000,
+    communities: int = 10,
+    within: float = 0.8,
+    seed: int = 0,
+) -> Multiplex:
+    """Return an undirected multiplex in which it is known which layers help each other.
+
+    The first layers come in groups: a base layer with communities of its own, and near copies of it. The rest is noise.
+    All layers have the same number of edges, and all counts are exact:
+
+    - A base layer deals its nodes at random into `communities` of equal size (or one apart) and draws
+      `within * edges_per_layer` of its edges among pairs of one community, the others among pairs across.
+    - A near copy keeps `similarity * edges_per_layer` edges of its base layer and draws the others among its non-edges.
+    - A noise layer draws all its edges among all pairs.
+
+    Work is done for many layers at once; memory stays near that of the result, for 100 M edges too.
+
+    Parameters
+    ----------
+    num_layers
+        Layers in all; what `groups * group_size` does not use is noise.
+    groups, group_size
+        How many groups there are, and how many layers each has, the base layer included.
+    similarity
+        Share of edges that a near copy keeps, 0 to 1; the count is rounded.
+    num_nodes, edges_per_layer
+        Size of each layer.
+    communities, within
+        Number of communities of a base layer, and share of its edges inside them; that count is rounded too.
+    seed
+        Opens the random stream.
+
+    Returns
+    -------
+    Multiplex
+        Its `metadata["relevant"]` maps each layer to the other layers of its group, base layer first, and noise to [].
+
+    >>> mx = planted(5, groups=2, similarity=0.9, num_nodes=100, edges_per_layer=300)
+    >>> mx
+    Multiplex(100 nodes, 5 layers, 1,500 edges, undirected): 'g1-base' (300), 'g1-copy1' (300), 'g2-base' (300),
+    'g2-copy1' (300), ... 1 more
+    >>> mx.metadata["relevant"]["g1-base"], mx.metadata["relevant"]["noise1"]
+    (['g1-copy1'], [])
+    >>> float(mx.summary().overlap_frame().loc["g1-base", "g1-copy1"]) == 270 / 330
+    True
+    """
+    plan = _Plan(num_layers, groups, group_size, similarity, num_nodes, edges_per_layer, communities, within)
+    plan.check()
+    edges = np.empty((2, num_layers * edges_per_layer), np.int64)
+    place = 0
+    for codes in _layers(plan, stream(seed, "planted")):
+        span = slice(place, place + codes.size)
+        edges[0, span], edges[1, span] = decode(codes.ravel(), num_nodes)
+        place = span.stop
+    names, relevant = _names(plan)
+    offsets = np.arange(num_layers + 1, dtype=np.int64) * edges_per_layer
+    metadata = {"name": "planted", "relevant": relevant}
+    return Multiplex(edges, offsets, names, np.arange(num_nodes), metadata=metadata)
+
+
+def similar_layer(
+    edges: Any, num_nodes: int, similarity: float, rng: np.random.Generator, *, directed: bool = False
+) -> Ints:
+    """Return as many edges, of which a share is kept from `edges` and the others are drawn from the non-edges.
+
+    Parameters
+    ----------
+    edges
+        Distinct edges (2, E) of node indices, without self loops; undirected ones in either order.
+    num_nodes
+        Nodes that new edges may join.
+    similarity
+        Share of edges kept, 0 to 1: `round(similarity * E)` edges.
+    rng
+        Where chance comes from.
+    directed
+        Whether (u, v) and (v, u) are two edges.
+
+    Returns
+    -------
+    (2, E) array, sorted; undirected edges smaller index first.
+
+    >>> similar_layer([[0, 1, 2], [1, 2, 3]], 4, 1 / 3, np.random.default_rng(0)).shape
+    (2, 3)
+    """
+    source, destination = np.asarray(edges, dtype=np.int64)
+    if not directed:
+        source, destination = np.minimum(source, destination), np.maximum(source, destination)
+    if source.size and not (
+        0 <= min(source.min(), destination.min()) <= max(source.max(), destination.max()) < num_nodes
+    ):
+        raise InputError(f"Expected edges among nodes 0 to {num_nodes - 1}, got others.")
+    if (source == destination).any():
+        raise InputError("Expected edges without self loops, got some.")
+    base = np.unique(encode(source, destination, num_nodes, directed=directed))[None]
+    if base.size < source.size:
+        raise InputError("Expected each edge once, got duplicates.")
+    population = num_pairs(num_nodes, directed=directed)
+    kept = check_similarity(similarity, base.size, num_nodes, population)
+    return np.stack(decode(_copy(rng, base, population, kept).ravel(), num_nodes, directed=directed))
+
+
+def check_similarity(similarity: float, num_edges: int, num_nodes: int, population: int) -> int:
+    """Return how many edges a near copy keeps; refuse shares that are none, or leave too few non-edges to draw from."""
+    _check_share("similarity", similarity)
+    kept = round(similarity * num_edges)
+    free = population - num_edges
+    if num_edges - kept > free:
+        raise InputError(
+            f"A near copy at similarity {similarity:g} replaces {num_edges - kept:,} of {num_edges:,} edges, but the "
+            f"base layer has only {free:,} non-edges ({num_nodes:,} nodes, {population:,} pairs): too dense."
+        )
+    return kept
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """What is to be made; `check` refuses what cannot be."""
+
+    num_layers: int
+    groups: int
+    group_size: int
+    similarity: float
+    num_nodes: int
+    edges_per_layer: int
+    communities: int
+    within: float
+
+    @property
+    def kept(self) -> int:
+        return round(self.similarity * self.edges_per_layer)
+
+    @property
+    def inside(self) -> int:
+        return round(self.within * self.edges_per_layer)
+
+    @property
+    def sizes(self) -> Ints:
+        """Sizes of the communities, the larger ones first."""
+        small, larger = divmod(self.num_nodes, self.communities)
+        return small + (np.arange(self.communities) < larger).astype(np.int64)
+
+    def check(self) -> None:
+        at_least = {
+            "num_layers": 1, "groups": 0, "group_size": 2, "num_nodes": 2, "edges_per_layer": 1, "communities": 1
+        }  # fmt: skip
+        for option, least in at_least.items():
+            if getattr(self, option) < least:
+                raise InputError(f"Expected {option} of at least {least}, got {getattr(self, option)}.")
+        if self.num_nodes > 1 << 31:  # pairs are numbered in 62 bits
+            raise InputError(f"Expected num_nodes of at most {1 << 31:,}, got {self.num_nodes:,}.")
+        _check_share("similarity", self.similarity)
+        _check_share("within", self.within)
+        if self.groups * self.group_size > self.num_layers:
+            raise InputError(
+                f"{self.groups:,} groups of {self.group_size:,} layers need {self.groups * self.group_size:,} layers, "
+                f"got num_layers={self.num_layers:,}."
+            )
+        if self.communities > self.num_nodes:
+            raise InputError(
+                f"Expected at most as many communities as nodes, {self.num_nodes:,}, got {self.communities:,}."
+            )
+        self._check_room()
+
+    def _check_room(self) -> None:
+        population = num_pairs(self.num_nodes)
+        if self.edges_per_layer > population:
+            raise InputError(
+                f"Expected at most {population:,} edges_per_layer, the pairs of {self.num_nodes:,} nodes, "
+                f"got {self.edges_per_layer:,}: too dense."
+            )
+        if not self.groups:
+            return
+        check_similarity(self.similarity, self.edges_per_layer, self.num_nodes, population)
+        room = int(num_pairs(self.sizes).sum())
+        for needed, pairs, where in (
+            (self.inside, room, "inside"),
+            (self.edges_per_layer - self.inside, population - room, "across"),
+        ):
+            if needed > pairs:
+                raise InputError(
+                    f"within={self.within:g} asks for {needed:,} of {self.edges_per_layer:,} edges {where} "
+                    f"communities, but {self.communities:,} communities of {self.num_nodes:,} nodes have only "
+                    f"{pairs:,} pairs {where}."
+                )
+
+
+def _layers(plan: _Plan, rng: np.random.Generator) -> Iterator[Ints]:
+    """Yield the edge codes (rows, edges) of some layers at a time, layer after layer."""
+    population = num_pairs(plan.num_nodes)
+    most = 2**62 // population  # keys of `distinct` must fit 63 bits
+    batch = max(1, min(_BATCH // max(plan.edges_per_layer, plan.num_nodes), most))
+    copies = plan.group_size - 1
+    groups_at_once = max(1, batch // plan.group_size)
+    for first in range(0, plan.groups, groups_at_once):
+        base = _base(plan, rng, min(groups_at_once, plan.groups - first))
+        if len(base) * copies <= batch:
+            near = _copy(rng, np.repeat(base, copies, axis=0), population, plan.kept)
+            yield np.concatenate([base[:, None], near.reshape(len(base), copies, -1)], axis=1)
+        else:  # a group that does not fit into one batch
+            yield base
+            for done in range(0, copies, batch):
+                yield _copy(rng, np.repeat(base, min(batch, copies - done), axis=0), population, plan.kept)
+    noise = plan.num_layers - plan.groups * plan.group_size
+    for first in range(0, noise, batch):
+        yield distinct(rng, min(batch, noise - first), population, plan.edges_per_layer)
+
+
+def _base(plan: _Plan, rng: np.random.Generator, rows: int) -> Ints:
+    """Draw base layers: exact counts of edges inside and across communities of nodes dealt at random."""
+    sizes = plan.sizes
+    ends = np.cumsum(sizes)
+    inside, across = num_pairs(sizes), sizes * (plan.num_nodes - ends)
+    code = distinct(rng, rows, int(inside.sum()), plan.inside)
+    community, local = _locate(code, inside)
+    one, other = decode(local, sizes[community])
+    start = (ends - sizes)[community]
+    pairs_inside = one + start, other + start
+    code = distinct(rng, rows, int(across.sum()), plan.edges_per_layer - plan.inside)
+    community, local = _locate(code, across)
+    one, other = np.divmod(local, plan.num_nodes - ends[community])
+    pairs_across = one + (ends - sizes)[community], other + ends[community]
+    node = permutations(rng, rows, plan.num_nodes)
+    one, other = (
+        np.take_along_axis(node, np.concatenate(places, axis=1), axis=1)
+        for places in zip(pairs_inside, pairs_across, strict=True)
+    )
+    codes = encode(np.minimum(one, other), np.maximum(one, other), plan.num_nodes)
+    codes.sort(axis=1)
+    return codes
+
+
+def _locate(code: Ints, counts: Ints) -> tuple[Ints, Ints]:
+    """Return the block each code falls into, of blocks that hold `counts` codes, and its place there."""
+    ends = np.cumsum(counts)
+    block = np.searchsorted(ends, code, side="right")
+    return block, code - (ends - counts)[block]
+
+
+def _copy(rng: np.random.Generator, base: Ints, population: int, kept: int) -> Ints:
+    """Draw a near copy of each row of `base` (rows, edges): `kept` codes of it, the others from what it lacks."""
+    rows, num_edges = base.shape
+    keep = np.take_along_axis(base, distinct(rng, rows, num_edges, kept), axis=1)
+    new = skip(distinct(rng, rows, population - num_edges, num_edges - kept), base, population)
+    codes = np.concatenate([keep, new], axis=1)
+    codes.sort(axis=1)
+    return codes
+
+
+def _names(plan: _Plan) -> tuple[tuple[str, ...], dict[str, list[str]]]:
+    """Return the layers' names, which sort in the layers' order, and the others of each layer's group."""
+    noise = plan.num_layers - plan.groups * plan.group_size
+    names: list[str] = []
+    relevant: dict[str, list[str]] = {}
+    for group in _numbered("g", plan.groups):
+        members = [f"{group}-base"] + [f"{group}-{copy}" for copy in _numbered("copy", plan.group_size - 1)]
+        names += members
+        relevant |= {name: [other for other in members if other != name] for name in members}
+    noises = _numbered("noise", noise)
+    return (*names, *noises), relevant | {name: [] for name in noises}
+
+
+def _numbered(word: str, count: int) -> list[str]:
+    width = len(str(count))
+    return [f"{word}{number:0{width}}" for number in range(1, count + 1)]
+
+
+def _check_share(option: str, share: float) -> None:
+    if not 0 <= share <= 1:
+        raise InputError(f"Expected {option} between 0 and 1, got {share}.")

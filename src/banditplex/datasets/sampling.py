@@ -1,0 +1,107 @@
+"""Distinct integers and node pairs at random, for many layers at once.
+
+Everything is made of whole 64-bit words of the generator and integer arithmetic, so that one seed gives the same
+numbers on every platform and with every version of numpy.
+"""
+
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from banditplex.multiplex.names import Ints
+
+Count = TypeVar("Count", int, Ints)
+_WORD = np.iinfo(np.uint64).max
+
+
+def distinct(rng: np.random.Generator, rows: int, population: int, count: int) -> Ints:
+    """Draw `count` distinct integers below `population` for each row, uniformly: (rows, count), each row rising.
+
+    Each row draws what it still lacks until it has enough, so it holds the first `count` different values of an
+    endless uniform sequence. Where more than half are wanted, those left out are drawn instead.
+
+    >>> distinct(np.random.default_rng(0), 2, population=5, count=5)
+    array([[0, 1, 2, 3, 4],
+           [0, 1, 2, 3, 4]])
+    """
+    assert 0 <= count <= population
+    assert rows * population < 2**63
+    if 2 * count > population:
+        return _others(distinct(rng, rows, population, population - count), population)
+    starts = np.arange(rows + 1) * population
+    keys = np.empty(0, np.int64)  # row * population + value, rising
+    lacking = np.full(rows, count)
+    while lacking.any():
+        fresh = np.repeat(starts[:-1], lacking)
+        fresh += (words(rng, len(fresh)) % np.uint64(population)).view(np.int64)  # uneven by population / 2**64
+        fresh.sort()
+        keys = np.concatenate([keys, fresh])
+        keys.sort(kind="stable")  # two sorted runs: merged in one pass
+        keys = keys[np.diff(keys, prepend=-1) > 0]
+        lacking = count - np.diff(np.searchsorted(keys, starts))
+    return keys.reshape(rows, count) - starts[:-1, None]
+
+
+def _others(chosen: Ints, population: int) -> Ints:
+    left = np.ones((len(chosen), population), np.bool_)
+    np.put_along_axis(left, chosen, False, axis=1)
+    return np.nonzero(left)[1].reshape(len(chosen), population - chosen.shape[1])
+
+
+def permutations(rng: np.random.Generator, rows: int, size: int) -> Ints:
+    """Draw a permutation of 0..size-1 for each row: (rows, size)."""
+    return np.argsort(words(rng, rows * size).reshape(rows, size), axis=1)
+
+
+def words(rng: np.random.Generator, size: int) -> npt.NDArray[np.uint64]:
+    """Draw whole 64-bit words, as the bit generator makes them."""
+    return rng.integers(0, _WORD, size, dtype=np.uint64, endpoint=True)
+
+
+def num_pairs(num_nodes: Count, *, directed: bool = False) -> Count:
+    """Return how many pairs of different nodes there are."""
+    return num_nodes * (num_nodes - 1) // (1 if directed else 2)
+
+
+def encode(low: Ints, high: Ints, num_nodes: int, *, directed: bool = False) -> Ints:
+    """Return the place of each pair in the sorted list of all pairs; undirected pairs have low < high.
+
+    >>> encode(np.array([0, 0, 1]), np.array([1, 2, 2]), 3)
+    array([0, 1, 2])
+    """
+    if directed:
+        return low * (num_nodes - 1) + high - (high > low)
+    return low * (2 * num_nodes - low - 1) // 2 + high - low - 1
+
+
+def decode(code: Ints, num_nodes: Count, *, directed: bool = False) -> tuple[Ints, Ints]:
+    """Return the pairs that stand at places `code` in the sorted list of all pairs: the inverse of `encode`.
+
+    >>> decode(np.arange(6), 4)
+    (array([0, 0, 0, 1, 1, 2]), array([1, 2, 3, 2, 3, 3]))
+    """
+    if directed:
+        low, high = np.divmod(code, num_nodes - 1)
+        high += high >= low
+        return low, high
+    last = num_pairs(num_nodes) - 1 - code  # counted from the end, rows grow by one: 1, 2, 3, ...
+    row = ((np.sqrt(8.0 * last + 1.0) - 1.0) / 2.0).astype(np.int64)
+    row -= row * (row + 1) // 2 > last  # what rounding may have got wrong
+    row += (row + 1) * (row + 2) // 2 <= last
+    low = num_nodes - 2 - row
+    return low, num_nodes - 1 - (last - row * (row + 1) // 2)
+
+
+def skip(rank: Ints, taken: Ints, population: int) -> Ints:
+    """Return, for each row, the `rank`-th integers below `population` that are not among those `taken` (rising).
+
+    >>> skip(np.array([[0, 1, 2]]), np.array([[1, 2]]), 5)
+    array([[0, 3, 4]])
+    """
+    rows, count = taken.shape
+    starts = np.arange(rows)[:, None] * population
+    before = (taken - np.arange(count) + starts).ravel()  # integers left below each taken one
+    passed = np.searchsorted(before, (rank + starts).ravel(), side="right").reshape(rank.shape)
+    left: Ints = rank + passed - np.arange(rows)[:, None] * count
+    return left

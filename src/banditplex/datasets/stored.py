@@ -1,0 +1,62 @@
+"""From the files of a data set, at hand and checked, to a multiplex."""
+
+import tempfile
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from banditplex.datasets.base import File, data_folder, joined
+from banditplex.multiplex import Multiplex
+
+
+def load_comune(
+    edges: File,
+    layers: File | Sequence[str],
+    nodes: File | None,
+    *,
+    num_nodes: int,
+    directed: bool,
+) -> Multiplex:
+    """Read an edge file of the CoMuNe collection.
+
+    Parameters
+    ----------
+    edges
+        The edge file, or what stands in for it, which has no weights.
+    layers
+        The file that names the layers, or their names.
+    nodes
+        The file that names the nodes, None where there is none.
+    num_nodes
+        Nodes that are declared, linked or not.
+    directed
+        Whether the file lists arcs.
+    """
+    from banditplex.io import read
+
+    found, path = _locate(edges)
+    options: dict[str, Any] = {
+        what: _locate(file)[1] for what, file in (("layers", layers), ("nodes", nodes)) if isinstance(file, File)
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        if path.is_dir():
+            extracts, path = path, Path(folder) / "joined.edges"
+            path.write_bytes(joined(extracts))
+        mx = read(path, format="comune", num_nodes=num_nodes, directed=directed, **options)
+    if not isinstance(layers, File):
+        mx = replace(mx, layer_names=tuple(layers))
+    return mx if found == edges else mx.with_metadata(missing=["weight"])
+
+
+def load_gatne(train: File, *, part: str = "all") -> Multiplex:
+    """Read a folder of GATNE: its training edges (`part="train"`), or also those of valid.txt and test.txt ("all")."""
+    from banditplex.io import read
+
+    return read(_locate(train)[1].parent, format="gatne", part=part, directed=True)
+
+
+def _locate(file: File) -> tuple[File, Path]:
+    found = file.find(data_folder())
+    assert found is not None, "files are fetched before they are loaded"
+    return found

@@ -1,0 +1,123 @@
+"""Regret of policies on losses with known means, beside the numbers to expect.
+
+python -m banditplex.experiments.regret                               two sizes, the main environments
+python -m banditplex.experiments.regret --environments held-out       those that no policy was designed on
+python -m banditplex.experiments.regret --table free                  what free observations bring
+python -m banditplex.experiments.regret --table theorem               Theorem 1 and its counter-examples
+python -m banditplex.experiments.regret --figure probabilities.png    what policies believe over time
+"""
+
+import json
+import sys
+from collections.abc import Callable, Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, TypeVar
+
+import typer
+from rich.console import Console, RenderableType
+
+from banditplex.bandits import POLICIES
+from banditplex.errors import InputError
+from banditplex.experiments.regret import analysis, figure, free, settings, theorem
+from banditplex.experiments.regret.environments import ENVIRONMENTS, HELD_OUT, MAIN
+from banditplex.experiments.regret.measure import Policies, measure
+
+Row = TypeVar("Row", analysis.Cell, theorem.Comparison)
+
+app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
+
+
+class What(StrEnum):
+    """What can be measured."""
+
+    environments = "environments"
+    free = "free"
+    theorem = "theorem"
+
+
+@app.command()
+def regret(
+    table: Annotated[What, typer.Option(help="What to measure.")] = What.environments,
+    environments: Annotated[str, typer.Option(help="main, held-out, or names with commas.")] = "main",
+    policies: Annotated[str, typer.Option(help="Names with commas.")] = ",".join(settings.POLICIES),
+    sizes: Annotated[str, typer.Option(help="ARMSxROUNDS with commas, or all.")] = "5x200,36x200",
+    runs: Annotated[int | None, typer.Option(min=1, help="Games in a cell.")] = None,
+    seed: Annotated[int, typer.Option(min=0)] = settings.SEED,
+    quick: Annotated[bool, typer.Option("--quick", help="Small sizes and few runs.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print rows as JSON, not tables.")] = False,
+    picture: Annotated[Path | None, typer.Option("--figure", help="Write a picture instead.")] = None,
+) -> None:
+    """Measure the regret of bandit policies and print it beside the numbers to expect."""
+    if picture is not None:
+        games = settings.QUICK_FIGURE_GAMES if quick else settings.FIGURE_GAMES
+        figure.draw(picture, games, runs=runs or settings.RUNS, seed=seed)
+        return
+    if table is What.environments:
+        names, shapes = chosen_environments(environments), chosen_sizes(sizes)
+        if quick:
+            shapes, runs = settings.QUICK_SIZES, runs or settings.QUICK_RUNS
+        results = measure(names, chosen_policies(policies), shapes, runs=runs or settings.RUNS, seed=seed)
+        show(analysis.with_means(analysis.cells(results)), analysis.tables, as_json=as_json)
+    elif table is What.free:
+        layers = settings.QUICK_FREE if quick else settings.FREE
+        results = free.measure({shape: runs or usual for shape, usual in layers.items()}, seed=seed)
+        show(list(analysis.cells(results)), analysis.free_table, as_json=as_json)
+    else:
+        examples = settings.QUICK_COUNTER_EXAMPLES if quick else settings.COUNTER_EXAMPLES
+        compared = [theorem.compare(game, runs=runs or settings.COUNTER_RUNS, seed=seed) for game in examples]
+        show(compared, analysis.theorem_table, as_json=as_json)
+
+
+def show(rows: Sequence[Row], view: Callable[[Sequence[Row]], RenderableType], *, as_json: bool) -> None:
+    """Print rows, as JSON or as `view` shows them."""
+    if as_json:
+        print(json.dumps([row._asdict() for row in rows], indent=1))
+    else:
+        Console(width=None if sys.stdout.isatty() else 160).print(view(rows))
+
+
+def chosen_policies(text: str) -> Policies:
+    """Return the uniform policy and those named, by label in the settings or as registered."""
+    names = [settings.REFERENCE, *(name for name in text.split(",") if name != settings.REFERENCE)]
+    for name in names:
+        if name not in settings.POLICIES:
+            POLICIES[name]  # refuses what it does not know
+    return {name: settings.POLICIES.get(name, (name, {})) for name in names}
+
+
+def chosen_environments(text: str) -> tuple[str, ...]:
+    """Return the environments of a group, or those named.
+
+    >>> chosen_environments("held-out")[:2], chosen_environments("late,bern")
+    (('drift', 'cycle'), ('late', 'bern'))
+    """
+    names = {"main": MAIN, "held-out": HELD_OUT}.get(text) or tuple(text.split(","))
+    for name in names:
+        ENVIRONMENTS[name]  # refuses what it does not know
+    return names
+
+
+def chosen_sizes(text: str) -> tuple[tuple[int, int], ...]:
+    """Read sizes.
+
+    >>> chosen_sizes("5x200,36x200")
+    ((5, 200), (36, 200))
+    """
+    if text == "all":
+        return settings.ALL_SIZES
+    sizes = []
+    for size in text.split(","):
+        arms, _, horizon = size.partition("x")
+        if not (arms.isdecimal() and horizon.isdecimal() and int(arms) and int(horizon)):
+            raise InputError(f"A size is ARMSxROUNDS, as in 5x200; got {size!r}.")
+        sizes.append((int(arms), int(horizon)))
+    return tuple(sizes)
+
+
+if __name__ == "__main__":
+    try:
+        app()
+    except InputError as error:
+        print(error, file=sys.stderr)
+        raise SystemExit(2) from None

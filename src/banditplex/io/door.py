@@ -1,0 +1,109 @@
+"""The one door: `read` and `write` find the format and leave the rest to it."""
+
+from collections.abc import Callable
+from inspect import signature
+from pathlib import Path
+from typing import Any
+
+from banditplex.errors import FormatError, InputError
+from banditplex.io import comune, edgelists, folder, gatne, multinet
+from banditplex.io.base import Format, Progress, staged
+from banditplex.multiplex import Multiplex
+from banditplex.registry import Registry
+
+formats: Registry[Format] = Registry("format")
+# Content is looked into in this order: what is easily mistaken for something else comes last.
+for _format in (folder.FORMAT, gatne.FORMAT, multinet.FORMAT, comune.FORMAT, edgelists.FORMAT):
+    formats.add(_format.name, _format)
+
+
+def read(path: str | Path, *, format: str | None = None, progress: Progress | None = None, **options: Any) -> Multiplex:
+    """Read a multiplex from a file or folder.
+
+    Parameters
+    ----------
+    path
+        What to read. The format follows from its name, then from its content; `format` settles it.
+    format
+        One of `banditplex.io.formats`.
+    progress
+        Called with (done, total) while a long read goes on.
+    options
+        What the format offers: most take `directed`; see its page.
+
+    >>> read("nowhere.csv")
+    Traceback (most recent call last):
+    banditplex.errors.InputError: nowhere.csv: no such file or folder.
+    """
+    path = Path(path)
+    if not path.exists():
+        raise InputError(f"{path}: no such file or folder.")
+    chosen = formats[format] if format else detect(path)
+    _check_options(chosen, chosen.read, options)
+    try:
+        return chosen.read(path, progress=progress, **options)
+    except FormatError:
+        raise
+    except InputError as error:
+        raise FormatError(str(error), path=path) from None
+    except UnicodeDecodeError as error:
+        found = f"byte 0x{error.object[error.start]:02x} at position {error.start}"
+        raise FormatError(f"expected UTF-8 text, got {found}", path=path) from None
+    except OSError as error:
+        raise InputError(f"{error.filename or path}: cannot be read: {error.strerror or error}.") from None
+
+
+def write(
+    mx: Multiplex,
+    path: str | Path,
+    *,
+    format: str | None = None,
+    lossy: bool = False,
+    overwrite: bool = False,
+    **options: Any,
+) -> None:
+    """Write a multiplex to a file or folder; what stands there already is replaced only with `overwrite`.
+
+    What the format cannot hold (weights, times, features) is refused, unless `lossy` says that it may be dropped.
+    Nothing is ever half-written.
+    """
+    path = Path(path)
+    chosen = formats[format] if format else _by_name(path)
+    if chosen is None:
+        raise InputError(f"{path}: cannot tell the format from the name; give one of {', '.join(formats)}.")
+    parts = {"weight": mx.weight, "time": mx.time, "features": mx.node_features}
+    lost = [part for part, value in parts.items() if value is not None and part not in chosen.holds]
+    if lost and not lossy:
+        raise InputError(f"{path}: {chosen.name} cannot hold {' or '.join(lost)}; lossy=True (--lossy) drops it.")
+    _check_options(chosen, chosen.write, options)
+    try:
+        with staged(path, overwrite=overwrite) as stage:
+            chosen.write(mx, stage, **options)
+    except UnicodeEncodeError as error:
+        raise InputError(f"{path}: cannot write {error.object!r} in UTF-8.") from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written: {error.strerror or error}.") from None
+
+
+def detect(path: Path) -> Format:
+    """Return the format of what stands at `path`: by the ending of its name, else by its content."""
+    found = _by_name(path) if path.is_file() else None
+    if found is None:
+        found = next((each for each in formats.values() if each.matches(path)), None)
+    if found is None:
+        raise InputError(f"{path}: cannot tell the format from name or content; give one of {', '.join(formats)}.")
+    return found
+
+
+def _by_name(path: Path) -> Format | None:
+    name = path.name.lower()
+    return next((each for each in formats.values() if name.endswith(each.suffixes) and each.suffixes), None)
+
+
+def _check_options(chosen: Format, function: Callable[..., object], options: dict[str, Any]) -> None:
+    parameters = signature(function).parameters.values()
+    known = [each.name for each in parameters if each.kind is each.KEYWORD_ONLY and each.name != "progress"]
+    for option in options:
+        if option not in known:
+            listed = ", ".join(known) or "none"
+            raise InputError(f"Expected options of {chosen.name} ({listed}), got {option!r}.")

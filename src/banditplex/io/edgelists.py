@@ -1,0 +1,204 @@
+"""Edge lists: a folder with one file per layer, named after it, and a line `u v [weight] [time]` per edge."""
+
+import re
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, unquote
+
+import numpy as np
+
+from banditplex.errors import FormatError, InputError
+from banditplex.io.base import Format, Progress, kind_of, parse_names, read_side_note, side_note, write_side_note
+from banditplex.io.lines import (
+    BLANKS,
+    Rows,
+    index_fields,
+    naming_rows,
+    parse_rows,
+    read_text,
+    refuse_names,
+    tokens,
+    write_rows,
+)
+from banditplex.multiplex import Multiplex
+
+SUFFIXES = (".txt", ".edges", ".edgelist", ".csv", ".tsv")
+NOTE = "layers"  # the side note of a folder is layers.meta.json inside it
+COMMENTS = "[#%]"
+_HEADERS = {("source", "target"), ("source", "destination"), ("from", "to")}
+
+
+def read_edge_lists(
+    path: Path,
+    *,
+    directed: bool | None = None,
+    pattern: str = "*",
+    header: bool | None = None,
+    progress: Progress | None = None,
+) -> Multiplex:
+    """Read a folder of edge lists; the stem of a file's name, percent signs decoded, is its layer's name.
+
+    Parameters
+    ----------
+    path
+        The folder. Layers come in natural order (`l2` before `l10`) unless a side note says otherwise.
+    directed
+        None: what the side note says, else undirected.
+    pattern
+        Which files to read, as in "trans*.txt"; only those with one of the usual endings are looked at.
+    header
+        Whether every file begins with a line of column names. None: what looks like one is refused.
+    progress
+        Called with (bytes read, bytes in all).
+    """
+    files = _layer_files(path, pattern)
+    if not files:
+        raise FormatError(f"expected files {pattern} that end in {', '.join(SUFFIXES)}, got none", path=path)
+    note = read_side_note(path / NOTE)
+    names = parse_names([unquote(file.stem) for file in files], kind=kind_of("layers", note)).tolist()
+    order = _order(path, names, note.get("layers"))
+    parts, done = [], 0
+    total = sum(file.stat().st_size for file in files)
+    for place in order:
+        parts.append(_read_layer(files[place], header))
+        done += files[place].stat().st_size
+        if progress:
+            progress(done, total)
+    return _join(parts, [names[place] for place in order], note, directed)
+
+
+def _layer_files(path: Path, pattern: str) -> list[Path]:
+    if not path.is_dir():
+        raise FormatError("expected a folder of edge lists", path=path)
+    found = [each for each in path.glob(pattern) if each.suffix.lower() in SUFFIXES and each.is_file()]
+    return sorted(each for each in found if not each.name.startswith("."))
+
+
+def _order(path: Path, names: list[Any], declared: list[Any] | None) -> list[int]:
+    place = {name: position for position, name in enumerate(names)}
+    if len(place) != len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise FormatError(f"expected one file per layer, got several for {twice!r}", path=path)
+    if declared is None:
+        return sorted(range(len(names)), key=lambda position: natural(str(names[position])))
+    if set(declared) != set(names):
+        odd = next(name for name in [*declared, *names] if (name in place) != (name in declared))
+        raise FormatError(f"expected the layers of the side note, but {odd!r} is only in one of the two", path=path)
+    return [place[name] for name in declared]
+
+
+def natural(name: str) -> list[tuple[int, int, str]]:
+    """Return a sort key by which numbers inside names count as numbers.
+
+    >>> sorted(["l10", "l2", "a"], key=natural)
+    ['a', 'l2', 'l10']
+    """
+    key = [
+        (0, len(number.lstrip("0")), number.lstrip("0")) if number else (1, 0, text)
+        for number, text in re.findall(r"([0-9]+)|([^0-9]+)", name)
+    ]
+    return [*key, (-1, 0, name)]  # the end comes before anything else; 01 and 1 are told apart last
+
+
+def _read_layer(file: Path, header: bool | None) -> Rows:
+    text = read_text(file, comments=COMMENTS)
+    if header:
+        text = re.sub(rb"\A(\n*)[^\n]+", rb"\1", text)
+    head = text.lstrip(b"\n").partition(b"\n")[0]
+    rows = parse_rows(text, file, delimiter="," if b"," in head else BLANKS, widths=range(2, 5))
+    if header is None and len(rows) and _is_header([column[0].as_py() for column in rows.columns[:2]]):
+        raise rows.error("expected an edge, got what looks like a header; header=True or False settles it", 0)
+    return rows
+
+
+def _is_header(names: Any) -> bool:
+    return tuple(str(name).lower() for name in names) in _HEADERS
+
+
+def _join(parts: list[Rows], layers: list[Any], note: dict[str, Any], directed: bool | None) -> Multiplex:
+    nodes, (source, destination) = index_fields(parts, (0, 1), "nodes", note)
+    with naming_rows(*parts):
+        return Multiplex.from_indices(
+            source,
+            destination,
+            np.repeat(np.arange(len(parts)), [len(rows) for rows in parts]),
+            node_names=nodes,
+            layer_names=layers,
+            weight=_weight(parts),
+            time=_time(parts),
+            directed=note.get("directed", False) if directed is None else directed,
+        )
+
+
+def _weight(parts: list[Rows]) -> Any:
+    if all(rows.width == 2 for rows in parts):
+        return None
+    return np.concatenate(
+        [rows.numbers(2, "a number as weight") if rows.width > 2 else np.ones(len(rows)) for rows in parts]
+    )
+
+
+def _time(parts: list[Rows]) -> Any:
+    filled = [rows for rows in parts if len(rows)]
+    timed = [rows for rows in filled if rows.width == 4]
+    if timed and len(timed) < len(filled):
+        untimed = next(rows for rows in filled if rows.width < 4)
+        raise FormatError(f"expected a time in column 4, as in {timed[0].path.name}, got none", path=untimed.path)
+    return np.concatenate([rows.numbers(3, "a number as time") for rows in timed]) if timed else None
+
+
+def write_edge_lists(mx: Multiplex, path: Path, *, suffix: str = ".txt") -> None:
+    """Write a folder with one white-space separated file per layer."""
+    if suffix not in SUFFIXES:
+        raise InputError(f"Expected suffix to be one of {', '.join(SUFFIXES)}, got {suffix!r}.")
+    refuse_names(mx.layer_names, r"^$", "layer", "it is the name of a file and cannot be empty")
+    because = "edge lists are split at white space and commas, and # and % start comments"
+    refuse_names(mx.node_names.tolist(), r"\s|,|^[#%\ufeff]|^$", "node", because)
+    path.mkdir()
+    names = tokens(mx.node_names.tolist()).combine_chunks()
+    for name in mx.layer_names:
+        source, destination = mx.edges(name)
+        times = mx.times(name)
+        columns = [names.take(source), names.take(destination)]
+        if mx.weight is not None or times is not None:
+            columns.append(mx.weights(name).copy())
+        if times is not None:
+            columns.append(times)
+        if len(source) and _is_header(mx.node_names[[source[0], destination[0]]]):
+            raise InputError(f"Cannot write layer {name!r}: its first edge would read as a header.")
+        with (path / file_name(str(name), suffix)).open("xb") as file:
+            write_rows(file, columns, " ")
+    write_side_note(path / NOTE, _note(mx))
+
+
+def file_name(layer: str, suffix: str) -> str:
+    """Return a file name for a layer, from which `unquote` restores the layer's name.
+
+    >>> file_name("work/home", ".txt")
+    'work%2Fhome.txt'
+    """
+    name = quote(layer, safe=" ()+,=@")
+    return re.sub(r"^\.", "%2E", name) + suffix
+
+
+def _note(mx: Multiplex) -> dict[str, Any]:
+    note = {key: value for key, value in side_note(mx).items() if key != "layers"}
+    found = parse_names([str(name) for name in mx.layer_names]).tolist()
+    if sorted(found, key=lambda name: natural(str(name))) != list(mx.layer_names):
+        note["layers"] = list(mx.layer_names)
+    return note
+
+
+def _is_folder_of_edge_lists(path: Path) -> bool:
+    return path.is_dir() and bool(_layer_files(path, "*"))
+
+
+FORMAT = Format(
+    name="edge-lists",
+    description="a folder with one edge-list file per layer",
+    suffixes=(),
+    read=read_edge_lists,
+    write=write_edge_lists,
+    holds=frozenset({"weight", "time"}),
+    matches=_is_folder_of_edge_lists,
+)

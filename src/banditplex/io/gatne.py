@@ -1,0 +1,167 @@
+"""GATNE's folders: train.txt with lines `type u v`, valid.txt and test.txt with lines `type u v label`.
+
+Cen et al., Representation Learning for Attributed Multiplex Heterogeneous Network, KDD 2019.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from banditplex.errors import FormatError, InputError
+from banditplex.io.base import Format, Progress, read_side_note, side_note, write_side_note
+from banditplex.io.lines import BLANKS, Rows, index_fields, parse_rows, read_text, refuse_names, tokens, write_rows
+from banditplex.multiplex import Multiplex
+from banditplex.multiplex.names import Ints, Names
+
+PARTS = ("train", "valid", "test")
+
+
+class LabelledPairs(NamedTuple):
+    """Pairs of nodes in layers, and whether each is an edge: indices into the names of the multiplex beside it."""
+
+    layer: Ints  # (n,)
+    pairs: Ints  # (n, 2)
+    label: npt.NDArray[np.bool_]  # (n,)
+
+
+class Splits(NamedTuple):
+    """A training graph and the labelled pairs to check and to test on, over the same nodes and layers."""
+
+    train: Multiplex
+    valid: LabelledPairs
+    test: LabelledPairs
+
+
+def read_gatne(
+    path: Path, *, directed: bool | None = None, part: str = "train", progress: Progress | None = None
+) -> Multiplex:
+    """Read the training graph of a GATNE folder, or with `part="all"` that and the positive valid and test pairs.
+
+    The nodes are those of all files, negative pairs included, so that every part has the same.
+
+    Parameters
+    ----------
+    path
+        The folder. valid.txt and test.txt may be missing, unless `part` asks for them.
+    directed
+        None: what the side note says, else undirected.
+    part
+        "train" or "all".
+    progress
+        Called with (bytes read, bytes in all).
+    """
+    if part not in ("train", "all"):
+        raise InputError(f"Expected part to be 'train' or 'all', got {part!r}.")
+    there = [name for name in PARTS if name == "train" or part == "all" or (path / f"{name}.txt").exists()]
+    table = _read_table(path, there, progress)
+    return table.multiplex(table.label if part == "all" else table.span(0), directed)
+
+
+def read_gatne_splits(path: str | Path, *, directed: bool | None = None) -> Splits:
+    """Read a GATNE folder as it is split: the training graph, and the labelled pairs of valid.txt and test.txt."""
+    table = _read_table(Path(path), PARTS, None)
+    return Splits(table.multiplex(table.span(0), directed), table.pairs(1), table.pairs(2))
+
+
+@dataclass(frozen=True)
+class _Table:
+    """The lines of all files, one file after the other."""
+
+    parts: list[Rows]
+    note: dict[str, Any]
+    nodes: Names
+    layers: Names
+    layer: Ints
+    source: Ints
+    destination: Ints
+    label: npt.NDArray[np.bool_]
+
+    def span(self, part: int) -> slice:
+        start = sum(len(rows) for rows in self.parts[:part])
+        return slice(start, start + len(self.parts[part]))
+
+    def multiplex(self, keep: Any, directed: bool | None) -> Multiplex:
+        return Multiplex.from_indices(
+            self.source[keep],
+            self.destination[keep],
+            self.layer[keep],
+            node_names=self.nodes,
+            layer_names=self.layers,
+            directed=self.note.get("directed", False) if directed is None else directed,
+        )
+
+    def pairs(self, part: int) -> LabelledPairs:
+        keep = self.span(part)
+        pairs = np.stack([self.source[keep], self.destination[keep]], axis=1)
+        return LabelledPairs(self.layer[keep], pairs, self.label[keep])
+
+
+def _read_table(path: Path, names: Sequence[str], progress: Progress | None) -> _Table:
+    files = [path / f"{name}.txt" for name in names]
+    texts = [read_text(file) for file in files]
+    total, parts = sum(map(len, texts)), []
+    for name, file, text in zip(names, files, texts, strict=True):
+        width = 3 if name == "train" else 4
+        parts.append(parse_rows(text, file, delimiter=BLANKS, widths=range(width, width + 1)))
+        if progress:
+            progress(sum(map(len, texts[: len(parts)])), total)
+    note = read_side_note(files[0])
+    if not len(parts[0]) and not note:
+        raise FormatError("expected lines `type u v`, got an empty file", path=files[0])
+    layers, (layer,) = index_fields(parts, [0], "layers", note)
+    nodes, (source, destination) = index_fields(parts, [1, 2], "nodes", note)
+    return _Table(parts, note, nodes, layers, layer, source, destination, np.concatenate([*map(_labels, parts)]))
+
+
+def _labels(rows: Rows) -> npt.NDArray[np.bool_]:
+    if rows.width < 4:
+        return np.ones(len(rows), np.bool_)
+    labels = rows.numbers(3, "a label 0 or 1")
+    wrong = (labels != 0) & (labels != 1)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise rows.error(f"expected a label 0 or 1, got {rows.columns[3][row].as_py()!r}", row)
+    return np.asarray(labels == 1)
+
+
+def write_gatne(
+    mx: Multiplex, path: Path, *, valid: LabelledPairs | None = None, test: LabelledPairs | None = None
+) -> None:
+    """Write a multiplex as train.txt, and labelled pairs (indices into its names) as valid.txt and test.txt."""
+    because = "GATNE's files are split at white space"
+    refuse_names(mx.node_names.tolist(), r"\s|^$", "node", because)
+    refuse_names(mx.layer_names, r"\s|^$|^\ufeff", "layer", because)
+    nodes, layers = tokens(mx.node_names.tolist()).combine_chunks(), tokens(mx.layer_names).combine_chunks()
+    path.mkdir()
+    with (path / "train.txt").open("xb") as file:
+        source, destination = mx.edge_index
+        write_rows(file, [layers.take(mx.edge_layer), nodes.take(source), nodes.take(destination)], " ")
+    for part, pairs in (("valid", valid), ("test", test)):
+        with (path / f"{part}.txt").open("xb") as file:
+            if pairs is not None:
+                source, destination = np.asarray(pairs.pairs).T
+                columns = [layers.take(pairs.layer), nodes.take(source), nodes.take(destination)]
+                write_rows(file, [*columns, np.asarray(pairs.label).astype(np.int64)], " ")
+    write_side_note(path / "train.txt", side_note(mx))
+
+
+def _is_gatne(path: Path) -> bool:
+    if not (path / "train.txt").is_file():
+        return False
+    with (path / "train.txt").open("rb") as file:
+        head = next((line.split() for line in file if line.strip()), [])
+    return len(head) == 3 or (not head and (path / "valid.txt").is_file() and (path / "test.txt").is_file())
+
+
+FORMAT = Format(
+    name="gatne",
+    description="GATNE's folder of train.txt, valid.txt and test.txt",
+    suffixes=(),
+    read=read_gatne,
+    write=write_gatne,
+    matches=_is_gatne,
+)

@@ -1,0 +1,337 @@
+"""Text with a row per line: parsed column by column, and read again slowly only to find the line that is wrong."""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+
+from banditplex.errors import FormatError, InputError
+from banditplex.io.base import kind_of
+from banditplex.multiplex.build import EdgeError, Numbers
+from banditplex.multiplex.names import Ints, Names, factorize
+
+Column = Any  # a pyarrow.ChunkedArray of strings
+
+BLANKS = " "  # as a delimiter: any run of spaces and tabs
+_BLOCK = 1 << 26  # bytes parsed between two calls of progress
+_ROWS = 1 << 20  # rows written at once
+_LONGEST = 10**18  # names that are integers of more digits stay strings, as in `parse_names`
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The fields of a text, one column of strings each, and the way back to its lines."""
+
+    path: Path
+    text: bytes
+    first_line: int
+    columns: tuple[Column, ...]
+
+    def __len__(self) -> int:
+        return len(self.columns[0])
+
+    @property
+    def width(self) -> int:
+        """Number of columns."""
+        return len(self.columns)
+
+    def line(self, row: int) -> int:
+        """Return the number of the line that a row stands on; blank lines are no rows."""
+        return next(
+            number for place, (number, _) in enumerate(filled_lines(self.text, self.first_line)) if place == row
+        )
+
+    def error(self, message: str, row: int) -> FormatError:
+        """Return the error that names the line of `row`."""
+        return FormatError(message, path=self.path, line=self.line(row))
+
+    def numbers(self, column: int, expected: str, rows: Ints | None = None) -> Numbers:
+        """Return a column, or some rows of it, as int64 if every field is an integer, else as float64."""
+        fields = self.columns[column] if rows is None else self.columns[column].take(rows)
+        integers = _as_integers(fields)
+        if integers is not None:
+            return integers
+        try:
+            return np.asarray(pc.cast(fields, pa.float64()), np.float64)
+        except pa.ArrowInvalid:
+            place = _first_failure(fields, pa.float64())
+            row = place if rows is None else int(rows[place])
+            raise self.error(f"expected {expected}, got {fields[place].as_py()!r}", row) from None
+
+
+def read_text(path: Path, *, comments: str = "") -> bytes:
+    r"""Return a file as UTF-8 text with \n at line ends; lines that match the pattern `comments` come back blank."""
+    if not path.is_file():
+        raise FormatError("no such file", path=path)
+    text = path.read_bytes().removeprefix(b"\xef\xbb\xbf")
+    if not text.isascii():
+        check_encoding(text, path)
+    if b"\r" in text:
+        text = text.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    if comments:
+        text = re.sub(rb"(?m)^[ \t]*(?:" + comments.encode() + rb").*$", b"", text)
+    return text
+
+
+def check_encoding(text: bytes, path: Path) -> None:
+    """Refuse bytes that are not UTF-8."""
+    try:
+        text.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = text.count(b"\n", 0, error.start) + 1
+        raise FormatError(f"expected UTF-8 text, got byte 0x{text[error.start]:02x}", path=path, line=line) from None
+
+
+def parse_rows(
+    text: bytes,
+    path: Path,
+    *,
+    delimiter: str,
+    widths: range,
+    first_line: int = 1,
+    progress: Callable[[int], None] | None = None,
+) -> Rows:
+    """Split every line of a text into the same number of fields.
+
+    Parameters
+    ----------
+    text, path
+        From `read_text`, and the file it comes from.
+    delimiter
+        One character; white space around it is dropped. `BLANKS` stands for any run of spaces and tabs.
+    widths
+        How many fields a line may have; the first line settles it. A text without lines has the fewest.
+    first_line
+        The number, in the file, of the first line of the text.
+    progress
+        Called with the number of bytes parsed so far.
+    """
+    text = _tidy(text, delimiter)
+    first = next(filled_lines(text, first_line), None)
+    if first is None:
+        return Rows(path, text, first_line, (pa.chunked_array([], pa.string()),) * widths[0])
+    width = first[1].count(delimiter.encode()) + 1
+    if width not in widths:
+        raise FormatError(f"expected {_plural(widths)}, got {width}: {_show(first[1])}", path=path, line=first[0])
+    columns: list[list[Column]] = [[] for _ in range(width)]
+    for start, end in _blocks(text):
+        try:
+            table = _parse(pa.py_buffer(text).slice(start, end - start), delimiter, width)
+        except pa.ArrowInvalid:
+            raise _ragged(Rows(path, text, first_line, ()), delimiter, width) from None
+        for chunks, column in zip(columns, table.columns, strict=True):
+            chunks.extend(_trim(column, delimiter, text).chunks)
+        if progress:
+            progress(end)
+    return Rows(path, text, first_line, tuple(pa.chunked_array(chunks, pa.string()) for chunks in columns))
+
+
+def _tidy(text: bytes, delimiter: str) -> bytes:
+    """Blank out lines of white space; for `BLANKS`, leave single spaces between fields and none around them."""
+    if delimiter != BLANKS:
+        return re.sub(rb"(?m)^[ \t]+$", b"", text) if b" \n" in text or b"\t\n" in text else text
+    text = text.replace(b"\t", b" ")
+    while b"  " in text:
+        text = text.replace(b"  ", b" ")
+    if b" \n" in text:
+        text = text.replace(b" \n", b"\n")
+    if b"\n " in text:
+        text = text.replace(b"\n ", b"\n")
+    return text.strip(b" ")
+
+
+def _trim(column: Column, delimiter: str, text: bytes) -> Column:
+    return column if delimiter == BLANKS or not (b" " in text or b"\t" in text) else pc.utf8_trim(column, " \t")
+
+
+def _blocks(text: bytes) -> Iterator[tuple[int, int]]:
+    """Cut a text into blocks of whole lines."""
+    start = 0
+    while start < len(text):
+        end = text.find(b"\n", start + _BLOCK) + 1 or len(text)
+        yield start, end
+        start = end
+
+
+def _parse(text: Any, delimiter: str, width: int) -> Any:
+    names = [str(column) for column in range(width)]
+    return pyarrow.csv.read_csv(
+        pa.BufferReader(text),
+        read_options=pyarrow.csv.ReadOptions(column_names=names, block_size=1 << 22),
+        parse_options=pyarrow.csv.ParseOptions(delimiter=delimiter, quote_char=False, double_quote=False),
+        convert_options=pyarrow.csv.ConvertOptions(
+            column_types=dict.fromkeys(names, pa.string()), null_values=[], strings_can_be_null=False, check_utf8=False
+        ),
+    )
+
+
+def filled_lines(text: bytes, first_line: int) -> Iterator[tuple[int, bytes]]:
+    """Yield number and content of every line that is not blank."""
+    start, number = 0, first_line
+    while start < len(text):
+        end = text.find(b"\n", start)
+        end = len(text) if end < 0 else end
+        if end > start:
+            yield number, text[start:end]
+        start, number = end + 1, number + 1
+
+
+def _ragged(rows: Rows, delimiter: str, width: int) -> FormatError:
+    """Return the error about the first line with more or fewer fields than the first."""
+    for number, line in filled_lines(rows.text, rows.first_line):
+        found = line.count(delimiter.encode()) + 1
+        if found != width:
+            message = f"expected {width} columns as in the lines before, got {found}: {_show(line)}"
+            return FormatError(message, path=rows.path, line=number)
+    raise AssertionError("a text that arrow cannot split has a line with more or fewer fields")
+
+
+def _plural(widths: range) -> str:
+    return f"{widths[0]} columns" if len(widths) == 1 else f"{widths[0]} to {widths[-1]} columns"
+
+
+def _show(line: bytes) -> str:
+    text = line.decode()
+    return repr(text if len(text) <= 60 else text[:57] + "...")
+
+
+def _first_failure(fields: Column, kind: Any) -> int:
+    """Return the first row that cannot be cast, by halving."""
+    low, high = 0, len(fields)
+    while high - low > 1:
+        middle = (low + high) // 2
+        try:
+            pc.cast(fields.slice(low, middle - low), kind)
+            low = middle
+        except pa.ArrowInvalid:
+            high = middle
+    return low
+
+
+# Names
+
+
+def _as_integers(fields: Column) -> Ints | None:
+    """Return a column as int64, or None unless every field is an integer in plain writing (no +, no leading 0)."""
+    try:
+        integers = pc.cast(fields, pa.int64())
+    except pa.ArrowInvalid:
+        return None
+    plain = pc.all(pc.equal(pc.cast(integers, pa.string()), fields)).as_py()
+    return None if plain is False else np.asarray(integers, np.int64)
+
+
+def index_names(
+    columns: Sequence[Column], *, declared: Sequence[Column] = (), kind: str | None = None
+) -> tuple[Names, int, list[Ints]]:
+    """Return the distinct names, how many of them are declared, and for every column the index of each field's name.
+
+    Declared names come first, in the order in which they first occur; the others follow in rising order. Names are
+    integers if every field is one; `kind` ("integers" or "strings") settles it.
+
+    >>> names, _, (codes,) = index_names([pa.chunked_array([["9", "30", "9"]])])
+    >>> names, codes
+    (array([ 9, 30]), array([0, 1, 0]))
+    """
+    every = [*declared, *columns]
+    found, codes = _factorize(every, kind)
+    sizes = np.cumsum([len(column) for column in every])
+    num_fields = int(sizes[len(declared) - 1]) if declared else 0
+    places = np.sort(np.unique(codes[:num_fields], return_index=True)[1])
+    first = codes[places]
+    order = np.concatenate([first, np.setdiff1d(np.arange(len(found)), first)])
+    rank = np.empty(len(found), np.int64)
+    rank[order] = np.arange(len(found))
+    return found[order], len(first), np.split(rank[codes], sizes[:-1])[len(declared) :] if every else []
+
+
+def _factorize(columns: Sequence[Column], kind: str | None) -> tuple[Names, Ints]:
+    if kind != "strings":
+        integers = [_as_integers(column) for column in columns]
+        known = [array for array in integers if array is not None and (kind or _is_short(array))]
+        if len(known) == len(columns):
+            return factorize(np.concatenate([np.empty(0, np.int64), *known]))
+    chunks = [chunk for column in columns for chunk in column.chunks]
+    encoded = pa.chunked_array(chunks, pa.string()).dictionary_encode()
+    if not encoded.num_chunks:
+        return np.empty(0, np.int64), np.empty(0, np.int64)
+    found = np.array(encoded.chunk(0).dictionary.to_pylist(), dtype=object)
+    codes = np.concatenate([np.asarray(chunk.indices) for chunk in encoded.chunks]).astype(np.int64)
+    order = np.argsort(found)
+    rank = np.empty(len(found), np.int64)
+    rank[order] = np.arange(len(found))
+    return found[order], rank[codes]
+
+
+def _is_short(integers: Ints) -> bool:
+    return bool(((integers > -_LONGEST) & (integers < _LONGEST)).all())
+
+
+def index_fields(
+    parts: Sequence[Rows], fields: Sequence[int], what: str, note: dict[str, Any]
+) -> tuple[Names, list[Ints]]:
+    """Return the names of "nodes" or "layers" in some fields of all parts, and for every field the rows' indices.
+
+    The rows are those of all parts, one after the other. Names that the side note declares come in its order, and
+    then there may be no others.
+    """
+    columns = [pa.chunked_array([chunk for rows in parts for chunk in rows.columns[field].chunks], pa.string())
+               for field in fields]  # fmt: skip
+    declared = [tokens(note[what])] if what in note else []
+    names, num_declared, codes = index_names(columns, declared=declared, kind=kind_of(what, note))
+    for column, indices in zip(columns, codes, strict=True):
+        if declared and (indices >= num_declared).any():
+            row = int(np.argmax(indices >= num_declared))
+            message = f"expected one of the {num_declared} {what} that the side note lists, got {column[row].as_py()!r}"
+            raise _error_of_part(parts, message, row)
+    return names, codes
+
+
+def _error_of_part(parts: Sequence[Rows], message: str, row: int) -> FormatError:
+    for rows in parts:
+        if row < len(rows):
+            return rows.error(message, row)
+        row -= len(rows)
+    raise AssertionError("the row lies beyond all parts")
+
+
+def tokens(names: Sequence[Any]) -> Column:
+    """Return names as a column of strings."""
+    return pa.chunked_array([pa.array([str(name) for name in names], pa.string())])
+
+
+@contextmanager
+def naming_rows(*parts: Rows) -> Iterator[None]:
+    """Turn an error about an edge into one about its line; the edges are the rows of `parts`, one after the other."""
+    try:
+        yield
+    except EdgeError as error:
+        raise _error_of_part(parts, error.message[0].lower() + error.message[1:], error.edge) from None
+
+
+# Writing
+
+
+def write_rows(file: BinaryIO, columns: Sequence[Any], delimiter: str) -> None:
+    """Write columns (arrays of strings or numbers) as lines of delimited fields; numbers survive exactly."""
+    if not len(columns[0]):
+        return
+    for start in range(0, len(columns[0]), _ROWS):
+        fields = [pc.cast(pa.array(column[start : start + _ROWS]), pa.string()) for column in columns]
+        lines = pc.binary_join_element_wise(*fields, delimiter)
+        lines = pc.binary_join_element_wise(lines, "", "\n")
+        file.write(lines.buffers()[2])  # the characters of all lines, one after the other
+
+
+def refuse_names(names: Sequence[Any], pattern: str, what: str, because: str) -> None:
+    """Refuse the first name in which `pattern` is found."""
+    wrong = next((name for name in names if re.search(pattern, str(name))), None)
+    if wrong is not None:
+        raise InputError(f"Cannot write the {what} name {wrong!r}: {because}.")

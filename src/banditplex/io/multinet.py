@@ -1,0 +1,314 @@
+"""The format of multinet and uunet: a text of sections (#LAYERS, #ACTORS, #EDGES, ...) with comma-separated lines.
+
+Magnani, Rossi and Vega, Analysis of Multiplex Social Networks with R, Journal of Statistical Software 98 (2021).
+"""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow.compute as pc
+
+from banditplex.errors import FormatError, InputError
+from banditplex.io.base import Format, Progress, kind_of, kinds_note, read_side_note, write_side_note
+from banditplex.io.lines import Rows, index_names, naming_rows, parse_rows, read_text, refuse_names, tokens, write_rows
+from banditplex.io.multinet_header import SECTIONS, Header, Section, read_header, split_sections
+from banditplex.multiplex import Multiplex
+from banditplex.multiplex.build import Floats, Numbers
+from banditplex.multiplex.names import Ints, Names
+
+FEATURE = "feature_{}"  # node features are written as actor attributes of these names
+
+
+def read_multinet(
+    path: Path,
+    *,
+    directed: bool | None = None,
+    weight: str | None = None,
+    time: str | None = None,
+    features: Sequence[str] | None = None,
+    progress: Progress | None = None,
+) -> Multiplex:
+    """Read a multiplex of multinet; a file of type multilayer is read if no edge leads from layer to layer.
+
+    Parameters
+    ----------
+    path
+        The file.
+    directed
+        None: directed if one of the layers is. In a directed multiplex the edges of undirected layers stand both
+        ways; `metadata["undirected_layers"]` then names these layers.
+    weight, time
+        The numeric edge attributes to take as weight (1 on layers that do not have it) and as time. None: those
+        called "weight" and "time", if there are any.
+    features
+        The numeric actor attributes to take as node features. None: those called feature_0, feature_1, ...
+    progress
+        Called with (bytes read, bytes in all).
+    """
+    body = _read_body(path, progress)
+    arrows = np.array([body.header.directed.get(str(name), False) for name in body.layers], np.bool_)
+    directed = bool(arrows.any() or body.note.get("directed", False)) if directed is None else directed
+    columns = {
+        "source": body.source,
+        "destination": body.destination,
+        "layer": body.layer,
+        "weight": _edge_values(body, weight, "weight"),
+        "time": _edge_values(body, time, "time"),
+    }
+    with naming_rows(*body.edges):
+        return Multiplex.from_indices(
+            **(_both_ways(columns, ~arrows) if directed else columns),
+            node_names=body.nodes,
+            layer_names=body.layers,
+            node_features=_features(body, features),
+            directed=directed,
+            metadata={"undirected_layers": body.layers[~arrows].tolist()} if directed and not arrows.all() else {},
+        )
+
+
+def _both_ways(columns: dict[str, Any], undirected: npt.NDArray[np.bool_]) -> dict[str, Any]:
+    """Append the reverse of every edge of an undirected layer, self loops left out."""
+    source, destination = columns["source"], columns["destination"]
+    again = undirected[columns["layer"]] & (source != destination)
+    reverse = columns | {"source": destination, "destination": source}
+    return {name: None if each is None else np.append(each, reverse[name][again]) for name, each in columns.items()}
+
+
+# From text to indices
+
+
+@dataclass(frozen=True)
+class Body:
+    """What stands in a file, names indexed; edges are those of all parts, one after the other."""
+
+    header: Header
+    note: dict[str, Any]
+    actors: list[Rows]
+    edges: list[Rows]
+    nodes: Names  # those of #ACTORS first
+    layers: Names
+    source: Ints
+    destination: Ints
+    layer: Ints
+
+
+def _read_body(path: Path, progress: Progress | None) -> Body:
+    sections = split_sections(read_text(path, comments="--"), path)
+    header, note = read_header(sections, path), read_side_note(path)
+    actors = list(_parse(sections, "ACTORS", path, {1 + len(header.actor)}))
+    vertices = list(_parse(sections, "VERTICES", path, {2 + len(header.vertex.get(each, {})) for each in header.kinds}))
+    widths = {header.num_ends + len(header.edge_attributes(each)) for each in header.kinds}
+    edges = list(_parse(sections, "EDGES", path, widths, progress))
+    for rows in actors:
+        _refuse_repeated(rows)
+    layers, layer = _index_layers(header, vertices, edges, kind_of("layers", note))
+    ends = [rows.columns[column] for column in (0, header.num_ends - 2) for rows in edges]
+    known = [rows.columns[0] for rows in (*actors, *vertices)]
+    nodes, _, codes = index_names(ends, declared=known, kind=kind_of("nodes", note))
+    source, destination = (_join(each) for each in (codes[: len(edges)], codes[len(edges) :]))
+    return Body(header, note, actors, edges, nodes, layers, source, destination, layer)
+
+
+def _parse(
+    sections: list[Section], name: str, path: Path, widths: set[int], progress: Progress | None = None
+) -> Iterator[Rows]:
+    """Parse the sections of a name; lines of different widths come apart, each with its own number."""
+    for section in sections:
+        report = _reporter(progress, len(section.text))
+        for width, text in _by_width(section, path, sorted(widths)) if section.name == name else ():
+            just = range(width, width + 1)
+            yield parse_rows(text, path, delimiter=",", widths=just, first_line=section.line, progress=report)
+
+
+def _reporter(progress: Progress | None, total: int) -> Callable[[int], None] | None:
+    return None if progress is None else lambda done: progress(done, total)
+
+
+def _by_width(section: Section, path: Path, widths: list[int]) -> Iterator[tuple[int, bytes]]:
+    """Yield a section's text once for every width, lines of other widths left blank."""
+    if len(widths) == 1:
+        yield widths[0], section.text
+        return
+    lines = section.text.split(b"\n")
+    counts = [line.count(b",") + 1 if line.strip() else 0 for line in lines]
+    wrong = next((place for place, count in enumerate(counts) if count and count not in widths), None)
+    if wrong is not None:
+        message = f"expected {' or '.join(map(str, widths))} columns, got {counts[wrong]}: {lines[wrong].decode()!r}"
+        raise FormatError(message, path=path, line=section.line + wrong)
+    for width in widths:
+        kept = (line if count == width else b"" for line, count in zip(lines, counts, strict=True))
+        yield width, b"\n".join(kept)
+
+
+def _refuse_repeated(actors: Rows) -> None:
+    names = actors.columns[0]
+    if pc.count_distinct(names).as_py() < len(names):
+        first: dict[str, int] = {}
+        row = next(row for row, name in enumerate(names.to_pylist()) if first.setdefault(name, row) != row)
+        raise actors.error(f"expected every actor once, got {names[row].as_py()!r} again", row)
+
+
+def _index_layers(header: Header, vertices: list[Rows], edges: list[Rows], kind: str | None) -> tuple[Names, Ints]:
+    parts = [(rows, rows.columns[1]) for rows in vertices]
+    parts += [(rows, rows.columns[1 if header.multilayer else 2]) for rows in edges]
+    declared = [tokens(list(header.directed))] if header.directed else []
+    layers, num_declared, codes = index_names([column for _, column in parts], declared=declared, kind=kind)
+    for (rows, column), indices in zip(parts, codes, strict=True):
+        if declared and (indices >= num_declared).any():
+            row = int(np.argmax(indices >= num_declared))
+            raise rows.error(f"expected a layer that #LAYERS lists, got {column[row].as_py()!r}", row)
+    for rows, indices in zip(edges, codes[len(vertices) :], strict=True):
+        _check_edges(header, rows, layers, indices)
+    return layers, _join(codes[len(vertices) :])
+
+
+def _check_edges(header: Header, rows: Rows, layers: Names, indices: Ints) -> None:
+    """Refuse edges between layers, and edges that have not one value for each of their attributes."""
+    if header.multilayer:
+        inside = np.asarray(pc.equal(rows.columns[1], rows.columns[3]))
+        if not inside.all():
+            row = int(np.argmin(inside))
+            pair = " to ".join(repr(rows.columns[column][row].as_py()) for column in (1, 3))
+            raise rows.error(f"expected an edge inside one layer, got one from {pair}", row)
+    wanted = [header.num_ends + len(header.edge_attributes(str(name))) for name in layers.tolist()]
+    widths = np.array(wanted, np.int64)[indices]
+    if (widths != rows.width).any():
+        row = int(np.argmax(widths != rows.width))
+        name = layers.tolist()[indices[row]]
+        raise rows.error(f"expected {widths[row]} columns in layer {name!r}, got {rows.width}", row)
+
+
+def _join(parts: list[Ints]) -> Ints:
+    return np.concatenate([np.empty(0, np.int64), *parts])
+
+
+# Attributes
+
+
+def _edge_values(body: Body, name: str | None, role: str) -> Numbers | None:
+    """Return an edge attribute for all edges, or None where nothing was asked for and nothing is declared."""
+    known = body.header.numeric_edge_attributes()
+    if (name or role) not in known:
+        if name is None:
+            return None
+        listed = ", ".join(sorted(known)) or "of which there are none"
+        raise InputError(f"Expected {role} to be a numeric edge attribute ({listed}), got {name!r}.")
+    attributes = [body.header.edge_attributes(str(layer)) for layer in body.layers.tolist()]
+    columns = [each.index(name or role) + body.header.num_ends if (name or role) in each else -1 for each in attributes]
+    places = np.split(np.array(columns, np.int64)[body.layer], np.cumsum([len(rows) for rows in body.edges])[:-1])
+    parts = [_values(rows, column, role) for rows, column in zip(body.edges, places, strict=False)]
+    return np.concatenate([np.empty(0, np.int64), *parts])
+
+
+def _values(rows: Rows, columns: Ints, role: str) -> Numbers:
+    """Return for each row the number in its column; -1 stands for no column: weight 1, and no time."""
+    pieces: list[tuple[Ints, Numbers]] = []
+    for column in np.unique(columns).tolist():
+        chosen = np.flatnonzero(columns == column)
+        if column < 0 and role == "time":
+            raise rows.error(
+                "expected every layer to have the attribute that is its time, got one that has not", chosen[0]
+            )
+        numbers = np.ones(len(chosen), np.int64) if column < 0 else rows.numbers(column, f"a number as {role}", chosen)
+        pieces.append((chosen, numbers))
+    values = np.empty(len(rows), np.result_type(np.int64, *(numbers.dtype for _, numbers in pieces)))
+    for chosen, numbers in pieces:
+        values[chosen] = numbers
+    return values
+
+
+def _features(body: Body, names: Sequence[str] | None) -> Floats | None:
+    known = body.header.numeric_actor_attributes()
+    if names is None:
+        names = [FEATURE.format(place) for place in range(len(known)) if FEATURE.format(place) in known]
+        if not names and body.note.get("features") == 0:
+            return np.empty((len(body.nodes), 0))
+    if not names:
+        return None
+    unknown = next((name for name in names if name not in known), None)
+    if unknown is not None:
+        listed = ", ".join(known) or "of which there are none"
+        raise InputError(f"Expected features that are numeric actor attributes ({listed}), got {unknown!r}.")
+    parts = [_feature_rows(rows, [list(body.header.actor).index(name) + 1 for name in names]) for rows in body.actors]
+    table = np.concatenate([np.empty((0, len(names))), *parts])
+    if len(table) < len(body.nodes):
+        raise InputError(f"Expected features of every node, got none of {body.nodes.tolist()[len(table)]!r}.")
+    return table
+
+
+def _feature_rows(rows: Rows, columns: list[int]) -> Floats:
+    table = np.stack([rows.numbers(column, "a number").astype(np.float64) for column in columns], axis=1)
+    wrong = ~np.isfinite(table)
+    if wrong.any():
+        row, place = np.argwhere(wrong)[0].tolist()
+        raise rows.error(f"expected a finite number, got {table[row, place]}", row)
+    return table
+
+
+# Writing
+
+
+def write_multinet(mx: Multiplex, path: Path) -> None:
+    """Write a multiplex with all its names; weights and times become edge attributes, features actor attributes."""
+    because = (
+        "multinet's files are split at commas, blanks around names are lost, and -- and # start lines of their own"
+    )
+    for what, names in (("node", mx.node_names.tolist()), ("layer", mx.layer_names)):
+        refuse_names(names, r"[,\n\r]|^[ \t]|[ \t]$|^#|^--|^$", what, because)
+    values = {role: each for role, each in (("weight", mx.weight), ("time", mx.time)) if each is not None}
+    features = np.empty((mx.num_nodes, 0)) if mx.node_features is None else mx.node_features.astype(np.float64)
+    nodes, layers = tokens(mx.node_names.tolist()).combine_chunks(), tokens(mx.layer_names).combine_chunks()
+    source, destination = mx.edge_index
+    with path.open("xb") as file:
+        file.write(b"#VERSION\n3.0\n\n#TYPE\nmultiplex\n")
+        if features.shape[1]:
+            _write_section(file, "ACTOR ATTRIBUTES", [f"{FEATURE.format(k)},NUMERIC" for k in range(features.shape[1])])
+        if values:
+            _write_section(file, "EDGE ATTRIBUTES", [f"{role},NUMERIC" for role in values])
+        _write_section(file, "LAYERS", _layer_lines(mx))
+        _write_section(file, "ACTORS", [])
+        write_rows(file, [nodes, *features.T], ",")
+        if mx.num_edges:
+            _write_section(file, "EDGES", [])
+            ends = [nodes.take(source), nodes.take(destination), layers.take(mx.edge_layer)]
+            write_rows(file, [*ends, *values.values()], ",")
+    note = kinds_note(mx)
+    if mx.directed and not mx.num_layers:
+        note["directed"] = True
+    if mx.node_features is not None and not features.shape[1]:
+        note["features"] = 0
+    write_side_note(path, note)
+
+
+def _write_section(file: BinaryIO, title: str, lines: list[str]) -> None:
+    file.write("".join(f"{line}\n" for line in ("", f"#{title}", *lines)).encode())
+
+
+def _layer_lines(mx: Multiplex) -> list[str]:
+    kind = "DIRECTED" if mx.directed else "UNDIRECTED"
+    loops = np.bincount(mx.edge_layer[mx.edge_index[0] == mx.edge_index[1]], minlength=mx.num_layers)
+    return [f"{name},{kind}" + ",LOOPS" * bool(count) for name, count in zip(mx.layer_names, loops, strict=True)]
+
+
+def _has_sections(path: Path) -> bool:
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        titles = re.findall(rb"(?m)^[ \t]*#[ \t]*([A-Z ]+?)\s*$", file.read(1 << 16).upper())
+    return any(title.decode() in SECTIONS for title in titles)
+
+
+FORMAT = Format(
+    name="multinet",
+    description="sections of comma-separated lines, as multinet and uunet read them",
+    suffixes=(".mpx",),
+    read=read_multinet,
+    write=write_multinet,
+    holds=frozenset({"weight", "time", "features"}),
+    matches=_has_sections,
+)

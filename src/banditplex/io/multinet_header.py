@@ -1,0 +1,168 @@
+"""The sections of a multinet file, and what those before the data declare."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+from banditplex.errors import FormatError, InputError
+from banditplex.io.lines import filled_lines
+
+SECTIONS = (
+    *("VERSION", "TYPE", "ACTOR ATTRIBUTES", "VERTEX ATTRIBUTES", "EDGE ATTRIBUTES"),
+    *("LAYERS", "ACTORS", "VERTICES", "EDGES", "INTERLAYER EDGES"),
+)
+_ALIASES = {
+    "NODES": "VERTICES",
+    "VERTEXES": "VERTICES",
+    "NODE ATTRIBUTES": "VERTEX ATTRIBUTES",
+    "INTRALAYER EDGES": "EDGES",
+}
+_VERSIONS = ("1.0", "2", "2.0", "3", "3.0")
+_TRAITS = ("DIRECTED", "UNDIRECTED", "LOOPS", "NO LOOPS", "MULTI", "SIMPLE", "UNWEIGHTED", "STATIC")
+_NUMERIC = ("NUMERIC", "DOUBLE", "INTEGER", "INT")
+_TYPES = (*_NUMERIC, "STRING", "TEXT", "TIME")
+
+Types = dict[str, str]  # from the names of attributes to their types, in the order of their columns
+
+
+class Section(NamedTuple):
+    """A section: its name, its text, and the number of the line on which the text begins."""
+
+    name: str
+    text: bytes
+    line: int
+
+    def rows(self) -> Iterator[tuple[int, list[str]]]:
+        """Yield the number and the fields of every line."""
+        for number, line in filled_lines(self.text, self.line):
+            fields = [each.strip(" \t") for each in line.decode().split(",")]
+            if fields != [""]:
+                yield number, fields
+
+
+def split_sections(text: bytes, path: Path) -> list[Section]:
+    """Cut a text into its sections; lines before the first title are edges."""
+    if not text.strip():
+        raise FormatError("expected sections or edges, got an empty file", path=path)
+    sections, name, start, line = [], "EDGES", 0, 1
+    for match in re.finditer(rb"(?m)^[ \t]*#(.*)$", text):
+        sections.append(Section(name, text[start : match.start()], line))
+        line += text.count(b"\n", start, match.start())
+        title = match[1].decode().strip()
+        name = next((each for each in ("VERSION", "TYPE") if title.upper().startswith(each)), title.upper())
+        name = _ALIASES.get(name, name)
+        if name not in SECTIONS:
+            raise FormatError(f"expected a section, one of {', '.join(SECTIONS)}, got #{title}", path=path, line=line)
+        start = match.end()
+        if name in ("VERSION", "TYPE"):  # the value may follow on the same line
+            start -= len(match[1].lstrip()) - len(name)
+    return [*sections, Section(name, text[start:], line)]
+
+
+@dataclass
+class Header:
+    """What a file declares about layers and attributes."""
+
+    multilayer: bool = False
+    directed: dict[str, bool] = field(default_factory=dict)  # by layer
+    actor: Types = field(default_factory=dict)
+    vertex: dict[str, Types] = field(default_factory=dict)  # by layer
+    edge: dict[str, Types] = field(default_factory=dict)  # by layer
+    every_edge: Types = field(default_factory=dict)
+
+    @property
+    def kinds(self) -> list[str]:
+        """The layers that are declared, or else those that have attributes of their own and "" for all others."""
+        return list(self.directed) or ["", *self.vertex, *self.edge]
+
+    @property
+    def num_ends(self) -> int:
+        """Number of columns of an edge before its attributes."""
+        return 4 if self.multilayer else 3
+
+    def edge_attributes(self, layer: str) -> list[str]:
+        """Return the attributes of a layer's edges in the order of their columns: its own, then those of all."""
+        return [*self.edge.get(layer, {}), *self.every_edge]
+
+    def numeric_edge_attributes(self) -> set[str]:
+        """Return the names of edge attributes that are numbers wherever they are declared."""
+        declared = [item for types in (self.every_edge, *self.edge.values()) for item in types.items()]
+        return {name for name, _ in declared} - {name for name, kind in declared if kind not in _NUMERIC}
+
+    def numeric_actor_attributes(self) -> list[str]:
+        """Return the names of actor attributes that are numbers."""
+        return [name for name, kind in self.actor.items() if kind in _NUMERIC]
+
+
+def read_header(sections: list[Section], path: Path) -> Header:
+    """Read all sections but the data."""
+    header = Header()
+    for section in sorted(sections, key=lambda each: SECTIONS.index(each.name)):  # the type governs the others
+        for line, fields in section.rows() if section.name in _READERS else ():
+            try:
+                _READERS[section.name](header, fields)
+            except InputError as error:
+                raise FormatError(str(error), path=path, line=line) from None
+    return header
+
+
+def _read_version(header: Header, fields: list[str]) -> None:
+    if fields[0] not in _VERSIONS:
+        raise InputError(f"expected a version up to 3.0, got {fields[0]!r}")
+
+
+def _read_type(header: Header, fields: list[str]) -> None:
+    if fields[0].lower() not in ("multiplex", "multilayer"):
+        raise InputError(f"expected the type multiplex or multilayer, got {fields[0]!r}")
+    header.multilayer = fields[0].lower() == "multilayer"
+
+
+def _read_layer(header: Header, fields: list[str]) -> None:
+    names = fields[: 2 if header.multilayer else 1]
+    traits = [each.upper() for each in fields[len(names) :]]
+    if not traits or any(each not in _TRAITS for each in traits):
+        wanted = ",".join(["layer"] * len(names))
+        raise InputError(f"expected {wanted},DIRECTED or UNDIRECTED[,LOOPS], got {','.join(fields)!r}")
+    if names[0] != names[-1]:
+        return  # how edges between two layers would be
+    if names[0] in header.directed:
+        raise InputError(f"expected every layer once, got {names[0]!r} again")
+    header.directed[names[0]] = "DIRECTED" in traits
+
+
+def _read_actor_attribute(header: Header, fields: list[str]) -> None:
+    _declare(header.actor, fields, "attribute,type", len(fields) == 2)
+
+
+def _read_vertex_attribute(header: Header, fields: list[str]) -> None:
+    _declare(header.vertex.setdefault(fields[0], {}), fields, "layer,attribute,type", len(fields) == 3)
+
+
+def _read_edge_attribute(header: Header, fields: list[str]) -> None:
+    types = header.edge.setdefault(fields[0], {}) if len(fields) == 3 else header.every_edge
+    _declare(types, fields, "[layer,]attribute,type", len(fields) in (2, 3))
+
+
+def _declare(types: Types, fields: list[str], wanted: str, fits: bool) -> None:
+    if not fits or fields[-1].upper() not in _TYPES:
+        raise InputError(f"expected {wanted} with a type of {', '.join(_TYPES)}, got {','.join(fields)!r}")
+    if fields[-2] in types:
+        raise InputError(f"expected every attribute once, got {fields[-2]!r} again")
+    types[fields[-2]] = fields[-1].upper()
+
+
+def _refuse(header: Header, fields: list[str]) -> None:
+    raise InputError(f"expected edges inside layers only, got one between layers: {','.join(fields)!r}")
+
+
+_READERS = {
+    "VERSION": _read_version,
+    "TYPE": _read_type,
+    "LAYERS": _read_layer,
+    "ACTOR ATTRIBUTES": _read_actor_attribute,
+    "VERTEX ATTRIBUTES": _read_vertex_attribute,
+    "EDGE ATTRIBUTES": _read_edge_attribute,
+    "INTERLAYER EDGES": _refuse,
+}

@@ -1,0 +1,119 @@
+"""Columns of numbers in text split by white space, read by a fast parser; a slow one says which line is wrong."""
+
+import re
+from collections.abc import Iterator
+from io import BytesIO, FileIO
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+from banditplex.errors import FormatError
+from banditplex.io.base import Progress
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_BLANKS = bytes.maketrans(b"\t\v\f\r", b"    ")
+_INTEGER = re.compile(rb"-?[0-9]{1,19}")
+
+
+class Counted(FileIO):
+    """A file that reports how far it has been read."""
+
+    def __init__(self, path: Path, progress: Progress) -> None:
+        super().__init__(path)
+        self._progress, self._done, self._total = progress, 0, path.stat().st_size
+
+    def read(self, size: int | None = -1) -> bytes:
+        """Read and report."""
+        block = super().read(size) or b""
+        self._done += len(block)
+        self._progress(self._done, self._total)
+        return block
+
+
+def open_binary(path: Path, progress: Progress | None) -> BinaryIO:
+    """Open a file for reading; `progress`, if given, is told how many of its bytes have been read."""
+    return path.open("rb") if progress is None else Counted(path, progress)
+
+
+def lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines of a file that are not blank, with their numbers, without white space at either end."""
+    with path.open("rb") as file:
+        for number, line in enumerate(file, 1):
+            if line := line.strip():
+                yield number, line
+
+
+def line_of_row(path: Path, row: int) -> int:
+    """Return the number of the line that holds row `row` of a file, where blank lines are no rows."""
+    return next(number for i, (number, _) in enumerate(lines(path)) if i == row)
+
+
+def read_numbers(path: Path, columns: dict[str, type], progress: Progress | None) -> "pa.Table":
+    """Read a file of rows of numbers split by white space, `columns` from name to int or float.
+
+    Most files have single blanks between columns and none around them: those go straight to the fast parser.
+    """
+    import pyarrow as pa
+
+    try:
+        with open_binary(path, progress) as file:
+            return _parse(file, columns)
+    except pa.ArrowInvalid:
+        pass
+    try:
+        return _parse(BytesIO(_squeeze(path.read_bytes())), columns)
+    except pa.ArrowInvalid as error:
+        _check_lines(path, columns)
+        raise FormatError(f"expected columns {', '.join(columns)}, got {error}", path=path) from None
+
+
+def _parse(file: BinaryIO, columns: dict[str, type]) -> "pa.Table":
+    import pyarrow as pa
+    from pyarrow import csv
+
+    kinds = {int: pa.int64(), float: pa.float64()}
+    return csv.read_csv(
+        file,
+        csv.ReadOptions(column_names=list(columns), block_size=2**22),
+        csv.ParseOptions(delimiter=" ", quote_char=False),
+        csv.ConvertOptions(column_types={name: kinds[kind] for name, kind in columns.items()}, null_values=[]),
+    )
+
+
+def _squeeze(text: bytes) -> bytes:
+    """Put single blanks between columns and none around lines."""
+    text = text.translate(_BLANKS)
+    while b"  " in text:
+        text = text.replace(b"  ", b" ")
+    return text.replace(b" \n", b"\n").replace(b"\n ", b"\n").strip(b" ")
+
+
+def _check_lines(path: Path, columns: dict[str, type]) -> None:
+    """Raise for the first line that does not have its numbers."""
+    for number, line in lines(path):
+        tokens = line.split()
+        if len(tokens) != len(columns):
+            expected = f"{len(columns)} columns ({', '.join(columns)})"
+            raise FormatError(f"expected {expected}, got {len(tokens)}", path=path, line=number)
+        for (name, kind), token in zip(columns.items(), tokens, strict=True):
+            if not is_number(token, kind):
+                noun = "an integer" if kind is int else "a number"
+                raise FormatError(f"expected {noun} as {name}, got {show(token)}", path=path, line=number)
+
+
+def is_number(token: bytes, kind: type) -> bool:
+    """Say whether a token is a number of the kind: int or float."""
+    if kind is int:
+        return _INTEGER.fullmatch(token) is not None and -(2**63) <= int(token) < 2**63
+    try:
+        float(token)
+    except ValueError:
+        return False
+    return b"_" not in token
+
+
+def show(token: bytes) -> str:
+    """Return a piece of a file for a message, whatever its encoding, cut where it is long."""
+    text = token.decode(errors="backslashreplace")
+    return repr(text if len(text) <= 40 else text[:40] + "...")

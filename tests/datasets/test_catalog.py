@@ -1,0 +1,176 @@
+"""What is declared about the data sets is what the data say, and what the documentation shows."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from banditplex.datasets import check_dataset, describe, fetch, list_datasets, load_dataset
+from banditplex.datasets.catalog import CATALOG
+from banditplex.errors import InputError
+
+DOCS = Path(__file__).parents[2] / "docs" / "datasets.md"
+REAL = [dataset.name for dataset in CATALOG]
+
+
+def cells(line):
+    return [cell.strip().strip("`") for cell in line.strip().strip("|").split("|")]
+
+
+def number(cell):
+    return int(re.match(r"[0-9,]+", cell)[0].replace(",", ""))
+
+
+# What is declared, whether the data are at hand or not
+
+
+def test_names():
+    assert list_datasets()[:1] == ["twins"]
+    assert list_datasets()[1:14] == REAL
+    assert list_datasets()[14:16] == ["rand-internship", "small-3-layers"]  # what users register comes after
+
+
+@pytest.mark.parametrize("dataset", CATALOG, ids=REAL)
+def test_every_declaration_is_complete(dataset):
+    facts = describe(dataset.name)
+    assert facts["kind"] == "download"
+    assert all(facts[fact] for fact in ("title", "terms", "citation", "address", "nodes", "layers", "edges"))
+    assert facts["undirected_edges"] <= facts["edges"]
+    assert facts["directed"] or facts["undirected_edges"] == facts["edges"]
+    for file in dataset.files:
+        kind, _, digest = file.checksum.partition(":")
+        assert re.fullmatch("[0-9a-f]+", digest)
+        assert len(digest) == {"sha256": 64, "git": 40}[kind]
+        assert dataset.archive.startswith("https://") or file.mirror.startswith("https://")
+        assert file.mirror.endswith(file.name) or not file.mirror
+
+
+def test_checksums_stand_for_one_file_each():
+    files = {file.path: file.checksum for dataset in CATALOG for file in dataset.files}
+    assert len(set(files.values())) == len(files)
+
+
+def test_both_releases_of_lazega_say_what_they_are():
+    old, new = describe("lazega"), describe("lazega-corrected")
+    assert "faulty" in old["title"]
+    assert "'lazega-corrected'" in old["note"]
+    assert "corrected" in new["title"]
+    assert "'lazega'" in new["note"]
+    one, other = (next(each for each in CATALOG if each.name == name) for name in ("lazega", "lazega-corrected"))
+    assert one.archive == other.archive
+
+
+def test_the_terms_of_euair_are_told():
+    assert "GNU Free Documentation License" in describe("euair")["terms"]
+    assert "comparative studies" in describe("euair")["terms"]
+
+
+def test_the_documentation_has_the_same_counts():
+    rows = [cells(line) for line in DOCS.read_text(encoding="utf-8").splitlines() if line.startswith("| `")]
+    shown = {row[0]: row[1:] for row in rows}
+    assert list(shown) == list_datasets()[:16]
+    for name, (nodes, layers, edges, undirected, direction, weights, *_) in shown.items():
+        facts = describe(name)
+        assert [number(nodes), number(layers), number(edges), number(undirected)] == [
+            facts["nodes"], facts["layers"], facts["edges"], facts["undirected_edges"]
+        ]  # fmt: skip
+        assert direction == ("directed" if facts["directed"] else "undirected")
+        assert weights == ("weighted" if facts["weighted"] else "")
+
+
+def test_unknown_names_and_built_in_sets():
+    with pytest.raises(InputError, match="Unknown data set 'lazgea'; did you mean 'lazega'"):
+        load_dataset("lazgea")
+    with pytest.raises(InputError, match="'twins' is built in: there is nothing to fetch"):
+        fetch("twins")
+    assert check_dataset("twins").metadata["terms"]
+
+
+def test_what_is_not_at_hand_says_so(folder, monkeypatch):
+    monkeypatch.setattr("banditplex.datasets.download._get", no_network)
+    assert not describe("ckm")["at_hand"]
+    assert describe("twins")["at_hand"]
+    with pytest.raises(InputError, match=r"ckm is not at hand and could not be downloaded\. https.*: no connection"):
+        load_dataset("ckm")
+
+
+def no_network(address, path, progress):
+    raise InputError(f"{address}: no connection.")
+
+
+# The data themselves
+
+
+@pytest.mark.parametrize("name", REAL)
+def test_the_data_are_what_is_declared(real_data, name):
+    mx = check_dataset(name)
+    assert mx.metadata["name"] == name
+    assert mx.metadata["source"].startswith("https://")
+
+
+def test_counts_agree_with_the_tables_beside_the_data(real_data):
+    """The counts that came with the files, where their README is at hand."""
+    if not (real_data / "README.md").is_file():
+        pytest.skip("the data folder has no README.md")
+    text = (real_data / "README.md").read_text(encoding="utf-8")
+    counts = re.search(r"^\| folder \| layers \| nodes.*?\n\n", text, re.MULTILINE | re.DOTALL)[0].split("\n")[2:-2]
+    rows = {row[0]: row[1:] for row in map(cells, counts)}
+    assert set(rows) == set(REAL) - {"gatne-amazon"}
+    for name, (layers, nodes, lines, undirected, union, loops, *_) in rows.items():
+        facts, mx = describe(name), load_dataset(name)
+        assert [number(layers), number(nodes), number(lines), number(undirected)] == [
+            facts["layers"], facts["nodes"], facts["edges"], facts["undirected_edges"]
+        ]  # fmt: skip
+        linked = re.search(r"\(([0-9]+)\)", nodes)
+        assert len(np.unique(mx.edge_index)) == (int(linked[1]) if linked else facts["nodes"])
+        assert mx.to_undirected().union().num_edges == number(union)
+        assert (mx.edge_index[0] == mx.edge_index[1]).sum() == number(loops)
+
+
+@pytest.mark.parametrize(
+    ("name", "stored", "undirected"),
+    [
+        ("ckm", {"advice": 480, "discussion": 565, "friend": 506}, [449, 498, 423]),
+        ("vickers", {"get on with": 361, "best friends": 181, "prefer to work with": 198}, [240, 126, 152]),
+        ("lazega", {"advice": 612, "friendship": 855, "co-work": 756}, [556, 725, 378]),
+        ("lazega-corrected", {"advice": 892, "friendship": 575, "co-work": 1104}, [717, 399, 726]),
+        ("gatne-amazon", {1: 76924, 2: 71735}, [73412, 57487]),
+    ],
+)
+def test_layer_by_layer(real_data, name, stored, undirected):
+    mx = load_dataset(name)
+    assert dict(zip(mx.layer_names, mx.layer_sizes.tolist(), strict=True)) == stored
+    assert mx.to_undirected().layer_sizes.tolist() == undirected
+
+
+def test_names_come_from_the_files(real_data):
+    assert load_dataset("fao").layer_names[0] == "Beverages,_non_alcoholic"
+    assert "Afghanistan" in load_dataset("fao").node_names
+    assert load_dataset("london").layer_names[0] == "Tube (All underground lines aggregated)"
+    assert load_dataset("london").node_names[0] == "abbeyroad"
+    assert load_dataset("ckm").node_names.tolist() == list(range(1, 247))
+    assert load_dataset("arxiv").node_names.tolist() == list(range(1, 14490))
+
+
+def test_one_edge_of_fao_reads_as_its_line(real_data):
+    """Line 1 of the file without weights is `1 2 1 1`: Australia sells beverages to Afghanistan."""
+    mx = load_dataset("fao")
+    if "missing" not in mx.metadata:
+        pytest.skip("the original, with weights, is at hand")
+    pair = mx.node_index(["Australia", "Afghanistan"])
+    assert mx.has_edges([pair], "Beverages,_non_alcoholic").tolist() == [True]
+    assert mx.metadata["missing"] == ["weight"]
+
+
+def test_fao_loads_from_its_extracts_too(real_data, folder, monkeypatch):
+    (folder / "fao").mkdir()
+    for name in ("layers", "fao_trade_layers.txt", "fao_trade_nodes.txt"):
+        (folder / "fao" / name).symlink_to(real_data / "fao" / name)
+    from_extracts = load_dataset("fao")
+    monkeypatch.setenv("BANDITPLEX_DATA", str(real_data))
+    assert from_extracts == load_dataset("fao")
+
+
+def test_gatne_without_its_test_edges(real_data):
+    assert load_dataset("gatne-amazon", part="train").num_edges == 126535

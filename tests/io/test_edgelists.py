@@ -1,0 +1,140 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from banditplex.errors import FormatError, InputError
+from banditplex.io import read, write
+from banditplex.io.edgelists import natural
+from banditplex.multiplex import Multiplex
+from tests.io.checks import comes_back, edges_by_name, lay_out
+from tests.io.strategies import multiplexes, strings, words
+
+
+@given(multiplexes(names=words, features=False))
+def test_round_trip(mx):
+    assert comes_back(mx, "net", "edge-lists")
+
+
+@given(multiplexes(names=words, features=False), strings.filter(bool))
+def test_any_layer_name_becomes_a_file_name(mx, name):
+    one = mx.subset(layers=mx.layer_names[:1])
+    renamed = Multiplex.from_indices(
+        *one.edge_index, one.edge_layer, node_names=one.node_names, layer_names=[name], directed=one.directed
+    )
+    assert comes_back(renamed, "net", "edge-lists")
+
+
+@given(st.sampled_from([" a", "a b", "a,b", "#a", "%a", "", "a\tb", "\ufeffa"]))
+def test_names_that_cannot_be_told_apart_are_refused(name):
+    mx = Multiplex.from_edges([name], ["x"], ["l"])
+    with pytest.raises(InputError, match="Cannot write the node name"):
+        comes_back(mx, "net", "edge-lists")
+
+
+def test_layers_by_hand(tmp_path):
+    """Blanks, tabs, commas, comments, CRLF, blank lines, a missing weight column and an empty layer."""
+    lay_out(
+        tmp_path,
+        {
+            "l10.txt": "1 2 \n2  3\t\n",
+            "l2.edges": "# u v w\r\n\r\n 1\t3 0.5\r\n3 3 2\r\n",
+            "a.csv": "2, 1, 4\n",
+            "empty.txt": "",
+            "notes.md": "not an edge list",
+            ".hidden.txt": "neither is this one",
+        },
+    )
+    mx = read(tmp_path)
+    assert mx.layer_names == ("a", "empty", "l2", "l10")  # natural order
+    assert edges_by_name(mx) == [
+        ("a", 1, 2, 4.0, None),
+        ("l2", 1, 3, 0.5, None),
+        ("l2", 3, 3, 2.0, None),
+        ("l10", 1, 2, 1.0, None),
+        ("l10", 2, 3, 1.0, None),
+    ]
+    assert read(tmp_path, directed=True).num_edges == 5
+    assert read(tmp_path, pattern="l*").layer_names == ("l2", "l10")
+
+
+def test_times_stand_in_the_fourth_column(tmp_path):
+    mx = read(lay_out(tmp_path, {"a.txt": "x y 1 1700000000000000001\n", "b.txt": "y z 1 3\n"}))
+    assert mx.weight is None
+    assert mx.time.tolist() == [1700000000000000001, 3]  # beyond what a float can hold
+
+
+def test_header_is_refused_unless_announced(tmp_path):
+    lay_out(tmp_path, {"a.csv": "Source,Target,Weight\n1,2,3\n"})
+    with pytest.raises(FormatError, match=r"a.csv, line 1: .*header=True"):
+        read(tmp_path)
+    assert edges_by_name(read(tmp_path, header=True)) == [("a", 1, 2, 3.0, None)]
+    pair = lay_out(tmp_path / "pair", {"a.txt": "from to\n"})
+    assert edges_by_name(read(pair, header=False)) == [("a", "from", "to", 1.0, None)]
+    with pytest.raises(InputError, match="header"):
+        write(read(pair, header=False), tmp_path / "out", format="edge-lists")
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        ({"a.txt": "1 2\n\n1 2 3\n"}, "a.txt, line 3: expected 2 columns as in the lines before, got 3: '1 2 3'"),
+        ({"a.txt": "1 2 3\n1 2\n"}, "a.txt, line 2: expected 3 columns as in the lines before, got 2: '1 2'"),
+        ({"a.txt": "1\n"}, "a.txt, line 1: expected 2 to 4 columns, got 1: '1'"),
+        ({"a.txt": "1 2 3 4 5\n"}, "a.txt, line 1: expected 2 to 4 columns, got 5: '1 2 3 4 5'"),
+        ({"a.txt": "1 2 3\n\n1 3 x\n"}, "a.txt, line 3: expected a number as weight, got 'x'"),
+        ({"a.txt": "1 2 3\n1 3 nan\n"}, "a.txt, line 2: expected a finite weight of at least 0, got nan"),
+        ({"a.txt": "1 2 3\n\n1 3 -1\n"}, "a.txt, line 3: expected a finite weight of at least 0, got -1.0"),
+        ({"a.txt": "1 2\n", "b.txt": "1 2 3\n1 3 inf\n"}, "b.txt, line 2: expected a finite weight of at least 0, got inf"),
+        ({"a.txt": "1 2 1 noon\n"}, "a.txt, line 1: expected a number as time, got 'noon'"),
+        ({"a.txt": "1 2 1 5\n", "b.txt": "1 2\n"}, "b.txt: expected a time in column 4, as in a.txt, got none"),
+        ({"a.txt": "1 2\n", "a.csv": "1,2\n"}, "expected one file per layer, got several for 'a'"),
+        ({"a.txt": b"1 2\n1 \xff\n"}, "a.txt, line 2: expected UTF-8 text, got byte 0xff"),
+        (
+            {"a.txt": "1 2\n1 3\n", "layers.meta.json": '{"banditplex": 1, "nodes": [1, 2]}'},
+            "a.txt, line 2: expected one of the 2 nodes that the side note lists, got '3'",
+        ),
+        (
+            {"a.txt": "1 2\n", "layers.meta.json": '{"banditplex": 1, "layers": ["a", "b"]}'},
+            "expected the layers of the side note, but 'b' is only in one of the two",
+        ),
+        ({"a.txt": "1 2\n", "layers.meta.json": "{"}, "layers.meta.json: expected JSON"),
+    ],
+)
+def test_bad_files(tmp_path, files, message):
+    with pytest.raises(FormatError) as caught:
+        read(lay_out(tmp_path, files))
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_no_edge_lists(tmp_path):
+    lay_out(tmp_path, {"readme.md": ""})
+    with pytest.raises(InputError, match="cannot tell the format"):
+        read(tmp_path)
+    with pytest.raises(FormatError, match="expected files"):
+        read(tmp_path, format="edge-lists")
+    with pytest.raises(FormatError, match="expected a folder"):
+        read(tmp_path / "readme.md", format="edge-lists")
+
+
+def test_progress_ends_at_the_total(tmp_path):
+    calls = []
+    read(lay_out(tmp_path, {"a.txt": "1 2\n", "b.txt": "1 2 3\n"}), progress=lambda *call: calls.append(call))
+    assert calls == [(4, 10), (10, 10)]
+
+
+def test_natural_order():
+    names = ["l10", "l9", "l010", "b", "10", "9", "l", ""]
+    assert sorted(names, key=natural) == ["", "9", "10", "b", "l", "l9", "l010", "l10"]
+
+
+def test_as_an_independent_reader_sees_it(tmp_path):
+    """What is written is what numpy.loadtxt reads."""
+    rng = np.random.default_rng(0)
+    source, destination = rng.integers(0, 50, (2, 200))
+    mx = Multiplex.from_edges(source, destination, "l", weight=rng.random(200), num_nodes=50, directed=True)
+    write(mx, tmp_path / "net", format="edge-lists", suffix=".edges")
+    table = np.loadtxt(tmp_path / "net" / "l.edges")
+    assert np.array_equal(table[:, :2].T, mx.edge_index)
+    assert np.array_equal(table[:, 2], mx.weight)

@@ -1,0 +1,298 @@
+"""Our own folder format: what goes in comes out, nothing is read before it is needed, damage is noticed."""
+
+import hashlib
+import json
+import pickle
+import re
+import tracemalloc
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+import banditplex as bx
+from banditplex.errors import FormatError, InputError
+from banditplex.io import folder
+from banditplex.io.base import side_note_path
+from tests.io.strategies import multiplexes
+
+PLAIN = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+@pytest.fixture
+def mx():
+    """Two layers over three nodes: a-b (2.5, time 7) and b-c (1, time 8) in "x", c-c (1, time 9) in "y"."""
+    return bx.Multiplex.from_edges(
+        ["a", "b", "ç"],
+        ["b", "ç", "ç"],
+        ["x", "x", "y"],
+        weight=[2.5, 1, 1],
+        time=[7, 8, 9],
+        node_features=[[1.0], [2.0], [3.0]],
+        metadata={"relevant": {"x": "y"}, "seed": np.int64(3)},
+    )
+
+
+@pytest.fixture
+def stored(mx, tmp_path):
+    bx.write(mx, tmp_path / "graph.bx")
+    return tmp_path / "graph.bx"
+
+
+@PLAIN
+@given(mx=multiplexes(metadata=True))
+def test_round_trip(mx, tmp_path):
+    bx.write(mx, tmp_path / "graph.bx", overwrite=True)
+    back = bx.read(tmp_path / "graph.bx")
+    assert back == mx
+    assert back.metadata == mx.metadata
+    for column in ("node_names", "time", "node_features"):
+        if getattr(mx, column) is not None:
+            assert getattr(back, column).dtype == getattr(mx, column).dtype
+
+
+def test_what_is_read_is_what_was_written(stored):
+    back = bx.read(stored)
+    assert back.edges("x").tolist() == [[0, 1], [1, 2]]
+    assert back.edges("y").tolist() == [[2], [2]]
+    assert back.weight.tolist() == [2.5, 1, 1]
+    assert back.time.tolist() == [7, 8, 9]
+    assert back.node_names.tolist() == ["a", "b", "ç"]
+    assert back.metadata == {"relevant": {"x": "y"}, "seed": 3}
+
+
+def test_the_arrays_are_plain_npy_files(stored):
+    assert np.load(stored / "edge_index.npy").tolist() == [[0, 1, 2], [1, 2, 2]]
+    assert bytes(np.load(stored / "node_name_bytes.npy")) == "abç".encode()
+    assert np.load(stored / "node_name_offsets.npy").tolist() == [0, 1, 2, 4]
+
+
+def test_arrays_are_maps_of_the_files(stored):
+    back = bx.read(stored)
+    for array in (back.edge_index, back.weight, back.time, back.node_features):
+        assert not array.flags.writeable
+        assert not array.flags.owndata
+        base = array
+        while isinstance(base, np.ndarray) and not isinstance(base, np.memmap):
+            base = base.base
+        assert isinstance(base, np.memmap)
+
+
+def test_everything_works_on_maps(mx, stored):
+    back = bx.read(stored)
+    assert back.summary().layers.equals(mx.summary().layers)
+    assert back.subset(layers=["y"]) == mx.subset(layers=["y"])
+    assert back.union() == mx.union()
+    assert back.to_undirected() == mx.to_undirected()
+    bx.write(back, stored.with_name("again.bx"))
+    assert bx.read(stored.with_name("again.bx")) == mx
+
+
+def test_directed_overrides_what_the_folder_says(tmp_path):
+    arcs = bx.Multiplex.from_edges([0, 1, 1], [1, 0, 1], "a", directed=True)
+    bx.write(arcs, tmp_path / "arcs.bx")
+    assert bx.read(tmp_path / "arcs.bx").directed
+    assert bx.read(tmp_path / "arcs.bx", directed=False) == bx.Multiplex.from_edges([0, 1], [1, 1], "a")
+    assert bx.read(tmp_path / "arcs.bx", directed=True) == arcs
+
+
+def test_opening_reads_no_edges(tmp_path):
+    """A folder of 100 million edges made of holes, which take no room on disk: opening it takes none in memory."""
+    num_edges = 100_000_000
+    bx.write(bx.Multiplex.from_edges([0], [1], "a"), tmp_path / "big.bx")
+    header = read_header(tmp_path / "big.bx")
+    for name, shape in {"edge_index": (2, num_edges), "layer_offsets": (2,)}.items():
+        path = tmp_path / "big.bx" / f"{name}.npy"
+        array = np.lib.format.open_memmap(path, mode="w+", dtype="<i8", shape=shape)
+        if name == "layer_offsets":
+            array[-1] = num_edges
+        array.flush()
+        header["arrays"][name] |= {"shape": list(shape), "bytes": path.stat().st_size}
+    write_header(tmp_path / "big.bx", header | {"num_edges": num_edges})
+    tracemalloc.start()
+    big = bx.read(tmp_path / "big.bx", verify=False)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert big.num_edges == num_edges
+    assert big.edges("a")[:, -2:].tolist() == [[0, 0], [0, 0]]
+    assert peak < 2**20
+
+
+# Damage
+
+
+def read_header(path):
+    return json.loads((path / folder.HEADER).read_text())
+
+
+def write_header(path, header):
+    """Write a header with a checksum that fits."""
+    header = {key: value for key, value in header.items() if key != "sha256"}
+    header["sha256"] = hashlib.sha256(json.dumps(header, sort_keys=True).encode()).hexdigest()
+    (path / folder.HEADER).write_text(json.dumps(header))
+
+
+def flip_last_byte(path):
+    content = bytearray(path.read_bytes())
+    content[-1] ^= 1
+    path.write_bytes(content)
+
+
+def test_a_newer_version_is_refused_by_name(stored):
+    write_header(stored, read_header(stored) | {"version": 7})
+    with pytest.raises(FormatError, match=r"banditplex\.json: expected format version 1 or older, got 7: a newer"):
+        bx.read(stored)
+
+
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        ('{"format": "banditplex",\n "version"', "line 2: expected JSON, got Expecting ':' delimiter"),
+        ("[1]", "expected the header of a banditplex folder"),
+        ('{"format": "other"}', "expected the header of a banditplex folder"),
+        ('{"format": "banditplex", "version": "new"}', "expected a version number, got 'new'"),
+        ('{"format": "banditplex", "version": 1}', "its checksum does not fit"),
+        (b"\xff", "expected JSON in UTF-8"),
+    ],
+)
+def test_a_broken_header_is_refused(stored, content, complaint):
+    (stored / folder.HEADER).write_bytes(content if isinstance(content, bytes) else content.encode())
+    with pytest.raises(FormatError, match=complaint):
+        bx.read(stored)
+
+
+def test_a_changed_header_is_refused(stored):
+    (stored / folder.HEADER).write_text(
+        (stored / folder.HEADER).read_text().replace('"directed": false', '"directed": true')
+    )
+    with pytest.raises(FormatError, match="its checksum does not fit"):
+        bx.read(stored)
+
+
+def test_a_missing_header_is_refused(stored):
+    (stored / folder.HEADER).unlink()
+    with pytest.raises(FormatError, match="expected a header, got no such file"):
+        bx.read(stored, format="banditplex")
+    with pytest.raises(InputError, match="cannot tell the format"):
+        bx.read(stored)
+
+
+def test_a_missing_array_is_refused(stored):
+    (stored / "weight.npy").unlink()
+    with pytest.raises(FormatError, match=r"weight\.npy: expected this file, which the header names"):
+        bx.read(stored)
+
+
+def test_a_shortened_array_is_refused_without_reading_it(stored):
+    content = (stored / "edge_index.npy").read_bytes()
+    (stored / "edge_index.npy").write_bytes(content[:-8])
+    with pytest.raises(FormatError, match=rf"edge_index\.npy: expected {len(content)} bytes, got {len(content) - 8}"):
+        bx.read(stored, verify=False)
+
+
+def test_changed_content_is_refused(stored):
+    flip_last_byte(stored / "time.npy")
+    with pytest.raises(FormatError, match=r"time\.npy: expected SHA-256 \w+, got \w+: its content has changed"):
+        bx.read(stored)
+    assert bx.read(stored, verify=False).num_edges == 3
+
+
+def test_large_folders_are_verified_only_on_request(stored, monkeypatch):
+    flip_last_byte(stored / "time.npy")
+    monkeypatch.setattr(folder, "SMALL", 10)
+    assert bx.read(stored).num_edges == 3
+    with pytest.raises(FormatError, match="its content has changed"):
+        bx.read(stored, verify=True)
+
+
+def replace_array(path, name, array):
+    """Put another array in the place of one, with size and checksum that fit."""
+    np.save(path / f"{name}.npy", array)
+    header, content = read_header(path), (path / f"{name}.npy").read_bytes()
+    header["arrays"][name] |= {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+    write_header(path, header)
+
+
+@pytest.mark.parametrize(
+    ("name", "array", "complaint"),
+    [
+        (
+            "weight",
+            np.ones(3, np.float32),
+            "expected {'dtype': '<f8', 'shape': [3]}, got {'dtype': '<f4', 'shape': [3]}",
+        ),
+        ("weight", np.ones((3, 1)), "expected {'dtype': '<f8', 'shape': [3]}, got {'dtype': '<f8', 'shape': [3, 1]}"),
+        ("layer_offsets", np.array([0, 4, 3]), "expected offsets that rise from 0 to 3"),
+        ("node_name_offsets", np.array([0, 1, 3, 4]), "expected node names in UTF-8"),
+        ("node_name_offsets", np.array([0, 2, 1, 4]), "expected node names in UTF-8"),
+        ("node_name_offsets", np.array([0, 1, 2, 9]), "expected node names in UTF-8"),
+    ],
+)
+def test_arrays_that_do_not_fit_are_refused(stored, name, array, complaint):
+    replace_array(stored, name, array)
+    with pytest.raises(FormatError, match=re.escape(complaint)):
+        bx.read(stored)
+
+
+def test_pickled_objects_are_not_loaded(stored):
+    content = pickle.dumps({"not": "an array"})
+    (stored / "weight.npy").write_bytes(content)
+    header = read_header(stored)
+    header["arrays"]["weight"]["bytes"] = len(content)
+    write_header(stored, header)
+    with pytest.raises(FormatError, match=r"weight\.npy: expected an array in \.npy format"):
+        bx.read(stored)
+
+
+@pytest.mark.parametrize(
+    ("metadata", "complaint"),
+    [
+        ({"a": {3: "x"}}, "Expected text as keys of metadata['a'], got 3."),
+        ({"a": [1, {2}]}, "Expected numbers, text, lists and tables in metadata['a'][1], got set."),
+    ],
+)
+def test_metadata_that_json_would_change_is_refused(mx, tmp_path, metadata, complaint):
+    with pytest.raises(InputError, match=re.escape(complaint)):
+        bx.write(mx.with_metadata(**metadata), tmp_path / "graph.bx")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_names_that_are_no_text_are_refused(tmp_path):
+    mx = bx.Multiplex.from_edges(["\ud800"], ["b"], "a")
+    with pytest.raises(InputError, match=r"cannot write '\\ud800' in UTF-8"):
+        bx.write(mx, tmp_path / "graph.bx")
+
+
+def test_unknown_options_are_refused(mx, stored):
+    with pytest.raises(InputError, match=r"Expected options of banditplex \(directed, verify\), got 'verfy'"):
+        bx.read(stored, verfy=True)
+    with pytest.raises(InputError, match=r"Expected options of banditplex \(none\), got 'fast'"):
+        bx.write(mx, stored, overwrite=True, fast=True)
+
+
+# The door
+
+
+def test_what_stands_there_is_replaced_only_on_request(mx, stored):
+    with pytest.raises(InputError, match="exists already"):
+        bx.write(mx, stored)
+    bx.write(mx.subset(layers=["y"]), stored, overwrite=True)
+    assert bx.read(stored) == mx.subset(layers=["y"])
+    assert [each.name for each in stored.parent.iterdir()] == ["graph.bx"]
+
+
+def test_a_side_note_of_an_earlier_file_does_not_survive(mx, tmp_path):
+    note = side_note_path(tmp_path / "graph.bx")
+    note.write_text("{}")
+    with pytest.raises(InputError, match=r"graph\.bx\.meta\.json exists already"):
+        bx.write(mx, tmp_path / "graph.bx")
+    bx.write(mx, tmp_path / "graph.bx", overwrite=True)
+    assert not note.exists()
+
+
+def test_progress_is_told_of_every_byte(stored):
+    seen = []
+    bx.read(stored, progress=lambda done, total: seen.append((done, total)))
+    total = sum(each.stat().st_size for each in stored.glob("*.npy"))
+    assert seen[-1] == (total, total)
+    assert seen == sorted(seen)

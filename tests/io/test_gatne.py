@@ -1,0 +1,100 @@
+import numpy as np
+import pytest
+from hypothesis import given
+
+from banditplex.errors import FormatError, InputError
+from banditplex.io import read, write
+from banditplex.io.gatne import LabelledPairs, read_gatne_splits
+from banditplex.multiplex import Multiplex
+from tests.io.checks import comes_back, edges_by_name, lay_out
+from tests.io.strategies import multiplexes, words
+
+FILES = {
+    "train.txt": "1 100 7\n1 7 9\n2 9 100\n",
+    "valid.txt": "1 9 100 1\n2 7 42 0\n",
+    "test.txt": "3 7 100 1\r\n3 7 9 0\r\n",
+}
+
+
+@given(multiplexes(names=words, weights=False, times=False, features=False))
+def test_round_trip(mx):
+    assert comes_back(mx, "net", "gatne")
+
+
+def test_parts_share_nodes_and_layers(tmp_path):
+    train, everything = read(lay_out(tmp_path, FILES)), read(tmp_path, part="all")
+    assert edges_by_name(train) == [(1, 7, 9, 1.0, None), (1, 7, 100, 1.0, None), (2, 9, 100, 1.0, None)]
+    assert edges_by_name(everything) == sorted(
+        [*edges_by_name(train), (1, 9, 100, 1.0, None), (3, 7, 100, 1.0, None)], key=lambda edge: edge[:3]
+    )
+    for mx in (train, everything):
+        assert mx.node_names.tolist() == [7, 9, 42, 100]  # 42 stands in a negative pair only
+        assert mx.layer_names == (1, 2, 3)
+
+
+def test_splits(tmp_path):
+    splits = read_gatne_splits(lay_out(tmp_path, FILES))
+    assert splits.train == read(tmp_path)
+    assert splits.valid.layer.tolist() == [0, 1]
+    assert splits.valid.pairs.tolist() == [[1, 3], [0, 2]]
+    assert splits.valid.label.tolist() == [True, False]
+    assert splits.test.layer.tolist() == [2, 2]
+    assert splits.test.pairs.tolist() == [[0, 3], [0, 1]]
+    assert splits.test.label.tolist() == [True, False]
+
+
+def test_written_pairs_come_back(tmp_path):
+    mx = Multiplex.from_edges(["u", "v"], ["v", "w"], ["b", "a"])
+    valid = LabelledPairs(np.array([1]), np.array([[0, 2]]), np.array([True]))
+    write(mx, tmp_path / "net", format="gatne", valid=valid)
+    assert (tmp_path / "net" / "valid.txt").read_text() == "b u w 1\n"
+    splits = read_gatne_splits(tmp_path / "net")
+    assert splits.train == mx
+    assert all(np.array_equal(ours, theirs) for ours, theirs in zip(splits.valid, valid, strict=True))
+    assert len(splits.test.label) == 0
+
+
+def test_valid_and_test_may_be_missing_from_a_training_graph(tmp_path):
+    lay_out(tmp_path, {"train.txt": FILES["train.txt"]})
+    assert read(tmp_path).node_names.tolist() == [7, 9, 100]
+    with pytest.raises(FormatError, match=r"valid.txt: no such file"):
+        read(tmp_path, part="all")
+    with pytest.raises(FormatError, match=r"valid.txt: no such file"):
+        read_gatne_splits(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        ({"train.txt": "1 2 3\n1 2\n"}, "train.txt, line 2: expected 3 columns as in the lines before, got 2: '1 2'"),
+        ({"train.txt": "\n1 2 3 4\n"}, "train.txt, line 2: expected 3 columns, got 4: '1 2 3 4'"),
+        ({"valid.txt": "1 2 3\n"}, "valid.txt, line 1: expected 4 columns, got 3: '1 2 3'"),
+        ({"test.txt": "1 2 3 1\n\n1 2 3 2\n"}, "test.txt, line 3: expected a label 0 or 1, got '2'"),
+        ({"test.txt": "1 2 3 yes\n"}, "test.txt, line 1: expected a label 0 or 1, got 'yes'"),
+        ({"train.txt": ""}, "train.txt: expected lines `type u v`, got an empty file"),
+        ({"train.txt": b"1 2 3\n1 2 \xe9\n"}, "train.txt, line 2: expected UTF-8 text, got byte 0xe9"),
+        (
+            {"train.txt.meta.json": '{"banditplex": 1, "nodes": [7, 9, 42]}'},
+            "train.txt, line 1: expected one of the 3 nodes that the side note lists, got '100'",
+        ),
+        (
+            {"train.txt.meta.json": '{"banditplex": 1, "layers": [1, 2]}'},
+            "test.txt, line 1: expected one of the 2 layers that the side note lists, got '3'",
+        ),
+    ],
+)
+def test_bad_files(tmp_path, files, message):
+    with pytest.raises(FormatError) as caught:
+        read(lay_out(tmp_path, FILES | files), format="gatne")
+    assert str(caught.value) == f"{tmp_path}/{message}"
+
+
+def test_what_cannot_be_written(tmp_path):
+    with pytest.raises(InputError, match="node name 'a b'"):
+        write(Multiplex.from_edges(["a b"], ["c"], "l"), tmp_path / "net", format="gatne")
+    with pytest.raises(InputError, match="layer name ''"):
+        write(Multiplex.from_edges(["a"], ["c"], ""), tmp_path / "net", format="gatne")
+    with pytest.raises(InputError, match="cannot hold weight"):
+        write(Multiplex.from_edges([0], [1], 0, weight=[2]), tmp_path / "net", format="gatne")
+    with pytest.raises(InputError, match="part"):
+        read(lay_out(tmp_path, FILES), part="some")

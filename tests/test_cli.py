@@ -1,0 +1,129 @@
+"""The command line as a user meets it: real processes, real files."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import banditplex as bx
+
+
+def run(*words: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-m", "banditplex", *words], cwd=cwd, capture_output=True, text=True)
+
+
+def answer(*words: str, cwd: Path | None = None) -> str:
+    """Run a command that must work and return what it prints."""
+    done = run(*words, cwd=cwd)
+    assert (done.returncode, done.stderr) == (0, ""), done.stderr
+    return done.stdout
+
+
+def refusal(*words: str, cwd: Path | None = None) -> str:
+    """Run a command that must be refused: status 2, one line on stderr, nothing on stdout."""
+    done = run(*words, cwd=cwd)
+    assert done.returncode == 2, done.stderr
+    assert done.stdout == ""
+    assert done.stderr.startswith("banditplex: ")
+    assert done.stderr.count("\n") == 1, done.stderr
+    return done.stderr.removeprefix("banditplex: ").rstrip("\n")
+
+
+def test_version():
+    assert answer("--version") == f"banditplex {bx.__version__}\n"
+
+
+def test_no_arguments_show_the_help_and_a_wrong_word_is_a_usage_error():
+    assert "Usage" in run().stdout
+    wrong = run("frobnicate")
+    assert wrong.returncode == 2
+    assert "frobnicate" in wrong.stderr
+
+
+def test_datasets_list_names_every_data_set():
+    table = answer("datasets", "list")
+    rows = json.loads(answer("datasets", "list", "--json"))
+    assert [row["name"] for row in rows][0] == "twins"
+    assert all(row["name"] in table for row in rows)
+    assert {"ckm", "vickers", "lazega", "lazega-corrected", "euair", "rand-internship"} <= {row["name"] for row in rows}
+
+
+def test_datasets_show_twins():
+    text = answer("datasets", "show", "twins")
+    assert "200 nodes" in text
+    facts = json.loads(answer("datasets", "show", "twins", "--json"))
+    assert [layer["edges"] for layer in facts["layers"]] == [600] * 8
+    by_name = {layer["layer"]: layer for layer in facts["layers"]}
+    assert by_name["a"]["most_similar"] == "a-twin"
+    assert by_name["a"]["jaccard"] == pytest.approx(480 / 720)  # 480 of 600 edges kept: 480 in both, 720 in either
+
+
+def test_show_takes_a_file_too(tmp_path):
+    (tmp_path / "mine.csv").write_text("source,target,layer\nann,bob,work\nbob,cid,work\n")
+    facts = json.loads(answer("datasets", "show", "mine.csv", "--json", cwd=tmp_path))
+    assert facts["layers"][0]["edges"] == 2
+    assert "work" in answer("datasets", "show", "mine.csv", cwd=tmp_path)
+
+
+def test_many_layers_are_cut_unless_all_are_wanted(tmp_path):
+    lines = "".join(f"0,1,layer{i:02}\n" for i in range(25))
+    (tmp_path / "many.csv").write_text("source,target,layer\n" + lines)
+    assert "... 5 more layers" in answer("datasets", "show", "many.csv", cwd=tmp_path)
+    assert "layer24" in answer("datasets", "show", "many.csv", "--all", cwd=tmp_path)
+
+
+def test_formats_lists_what_convert_can_do():
+    rows = json.loads(answer("formats", "--json"))
+    assert {"csv", "tsv", "parquet", "comune", "multinet", "muxviz", "gatne", "graphml", "gml", "edge-lists"} <= {
+        row["name"] for row in rows
+    }
+    assert "parquet" in answer("formats")
+
+
+@pytest.mark.parametrize("out", ["t.parquet", "t.csv", "t.tsv", "t.edges", "t.mpx", "t.graphml", "t.gml"])
+def test_convert_there_and_back(out, tmp_path):
+    answer("convert", "twins", out, cwd=tmp_path)
+    facts = json.loads(answer("convert", out, "back.parquet", "--json", cwd=tmp_path))
+    assert facts == {"out": "back.parquet", "nodes": 200, "layers": 8, "edges": 4800}
+    assert bx.read(tmp_path / "back.parquet") == bx.load_dataset("twins")
+
+
+def test_convert_with_named_columns(tmp_path):
+    (tmp_path / "in.csv").write_text("from,to,kind,w\n1,2,a,0.5\n2,1,a,1.5\n")
+    columns = "source=from,target=to,layer=kind,weight=w"
+    answer("convert", "in.csv", "out.parquet", "--columns", columns, "--directed", cwd=tmp_path)
+    mx = bx.read(tmp_path / "out.parquet")
+    assert mx.directed
+    assert mx.weights("a").tolist() == [0.5, 1.5]
+    assert "roles" in refusal("convert", "in.csv", "x.csv", "--columns", "sorce=from", cwd=tmp_path)
+
+
+def test_convert_refuses_to_overwrite_and_to_lose(tmp_path):
+    (tmp_path / "in.csv").write_text("source,target,layer,weight\n1,2,a,0.5\n")
+    answer("convert", "in.csv", "out.parquet", cwd=tmp_path)
+    assert "exists" in refusal("convert", "in.csv", "out.parquet", cwd=tmp_path)
+    answer("convert", "in.csv", "out.parquet", "--force", cwd=tmp_path)
+    assert "cannot hold weight" in refusal("convert", "in.csv", "g", "--to", "gatne", cwd=tmp_path)
+    answer("convert", "in.csv", "g", "--to", "gatne", "--lossy", cwd=tmp_path)
+
+
+def test_bad_files_are_answered_with_file_and_line_and_leave_nothing(tmp_path):
+    (tmp_path / "bad.csv").write_text("source,target,layer,weight\n1,2,a,1\n2,3,a,heavy\n")
+    message = refusal("convert", "bad.csv", "out.parquet", cwd=tmp_path)
+    assert "bad.csv, line 3" in message
+    assert "heavy" in message
+    assert [path.name for path in tmp_path.iterdir()] == ["bad.csv"]
+
+
+def test_what_does_not_exist():
+    assert refusal("convert", "nowhere.csv", "out.csv") == "nowhere.csv: no such file or folder."
+    assert "Unknown data set 'twinz'; did you mean 'twins'?" in refusal("datasets", "fetch", "twinz")
+    assert "twinz" in refusal("datasets", "show", "twinz")
+
+
+def test_output_into_a_closed_pipe_is_no_defect():
+    command = f"{sys.executable} -m banditplex datasets list | head -n 1"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
+    assert done.stderr == ""

@@ -1,0 +1,48 @@
+"""What README and docs show, a machine runs: python blocks are executed, links lead somewhere."""
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    return [code for kind, code in BLOCK.findall(page.read_text(encoding="utf-8")) if kind == language]
+
+
+def name(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")], ids=name)
+def test_python_blocks_run(page, tmp_path, monkeypatch):
+    """All python blocks of a page run one after another, in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MPLBACKEND", "Agg")
+    space = {"__name__": "__main__"}
+    for code in blocks(page, "python"):
+        exec(compile(code, name(page), "exec"), space)
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "console")], ids=name)
+def test_console_blocks_run(page, tmp_path):
+    """Every `$ banditplex ...` line of a console block exits with status 0, in a folder of the page's own."""
+    for block in blocks(page, "console"):
+        for line in re.findall(r"^\$ (banditplex .*)$", block, re.MULTILINE):
+            command = [sys.executable, "-m", *shlex.split(line)]
+            done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+            assert done.returncode == 0, f"{line}\n{done.stderr}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_links_inside_the_project_lead_somewhere(page):
+    for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text(encoding="utf-8")):
+        if "://" not in target:
+            assert (page.parent / target).exists(), f"{name(page)} links to {target}"
