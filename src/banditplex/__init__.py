@@ -11,12 +11,14 @@ if TYPE_CHECKING:
     from banditplex.errors import InputError
     from banditplex.io import read, write
     from banditplex.multiplex import Multiplex
+    from banditplex.predictor import LinkPredictor
 
 __version__ = "0.1.0"
-__all__ = ["InputError", "Multiplex", "__version__", "load_dataset", "planted", "read", "write"]
+__all__ = ["InputError", "LinkPredictor", "Multiplex", "__version__", "load_dataset", "planted", "read", "write"]
 
 _HOME = {
     "InputError": "errors",
+    "LinkPredictor": "predictor",
     "Multiplex": "multiplex",
     "load_dataset": "datasets",
     "planted": "datasets",

@@ -47,8 +47,8 @@ def euclidean(seen: Seen) -> Tensor:
 
     >>> zero, ends = torch.zeros(2, dtype=torch.long), torch.tensor([[3.0, 4.0], [0.0, 0.0]])
     >>> none = torch.zeros(0)
-    >>> euclidean(Seen(1, none.long(), none, none, none, zero, ends, torch.zeros(2, 2))).item() ** 2
-    12.5...
+    >>> euclidean(Seen(1, none.long(), none, none, none, zero, ends, torch.zeros(2, 2))).square()
+    tensor([12.5000])
     """
     distance = (seen.target_embedding - seen.layer_embedding).square().sum(1)
     return seen.mean(distance, seen.node_group).sqrt()

@@ -167,9 +167,7 @@ def _find(length: FloatArray, point: FloatArray) -> tuple[IntArray, FloatArray]:
     return column, np.where(column > 0, point - before, point)
 
 
-def systematic(
-    length: FloatArray, k: int, rng: np.random.Generator, limit: FloatArray | None = None
-) -> IntArray:
+def systematic(length: FloatArray, k: int, rng: np.random.Generator, limit: FloatArray | None = None) -> IntArray:
     """Draw `k` columns per row: put the lengths end to end in a fresh random order, take every unit step.
 
     A column of length at most 1 is drawn at most once, and with that probability exactly (Madow 1949). With

@@ -66,9 +66,7 @@ def check_instances(instances: ArrayLike | None, num_instances: int) -> IntArray
     if array.size == 0:
         array = array.astype(np.int64)
     if array.ndim != 1 or array.dtype.kind not in "iu":
-        raise ValueError(
-            f"instances must be a flat array of integers; got {array.dtype} of shape {array.shape}."
-        )
+        raise ValueError(f"instances must be a flat array of integers; got {array.dtype} of shape {array.shape}.")
     _check_range(array, "instances", num_instances)
     values, counts = np.unique(array, return_counts=True)
     if len(values) < len(array):

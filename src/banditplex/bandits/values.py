@@ -79,9 +79,7 @@ class Observations:
     loss: FloatArray
     probability: FloatArray
 
-    def __init__(
-        self, instance: ArrayLike, arm: ArrayLike, loss: ArrayLike, probability: ArrayLike = np.nan
-    ) -> None:
+    def __init__(self, instance: ArrayLike, arm: ArrayLike, loss: ArrayLike, probability: ArrayLike = np.nan) -> None:
         object.__setattr__(self, "instance", _frozen(instance, np.int64, "Observations.instance"))
         object.__setattr__(self, "arm", _frozen(arm, np.int64, "Observations.arm"))
         object.__setattr__(self, "loss", _frozen(loss, np.float64, "Observations.loss"))

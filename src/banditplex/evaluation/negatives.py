@@ -90,7 +90,8 @@ class GivenNegatives:
 
     def draw(self, layer: Ints, rng: np.random.Generator) -> Ints:
         """Return for each entry of `layer` (n,), a layer index, one of the pairs given for it."""
-        return self._pairs[self._start[layer] + rng.integers(0, self._size[layer])]
+        drawn: Ints = self._pairs[self._start[layer] + rng.integers(0, self._size[layer])]
+        return drawn
 
 
 def _contains(sorted_keys: Ints, key: Ints) -> NDArray[np.bool_]:

@@ -91,7 +91,8 @@ def _hide_pairs(mx: Multiplex, loops: NDArray[np.bool_], share: float, rng: np.r
     low, high = mx.edge_index.min(axis=0), mx.edge_index.max(axis=0)
     _, which = np.unique(low * mx.num_nodes + high, return_inverse=True)
     chosen = rng.random(which.max(initial=-1) + 1) < share
-    return chosen[which] & ~loops
+    out: NDArray[np.bool_] = chosen[which] & ~loops
+    return out
 
 
 def _without(mx: Multiplex, out: NDArray[np.bool_]) -> Multiplex:

@@ -244,4 +244,3 @@ def ranges(start: Tensor, size: Tensor) -> tuple[Tensor, Tensor]:
     which = torch.repeat_interleave(torch.arange(len(size), device=size.device), size)
     before = torch.cumsum(size, 0) - size
     return which, torch.arange(len(which), device=size.device) + (start - before)[which]
-

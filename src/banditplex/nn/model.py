@@ -97,6 +97,9 @@ class Head(nn.Module):
     head). net, c and meet start at 0, so that training starts from a plain linear model.
     """
 
+    mean: Tensor
+    scale: Tensor
+
     def __init__(
         self, num_inputs: int, width: int, hidden: int, num_layers: int, rank: int | None, directed: bool
     ) -> None:
@@ -150,9 +153,7 @@ class Meeting(nn.Module):
         self.message = nn.Linear(width, width)
         self.net = nn.Sequential(nn.Linear(2 * width, hidden), nn.SiLU(), _zero(nn.Linear(hidden, 1)))
 
-    def forward(
-        self, described: PairFeatures, pairs: Tensor, layer: Tensor, block: Block, embedding: Tensor
-    ) -> Tensor:
+    def forward(self, described: PairFeatures, pairs: Tensor, layer: Tensor, block: Block, embedding: Tensor) -> Tensor:
         """Return one number per (pair, layer), (n,)."""
         u, v = block.vertex(layer, pairs[:, 0]), block.vertex(layer, pairs[:, 1])
         near = self.source(embedding[u]) * self.destination(embedding[v])

@@ -19,10 +19,15 @@ def score(
     target: Tensor,
     layers: Tensor,
     hidden: tuple[Tensor, Tensor],
+    share: Tensor | None = None,
 ) -> Tensor:
-    """Return the logits (P,) of pairs (P, 2) of targets (P,) with layers (P, k); see `MultiplexModel.forward`."""
-    parts = [
-        model(graph, features, pairs[at], target[at], layers[at], hidden).total
-        for at in (slice(low, low + CHUNK) for low in range(0, len(pairs), CHUNK))
-    ]
+    """Return the logits (P,) of pairs (P, 2) of targets (P,) with layers (P, k); see `MultiplexModel.forward`.
+
+    `share` (k,) multiplies the layers' terms: how often each was drawn, where a mean over draws is wanted.
+    """
+    parts = []
+    for low in range(0, len(pairs), CHUNK):
+        at = slice(low, low + CHUNK)
+        logits = model(graph, features, pairs[at], target[at], layers[at], hidden)
+        parts.append(logits.total if share is None else logits.own + logits.other @ share)
     return torch.cat(parts) if parts else torch.zeros(0, device=graph.device)

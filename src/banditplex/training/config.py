@@ -23,7 +23,7 @@ class Config:
     targets_per_step: int = 8  # targets whose batches share a step
     learning_rate: float = 0.01  # at the start; falls to 5 % along a cosine
     weight_decay: float = 0.1  # of shared weights (AdamW)
-    layer_decay: float = 1.0  # of weights that belong to single layers or nodes
+    layer_decay: float = 1.0  # of weights that belong to single layers, or see single nodes (encoder)
     average: float = 0.98  # of the running mean of weights that predictions use
     validation: float = 0.1  # share of each target's edges kept for early stopping and calibration
     patience: int = 20  # epochs without a better validation loss before training ends

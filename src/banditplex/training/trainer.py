@@ -29,8 +29,10 @@ from banditplex.training.plan import divide, edges_of, plan_epoch
 
 Ints = NDArray[np.int64]
 STREAMS = ("batches", "negatives", "draws")
-LAYER_RATE = 0.3
-"""Weights of single layers and nodes learn at this share of the learning rate."""
+SINGLE = (".of_layer", ".of_target", "encoder.", ".meet.")
+"""Parts of names of weights that belong to single layers, or see single nodes: they fit noise most easily."""
+SINGLE_RATE = 0.1
+"""These learn at this share of the learning rate, and with a stronger decay."""
 
 
 def choose_device(device: str) -> torch.device:
@@ -73,7 +75,8 @@ class Trainer:
         self.model = self._make_model(mx)
         self.mean = copy.deepcopy(self.model)
         self.optimiser = self._make_optimiser()
-        self._weights, self._means = list(self.model.parameters()), list(self.mean.parameters())
+        self._weights: list[Tensor] = list(self.model.parameters())
+        self._means: list[Tensor] = list(self.mean.parameters())
         self.epoch = self.step = 0
         self.steps_per_epoch = len(self._plan(stream(0, "count")).start) - 1
         self.best: dict[str, Any] = {"loss": math.inf, "epoch": 0, "weights": None}
@@ -215,7 +218,7 @@ class Trainer:
         loss.backward()  # type: ignore[no-untyped-call]
         done = self.step / (self.config.epochs * self.steps_per_epoch)
         rate = self.config.learning_rate * max(0.05, 0.5 * (1 + math.cos(math.pi * done)))
-        for group, share in zip(self.optimiser.param_groups, (1.0, LAYER_RATE), strict=True):
+        for group, share in zip(self.optimiser.param_groups, (1.0, SINGLE_RATE), strict=True):
             group["lr"] = rate * share
         self.optimiser.step()
         self.step += 1
@@ -251,16 +254,17 @@ class Trainer:
         instance, label, logit = self.validation_logits()
         loss = F.binary_cross_entropy_with_logits(logit, label, reduction="none").cpu().numpy().astype(np.float64)
         right = ((logit > 0) == (label > 0)).cpu().numpy()
-        if loss.mean() < self.best["loss"]:
+        calibrated, _ = best_temperature(logit, label)
+        if calibrated < self.best["loss"]:
             weights = {name: value.clone() for name, value in self.mean.state_dict().items()}
-            self.best = {"loss": float(loss.mean()), "epoch": self.epoch, "weights": weights}
+            self.best = {"loss": calibrated, "epoch": self.epoch, "weights": weights}
         with np.errstate(invalid="ignore"):
             count = np.bincount(instance, minlength=len(self.targets))
             means = [np.bincount(instance, values, len(self.targets)) / count for values in (loss, right)]
         return means[0], means[1]
 
     def finish(self) -> None:
-        """Take the weights of the epoch with the lowest validation loss for predictions."""
+        """Take the weights of the epoch with the lowest validation loss, at its best temperature, for predictions."""
         if self.best["weights"] is not None:
             self.mean.load_state_dict(self.best["weights"])
 
@@ -289,13 +293,6 @@ class Trainer:
         self.best, self.history = dict(state["best"]), list(state["history"])
         self.regret.load_state_dict(state["regret"])
 
-    def warm_start(self, weights: dict[str, Tensor], policy: dict[str, Any] | None) -> None:
-        """Begin from the weights and policies of an earlier training."""
-        self.model.load_state_dict(weights)
-        self.mean.load_state_dict(weights)
-        if self.policy is not None and policy is not None:
-            self.policy.load_state_dict(policy)
-
     # Construction
 
     def _plan(self, rng: np.random.Generator) -> Any:
@@ -311,9 +308,11 @@ class Trainer:
         if num_layers == 1:
             return None
         config = self.config
-        return make_policy(
-            config.policy, num_arms=num_layers - 1, k=config.k, num_instances=len(self.targets), **config.policy_options
-        )
+        sizes = {"num_arms": num_layers - 1, "k": config.k, "num_instances": len(self.targets)}
+        try:
+            return make_policy(config.policy, **sizes, **config.policy_options)
+        except ValueError as error:
+            raise InputError(str(error)) from error
 
     def _make_model(self, mx: Multiplex) -> MultiplexModel:
         config = self.config
@@ -332,8 +331,8 @@ class Trainer:
         rng = stream(self.config.seed, "normalise")
         at = rng.integers(0, len(self.train.instance), size)
         target = self.targets[self.train.instance[at]]
-        pairs = np.concatenate([self.train.pairs[at], self.sampler.draw(target, rng)])
-        pairs, target = torch.from_numpy(pairs).to(self.device), np.tile(target, 2)
+        pairs = torch.from_numpy(np.concatenate([self.train.pairs[at], self.sampler.draw(target, rng)])).to(self.device)
+        target = np.tile(target, 2)
         targets = torch.from_numpy(target).to(self.device)
         model.own.normalise(own_features(self.graph, pairs, targets).values)
         if num_layers > 1:
@@ -342,15 +341,29 @@ class Trainer:
             model.other.normalise(other_features(self.graph, pairs, layers, targets).values)
 
     def _make_optimiser(self) -> torch.optim.Optimizer:
-        own = {"own.of_layer", "other.of_layer", "other.of_target", "encoder.adapt", "encoder.input.weight"}
-        if self.model.encoder is not None and self.model.encoder.num_features:
-            own.discard("encoder.input.weight")
-        named = dict(self.model.named_parameters())
+        shared: list[Tensor] = []
+        single: list[Tensor] = []
+        for name, weight in self.model.named_parameters():
+            (single if any(part in name for part in SINGLE) else shared).append(weight)
         groups = [
-            {"params": [p for name, p in named.items() if name not in own], "weight_decay": self.config.weight_decay},
-            {"params": [p for name, p in named.items() if name in own], "weight_decay": self.config.layer_decay},
+            {"params": shared, "weight_decay": self.config.weight_decay},
+            {"params": single, "weight_decay": self.config.layer_decay},
         ]
         return torch.optim.AdamW(groups, lr=self.config.learning_rate, fused=True)
+
+
+def best_temperature(logit: Tensor, label: Tensor) -> tuple[float, float]:
+    """Return the least link loss of sigmoid(logit / T) over temperatures T > 0, and that T.
+
+    Temperatures from 1/8 to 8 in steps of a sixteenth of an octave are tried at once.
+    """
+    temperature = 2 ** torch.linspace(-3, 3, 97, dtype=torch.float64)
+    scaled = logit.cpu().double() / temperature.unsqueeze(1)
+    loss = F.binary_cross_entropy_with_logits(
+        scaled, label.cpu().double().expand_as(scaled), reduction="none"
+    ).mean(1)  # fmt: skip
+    at = int(loss.argmin())
+    return float(loss[at]), float(temperature[at])
 
 
 def as_features(mx: Multiplex, device: torch.device) -> Tensor | None:

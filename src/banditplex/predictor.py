@@ -1,0 +1,330 @@
+"""`LinkPredictor`: a multiplex goes in, links of any layer and the layers that mattered come out."""
+
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+from torch import nn
+
+from banditplex.errors import InputError
+from banditplex.multiplex import Multiplex, Name
+from banditplex.relevance import Relevance
+from banditplex.training import Config, Trainer
+from banditplex.training.arms import to_layer
+from banditplex.training.files import load, save
+from banditplex.training.fitted import Fitted
+from banditplex.training.warm import carry_over
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+MIN_EDGES = 5
+"""A layer with fewer edges cannot be a target."""
+CHUNK = 1 << 17
+"""Pairs that `recommend` looks at in one go."""
+
+
+class LinkPredictor(BaseEstimator):  # type: ignore[misc]
+    """Predicts links in the layers of a multiplex; bandits learn which other layers to look at.
+
+    The constructor stores, `fit` learns. All settings are those of `banditplex.training.Config`, plus `warm_start`:
+    whether a second `fit` begins where the first ended. Directed multiplexes predict directed links. Weights are
+    message weights of the encoder; structural features count edges.
+
+    >>> rng = np.random.default_rng(0)
+    >>> ends = rng.integers(0, 20, (2, 120))
+    >>> mx = Multiplex.from_edges(*ends, np.repeat(["a", "b"], 60), num_nodes=20, self_loops="drop")
+    >>> model = LinkPredictor(epochs=2, width=0).fit(mx)
+    >>> model.score_pairs([[0, 1], [2, 3]], layer="a").shape
+    (2,)
+    """
+
+    def __init__(
+        self,
+        *,
+        policy: str = "default",
+        policy_options: Mapping[str, Any] | None = None,
+        relevance: str | Relevance = "predictive",
+        k: int = 1,
+        epochs: int = Config.epochs,
+        batch_size: int = Config.batch_size,
+        targets_per_step: int = Config.targets_per_step,
+        learning_rate: float = Config.learning_rate,
+        weight_decay: float = Config.weight_decay,
+        layer_decay: float = Config.layer_decay,
+        average: float = Config.average,
+        validation: float = Config.validation,
+        patience: int = Config.patience,
+        conv: str | type[nn.Module] = Config.conv,
+        width: int = Config.width,
+        depth: int = Config.depth,
+        hidden: int = Config.hidden,
+        rank: int = Config.rank,
+        device: str = Config.device,
+        seed: int = Config.seed,
+        warm_start: bool = False,
+    ) -> None:
+        self.policy = policy
+        self.policy_options = policy_options
+        self.relevance = relevance
+        self.k = k
+        self.epochs = epochs
+        self.batch_size = batch_size
+        self.targets_per_step = targets_per_step
+        self.learning_rate = learning_rate
+        self.weight_decay = weight_decay
+        self.layer_decay = layer_decay
+        self.average = average
+        self.validation = validation
+        self.patience = patience
+        self.conv = conv
+        self.width = width
+        self.depth = depth
+        self.hidden = hidden
+        self.rank = rank
+        self.device = device
+        self.seed = seed
+        self.warm_start = warm_start
+
+    # Learning
+
+    def fit(
+        self,
+        mx: Multiplex,
+        targets: Sequence[Name] | None = None,
+        on_epoch: Callable[["LinkPredictor", dict[str, Any]], Any] | None = None,
+        *,
+        negatives: Mapping[Name, ArrayLike] | None = None,
+    ) -> "LinkPredictor":
+        """Learn to predict links in the target layers.
+
+        Parameters
+        ----------
+        mx
+            The training graph: nothing else is looked at.
+        targets
+            Layer names. None = every layer with at least 5 edges.
+        on_epoch
+            Called as on_epoch(model, row) after each epoch, with the means over targets in `row` and one row per
+            target in row["layers"]; the model predicts with its present weights. Training ends if it returns True.
+        negatives
+            For each target, pairs (n, 2) that are no links, to learn from instead of pairs drawn at random.
+        """
+        trainer = self.make_trainer(mx, targets, negatives=negatives)
+        while not trainer.finished:
+            row = _summary(trainer.run_epoch())
+            if on_epoch is not None:
+                self._take(mx, trainer)
+                if on_epoch(self, row) is True:
+                    break
+        trainer.finish()
+        self._take(mx, trainer)
+        return self
+
+    def make_trainer(
+        self,
+        mx: Multiplex,
+        targets: Sequence[Name] | None = None,
+        *,
+        negatives: Mapping[Name, ArrayLike] | None = None,
+    ) -> Trainer:
+        """Return the trainer that `fit` runs: checked input, nothing learnt yet."""
+        config = self._config(mx)
+        chosen = _check_targets(mx, targets)
+        given = None if negatives is None else self._given(mx, chosen, negatives)
+        trainer = Trainer(mx, chosen, config, negatives=given)
+        if self.warm_start and hasattr(self, "_fitted"):
+            carry_over(self._fitted, mx, trainer)
+        return trainer
+
+    def _config(self, mx: Multiplex) -> Config:
+        values = {field.name: getattr(self, field.name) for field in fields(Config)}
+        config = Config(**{**values, "policy_options": dict(self.policy_options or {})})
+        others = mx.num_layers - 1
+        if others and config.k > others and config.policy not in ("all", "none", "fixed"):
+            raise InputError(f"Expected k of at most {others}, the number of other layers, got {config.k}.")
+        return config
+
+    def _given(self, mx: Multiplex, targets: Ints, negatives: Mapping[Name, ArrayLike]) -> dict[int, Ints]:
+        given = {mx.layer_index(name): as_pairs(mx, pairs) for name, pairs in negatives.items()}
+        for target in targets.tolist():
+            if not len(given.get(target, ())):
+                raise InputError(f"Expected negatives for target layer {mx.layer_names[target]!r}, got none.")
+        return given
+
+    def _take(self, mx: Multiplex, trainer: Trainer) -> None:
+        self._fitted = Fitted.from_trainer(mx, trainer)
+        self._rows = trainer.history
+
+    # Predicting
+
+    def score_pairs(self, pairs: ArrayLike, layer: Name, *, context: Multiplex | None = None, draws: int = 0) -> Floats:
+        """Return the logits (n,) of pairs (n, 2) of node names (or indices, where names are strings) in a layer.
+
+        A pair's own edge in the layer is never visible, whether it is known or not. `context` is another multiplex
+        with the same layers (and node features) to look at instead of the training graph: new edges, new nodes.
+        `draws` > 0 takes the mean over so many draws of the policy instead of the most probable layers.
+        """
+        fitted = self._check_fitted()
+        mx = fitted.mx if context is None else context
+        return fitted.logits(as_pairs(mx, pairs), layer, context=context, draws=draws)
+
+    def predict_proba(
+        self, pairs: ArrayLike, layer: Name, *, prior: float = 0.5, context: Multiplex | None = None
+    ) -> Floats:
+        """Return calibrated probabilities (n,) that pairs are links.
+
+        The temperature was fitted on validation pairs, half of them links; `prior` is the share of links among the
+        pairs you ask about.
+        """
+        scores = self.score_pairs(pairs, layer, context=context)
+        return self._probability(scores, prior)
+
+    def recommend(
+        self,
+        layer: Name,
+        *,
+        top: int = 20,
+        candidates: ArrayLike | None = None,
+        prior: float = 0.5,
+        context: Multiplex | None = None,
+    ) -> pd.DataFrame:
+        """Return the `top` most likely new links of a layer: source, destination, probability.
+
+        All pairs that are no known edges are ranked, or those of `candidates` (n, 2); memory does not grow with
+        their number.
+        """
+        fitted = self._check_fitted()
+        mx = fitted.mx if context is None else fitted.check_context(context)
+        chunks = _all_pairs(mx) if candidates is None else iter([as_pairs(mx, candidates)])
+        best, scores = np.empty((0, 2), np.int64), np.empty(0)
+        for chunk in chunks:
+            pairs = chunk[~mx.has_edges(chunk, layer)]
+            scores = np.concatenate([scores, fitted.logits(pairs, layer, context=context)])
+            best = np.concatenate([best, pairs])
+            keep = np.argsort(-scores, kind="stable")[:top]
+            best, scores = best[keep], scores[keep]
+        return pd.DataFrame(
+            {
+                "source": mx.node_names[best[:, 0]],
+                "destination": mx.node_names[best[:, 1]],
+                "probability": self._probability(scores, prior),
+            }
+        )
+
+    def _probability(self, logits: Floats, prior: float) -> Floats:
+        if not 0 < prior < 1:
+            raise InputError(f"Expected prior between 0 and 1, got {prior}.")
+        odds = logits / self._check_fitted().temperature + np.log(prior / (1 - prior))
+        probability: Floats = 0.5 * (1 + np.tanh(odds / 2))
+        return probability
+
+    # What was learnt
+
+    @property
+    def layer_probabilities_(self) -> pd.DataFrame:
+        """How likely each policy is to draw each layer: target x layer; rows sum to k."""
+        fitted = self._check_fitted()
+        names = fitted.mx.layer_names
+        table = np.zeros((len(fitted.targets), len(names)))
+        if fitted.policy is not None:
+            inclusion = fitted.policy.inclusion()
+            arms = np.arange(inclusion.shape[1])[None]
+            np.put_along_axis(table, to_layer(fitted.targets[:, None], arms), inclusion, 1)
+        return pd.DataFrame(table, index=[names[target] for target in fitted.targets], columns=list(names))
+
+    @property
+    def history_(self) -> pd.DataFrame:
+        """One row per epoch and target: losses, accuracies, drawn layers, layer losses, inclusion, regret."""
+        self._check_fitted()
+        return pd.DataFrame(self._rows)
+
+    # Keeping
+
+    def save(self, folder: str | Path) -> None:
+        """Write the model and the training graph to a folder: safetensors and JSON."""
+        save(folder, self._check_fitted(), self._config(self._fitted.mx), self._rows)
+
+    @classmethod
+    def load(cls, folder: str | Path, *, device: str = "auto", conv: type[nn.Module] | None = None) -> "LinkPredictor":
+        """Read a model that `save` wrote; it predicts without the training data."""
+        fitted, config, history = load(folder, device=device, conv=conv)
+        model = cls(**{field.name: getattr(config, field.name) for field in fields(Config)})
+        model._fitted, model._rows = fitted, history
+        return model
+
+    def _check_fitted(self) -> Fitted:
+        if not hasattr(self, "_fitted"):
+            raise InputError("Expected a fitted LinkPredictor, got one that has not seen a multiplex: call fit first.")
+        return self._fitted
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_fitted")
+
+
+def as_pairs(mx: Multiplex, pairs: ArrayLike) -> Ints:
+    """Return pairs (n, 2) of node names as indices; integers are indices where names are strings."""
+    array = np.asarray(pairs)
+    if array.size == 0:
+        return np.empty((0, 2), np.int64)
+    if array.ndim != 2 or array.shape[1] != 2:
+        raise InputError(f"Expected pairs as an (n, 2) array, got shape {array.shape}.")
+    if array.dtype.kind in "iu" and mx.node_names.dtype == object:
+        if array.min() < 0 or array.max() >= mx.num_nodes:
+            raise InputError(f"Expected node indices from 0 to {mx.num_nodes - 1}, got {array.min()} to {array.max()}.")
+        index = array.astype(np.int64)
+    else:
+        index = mx.node_index(array)
+    same = index[:, 0] == index[:, 1]
+    if same.any():
+        raise InputError(f"Expected pairs of two different nodes, got {array[np.argmax(same)].tolist()}.")
+    return index
+
+
+def _check_targets(mx: Multiplex, targets: Sequence[Name] | None) -> Ints:
+    size = np.bincount(mx.edge_layer[mx.edge_index[0] != mx.edge_index[1]], minlength=mx.num_layers)
+    if targets is not None:
+        if isinstance(targets, str):
+            raise InputError(f"Expected a list of layer names as targets, got the string {targets!r}.")
+        chosen = np.array([mx.layer_index(name) for name in targets], np.int64)
+        if len(np.unique(chosen)) != len(chosen) or not len(chosen):
+            raise InputError(f"Expected distinct target layers, at least one, got {list(targets)!r}.")
+        small = chosen[size[chosen] < MIN_EDGES]
+        if len(small):
+            name, count = mx.layer_names[small[0]], size[small[0]]
+            raise InputError(f"Expected at least {MIN_EDGES} edges in target layer {name!r}, got {count}.")
+        return chosen
+    chosen = np.flatnonzero(size >= MIN_EDGES)
+    if not len(chosen):
+        raise InputError(f"Expected a layer with at least {MIN_EDGES} edges, got at most {size.max(initial=0)}.")
+    left = [repr(mx.layer_names[i]) for i in np.flatnonzero(size < MIN_EDGES)]
+    if left:
+        shown = ", ".join(left[:5]) + (", ..." if len(left) > 5 else "")
+        warnings.warn(f"Layers with fewer than {MIN_EDGES} edges are no targets: {shown}.", stacklevel=4)
+    return chosen
+
+
+def _summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    numbers = ("train_loss", "train_accuracy", "validation_loss", "validation_accuracy")
+    means = {name: _mean([row[name] for row in rows]) for name in numbers}
+    return {"epoch": rows[0]["epoch"], **means, "layers": rows}
+
+
+def _mean(values: list[float]) -> float:
+    known = [value for value in values if not np.isnan(value)]
+    return float(np.mean(known)) if known else float("nan")
+
+
+def _all_pairs(mx: Multiplex) -> Iterator[Ints]:
+    """Yield all pairs of distinct nodes, smaller index first if undirected, in chunks."""
+    rows = max(1, CHUNK // max(1, mx.num_nodes))
+    for low in range(0, mx.num_nodes, rows):
+        source, destination = np.indices((min(rows, mx.num_nodes - low), mx.num_nodes)).reshape(2, -1)
+        source += low
+        keep = source != destination if mx.directed else source < destination
+        yield np.stack([source[keep], destination[keep]], 1)

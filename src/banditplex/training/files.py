@@ -1,0 +1,174 @@
+"""Model folders: safetensors and JSON, nothing that runs code when read."""
+
+import json
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors.numpy import load_file as load_arrays
+from safetensors.numpy import save_file as save_arrays
+from safetensors.torch import load_file as load_tensors
+from safetensors.torch import save_file as save_tensors
+
+from banditplex.bandits import make_policy
+from banditplex.errors import FormatError, InputError
+from banditplex.multiplex import Multiplex
+from banditplex.nn import MultiplexModel, PackedGraph
+from banditplex.training.config import Config
+from banditplex.training.fitted import Fitted
+from banditplex.training.trainer import choose_device
+
+FORMAT = 1
+GRAPH = ("edge_index", "layer_offsets", "weight", "time", "node_features")
+
+
+def save(folder: str | Path, fitted: Fitted, config: Config, history: list[dict[str, Any]]) -> None:
+    """Write a model folder; each file is replaced in one go, the index `model.json` last."""
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    mx = fitted.mx
+    graph = {name: np.ascontiguousarray(value) for name in GRAPH if (value := getattr(mx, name)) is not None}
+    state = {} if fitted.policy is None else fitted.policy.state_dict()
+    arrays = {name: value for name, value in state.items() if isinstance(value, np.ndarray)}
+    weights = {name: value.detach().cpu().contiguous() for name, value in fitted.model.state_dict().items()}
+    index = {
+        "format": FORMAT,
+        "config": _config_to_json(config),
+        "directed": mx.directed,
+        "layer_names": list(mx.layer_names),
+        "node_names": mx.node_names.tolist(),
+        "targets": fitted.targets.tolist(),
+        "layers": fitted.layers.tolist(),
+        "temperature": fitted.temperature,
+        "policy": {name: value for name, value in state.items() if name not in arrays},
+        "history": history,
+    }
+    _replace(folder / "graph.safetensors", lambda path: save_arrays(graph, path))
+    _replace(folder / "policy.safetensors", lambda path: save_arrays(arrays, path))
+    _replace(folder / "weights.safetensors", lambda path: save_tensors(_distinct(weights), path))
+    text = json.dumps(index, default=_plain)
+    _replace(folder / "model.json", lambda path: path.write_text(text, encoding="utf-8"))
+
+
+def load(
+    folder: str | Path, *, device: str = "auto", conv: type[torch.nn.Module] | None = None
+) -> tuple[Fitted, Config, list[dict[str, Any]]]:
+    """Read a model folder; `conv` is needed if the encoder was built from a class that is not PyG's."""
+    folder = Path(folder)
+    index = _read_index(folder / "model.json")
+    config = _config_from_json(index["config"], device, conv)
+    try:
+        graph = load_arrays(folder / "graph.safetensors")
+        arrays = load_arrays(folder / "policy.safetensors")
+        weights = load_tensors(folder / "weights.safetensors")
+    except Exception as error:
+        raise FormatError(f"expected a complete model folder, got: {error}", path=folder) from error
+    mx = _multiplex(graph, index)
+    where = choose_device(device)
+    model = MultiplexModel(
+        num_nodes=mx.num_nodes, num_layers=mx.num_layers, directed=mx.directed,
+        num_node_features=0 if mx.node_features is None else mx.node_features.shape[1],
+        width=config.width, depth=config.depth, conv=config.conv, hidden=config.hidden, rank=config.rank,
+    )  # fmt: skip
+    if not mx.directed:
+        weights |= {
+            name.replace(".source.", ".destination."): value for name, value in weights.items() if ".source." in name
+        }
+    model.load_state_dict(weights)
+    targets = np.array(index["targets"], np.int64)
+    policy = None
+    if mx.num_layers > 1:
+        policy = make_policy(
+            config.policy, num_arms=mx.num_layers - 1, k=config.k, num_instances=len(targets), **config.policy_options
+        )
+        policy.load_state_dict({**index["policy"], **arrays})
+    fitted = Fitted(
+        mx, model.to(where), PackedGraph.from_multiplex(mx, where), policy, targets,
+        np.array(index["layers"], np.int64).reshape(len(targets), -1), index["temperature"], config.seed,
+    )  # fmt: skip
+    return fitted, config, _history(index["history"], mx)
+
+
+def _read_index(path: Path) -> dict[str, Any]:
+    try:
+        index = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise InputError(f"Expected a model folder with a file model.json, found none at {path.parent}.") from None
+    except ValueError as error:
+        raise FormatError(f"expected JSON, got: {error}", path=path) from error
+    found = index.get("format") if isinstance(index, dict) else None
+    if found != FORMAT:
+        raise FormatError(f"expected a model folder of format {FORMAT}, got format {found!r}", path=path)
+    return dict(index)
+
+
+def _multiplex(graph: Mapping[str, Any], index: Mapping[str, Any]) -> Multiplex:
+    names = index["node_names"]
+    integers = all(isinstance(name, int) for name in names)
+    return Multiplex(
+        graph["edge_index"], graph["layer_offsets"], tuple(index["layer_names"]),
+        np.array(names, dtype=np.int64 if integers else object), directed=index["directed"],
+        weight=graph.get("weight"), time=graph.get("time"), node_features=graph.get("node_features"),
+    )  # fmt: skip
+
+
+def _history(rows: list[dict[str, Any]], mx: Multiplex) -> list[dict[str, Any]]:
+    """Give dictionaries over layers their names back: JSON makes strings of integers."""
+    names = {str(name): name for name in mx.layer_names}
+    return [
+        {
+            key: {names[name]: number for name, number in value.items()} if isinstance(value, dict) else value
+            for key, value in row.items()
+        }
+        for row in rows
+    ]
+
+
+def _config_to_json(config: Config) -> dict[str, Any]:
+    values = {field.name: getattr(config, field.name) for field in fields(config)}
+    values["policy_options"] = dict(config.policy_options)
+    if not isinstance(config.relevance, str):
+        values["relevance"] = getattr(config.relevance, "__name__", type(config.relevance).__name__)
+    if not isinstance(config.conv, str):
+        values["conv"] = f"class {config.conv.__name__}"
+    return values
+
+
+def _config_from_json(values: dict[str, Any], device: str, conv: type[torch.nn.Module] | None) -> Config:
+    known = {field.name for field in fields(Config)}
+    if set(values) - known:
+        raise InputError(f"Expected settings this version knows, got {', '.join(sorted(set(values) - known))}.")
+    if conv is not None:
+        values["conv"] = conv
+    elif values["conv"].startswith("class "):
+        import torch_geometric.nn
+
+        name = values["conv"].removeprefix("class ")
+        values["conv"] = getattr(torch_geometric.nn, name, None)
+        if values["conv"] is None:
+            raise InputError(f"Expected conv= with the class {name!r} that this model was trained with, got none.")
+    return Config(**{**values, "device": device})
+
+
+def _distinct(weights: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """Leave out names that share another's memory: undirected models use one projection for both ends."""
+    first: dict[int, str] = {}
+    for name, value in weights.items():
+        first.setdefault(value.data_ptr() if value.numel() else id(value), name)
+    return {name: weights[name] for name in first.values()}
+
+
+def _replace(path: Path, write: Callable[[Path], Any]) -> None:
+    draft = path.with_name(path.name + ".new")
+    write(draft)
+    os.replace(draft, path)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeError(f"{type(value).__name__} is not JSON")

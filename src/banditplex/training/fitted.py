@@ -1,0 +1,130 @@
+"""A trained model, with all that predictions need: the training graph travels with it."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from banditplex.bandits import Policy
+from banditplex.errors import InputError
+from banditplex.multiplex import Multiplex, Name
+from banditplex.nn import MultiplexModel, PackedGraph
+from banditplex.nn.scoring import score
+from banditplex.rng import stream
+from banditplex.training.arms import to_layer
+from banditplex.training.trainer import Trainer, as_features, best_temperature
+
+Ints = NDArray[np.int64]
+FOLDS = 8
+"""A known edge is scored while its eighth of the target layer's edges is hidden from the encoder."""
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """What `LinkPredictor.fit` leaves behind."""
+
+    mx: Multiplex  # the training graph
+    model: MultiplexModel
+    graph: PackedGraph
+    policy: Policy | None
+    targets: Ints  # (T,) layer indices
+    layers: Ints  # (T, k): the other layers that predictions in each target use
+    temperature: float
+    seed: int
+
+    @classmethod
+    def from_trainer(cls, mx: Multiplex, trainer: Trainer) -> "Fitted":
+        """Take over the state of a trainer; the temperature is fitted on the validation pairs."""
+        return cls(
+            mx, trainer.mean, trainer.graph, trainer.policy, trainer.targets, trainer.chosen_layers(),
+            fit_temperature(trainer), trainer.config.seed,
+        )  # fmt: skip
+
+    def instance(self, layer: Name) -> int:
+        """Return which target a layer is."""
+        index = self.mx.layer_index(layer)
+        place = np.flatnonzero(self.targets == index)
+        if not len(place):
+            known = ", ".join(repr(self.mx.layer_names[target]) for target in self.targets[:10])
+            more = ", ..." if len(self.targets) > 10 else ""
+            raise InputError(f"Expected a layer that was a target of training ({known}{more}), got {layer!r}.")
+        return int(place[0])
+
+    def logits(
+        self, pairs: Ints, layer: Name, *, context: Multiplex | None = None, draws: int = 0
+    ) -> NDArray[np.float64]:
+        """Return the logits (n,) of pairs (n, 2) of node indices in a target layer.
+
+        With `context`, structure and features come from another multiplex with the same layers. With `draws`, the
+        mean over so many draws of the policy is taken instead of its most probable layers.
+        """
+        instance = self.instance(layer)
+        graph, mx = self.graph, self.mx
+        if context is not None:
+            mx = self.check_context(context)
+            graph = PackedGraph.from_multiplex(mx, self.graph.device)
+        chosen, share = self._choose(instance, draws)
+        if not graph.directed:
+            pairs = np.sort(pairs, axis=1)
+        place = torch.from_numpy(np.array(pairs)).to(graph.device)
+        target = torch.full((len(pairs),), int(self.targets[instance]), device=graph.device)
+        layers = torch.from_numpy(chosen).to(graph.device).expand(len(pairs), -1)
+        features = as_features(mx, graph.device)
+        fold = self._folds(graph, place, target)
+        result = torch.zeros(len(pairs), device=graph.device)
+        for number in torch.unique(fold).tolist():
+            at = fold == number
+            hidden = self._fold_edges(mx, layer, number, graph.device)
+            result[at] = score(self.model, graph, features, place[at], target[at], layers[at], hidden, share)
+        return result.cpu().numpy().astype(np.float64)
+
+    def _choose(self, instance: int, draws: int) -> tuple[Ints, torch.Tensor | None]:
+        if not draws or self.policy is None:
+            return self.layers[instance], None
+        rng = stream(self.seed, "prediction draws")
+        drawn = np.concatenate([self.policy.draw(rng, [instance]).arms[0] for _ in range(draws)])
+        arms, count = np.unique(drawn, return_counts=True)
+        share = torch.tensor(count / draws, dtype=torch.float32, device=self.graph.device)
+        return to_layer(self.targets[instance], arms), share
+
+    def _folds(self, graph: PackedGraph, pairs: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+        """Return the fold of pairs that are known edges, -1 for others and where there is no encoder."""
+        nothing = torch.full((len(pairs),), -1, device=graph.device)
+        if self.model.encoder is None:
+            return nothing
+        return torch.where(graph.has_edge(pairs, target), pairs.sum(1) % FOLDS, nothing)
+
+    def _fold_edges(
+        self, mx: Multiplex, layer: Name, fold: int, device: torch.device
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        edges = mx.edges(layer).T
+        edges = edges[edges.sum(axis=1) % FOLDS == fold] if fold >= 0 else edges[:0]
+        pairs = torch.from_numpy(np.array(edges)).to(device)
+        return pairs, torch.full((len(edges),), mx.layer_index(layer), device=device)
+
+    def check_context(self, context: Multiplex) -> Multiplex:
+        """Return the context with the layers in the order of training; refuse one that the model cannot read."""
+        if context.directed != self.mx.directed:
+            raise InputError(f"Expected a context with directed={self.mx.directed}, got directed={context.directed}.")
+        context = context.subset(layers=self.mx.layer_names)
+        trained, given = (
+            0 if mx.node_features is None else mx.node_features.shape[1] for mx in (self.mx, context)
+        )  # fmt: skip
+        if trained != given:
+            raise InputError(f"Expected a context with {trained} node features, got {given}.")
+        encoder = self.model.encoder
+        if encoder is not None and not trained and not np.array_equal(context.node_names, self.mx.node_names):
+            raise InputError(
+                "Expected a context with the nodes of training: without node features, nodes that were not trained on "
+                "are unknown to the model (train with node features, or with width=0)."
+            )
+        return context
+
+
+def fit_temperature(trainer: Trainer) -> float:
+    """Return the T > 0 for which sigmoid(logit / T) has the least loss on the validation pairs; 1 without any."""
+    if not len(trainer.held.instance):
+        return 1.0
+    _, label, logit = trainer.validation_logits()
+    return best_temperature(logit, label)[1]
