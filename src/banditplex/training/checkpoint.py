@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import ArrayLike
 
 from banditplex.errors import InputError
-from banditplex.multiplex import Multiplex
+from banditplex.multiplex import Multiplex, Name
 from banditplex.training.files import config_to_json
 from banditplex.training.trainer import Trainer
 from banditplex.training.tree import read_tree, write_tree
@@ -28,11 +29,11 @@ SHOWN = 5
 class Checkpoint:
     """The checkpoint of one training in a folder.
 
-    Parameters: `negatives`, the pairs per layer index that were given to the trainer.
+    Parameters: `negatives`, the pairs (n, 2) of each layer name that the trainer was given, if any.
     """
 
     def __init__(
-        self, folder: str | Path, mx: Multiplex, trainer: Trainer, *, negatives: Mapping[int, Any] | None = None
+        self, folder: str | Path, mx: Multiplex, trainer: Trainer, *, negatives: Mapping[Name, ArrayLike] | None = None
     ) -> None:
         self.path = Path(folder) / FILE
         self._trainer = trainer
@@ -74,13 +75,14 @@ def read_checkpoint(path: Path) -> dict[str, Any]:
     return kept
 
 
-def identify(mx: Multiplex, trainer: Trainer, negatives: Mapping[int, Any]) -> dict[str, Any]:
+def identify(mx: Multiplex, trainer: Trainer, negatives: Mapping[Name, ArrayLike]) -> dict[str, Any]:
     """Return what makes a run this run: settings, targets and data, the latter as counts and checksums.
 
     The device is left out: a run may move to another machine.
     """
     settings = config_to_json(trainer.config)
     del settings["device"]
+    settings["policy_options"] = {name: _as_list(value) for name, value in settings["policy_options"].items()}
     settings["targets"] = [mx.layer_names[target] for target in trainer.targets]
     return {
         "settings": settings,
@@ -89,7 +91,7 @@ def identify(mx: Multiplex, trainer: Trainer, negatives: Mapping[int, Any]) -> d
             "nodes": _fingerprint(mx.node_names.tolist()),
             "node features": _fingerprint(mx.node_features),
             "weighted": mx.weight is not None,
-            "negatives": [_fingerprint(layer, negatives[layer]) for layer in sorted(negatives)],
+            "negatives": {name: _fingerprint(np.asarray(pairs).tolist()) for name, pairs in negatives.items()},
         },
         "layers": {
             name: (int(size), _fingerprint(mx.edges(name), mx.weights(name)))
@@ -137,6 +139,10 @@ def set_generators(states: Mapping[str, Any]) -> None:
     torch.set_rng_state(states["cpu"])
     if states["cuda"] and len(states["cuda"]) == torch.cuda.device_count():
         torch.cuda.set_rng_state_all(states["cuda"])
+
+
+def _as_list(value: Any) -> Any:
+    return value.tolist() if isinstance(value, np.ndarray) else value
 
 
 def _fingerprint(*values: Any) -> str:

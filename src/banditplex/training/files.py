@@ -37,7 +37,7 @@ def save(folder: str | Path, fitted: Fitted, config: Config, history: list[dict[
     weights = {name: value.detach().cpu().contiguous() for name, value in fitted.model.state_dict().items()}
     index = {
         "format": FORMAT,
-        "config": _config_to_json(config),
+        "config": config_to_json(config),
         "directed": mx.directed,
         "layer_names": list(mx.layer_names),
         "node_names": mx.node_names.tolist(),
@@ -128,7 +128,8 @@ def _history(rows: list[dict[str, Any]], mx: Multiplex) -> list[dict[str, Any]]:
     ]
 
 
-def _config_to_json(config: Config) -> dict[str, Any]:
+def config_to_json(config: Config) -> dict[str, Any]:
+    """Return the settings as JSON can hold them: callables and classes by their names."""
     values = {field.name: getattr(config, field.name) for field in fields(config)}
     values["policy_options"] = dict(config.policy_options)
     if not isinstance(config.relevance, str):

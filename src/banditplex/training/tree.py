@@ -20,7 +20,8 @@ from banditplex.errors import FormatError, InputError
 
 Arrays = dict[str, NDArray[Any]]
 PLAIN = (type(None), bool, int, float, str)
-TREE = "tree"
+TREE, ABOUT = "tree", "about"
+"""Names in the file: the JSON, as bytes, and one line about it (one, since several come in no certain order)."""
 
 
 def pack(tree: Any) -> tuple[Any, Arrays]:
@@ -72,15 +73,14 @@ def write_tree(path: Path, tree: Any, *, format: str) -> None:
     """Write a tree to a file, which at any moment is the old one or the new one, whole."""
     packed, arrays = pack(tree)
     arrays[TREE] = np.frombuffer(json.dumps(packed, separators=(",", ":")).encode(), np.uint8)
-    replace_file(path, to_bytes(arrays, {"format": format, "sha256": _digest(arrays)}))
+    replace_file(path, to_bytes(arrays, {ABOUT: f"{format}, sha256 {_digest(arrays)}"}))
 
 
 def read_tree(path: Path, *, format: str) -> Any:
     """Return the tree of a file; refuse one of another format, and one that is not as it was written."""
     try:
         with safe_open(path, framework="numpy") as file:
-            about = file.metadata() or {}
-            found = about.get("format")
+            found, _, digest = (file.metadata() or {}).get(ABOUT, "").partition(", sha256 ")
             if found != format:
                 raise FormatError(f"expected {format}, got {found or 'a file of another kind'}", path=path)
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
@@ -88,7 +88,7 @@ def read_tree(path: Path, *, format: str) -> Any:
         raise InputError(f"{path}: no such file.") from None
     except (SafetensorError, OSError) as error:
         raise FormatError(f"expected {format}, whole, got a damaged file ({error})", path=path) from None
-    if about.get("sha256") != _digest(arrays):
+    if digest != _digest(arrays):
         raise FormatError(f"expected {format}, whole, got a damaged file (its checksum differs)", path=path)
     return unpack(json.loads(arrays[TREE].tobytes()), arrays)
 
