@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from banditplex.bandits import Draw, Observations, Policy
+from banditplex.bandits import Draw, Observations, Policy, observation_probability
 from banditplex.rng import stream
 
 Ints = NDArray[np.int64]
@@ -26,17 +26,15 @@ def to_arm(target: Any, layer: Any) -> Any:
     return layer - (layer > target)
 
 
-def observation_probability(draw: Draw, target: Ints, layer: Ints) -> Floats:
-    """Return how likely it was that each of `layer` (S,) would be encoded in the step of a draw.
+def chance_to_be_encoded(draw: Draw, target: Ints, layer: Ints) -> Floats:
+    """Return how likely it was that each of `layer` (S,), rising, would be encoded in the step of a draw.
 
-    1 for the layers of the targets `target` (B,) themselves; otherwise 1 - product over targets of
-    (1 - probability of drawing it), since targets draw independently.
+    Targets `target` (B,) of the step are among the layers and encoded anyway.
     """
     inclusion = draw.inclusion
-    chance = inclusion[np.arange(len(target))[:, None], to_arm(target[:, None], layer[None]).clip(0, None)]
-    with np.errstate(divide="ignore"):
-        drawn = -np.expm1(np.log1p(-np.minimum(chance, 1)).sum(axis=0))
-    return np.where(np.isin(layer, target), 1.0, drawn)
+    arm = np.minimum(to_arm(target[:, None], layer[None]), inclusion.shape[1] - 1)
+    chance = np.where(layer[None] == target[:, None], 0.0, np.take_along_axis(inclusion, arm, 1))
+    return observation_probability(chance, np.searchsorted(layer, target))
 
 
 def free_observations(
@@ -54,7 +52,7 @@ def free_observations(
     drawn = to_layer(target[:, None], draw.arms)
     column = np.searchsorted(layers, drawn)
     row = np.arange(len(target))[:, None]
-    chance = observation_probability(draw, target, layers)
+    chance = chance_to_be_encoded(draw, target, layers)
     rest = ~np.isnan(losses)
     rest[row, column] = False
     i, j = np.nonzero(rest)

@@ -271,17 +271,19 @@ class Trainer:
     # State
 
     def state_dict(self) -> dict[str, Any]:
-        """Return all that the next epoch depends on."""
-        return {
+        """Return all that the next epoch depends on: a snapshot, which later epochs do not change."""
+        state = {
             "epoch": self.epoch, "step": self.step, "model": self.model.state_dict(), "mean": self.mean.state_dict(),
             "optimiser": self.optimiser.state_dict(),
             "policy": None if self.policy is None else self.policy.state_dict(),
             "rng": {name: rng.bit_generator.state for name, rng in self.rng.items()},
-            "best": dict(self.best), "regret": self.regret.state_dict(), "history": list(self.history),
+            "best": self.best, "regret": self.regret.state_dict(), "history": self.history,
         }  # fmt: skip
+        return copy.deepcopy(state)
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Go back to where `state_dict` was taken."""
+        state = copy.deepcopy(state)
         self.epoch, self.step = state["epoch"], state["step"]
         self.model.load_state_dict(state["model"])
         self.mean.load_state_dict(state["mean"])
@@ -290,7 +292,7 @@ class Trainer:
             self.policy.load_state_dict(state["policy"])
         for name, rng in self.rng.items():
             rng.bit_generator.state = state["rng"][name]
-        self.best, self.history = dict(state["best"]), list(state["history"])
+        self.best, self.history = state["best"], state["history"]
         self.regret.load_state_dict(state["regret"])
 
     # Construction

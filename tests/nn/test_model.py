@@ -1,0 +1,90 @@
+"""The network: what it may see, what it may touch, and that encoders of any kind fit in."""
+
+import numpy as np
+import pytest
+import torch
+from torch_geometric.nn import GATConv
+
+from banditplex.errors import InputError
+from banditplex.multiplex import Multiplex
+from banditplex.nn import MultiplexModel, PackedGraph
+from tests.nn.test_graph import random_multiplex
+
+
+def make_model(mx, *, width=8, conv="sage", seed=0):
+    torch.manual_seed(seed)
+    model = MultiplexModel(
+        num_nodes=mx.num_nodes, num_layers=mx.num_layers, num_node_features=0, directed=mx.directed,
+        width=width, depth=2, conv=conv, hidden=4, rank=2,
+    )  # fmt: skip
+    with torch.no_grad():
+        for weight in model.parameters():
+            weight.normal_(std=0.5)
+    return model
+
+
+def without(mx, layer, pair):
+    keep = ~((mx.edge_layer == layer) & (pair == mx.edge_index.T).all(1))
+    source, destination = mx.edge_index[:, keep]
+    return Multiplex.from_indices(
+        source, destination, mx.edge_layer[keep], node_names=mx.node_names, layer_names=mx.layer_names,
+        directed=mx.directed,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize("conv", ["sage", "gcn", GATConv])
+def test_the_pairs_own_edge_changes_nothing_in_the_target_layer(conv, directed):
+    mx = random_multiplex(5, directed=directed)
+    model = make_model(mx, conv=conv)
+    edges = [pair for pair in mx.edges(1).T.tolist() if pair[0] != pair[1] and pair[::-1] not in mx.edges(1).T.tolist()]
+    target, layers = torch.tensor([1]), torch.tensor([[0, 2]])
+    for pair in edges[:4]:
+        asked = torch.tensor([pair])
+        seen = model(PackedGraph.from_multiplex(mx), None, asked, target, layers, (asked, target))
+        blind = PackedGraph.from_multiplex(without(mx, 1, pair))
+        unseen = model(blind, None, asked, target, layers, (asked[:0], target[:0]))
+        torch.testing.assert_close(seen.total, unseen.total)
+
+
+def test_undirected_scores_do_not_depend_on_the_order_of_a_pair():
+    mx = random_multiplex(6)
+    model, graph = make_model(mx), PackedGraph.from_multiplex(mx)
+    pairs = torch.tensor([[0, 1], [3, 7], [2, 11]])
+    rest = torch.zeros(3, dtype=torch.long), torch.tensor([[1], [2], [1]]), (pairs[:0], torch.zeros(0).long())
+    torch.testing.assert_close(model(graph, None, pairs, *rest).total, model(graph, None, pairs.flip(1), *rest).total)
+
+
+def test_a_flat_batch_of_targets_equals_one_by_one():
+    mx = random_multiplex(7)
+    model, graph = make_model(mx), PackedGraph.from_multiplex(mx)
+    pairs, target = torch.tensor([[0, 1], [3, 7], [2, 11], [4, 5]]), torch.tensor([0, 2, 1, 1])
+    layers = torch.tensor([[1, 2], [0, 1], [2, 0], [0, 2]])
+    nothing = pairs[:0], target[:0]
+    together = model(graph, None, pairs, target, layers, nothing)
+    for i in range(4):
+        at = slice(i, i + 1)
+        alone = model(graph, None, pairs[at], target[at], layers[at], nothing)
+        torch.testing.assert_close(together.total[at], alone.total)
+
+
+def test_layers_neither_target_nor_drawn_are_not_encoded_and_get_no_gradient():
+    mx = random_multiplex(8, num_layers=9, num_edges=200)
+    model, graph = make_model(mx), PackedGraph.from_multiplex(mx)
+    pairs, target, layers = torch.tensor([[0, 1], [2, 3]]), torch.tensor([4, 4]), torch.tensor([[1], [1]])
+    logits = model(graph, None, pairs, target, layers, (pairs, target))
+    assert set(logits.block.layer.tolist()) == {1, 4}
+    active = sum(len(mx.active_nodes(layer)) for layer in (1, 4))
+    assert len(logits.embedding) - active <= 4  # further vertices only for nodes of the pairs
+    logits.total.sum().backward()
+    touched = {
+        name: set(np.flatnonzero(weight.grad.reshape(9, -1).abs().sum(1).numpy()).tolist())
+        for name, weight in model.named_parameters()
+        if len(weight) == 9
+    }
+    assert touched == {"encoder.adapt": {1, 4}, "own.of_layer": {4}, "other.of_layer": {1}, "other.of_target": {4}}
+
+
+def test_unknown_convolutions_are_answered_with_the_known_ones():
+    with pytest.raises(InputError, match=r"one of sage, gcn, or a PyG convolution class, got 'gat'"):
+        make_model(random_multiplex(), conv="gat")

@@ -1,0 +1,276 @@
+"""The estimator: manners, bad input, files, directions, new nodes."""
+
+import json
+import math
+import shutil
+
+import numpy as np
+import pytest
+import torch
+from sklearn.base import clone
+from torch_geometric.nn import GATConv
+
+import banditplex as bx
+from banditplex.datasets import planted
+from banditplex.errors import InputError
+from banditplex.evaluation import brier, roc_auc, split
+from banditplex.scorer import LinkScorer
+
+FAST = {"epochs": 3, "width": 4, "device": "cpu"}
+
+
+def small(seed=0, **options):
+    return planted(4, 2, 0.9, num_nodes=40, edges_per_layer=90, communities=4, seed=seed, **options)
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    mx = small()
+    return mx, bx.LinkPredictor(**FAST).fit(mx)
+
+
+def some_pairs(mx, size=30, seed=0):
+    pairs = np.random.default_rng(seed).integers(0, mx.num_nodes, (size, 2))
+    return pairs[pairs[:, 0] != pairs[:, 1]]
+
+
+def test_the_relevant_layer_is_found_and_prediction_is_good():
+    mx = planted(6, 2, 0.9, num_nodes=80, edges_per_layer=300, communities=4, seed=1)
+    parts = split(mx, hide="layer", seed=0)
+    parts.check()
+    model = bx.LinkPredictor(epochs=15, width=0).fit(parts.train, targets=["g1-base", "g2-copy1"])
+    table = model.layer_probabilities_
+    assert table.loc["g1-base", "g1-copy1"] > 0.8
+    assert table.loc["g2-copy1", "g2-base"] > 0.8
+    pairs, label = parts.test("g1-base")
+    assert roc_auc(label, model.score_pairs(pairs, "g1-base")) > 0.8  # chance to see the edge in the copy: 0.9 * 0.8
+    probability = model.predict_proba(pairs, "g1-base")
+    assert brier(label, probability) < 0.15
+
+
+def test_scores_do_not_depend_on_what_else_is_asked(fitted):
+    mx, model = fitted
+    layer = mx.layer_names[0]
+    pairs = np.concatenate([some_pairs(mx), mx.edges(layer).T[:10]])
+    together = model.score_pairs(pairs, layer)
+    alone = np.concatenate([model.score_pairs(pairs[i : i + 1], layer) for i in range(len(pairs))])
+    np.testing.assert_allclose(together, alone, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(together, model.score_pairs(pairs[:, ::-1], layer), rtol=1e-4, atol=1e-5)
+
+
+def test_probabilities_follow_temperature_and_prior(fitted):
+    mx, model = fitted
+    layer, pairs = mx.layer_names[1], some_pairs(mx)
+    logits = model.score_pairs(pairs, layer) / model._fitted.temperature
+    rare = [1 / (1 + math.exp(-(logit + math.log(0.01 / 0.99)))) for logit in logits]
+    assert model.predict_proba(pairs, layer, prior=0.01) == pytest.approx(rare)
+    with pytest.raises(InputError, match="prior between 0 and 1, got 1"):
+        model.predict_proba(pairs, layer, prior=1)
+
+
+def test_recommend_ranks_all_pairs_that_are_no_edges(fitted, monkeypatch):
+    mx, model = fitted
+    layer = mx.layer_names[0]
+    pairs = np.array([(u, v) for u in range(40) for v in range(u + 1, 40)])
+    pairs = pairs[~mx.has_edges(pairs, layer)]
+    probability = model.predict_proba(pairs, layer)
+    monkeypatch.setattr("banditplex.predictor.CHUNK", 100)
+    table = model.recommend(layer, top=7)
+    assert table["probability"].to_numpy() == pytest.approx(np.sort(probability)[::-1][:7], rel=1e-4)
+    assert not mx.has_edges(table[["source", "destination"]].to_numpy(), layer).any()
+    few = model.recommend(layer, candidates=mx.edges(layer).T[:3].tolist() + pairs[:2].tolist())
+    assert {(a, b) for a, b in few[["source", "destination"]].to_numpy().tolist()} == {tuple(p) for p in pairs[:2]}
+
+
+def test_manners_of_an_estimator(fitted):
+    mx, model = fitted
+    assert isinstance(model, LinkScorer)
+    copy = clone(model.set_params(k=1))
+    assert copy.get_params() == model.get_params()
+    with pytest.raises(InputError, match="call fit first"):
+        copy.score_pairs([[0, 1]], mx.layer_names[0])
+    assert model.layer_probabilities_.to_numpy().sum(axis=1) == pytest.approx(np.ones(4))
+    assert set(model.history_["epoch"]) == {1, 2, 3}
+    assert {"train_loss", "train_accuracy", "drawn", "layer_loss", "inclusion", "regret"} <= set(model.history_)
+
+
+def test_on_epoch_sees_a_model_that_predicts_and_can_end_training():
+    mx, seen = small(), []
+
+    def watch(model, row):
+        seen.append((row["epoch"], model.score_pairs([[0, 1]], mx.layer_names[0])[0], len(row["layers"])))
+        return row["epoch"] == 2
+
+    bx.LinkPredictor(**{**FAST, "epochs": 5}).fit(mx, on_epoch=watch)
+    assert [epoch for epoch, *_ in seen] == [1, 2]
+    assert seen[0][1] != seen[1][1]
+
+
+@pytest.mark.parametrize("conv", ["gcn", GATConv])
+def test_a_saved_model_predicts_without_the_training_data(tmp_path, conv):
+    mx = small()
+    model = bx.LinkPredictor(**FAST, conv=conv, k=2).fit(mx, targets=list(mx.layer_names[:2]))
+    model.save(tmp_path / "run")
+    again = bx.LinkPredictor.load(tmp_path / "run", device="cpu")
+    pairs, layer = some_pairs(mx), mx.layer_names[1]
+    assert np.array_equal(model.score_pairs(pairs, layer), again.score_pairs(pairs, layer))
+    assert np.array_equal(model.predict_proba(pairs, layer), again.predict_proba(pairs, layer))
+    assert model.layer_probabilities_.equals(again.layer_probabilities_)
+    assert model.history_["drawn"].tolist() == again.history_["drawn"].tolist()
+    assert not list((tmp_path / "run").glob("*.new"))
+    assert {path.suffix for path in (tmp_path / "run").iterdir()} == {".json", ".safetensors"}
+
+
+def test_broken_model_folders_are_refused(fitted, tmp_path):
+    _, model = fitted
+    with pytest.raises(InputError, match=r"model folder with a file model\.json"):
+        bx.LinkPredictor.load(tmp_path / "none")
+    model.save(tmp_path / "run")
+    index = json.loads((tmp_path / "run/model.json").read_text())
+    shutil.copytree(tmp_path / "run", tmp_path / "cut")
+    (tmp_path / "cut/weights.safetensors").unlink()
+    with pytest.raises(InputError, match="complete model folder"):
+        bx.LinkPredictor.load(tmp_path / "cut")
+    (tmp_path / "run/model.json").write_text(json.dumps({**index, "format": 99}))
+    with pytest.raises(InputError, match=r"model\.json: expected a model folder of format 1, got format 99"):
+        bx.LinkPredictor.load(tmp_path / "run")
+    (tmp_path / "run/model.json").write_text("{")
+    with pytest.raises(InputError, match="expected JSON"):
+        bx.LinkPredictor.load(tmp_path / "run")
+
+
+def test_directed_multiplexes_predict_directed_links():
+    rng = np.random.default_rng(0)
+    rank = rng.permutation(40)
+    pairs = rng.integers(0, 40, (700, 2))
+    pairs = pairs[rank[pairs[:, 0]] < rank[pairs[:, 1]]]  # arcs go up only
+    mx = bx.Multiplex.from_edges(*pairs.T, rng.integers(0, 2, len(pairs)), num_nodes=40, directed=True)
+    model = bx.LinkPredictor(epochs=20, width=0).fit(mx)
+    edges = mx.edges(0).T
+    assert (
+        roc_auc([1] * len(edges) + [0] * len(edges), model.score_pairs(np.concatenate([edges, edges[:, ::-1]]), 0))
+        > 0.9
+    )
+    assert len(model.recommend(0, top=5)) == 5
+
+
+def test_new_nodes_with_features_are_scored_in_their_own_context():
+    rng = np.random.default_rng(0)
+    group = np.arange(60) % 2
+    features = np.eye(2)[group] + rng.normal(0, 0.1, (60, 2))
+    upper = np.array(np.triu_indices(60, 1)).T
+    linked = upper[(group[upper[:, 0]] == group[upper[:, 1]]) & (rng.random(len(upper)) < 0.3)]
+    names = [f"n{i}" for i in range(60)]
+
+    def make(nodes):
+        keep = np.isin(linked, nodes).all(1)
+        return bx.Multiplex.from_edges(
+            [names[i] for i in linked[keep, 0]], [names[i] for i in linked[keep, 1]], "a",
+            node_names=[names[i] for i in nodes], node_features=features[nodes],
+        )  # fmt: skip
+
+    model = bx.LinkPredictor(epochs=30, width=8).fit(make(np.arange(40)))
+    context = make(np.arange(60))
+    new = [(names[i], names[j]) for i in range(40, 60) for j in range(i + 1, 60)]
+    label = [group[i] == group[j] for i in range(40, 60) for j in range(i + 1, 60)]
+    assert roc_auc(label, model.score_pairs(new, "a", context=context)) > 0.9
+    with pytest.raises(InputError, match="2 node features, got 0"):
+        model.score_pairs([("n1", "n2")], "a", context=bx.Multiplex.from_edges(["n1"], ["n2"], "a"))
+
+
+def test_a_warm_start_goes_on_with_new_edges_and_new_nodes():
+    mx = small()
+    model = bx.LinkPredictor(**{**FAST, "warm_start": True}).fit(mx)
+    rounds = model._fitted.policy.rounds
+    grown = bx.Multiplex.from_edges(
+        np.append(mx.edge_index[0], [0, 40]), np.append(mx.edge_index[1], [40, 41]),
+        np.append(mx.edge_layer, [0, 0]), num_nodes=42, layer_names=range(4),
+    )  # fmt: skip
+    with pytest.raises(InputError, match="layers of the first fit"):
+        model.fit(grown)
+    grown = bx.Multiplex.from_indices(
+        *grown.edge_index, grown.edge_layer, node_names=np.arange(42), layer_names=mx.layer_names
+    )
+    before = model._fitted.model.encoder.input.weight.clone()
+    trainer = model.make_trainer(grown)
+    assert torch.equal(trainer.model.encoder.input.weight[:40], before)
+    assert (model.fit(grown)._fitted.policy.rounds > rounds).all()
+    assert model.score_pairs([[0, 41]], mx.layer_names[0]).shape == (1,)
+
+
+def test_given_negatives_are_the_only_ones_used(monkeypatch):
+    mx = small()
+    given = {name: np.array([[0, 1], [2, 3], [4, 5]]) for name in mx.layer_names}
+    trainer = bx.LinkPredictor(**FAST).make_trainer(mx, negatives=given)
+    drawn = trainer.sampler.draw(np.array([0, 1, 2, 3] * 20), np.random.default_rng(0))
+    assert {tuple(pair) for pair in drawn.tolist()} == {(0, 1), (2, 3), (4, 5)}
+    with pytest.raises(InputError, match="Expected negatives for target layer 'g1-copy1', got none"):
+        bx.LinkPredictor(**FAST).fit(mx, negatives={mx.layer_names[0]: [[0, 1]]})
+
+
+@pytest.mark.parametrize("policy", ["uniform", "exp3+", "all", "none", "epsilon-greedy"])
+def test_policies_by_name(policy):
+    mx = small()
+    model = bx.LinkPredictor(**{**FAST, "epochs": 1, "policy": policy}).fit(mx)
+    total = {"all": 3, "none": 0}.get(policy, 1)
+    assert model.layer_probabilities_.to_numpy().sum(axis=1) == pytest.approx(np.full(4, total))
+    assert model.score_pairs([[0, 1]], mx.layer_names[0], draws=3).shape == (1,)
+
+
+def test_a_callable_relevance_receives_what_was_seen():
+    groups = []
+
+    def mine(seen):
+        assert seen.own.shape == seen.other.shape == seen.label.shape == seen.pair_group.shape
+        assert seen.target_embedding.shape == seen.layer_embedding.shape == (len(seen.node_group), 4)
+        groups.append(seen.num_groups)
+        return torch.ones(seen.num_groups)
+
+    bx.LinkPredictor(**{**FAST, "epochs": 1, "k": 2, "relevance": mine}).fit(small())
+    assert set(groups) == {4 * 2}
+
+
+def test_a_multiplex_of_one_layer_works_without_sampling(tmp_path):
+    mx = small().subset(layers=["g1-base"])
+    model = bx.LinkPredictor(**FAST).fit(mx)
+    assert model.layer_probabilities_.to_numpy().tolist() == [[0.0]]
+    model.save(tmp_path)
+    assert bx.LinkPredictor.load(tmp_path).score_pairs([[0, 1]], "g1-base").shape == (1,)
+
+
+def test_what_cannot_be_trained_is_refused():
+    mx = small()
+    thin = bx.Multiplex.from_edges(
+        [0, 1, 2, 3, 4, 5, 0], [1, 2, 3, 4, 5, 6, 2], ["a"] * 6 + ["b"], num_nodes=7, layer_names=["a", "b", "empty"]
+    )
+    for match, fit in {
+        "Unknown layer": lambda: bx.LinkPredictor().fit(mx, targets=["nowhere"]),
+        "at least 5 edges in target layer 'b', got 1": lambda: bx.LinkPredictor().fit(thin, targets=["b"]),
+        "at least 5 edges in target layer 'empty', got 0": lambda: bx.LinkPredictor().fit(thin, targets=["empty"]),
+        "k of at most 3, the number of other layers, got 4": lambda: bx.LinkPredictor(k=4).fit(mx),
+        "k to be an integer of at least 0, got -1": lambda: bx.LinkPredictor(k=-1).fit(mx),
+        "Unknown policy 'hintd'; did you mean 'hinted'": lambda: bx.LinkPredictor(policy="hintd").fit(mx),
+        "Unknown relevance": lambda: bx.LinkPredictor(relevance="nearness").fit(mx),
+        "width of at least 1 for relevance 'cosine'": lambda: bx.LinkPredictor(relevance="cosine", width=0).fit(mx),
+        "distinct target layers": lambda: bx.LinkPredictor().fit(mx, targets=["g1-base", "g1-base"]),
+        "list of layer names as targets": lambda: bx.LinkPredictor().fit(mx, targets="g1-base"),
+        "a device of this machine, got 'abacus'": lambda: bx.LinkPredictor(device="abacus").fit(mx),
+        "validation below 1, got 1": lambda: bx.LinkPredictor(validation=1).fit(mx),
+    }.items():
+        with pytest.raises(InputError, match=match):
+            fit()
+    with pytest.warns(UserWarning, match="fewer than 5 edges are no targets: 'b', 'empty'"):
+        model = bx.LinkPredictor(epochs=1, width=0).fit(thin)
+    with pytest.raises(InputError, match=r"a target of training \('a'\), got 'b'"):
+        model.score_pairs([[0, 1]], "b")
+
+
+def test_pairs_that_cannot_be_scored_are_refused(fitted):
+    _, model = fitted
+    with pytest.raises(InputError, match=r"\(n, 2\) array, got shape \(3,\)"):
+        model.score_pairs([0, 1, 2], "g1-base")
+    with pytest.raises(InputError, match=r"two different nodes, got \[4, 4\]"):
+        model.score_pairs([[0, 1], [4, 4]], "g1-base")
+    with pytest.raises(InputError, match="99"):
+        model.score_pairs([[0, 99]], "g1-base")
+    assert model.score_pairs([], "g1-base").shape == (0,)

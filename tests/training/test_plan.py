@@ -1,0 +1,36 @@
+"""Epochs: every edge once, no target twice in a step."""
+
+import numpy as np
+import pytest
+
+from banditplex.multiplex import Multiplex
+from banditplex.training.plan import Examples, divide, edges_of, plan_epoch
+
+
+@pytest.mark.parametrize("targets_per_step", [1, 2, 8])
+def test_an_epoch_has_every_edge_once_and_a_target_at_most_once_per_step(targets_per_step):
+    instance = np.repeat(np.arange(4), [100, 7, 1, 64])
+    plan = plan_epoch(instance, batch_edges=16, targets_per_step=targets_per_step, rng=np.random.default_rng(0))
+    assert sorted(plan.order.tolist()) == list(range(len(instance)))
+    batches = np.zeros(4, int)
+    for low, high in zip(plan.start[:-1], plan.start[1:], strict=True):
+        targets, count = np.unique(instance[plan.order[low:high]], return_counts=True)
+        assert 0 < len(targets) <= targets_per_step
+        assert count.max() <= 16
+        batches[targets] += 1
+    assert batches.tolist() == [7, 4, 1, 4]  # ceil(100 / 16); at least four where there are edges; ...
+
+
+def test_edges_of_targets_leave_self_loops_out():
+    mx = Multiplex.from_edges([0, 1, 1, 2], [1, 1, 2, 3], ["a", "a", "b", "c"], num_nodes=4)
+    examples = edges_of(mx, np.array([2, 0]))
+    assert examples.instance.tolist() == [0, 1]
+    assert examples.pairs.tolist() == [[2, 3], [0, 1]]
+
+
+def test_validation_takes_its_share_of_each_target():
+    examples = Examples(np.repeat([0, 1], [20, 9]), np.arange(58).reshape(29, 2))
+    train, held = divide(examples, 0.1, np.random.default_rng(0))
+    assert np.bincount(held.instance, minlength=2).tolist() == [2, 0]
+    together = np.concatenate([train.pairs, held.pairs])
+    assert sorted(together[:, 0].tolist()) == examples.pairs[:, 0].tolist()

@@ -1,0 +1,103 @@
+"""The loop: no leak, nothing looked at beyond targets and draws, state that can be taken and given back."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from banditplex.bandits import Draw, Observations
+from banditplex.datasets import planted
+from banditplex.evaluation import roc_auc
+from banditplex.multiplex import Multiplex
+from banditplex.nn import Encoder
+from banditplex.predictor import LinkPredictor
+from banditplex.training import Config, Trainer
+from banditplex.training.history import Regret
+
+
+def random_layers(seed, *, copied, features=False):
+    """Two random layers of 60 nodes; the second is a copy of the first or independent of it."""
+    rng = np.random.default_rng(seed)
+    upper = np.array(np.triu_indices(60, 1))
+    first = upper[:, rng.random(upper.shape[1]) < 0.2]
+    second = first if copied else upper[:, rng.random(upper.shape[1]) < 0.2]
+    source, destination = np.concatenate([first, second], axis=1)
+    layer = np.repeat(["a", "b"], [first.shape[1], second.shape[1]])
+    return Multiplex.from_edges(
+        source, destination, layer, num_nodes=60, node_features=np.ones((60, 1)) if features else None
+    )
+
+
+@pytest.mark.parametrize(("width", "features"), [(0, False), (8, True)])
+def test_known_edges_of_a_random_layer_cannot_be_told_from_other_pairs(width, features):
+    """If a pair's own edge were visible, known edges would be recognised perfectly; through a copy, they are."""
+    auc = {}
+    for copied in (False, True):
+        mx = random_layers(0, copied=copied, features=features)
+        model = LinkPredictor(epochs=6, width=width, seed=0).fit(mx, targets=["a"])
+        pairs = np.array(np.triu_indices(60, 1)).T
+        auc[copied] = roc_auc(mx.has_edges(pairs, "a"), model.score_pairs(pairs, "a"))
+    assert abs(auc[False] - 0.5) < 0.08
+    assert auc[True] > 0.99
+
+
+def test_an_epoch_encodes_target_and_drawn_layers_only(monkeypatch):
+    mx = planted(12, 3, 0.8, num_nodes=60, edges_per_layer=80, communities=4, seed=0)
+    encoded = []
+    forward = Encoder.forward
+    monkeypatch.setattr(
+        Encoder, "forward", lambda self, block, x: encoded.append(block.layers.tolist()) or forward(self, block, x)
+    )
+    trainer = Trainer(mx, np.array([3, 7]), Config(k=2, validation=0.0))
+    (row, other), rounds = trainer.run_epoch(), trainer.steps_per_epoch
+    assert len(encoded) == rounds
+    assert max(map(len, encoded)) <= 2 * (1 + 2)
+    named = {mx.layer_index(name) for line in (row, other) for name in line["drawn"]}
+    assert set().union(*encoded) == named | {3, 7}
+    assert sum(row["drawn"].values()) == 2 * rounds
+
+
+@pytest.mark.parametrize("relevance", ["predictive", "euclidean", "cosine"])
+def test_training_goes_on_bit_for_bit_from_a_state(relevance):
+    mx = planted(6, 2, 0.8, num_nodes=60, edges_per_layer=150, communities=4, seed=1)
+    config = Config(relevance=relevance, epochs=5, width=8, targets_per_step=3)
+    straight = Trainer(mx, np.arange(6), config)
+    for _ in range(2):
+        straight.run_epoch()
+    state = straight.state_dict()
+    copied = Trainer(mx, np.arange(6), config)
+    copied.load_state_dict(state)
+    rows, again = straight.run_epoch(), copied.run_epoch()
+    pd.testing.assert_frame_equal(pd.DataFrame(rows), pd.DataFrame(again), check_exact=True)
+    for a, b in zip(straight.model.parameters(), copied.model.parameters(), strict=True):
+        assert torch.equal(a, b)
+    assert np.array_equal(straight.policy.inclusion(), copied.policy.inclusion())
+
+
+def test_regret_is_known_exactly_where_every_layer_is_seen():
+    mx = planted(4, 1, 0.8, num_nodes=40, edges_per_layer=80, communities=4, seed=2)
+    seen = Trainer(mx, np.arange(4), Config(relevance="euclidean", epochs=2, width=4))
+    assert not any(np.isnan(row["regret"]) for row in seen.run_epoch())
+    blind = Trainer(mx, np.arange(4), Config(relevance="predictive", epochs=2, width=4))
+    assert all(np.isnan(row["regret"]) for row in blind.run_epoch())
+
+
+def test_regret_is_what_was_paid_less_the_best_fixed_arm():
+    regret = Regret(2, 3)
+    draws = [Draw([0], [[2]], [[0.5]]), Draw([0, 1], [[1], [0]], [[0.5], [0.5]])]
+    regret.add(draws[0], np.array([[0.6]]), Observations([0, 0], [0, 1], [0.1, 0.5], 1.0))
+    regret.add(draws[1], np.array([[0.4], [0.3]]), Observations([0, 0], [0, 2], [0.7, 0.2], 1.0))
+    # Instance 0: paid 0.6 + 0.4; arms 0.1 + 0.7, 0.5 + 0.4, 0.6 + 0.2. Instance 1 saw one arm only.
+    total = regret.total()
+    assert total[0] == pytest.approx(1.0 - 0.8)
+    assert np.isnan(total[1])
+
+
+def test_the_same_seed_gives_the_same_weights_and_another_seed_others():
+    mx = planted(4, 1, 0.8, num_nodes=40, edges_per_layer=80, communities=4, seed=3)
+    first, same, other = (Trainer(mx, np.arange(4), Config(epochs=2, width=4, seed=seed)) for seed in (0, 0, 1))
+    for trainer in (first, same, other):
+        trainer.run_epoch()
+    weights = [torch.cat([weight.flatten() for weight in t.mean.parameters()]) for t in (first, same, other)]
+    assert torch.equal(weights[0], weights[1])
+    assert not torch.equal(weights[0], weights[2])
