@@ -88,7 +88,9 @@ def datasets_show(
     """Show what is in a data set, or in a file of yours, layer by layer."""
     from banditplex.datasets import describe, list_datasets
 
-    facts: dict[str, Any] = describe(data) if data in list_datasets() and not Path(data).exists() else {"name": data, "at_hand": True}
+    facts: dict[str, Any] = (
+        describe(data) if data in list_datasets() and not Path(data).exists() else {"name": data, "at_hand": True}
+    )
     summary = _load(data).summary() if facts["at_hand"] else None
     if as_json:
         _print_json(facts | ({} if summary is None else {"layers": _rows(summary)}))

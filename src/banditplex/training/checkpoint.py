@@ -130,7 +130,7 @@ def _compare_layers(kept: Mapping[Any, Sequence[Any]], now: Mapping[Any, Sequenc
 
 def get_generators() -> dict[str, Any]:
     """Return the state of torch's own generators, which convolutions with dropout draw from."""
-    cuda = torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else []
+    cuda = torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else []  # type: ignore[no-untyped-call]
     return {"cpu": torch.get_rng_state(), "cuda": cuda}
 
 
