@@ -239,6 +239,11 @@ class LinkPredictor(BaseEstimator):  # type: ignore[misc]
     # What was learnt
 
     @property
+    def multiplex_(self) -> Multiplex:
+        """The training graph."""
+        return self._check_fitted().mx
+
+    @property
     def layer_probabilities_(self) -> pd.DataFrame:
         """How likely each policy is to draw each layer: target x layer; rows sum to k."""
         fitted = self._check_fitted()
