@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from banditplex.multiplex import Multiplex
-from banditplex.nn import PackedGraph, other_features, own_features
+from banditplex.nn import PackedGraph, describe
 
 
 def random_multiplex(seed=0, num_nodes=12, num_layers=3, num_edges=40, directed=False, weighted=False):
@@ -19,6 +19,14 @@ def random_multiplex(seed=0, num_nodes=12, num_layers=3, num_edges=40, directed=
         source, destination, rng.integers(0, num_layers, num_edges), num_nodes=num_nodes, directed=directed,
         layer_names=range(num_layers), weight=rng.random(num_edges) if weighted else None, duplicates="max",
     )  # fmt: skip
+
+
+def own_features(graph, pairs, target):
+    return describe(graph, pairs, target, torch.zeros(len(pairs), 0, dtype=torch.long))[0]
+
+
+def other_features(graph, pairs, layer, target):
+    return describe(graph, pairs, target, layer.unsqueeze(1))[1]
 
 
 def as_networkx(mx, layer):
@@ -157,3 +165,20 @@ def test_an_empty_graph_answers_all_questions():
     pairs = torch.tensor([[0, 1], [1, 2]])
     assert own_features(graph, pairs, torch.tensor([0, 1])).values.abs().sum() == 0
     assert graph.has_edge(pairs, torch.tensor([1, 1])).tolist() == [False, False]
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_the_graph_of_some_layers_says_the_same_about_them(directed):
+    mx = random_multiplex(9, num_layers=5, num_edges=120, directed=directed, weighted=True)
+    graph = PackedGraph.from_multiplex(mx)
+    part = graph.only(torch.tensor([1, 4]))
+    pairs, _ = all_questions(mx)
+    target, layers = torch.full((len(pairs),), 4), torch.full((len(pairs), 1), 1)
+    for whole, some in zip(describe(graph, pairs, target, layers), describe(part, pairs, target, layers), strict=True):
+        assert torch.equal(whole.values, some.values)
+    asked = torch.tensor([1, 4]), torch.tensor([0, 0]), (pairs[:5], target[:5])
+    a, b = graph.block(*asked), part.block(*asked)
+    assert torch.equal(a.key, b.key)
+    assert torch.equal(a.edge_index, b.edge_index)
+    assert torch.equal(a.weight, b.weight)
+    assert not part.has_edge(pairs, torch.zeros(len(pairs), dtype=torch.long)).any()

@@ -7,5 +7,4 @@ from banditplex.nn.graph import PackedGraph as PackedGraph
 from banditplex.nn.model import Logits as Logits
 from banditplex.nn.model import MultiplexModel as MultiplexModel
 from banditplex.nn.pair_features import PairFeatures as PairFeatures
-from banditplex.nn.pair_features import other_features as other_features
-from banditplex.nn.pair_features import own_features as own_features
+from banditplex.nn.pair_features import describe as describe

@@ -111,6 +111,28 @@ class Neighbours:
         turned = swap[which]
         return which, torch.where(turned, other, arc), torch.where(turned, arc, other)
 
+    def only(self, layers: Tensor) -> "Neighbours":
+        """Return the lists of some layers, rising; layers keep their indices."""
+        first = torch.searchsorted(self.row_key, layers * self.num_nodes)
+        last = torch.searchsorted(self.row_key, (layers + 1) * self.num_nodes)
+        row_slot, row = ranges(first, last - first)
+        row_shift = first - (torch.cumsum(last - first, 0) - (last - first))
+        begin, end = self.indptr[first], self.indptr[last]
+        slot, arc = ranges(begin, end - begin)
+        arc_shift = begin - (torch.cumsum(end - begin, 0) - (end - begin))
+        lists = replace(
+            self,
+            row_key=_append(self.row_key[row], LAST),
+            indptr=_append(self.indptr[row] - arc_shift[row_slot], len(arc), len(arc)),
+            neighbour=_append(self.neighbour[arc], 0),
+            arc_key=_append(self.arc_key[arc] - row_shift[slot] * self.num_nodes, LAST),
+            arc_degree=_append(self.arc_degree[arc], 0),
+            weight=None if self.weight is None else _append(self.weight[arc], 0),
+        )
+        there = self.arc_row[arc]
+        there = torch.where(there == self.missing, lists.missing, there - row_shift[slot])
+        return replace(lists, arc_row=_append(there, lists.missing))
+
     def to(self, device: torch.device) -> "Neighbours":
         """Return the same lists on a device."""
         tensors = ("row_key", "indptr", "neighbour", "arc_key", "arc_row", "arc_degree")
@@ -144,9 +166,9 @@ class Block:
         """The layer of each vertex."""
         return self.key // self.graph.num_nodes
 
-    def vertex(self, layer: Tensor, node: Tensor) -> Tensor:
-        """Return the vertex of each (layer, node); all must have been asked for."""
-        row = self.graph.both.rows(layer, node)
+    def vertex(self, layer: Tensor, node: Tensor, row: Tensor | None = None) -> Tensor:
+        """Return the vertex of each (layer, node), whose rows may be known; all must have been asked for."""
+        row = self.graph.both.rows(layer, node) if row is None else row
         number = row - self.shift[torch.searchsorted(self.layers, layer.contiguous())]
         if not len(self.lone):
             return number
@@ -199,12 +221,22 @@ class PackedGraph:
         """Where the tensors are."""
         return self.layer_rows.device
 
+    def only(self, layers: Tensor) -> "PackedGraph":
+        """Return the graph of some layers, rising, which keep their indices; the others are empty.
+
+        Searches in it are fast however many layers there are: worth it where much is asked of a few layers.
+        """
+        both = self.both.only(layers)
+        out, into = (self.out.only(layers), self.into.only(layers)) if self.directed else (both, both)
+        starts = torch.arange(self.num_layers + 1, device=self.device) * self.num_nodes
+        return replace(self, both=both, out=out, into=into, layer_rows=torch.searchsorted(both.row_key, starts))
+
     def has_edge(self, pairs: Tensor, layer: Tensor) -> Tensor:
         """Say for each pair (n, 2) whether it is an edge, in its direction, of its layer (n,)."""
         return self.out.find(self.out.rows(layer, pairs[:, 0]), pairs[:, 1])[0]
 
-    def block(self, layer: Tensor, node: Tensor, hidden: tuple[Tensor, Tensor]) -> Block:
-        """Return the graph of the layers of all (layer, node) asked for.
+    def block(self, layer: Tensor, node: Tensor, hidden: tuple[Tensor, Tensor], row: Tensor | None = None) -> Block:
+        """Return the graph of the layers of all (layer, node) asked for, whose rows may be known.
 
         `hidden` is pairs (n, 2) and layers (n,): these edges are left out, in both directions; those of layers that
         are not asked for do not matter.
@@ -214,9 +246,10 @@ class PackedGraph:
         first, last = self.layer_rows[layers], self.layer_rows[layers + 1]
         size = last - first
         shift = first - (torch.cumsum(size, 0) - size)
-        _, row = ranges(first, size)
+        _, rows = ranges(first, size)
         wanted = layer * self.num_nodes + node
-        lone = torch.unique(wanted[lists.rows(layer, node) == lists.missing])
+        row_asked = lists.rows(layer, node) if row is None else row
+        lone = torch.unique(wanted[row_asked == lists.missing])
         begin, end = lists.indptr[first], lists.indptr[last]
         which, arc = ranges(begin, end - begin)
         local_begin = begin - (torch.cumsum(end - begin, 0) - (end - begin))
@@ -225,7 +258,7 @@ class PackedGraph:
         arc, which = arc[visible], which[visible]
         inside = torch.stack([lists.arc_row[arc], lists.arc_key[arc] // self.num_nodes]) - shift[which]
         return Block(
-            self, torch.cat([lists.row_key[row], lone]), inside,
+            self, torch.cat([lists.row_key[rows], lone]), inside,
             None if lists.weight is None else lists.weight[arc], layers, shift, lone,
         )  # fmt: skip
 
@@ -237,6 +270,10 @@ class PackedGraph:
         found, arc = self.both.find(self.both.rows(layer, ends[:, 0]), ends[:, 1])
         slot = torch.searchsorted(layers, layer).clamp(max=len(layers) - 1)
         return (arc - begin[slot])[found & (layers[slot] == layer)]
+
+
+def _append(values: Tensor, *more: int) -> Tensor:
+    return torch.cat([values, torch.tensor(more, dtype=values.dtype, device=values.device)])
 
 
 def ranges(start: Tensor, size: Tensor) -> tuple[Tensor, Tensor]:

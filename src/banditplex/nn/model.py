@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from banditplex.nn.encoder import Encoder
 from banditplex.nn.graph import Block, PackedGraph
-from banditplex.nn.pair_features import PairFeatures, num_features, other_features, own_features
+from banditplex.nn.pair_features import PairFeatures, describe, num_features
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,21 +72,32 @@ class MultiplexModel(nn.Module):
         encoder must not see; the structural features of the target layer never see the pair's own edge. `asked`,
         layers (m,) and nodes (m,), are further embeddings wanted, of layers that are encoded anyway.
         """
-        k = layers.shape[1]
-        layer, again = layers.reshape(-1), pairs.repeat_interleave(k, 0)
-        from_target = target.repeat_interleave(k)
+        own, other = describe(graph, pairs, target, layers)
         block = embedding = None
         if self.encoder is not None:
-            places = [torch.cat([target, layer]).repeat(2)] + ([] if asked is None else [asked[0]])
-            nodes = [torch.cat([pairs, again]).T.reshape(-1)] + ([] if asked is None else [asked[1]])
-            block = graph.block(torch.cat(places), torch.cat(nodes), hidden)
+            block = self._block(graph, own, other, hidden, asked)
             embedding = self.encoder(block, features)
-        own = self.own(own_features(graph, pairs, target), pairs, target, target, block, embedding)
-        if not k:
-            return Logits(own, own.new_zeros(len(pairs), 0), block, embedding)
-        described = other_features(graph, again, layer, from_target)
-        other = self.other(described, again, layer, from_target, block, embedding)
-        return Logits(own, other.view(-1, k), block, embedding)
+        logit = self.own(own, target, block, embedding)
+        if not layers.shape[1]:
+            return Logits(logit, logit.new_zeros(len(pairs), 0), block, embedding)
+        from_target = target.repeat_interleave(layers.shape[1])
+        return Logits(logit, self.other(other, from_target, block, embedding).view_as(layers), block, embedding)
+
+    def _block(
+        self,
+        graph: PackedGraph,
+        own: PairFeatures,
+        other: PairFeatures,
+        hidden: tuple[Tensor, Tensor],
+        asked: tuple[Tensor, Tensor] | None,
+    ) -> Block:
+        layer = [own.layer, own.layer, other.layer, other.layer]
+        node = [own.pairs.T.reshape(-1), other.pairs.T.reshape(-1)]
+        row = [own.row.reshape(-1), other.row.reshape(-1)]
+        if asked is not None:
+            layer, node = [*layer, asked[0]], [*node, asked[1]]
+            row = [*row, graph.both.rows(*asked)]
+        return graph.block(torch.cat(layer), torch.cat(node), hidden, torch.cat(row))
 
 
 class Head(nn.Module):
@@ -116,21 +127,19 @@ class Head(nn.Module):
     def forward(
         self,
         described: PairFeatures,
-        pairs: Tensor,
-        layer: Tensor,
         target: Tensor,
         block: Block | None,
         embedding: Tensor | None,
     ) -> Tensor:
-        """Return one number per (pair, layer), (n,)."""
+        """Return one number per (pair, layer) described, (n,), given the target of each (n,)."""
         x = (described.values - self.mean) / self.scale
-        correction = self.of_layer[layer]
+        correction = self.of_layer[described.layer]
         if self.of_target is not None:
             correction = (self.of_target[target].unsqueeze(1) @ correction).squeeze(1)
         logit = (self.linear(x) + self.net(x)).squeeze(1) + (x * correction[:, :-1]).sum(1) + correction[:, -1]
         if self.meet is None or block is None or embedding is None:
             return logit  # type: ignore[no-any-return]
-        return logit + self.meet(described, pairs, layer, block, embedding)  # type: ignore[no-any-return]
+        return logit + self.meet(described, block, embedding)  # type: ignore[no-any-return]
 
     @torch.no_grad()
     def normalise(self, values: Tensor) -> None:
@@ -153,10 +162,12 @@ class Meeting(nn.Module):
         self.message = nn.Linear(width, width)
         self.net = nn.Sequential(nn.Linear(2 * width, hidden), nn.SiLU(), _zero(nn.Linear(hidden, 1)))
 
-    def forward(self, described: PairFeatures, pairs: Tensor, layer: Tensor, block: Block, embedding: Tensor) -> Tensor:
+    def forward(self, described: PairFeatures, block: Block, embedding: Tensor) -> Tensor:
         """Return one number per (pair, layer), (n,)."""
-        u, v = block.vertex(layer, pairs[:, 0]), block.vertex(layer, pairs[:, 1])
-        near = self.source(embedding[u]) * self.destination(embedding[v])
+        layer = described.layer
+        ends = block.vertex(layer.repeat(2), described.pairs.T.reshape(-1), described.row.reshape(-1))
+        at_u, at_v = embedding[ends].chunk(2)
+        near = self.source(at_u) * self.destination(at_v)
         between = embedding[block.vertex_of_arc(described.arc, layer[described.which])]
         degree = block.graph.both.arc_degree[described.arc].unsqueeze(1)
         messages = self.message(between) * torch.rsqrt(degree)

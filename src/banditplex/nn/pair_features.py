@@ -24,6 +24,9 @@ class PairFeatures:
     """
 
     values: Tensor
+    pairs: Tensor  # (n, 2)
+    layer: Tensor  # (n,)
+    row: Tensor  # (2, n), rows of the graph
     which: Tensor
     arc: Tensor
 
@@ -39,63 +42,68 @@ def num_features(directed: bool) -> tuple[int, int]:
 
 
 @torch.no_grad()
-def own_features(graph: PackedGraph, pairs: Tensor, target: Tensor) -> PairFeatures:
-    """Describe pairs (n, 2) in their target layers (n,), as if they were no edges there.
+def describe(graph: PackedGraph, pairs: Tensor, target: Tensor, layers: Tensor) -> tuple[PairFeatures, PairFeatures]:
+    """Describe pairs (P, 2) in their target layers (P,) and in other layers (P, k): P and P * k rows of numbers.
 
-    Columns: log(1 + common neighbours), log(1 + Adamic-Adar), sqrt(resource allocation), log(1 + smaller degree),
-    log(1 + larger degree), Jaccard, product of the two logs; if directed also whether the reverse arc exists,
-    log(1 + paths u -> w -> v), log(1 + out-degree of u), log(1 + in-degree of v).
+    In the target layer, as if the pair were no edge there: log(1 + common neighbours), log(1 + Adamic-Adar),
+    sqrt(resource allocation), log(1 + smaller degree), log(1 + larger degree), Jaccard, product of the two logs; if
+    directed also whether the reverse arc exists, log(1 + paths u -> w -> v), log(1 + out-degree of u), log(1 +
+    in-degree of v).
+
+    In another layer, the same with the pair's own edge where it is; then whether the pair is an edge, and log(1 +
+    count), log(1 + Adamic-Adar), sqrt(resource allocation) of the nodes that are next to one end in the target layer
+    and next to the other end in this layer.
     """
-    return _features(graph, pairs, target, own=True)
-
-
-@torch.no_grad()
-def other_features(graph: PackedGraph, pairs: Tensor, layer: Tensor, target: Tensor) -> PairFeatures:
-    """Describe pairs (n, 2) of target layers (n,) in other layers (n,).
-
-    Columns: those of `own_features` with the pair's own edge where it is, whether the pair is an edge, and
-    log(1 + count), log(1 + Adamic-Adar), sqrt(resource allocation) of the nodes that are next to one end in the
-    target layer and next to the other end in this layer.
-    """
-    here = _features(graph, pairs, layer, own=False)
-    lists = graph.both
-    ends = pairs.flip(1)
+    lists, (num_pairs, k) = graph.both, layers.shape
+    layer = torch.cat([target, layers.reshape(-1)])
+    ends = torch.cat([pairs, pairs.repeat_interleave(k, 0)])
+    size, rest = len(layer), num_pairs * k
+    row = lists.rows(torch.cat([layer, layer]), ends.T.reshape(-1)).view(2, size)
+    from_target, there = row[:, :num_pairs].repeat_interleave(k, 1), row[:, num_pairs:]
     which, arc, other = lists.common(
-        lists.rows(torch.cat([target, target]), torch.cat([pairs[:, 0], ends[:, 0]])),
-        lists.rows(torch.cat([layer, layer]), torch.cat([pairs[:, 1], ends[:, 1]])),
+        torch.cat([row[0], from_target[0], there[0]]), torch.cat([row[1], there[1], from_target[1]])
     )
-    degree = torch.sqrt(lists.arc_degree[arc] * lists.arc_degree[other])
-    count, adamic, allocation = _sums(which % len(pairs), degree, len(pairs))
-    edge = graph.has_edge(pairs, layer).float()
-    cross = [edge, torch.log1p(count), torch.log1p(adamic), torch.sqrt(allocation)]
-    return PairFeatures(torch.cat([here.values, torch.stack(cross, 1)], 1), here.which, here.arc)
+    sums = _sums(which, torch.sqrt(lists.arc_degree[arc] * lists.arc_degree[other]), size + 2 * rest)
+    own = torch.arange(size, device=layer.device) < num_pairs
+    columns, edge = _columns(graph, ends, layer, row, sums[:size], own)
+    count, adamic, allocation = (sums[size : size + rest] + sums[size + rest :]).unbind(1)
+    cross = [edge[num_pairs:], torch.log1p(count), torch.log1p(adamic), torch.sqrt(allocation)]
+    first, last = torch.searchsorted(which, torch.tensor([num_pairs, size], device=layer.device)).tolist()
+    return (
+        PairFeatures(columns[:num_pairs], pairs, target, row[:, :num_pairs], which[:first], arc[:first]),
+        PairFeatures(
+            torch.cat([columns[num_pairs:], torch.stack(cross, 1)], 1), ends[num_pairs:], layer[num_pairs:],
+            there, which[first:last] - num_pairs, arc[first:last],
+        ),
+    )  # fmt: skip
 
 
-def _features(graph: PackedGraph, pairs: Tensor, layer: Tensor, *, own: bool) -> PairFeatures:
-    lists, (u, v) = graph.both, pairs.unbind(1)
-    row_u, row_v = lists.rows(layer, u), lists.rows(layer, v)
-    which, arc, _ = lists.common(row_u, row_v)
-    count, adamic, allocation = _sums(which, lists.arc_degree[arc], len(pairs))
-    joined = lists.find(row_u, v)[0]
-    reverse = graph.has_edge(pairs.flip(1), layer) if graph.directed else torch.zeros_like(joined)
-    hidden = (joined & ~reverse).float() if own else torch.zeros_like(count)
-    degree_u, degree_v = lists.row_degree[row_u] - hidden, lists.row_degree[row_v] - hidden
-    low, high = torch.log1p(torch.minimum(degree_u, degree_v)), torch.log1p(torch.maximum(degree_u, degree_v))
-    jaccard = count / (degree_u + degree_v - count).clamp(min=1)
-    columns = [torch.log1p(count), torch.log1p(adamic), torch.sqrt(allocation), low, high, jaccard, low * high]
+def _columns(
+    graph: PackedGraph, ends: Tensor, layer: Tensor, row: Tensor, sums: Tensor, own: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Return the columns that target and other layers share, and whether each pair is an edge of its layer."""
+    lists = graph.both
+    joined = lists.find(row[0], ends[:, 1])[0]
+    edge, hidden = joined, joined & own
+    further: list[Tensor] = []
     if graph.directed:
-        columns += _directed(graph, pairs, layer, reverse, own=own)
-    return PairFeatures(torch.stack(columns, 1), which, arc)
+        edge, reverse = graph.has_edge(ends, layer), graph.has_edge(ends.flip(1), layer)
+        hidden = joined & own & ~reverse
+        further = [reverse.float(), *_directed(graph, ends, layer, (edge & own).float())]
+    count, adamic, allocation = sums.unbind(1)
+    degree = lists.row_degree[row] - hidden.float()
+    logs = torch.log1p(degree)
+    low, high = torch.minimum(logs[0], logs[1]), torch.maximum(logs[0], logs[1])
+    jaccard = count / (degree.sum(0) - count).clamp(min=1)
+    shared = [torch.log1p(count), torch.log1p(adamic), torch.sqrt(allocation), low, high, jaccard, low * high]
+    return torch.stack(shared + further, 1), edge.float()
 
 
-def _directed(graph: PackedGraph, pairs: Tensor, layer: Tensor, reverse: Tensor, *, own: bool) -> list[Tensor]:
-    out, into, (u, v) = graph.out, graph.into, pairs.unbind(1)
-    row_u, row_v = out.rows(layer, u), into.rows(layer, v)
-    hidden = out.find(row_u, v)[0].float() if own else torch.zeros(len(u), device=u.device)
-    through = _between(out, into, row_u, row_v)
+def _directed(graph: PackedGraph, ends: Tensor, layer: Tensor, hidden: Tensor) -> list[Tensor]:
+    out, into = graph.out, graph.into
+    row_u, row_v = out.rows(layer, ends[:, 0]), into.rows(layer, ends[:, 1])
     return [
-        reverse.float(),
-        torch.log1p(through),
+        torch.log1p(_between(out, into, row_u, row_v)),
         torch.log1p(out.row_degree[row_u] - hidden),
         torch.log1p(into.row_degree[row_v] - hidden),
     ]
@@ -109,8 +117,7 @@ def _between(out: Neighbours, into: Neighbours, row_u: Tensor, row_v: Tensor) ->
     return torch.zeros(len(size), device=size.device).index_add_(0, which, found.float())
 
 
-def _sums(which: Tensor, degree: Tensor, size: int) -> tuple[Tensor, Tensor, Tensor]:
-    """Return per pair: the number of common neighbours, sum of 1 / log(degree), sum of 1 / degree."""
+def _sums(which: Tensor, degree: Tensor, size: int) -> Tensor:
+    """Return per pair: the number of common neighbours, sum of 1 / log(degree), sum of 1 / degree; (size, 3)."""
     columns = torch.stack([torch.ones_like(degree), 1 / torch.log(degree.clamp(min=2)), 1 / degree], 1)
-    total = torch.zeros(size, 3, device=degree.device).index_add_(0, which, columns)
-    return total[:, 0], total[:, 1], total[:, 2]
+    return torch.zeros(size, 3, device=degree.device).index_add_(0, which, columns)

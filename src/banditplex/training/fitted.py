@@ -65,6 +65,8 @@ class Fitted:
             mx = self.check_context(context)
             graph = PackedGraph.from_multiplex(mx, self.graph.device)
         chosen, share = self._choose(instance, draws)
+        needed = np.unique(np.append(chosen, self.targets[instance]))
+        graph = graph.only(torch.from_numpy(needed).to(graph.device))
         if not graph.directed:
             pairs = np.sort(pairs, axis=1)
         place = torch.from_numpy(np.array(pairs)).to(graph.device)

@@ -18,7 +18,7 @@ from banditplex.bandits import Draw, Observations, Policy, make_policy
 from banditplex.errors import InputError
 from banditplex.evaluation.negatives import GivenNegatives, NegativeSampler
 from banditplex.multiplex import Multiplex
-from banditplex.nn import MultiplexModel, PackedGraph, other_features, own_features
+from banditplex.nn import MultiplexModel, PackedGraph, describe
 from banditplex.nn.scoring import score
 from banditplex.relevance import Seen, compares_embeddings, get_relevance, is_symmetric, layer_losses, predictive
 from banditplex.rng import stream
@@ -335,12 +335,12 @@ class Trainer:
         target = self.targets[self.train.instance[at]]
         pairs = torch.from_numpy(np.concatenate([self.train.pairs[at], self.sampler.draw(target, rng)])).to(self.device)
         target = np.tile(target, 2)
-        targets = torch.from_numpy(target).to(self.device)
-        model.own.normalise(own_features(self.graph, pairs, targets).values)
-        if num_layers > 1:
-            layer = to_layer(target, rng.integers(0, num_layers - 1, len(target)))
-            layers = torch.from_numpy(layer).to(self.device)
-            model.other.normalise(other_features(self.graph, pairs, layers, targets).values)
+        chosen = to_layer(target, rng.integers(0, num_layers - 1, len(target)))[:, None] if num_layers > 1 else None
+        layers = torch.empty((len(target), 0), dtype=torch.int64) if chosen is None else torch.from_numpy(chosen)
+        own, other = describe(self.graph, pairs, torch.from_numpy(target).to(self.device), layers.to(self.device))
+        model.own.normalise(own.values)
+        if chosen is not None:
+            model.other.normalise(other.values)
 
     def _make_optimiser(self) -> torch.optim.Optimizer:
         shared: list[Tensor] = []

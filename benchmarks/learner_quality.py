@@ -1,0 +1,201 @@
+"""What layer sampling is worth: ROC-AUC of every policy on the same splits, beside heuristics and logistic regression.
+
+    python -m benchmarks.learner_quality --data vickers,ckm --seeds 10
+
+hide="layer", 80/20, one negative per held-out edge, mean over layers, paired over seeds. Real data sets are taken from
+`BANDITPLEX_DATA` or downloaded; "twins", "planted-20" and "planted-100" are made here.
+"""
+
+import argparse
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from banditplex.datasets import load_dataset, planted
+from banditplex.evaluation import NegativeSampler, Split, roc_auc, split
+from banditplex.multiplex import Multiplex
+from banditplex.nn import PackedGraph, describe
+from banditplex.predictor import LinkPredictor
+from banditplex.rng import stream
+
+REAL = ("vickers", "ckm", "lazega-corrected", "celegans", "euair", "arxiv")
+MADE = ("twins", "planted-20", "planted-100")
+SIMPLE = 8
+"""Columns of another layer that logistic regression sees: the layer's own seven and the edge flag."""
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Score = Callable[[Ints], Floats]
+
+
+def load(name: str, seed: int) -> Multiplex:
+    if name.startswith("planted-"):
+        layers = int(name.removeprefix("planted-"))
+        return planted(layers, layers // 4, 0.8, num_nodes=300, edges_per_layer=900, seed=seed)
+    return load_dataset(name).to_undirected()
+
+
+def mean_auc(parts: Split, score: Callable[[Ints, int], NDArray[np.float64]], targets: Ints) -> float:
+    """Return the mean over target layers of the ROC-AUC of score(pairs, layer index)."""
+    values = []
+    for target in targets.tolist():
+        pairs, label = parts.test(parts.train.layer_names[target])
+        values.append(roc_auc(label, score(pairs, target)))
+    return float(np.mean(values))
+
+
+class Structure:
+    """Structural features of pairs, for heuristics and logistic regression."""
+
+    def __init__(self, mx: Multiplex) -> None:
+        self.mx, self.graph = mx, PackedGraph.from_multiplex(mx)
+        self.union = PackedGraph.from_multiplex(mx.union())
+
+    def features(self, pairs: Ints, target: int, layers: list[int]) -> NDArray[np.float64]:
+        """Return the features of the target layer and of other layers side by side."""
+        place = torch.from_numpy(np.ascontiguousarray(pairs))
+        targets, table = torch.full((len(pairs),), target), torch.tensor(layers, dtype=torch.int64)
+        own, other = describe(self.graph, place, targets, table.expand(len(pairs), -1))
+        rest = other.values[:, :SIMPLE].reshape(len(pairs), -1)
+        return torch.cat([own.values, rest], 1).numpy().astype(np.float64)
+
+    def heuristics(self) -> dict[str, Callable[[Ints, int], NDArray[np.float64]]]:
+        """Return the four heuristics; "overlap" is the number of other layers that have the pair."""
+
+        def own(column: int) -> Callable[[Ints, int], NDArray[np.float64]]:
+            return lambda pairs, target: self.features(pairs, target, [])[:, column]
+
+        def allocation(pairs: Ints, _: int) -> NDArray[np.float64]:
+            nothing = torch.zeros(len(pairs), dtype=torch.int64), torch.zeros(len(pairs), 0, dtype=torch.int64)
+            described, _other = describe(self.union, torch.from_numpy(np.ascontiguousarray(pairs)), *nothing)
+            return described.values[:, 2].numpy().astype(np.float64)
+
+        def overlap(pairs: Ints, target: int) -> NDArray[np.float64]:
+            names = [name for i, name in enumerate(self.mx.layer_names) if i != target]
+            shared = np.sum([self.mx.has_edges(pairs, name) for name in names], axis=0)
+            near = allocation(pairs, target)
+            both: Floats = shared + near / (1 + near.max())
+            return both
+
+        return {"RA target": own(2), "RA union": allocation, "overlap + RA union": overlap}
+
+
+class Regression:
+    """Logistic regression on structural features, one per target and set of layers; edges are seen leave-one-out."""
+
+    def __init__(self, structure: Structure, seed: int, *, copies: int = 3) -> None:
+        self.structure, self.copies = structure, copies
+        self.rng, self.sampler = stream(seed, "regression"), NegativeSampler(structure.mx)
+
+    def fit(self, edges: Ints, target: int, layers: list[int]) -> Score:
+        """Return the score of a regression on some edges of a target, with other layers."""
+        pairs = np.concatenate([np.tile(edges, (self.copies, 1)), self._negatives(len(edges) * self.copies, target)])
+        label = np.repeat([1, 0], len(pairs) // 2)
+        model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1_000))
+        model.fit(self.structure.features(pairs, target, layers), label)
+        return lambda asked: model.decision_function(self.structure.features(asked, target, layers))
+
+    def best_layer(self, target: int, candidates: list[int]) -> int:
+        """Return the other layer that helps most on a tenth of the target's training edges, kept aside."""
+        edges = self.rng.permutation(self.structure.mx.edges(self.structure.mx.layer_names[target]).T)
+        aside, rest = edges[: max(1, len(edges) // 10)], edges[max(1, len(edges) // 10) :]
+        asked = np.concatenate([aside, self._negatives(len(aside), target)])
+        label = np.repeat([1, 0], len(aside))
+        scores = [roc_auc(label, self.fit(rest, target, [layer])(asked)) for layer in candidates]
+        return candidates[int(np.argmax(scores))]
+
+    def _negatives(self, size: int, target: int) -> Ints:
+        return self.sampler.draw(np.full(size, target), self.rng)
+
+
+def run_seed(name: str, seed: int, epochs: int) -> Iterator[tuple[str, float]]:
+    """Yield (method, ROC-AUC) on one split."""
+    mx = load(name, seed)
+    parts = split(mx, hide="layer", seed=seed)
+    parts.check()
+    train, others = parts.train, mx.num_layers - 1
+    targets = np.arange(mx.num_layers)
+    structure = Structure(train)
+    for method, score in structure.heuristics().items():
+        yield method, mean_auc(parts, score, targets)
+    regression = Regression(structure, seed)
+    around = {t: [layer for layer in range(mx.num_layers) if layer != t] for t in targets.tolist()}
+    best = {t: regression.best_layer(t, around[t]) for t in around}
+    edges = {t: train.edges(train.layer_names[t]).T for t in around}
+    for method, layers in (("own", {t: [] for t in best}), ("best", {t: [best[t]] for t in best}), ("all", around)):
+        fitted = {t: regression.fit(edges[t], t, layers[t]) for t in around}
+        yield f"regression {method}", mean_auc(parts, partial(by_target, fitted), targets)
+    arms = [[best[t] - (best[t] > t)] for t in around]
+    more = 3 if others > 2 else 2
+    policies: dict[str, dict[str, Any]] = {
+        "none": {"policy": "none"},
+        "uniform": {"policy": "uniform"},
+        "default k=1": {"k": 1},
+        "fixed best": {"policy": "fixed", "policy_options": {"arms": arms}},
+        f"default k={more}": {"k": more},
+        "all": {"policy": "all"},
+    }
+    for method, options in policies.items():
+        model = LinkPredictor(epochs=epochs, seed=seed, **options).fit(train)
+        yield method, mean_auc(parts, partial(by_model, model, train), targets)
+        if method == "default k=1" and "relevant" in mx.metadata:
+            yield "share of targets with 80 % on relevant layers", relevant_share(model, mx)
+
+
+def by_target(fitted: dict[int, Score], pairs: Ints, target: int) -> Floats:
+    return fitted[target](pairs)
+
+
+def by_model(model: LinkPredictor, mx: Multiplex, pairs: Ints, target: int) -> Floats:
+    return model.score_pairs(mx.node_names[pairs], mx.layer_names[target])
+
+
+def relevant_share(model: LinkPredictor, mx: Multiplex) -> float:
+    """Return the share of targets with a relevant layer whose policies put at least 80 % on relevant layers."""
+    table = model.layer_probabilities_
+    known = {target: layers for target, layers in mx.metadata["relevant"].items() if layers}
+    return float(np.mean([table.loc[target, layers].sum() >= 0.8 for target, layers in known.items()]))
+
+
+def report(name: str, rows: dict[str, list[float]]) -> None:
+    """Print mean and deviation of every method, and the paired differences that matter."""
+    print(f"{name}: ROC-AUC over {len(next(iter(rows.values())))} seeds")
+    for method, values in rows.items():
+        print(f"  {method:46s} {np.mean(values):.3f} ± {np.std(values):.3f}")
+    heuristics = [method for method in rows if method.startswith(("RA", "overlap"))]
+    best = max(heuristics, key=lambda method: float(np.mean(rows[method])))
+    more = next(method for method in rows if method in ("default k=2", "default k=3"))
+    for a, b in (("default k=1", "uniform"), ("default k=1", "fixed best"), (more, best), (more, "all")):
+        difference = np.array(rows[a]) - np.array(rows[b])
+        error = difference.std(ddof=1) / np.sqrt(len(difference)) if len(difference) > 1 else np.nan
+        print(f"  {a} - {b}: {difference.mean():+.4f} (standard error {error:.4f})")
+    gain = np.mean(rows["fixed best"]) - np.mean(rows["uniform"])
+    reached = (np.mean(rows["default k=1"]) - np.mean(rows["uniform"])) / gain if gain > 0 else np.nan
+    print(f"  share of the oracle's gain over uniform: {reached:.2f}", flush=True)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", default="twins,vickers")
+    parser.add_argument("--seeds", type=int, default=2)
+    parser.add_argument("--epochs", type=int, default=30)
+    options = parser.parse_args(arguments or [])
+    torch.set_num_threads(1)
+    for name in options.data.split(","):
+        rows: dict[str, list[float]] = {}
+        for seed in range(options.seeds):
+            for method, value in run_seed(name, seed, options.epochs):
+                rows.setdefault(method, []).append(value)
+        report(name, rows)
+
+
+if __name__ == "__main__":
+    import sys
+
+    main(sys.argv[1:])
