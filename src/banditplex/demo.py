@@ -103,23 +103,23 @@ class Watch:
         self, policy: str, seed: int, part: Split, relevant: Mapping[Name, Name], on_epoch: Progress | None
     ) -> None:
         self.rows: list[dict[str, Any]] = []
-        self._head = {"policy": policy, "seed": seed}
+        self._policy, self._seed = policy, seed
         self._part, self._relevant, self._on_epoch = part, relevant, on_epoch
         self._spent, self._since = 0.0, perf_counter()
 
     def __call__(self, model: LinkPredictor, row: dict[str, Any]) -> None:
+        """Be the `on_epoch` of a fit."""
         self._spent += perf_counter() - self._since
         rows = self.judge(model, row["epoch"])
         self.rows += rows
         if self._on_epoch is not None:
-            auc = float(np.mean([each["auc"] for each in rows]))
-            self._on_epoch(self._head["policy"], self._head["seed"], auc)
+            self._on_epoch(self._policy, self._seed, float(np.mean([each["auc"] for each in rows])))
         self._since = perf_counter()
 
     def judge(self, model: LinkPredictor, epoch: int) -> list[dict[str, Any]]:
         """Return a row per target: how well its test pairs are told apart, and what its policy believes."""
-        head = self._head | {"epoch": epoch, "seconds": self._spent}
-        likely = model.layer_probabilities_
+        head = {"policy": self._policy, "seed": self._seed, "epoch": epoch, "seconds": self._spent}
+        likely: Any = model.layer_probabilities_
         rows = []
         for target, layer in self._relevant.items():
             pairs, label = self._part.test(target)
@@ -135,7 +135,8 @@ class Watch:
 def summarise(measured: Measured) -> list[dict[str, Any]]:
     """Return a row per policy: means over targets, then mean and deviation over seeds."""
     seeds = measured.results.groupby(["policy", "seed"])[["accuracy", "auc", "seconds"]].mean()
-    mean, deviation = seeds.groupby("policy").mean(), seeds.groupby("policy").std(ddof=0)
+    mean: Any = seeds.groupby("policy").mean()
+    deviation: Any = seeds.groupby("policy").std(ddof=0)
     return [
         {"policy": policy, "looks_at": looks_at}
         | {name: float(mean.loc[policy, name]) for name in ("accuracy", "auc", "seconds")}
@@ -157,13 +158,14 @@ def oracle_share(rows: list[dict[str, Any]]) -> float:
 def learnt(measured: Measured) -> list[dict[str, Any]]:
     """Return a row per target: its relevant layer, and how likely the bandit draws that one and the runner-up."""
     rows = []
+    beliefs: Any = measured.beliefs
     for target, layer in measured.relevant.items():
-        others = measured.beliefs.loc[target].drop([target, layer])
+        others = beliefs.beliefs.loc[target].drop([target, layer])
         rows.append(
             {
                 "target": target,
                 "relevant": layer,
-                "probability": float(measured.beliefs.loc[target, layer]),
+                "probability": float(beliefs.loc[target, layer]),
                 "next": str(others.idxmax()),
                 "next_probability": float(others.max()),
             }
@@ -178,8 +180,9 @@ def introduce(measured: Measured) -> str:
     """Say what was done."""
     seeds, targets = measured.results["seed"].nunique(), len(measured.relevant)
     return (
-        f"twins: 200 nodes, 8 layers; {targets} of them are targets, each with one relevant other layer. A fifth of the\n"
-        f"edges is hidden for the test, beside as many pairs without an edge: {_count(seeds, 'split')}, the same for all."
+        f"twins: 200 nodes, 8 layers; {targets} of them are targets, each with one relevant other layer.\n"
+        f"A fifth of all edges is hidden for the test, beside as many pairs without an edge;\n"
+        f"{_count(seeds, 'split')}, the same for all policies."
     )
 
 
@@ -233,20 +236,20 @@ def draw_curves(measured: Measured, path: Path) -> None:
     import matplotlib as mpl
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-    style = {
+    style: Any = {
         "font.size": 10, "axes.titlesize": 11, "axes.titleweight": "bold", "axes.titlelocation": "left",
         "axes.spines.top": False, "axes.spines.right": False, "axes.edgecolor": "#6b7280", "axes.titlepad": 10,
         "xtick.color": "#4b5563", "ytick.color": "#4b5563", "axes.labelcolor": "#374151",
     }  # fmt: skip
     with mpl.rc_context(style):
-        figure = Figure(figsize=(14.5, 4.6), layout="constrained")
+        figure = Figure(figsize=(14.5, 4.6), layout=ConstrainedLayoutEngine(w_pad=0.12))
         FigureCanvasAgg(figure)
         curves, found, map_ = figure.subplots(1, 3, width_ratios=(1.25, 1, 1.15))
         _plot_auc(curves, measured.curves)
         _plot_probability(found, measured)
         _plot_beliefs(map_, measured)
-        figure.get_layout_engine().set(w_pad=0.12)
         figure.savefig(path, dpi=150)
 
 
@@ -301,7 +304,7 @@ def _plot_beliefs(axes: "Axes", measured: Measured) -> None:
     from matplotlib.colors import LinearSegmentedColormap
     from matplotlib.patches import Rectangle
 
-    beliefs = measured.beliefs
+    beliefs: Any = measured.beliefs
     colours = LinearSegmentedColormap.from_list("beliefs", ["#faf7f7", COLOURS["bandit"]])
     axes.imshow(beliefs, cmap=colours, vmin=0, vmax=1, aspect="auto")
     for i, target in enumerate(beliefs.index):

@@ -105,7 +105,8 @@ class Head(nn.Module):
 
     logit = linear(x) + net(x) + <x, c> + meet(embeddings), where x are the normalised structural features, net is a
     small network, and c belongs to the layer (target head) or is the low-rank product a[target] b[layer] (other
-    head). net, c and meet start at 0, so that training starts from a plain linear model.
+    head). All terms start at 0: every layer loss begins at the same value, so that no
+    policy flees from the layer that an untrained head misreads most.
     """
 
     mean: Tensor
@@ -117,7 +118,7 @@ class Head(nn.Module):
         super().__init__()
         self.register_buffer("mean", torch.zeros(num_inputs))
         self.register_buffer("scale", torch.ones(num_inputs))
-        self.linear = nn.Linear(num_inputs, 1)
+        self.linear = _zero(nn.Linear(num_inputs, 1))
         self.net = nn.Sequential(nn.Linear(num_inputs, hidden), nn.SiLU(), _zero(nn.Linear(hidden, 1)))
         shape = (num_layers, num_inputs + 1) if rank is None else (num_layers, rank, num_inputs + 1)
         self.of_layer = nn.Parameter(torch.zeros(shape))
