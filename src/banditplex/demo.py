@@ -160,7 +160,7 @@ def learnt(measured: Measured) -> list[dict[str, Any]]:
     rows = []
     beliefs: Any = measured.beliefs
     for target, layer in measured.relevant.items():
-        others = beliefs.beliefs.loc[target].drop([target, layer])
+        others = beliefs.loc[target].drop([target, layer])
         rows.append(
             {
                 "target": target,
@@ -272,7 +272,7 @@ def _plot_auc(axes: "Axes", curves: pd.DataFrame) -> None:
     axes.set(
         xlabel="epoch",
         ylabel="test ROC-AUC, mean over targets",
-        xlim=(1, last),
+        xlim=(1 - 0.02 * last, last),
         title="Test AUC, by what training looks at",
     )
     axes.grid(axis="y", color="#e5e7eb", linewidth=0.8)
