@@ -1,16 +1,18 @@
-"""Commands that run in the test's own process, since a new one takes seconds to import torch."""
+"""Tests run beside each other: one thread each is fastest. Commands run here, as a new process takes seconds to start."""
 
+import os
 import sys
 import warnings
 
 import pytest
 
-from banditplex.cli import main
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 
 @pytest.fixture
 def call(capsys, monkeypatch):
     """Run a command in a folder; return its status, and what it printed on stdout and stderr."""
+    from banditplex.cli import main
 
     def call(*words, cwd):
         monkeypatch.chdir(cwd)
