@@ -16,7 +16,7 @@ from banditplex.errors import InputError
 from banditplex.evaluation import brier, roc_auc, split
 from banditplex.scorer import LinkScorer
 
-FAST = {"epochs": 3, "width": 4, "device": "cpu"}
+FAST = {"epochs": 3, "warmup": 1, "width": 4, "device": "cpu"}
 
 
 def small(seed=0, **options):

@@ -60,6 +60,7 @@ class LinkPredictor(BaseEstimator):  # type: ignore[misc]
         layer_decay: float = Config.layer_decay,
         average: float = Config.average,
         validation: float = Config.validation,
+        warmup: int = Config.warmup,
         patience: int = Config.patience,
         conv: str | type[nn.Module] = Config.conv,
         width: int = Config.width,
@@ -82,6 +83,7 @@ class LinkPredictor(BaseEstimator):  # type: ignore[misc]
         self.layer_decay = layer_decay
         self.average = average
         self.validation = validation
+        self.warmup = warmup
         self.patience = patience
         self.conv = conv
         self.width = width

@@ -48,7 +48,7 @@ def test_an_epoch_encodes_target_and_drawn_layers_only(monkeypatch):
     monkeypatch.setattr(
         Encoder, "forward", lambda self, block, x: encoded.append(block.layers.tolist()) or forward(self, block, x)
     )
-    trainer = Trainer(mx, np.array([3, 7]), Config(k=2, validation=0.0))
+    trainer = Trainer(mx, np.array([3, 7]), Config(k=2, validation=0.0, warmup=0))
     (row, other), rounds = trainer.run_epoch(), trainer.steps_per_epoch
     assert len(encoded) == rounds
     assert max(map(len, encoded)) <= 2 * (1 + 2)
@@ -60,7 +60,7 @@ def test_an_epoch_encodes_target_and_drawn_layers_only(monkeypatch):
 @pytest.mark.parametrize("relevance", ["predictive", "euclidean", "cosine"])
 def test_training_goes_on_bit_for_bit_from_a_state(relevance):
     mx = planted(6, 2, 0.8, num_nodes=60, edges_per_layer=150, communities=4, seed=1)
-    config = Config(relevance=relevance, epochs=5, width=8, targets_per_step=3)
+    config = Config(relevance=relevance, epochs=5, width=8, targets_per_step=3, warmup=1)
     straight = Trainer(mx, np.arange(6), config)
     for _ in range(2):
         straight.run_epoch()
@@ -74,11 +74,22 @@ def test_training_goes_on_bit_for_bit_from_a_state(relevance):
     assert np.array_equal(straight.policy.inclusion(), copied.policy.inclusion())
 
 
+def test_layers_are_drawn_evenly_and_policies_told_nothing_while_warming_up():
+    mx = planted(4, 1, 0.8, num_nodes=40, edges_per_layer=80, communities=4, seed=2)
+    trainer = Trainer(mx, np.arange(4), Config(width=0, warmup=2))
+    for _ in range(2):
+        (row, *_), untouched = trainer.run_epoch(), trainer.policy.rounds
+        assert untouched.tolist() == [0, 0, 0, 0]
+        assert set(row["inclusion"].values()) == {1 / 3}
+    trainer.run_epoch()
+    assert trainer.policy.rounds.tolist() == [trainer.steps_per_epoch] * 4
+
+
 def test_regret_is_known_exactly_where_every_layer_is_seen():
     mx = planted(4, 1, 0.8, num_nodes=40, edges_per_layer=80, communities=4, seed=2)
-    seen = Trainer(mx, np.arange(4), Config(relevance="euclidean", epochs=2, width=4))
+    seen = Trainer(mx, np.arange(4), Config(relevance="euclidean", epochs=2, width=4, warmup=0))
     assert not any(np.isnan(row["regret"]) for row in seen.run_epoch())
-    blind = Trainer(mx, np.arange(4), Config(relevance="predictive", epochs=2, width=4))
+    blind = Trainer(mx, np.arange(4), Config(relevance="predictive", epochs=2, width=4, warmup=0))
     assert all(np.isnan(row["regret"]) for row in blind.run_epoch())
 
 

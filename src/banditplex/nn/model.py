@@ -105,8 +105,7 @@ class Head(nn.Module):
 
     logit = linear(x) + net(x) + <x, c> + meet(embeddings), where x are the normalised structural features, net is a
     small network, and c belongs to the layer (target head) or is the low-rank product a[target] b[layer] (other
-    head). All terms start at 0: every layer loss begins at the same value, and no policy flees from the layer that an
-    untrained head misreads most.
+    head). All four start at 0.
     """
 
     mean: Tensor

@@ -26,6 +26,7 @@ class Config:
     layer_decay: float = 1.0  # of weights that belong to single layers, or see single nodes (encoder)
     average: float = 0.98  # of the running mean of weights that predictions use
     validation: float = 0.1  # share of each target's edges kept for early stopping and calibration
+    warmup: int = 3  # first epochs in which layers are drawn evenly: layer losses of an untrained network say nothing
     patience: int = 20  # epochs without a better validation loss before training ends
     conv: str | type[nn.Module] = "sage"  # "sage", "gcn" or a PyG convolution class
     width: int = 16  # of node embeddings; 0 = structural features only
@@ -38,7 +39,7 @@ class Config:
     def __post_init__(self) -> None:
         for name in ("epochs", "targets_per_step", "patience", "depth", "hidden", "rank"):
             self._expect(name, int, 1)
-        for name, low in (("batch_size", 2), ("k", 0), ("width", 0), ("seed", 0)):
+        for name, low in (("batch_size", 2), ("k", 0), ("warmup", 0), ("width", 0), ("seed", 0)):
             self._expect(name, int, low)
         for name in ("learning_rate", "weight_decay", "layer_decay"):
             self._expect(name, float, 0)

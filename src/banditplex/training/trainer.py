@@ -31,6 +31,8 @@ Ints = NDArray[np.int64]
 STREAMS = ("batches", "negatives", "draws")
 SINGLE = (".of_layer", ".of_target", "encoder.", ".meet.")
 """Parts of names of weights that belong to single layers, or see single nodes: they fit noise most easily."""
+NOT_LEARNING = ("uniform", "fixed", "all", "none")
+"""Policies that need no warming up."""
 SINGLE_RATE = 0.1
 """These learn at this share of the learning rate, and with a stronger decay."""
 
@@ -67,6 +69,7 @@ class Trainer:
         held_layer = targets[self.held.instance]
         self.held_negatives: Ints = self.sampler.draw(held_layer, stream(config.seed, "validation negatives"))
         self.policy = self._make_policy(mx.num_layers)
+        self.beginner = self._make_beginner()
         self.instance_of = np.full(mx.num_layers, -1, np.int64)
         self.instance_of[targets] = np.arange(len(targets))
         self.free = config.width > 0 and compares_embeddings(self.relevance)
@@ -78,6 +81,7 @@ class Trainer:
         self._weights: list[Tensor] = list(self.model.parameters())
         self._means: list[Tensor] = list(self.mean.parameters())
         self.epoch = self.step = 0
+        self.warmup = config.warmup
         self.steps_per_epoch = len(self._plan(stream(0, "count")).start) - 1
         self.best: dict[str, Any] = {"loss": math.inf, "epoch": 0, "weights": None}
         self.regret = Regret(len(targets), mx.num_layers - 1)
@@ -122,8 +126,14 @@ class Trainer:
     def _draw(self, instances: Ints, target: Ints) -> tuple[Draw | None, Ints]:
         if self.policy is None:
             return None, np.empty((len(instances), 0), np.int64)
-        draw = self.policy.draw(self.rng["draws"], instances)
+        policy = self.beginner if self.warming else self.policy
+        draw = policy.draw(self.rng["draws"], instances)
         return draw, to_layer(target[:, None], draw.arms)
+
+    @property
+    def warming(self) -> bool:
+        """Whether layers are still drawn evenly, because layer losses do not mean anything yet."""
+        return self.epoch < self.warmup and self.config.policy not in NOT_LEARNING
 
     def _batch(self, which: Ints, pairs: Tensor, target: Ints, drawn: Ints) -> dict[str, Tensor]:
         """Lay out edges and negatives of all targets of the step in one flat list of P pairs."""
@@ -178,9 +188,10 @@ class Trainer:
             )
         else:
             own = losses.reshape(drawn.shape)
-        self.policy.update(draw, own, probability=probability, extra=extra)
         record.add_draws(draw, drawn, own)
-        self.regret.add(draw, own, extra)
+        if not self.warming:
+            self.policy.update(draw, own, probability=probability, extra=extra)
+            self.regret.add(draw, own, extra)
 
     def _seen(self, first: Ints, second: Ints, batch: dict[str, Tensor], logits: Any) -> Seen:
         """Gather what a relevance needs about comparisons of targets `first` (places in the step) with layers."""
@@ -273,8 +284,8 @@ class Trainer:
     def state_dict(self) -> dict[str, Any]:
         """Return all that the next epoch depends on: a snapshot, which later epochs do not change."""
         state = {
-            "epoch": self.epoch, "step": self.step, "model": self.model.state_dict(), "mean": self.mean.state_dict(),
-            "optimiser": self.optimiser.state_dict(),
+            "epoch": self.epoch, "step": self.step, "warmup": self.warmup,
+            "model": self.model.state_dict(), "mean": self.mean.state_dict(), "optimiser": self.optimiser.state_dict(),
             "policy": None if self.policy is None else self.policy.state_dict(),
             "rng": {name: rng.bit_generator.state for name, rng in self.rng.items()},
             "best": self.best, "regret": self.regret.state_dict(), "history": self.history,
@@ -284,7 +295,7 @@ class Trainer:
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Go back to where `state_dict` was taken."""
         state = copy.deepcopy(state)
-        self.epoch, self.step = state["epoch"], state["step"]
+        self.epoch, self.step, self.warmup = state["epoch"], state["step"], state["warmup"]
         self.model.load_state_dict(state["model"])
         self.mean.load_state_dict(state["mean"])
         self.optimiser.load_state_dict(state["optimiser"])
@@ -315,6 +326,11 @@ class Trainer:
             return make_policy(config.policy, **sizes, **config.policy_options)
         except (TypeError, ValueError) as error:
             raise InputError(str(error)) from error
+
+    def _make_beginner(self) -> Policy:
+        """Return the policy of the first epochs: even draws, of as many layers."""
+        num_arms, k = (1, 1) if self.policy is None else (self.policy.num_arms, max(1, self.policy.k))
+        return make_policy("uniform", num_arms=num_arms, k=k, num_instances=len(self.targets))
 
     def _make_model(self, mx: Multiplex) -> MultiplexModel:
         config = self.config

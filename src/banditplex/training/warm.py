@@ -35,5 +35,6 @@ def carry_over(fitted: Fitted, mx: Multiplex, trainer: Trainer) -> None:
     same = np.array_equal(fitted.targets, trainer.targets)
     if old is not None and new is not None and same and type(old) is type(new) and old.k == new.k:
         new.load_state_dict(old.state_dict())
+        trainer.warmup = 0
     trainer.model.load_state_dict(weights)
     trainer.mean.load_state_dict(weights)
