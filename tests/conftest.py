@@ -1,4 +1,4 @@
-"""Tests run beside each other: one thread each is fastest. Commands run here, as a new process takes seconds to start."""
+"""Tests run beside each other: one thread each is fastest. Commands run inside, as a new process takes seconds."""
 
 import os
 import sys

@@ -24,7 +24,7 @@ from banditplex.training.checkpoint import FILE, read_checkpoint
 from tests.test_cli import answer
 from tests.training.killed import multiplex
 
-FAST = ("--epochs", "3", "--width", "0", "--batch-size", "64")
+FAST = ("--epochs", "3", "--warmup", "1", "--width", "0", "--batch-size", "64")
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +51,7 @@ def model(place, trained):
 
 
 def test_train_is_fit_and_save(place, trained, model):
-    same = bx.LinkPredictor(epochs=3, width=0, batch_size=64).fit(multiplex(), ["a", "c"])
+    same = bx.LinkPredictor(epochs=3, warmup=1, width=0, batch_size=64).fit(multiplex(), ["a", "c"])
     pairs = np.stack(np.triu_indices(20, 1), 1)
     assert model.score_pairs(pairs, "c").tolist() == same.score_pairs(pairs, "c").tolist()
     assert (trained["run"], trained["directed"], trained["epochs"]) == ("run", False, 3)
@@ -100,7 +100,7 @@ def test_ctrl_c_leaves_a_run_that_goes_on(place, refusal):
         reader = threading.Thread(target=read_all, args=(ours, said))
         reader.start()
         deadline = time.monotonic() + 120
-        while epochs_kept(place / "stopped" / FILE) < 2 and time.monotonic() < deadline:
+        while epochs_kept(place / "stopped" / FILE) < 2 and child.poll() is None and time.monotonic() < deadline:
             time.sleep(0.05)
         child.send_signal(signal.SIGINT)
         assert child.wait(60) == 130
@@ -128,7 +128,7 @@ def read_all(terminal: int, parts: list[bytes]) -> None:
 
 def test_a_stopped_run_keeps_its_settings(tmp_path):
     """Settings that --resume leaves out are as they were; the result is that of a run left alone."""
-    mx, settings = multiplex(), {"epochs": 4, "k": 2, "width": 0, "seed": 3, "policy": "exp3+"}
+    mx, settings = multiplex(), {"epochs": 4, "warmup": 1, "k": 2, "width": 0, "seed": 3, "policy": "exp3+"}
 
     def stop(model, row):
         if row["epoch"] == 2:

@@ -186,6 +186,7 @@ def train(
     relevance: Annotated[str | None, typer.Option(help="Layer loss: predictive, euclidean or cosine.")] = None,
     k: Annotated[int | None, typer.Option("-k", help="Layers drawn per round.")] = None,
     epochs: Annotated[int | None, typer.Option(help="Epochs at most.")] = None,
+    warmup: Annotated[int | None, typer.Option(help="First epochs in which layers are drawn evenly.")] = None,
     patience: Annotated[
         int | None, typer.Option(help="Epochs without a better validation loss before the end.")
     ] = None,
@@ -211,8 +212,9 @@ def train(
 
     given = {
         "policy": policy, "policy_options": runs.parse_options(policy_option), "relevance": relevance, "k": k,
-        "epochs": epochs, "patience": patience, "batch_size": batch_size, "learning_rate": learning_rate,
-        "validation": validation, "conv": conv, "width": width, "depth": depth, "seed": seed, "device": device,
+        "epochs": epochs, "warmup": warmup, "patience": patience, "batch_size": batch_size,
+        "learning_rate": learning_rate, "validation": validation, "conv": conv, "width": width, "depth": depth,
+        "seed": seed, "device": device,
     }  # fmt: skip
     settings = {name: value for name, value in given.items() if value is not None}
     mx = _load(data).to_undirected() if undirected else _load(data)

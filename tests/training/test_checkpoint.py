@@ -27,7 +27,7 @@ def mx():
 
 
 def predictor(**settings):
-    return bx.LinkPredictor(**{"epochs": 3, "batch_size": 64, "width": 4, **settings})
+    return bx.LinkPredictor(**{"epochs": 3, "batch_size": 64, "width": 4, "warmup": 1, **settings})
 
 
 # Killed processes
