@@ -16,7 +16,7 @@ $(READY): pyproject.toml constraints.txt
 	@touch $@
 
 demo: $(READY)
-	@$(BIN)/banditplex datasets show twins
+	@$(BIN)/banditplex demo
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -5,7 +5,8 @@ Whatever a command needs is imported inside it, so that `banditplex --help` answ
 
 import json
 import sys
-from collections.abc import Iterator
+import warnings
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
@@ -18,6 +19,7 @@ from banditplex.errors import InputError
 if TYPE_CHECKING:
     from banditplex.io import Progress
     from banditplex.multiplex import Multiplex, Summary
+    from banditplex.predictor import LinkPredictor
 
 app = typer.Typer(
     name="banditplex",
@@ -35,6 +37,7 @@ Data = Annotated[str, typer.Argument(metavar="DATA", help="A file, a folder, or 
 
 def main() -> NoReturn:
     """Run the command line; what the user can mend is one line on stderr and status 2."""
+    warnings.formatwarning = lambda message, *_, **__: f"banditplex: {message}\n"
     try:
         app(standalone_mode=True)
     except InputError as error:
@@ -169,6 +172,123 @@ def convert(
         print(f"{out}: {mx}")
 
 
+@app.command()
+def train(
+    data: Data,
+    run: Annotated[Path, typer.Option("-o", "--out", metavar="RUN", help="The folder of the run.")],
+    target: Annotated[
+        list[str] | None, typer.Option(help="A layer to predict links in; several are allowed. Default: every layer.")
+    ] = None,
+    policy: Annotated[str | None, typer.Option(help="Who decides which layers are looked at.")] = None,
+    policy_option: Annotated[
+        list[str] | None, typer.Option(metavar="KEY=VALUE", help="An option of the policy; several are allowed.")
+    ] = None,
+    relevance: Annotated[str | None, typer.Option(help="Layer loss: predictive, euclidean or cosine.")] = None,
+    k: Annotated[int | None, typer.Option("-k", help="Layers drawn per round.")] = None,
+    epochs: Annotated[int | None, typer.Option(help="Epochs at most.")] = None,
+    warmup: Annotated[int | None, typer.Option(help="First epochs in which layers are drawn evenly.")] = None,
+    patience: Annotated[
+        int | None, typer.Option(help="Epochs without a better validation loss before the end.")
+    ] = None,
+    batch_size: Annotated[int | None, typer.Option(help="Pairs per target and step.")] = None,
+    learning_rate: Annotated[float | None, typer.Option(help="Step size at the start.")] = None,
+    validation: Annotated[float | None, typer.Option(help="Share of edges kept for early stopping.")] = None,
+    conv: Annotated[str | None, typer.Option(help="Convolution: sage or gcn.")] = None,
+    width: Annotated[int | None, typer.Option(help="Width of node embeddings; 0 = structural features only.")] = None,
+    depth: Annotated[int | None, typer.Option(help="Number of convolutions.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of every random stream.")] = None,
+    device: Annotated[str | None, typer.Option(help="auto, cpu, cuda, ...")] = None,
+    undirected: Annotated[bool, typer.Option("--undirected", help="Merge both directions of a pair.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with the run that is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace the run that is there.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Train a model on a multiplex, in a folder; a run that was stopped goes on with --resume.
+
+    What is not given has the library's defaults or, with --resume, stays as it was.
+    """
+    from banditplex import runs
+
+    given = {
+        "policy": policy, "policy_options": runs.parse_options(policy_option), "relevance": relevance, "k": k,
+        "epochs": epochs, "warmup": warmup, "patience": patience, "batch_size": batch_size,
+        "learning_rate": learning_rate, "validation": validation, "conv": conv, "width": width, "depth": depth,
+        "seed": seed, "device": device,
+    }  # fmt: skip
+    settings = {name: value for name, value in given.items() if value is not None}
+    mx = _load(data).to_undirected() if undirected else _load(data)
+    try:
+        with _epochs(quiet) as on_epoch:
+            model = runs.train(
+                mx, run, targets=target, settings=settings, resume=resume, force=force, on_epoch=on_epoch
+            )
+    except KeyboardInterrupt:
+        again = f"banditplex train {data} -o {run}{' --undirected' * undirected} --resume"
+        print(f"banditplex: {runs.where_it_stopped(run, again)}", file=sys.stderr)
+        raise typer.Exit(130) from None
+    result = runs.describe(model, run)
+    if as_json:
+        _print_json({"run": str(run), "directed": mx.directed} | result)
+    elif not quiet:
+        print(f"{data}: {mx}")
+        _print_table(runs.TARGET_COLUMNS, runs.target_rows(result, limit=20))
+        print(f"{run}: {runs.in_words(result)}")
+
+
+@app.command()
+def predict(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run, or of a saved model.")],
+    layer: Annotated[str, typer.Option(help="The layer to predict links in.")],
+    pairs: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="CSV, TSV or Parquet with columns source and target.")
+    ] = None,
+    top: Annotated[int | None, typer.Option(min=1, help="The most likely new links, so many.")] = None,
+    prior: Annotated[float, typer.Option(help="Share of links among the pairs you ask about.")] = 0.5,
+    out: Annotated[
+        Path | None, typer.Option("-o", "--out", metavar="FILE", help="CSV, TSV or Parquet. Default: CSV to stdout.")
+    ] = None,
+    device: Annotated[str, typer.Option(help="auto, cpu, cuda, ...")] = "auto",
+    force: Annotated[bool, typer.Option("--force", help="Replace FILE if it exists.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Predict with a trained model: pairs of your own, or the most likely new links of a layer."""
+    from banditplex import runs
+
+    table = runs.predict(runs.load(run, device=device), layer, pairs=pairs, top=top, prior=prior)
+    if out is not None:
+        runs.write_table(table, out, force=force)
+    elif as_json:
+        _print_json(table.to_dict("records"))
+    else:
+        table.to_csv(sys.stdout, index=False)
+
+
+@app.command()
+def demo(
+    seeds: Annotated[int, typer.Option(min=1, help="Splits of the data to train on.")] = 3,
+    epochs: Annotated[int, typer.Option(min=1, help="Epochs of each training.")] = 12,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Where the picture goes.")] = Path("banditplex-demo"),
+    as_json: Json = False,
+) -> None:
+    """Show what choosing layers is worth, on the built-in data set `twins`; about a minute."""
+    from banditplex import demo as show
+
+    with _policies(show.POLICIES, seeds * epochs) as on_epoch:
+        measured = show.measure(seeds=seeds, epochs=epochs, on_epoch=on_epoch)
+    picture = show.write_picture(measured, out)
+    rows, learnt = show.summarise(measured), show.learnt(measured)
+    if as_json:
+        share = show.oracle_share(rows)
+        _print_json({"policies": rows, "oracle_share": share, "learnt": learnt, "picture": str(picture)})
+        return
+    print(f"{show.introduce(measured)}\n")
+    _print_table(*show.policy_table(rows))
+    print(f"\n{show.conclude(rows)}\n")
+    _print_table(*show.learnt_table(learnt))
+    print(f"\nCurves: {picture}")
+
+
 # The hands of the commands
 
 
@@ -209,6 +329,53 @@ def _progress(title: str) -> "Iterator[Progress | None]":
     with Progress(console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(title, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+@contextmanager
+def _epochs(quiet: bool) -> "Iterator[Callable[..., None] | None]":
+    """Yield a callback for `fit` that draws a bar over the epochs on stderr, with losses beside it."""
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (
+        "Training",
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[numbers]}"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=None, numbers="")
+
+        def show(model: "LinkPredictor", row: dict[str, Any]) -> None:
+            numbers = f"loss {row['train_loss']:.3f}  validation {row['validation_loss']:.3f}"
+            bar.update(task, completed=row["epoch"], total=model.epochs, numbers=numbers)
+
+        yield show
+
+
+@contextmanager
+def _policies(names: Iterable[str], total: int) -> "Iterator[Callable[[str, int, float], None] | None]":
+    """Yield a callback that draws a bar per policy on stderr, with the test AUC beside it."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    text = TextColumn("{task.description:8}"), TextColumn("{task.fields[auc]}")
+    columns = (text[0], BarColumn(), MofNCompleteColumn(), text[1], TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        tasks = {name: bar.add_task(name, total=total, start=False, auc="") for name in names}
+
+        def show(policy: str, seed: int, auc: float) -> None:
+            bar.start_task(tasks[policy])
+            bar.update(tasks[policy], advance=1, auc=f"test AUC {auc:.3f}")
+
+        yield show
 
 
 def _print_json(value: Any) -> None:

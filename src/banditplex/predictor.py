@@ -17,6 +17,7 @@ from banditplex.multiplex import Multiplex, Name
 from banditplex.relevance import Relevance
 from banditplex.training import Config, Trainer
 from banditplex.training.arms import to_layer
+from banditplex.training.checkpoint import Checkpoint
 from banditplex.training.files import load, save
 from banditplex.training.fitted import Fitted
 from banditplex.training.warm import carry_over
@@ -102,6 +103,8 @@ class LinkPredictor(BaseEstimator):  # type: ignore[misc]
         on_epoch: Callable[["LinkPredictor", dict[str, Any]], Any] | None = None,
         *,
         negatives: Mapping[Name, ArrayLike] | None = None,
+        checkpoint: str | Path | None = None,
+        resume: bool = False,
     ) -> "LinkPredictor":
         """Learn to predict links in the target layers.
 
@@ -116,10 +119,19 @@ class LinkPredictor(BaseEstimator):  # type: ignore[misc]
             target in row["layers"]; the model predicts with its present weights. Training ends if it returns True.
         negatives
             For each target, pairs (n, 2) that are no links, to learn from instead of pairs drawn at random.
+        checkpoint
+            A folder that holds, from the start and after each epoch, all that is needed to go on.
+        resume
+            Whether to go on with the training whose checkpoint is there: same settings, same data, same result.
         """
         trainer = self.make_trainer(mx, targets, negatives=negatives)
+        kept = None if checkpoint is None else Checkpoint(checkpoint, mx, trainer, negatives=negatives)
+        if kept is not None:
+            kept.begin(resume=resume)
         while not trainer.finished:
             row = _summary(trainer.run_epoch())
+            if kept is not None:
+                kept.save()
             if on_epoch is not None:
                 self._take(mx, trainer)
                 if on_epoch(self, row) is True:
@@ -227,6 +239,11 @@ class LinkPredictor(BaseEstimator):  # type: ignore[misc]
         return probability
 
     # What was learnt
+
+    @property
+    def multiplex_(self) -> Multiplex:
+        """The training graph."""
+        return self._check_fitted().mx
 
     @property
     def layer_probabilities_(self) -> pd.DataFrame:

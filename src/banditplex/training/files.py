@@ -1,8 +1,7 @@
 """Model folders: safetensors and JSON, nothing that runs code when read."""
 
 import json
-import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -10,9 +9,9 @@ from typing import Any
 import numpy as np
 import torch
 from safetensors.numpy import load_file as load_arrays
-from safetensors.numpy import save_file as save_arrays
+from safetensors.numpy import save as array_bytes
 from safetensors.torch import load_file as load_tensors
-from safetensors.torch import save_file as save_tensors
+from safetensors.torch import save as tensor_bytes
 
 from banditplex.bandits import make_policy
 from banditplex.errors import FormatError, InputError
@@ -21,8 +20,11 @@ from banditplex.nn import MultiplexModel, PackedGraph
 from banditplex.training.config import Config
 from banditplex.training.fitted import Fitted
 from banditplex.training.trainer import choose_device
+from banditplex.training.tree import replace_file
 
 FORMAT = 1
+INDEX = "model.json"
+FILES = ("graph.safetensors", "policy.safetensors", "weights.safetensors")
 GRAPH = ("edge_index", "layer_offsets", "weight", "time", "node_features")
 
 
@@ -37,7 +39,7 @@ def save(folder: str | Path, fitted: Fitted, config: Config, history: list[dict[
     weights = {name: value.detach().cpu().contiguous() for name, value in fitted.model.state_dict().items()}
     index = {
         "format": FORMAT,
-        "config": _config_to_json(config),
+        "config": config_to_json(config),
         "directed": mx.directed,
         "layer_names": list(mx.layer_names),
         "node_names": mx.node_names.tolist(),
@@ -47,11 +49,10 @@ def save(folder: str | Path, fitted: Fitted, config: Config, history: list[dict[
         "policy": {name: value for name, value in state.items() if name not in arrays},
         "history": history,
     }
-    _replace(folder / "graph.safetensors", lambda path: save_arrays(graph, path))
-    _replace(folder / "policy.safetensors", lambda path: save_arrays(arrays, path))
-    _replace(folder / "weights.safetensors", lambda path: save_tensors(_distinct(weights), path))
-    text = json.dumps(index, default=_plain)
-    _replace(folder / "model.json", lambda path: path.write_text(text, encoding="utf-8"))
+    data = (array_bytes(graph), array_bytes(arrays), tensor_bytes(_distinct(weights)))
+    for name, content in zip(FILES, data, strict=True):
+        replace_file(folder / name, content)
+    replace_file(folder / INDEX, json.dumps(index, default=_plain).encode())
 
 
 def load(
@@ -59,7 +60,7 @@ def load(
 ) -> tuple[Fitted, Config, list[dict[str, Any]]]:
     """Read a model folder; `conv` is needed if the encoder was built from a class that is not PyG's."""
     folder = Path(folder)
-    index = _read_index(folder / "model.json")
+    index = _read_index(folder / INDEX)
     config = _config_from_json(index["config"], device, conv)
     try:
         graph = load_arrays(folder / "graph.safetensors")
@@ -128,7 +129,8 @@ def _history(rows: list[dict[str, Any]], mx: Multiplex) -> list[dict[str, Any]]:
     ]
 
 
-def _config_to_json(config: Config) -> dict[str, Any]:
+def config_to_json(config: Config) -> dict[str, Any]:
+    """Return the settings as JSON can hold them: callables and classes by their names."""
     values = {field.name: getattr(config, field.name) for field in fields(config)}
     values["policy_options"] = dict(config.policy_options)
     if not isinstance(config.relevance, str):
@@ -160,12 +162,6 @@ def _distinct(weights: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
     for name, value in weights.items():
         first.setdefault(value.data_ptr() if value.numel() else id(value), name)
     return {name: weights[name] for name in first.values()}
-
-
-def _replace(path: Path, write: Callable[[Path], Any]) -> None:
-    draft = path.with_name(path.name + ".new")
-    write(draft)
-    os.replace(draft, path)
 
 
 def _plain(value: Any) -> Any:

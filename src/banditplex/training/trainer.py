@@ -326,7 +326,7 @@ class Trainer:
         sizes = {"num_arms": num_layers - 1, "k": config.k, "num_instances": len(self.targets)}
         try:
             return make_policy(config.policy, **sizes, **config.policy_options)
-        except ValueError as error:
+        except (TypeError, ValueError) as error:
             raise InputError(str(error)) from error
 
     def _make_beginner(self) -> Policy:

@@ -1,0 +1,162 @@
+"""Checkpoints: a run that was stopped, whenever and however, goes on as if nothing had happened.
+
+A checkpoint is one file in the run's folder. It holds the trainer's state after an epoch (weights, their running
+mean, optimiser, policies, random streams, history, early stopping) and the identity of the run: its settings and
+its data. On a CPU a resumed run ends with the very bits of an uninterrupted one.
+"""
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike
+
+from banditplex.errors import InputError
+from banditplex.multiplex import Multiplex, Name
+from banditplex.training.files import config_to_json
+from banditplex.training.trainer import Trainer
+from banditplex.training.tree import read_tree, write_tree
+
+FILE = "checkpoint.safetensors"
+FORMAT = "banditplex checkpoint 1"
+SHOWN = 5
+"""So many differences are listed when a run is refused."""
+
+
+class Checkpoint:
+    """The checkpoint of one training in a folder.
+
+    Parameters: `negatives`, the pairs (n, 2) of each layer name that the trainer was given, if any.
+    """
+
+    def __init__(
+        self, folder: str | Path, mx: Multiplex, trainer: Trainer, *, negatives: Mapping[Name, ArrayLike] | None = None
+    ) -> None:
+        self.path = Path(folder) / FILE
+        self._trainer = trainer
+        self._identity = identify(mx, trainer, negatives or {})
+
+    def begin(self, *, resume: bool) -> None:
+        """Keep the state before the first epoch, or with `resume` go back to the state that was kept last.
+
+        A new training where one was kept before is refused, as is to resume one with other settings or data.
+        """
+        if not resume:
+            if self.path.exists():
+                raise InputError(f"{self.path}: exists; resume that training, or choose another folder.")
+            _make_folder(self.path.parent)
+            self.save()
+            return
+        kept = read_checkpoint(self.path)
+        differences = list(compare(kept["identity"], self._identity))
+        if differences:
+            more = [f"and {len(differences) - SHOWN} more"] if len(differences) > SHOWN else []
+            raise InputError(
+                f"{self.path}: expected the settings and data that this run began with; "
+                f"{'; '.join(differences[:SHOWN] + more)}."
+            )
+        self._trainer.load_state_dict(kept["state"])
+        set_generators(kept["generators"])
+
+    def save(self) -> None:
+        """Keep the state of now instead of what was kept before."""
+        kept = {"identity": self._identity, "state": self._trainer.state_dict(), "generators": get_generators()}
+        write_tree(self.path, kept, format=FORMAT)
+
+
+def read_checkpoint(path: Path) -> dict[str, Any]:
+    """Return what a checkpoint holds: identity, state and generators."""
+    if not path.exists():
+        raise InputError(f"{path}: no such file; there is nothing to resume.")
+    kept: dict[str, Any] = read_tree(path, format=FORMAT)
+    return kept
+
+
+def identify(mx: Multiplex, trainer: Trainer, negatives: Mapping[Name, ArrayLike]) -> dict[str, Any]:
+    """Return what makes a run this run: settings, targets and data, the latter as counts and checksums.
+
+    The device is left out: a run may move to another machine.
+    """
+    settings = config_to_json(trainer.config)
+    del settings["device"]
+    settings["policy_options"] = {name: _as_list(value) for name, value in settings["policy_options"].items()}
+    settings["targets"] = [mx.layer_names[target] for target in trainer.targets]
+    return {
+        "settings": settings,
+        "data": {
+            "directed": mx.directed,
+            "nodes": _fingerprint(mx.node_names.tolist()),
+            "node features": _fingerprint(mx.node_features),
+            "weighted": mx.weight is not None,
+            "negatives": {name: _fingerprint(np.asarray(pairs).tolist()) for name, pairs in negatives.items()},
+        },
+        "layers": {
+            name: (int(size), _fingerprint(mx.edges(name), mx.weights(name)))
+            for name, size in zip(mx.layer_names, mx.layer_sizes, strict=True)
+        },
+    }
+
+
+def compare(kept: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
+    """Say in words how a run differs from the one that was kept."""
+    for name in sorted(kept["settings"].keys() | now["settings"].keys()):
+        old, new = kept["settings"].get(name), now["settings"].get(name)
+        if old != new:
+            yield f"{name} was {old!r}, now {new!r}"
+    for name, old in kept["data"].items():
+        new = now["data"].get(name)
+        if old != new:
+            yield f"directed was {old}, now {new}" if name == "directed" else f"{name} differ"
+    yield from _compare_layers(kept["layers"], now["layers"])
+
+
+def _compare_layers(kept: Mapping[Any, Sequence[Any]], now: Mapping[Any, Sequence[Any]]) -> Iterator[str]:
+    for name, (old_size, old) in kept.items():
+        if name not in now:
+            yield f"layer {name!r} is gone"
+            continue
+        size, new = now[name]
+        if size != old_size:
+            yield f"layer {name!r} had {old_size:,} edges, now {size:,}"
+        elif new != old:
+            yield f"layer {name!r} has other edges or weights"
+    yield from (f"layer {name!r} is new" for name in now if name not in kept)
+    if kept.keys() == now.keys() and list(kept) != list(now):
+        yield "the layers come in another order"
+
+
+def get_generators() -> dict[str, Any]:
+    """Return the state of torch's own generators, which convolutions with dropout draw from."""
+    cuda = torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else []  # type: ignore[no-untyped-call]
+    return {"cpu": torch.get_rng_state(), "cuda": cuda}
+
+
+def set_generators(states: Mapping[str, Any]) -> None:
+    """Set torch's own generators back, as far as this machine has them."""
+    torch.set_rng_state(states["cpu"])
+    if states["cuda"] and len(states["cuda"]) == torch.cuda.device_count():
+        torch.cuda.set_rng_state_all(states["cuda"])
+
+
+def _as_list(value: Any) -> Any:
+    return value.tolist() if isinstance(value, np.ndarray) else value
+
+
+def _fingerprint(*values: Any) -> str:
+    digest = hashlib.sha256()
+    for value in values:
+        if isinstance(value, np.ndarray):
+            digest.update(f"{value.dtype} {value.shape}".encode() + np.ascontiguousarray(value).tobytes())
+        else:
+            digest.update(repr(value).encode())
+    return digest.hexdigest()[:16]
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be made: {error.strerror or error}.") from None

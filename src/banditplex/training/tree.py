@@ -1,0 +1,117 @@
+"""State as one file: a tree of plain values goes to JSON, its arrays and tensors to safetensors.
+
+Nothing in it runs code when read, and what is read equals what was written, bit by bit and type by type.
+"""
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save as to_bytes
+
+from banditplex.errors import FormatError, InputError
+
+Arrays = dict[str, NDArray[Any]]
+PLAIN = (type(None), bool, int, float, str)
+TREE, ABOUT = "tree", "about"
+"""Names in the file: the JSON, as bytes, and one line about it (one, since several come in no certain order)."""
+
+
+def pack(tree: Any) -> tuple[Any, Arrays]:
+    """Return a tree as JSON, in which every object is one tagged thing, and the arrays that it points to.
+
+    Trees are made of None, numbers, strings, lists, tuples, dictionaries, numpy arrays and torch tensors.
+
+    >>> pack({"loss": (0.5, np.arange(3))})
+    ({'dict': [['loss', {'tuple': [0.5, {'array': '0'}]}]]}, {'0': array([0, 1, 2])})
+    """
+    arrays: Arrays = {}
+
+    def visit(value: Any) -> Any:
+        if isinstance(value, PLAIN):
+            return value
+        if isinstance(value, np.generic):
+            return value.item()
+        if isinstance(value, list):
+            return [visit(each) for each in value]
+        if isinstance(value, tuple):
+            return {"tuple": [visit(each) for each in value]}
+        if isinstance(value, Mapping):
+            return {"dict": [[visit(name), visit(each)] for name, each in value.items()]}
+        kind, array = ("tensor", value.detach().cpu().numpy()) if isinstance(value, torch.Tensor) else ("array", value)
+        if not isinstance(array, np.ndarray) or array.dtype.kind not in "biuf":
+            raise TypeError(f"State must be plain values, arrays and tensors; got {type(value).__name__}.")
+        name = str(len(arrays))
+        arrays[name] = np.array(array, order="C")
+        return {kind: name}
+
+    return visit(tree), arrays
+
+
+def unpack(packed: Any, arrays: Mapping[str, NDArray[Any]]) -> Any:
+    """Return the tree that `pack` took apart; every array and tensor has memory of its own."""
+    if isinstance(packed, list):
+        return [unpack(each, arrays) for each in packed]
+    if not isinstance(packed, dict):
+        return packed
+    ((kind, value),) = packed.items()
+    if kind == "tuple":
+        return tuple(unpack(each, arrays) for each in value)
+    if kind == "dict":
+        return {unpack(name, arrays): unpack(each, arrays) for name, each in value}
+    return arrays[value].copy() if kind == "array" else torch.tensor(arrays[value])
+
+
+def write_tree(path: Path, tree: Any, *, format: str) -> None:
+    """Write a tree to a file, which at any moment is the old one or the new one, whole."""
+    packed, arrays = pack(tree)
+    arrays[TREE] = np.frombuffer(json.dumps(packed, separators=(",", ":")).encode(), np.uint8)
+    replace_file(path, to_bytes(arrays, {ABOUT: f"{format}, sha256 {_digest(arrays)}"}))
+
+
+def read_tree(path: Path, *, format: str) -> Any:
+    """Return the tree of a file; refuse one of another format, and one that is not as it was written."""
+    try:
+        with safe_open(path, framework="numpy") as file:
+            found, _, digest = (file.metadata() or {}).get(ABOUT, "").partition(", sha256 ")
+            if found != format:
+                raise FormatError(f"expected {format}, got {found or 'a file of another kind'}", path=path)
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file.") from None
+    except (SafetensorError, OSError) as error:
+        raise FormatError(f"expected {format}, whole, got a damaged file ({error})", path=path) from None
+    if digest != _digest(arrays):
+        raise FormatError(f"expected {format}, whole, got a damaged file (its checksum differs)", path=path)
+    return unpack(json.loads(arrays[TREE].tobytes()), arrays)
+
+
+def replace_file(path: Path, data: bytes) -> None:
+    """Put `data` in place of a file in one go; it is on the disk when this returns."""
+    draft = path.with_name(path.name + ".new")
+    with draft.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(draft, path)
+    if os.name == "posix":  # elsewhere a folder cannot be opened
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
+def _digest(arrays: Mapping[str, NDArray[Any]]) -> str:
+    digest = hashlib.sha256()
+    for name in sorted(arrays):
+        digest.update(f"{name} {arrays[name].dtype} {arrays[name].shape}".encode())
+        digest.update(arrays[name].data)
+    return digest.hexdigest()

@@ -1,0 +1,112 @@
+"""The demo in small: what it says is what it measured, and nobody saw the test pairs."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from banditplex import demo
+from banditplex.datasets import load_dataset
+from banditplex.evaluation import split
+
+SEEDS, EPOCHS = 1, 5
+
+
+@pytest.fixture(scope="module")
+def calls():
+    return []
+
+
+@pytest.fixture(scope="module")
+def measured(calls):
+    return demo.measure(seeds=SEEDS, epochs=EPOCHS, on_epoch=lambda *values: calls.append(values))
+
+
+def test_every_policy_is_measured_on_every_split_and_target(measured, calls):
+    assert len(measured.curves) == 5 * SEEDS * EPOCHS * 6
+    assert len(measured.results) == 5 * SEEDS * 6
+    assert measured.relevant == {f"{x}": f"{x}-twin" for x in "abc"} | {f"{x}-twin": x for x in "abc"}
+    assert [(policy, seed) for policy, seed, _ in calls] == [
+        (policy, seed) for policy in demo.POLICIES for seed in range(SEEDS) for _ in range(EPOCHS)
+    ]
+    last = measured.curves[(measured.curves["policy"] == "all") & (measured.curves["seed"] == SEEDS - 1)]
+    assert calls[-1][2] == pytest.approx(last[last["epoch"] == EPOCHS]["auc"].mean())
+
+
+def test_policies_are_what_they_are_called(measured):
+    chance = measured.results.groupby("policy")["probability"]
+    assert chance.unique()["none"].tolist() == [0]
+    assert chance.unique()["uniform"] == pytest.approx([1 / 7])
+    assert chance.unique()["oracle"].tolist() == [1]
+    assert chance.unique()["all"].tolist() == [1]
+
+
+def test_test_pairs_are_hidden():
+    for seed in range(2):
+        part = split(load_dataset("twins"), hide="layer", seed=seed)
+        part.check()
+        assert part.label.sum() == 8 * 120  # a fifth of 600 edges, in each of eight layers
+
+
+def test_the_right_layer_is_worth_something_and_the_bandit_finds_it(measured):
+    auc = {row["policy"]: row["auc"] for row in demo.summarise(measured)}
+    assert auc["oracle"] > auc["uniform"] + 0.1
+    assert auc["bandit"] > auc["uniform"] + 0.05
+    assert measured.beliefs.sum(axis=1).tolist() == pytest.approx([1] * 6)
+
+
+def test_means_and_deviations_by_hand():
+    rows = [
+        {"policy": policy, "seed": seed, "accuracy": 0.5, "auc": 0.6 + 0.1 * seed + more, "seconds": 2.0 + seed}
+        for policy in demo.POLICIES
+        for seed in (0, 1)
+        for more in (0.0, 0.2)  # two targets
+    ]
+    nothing = pd.DataFrame()
+    row = demo.summarise(demo.Measured({}, nothing, pd.DataFrame(rows), nothing))[2]
+    assert row["policy"] == "bandit"
+    assert row["auc"] == pytest.approx(0.75)  # seeds: 0.7 and 0.8
+    assert row["auc_deviation"] == pytest.approx(0.05)
+    assert (row["accuracy"], row["accuracy_deviation"], row["seconds"]) == (0.5, 0, 2.5)
+
+
+def test_labels_keep_their_distance():
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        places = dict(zip("abcde", rng.random(5), strict=True))
+        moved = demo.spread(places, 0.1)
+        assert sorted(moved, key=moved.__getitem__) == sorted(places, key=places.__getitem__)
+        assert np.diff(sorted(moved.values())).min() >= 0.1 - 1e-12
+        assert sum(moved.values()) == pytest.approx(sum(places.values()))
+
+
+def test_the_picture_is_a_picture(measured, tmp_path):
+    from matplotlib.image import imread
+
+    path = demo.write_picture(measured, tmp_path / "new" / "folder")
+    image = imread(path)
+    assert image.shape[0] > 500
+    assert image.shape[1] > 1500
+    assert image[..., :3].std() > 0.05
+
+
+def test_the_command(tmp_path, call):
+    status, out, error = call("demo", "--seeds", "1", "--epochs", "1", "--out", "d", "--json", cwd=tmp_path)
+    assert (status, error) == (0, "")
+    found = json.loads(out)
+    assert [row["policy"] for row in found["policies"]] == list(demo.POLICIES)
+    assert [row["target"] for row in found["learnt"]] == ["a", "a-twin", "b", "b-twin", "c", "c-twin"]
+    assert (tmp_path / found["picture"]).read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_tables_fit_a_page(measured):
+    rows = demo.summarise(measured)
+    heads, lines = demo.policy_table(rows)
+    assert [line[0] for line in lines] == list(demo.POLICIES)
+    assert all(len(line) == len(heads) for line in lines)
+    assert f"{rows[2]['auc']:.3f} ±" in lines[2][3]
+    assert "of the oracle's gain" in demo.conclude(rows)
+    assert "1 split," in demo.introduce(measured)
+    heads, lines = demo.learnt_table(demo.learnt(measured))
+    assert lines[0][:2] == ["a", "a-twin"]
