@@ -200,7 +200,7 @@ def report(name: str, rows: dict[str, list[float]]) -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", default="twins,vickers")
+    parser.add_argument("--data", default="twins")
     parser.add_argument("--seeds", type=int, default=2)
     parser.add_argument("--epochs", type=int, default=30)
     parser.add_argument("--skip", default="", help="methods to leave out, separated by commas")
