@@ -182,7 +182,7 @@ def report(name: str, rows: dict[str, list[float]]) -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", default="twins,vickers")
+    parser.add_argument("--data", default="twins")
     parser.add_argument("--seeds", type=int, default=2)
     parser.add_argument("--epochs", type=int, default=30)
     options = parser.parse_args(arguments or [])

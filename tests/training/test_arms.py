@@ -5,8 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
-from banditplex.bandits import make_policy
-from banditplex.training.arms import chance_to_be_encoded, free_observations, most_probable, to_arm, to_layer
+from banditplex.bandits import Draw, make_policy
+from banditplex.training.arms import chance_to_be_encoded, free_observations, mirrored, most_probable, to_arm, to_layer
 
 
 def test_arms_count_the_layers_without_the_target():
@@ -77,3 +77,15 @@ def test_most_probable_layers_break_ties_by_seed():
     learnt = learnt_policy(6, 2, rounds=200)
     best = np.sort(to_layer(np.arange(6)[:, None], np.argsort(-learnt.inclusion(), axis=1)[:, :2]), axis=1)
     assert np.array_equal(most_probable(learnt, np.arange(6), 0), best)
+
+
+def test_drawn_layers_hear_of_the_targets_that_drew_them():
+    # Targets 0, 1, 3 draw layers 1, 0, 2; layers 0 and 1 drew each other, and 2 is no target.
+    instance_of = np.array([0, 1, -1, 2])
+    draw = Draw([0, 1, 2], [[0], [0], [2]], [[0.5], [0.5], [0.5]])
+    assert not len(mirrored(draw, np.array([0, 1, 3]), np.array([[0.1], [0.2], [0.3]]), instance_of).instance)
+    # Targets 0 and 1 both draw layer 3, whose arms 0 and 1 they are.
+    draw = Draw([0, 1], [[2], [2]], [[0.5], [0.5]])
+    told = mirrored(draw, np.array([0, 1]), np.array([[0.1], [0.2]]), instance_of)
+    assert (told.instance.tolist(), told.arm.tolist(), told.loss.tolist()) == ([2, 2], [0, 1], [0.1, 0.2])
+    assert np.isnan(told.probability).all()

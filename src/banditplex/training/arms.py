@@ -67,6 +67,21 @@ def free_observations(
     return losses[row, column], chance[column], Observations(instance, arm, loss, probability)
 
 
+def mirrored(draw: Draw, target: Ints, losses: Floats, instance_of: Ints) -> Observations:
+    """Return what drawn layers may learn of the targets that drew them, as advisory.
+
+    If j helps to predict links of i, i probably helps to predict those of j: a hint, which j's own draws correct.
+    Layers that are no targets, or drew that target themselves in this step, are told nothing.
+    """
+    layer = to_layer(target[:, None], draw.arms)
+    instance = instance_of[layer]
+    arm = to_arm(layer, target[:, None])
+    width = len(instance_of)
+    known = (draw.instances[:, None] * width + draw.arms).ravel()
+    keep = (instance >= 0) & ~np.isin(instance * width + arm, known)
+    return Observations(instance[keep], arm[keep], losses[keep])
+
+
 def most_probable(policy: Policy, target: Ints, seed: int) -> Ints:
     """Return the k layers (len(target), k) that each instance is most likely to draw; ties fall at random, by seed."""
     inclusion = policy.inclusion()

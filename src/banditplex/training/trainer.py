@@ -22,7 +22,7 @@ from banditplex.nn import MultiplexModel, PackedGraph, describe
 from banditplex.nn.scoring import score
 from banditplex.relevance import Seen, compares_embeddings, get_relevance, is_symmetric, layer_losses, predictive
 from banditplex.rng import stream
-from banditplex.training.arms import free_observations, most_probable, to_layer
+from banditplex.training.arms import free_observations, mirrored, most_probable, to_layer
 from banditplex.training.config import Config
 from banditplex.training.history import EpochRecord, Regret
 from banditplex.training.plan import divide, edges_of, plan_epoch
@@ -188,6 +188,8 @@ class Trainer:
             )
         else:
             own = losses.reshape(drawn.shape)
+            if self.relevance is predictive:
+                extra = mirrored(draw, target, own, self.instance_of)
         record.add_draws(draw, drawn, own)
         if not self.warming:
             self.policy.update(draw, own, probability=probability, extra=extra)
