@@ -45,7 +45,7 @@ def test_no_arguments_show_the_help_and_a_wrong_word_is_a_usage_error():
 def test_datasets_list_names_every_data_set():
     table = answer("datasets", "list")
     rows = json.loads(answer("datasets", "list", "--json"))
-    assert [row["name"] for row in rows][0] == "twins"
+    assert next(row["name"] for row in rows) == "twins"
     assert all(row["name"] in table for row in rows)
     assert {"ckm", "vickers", "lazega", "lazega-corrected", "euair", "rand-internship"} <= {row["name"] for row in rows}
 

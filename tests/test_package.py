@@ -1,8 +1,8 @@
 """The package as a whole: it opens quickly, hands out its names lazily, and its version is one."""
 
+import os
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -32,10 +32,13 @@ def test_help_imports_nothing_heavy():
 
 
 def test_help_answers_at_once():
+    """Processor time, not time on the clock: other tests run beside this one."""
+
     def seconds() -> float:
-        start = time.perf_counter()
+        before = os.times()
         subprocess.run([sys.executable, "-m", "banditplex", "--help"], capture_output=True, check=True)
-        return time.perf_counter() - start
+        after = os.times()
+        return after.children_user - before.children_user + after.children_system - before.children_system
 
     assert min(seconds() for _ in range(5)) < 0.6
 

@@ -175,6 +175,4 @@ class Hinted:
         for arm, loss in losses.items():
             self.c[arm] += 1
             rate = 1.0 if self.c[arm] == 1 else max(1.0 / self.c[arm], 0.25)
-            self.m[arm] = (
-                as_zero(loss) if self.c[arm] == 1 else self.m[arm] + rate * (as_zero(loss) - self.m[arm])
-            )
+            self.m[arm] = as_zero(loss) if self.c[arm] == 1 else self.m[arm] + rate * (as_zero(loss) - self.m[arm])

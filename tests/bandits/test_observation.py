@@ -20,9 +20,7 @@ def test_all_outcomes_of_two_targets():
 
 def test_tiny_and_certain_probabilities():
     inclusion = np.array([[0.0, 1e-18, 1.0, 0.0], [0.0, 2e-18, 0.5, 0.0]])
-    assert observation_probability(inclusion, np.array([3, 0])).tolist() == pytest.approx(
-        [1.0, 3e-18, 1.0, 1.0]
-    )
+    assert observation_probability(inclusion, np.array([3, 0])).tolist() == pytest.approx([1.0, 3e-18, 1.0, 1.0])
 
 
 def test_leading_axes_are_separate_steps():

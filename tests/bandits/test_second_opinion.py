@@ -98,7 +98,7 @@ def test_free_observations(kind, n, k, losses):
 def test_long_runs(kind):
     rng = np.random.default_rng(7)
     policy, (plain,) = make_both(kind, n=4, k=1, instances=1)
-    for _ in range(2000):
+    for _ in range(1000):
         draw = policy.draw(rng)
         loss = float(rng.random() * (1 + draw.arms[0, 0]))
         policy.update(draw, [[loss]])

@@ -1,3 +1,6 @@
+import os
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -82,10 +85,14 @@ def test_header_is_refused_unless_announced(tmp_path):
         ({"a.txt": "1 2 3\n1 2\n"}, "a.txt, line 2: expected 3 columns as in the lines before, got 2: '1 2'"),
         ({"a.txt": "1\n"}, "a.txt, line 1: expected 2 to 4 columns, got 1: '1'"),
         ({"a.txt": "1 2 3 4 5\n"}, "a.txt, line 1: expected 2 to 4 columns, got 5: '1 2 3 4 5'"),
+        ({"a.csv": "1,2\n,2\n"}, "a.csv, line 2: expected a name in column 1, got nothing"),
         ({"a.txt": "1 2 3\n\n1 3 x\n"}, "a.txt, line 3: expected a number as weight, got 'x'"),
         ({"a.txt": "1 2 3\n1 3 nan\n"}, "a.txt, line 2: expected a finite weight of at least 0, got nan"),
         ({"a.txt": "1 2 3\n\n1 3 -1\n"}, "a.txt, line 3: expected a finite weight of at least 0, got -1.0"),
-        ({"a.txt": "1 2\n", "b.txt": "1 2 3\n1 3 inf\n"}, "b.txt, line 2: expected a finite weight of at least 0, got inf"),
+        (
+            {"a.txt": "1 2\n", "b.txt": "1 2 3\n1 3 inf\n"},
+            "b.txt, line 2: expected a finite weight of at least 0, got inf",
+        ),
         ({"a.txt": "1 2 1 noon\n"}, "a.txt, line 1: expected a number as time, got 'noon'"),
         ({"a.txt": "1 2 1 5\n", "b.txt": "1 2\n"}, "b.txt: expected a time in column 4, as in a.txt, got none"),
         ({"a.txt": "1 2\n", "a.csv": "1,2\n"}, "expected one file per layer, got several for 'a'"),
@@ -138,3 +145,17 @@ def test_as_an_independent_reader_sees_it(tmp_path):
     table = np.loadtxt(tmp_path / "net" / "l.edges")
     assert np.array_equal(table[:, :2].T, mx.edge_index)
     assert np.array_equal(table[:, 2], mx.weight)
+
+
+DATA = os.environ.get("BANDITPLEX_DATA")
+
+
+@pytest.mark.skipif(not DATA, reason="BANDITPLEX_DATA is not set")
+def test_trade_in_364_files():
+    """The counts that the data's own README gives."""
+    fao = read(Path(DATA) / "fao" / "layers", directed=True)
+    assert fao.layer_names == tuple(f"trans{number}" for number in range(1, 365))
+    assert (fao.num_nodes, fao.num_edges, fao.to_undirected().num_edges) == (214, 318_346, 268_339)
+    assert np.count_nonzero(fao.edge_index[0] == fao.edge_index[1]) == 741
+    first = np.loadtxt(Path(DATA) / "fao" / "layers" / "trans1.txt", np.int64)
+    assert np.array_equal(fao.node_names[fao.edges("trans1")].T, np.unique(first, axis=0))

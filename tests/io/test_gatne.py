@@ -1,3 +1,6 @@
+import os
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -98,3 +101,18 @@ def test_what_cannot_be_written(tmp_path):
         write(Multiplex.from_edges([0], [1], 0, weight=[2]), tmp_path / "net", format="gatne")
     with pytest.raises(InputError, match="part"):
         read(lay_out(tmp_path, FILES), part="some")
+
+
+DATA = os.environ.get("BANDITPLEX_DATA")
+
+
+@pytest.mark.skipif(not DATA, reason="BANDITPLEX_DATA is not set")
+def test_products_of_amazon():
+    """The counts that the data's own README gives; no node stands in negative pairs only."""
+    splits = read_gatne_splits(Path(DATA) / "gatne-amazon")
+    assert (len(splits.valid.label), splits.valid.label.sum()) == (14_756, 7_378)
+    assert (len(splits.test.label), splits.test.label.sum()) == (29_492, 14_746)
+    assert read(Path(DATA) / "gatne-amazon", directed=True).num_edges == 126_535
+    everything = read(Path(DATA) / "gatne-amazon", part="all", directed=True)
+    assert (everything.num_nodes, everything.layer_sizes.tolist()) == (10_099, [76_924, 71_735])
+    assert everything.to_undirected().layer_sizes.tolist() == [73_412, 57_487]

@@ -20,7 +20,7 @@ def test_round_trip(mx):
 @given(st.sampled_from([" a", "a ", "a,b", "#a", "--a", "", "a\nb", "a\rb"]), st.booleans())
 def test_names_that_cannot_be_held_are_refused(name, is_layer):
     mx = Multiplex.from_edges(["u"], ["v"], [name]) if is_layer else Multiplex.from_edges([name], ["v"], ["l"])
-    with pytest.raises(InputError, match="Cannot write the (node|layer) name"):
+    with pytest.raises(InputError, match=r"Cannot write the (node|layer) name"):
         comes_back(mx, "net.mpx", None)
 
 
@@ -119,7 +119,9 @@ def test_weight_and_time_by_name(tmp_path):
 
 
 def test_no_section_at_all_means_edges(tmp_path):
-    path = lay_out(tmp_path, {"net.mpx": "Actor1,Actor2,Layer1\nActor1,Actor3,Layer1\nActor4,Actor2,Layer2\n"}) / "net.mpx"
+    path = (
+        lay_out(tmp_path, {"net.mpx": "Actor1,Actor2,Layer1\nActor1,Actor3,Layer1\nActor4,Actor2,Layer2\n"}) / "net.mpx"
+    )
     mx = read(path)
     assert not mx.directed
     assert mx.layer_names == ("Layer1", "Layer2")
@@ -153,6 +155,9 @@ HEAD = "#LAYERS\na,UNDIRECTED\nb,DIRECTED\n"  # three lines
         ("", ": expected sections or edges, got an empty file"),
         ("-- nothing\n\n", ": expected sections or edges, got an empty file"),
         ("u,v,a\nu,v\n", ", line 2: expected 3 columns as in the lines before, got 2: 'u,v'"),
+        ("u,v,a\nu,,a\n", ", line 2: expected a name in column 2, got nothing"),
+        ("u,v,a\nu,v, \n", ", line 2: expected a name in column 3, got nothing"),
+        ("#ACTORS\nu\n#VERTICES\nu,\n", ", line 4: expected a name in column 2, got nothing"),
         (HEAD + "#EDGES\n\nu,v,a\nu,v,c\n", ", line 7: expected a layer that #LAYERS lists, got 'c'"),
         (HEAD + "#VERTICES\nu,c\n", ", line 5: expected a layer that #LAYERS lists, got 'c'"),
         (HEAD + "#EDGES\nu,v,a,1\n", ", line 5: expected 3 columns, got 4: 'u,v,a,1'"),
@@ -196,7 +201,10 @@ HEAD = "#LAYERS\na,UNDIRECTED\nb,DIRECTED\n"  # three lines
             "#TYPE\nmultilayer\n#EDGES\nu,a,v,a\nu,a,v,b\n",
             ", line 5: expected an edge inside one layer, got one from 'a' to 'b'",
         ),
-        ("#INTERLAYER EDGES\nu,a,v,b\n", ", line 2: expected edges inside layers only, got one between layers: 'u,a,v,b'"),
+        (
+            "#INTERLAYER EDGES\nu,a,v,b\n",
+            ", line 2: expected edges inside layers only, got one between layers: 'u,a,v,b'",
+        ),
         (b"#EDGES\nu,v,\xff\n", ", line 2: expected UTF-8 text, got byte 0xff"),
     ],
 )

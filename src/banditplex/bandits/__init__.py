@@ -14,7 +14,7 @@ True
 """
 
 from banditplex.bandits.adahedge import AdaHedge as AdaHedge
-from banditplex.bandits.all import All as All
+from banditplex.bandits.all_arms import AllArms as AllArms
 from banditplex.bandits.base import POLICIES as POLICIES
 from banditplex.bandits.base import Policy as Policy
 from banditplex.bandits.base import make_policy as make_policy
@@ -26,7 +26,8 @@ from banditplex.bandits.exp3_ix import Exp3IX as Exp3IX
 from banditplex.bandits.exp3plus import Exp3Plus as Exp3Plus
 from banditplex.bandits.fixed import Fixed as Fixed
 from banditplex.bandits.hinted import Hinted as Hinted
-from banditplex.bandits.none import NoArms as NoArms
+from banditplex.bandits.marginals import Marginals as Marginals
+from banditplex.bandits.no_arms import NoArms as NoArms
 from banditplex.bandits.observation import observation_probability as observation_probability
 from banditplex.bandits.play import Round as Round
 from banditplex.bandits.play import play as play
@@ -36,4 +37,5 @@ from banditplex.bandits.rounding import systematic as systematic
 from banditplex.bandits.tsallis_inf import TsallisInf as TsallisInf
 from banditplex.bandits.uniform import Uniform as Uniform
 from banditplex.bandits.values import Draw as Draw
+from banditplex.bandits.values import Feedback as Feedback
 from banditplex.bandits.values import Observations as Observations

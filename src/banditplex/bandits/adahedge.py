@@ -1,5 +1,7 @@
 """Hedge with a learning rate that needs no constants: for rounds in which every loss is observed."""
 
+from typing import final
+
 import numpy as np
 
 from banditplex.bandits.base import Policy, register
@@ -11,6 +13,7 @@ from banditplex.bandits.values import Feedback
 
 
 @register("adahedge")
+@final
 class AdaHedge(Policy):
     """AdaHedge: inclusion capped_softmax(-eta L, k), eta = k ln(n/k) / S, S the sum of mixability gaps.
 
@@ -56,7 +59,7 @@ class AdaHedge(Policy):
             return
         state = self._state
         column = state.touch(self._instances(rows)[seen.row], seen.arm)
-        L = state.read("L", rows)
+        L = state.read("L", rows).copy()
         losses = np.zeros_like(L)
         losses[seen.row, column] = seen.estimate
         L, gap = hedge_round(L, losses, self._rate(rows), self.k, state.size(rows))

@@ -25,7 +25,7 @@ from banditplex.bandits.validation import (
     check_shape,
     to_floats,
 )
-from banditplex.bandits.values import Draw, Feedback, Observations
+from banditplex.bandits.values import NOTHING, Draw, Feedback, Observations
 from banditplex.registry import Registry
 
 BATCH_ELEMENTS = 1 << 17
@@ -116,10 +116,15 @@ class Policy(ABC):
         """Rounds completed by each instance, (num_instances,)."""
         return self._state.instance["t"].copy()
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of memory that the state holds."""
+        return self._state.nbytes
+
     def inclusion(self, instances: ArrayLike | None = None) -> FloatArray:
         """Return how likely each arm is to be drawn next, (B, num_arms); rows sum to k."""
         chosen = check_instances(instances, self.num_instances)
-        return dense(self._parts(chosen)) if len(chosen) else np.empty((0, self.num_arms))
+        return dense(self._parts(chosen), self.num_arms)
 
     def draw(self, rng: np.random.Generator, instances: ArrayLike | None = None) -> Draw:
         """Draw k distinct arms for each of `instances` (distinct integers (B,); None = all)."""
@@ -130,7 +135,7 @@ class Policy(ABC):
         for rows, span in self._batches(chosen):
             parts.append(self._next(rows))
             arms[span], probability[span] = parts[-1].sample(self.k, rng)
-        return Draw(chosen, arms, probability, tuple(parts))
+        return Draw(chosen, arms, probability, tuple(parts) or (Marginals.alike(self.num_arms, self.k, 0),))
 
     def update(
         self,
@@ -182,7 +187,7 @@ class Policy(ABC):
     def _batches(self, instances: IntArray) -> Iterator[tuple[Rows, slice]]:
         """Yield (instances as an index, their positions) in pieces that fit the cache."""
         step = max(1, BATCH_ELEMENTS // self._state.width)
-        consecutive = len(instances) > 0 and bool((np.diff(instances) == 1).all())
+        consecutive = bool((instances[1:] - instances[:-1] == 1).all())
         for low in range(0, len(instances), step):
             span = slice(low, min(low + step, len(instances)))
             first = int(instances[low])
@@ -206,7 +211,7 @@ class Policy(ABC):
         row = np.repeat(np.arange(len(draw.instances)), self.k)
         seen = Feedback(row, arm, loss, chance, draw.probability.ravel())
         if extra is None:
-            return seen, Observations([], [], [], [])
+            return seen, NOTHING
         return self._read_extra(draw, seen, extra)
 
     def _read_extra(self, draw: Draw, seen: Feedback, extra: Observations) -> tuple[Feedback, Observations]:

@@ -1,7 +1,7 @@
 """A wrapper for arms that differ in price."""
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, final
 
 from numpy.typing import ArrayLike
 
@@ -14,6 +14,7 @@ from banditplex.bandits.values import Feedback
 
 
 @register("cost-aware")
+@final
 class CostAware(Policy):
     """Any policy, told losses in units of price: each is multiplied by (price / highest price)^strength.
 
@@ -49,17 +50,13 @@ class CostAware(Policy):
         super().__init__(num_arms=num_arms, k=inner.k, num_instances=num_instances)
         prices = check_prices(prices, num_instances, num_arms)
         self.policy, self._state = inner, inner._state
-        self._factor = (prices / prices.max(axis=1, keepdims=True)) ** check_number(
-            strength, "strength", 0, 1
-        )
+        self._factor = (prices / prices.max(axis=1, keepdims=True)) ** check_number(strength, "strength", 0, 1)
 
     def _marginals(self, rows: Rows) -> Marginals:
         return self.policy._marginals(rows)
 
     def _learn(self, rows: Rows, seen: Feedback) -> None:
-        self.policy._learn(
-            rows, replace(seen, loss=self._priced(self._instances(rows)[seen.row], seen.arm, seen.loss))
-        )
+        self.policy._learn(rows, replace(seen, loss=self._priced(self._instances(rows)[seen.row], seen.arm, seen.loss)))
 
     def _advise(self, instance: IntArray, arm: IntArray, loss: FloatArray) -> None:
         self.policy._advise(instance, arm, self._priced(instance, arm, loss))

@@ -1,5 +1,7 @@
 """The best arms so far, and now and then any."""
 
+from typing import final
+
 import numpy as np
 
 from banditplex.bandits.base import Policy, register
@@ -11,6 +13,7 @@ from banditplex.bandits.values import Feedback
 
 
 @register("epsilon-greedy")
+@final
 class EpsilonGreedy(Policy):
     """Epsilon-greedy: inclusion (1 - epsilon) on the k smallest mean losses, epsilon k/n on every arm.
 

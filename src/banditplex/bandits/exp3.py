@@ -1,5 +1,7 @@
 """Exponential weights for losses in [0, 1], the classic."""
 
+from typing import final
+
 import numpy as np
 
 from banditplex.bandits.base import Policy, register
@@ -10,6 +12,7 @@ from banditplex.bandits.values import Feedback, importance_weighted
 
 
 @register("exp3")
+@final
 class Exp3(Policy):
     """Exp3 with losses capped at 1: inclusion capped_softmax(-eta L, k), eta = sqrt(k ln(n/k) / (n t)).
 

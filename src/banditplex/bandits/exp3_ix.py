@@ -1,5 +1,7 @@
 """Exponential weights on estimates that are held down a little, so that none is huge."""
 
+from typing import final
+
 import numpy as np
 
 from banditplex.bandits.base import Policy, register
@@ -12,6 +14,7 @@ from banditplex.bandits.values import Feedback
 
 
 @register("exp3-ix")
+@final
 class Exp3IX(Policy):
     """Exp3 with implicit exploration: inclusion capped_softmax(-eta L / M, k).
 
@@ -31,9 +34,7 @@ class Exp3IX(Policy):
     Neu 2015, "Explore no more: improved high-probability regret bounds for non-stochastic bandits".
     """
 
-    def __init__(
-        self, *, num_arms: int, k: int = 1, num_instances: int = 1, scale: float | None = None
-    ) -> None:
+    def __init__(self, *, num_arms: int, k: int = 1, num_instances: int = 1, scale: float | None = None) -> None:
         self.scale = check_scale(scale)
         super().__init__(
             num_arms=num_arms,
@@ -52,9 +53,7 @@ class Exp3IX(Policy):
     def _marginals(self, rows: Rows) -> Marginals:
         state, M = self._state, self._state.instance["M"][rows]
         eta = np.divide(self._rate(rows), M, out=np.zeros_like(M), where=M > 0)
-        return state.marginals(
-            rows, exponential_weights(state.read("L", rows), eta, self.k, state.size(rows))
-        )
+        return state.marginals(rows, exponential_weights(state.read("L", rows), eta, self.k, state.size(rows)))
 
     def _learn(self, rows: Rows, seen: Feedback) -> None:
         state = self._state

@@ -1,5 +1,7 @@
 """The paper's policy: exponential weights with a rate that adapts to range and variance of the estimates."""
 
+from typing import final
+
 import numpy as np
 
 from banditplex.bandits.base import Policy, register
@@ -11,6 +13,7 @@ from banditplex.bandits.values import Feedback
 
 
 @register("exp3+")
+@final
 class Exp3Plus(Policy):
     """Exp3+: inclusion capped_softmax(-eta L), eta = min(1/E, sqrt(k ln(n/k) / V)), 0 in the first round.
 

@@ -1,5 +1,7 @@
 """Arms given beforehand: the oracle, or a replay."""
 
+from typing import final
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -11,6 +13,7 @@ from banditplex.bandits.values import Feedback
 
 
 @register("fixed")
+@final
 class Fixed(Policy):
     """Draws the same given arms in every round; k is their number, whatever was passed.
 
@@ -20,9 +23,7 @@ class Fixed(Policy):
     [[1.0, 0.0, 1.0, 0.0]]
     """
 
-    def __init__(
-        self, *, num_arms: int, k: int | None = None, num_instances: int = 1, arms: ArrayLike
-    ) -> None:
+    def __init__(self, *, num_arms: int, k: int | None = None, num_instances: int = 1, arms: ArrayLike) -> None:
         self.arms = check_arms(arms, num_instances, num_arms)
         super().__init__(num_arms=num_arms, k=self.arms.shape[1], num_instances=num_instances)
 

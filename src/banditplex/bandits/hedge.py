@@ -13,8 +13,11 @@ def exponential_weights(L: FloatArray, eta: FloatArray, k: int, size: FloatArray
     >>> exponential_weights(np.array([[5.0, 6.0]]), np.array([np.log(3)]), 1).round(9).tolist()
     [[0.75, 0.25]]
     """
-    y = row_min(L, size)[:, None] - L
-    y *= eta[:, None]
+    y = L * -eta[:, None]
+    if (
+        max(-y.min(initial=0.0), y.max(initial=0.0)) > 100
+    ):  # short of that, exponentials need no shift to be exact to 1e-13
+        y = (row_min(L, size)[:, None] - L) * eta[:, None]
     w, scale, _ = solve_capped(y, k, size)
     w *= scale[:, None]
     return w
@@ -50,14 +53,21 @@ def hedge_round(
 ) -> tuple[FloatArray, FloatArray]:
     """Return L + losses, its lowest shifted to 0, and by how much Hedge lost more than its potential rose.
 
-    That excess, the mixability gap (rows,), is what AdaHedge's learning rate is made of.
+    That excess, the mixability gap (rows,), is what AdaHedge's learning rate is made of. `L` is overwritten.
 
     Parameters: `L` and `losses` (rows, columns), the lowest L of each row 0; `eta`, `k`, `size` as above.
     """
-    w, scale, before = soft_smallest(L, eta, k, size)
-    lost = np.einsum("ij,ij->i", w, losses if size is None else losses * size) * scale
-    L = L + losses
+    lost, before = _expected_loss(L, losses, eta, k, size)
+    L += losses
     lowest = row_min(L, size)
     L -= lowest[:, None]
     after = k * lowest + soft_smallest(L, eta, k, size)[2]
     return L, np.maximum(lost - (after - before), 0.0)
+
+
+def _expected_loss(
+    L: FloatArray, losses: FloatArray, eta: FloatArray, k: int, size: FloatArray | None
+) -> tuple[FloatArray, FloatArray]:
+    """Return what the weights lose, <w, losses>, and the potential before."""
+    w, scale, potential = soft_smallest(L, eta, k, size)
+    return np.einsum("ij,ij->i", w, losses if size is None else losses * size) * scale, potential

@@ -1,5 +1,7 @@
 """The default policy: Hedge on surprises, with a learning rate that needs no constants."""
 
+from typing import final
+
 import numpy as np
 
 from banditplex.bandits.base import Policy, register
@@ -14,6 +16,7 @@ TIE = 1e-13
 
 
 @register("hinted", "default")
+@final
 class Hinted(Policy):
     """Hinted AdaHedge: exponential weights on estimates centred on what was last believed of each arm.
 
@@ -49,15 +52,16 @@ class Hinted(Policy):
 
     def _marginals(self, rows: Rows) -> Marginals:
         n, k, state = self.num_arms, self.k, self._state
-        t = state.instance["t"][rows] + 1.0
+        t = self._round(rows)
         f, eta = self._rates(rows, t)
         p, scale, _ = soft_smallest(state.read("L", rows), f * eta, k, state.size(rows))
         everywhere = np.minimum((1 + 4 / n) / 20, np.sqrt(n * np.log(n / k) / (k * t)))
-        unseen = state.read("c", rows) == 0
-        if not unseen.any():
+        c = state.read("c", rows)
+        if c.min() > 0:
             p *= ((1 - everywhere) * scale)[:, None]
             p += (everywhere * k / n)[:, None]
         else:
+            unseen = c == 0
             missing = n - np.count_nonzero(~unseen, axis=1)
             new = np.where((t > 1) & (missing > 0), t**-0.5, 0.0)
             each = np.minimum(1.0, k / np.maximum(missing, 1))
@@ -77,8 +81,13 @@ class Hinted(Policy):
     def _advise(self, instance: IntArray, arm: IntArray, loss: FloatArray) -> None:
         self._note(instance, self._state.touch(instance, arm), loss)
 
+    def _round(self, rows: Rows) -> FloatArray:
+        """Return the number of the round, from 1: (rows,), or (1,) if it is the same for all, which is faster."""
+        t = self._state.instance["t"][rows] + 1.0
+        return t[:1] if (t == t[0]).all() else t
+
     def _rates(self, rows: Rows, t: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return f (rows,), what is kept of the past, and eta (rows,), infinite where S is 0."""
+        """Return f, what is kept of the past, and eta (rows,), infinite where S is 0."""
         f = np.maximum(t - 1, 1) / t
         with np.errstate(divide="ignore", over="ignore"):
             eta = self._spread / (f * self._state.instance["S"][rows])
@@ -87,7 +96,7 @@ class Hinted(Policy):
     def _descend(self, rows: Rows, seen: Feedback, column: IntArray) -> None:
         """Add the estimates of the round to L, and what Hedge lost beyond its potential to S."""
         state = self._state
-        t = state.instance["t"][rows] + 1.0
+        t = self._round(rows)
         f, eta = self._rates(rows, t)
         losses = self._estimates(rows, seen, column, t)
         L, gap = hedge_round(state.read("L", rows) * f[:, None], losses, eta, self.k, state.size(rows))
@@ -98,14 +107,16 @@ class Hinted(Policy):
         """Return (h - min h) + (l - h) g for every arm (rows, columns); all 0 in the first round."""
         hint, lowest = hints(self._state.read("m", rows), self._state.read("c", rows))
         believed = hint[seen.row, column]
-        cap = np.minimum(t, np.sqrt(self.num_arms * t / self._spread))[seen.row]
+        cap = np.minimum(t, np.sqrt(self.num_arms * t / self._spread))
+        cap = cap[seen.row] if len(cap) > 1 else cap
         weight = np.minimum(1 / np.maximum(seen.probability, 1e-300), cap)
         losses: FloatArray = hint - lowest[:, None]
-        losses[losses < TIE * hint] = 0.0
+        losses[losses < TIE * lowest[:, None]] = 0.0
         surprise = seen.loss - believed
         surprise[np.abs(surprise) < TIE * np.maximum(seen.loss, believed)] = 0.0
         losses[seen.row, column] += surprise * weight
-        losses[t == 1] = 0.0
+        if t.min() == 1:
+            losses[np.broadcast_to(t == 1, len(losses))] = 0.0
         return losses
 
     def _note(self, instance: IntArray, column: IntArray, loss: FloatArray) -> None:
@@ -119,9 +130,9 @@ class Hinted(Policy):
 
 def hints(m: FloatArray, c: IntArray) -> tuple[FloatArray, FloatArray]:
     """Return the hint of each arm (rows, columns), for unseen ones the mean of the seen, and the lowest."""
-    unseen = c == 0
-    if not unseen.any():
+    if c.min() > 0:
         return m, m.min(axis=1)
+    unseen = c == 0
     count = np.count_nonzero(~unseen, axis=1)
     lowest = np.where(count > 0, np.where(unseen, np.inf, m).min(axis=1), 0.0)
     above = np.where(unseen, 0.0, m - lowest[:, None])

@@ -42,12 +42,16 @@ class Marginals:
 
     def dense(self) -> FloatArray:
         """Return the inclusion of every arm, (rows, num_arms)."""
+        return dense([self], self.num_arms)
+
+    def write(self, out: FloatArray) -> None:
+        """Write the inclusion of every arm into `out` (rows, num_arms)."""
         if self.arms is None or self.seen is None:
-            return self.p.copy()
-        out = np.repeat(self.p[:, :1], self.num_arms, axis=1)
+            out[:] = self.p
+            return
+        out[:] = self.p[:, :1]
         row, column = np.nonzero(_occupied(self.seen, self.p.shape[1]))
         out[row, self.arms[row, column]] = self.p[row, column]
-        return out
 
     def at(self, row: IntArray, arm: IntArray) -> FloatArray:
         """Return the inclusion of single arms; `row` and `arm` have one length."""
@@ -65,7 +69,7 @@ class Marginals:
             columns = invert(length, rng)[:, None]
         else:
             columns = systematic(length, k, rng, size)
-        return self._arms_of(columns, rng), np.take_along_axis(self.p, columns, 1)
+        return self._arms_of(columns, rng), self.p[np.arange(len(columns))[:, None], columns]
 
     def _arms_of(self, columns: IntArray, rng: np.random.Generator) -> IntArray:
         """Return the arms of columns; the shared column gives distinct unseen arms at random."""
@@ -98,9 +102,13 @@ def find_columns(arms: NDArray[np.integer], seen: IntArray, row: IntArray, arm: 
     return columns
 
 
-def dense(parts: Sequence[Marginals]) -> FloatArray:
-    """Return the inclusion of every arm for the rows of all parts, one after the other."""
-    return np.concatenate([part.dense() for part in parts])
+def dense(parts: Sequence[Marginals], num_arms: int) -> FloatArray:
+    """Return the inclusion of every arm for the rows of all parts, one after the other, (rows, num_arms)."""
+    out, start = np.empty((sum(len(part.p) for part in parts), num_arms)), 0
+    for part in parts:
+        part.write(out[start : start + len(part.p)])
+        start += len(part.p)
+    return out
 
 
 def at(parts: Sequence[Marginals], row: IntArray, arm: IntArray) -> FloatArray:

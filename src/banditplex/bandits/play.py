@@ -63,8 +63,8 @@ def play(
     for number, (row, means) in enumerate(pairs, start=1):
         loss = _checked(row, policy, f"losses of round {number}")
         mean = loss if means is None else _checked(means, policy, f"expected losses of round {number}")
-        inclusion = policy.inclusion()
         draw = policy.draw(rng)
+        inclusion = draw.inclusion
         drawn = np.take_along_axis(loss, draw.arms, axis=1)
         policy.update(draw, drawn)
         expected_loss = np.einsum("rn,rn->r", inclusion, mean)
@@ -111,9 +111,7 @@ class _Tally:
 
 def _smallest(totals: FloatArray, k: int) -> FloatArray:
     """Return the sum of the k smallest entries of each row of `totals` (R, n)."""
-    least: FloatArray = (
-        np.partition(totals, k - 1, axis=1)[:, :k].sum(axis=1) if k > 1 else k * totals.min(axis=1)
-    )
+    least: FloatArray = np.partition(totals, k - 1, axis=1)[:, :k].sum(axis=1) if k > 1 else k * totals.min(axis=1)
     return least
 
 

@@ -14,7 +14,7 @@ IntArray = NDArray[np.int64]
 
 
 def capped_softmax(y: ArrayLike, k: int) -> FloatArray:
-    """Return w = min(1, exp(np.minimum(y + b, 0.0))) with b such that each row sums to `k`.
+    """Return w = min(1, exp(y + b)) with b such that each row sums to `k`.
 
     k = 1 is the softmax; with k arms everything is 1. It is where `capped_logsumexp` is attained.
 
@@ -44,38 +44,31 @@ def capped_logsumexp(y: ArrayLike, k: int) -> FloatArray:
     return value.reshape(np.shape(y)[:-1])
 
 
-def solve_capped(
-    y: FloatArray, k: int, size: FloatArray | None = None
-) -> tuple[FloatArray, FloatArray, FloatArray]:
+def solve_capped(y: FloatArray, k: int, size: FloatArray | None = None) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return w (rows, columns), scale (rows,) and `capped_logsumexp` (rows,) of groups of arms.
 
     `w * scale[:, None]` is `capped_softmax`, per arm; a factor per row is cheaper joined to the next one.
-    The largest `y` of each row must be 0, and its memory is used for the result.
+    The largest `y` of each row must lie within 100 of 0, and its memory is used for the result.
     """
     if k == 1:
         w = exp(y, out=y)
         total = row_sum(w, size)
         return w, 1 / total, np.log(total)
     if size is not None:
-        y = np.where(size > 0, y, -np.inf)
-    b = _log_normaliser(y, k, size)[:, None]
-    capped = y + b >= 0
-    w = fill(exp(np.minimum(y + b, 0.0)), ~capped, k, size)
-    value = row_sum(np.where(capped, y + b, 0.0), size) - k * b[:, 0]
+        y = np.where(size > 0, y, row_min(y, size)[:, None])
+    pivot = _largest_free(y, k, size)[:, None]
+    capped = y > pivot
+    free = np.where(capped, 0.0, exp(np.minimum(y - pivot, 0.0)))
+    room, total = k - row_sum(capped.astype(np.float64), size), row_sum(free, size)
+    w = np.where(capped, 1.0, np.minimum(free * (room / total)[:, None], 1.0))
+    value = row_sum(np.where(capped, y, 0.0), size) + room * (pivot[:, 0] + np.log(total / room))
     return w, np.ones(len(w)), value
-
-
-def fill(w: FloatArray, free: NDArray[np.bool_], k: int, size: FloatArray | None = None) -> FloatArray:
-    """Return `w` with 1 where it is not `free`, the free part scaled so that each row sums to k."""
-    part = np.where(free, w, 0.0)
-    room = k - row_sum((~free).astype(np.float64), size)
-    total = row_sum(part, size)
-    part *= np.divide(room, total, out=np.zeros_like(total), where=total > 0)[:, None]
-    return np.where(free, np.minimum(part, 1.0), 1.0)
 
 
 def kth_smallest(values: FloatArray, k: int, size: FloatArray | None = None) -> FloatArray:
     """Return the k-th smallest value over all arms of each row."""
+    if k == 1:
+        return row_min(values, size)
     if size is None:
         return np.partition(values, k - 1, axis=1)[:, k - 1]
     order = np.argsort(np.where(size > 0, values, np.inf), axis=1)
@@ -102,8 +95,9 @@ def greedy(values: FloatArray, k: int, size: FloatArray | None = None) -> tuple[
 
 def exp(y: FloatArray, out: FloatArray | None = None) -> FloatArray:
     """Exponentials, cut off at -650: subnormal numbers are slow, and what is 0 is never drawn again."""
-    out = np.maximum(y, -650.0, out=out)
-    return np.exp(out, out=out)
+    if y.min(initial=0.0) < -650.0:
+        y = out = np.maximum(y, -650.0, out=out)
+    return np.exp(y, out=out)
 
 
 def row_sum(values: FloatArray, size: FloatArray | None = None) -> FloatArray:
@@ -118,53 +112,57 @@ def row_min(values: FloatArray, size: FloatArray | None = None) -> FloatArray:
     return lowest
 
 
-def _log_normaliser(y: FloatArray, k: int, size: FloatArray | None) -> FloatArray:
-    """Return b (rows,) of `capped_softmax` for k > 1: cap the largest until the next one stays below 1."""
+def _largest_free(y: FloatArray, k: int, size: FloatArray | None) -> FloatArray:
+    """Return the largest y (rows,) that is not capped: the first whose weight stays below 1, k > 1.
+
+    With the r largest capped, the next has weight (k - r) exp(-excess), where excess is the logsumexp of all
+    that are left, less that next one. Only differences of y enter, so that y may be as large as can be.
+    """
     m = min(k, y.shape[1])
     order = np.argpartition(-y, m - 1, axis=1)
     first = order[:, :m]
     first = np.take_along_axis(first, np.argsort(-np.take_along_axis(y, first, 1), axis=1), 1)
-    top = np.take_along_axis(y, first, 1)
-    rest = np.take_along_axis(y, order[:, m:], 1)
-    if size is None:
-        top_size, rest_size = np.ones_like(top), None
-    else:
-        top_size, rest_size = np.take_along_axis(size, first, 1), np.take_along_axis(size, order[:, m:], 1)
-    pivot = np.where(np.isfinite(top[:, -1]), top[:, -1], 0.0)[:, None]
+    top, rest = np.take_along_axis(y, first, 1), np.take_along_axis(y, order[:, m:], 1)
+    count = np.ones_like(top) if size is None else np.take_along_axis(size, first, 1)
+    rest_size = None if size is None else np.take_along_axis(size, order[:, m:], 1)
+    before = np.cumsum(count, axis=1) - count
+    fits = before + count >= k
     with np.errstate(divide="ignore"):
-        tail = np.log(row_sum(exp(rest - pivot), rest_size))[:, None] + pivot
-        terms = np.concatenate([top + np.log(top_size), tail], axis=1)
-    suffix = np.logaddexp.accumulate(terms[:, ::-1], axis=1)[:, ::-1][:, :m]
-    before = np.cumsum(top_size, axis=1) - top_size
-    room = np.log(np.maximum(k - before, 1.0))
-    fits = (room + top <= suffix) | (before + top_size >= k)
-    j = fits.argmax(axis=1)[:, None]
-    b: FloatArray = np.take_along_axis(room, j, 1)[:, 0] - np.take_along_axis(suffix, j, 1)[:, 0]
-    return b
+        log_count = np.log(count)
+        excess = np.log(row_sum(exp(rest - top[:, -1:]), rest_size))
+        for j in reversed(range(m)):
+            step = top[:, j + 1] - top[:, j] if j + 1 < m else 0.0
+            excess = np.logaddexp(log_count[:, j], excess + step)
+            fits[:, j] |= np.log(np.maximum(k - before[:, j], 1.0)) <= excess
+    pivot: FloatArray = np.take_along_axis(top, fits.argmax(axis=1)[:, None], 1)[:, 0]
+    return pivot
 
 
 def invert(length: FloatArray, rng: np.random.Generator) -> IntArray:
     """Draw one column per row, with probability proportional to `length` (rows, columns).
 
-    First a block of neighbouring columns is drawn, then one of its columns: running sums are short.
+    Of many columns first a block of neighbours is drawn, then one of them: running sums are short.
     """
     rows, columns = length.shape
-    step = max(8, isqrt(columns))
-    blocks = np.add.reduceat(length, np.arange(0, columns, step), axis=1)
-    block, rest = _find(blocks, rng.random(rows) * blocks.sum(axis=1))
+    u = rng.random(rows)
+    if columns <= 64:
+        ends = np.cumsum(length, axis=1)
+        return _find(ends, u * ends[:, -1])[0]
+    step = isqrt(columns)
+    blocks = np.cumsum(np.add.reduceat(length, np.arange(0, columns, step), axis=1), axis=1)
+    block, rest = _find(blocks, u * blocks[:, -1])
     column = (block * step)[:, None] + np.arange(step)
-    within = np.take_along_axis(length, np.minimum(column, columns - 1), 1)
+    within = length[np.arange(rows)[:, None], np.minimum(column, columns - 1)]
     within[column >= columns] = 0.0
-    return block * step + _find(within, rest)[0]
+    return block * step + _find(np.cumsum(within, axis=1), rest)[0]
 
 
-def _find(length: FloatArray, point: FloatArray) -> tuple[IntArray, FloatArray]:
-    """Return the column in which `point` (rows,) lies, lengths put end to end, and how far inside it."""
-    ends = np.cumsum(length, axis=1)
+def _find(ends: FloatArray, point: FloatArray) -> tuple[IntArray, FloatArray]:
+    """Return the column in which `point` (rows,) lies, given where columns end, and how far inside it."""
     point = np.minimum(point, np.nextafter(ends[:, -1], 0.0))
     column = (ends > point[:, None]).argmax(axis=1)
-    before = np.take_along_axis(ends, np.maximum(column - 1, 0)[:, None], 1)[:, 0]
-    return column, np.where(column > 0, point - before, point)
+    before = np.where(column > 0, ends[np.arange(len(ends)), column - 1], 0.0)
+    return column, point - before
 
 
 def systematic(length: FloatArray, k: int, rng: np.random.Generator, limit: FloatArray | None = None) -> IntArray:
@@ -173,7 +171,7 @@ def systematic(length: FloatArray, k: int, rng: np.random.Generator, limit: Floa
     A column of length at most 1 is drawn at most once, and with that probability exactly (Madow 1949). With
     `limit` (rows, columns) a column is a group of that many arms and may be drawn as many times.
 
-    Parameters: `length` (rows, columns), >= 0, each row summing to `k`. Returns (rows, k) column numbers.
+    Parameters: `length` (rows, columns), >= 0, each row summing to `k`. Returns (rows, k), ascending.
 
     >>> p = np.tile([0.2, 0.8, 1.0], (1000, 1))
     >>> arms = systematic(p, 2, np.random.default_rng(0))
@@ -190,24 +188,24 @@ def systematic(length: FloatArray, k: int, rng: np.random.Generator, limit: Floa
     lost = ((taken > most) | (taken < 0)).any(axis=1)
     taken[lost] = 0
     columns = np.empty((len(length), k), dtype=np.int64)
-    columns[~lost] = np.repeat(order.ravel(), taken.ravel().astype(np.int64)).reshape(-1, k)
+    columns[~lost] = np.sort(np.repeat(order.ravel(), taken.ravel().astype(np.int64)).reshape(-1, k), axis=1)
     if lost.any():  # two unit steps met one column through rounding
         columns[lost] = systematic(length[lost], k, rng, None if limit is None else limit[lost])
     return columns
 
 
-def dependent(p: FloatArray, rng: np.random.Generator) -> NDArray[np.bool_]:
-    """Round each row of `p` to zeros and ones with the same sum and the same expectation.
+def dependent(p: FloatArray, k: int, rng: np.random.Generator) -> IntArray:
+    """Draw `k` columns per row by dependent rounding: column i with probability p_i, no two favoured together.
 
     Fractions meet in pairs, as in a knock-out tournament; each meeting moves mass from one to the other until
-    one of them is 0 or 1, and the other goes on. Columns are negatively correlated.
+    one of them is 0 or 1, and the other goes on. So columns are negatively correlated.
 
-    Parameters: `p` (rows, columns) in [0, 1], each row with an integer sum. Returns (rows, columns).
+    Parameters: `p` (rows, columns) in [0, 1], each row summing to `k`. Returns (rows, k), ascending.
 
     >>> p = np.tile([0.2, 0.8, 0.5, 0.5], (1000, 1))
-    >>> drawn = dependent(p, np.random.default_rng(0))
-    >>> bool((drawn.sum(axis=1) == 2).all()), drawn.mean(axis=0).round(1).tolist()
-    (True, [0.2, 0.8, 0.5, 0.5])
+    >>> arms = dependent(p, 2, np.random.default_rng(0))
+    >>> arms.shape, [float((arms == i).any(axis=1).mean().round(1)) for i in range(4)]
+    ((1000, 2), [0.2, 0.8, 0.5, 0.5])
 
     Gandhi, Khuller, Parthasarathy and Srinivasan 2006, "Dependent rounding and its applications".
     """
@@ -226,7 +224,7 @@ def dependent(p: FloatArray, rng: np.random.Generator) -> NDArray[np.bool_]:
         out[rows, left] = np.where(left_high, high, low)
         out[rows, right] = np.where(left_high, low, high)
         column = np.concatenate([np.where(left_high == full, right, left), odd], axis=1)
-    return np.rint(out).astype(bool)
+    return np.nonzero(np.rint(out))[1].reshape(len(out), k)
 
 
 def distinct_ranks(sizes: IntArray, counts: IntArray, rng: np.random.Generator) -> IntArray:

@@ -1,7 +1,7 @@
 """What policies remember: numbers per instance, and numbers per arm that are stored only for arms touched."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,9 +39,10 @@ class State:
             name: np.full(num_instances, start) for name, start in instance.items()
         }
         self.dense = bool(arm) and num_arms <= 2 * FIRST_WIDTH
+        self._order: Literal["C", "F"] = "F" if self.dense else "C"  # short rows: faster column by column
         columns = num_arms if self.dense else 1 + FIRST_WIDTH * bool(arm)
         self._arm: dict[str, NDArray[Any]] = {
-            name: np.full((num_instances, columns), start) for name, start in arm.items()
+            name: np.full((num_instances, columns), start, order=self._order) for name, start in arm.items()
         }
         self._arms = np.full((num_instances, 0 if self.dense else columns), -1, dtype=np.int32)
         self._seen = np.zeros(num_instances, dtype=np.int64)
@@ -49,7 +50,7 @@ class State:
 
     @property
     def nbytes(self) -> int:
-        """Return the bytes held."""
+        """Bytes of memory held."""
         arrays = [*self.instance.values(), *self._arm.values(), self._arms, self._seen]
         return sum(array.nbytes for array in arrays)
 
@@ -71,7 +72,7 @@ class State:
         self._arm[name][instance, column] = values
 
     def add(self, name: str, instance: IntArray, arm: IntArray, values: FloatArray) -> None:
-        """Add to the values of single arms; the pairs are distinct and sorted by instance."""
+        """Add to the values of single arms; the pairs are as in `touch`."""
         column = self.touch(instance, arm)
         self._arm[name][instance, column] += values
 
@@ -88,7 +89,7 @@ class State:
     def touch(self, instance: IntArray, arm: IntArray) -> IntArray:
         """Return the column of each (instance, arm), giving one to arms that have none.
 
-        The pairs are distinct and sorted by instance.
+        The pairs are distinct, and those of one instance stand together.
         """
         if self.dense:
             return arm
@@ -149,7 +150,7 @@ class State:
         if set(arrays) != set(expected):
             raise ValueError(f"state must hold {', '.join(expected)}; got {', '.join(arrays) or 'nothing'}.")
         width = np.shape(arrays["arms"])[-1] if grouped else self.num_arms
-        loaded = {name: np.array(arrays[name], dtype=old.dtype) for name, old in expected.items()}
+        loaded = {name: np.array(arrays[name], dtype=old.dtype, order=self._order) for name, old in expected.items()}
         for name, values in loaded.items():
             wide = name in self._arm or name == "arms"
             shape = (self.num_instances, width) if wide else (self.num_instances,)

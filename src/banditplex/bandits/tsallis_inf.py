@@ -1,16 +1,19 @@
 """Follow the regularised leader with the square-root (Tsallis) entropy: good in both worlds."""
 
+from typing import final
+
 import numpy as np
 
 from banditplex.bandits.base import Policy, register
 from banditplex.bandits.marginals import Marginals
-from banditplex.bandits.rounding import FloatArray, fill, kth_smallest, row_min, row_sum
+from banditplex.bandits.rounding import FloatArray, kth_smallest, row_sum
 from banditplex.bandits.state import Rows
 from banditplex.bandits.validation import check_scale
 from banditplex.bandits.values import Feedback
 
 
 @register("tsallis-inf")
+@final
 class TsallisInf(Policy):
     """Tsallis-INF: inclusion min(1, 4 / (eta (L - x) / M)^2), with x such that it sums to k.
 
@@ -30,9 +33,7 @@ class TsallisInf(Policy):
     Zimmert and Seldin 2021, "Tsallis-INF: an optimal algorithm for stochastic and adversarial bandits".
     """
 
-    def __init__(
-        self, *, num_arms: int, k: int = 1, num_instances: int = 1, scale: float | None = None
-    ) -> None:
+    def __init__(self, *, num_arms: int, k: int = 1, num_instances: int = 1, scale: float | None = None) -> None:
         self.scale = check_scale(scale)
         super().__init__(
             num_arms=num_arms,
@@ -45,8 +46,7 @@ class TsallisInf(Policy):
     def _marginals(self, rows: Rows) -> Marginals:
         state, size, M = self._state, self._state.size(rows), self._state.instance["M"][rows]
         eta = np.divide(2 / np.sqrt(state.instance["t"][rows] + 1.0), M, out=np.zeros_like(M), where=M > 0)
-        L = state.read("L", rows)
-        z = (L - row_min(L, size)[:, None]) * eta[:, None]
+        z = state.read("L", rows) * eta[:, None]
         return state.marginals(rows, inverse_square_weights(z, self.k, size))
 
     def _learn(self, rows: Rows, seen: Feedback) -> None:
@@ -57,26 +57,39 @@ class TsallisInf(Policy):
 
 
 def inverse_square_weights(z: FloatArray, k: int, size: FloatArray | None = None) -> FloatArray:
-    """Return min(1, 4 / (z + c)^2), with c such that each row sums to k (0 < k < number of arms).
+    """Return min(1, 4 / (z + c)^2), 1 where z + c < 2, with c such that each row sums to k < number of arms.
 
-    Newton's steps, halved into the bracket where they leave it.
+    Newton's steps for the sum to the power -1/2, which is nearly a line in c; where one leaves the bracket, half
+    of the bracket.
 
-    Parameters: `z` (rows, columns), the lowest of each row 0; `size` as in `rounding`.
+    Parameters: `z` (rows, columns); `size` as in `rounding`.
 
     >>> inverse_square_weights(np.array([[0.0, 5 / 6]]), 1).round(9).tolist()  # c = 5/2
     [[0.64, 0.36]]
     """
+    z = z - kth_smallest(z, k, size)[:, None]
     count = np.full(len(z), float(z.shape[1])) if size is None else size.sum(axis=1)
-    low, high = 2 - kth_smallest(z, k, size), 2 * np.sqrt(count / k)
-    c = high
+    low, high, capped = np.full(len(z), 2.0), 2 * np.sqrt(count), np.zeros(len(z))
+    c = low
     while True:
-        gap = np.maximum(z + c[:, None], 2.0)
-        w = 4 / gap**2
-        excess = row_sum(w, size) - k
-        low, high = np.where(excess > 0, c, low), np.where(excess < 0, c, high)
-        slope = -2 * row_sum(np.where(gap > 2, w / gap, 0.0), size)
-        step = c - np.divide(excess, slope, out=np.full_like(c, np.inf), where=slope < 0)
+        gap = z + c[:, None]
+        if k > 1:
+            capped = row_sum((gap < 2).astype(np.float64), size)
+            np.maximum(gap, 2.0, out=gap)
+        root = np.divide(2.0, gap, out=gap)
+        w = root * root
+        room, total = k - capped, row_sum(w, size) - capped
+        slope = (row_sum(np.multiply(w, root, out=root), size) - capped) / 2
+        low, high = np.where(total >= room, c, low), np.where(total <= room, c, high)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            step = c - total * (1 - np.sqrt(total / room)) / slope
         step = np.where((step > low) & (step < high), step, (low + high) / 2)
-        if (np.abs(excess) < 1e-13 * k).all() or (step == c).all():
-            return fill(w, gap > 2, k, size)
-        c = step
+        done = (np.abs(total - room) < 1e-13 * k) | (step == c)
+        if done.all():
+            return rescale(w, room / total)
+        c = np.where(done, c, step)
+
+
+def rescale(w: FloatArray, factor: FloatArray) -> FloatArray:
+    """Return w times a factor per row (which removes the last rounding), but 1 where it is 1."""
+    return np.where(w < 1, np.minimum(w * factor[:, None], 1.0), 1.0)

@@ -1,5 +1,7 @@
 """Every arm alike, whatever the losses."""
 
+from typing import final
+
 from banditplex.bandits.base import Policy, register
 from banditplex.bandits.marginals import Marginals
 from banditplex.bandits.state import Rows
@@ -7,6 +9,7 @@ from banditplex.bandits.values import Feedback
 
 
 @register("uniform")
+@final
 class Uniform(Policy):
     """Draws k of n arms uniformly; inclusion k/n. What learning policies are compared with.
 

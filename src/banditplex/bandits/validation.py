@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from banditplex.bandits.rounding import FloatArray, IntArray
-from banditplex.bandits.values import Draw, Observations
+from banditplex.bandits.values import Draw, Observations, freeze
 
 LARGEST_LOSS = 1e100
 SMALLEST_LOSS = 1e-300
@@ -50,12 +50,13 @@ def check_prices(prices: ArrayLike, num_instances: int, num_arms: int) -> FloatA
 
 def check_arms(arms: ArrayLike, num_instances: int, num_arms: int) -> IntArray:
     """Return given arms (num_instances, k), distinct within an instance."""
-    array = np.asarray(arms)
-    array = np.broadcast_to(array, (num_instances, len(array))) if array.ndim == 1 else array
-    check_draw(
-        Draw(np.arange(num_instances), array, np.ones(array.shape)), num_instances, num_arms, array.shape[-1]
-    )
-    return array.astype(np.int64)
+    array = freeze(arms, np.int64, "arms")
+    if array.ndim == 1:
+        array = np.tile(array, (num_instances, 1))
+    if array.ndim != 2 or len(array) != num_instances:
+        raise ValueError(f"arms must have shape (k,) or ({num_instances}, k); got {np.shape(arms)}.")
+    _check_distinct_arms(array, "arms", np.arange(num_instances), num_arms)
+    return array
 
 
 def check_instances(instances: ArrayLike | None, num_instances: int) -> IntArray:
@@ -68,9 +69,10 @@ def check_instances(instances: ArrayLike | None, num_instances: int) -> IntArray
     if array.ndim != 1 or array.dtype.kind not in "iu":
         raise ValueError(f"instances must be a flat array of integers; got {array.dtype} of shape {array.shape}.")
     _check_range(array, "instances", num_instances)
-    values, counts = np.unique(array, return_counts=True)
-    if len(values) < len(array):
-        raise ValueError(f"instances must be distinct; got {values[counts > 1][0]} more than once.")
+    ordered = np.sort(array)
+    twice = ordered[1:][ordered[1:] == ordered[:-1]]
+    if len(twice):
+        raise ValueError(f"instances must be distinct; got {twice[0]} more than once.")
     return array.astype(np.int64)
 
 
@@ -82,14 +84,7 @@ def check_draw(draw: Draw, num_instances: int, num_arms: int, k: int) -> None:
     shape = (len(draw.instances), k)
     check_shape(draw.arms, "draw.arms", shape)
     check_shape(draw.probability, "draw.probability", shape)
-    instance = np.repeat(draw.instances, k)
-    _check_range(draw.arms.ravel(), "draw.arms", num_arms, instance=instance)
-    if k > 1:
-        ordered = np.sort(draw.arms, axis=1)
-        row, column = np.nonzero(ordered[:, 1:] == ordered[:, :-1])
-        if len(row):
-            where = f"arm {ordered[row[0], column[0]]} twice for instance {draw.instances[row[0]]}"
-            raise ValueError(f"draw.arms must be distinct within an instance; got {where}.")
+    _check_distinct_arms(draw.arms, "draw.arms", draw.instances, num_arms)
 
 
 def check_shape(array: NDArray[Any], name: str, shape: tuple[int, ...]) -> None:
@@ -152,12 +147,21 @@ def check_observations(extra: Observations, draw: Draw, num_instances: int, num_
         )
 
 
+def _check_distinct_arms(arms: IntArray, name: str, instances: IntArray, num_arms: int) -> None:
+    _check_range(arms.ravel(), name, num_arms, instance=np.repeat(instances, arms.shape[1]))
+    ordered = np.sort(arms, axis=1)
+    row, column = np.nonzero(ordered[:, 1:] == ordered[:, :-1])
+    if len(row):
+        where = f"arm {ordered[row[0], column[0]]} twice for instance {instances[row[0]]}"
+        raise ValueError(f"{name} must be distinct within an instance; got {where}.")
+
+
 def _check_range(values: IntArray, name: str, count: int, *, instance: IntArray | None = None) -> None:
-    wrong = np.flatnonzero((values < 0) | (values >= count))
-    if len(wrong):
-        owner = "" if instance is None else f" for instance {instance[wrong[0]]}"
-        span = f"integers from 0 to {count - 1}"
-        raise ValueError(f"{name} must be {span}; got {values[wrong[0]]}{owner}.")
+    wrong = (values < 0) | (values >= count)
+    if wrong.any():
+        first = int(wrong.argmax())
+        owner = "" if instance is None else f" for instance {instance[first]}"
+        raise ValueError(f"{name} must be integers from 0 to {count - 1}; got {values[first]}{owner}.")
 
 
 def _refuse(

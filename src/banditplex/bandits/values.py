@@ -11,14 +11,15 @@ from banditplex.bandits.marginals import Marginals, dense
 from banditplex.bandits.rounding import FloatArray, IntArray
 
 
-def _frozen(values: ArrayLike, kind: type[np.generic], what: str) -> NDArray[Any]:
+def freeze(values: ArrayLike, kind: type[np.generic], what: str) -> NDArray[Any]:
     """Return a read-only copy; integers must be integers, numbers must be real."""
-    array = np.array(values)
-    if array.size == 0:
-        array = array.astype(kind)
-    if array.dtype.kind not in ("iu" if kind is np.int64 else "iuf"):
-        expected = "integers" if kind is np.int64 else "real numbers"
-        raise ValueError(f"{what} must be {expected}; got an array of {array.dtype}.")
+    expected, kinds = ("integers", "iu") if kind is np.int64 else ("real numbers", "iuf")
+    try:
+        array = np.array(values)
+    except ValueError as error:
+        raise ValueError(f"{what} must be an array of {expected}; got a ragged sequence.") from error
+    if array.size and array.dtype.kind not in kinds:
+        raise ValueError(f"{what} must be an array of {expected}; got {array.dtype}.")
     array = array.astype(kind)
     array.flags.writeable = False
     return array
@@ -47,9 +48,9 @@ class Draw:
         probability: ArrayLike,
         marginals: tuple[Marginals, ...] = (),
     ) -> None:
-        object.__setattr__(self, "instances", _frozen(instances, np.int64, "Draw.instances"))
-        object.__setattr__(self, "arms", _frozen(arms, np.int64, "Draw.arms"))
-        object.__setattr__(self, "probability", _frozen(probability, np.float64, "Draw.probability"))
+        object.__setattr__(self, "instances", freeze(instances, np.int64, "Draw.instances"))
+        object.__setattr__(self, "arms", freeze(arms, np.int64, "Draw.arms"))
+        object.__setattr__(self, "probability", freeze(probability, np.float64, "Draw.probability"))
         object.__setattr__(self, "marginals", marginals)
 
     @property
@@ -60,7 +61,7 @@ class Draw:
                 "Draw.inclusion must come from a policy's own draw; got a draw built by hand, which knows "
                 "its own arms only. Policy.inclusion(draw.instances) has the present probabilities."
             )
-        return dense(self.marginals)
+        return dense(self.marginals, self.marginals[0].num_arms)
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,16 +81,20 @@ class Observations:
     probability: FloatArray
 
     def __init__(self, instance: ArrayLike, arm: ArrayLike, loss: ArrayLike, probability: ArrayLike = np.nan) -> None:
-        object.__setattr__(self, "instance", _frozen(instance, np.int64, "Observations.instance"))
-        object.__setattr__(self, "arm", _frozen(arm, np.int64, "Observations.arm"))
-        object.__setattr__(self, "loss", _frozen(loss, np.float64, "Observations.loss"))
+        object.__setattr__(self, "instance", freeze(instance, np.int64, "Observations.instance"))
+        object.__setattr__(self, "arm", freeze(arm, np.int64, "Observations.arm"))
+        object.__setattr__(self, "loss", freeze(loss, np.float64, "Observations.loss"))
         if np.ndim(probability) == 0:
             probability = np.full(self.loss.shape, probability)
-        object.__setattr__(self, "probability", _frozen(probability, np.float64, "Observations.probability"))
+        object.__setattr__(self, "probability", freeze(probability, np.float64, "Observations.probability"))
         shapes = {name: getattr(self, name).shape for name in ("instance", "arm", "loss", "probability")}
         if self.instance.ndim != 1 or len(set(shapes.values())) != 1:
             got = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
             raise ValueError(f"Observations must be flat arrays of one length; got shapes {got}.")
+
+
+NOTHING = Observations([], [], [], [])
+"""No observations."""
 
 
 def importance_weighted(loss: FloatArray, probability: FloatArray) -> FloatArray:
@@ -114,7 +119,9 @@ class Feedback:
     @cached_property
     def start(self) -> IntArray:
         """Where each row begins."""
-        return np.flatnonzero(np.diff(self.row, prepend=-1))
+        first = np.ones(len(self.row), dtype=bool)
+        first[1:] = self.row[1:] != self.row[:-1]
+        return np.flatnonzero(first)
 
     @cached_property
     def estimate(self) -> FloatArray:
@@ -123,7 +130,7 @@ class Feedback:
 
     def part(self, low: int, high: int) -> "Feedback":
         """Return the rows from `low` to below `high`, counted from 0."""
-        i, j = np.searchsorted(self.row, [low, high])
+        i, j = np.searchsorted(self.row, (low, high))
         names = ("arm", "loss", "probability", "inclusion")
         return Feedback(self.row[i:j] - low, **{name: getattr(self, name)[i:j] for name in names})
 
@@ -137,7 +144,7 @@ class Feedback:
 
     def count(self) -> IntArray:
         """Return the number of arms observed per row."""
-        return np.diff(self.start, append=len(self.row))
+        return np.bincount(self.row)
 
     def sum(self, values: FloatArray) -> FloatArray:
         """Return the sums of `values` per row."""

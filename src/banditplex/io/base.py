@@ -18,7 +18,7 @@ from banditplex.multiplex import Multiplex, Name
 from banditplex.multiplex.build import EdgeError
 from banditplex.multiplex.names import Names, factorize
 
-_INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")
+_INTEGER = re.compile(r"0|-?[1-9][0-9]{0,18}")
 
 Progress = Callable[[int, int], None]  # called with (bytes or edges done, bytes or edges in all)
 
@@ -140,23 +140,19 @@ def side_note(mx: Multiplex) -> dict[str, Any]:
     return note
 
 
-def kinds_note(mx: Multiplex) -> dict[str, Any]:
-    """Return which names, in a text that lists all of them, are not of the kind that they look like."""
-    kinds = {}
-    for what, names in (("nodes", mx.node_names.tolist()), ("layers", list(mx.layer_names))):
-        strings = bool(names) and isinstance(names[0], str)
-        if strings != (parse_names([str(name) for name in names]).dtype == object):
-            kinds[what] = "strings" if strings else "integers"
-    return {"kinds": kinds} if kinds else {}
+def strings_note(mx: Multiplex) -> dict[str, Any]:
+    """Return, for a text that lists all names, whether nodes or layers are strings although all look like integers."""
+    names = {"nodes": mx.node_names.tolist(), "layers": list(mx.layer_names)}
+    odd = [
+        what for what, each in names.items() if each and isinstance(each[0], str) and parse_names(each).dtype != object
+    ]
+    return {"strings": odd} if odd else {}
 
 
-def kind_of(what: str, note: dict[str, Any]) -> str | None:
-    """Return the kind that a side note gives to the names of "nodes" or "layers", for `parse_names`."""
-    declared = note.get(what)
-    if declared:
-        return "strings" if isinstance(declared[0], str) else "integers"
-    kind: str | None = note.get("kinds", {}).get(what)
-    return kind
+def are_strings(what: str, note: dict[str, Any]) -> bool:
+    """Say whether, by a side note, the names of "nodes" or "layers" are strings whatever they look like."""
+    listed = note.get(what) or [0]
+    return isinstance(listed[0], str) or what in note.get("strings", ())
 
 
 def _implied(used: Names, declared: list[Name]) -> bool:
@@ -164,15 +160,16 @@ def _implied(used: Names, declared: list[Name]) -> bool:
     return bool(found.tolist() == declared)  # 1 == "1" is false, so kinds are compared too
 
 
-def parse_names(tokens: Any, *, kind: str | None = None) -> Names:
+def parse_names(tokens: Any, *, strings: bool = False) -> Names:
     """Return names as text files mean them: integers if every token is one in plain writing, else strings.
 
-    `kind`, "integers" or "strings", settles it.
-
-    >>> parse_names(["3", "12"]), parse_names(["3", "012"]), parse_names(["3"], kind="strings")
+    >>> parse_names(["3", "12"]), parse_names(["3", "012"]), parse_names(["3"], strings=True)
     (array([ 3, 12]), array(['3', '012'], dtype=object), array(['3'], dtype=object))
     """
     names: Names = np.asarray(tokens, dtype=object)
-    if kind == "integers" or (kind is None and all(map(_INTEGER.fullmatch, names.tolist()))):
-        names = names.astype(np.int64)
-    return names
+    if strings or not all(map(_INTEGER.fullmatch, names.tolist())):
+        return names
+    try:
+        return names.astype(np.int64)
+    except OverflowError:
+        return names

@@ -55,8 +55,7 @@ def read(
     columns = _read_columns(path, progress)
     if not columns and (layer_file is None or node_file is None):
         raise FormatError("expected lines of `layer node node [weight]`, got an empty file", path=path)
-    layer, source, destination = (columns.get(name, np.empty(0, np.int64)) for name in list(COLUMNS)[:3])
-    ends = np.stack([source, destination])
+    layer, ends = columns.get("layer", np.empty(0, np.int64)), columns.get("ends", np.empty((2, 0), np.int64))
     layer_ids, layer = _index(layer, None if layer_file is None else layer_file.ids, path, "layer")
     node_ids, ends = _index(ends, _declare(ends, num_nodes) if node_file is None else node_file.ids, path, "node")
     if node_file is not None and num_nodes not in (None, len(node_ids)):
@@ -106,7 +105,11 @@ def _read_columns(path: Path, progress: Progress | None) -> dict[str, npt.NDArra
     if width not in (3, 4):
         raise FormatError(f"expected 3 or 4 columns ({', '.join(COLUMNS)}), got {width}", path=path, line=number)
     table = read_numbers(path, dict(list(COLUMNS.items())[:width]), progress)
-    return {name: table[name].to_numpy() for name in table.column_names}
+    columns = {name: table[name].to_numpy() for name in table.column_names if name in ("layer", "weight")}
+    ends = np.empty((2, len(table)), np.int64)
+    for row, name in zip(ends, ("source", "destination"), strict=True):
+        np.concatenate([chunk.to_numpy() for chunk in table[name].chunks], out=row)
+    return columns | {"ends": ends}
 
 
 def _declare(ends: Ints, num_nodes: int | None) -> Ints | None:
@@ -140,18 +143,15 @@ def _among(ids: Ints, what: str) -> str:
 
 @dataclass(frozen=True)
 class Companion:
-    """A file that names layers or nodes: its header, its ids and, as text, all its columns."""
+    """A file that names layers or nodes: its ids and, as text, all its columns by the names in its header."""
 
     path: Path
-    header: list[str]
     ids: Ints
-    rows: list[list[str]]
-    numbers: list[int]  # the line each row stands on
+    columns: dict[str, list[str]]
 
     def labels(self) -> list[str] | None:
         """Return the column of labels, None where there is none."""
-        found = [index for index, name in enumerate(self.header) if name.lower().endswith("label")]
-        return [row[found[0]] for row in self.rows] if found else None
+        return next((column for name, column in self.columns.items() if name.lower().endswith("label")), None)
 
 
 def companion_path(path: Path, kind: str) -> Path:
@@ -174,30 +174,51 @@ def _find_companion(path: Path, kind: str, given: str | Path | None) -> Companio
 
 def _read_companion(path: Path) -> Companion:
     """Read a companion file. A label that is the last of two columns may contain blanks."""
-    numbered = list(lines(path))
-    if not numbered or is_number(numbered[0][1].split()[0], int):
-        got = show(numbered[0][1]) if numbered else "an empty file"
-        raise FormatError(f"expected a header such as `nodeID nodeLabel`, got {got}", path=path, line=1)
-    header = [_text(token, path, numbered[0][0]) for token in numbered[0][1].split()]
-    width, rows, lines_of = len(header), [], {}
-    for number, line in numbered[1:]:
-        row = [_text(token, path, number) for token in (line.split(None, 1) if width == 2 else line.split())]
-        if len(row) != width:
-            raise FormatError(f"expected {width} columns ({' '.join(header)}), got {len(row)}", path=path, line=number)
-        if not is_number(row[0].encode(), int):
-            raise FormatError(f"expected an integer as {header[0]}, got {row[0]!r}", path=path, line=number)
-        if int(row[0]) in lines_of:
-            raise FormatError(f"expected each id once, got {row[0]} again", path=path, line=number)
-        lines_of[int(row[0])] = number
-        rows.append(row)
-    return Companion(path, header, np.array(list(lines_of), np.int64), rows, list(lines_of.values()))
-
-
-def _text(token: bytes, path: Path, number: int) -> str:
+    numbered = list(lines(path)) or [(1, b"")]
+    header = numbered[0][1].split()
+    if not header or is_number(header[0], int):
+        got = show(numbered[0][1]) if header else "an empty file"
+        raise FormatError(f"expected a header such as `nodeID nodeLabel`, got {got}", path=path, line=numbered[0][0])
+    rows = [line.split(None, 1) if len(header) == 2 else line.split() for _, line in numbered]
     try:
-        return token.decode()
+        columns = [b"\n".join(column).decode().split("\n") for column in zip(*rows, strict=True)]
+        ids = np.array([int(token) for token in columns[0][1:]], np.int64)
+    except (ValueError, OverflowError):
+        raise _first_error(path, [number for number, _ in numbered], rows) from None
+    if len(np.unique(ids)) < len(ids):
+        raise _first_error(path, [number for number, _ in numbered], rows)
+    return Companion(path, ids, {name: column for name, *column in columns})
+
+
+def _first_error(path: Path, numbers: list[int], rows: list[list[bytes]]) -> FormatError:
+    """Return what is wrong with the first row of a companion file that is wrong."""
+    seen: set[int] = set()
+    header = [show(token)[1:-1] for token in rows[0]]
+    for number, row in zip(numbers, rows, strict=True):
+        odd = next((token for token in row if not _is_text(token)), None)
+        if odd is not None:
+            complaint = f"expected UTF-8 text, got {show(odd)}"
+        elif len(row) != len(header):
+            complaint = f"expected {len(header)} columns ({' '.join(header)}), got {len(row)}"
+        elif number == numbers[0]:
+            continue
+        elif not is_number(row[0], int):
+            complaint = f"expected an integer as {header[0]}, got {show(row[0])}"
+        elif int(row[0]) in seen:
+            complaint = f"expected each id once, got {int(row[0])} again"
+        else:
+            seen.add(int(row[0]))
+            continue
+        return FormatError(complaint, path=path, line=number)
+    return FormatError("expected a header and a row per id", path=path)
+
+
+def _is_text(token: bytes) -> bool:
+    try:
+        token.decode()
     except UnicodeDecodeError:
-        raise FormatError(f"expected UTF-8 text, got {show(token)}", path=path, line=number) from None
+        return False
+    return True
 
 
 def _names(ids: Ints, companion: Companion | None) -> Names | list[str]:
@@ -208,15 +229,15 @@ def _names(ids: Ints, companion: Companion | None) -> Names | list[str]:
 def _features(path: Path, nodes: Companion | None, wanted: Sequence[str]) -> npt.NDArray[np.float64]:
     if nodes is None:
         raise FormatError(f"expected a file of nodes for features, got no {companion_path(path, 'nodes')}", path=path)
-    features = np.empty((len(nodes.rows), len(wanted)))
-    for i, name in enumerate(wanted):
-        if name not in nodes.header:
-            raise FormatError(f"expected a column {name!r}, got {' '.join(nodes.header)}", path=nodes.path, line=1)
-        column = nodes.header.index(name)
-        for j, (row, number) in enumerate(zip(nodes.rows, nodes.numbers, strict=True)):
-            if not is_number(row[column].encode(), float) or not np.isfinite(float(row[column])):
-                raise FormatError(f"expected a number as {name}, got {row[column]!r}", path=nodes.path, line=number)
-            features[j, i] = float(row[column])
+    features = np.empty((len(nodes.ids), len(wanted)))
+    for name, numbers in zip(wanted, features.T, strict=True):
+        if name not in nodes.columns:
+            raise FormatError(f"expected a column {name!r}, got {' '.join(nodes.columns)}", path=nodes.path, line=1)
+        for row, token in enumerate(nodes.columns[name]):
+            if not is_number(token.encode(), float) or not np.isfinite(float(token)):
+                line = line_of_row(nodes.path, row + 1)
+                raise FormatError(f"expected a number as {name}, got {token!r}", path=nodes.path, line=line)
+            numbers[row] = float(token)
     return features
 
 

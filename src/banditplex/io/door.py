@@ -6,14 +6,25 @@ from pathlib import Path
 from typing import Any
 
 from banditplex.errors import FormatError, InputError
-from banditplex.io import comune, edgelists, folder, gatne, multinet
+from banditplex.io import comune, delimited, edgelists, folder, gatne, gml, graphml, multinet, muxviz, parquet
 from banditplex.io.base import Format, Progress, staged
 from banditplex.multiplex import Multiplex
 from banditplex.registry import Registry
 
 formats: Registry[Format] = Registry("format")
-# Content is looked into in this order: what is easily mistaken for something else comes last.
-for _format in (folder.FORMAT, gatne.FORMAT, multinet.FORMAT, comune.FORMAT, edgelists.FORMAT):
+for _format in (
+    folder.FORMAT,
+    parquet.FORMAT,
+    graphml.FORMAT,
+    gml.FORMAT,
+    multinet.FORMAT,
+    muxviz.FORMAT,
+    delimited.CSV,
+    delimited.TSV,
+    comune.FORMAT,
+    gatne.FORMAT,
+    edgelists.FORMAT,
+):  # content is looked into in this order
     formats.add(_format.name, _format)
 
 
@@ -38,8 +49,15 @@ def read(path: str | Path, *, format: str | None = None, progress: Progress | No
     path = Path(path)
     if not path.exists():
         raise InputError(f"{path}: no such file or folder.")
-    chosen = formats[format] if format else detect(path)
-    _check_options(chosen, chosen.read, options)
+    try:
+        chosen = formats[format] if format else detect(path)
+        _check_options(chosen, chosen.read, options)
+        return _read(chosen, path, progress, options)
+    except OSError as error:
+        raise InputError(f"{error.filename or path}: cannot be read: {error.strerror or error}.") from None
+
+
+def _read(chosen: Format, path: Path, progress: Progress | None, options: dict[str, Any]) -> Multiplex:
     try:
         return chosen.read(path, progress=progress, **options)
     except FormatError:
@@ -49,8 +67,6 @@ def read(path: str | Path, *, format: str | None = None, progress: Progress | No
     except UnicodeDecodeError as error:
         found = f"byte 0x{error.object[error.start]:02x} at position {error.start}"
         raise FormatError(f"expected UTF-8 text, got {found}", path=path) from None
-    except OSError as error:
-        raise InputError(f"{error.filename or path}: cannot be read: {error.strerror or error}.") from None
 
 
 def write(

@@ -8,7 +8,7 @@ from urllib.parse import quote, unquote
 import numpy as np
 
 from banditplex.errors import FormatError, InputError
-from banditplex.io.base import Format, Progress, kind_of, parse_names, read_side_note, side_note, write_side_note
+from banditplex.io.base import Format, Progress, are_strings, parse_names, read_side_note, side_note, write_side_note
 from banditplex.io.lines import (
     BLANKS,
     Rows,
@@ -24,11 +24,11 @@ from banditplex.multiplex import Multiplex
 
 SUFFIXES = (".txt", ".edges", ".edgelist", ".csv", ".tsv")
 NOTE = "layers"  # the side note of a folder is layers.meta.json inside it
-COMMENTS = "[#%]"
+COMMENTS = (b"#", b"%")
 _HEADERS = {("source", "target"), ("source", "destination"), ("from", "to")}
 
 
-def read_edge_lists(
+def read(
     path: Path,
     *,
     directed: bool | None = None,
@@ -55,15 +55,14 @@ def read_edge_lists(
     if not files:
         raise FormatError(f"expected files {pattern} that end in {', '.join(SUFFIXES)}, got none", path=path)
     note = read_side_note(path / NOTE)
-    names = parse_names([unquote(file.stem) for file in files], kind=kind_of("layers", note)).tolist()
+    names = parse_names([unquote(file.stem) for file in files], strings=are_strings("layers", note)).tolist()
     order = _order(path, names, note.get("layers"))
-    parts, done = [], 0
-    total = sum(file.stat().st_size for file in files)
+    done = np.cumsum([files[place].stat().st_size for place in order]).tolist()
+    parts = []
     for place in order:
         parts.append(_read_layer(files[place], header))
-        done += files[place].stat().st_size
         if progress:
-            progress(done, total)
+            progress(done[len(parts) - 1], done[-1])
     return _join(parts, [names[place] for place in order], note, directed)
 
 
@@ -147,7 +146,7 @@ def _time(parts: list[Rows]) -> Any:
     return np.concatenate([rows.numbers(3, "a number as time") for rows in timed]) if timed else None
 
 
-def write_edge_lists(mx: Multiplex, path: Path, *, suffix: str = ".txt") -> None:
+def write(mx: Multiplex, path: Path, *, suffix: str = ".txt") -> None:
     """Write a folder with one white-space separated file per layer."""
     if suffix not in SUFFIXES:
         raise InputError(f"Expected suffix to be one of {', '.join(SUFFIXES)}, got {suffix!r}.")
@@ -189,7 +188,7 @@ def _note(mx: Multiplex) -> dict[str, Any]:
     return note
 
 
-def _is_folder_of_edge_lists(path: Path) -> bool:
+def _matches(path: Path) -> bool:
     return path.is_dir() and bool(_layer_files(path, "*"))
 
 
@@ -197,8 +196,8 @@ FORMAT = Format(
     name="edge-lists",
     description="a folder with one edge-list file per layer",
     suffixes=(),
-    read=read_edge_lists,
-    write=write_edge_lists,
+    read=read,
+    write=write,
     holds=frozenset({"weight", "time"}),
-    matches=_is_folder_of_edge_lists,
+    matches=_matches,
 )

@@ -36,7 +36,7 @@ class Splits(NamedTuple):
     test: LabelledPairs
 
 
-def read_gatne(
+def read(
     path: Path, *, directed: bool | None = None, part: str = "train", progress: Progress | None = None
 ) -> Multiplex:
     """Read the training graph of a GATNE folder, or with `part="all"` that and the positive valid and test pairs.
@@ -103,12 +103,13 @@ class _Table:
 def _read_table(path: Path, names: Sequence[str], progress: Progress | None) -> _Table:
     files = [path / f"{name}.txt" for name in names]
     texts = [read_text(file) for file in files]
-    total, parts = sum(map(len, texts)), []
+    done = np.cumsum([len(text) for text in texts]).tolist()
+    parts: list[Rows] = []
     for name, file, text in zip(names, files, texts, strict=True):
         width = 3 if name == "train" else 4
         parts.append(parse_rows(text, file, delimiter=BLANKS, widths=range(width, width + 1)))
         if progress:
-            progress(sum(map(len, texts[: len(parts)])), total)
+            progress(done[len(parts) - 1], done[-1])
     note = read_side_note(files[0])
     if not len(parts[0]) and not note:
         raise FormatError("expected lines `type u v`, got an empty file", path=files[0])
@@ -128,9 +129,7 @@ def _labels(rows: Rows) -> npt.NDArray[np.bool_]:
     return np.asarray(labels == 1)
 
 
-def write_gatne(
-    mx: Multiplex, path: Path, *, valid: LabelledPairs | None = None, test: LabelledPairs | None = None
-) -> None:
+def write(mx: Multiplex, path: Path, *, valid: LabelledPairs | None = None, test: LabelledPairs | None = None) -> None:
     """Write a multiplex as train.txt, and labelled pairs (indices into its names) as valid.txt and test.txt."""
     because = "GATNE's files are split at white space"
     refuse_names(mx.node_names.tolist(), r"\s|^$", "node", because)
@@ -149,7 +148,7 @@ def write_gatne(
     write_side_note(path / "train.txt", side_note(mx))
 
 
-def _is_gatne(path: Path) -> bool:
+def _matches(path: Path) -> bool:
     if not (path / "train.txt").is_file():
         return False
     with (path / "train.txt").open("rb") as file:
@@ -161,7 +160,7 @@ FORMAT = Format(
     name="gatne",
     description="GATNE's folder of train.txt, valid.txt and test.txt",
     suffixes=(),
-    read=read_gatne,
-    write=write_gatne,
-    matches=_is_gatne,
+    read=read,
+    write=write,
+    matches=_matches,
 )

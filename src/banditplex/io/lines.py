@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from banditplex.errors import FormatError, InputError
-from banditplex.io.base import kind_of
+from banditplex.io.base import are_strings
 from banditplex.multiplex.build import EdgeError, Numbers
 from banditplex.multiplex.names import Ints, Names, factorize
 
@@ -22,7 +22,6 @@ Column = Any  # a pyarrow.ChunkedArray of strings
 BLANKS = " "  # as a delimiter: any run of spaces and tabs
 _BLOCK = 1 << 26  # bytes parsed between two calls of progress
 _ROWS = 1 << 20  # rows written at once
-_LONGEST = 10**18  # names that are integers of more digits stay strings, as in `parse_names`
 
 
 @dataclass(frozen=True)
@@ -44,13 +43,19 @@ class Rows:
 
     def line(self, row: int) -> int:
         """Return the number of the line that a row stands on; blank lines are no rows."""
-        return next(
-            number for place, (number, _) in enumerate(filled_lines(self.text, self.first_line)) if place == row
-        )
+        lines = filled_lines(self.text, self.first_line)
+        return next(number for place, (number, _) in enumerate(lines) if place == row)
 
     def error(self, message: str, row: int) -> FormatError:
         """Return the error that names the line of `row`."""
         return FormatError(message, path=self.path, line=self.line(row))
+
+    def names(self, column: int) -> Column:
+        """Return a column of names, none of which may be empty."""
+        row = pc.index(self.columns[column], "").as_py()
+        if row >= 0:
+            raise self.error(f"expected a name in column {column + 1}, got nothing", row)
+        return self.columns[column]
 
     def numbers(self, column: int, expected: str, rows: Ints | None = None) -> Numbers:
         """Return a column, or some rows of it, as int64 if every field is an integer, else as float64."""
@@ -66,8 +71,8 @@ class Rows:
             raise self.error(f"expected {expected}, got {fields[place].as_py()!r}", row) from None
 
 
-def read_text(path: Path, *, comments: str = "") -> bytes:
-    r"""Return a file as UTF-8 text with \n at line ends; lines that match the pattern `comments` come back blank."""
+def read_text(path: Path, *, comments: Sequence[bytes] = ()) -> bytes:
+    r"""Return a file as UTF-8 text with \n at line ends; lines that begin with one of `comments` come back blank."""
     if not path.is_file():
         raise FormatError("no such file", path=path)
     text = path.read_bytes().removeprefix(b"\xef\xbb\xbf")
@@ -75,8 +80,9 @@ def read_text(path: Path, *, comments: str = "") -> bytes:
         check_encoding(text, path)
     if b"\r" in text:
         text = text.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-    if comments:
-        text = re.sub(rb"(?m)^[ \t]*(?:" + comments.encode() + rb").*$", b"", text)
+    for mark in comments:
+        if mark in text:
+            text = re.sub(rb"(?m)^[ \t]*" + re.escape(mark) + rb".*$", b"", text)
     return text
 
 
@@ -124,8 +130,8 @@ def parse_rows(
     for start, end in _blocks(text):
         try:
             table = _parse(pa.py_buffer(text).slice(start, end - start), delimiter, width)
-        except pa.ArrowInvalid:
-            raise _ragged(Rows(path, text, first_line, ()), delimiter, width) from None
+        except pa.ArrowInvalid as error:
+            raise _ragged(text, path, delimiter, width, first_line) or FormatError(str(error), path=path) from None
         for chunks, column in zip(columns, table.columns, strict=True):
             chunks.extend(_trim(column, delimiter, text).chunks)
         if progress:
@@ -136,7 +142,7 @@ def parse_rows(
 def _tidy(text: bytes, delimiter: str) -> bytes:
     """Blank out lines of white space; for `BLANKS`, leave single spaces between fields and none around them."""
     if delimiter != BLANKS:
-        return re.sub(rb"(?m)^[ \t]+$", b"", text) if b" \n" in text or b"\t\n" in text else text
+        return re.sub(rb"(?m)^[ \t]+$", b"", text) if b" " in text or b"\t" in text else text
     text = text.replace(b"\t", b" ")
     while b"  " in text:
         text = text.replace(b"  ", b" ")
@@ -183,14 +189,14 @@ def filled_lines(text: bytes, first_line: int) -> Iterator[tuple[int, bytes]]:
         start, number = end + 1, number + 1
 
 
-def _ragged(rows: Rows, delimiter: str, width: int) -> FormatError:
-    """Return the error about the first line with more or fewer fields than the first."""
-    for number, line in filled_lines(rows.text, rows.first_line):
+def _ragged(text: bytes, path: Path, delimiter: str, width: int, first_line: int) -> FormatError | None:
+    """Return the error about the first line with more or fewer fields than it should have."""
+    for number, line in filled_lines(text, first_line):
         found = line.count(delimiter.encode()) + 1
         if found != width:
             message = f"expected {width} columns as in the lines before, got {found}: {_show(line)}"
-            return FormatError(message, path=rows.path, line=number)
-    raise AssertionError("a text that arrow cannot split has a line with more or fewer fields")
+            return FormatError(message, path=path, line=number)
+    return None  # it is something else, such as a line of many megabytes
 
 
 def _plural(widths: range) -> str:
@@ -220,44 +226,42 @@ def _first_failure(fields: Column, kind: Any) -> int:
 
 def _as_integers(fields: Column) -> Ints | None:
     """Return a column as int64, or None unless every field is an integer in plain writing (no +, no leading 0)."""
+    for some in (fields.slice(0, 1000), fields):  # a cast that fails is slow: look first
+        if pc.all(pc.match_substring_regex(some, r"^(0|-?[1-9][0-9]*)$")).as_py() is False:
+            return None
     try:
-        integers = pc.cast(fields, pa.int64())
-    except pa.ArrowInvalid:
+        return np.asarray(pc.cast(fields, pa.int64()), np.int64)
+    except pa.ArrowInvalid:  # beyond 64 bits
         return None
-    plain = pc.all(pc.equal(pc.cast(integers, pa.string()), fields)).as_py()
-    return None if plain is False else np.asarray(integers, np.int64)
 
 
 def index_names(
-    columns: Sequence[Column], *, declared: Sequence[Column] = (), kind: str | None = None
+    columns: Sequence[Column], *, declared: Sequence[Column] = (), strings: bool = False
 ) -> tuple[Names, int, list[Ints]]:
     """Return the distinct names, how many of them are declared, and for every column the index of each field's name.
 
     Declared names come first, in the order in which they first occur; the others follow in rising order. Names are
-    integers if every field is one; `kind` ("integers" or "strings") settles it.
+    integers if every field is one, unless they are said to be strings.
 
     >>> names, _, (codes,) = index_names([pa.chunked_array([["9", "30", "9"]])])
     >>> names, codes
     (array([ 9, 30]), array([0, 1, 0]))
     """
     every = [*declared, *columns]
-    found, codes = _factorize(every, kind)
+    found, codes = _factorize(every, strings)
     sizes = np.cumsum([len(column) for column in every])
     num_fields = int(sizes[len(declared) - 1]) if declared else 0
     places = np.sort(np.unique(codes[:num_fields], return_index=True)[1])
     first = codes[places]
     order = np.concatenate([first, np.setdiff1d(np.arange(len(found)), first)])
-    rank = np.empty(len(found), np.int64)
-    rank[order] = np.arange(len(found))
-    return found[order], len(first), np.split(rank[codes], sizes[:-1])[len(declared) :] if every else []
+    return found[order], len(first), np.split(_inverse(order)[codes], sizes[:-1])[len(declared) :] if every else []
 
 
-def _factorize(columns: Sequence[Column], kind: str | None) -> tuple[Names, Ints]:
-    if kind != "strings":
-        integers = [_as_integers(column) for column in columns]
-        known = [array for array in integers if array is not None and (kind or _is_short(array))]
-        if len(known) == len(columns):
-            return factorize(np.concatenate([np.empty(0, np.int64), *known]))
+def _factorize(columns: Sequence[Column], strings: bool) -> tuple[Names, Ints]:
+    integers = [] if strings else [_as_integers(column) for column in columns]
+    known = [array for array in integers if array is not None]
+    if len(known) == len(columns):
+        return factorize(np.concatenate([np.empty(0, np.int64), *known]))
     chunks = [chunk for column in columns for chunk in column.chunks]
     encoded = pa.chunked_array(chunks, pa.string()).dictionary_encode()
     if not encoded.num_chunks:
@@ -265,13 +269,13 @@ def _factorize(columns: Sequence[Column], kind: str | None) -> tuple[Names, Ints
     found = np.array(encoded.chunk(0).dictionary.to_pylist(), dtype=object)
     codes = np.concatenate([np.asarray(chunk.indices) for chunk in encoded.chunks]).astype(np.int64)
     order = np.argsort(found)
-    rank = np.empty(len(found), np.int64)
-    rank[order] = np.arange(len(found))
-    return found[order], rank[codes]
+    return found[order], _inverse(order)[codes]
 
 
-def _is_short(integers: Ints) -> bool:
-    return bool(((integers > -_LONGEST) & (integers < _LONGEST)).all())
+def _inverse(order: Ints) -> Ints:
+    inverse = np.empty(len(order), np.int64)
+    inverse[order] = np.arange(len(order))
+    return inverse
 
 
 def index_fields(
@@ -282,10 +286,10 @@ def index_fields(
     The rows are those of all parts, one after the other. Names that the side note declares come in its order, and
     then there may be no others.
     """
-    columns = [pa.chunked_array([chunk for rows in parts for chunk in rows.columns[field].chunks], pa.string())
-               for field in fields]  # fmt: skip
+    chunks = [[chunk for rows in parts for chunk in rows.names(field).chunks] for field in fields]
+    columns = [pa.chunked_array(each, pa.string()) for each in chunks]
     declared = [tokens(note[what])] if what in note else []
-    names, num_declared, codes = index_names(columns, declared=declared, kind=kind_of(what, note))
+    names, num_declared, codes = index_names(columns, declared=declared, strings=are_strings(what, note))
     for column, indices in zip(columns, codes, strict=True):
         if declared and (indices >= num_declared).any():
             row = int(np.argmax(indices >= num_declared))

@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pyarrow.compute as pc
 
 from banditplex.errors import FormatError, InputError
-from banditplex.io.base import Format, Progress, kind_of, kinds_note, read_side_note, write_side_note
+from banditplex.io.base import Format, Progress, are_strings, read_side_note, strings_note, write_side_note
 from banditplex.io.lines import Rows, index_names, naming_rows, parse_rows, read_text, refuse_names, tokens, write_rows
 from banditplex.io.multinet_header import SECTIONS, Header, Section, read_header, split_sections
 from banditplex.multiplex import Multiplex
@@ -24,7 +24,7 @@ from banditplex.multiplex.names import Ints, Names
 FEATURE = "feature_{}"  # node features are written as actor attributes of these names
 
 
-def read_multinet(
+def read(
     path: Path,
     *,
     directed: bool | None = None,
@@ -98,7 +98,7 @@ class Body:
 
 
 def _read_body(path: Path, progress: Progress | None) -> Body:
-    sections = split_sections(read_text(path, comments="--"), path)
+    sections = split_sections(read_text(path, comments=[b"--"]), path)
     header, note = read_header(sections, path), read_side_note(path)
     actors = list(_parse(sections, "ACTORS", path, {1 + len(header.actor)}))
     vertices = list(_parse(sections, "VERTICES", path, {2 + len(header.vertex.get(each, {})) for each in header.kinds}))
@@ -106,10 +106,10 @@ def _read_body(path: Path, progress: Progress | None) -> Body:
     edges = list(_parse(sections, "EDGES", path, widths, progress))
     for rows in actors:
         _refuse_repeated(rows)
-    layers, layer = _index_layers(header, vertices, edges, kind_of("layers", note))
-    ends = [rows.columns[column] for column in (0, header.num_ends - 2) for rows in edges]
-    known = [rows.columns[0] for rows in (*actors, *vertices)]
-    nodes, _, codes = index_names(ends, declared=known, kind=kind_of("nodes", note))
+    layers, layer = _index_layers(header, vertices, edges, are_strings("layers", note))
+    ends = [rows.names(column) for column in (0, header.num_ends - 2) for rows in edges]
+    known = [rows.names(0) for rows in (*actors, *vertices)]
+    nodes, _, codes = index_names(ends, declared=known, strings=are_strings("nodes", note))
     source, destination = (_join(each) for each in (codes[: len(edges)], codes[len(edges) :]))
     return Body(header, note, actors, edges, nodes, layers, source, destination, layer)
 
@@ -153,11 +153,11 @@ def _refuse_repeated(actors: Rows) -> None:
         raise actors.error(f"expected every actor once, got {names[row].as_py()!r} again", row)
 
 
-def _index_layers(header: Header, vertices: list[Rows], edges: list[Rows], kind: str | None) -> tuple[Names, Ints]:
-    parts = [(rows, rows.columns[1]) for rows in vertices]
-    parts += [(rows, rows.columns[1 if header.multilayer else 2]) for rows in edges]
+def _index_layers(header: Header, vertices: list[Rows], edges: list[Rows], strings: bool) -> tuple[Names, Ints]:
+    parts = [(rows, rows.names(1)) for rows in vertices]
+    parts += [(rows, rows.names(1 if header.multilayer else 2)) for rows in edges]
     declared = [tokens(list(header.directed))] if header.directed else []
-    layers, num_declared, codes = index_names([column for _, column in parts], declared=declared, kind=kind)
+    layers, num_declared, codes = index_names([column for _, column in parts], declared=declared, strings=strings)
     for (rows, column), indices in zip(parts, codes, strict=True):
         if declared and (indices >= num_declared).any():
             row = int(np.argmax(indices >= num_declared))
@@ -253,7 +253,7 @@ def _feature_rows(rows: Rows, columns: list[int]) -> Floats:
 # Writing
 
 
-def write_multinet(mx: Multiplex, path: Path) -> None:
+def write(mx: Multiplex, path: Path) -> None:
     """Write a multiplex with all its names; weights and times become edge attributes, features actor attributes."""
     because = (
         "multinet's files are split at commas, blanks around names are lost, and -- and # start lines of their own"
@@ -277,7 +277,7 @@ def write_multinet(mx: Multiplex, path: Path) -> None:
             _write_section(file, "EDGES", [])
             ends = [nodes.take(source), nodes.take(destination), layers.take(mx.edge_layer)]
             write_rows(file, [*ends, *values.values()], ",")
-    note = kinds_note(mx)
+    note = strings_note(mx)
     if mx.directed and not mx.num_layers:
         note["directed"] = True
     if mx.node_features is not None and not features.shape[1]:
@@ -295,11 +295,11 @@ def _layer_lines(mx: Multiplex) -> list[str]:
     return [f"{name},{kind}" + ",LOOPS" * bool(count) for name, count in zip(mx.layer_names, loops, strict=True)]
 
 
-def _has_sections(path: Path) -> bool:
+def _matches(path: Path) -> bool:
     if not path.is_file():
         return False
     with path.open("rb") as file:
-        titles = re.findall(rb"(?m)^[ \t]*#[ \t]*([A-Z ]+?)\s*$", file.read(1 << 16).upper())
+        titles = re.findall(rb"(?m)^[ \t]*#([A-Z ]+?)\s*$", file.read(1 << 16).upper())
     return any(title.decode() in SECTIONS for title in titles)
 
 
@@ -307,8 +307,8 @@ FORMAT = Format(
     name="multinet",
     description="sections of comma-separated lines, as multinet and uunet read them",
     suffixes=(".mpx",),
-    read=read_multinet,
-    write=write_multinet,
+    read=read,
+    write=write,
     holds=frozenset({"weight", "time", "features"}),
-    matches=_has_sections,
+    matches=_matches,
 )

@@ -47,18 +47,27 @@ def split_sections(text: bytes, path: Path) -> list[Section]:
     if not text.strip():
         raise FormatError("expected sections or edges, got an empty file", path=path)
     sections, name, start, line = [], "EDGES", 0, 1
-    for match in re.finditer(rb"(?m)^[ \t]*#(.*)$", text):
-        sections.append(Section(name, text[start : match.start()], line))
-        line += text.count(b"\n", start, match.start())
-        title = match[1].decode().strip()
-        name = next((each for each in ("VERSION", "TYPE") if title.upper().startswith(each)), title.upper())
-        name = _ALIASES.get(name, name)
+    for place, mark, end in _titles(text):
+        sections.append(Section(name, text[start:place], line))
+        line += text.count(b"\n", start, place)
+        title = text[mark + 1 : end].decode().rstrip()
+        valued = re.match("VERSION|TYPE", title.upper())  # their value may stand on the same line
+        name = valued[0] if valued else _ALIASES.get(title.upper(), title.upper())
         if name not in SECTIONS:
             raise FormatError(f"expected a section, one of {', '.join(SECTIONS)}, got #{title}", path=path, line=line)
-        start = match.end()
-        if name in ("VERSION", "TYPE"):  # the value may follow on the same line
-            start -= len(match[1].lstrip()) - len(name)
+        start = mark + 1 + len(name) if valued else end
     return [*sections, Section(name, text[start:], line)]
+
+
+def _titles(text: bytes) -> Iterator[tuple[int, int, int]]:
+    """Yield where the lines that begin with # start, where their # is, and where they end."""
+    mark = text.find(b"#")
+    while mark >= 0:
+        start, end = text.rfind(b"\n", 0, mark) + 1, text.find(b"\n", mark)
+        end = len(text) if end < 0 else end
+        if not text[start:mark].strip(b" \t"):
+            yield start, mark, end
+        mark = text.find(b"#", end)
 
 
 @dataclass

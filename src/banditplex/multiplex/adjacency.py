@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from banditplex.multiplex.build import stable_order
 from banditplex.multiplex.names import Ints
 
 
@@ -38,7 +39,7 @@ class Adjacency:
         return np.diff(self.indptr)
 
 
-def build_adjacency(edges: Ints, offsets: Ints, *, directed: bool) -> Adjacency:
+def build_adjacency(edges: Ints, offsets: Ints, *, num_nodes: int, directed: bool) -> Adjacency:
     """Compress sorted edges (2, E) with layer offsets (L + 1,) into neighbour lists."""
     num_layers = len(offsets) - 1
     layer = np.repeat(np.arange(num_layers), np.diff(offsets))
@@ -48,7 +49,7 @@ def build_adjacency(edges: Ints, offsets: Ints, *, directed: bool) -> Adjacency:
         other = edges[0] != edges[1]  # a self loop is one neighbour, not two
         node, neighbour = np.concatenate([edges, edges[::-1, other]], axis=1)
         layer, edge = np.concatenate([layer, layer[other]]), np.concatenate([edge, edge[other]])
-        order = np.lexsort((neighbour, node, layer))
+        order = stable_order(node, neighbour, layer, num_nodes=num_nodes, num_layers=num_layers)
         layer, node, neighbour, edge = layer[order], node[order], neighbour[order], edge[order]
     new = np.ones(len(node), np.bool_)
     new[1:] = (np.diff(layer) != 0) | (np.diff(node) != 0)

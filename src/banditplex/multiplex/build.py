@@ -53,14 +53,10 @@ def sort_edges(
     """
     if not directed:
         source, destination = np.minimum(source, destination), np.maximum(source, destination)
-    bits = max(1, (num_nodes - 1).bit_length())
-    key_bits = 2 * bits + max(1, num_layers.bit_length())
+    bits, key_bits = _key_bits(num_nodes, num_layers)
     if key_bits > 63:
         return _sort_unpacked(source, destination, layer, num_layers, weight, time, duplicates)
-    key = layer << bits
-    key |= source
-    key <<= bits
-    key |= destination
+    key = _pack(source, destination, layer, bits)
     key, weight, time = _sort_keys(key, key_bits, weight, time, duplicates)
     edges = np.empty((2, len(key)), np.int64)
     np.right_shift(key, bits, out=edges[0])
@@ -68,6 +64,28 @@ def sort_edges(
     np.bitwise_and(key, (1 << bits) - 1, out=edges[1])
     offsets = np.searchsorted(key, np.arange(num_layers + 1, dtype=np.int64) << (2 * bits))
     return Sorted(edges, offsets.astype(np.int64, copy=False), weight, time)
+
+
+def stable_order(source: Ints, destination: Ints, layer: Ints, *, num_nodes: int, num_layers: int) -> Ints:
+    """Return the order that sorts edges by (layer, source, destination), ties as they came."""
+    bits, key_bits = _key_bits(num_nodes, num_layers)
+    if key_bits > 63:
+        return np.lexsort((destination, source, layer))
+    return _stable_order(_pack(source, destination, layer, bits), key_bits)
+
+
+def _key_bits(num_nodes: int, num_layers: int) -> tuple[int, int]:
+    """Return how many bits a node index needs, and how many the key of an edge."""
+    bits = max(1, (num_nodes - 1).bit_length())
+    return bits, 2 * bits + max(1, num_layers.bit_length())
+
+
+def _pack(source: Ints, destination: Ints, layer: Ints, bits: int) -> Ints:
+    key = layer << bits
+    key |= source
+    key <<= bits
+    key |= destination
+    return key
 
 
 def _sort_keys(
@@ -96,16 +114,16 @@ def _stable_order(key: Ints, bits: int) -> Ints:
     """
     place = max(1, len(key).bit_length())
     digit = 63 - place
-    order: Ints | None = None
+    positions = np.arange(len(key))
+    order = positions
     for shift in range(0, bits, digit):
-        part = (key if order is None else key[order]) >> shift
+        part = (key[order] if shift else key) >> shift
         part &= (1 << digit) - 1
         part <<= place
-        part |= np.arange(len(key))
+        part |= positions
         part.sort()
         part &= (1 << place) - 1
-        order = part if order is None else order[part]
-    assert order is not None
+        order = order[part] if shift else part
     return order
 
 

@@ -227,7 +227,7 @@ def to_hetero_data(mx: Multiplex) -> "HeteroData":
     for name in mx.layer_names:
         edges, other = mx.edges(name), slice(0)
         if not mx.directed:
-            other = edges[0] != edges[1]
+            other = edges[0] != edges[1]  # a self loop stands there once
         both = np.concatenate([edges, edges[::-1, other]], axis=1)
         store = data[NODE, str(name), NODE]
         store.edge_index = torch.from_numpy(both)
@@ -240,46 +240,41 @@ def to_hetero_data(mx: Multiplex) -> "HeteroData":
     return data
 
 
-def from_hetero_data(data: "HeteroData", *, directed: bool | None = None, **options: Any) -> Multiplex:
+def from_hetero_data(
+    data: "HeteroData",
+    *,
+    directed: bool | None = None,
+    weight: str = "edge_weight",
+    time: str = "edge_time",
+    features: str = "x",
+    **options: Any,
+) -> Multiplex:
     """Build a multiplex from a HeteroData: every edge type is a layer.
 
     Several node types become one set of nodes named "type/index". A layer is named by its relation, or by
     "source/relation/destination" where a relation occurs more than once. With `directed=None` the data's own
     `directed` decides, else the multiplex is undirected exactly if PyG says the data is. Of the two directions of an
-    undirected edge the larger weight counts (`duplicates="max"`). Features `x` are kept where all node types have the
-    same width.
+    undirected edge the larger weight and the earlier time count (`duplicates="max"`). The attributes called `weight`
+    and `time` must stand on every edge type or on none; `features` are kept where all node types have as many.
     """
     first, names = _join_node_types(data)
     if directed is None:
         directed = bool(data["directed"]) if "directed" in data else not data.is_undirected()
     if not directed:
         options.setdefault("duplicates", "max")
-    relations = [relation for _, relation, _ in data.edge_types]
-    unique = len(set(relations)) == len(relations)
-    layers = relations if unique else ["/".join(edge_type) for edge_type in data.edge_types]
-    stored = data.get("layer_names")
-    ends, codes, columns = [], [], {"weight": "edge_weight", "time": "edge_time"}
-    values: dict[str, list[Any]] = {role: [] for role in columns}
-    for code, (u, relation, v) in enumerate(data.edge_types):
-        store = data[u, relation, v]
-        edges = store.edge_index.cpu().numpy() + np.array([[first[u]], [first[v]]])
-        ends.append(edges)
-        codes.append(np.full(edges.shape[1], code))
-        for role, column in columns.items():
-            if column in store:
-                values[role].append(store[column].cpu().numpy())
-    for role, parts in values.items():
-        if parts and len(parts) != len(ends):
-            raise InputError(f"Expected {columns[role]!r} on every edge type or on none, got it on {len(parts)}.")
-    options |= {role: np.concatenate(parts) for role, parts in values.items() if parts}
-    source, destination = np.concatenate([np.empty((2, 0), np.int64), *ends], axis=1)
+    starts = [np.array([[first[u]], [first[v]]]) for u, _, v in data.edge_types]
+    edges = [start + data[kind].edge_index.cpu().numpy() for start, kind in zip(starts, data.edge_types, strict=True)]
+    source, destination = np.concatenate([np.empty((2, 0), np.int64), *edges], axis=1)
+    layer = np.repeat(np.arange(len(edges)), [part.shape[1] for part in edges])
     return Multiplex.from_indices(
         source,
         destination,
-        np.concatenate([np.empty(0, np.int64), *codes]),
+        layer,
         node_names=names,
-        layer_names=stored if stored is not None and list(map(str, stored)) == layers else layers,
-        node_features=_join_features(data),
+        layer_names=_layer_names(data),
+        weight=_join_edge_types(data, weight),
+        time=_join_edge_types(data, time),
+        node_features=_join_features(data, features),
         directed=directed,
         **options,
     )
@@ -287,17 +282,38 @@ def from_hetero_data(data: "HeteroData", *, directed: bool | None = None, **opti
 
 def _join_node_types(data: "HeteroData") -> tuple[dict[str, int], Any]:
     """Return where each node type starts in the joint order, and the names of all nodes."""
-    counts = [data[kind].num_nodes for kind in data.node_types]
-    first = dict(zip(data.node_types, np.concatenate([[0], np.cumsum(counts)]).tolist(), strict=False))
+    kinds = data.node_types
+    counts = [data[kind].num_nodes for kind in kinds]
+    if None in counts:
+        raise InputError(f"Expected node type {kinds[counts.index(None)]!r} to say how many nodes it has.")
+    first = dict(zip(kinds, np.cumsum([0, *counts]).tolist(), strict=False))
     if len(counts) == 1:
-        store = data[data.node_types[0]]
+        store = data[kinds[0]]
         return first, list(store.names) if "names" in store else np.arange(counts[0])
-    return first, [f"{kind}/{i}" for kind, count in zip(data.node_types, counts, strict=True) for i in range(count)]
+    return first, [f"{kind}/{i}" for kind, count in zip(kinds, counts, strict=True) for i in range(count)]
 
 
-def _join_features(data: "HeteroData") -> Any:
-    parts = [data[kind].x.cpu().numpy() for kind in data.node_types if "x" in data[kind]]
-    if len(parts) != len(data.node_types) or len({part.shape[1] for part in parts}) != 1:
+def _layer_names(data: "HeteroData") -> list[Name]:
+    relations = [relation for _, relation, _ in data.edge_types]
+    if len(set(relations)) < len(relations):
+        return ["/".join(edge_type) for edge_type in data.edge_types]
+    stored = data.get("layer_names") or []  # as they were before they became text
+    return list(stored) if list(map(str, stored)) == relations else relations
+
+
+def _join_edge_types(data: "HeteroData", attribute: str) -> Any:
+    parts = [data[kind][attribute].cpu().numpy() for kind in data.edge_types if attribute in data[kind]]
+    if not parts:
+        return None
+    if len(parts) < len(data.edge_types):
+        raise InputError(f"Expected {attribute!r} on every edge type or on none, got it on {len(parts)}.")
+    joint = np.concatenate(parts)
+    return joint[:, 0] if joint.ndim == 2 and joint.shape[1] == 1 else joint
+
+
+def _join_features(data: "HeteroData", attribute: str) -> Any:
+    parts = [data[kind][attribute].cpu().numpy() for kind in data.node_types if attribute in data[kind]]
+    if not parts or len(parts) != len(data.node_types) or len({part.shape[1:] for part in parts}) != 1:
         return None
     return np.concatenate(parts)
 

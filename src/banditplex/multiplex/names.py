@@ -21,9 +21,9 @@ def as_names(values: Any, what: str) -> Names:
     array(['b', 'a'], dtype=object)
     >>> as_names([1.5], "node")
     Traceback (most recent call last):
-    banditplex.errors.InputError: Expected node names that are all strings or all integers, got float64.
+    banditplex.errors.InputError: Expected node names that are all strings or all integers, got float.
     """
-    array = np.asarray(values)
+    array = as_array(values)
     if array.ndim != 1:
         raise InputError(f"Expected a flat sequence of {what} names, got an array of shape {array.shape}.")
     if array.size == 0:
@@ -37,6 +37,11 @@ def as_names(values: Any, what: str) -> Names:
     if array.dtype.kind == "O":
         return _from_objects(array, what)
     raise InputError(f"Expected {what} names that are all strings or all integers, got {array.dtype}.")
+
+
+def as_array(values: Any) -> Names:
+    """Return `values` as an array of names; lists are taken as they are, not as numpy would make them of one kind."""
+    return np.asarray(values, dtype=object if isinstance(values, list | tuple) else None)
 
 
 def _from_objects(array: Names, what: str) -> Names:
@@ -84,12 +89,13 @@ def _factorize_integers(values: Ints) -> tuple[Ints, Ints]:
     if _is_wide(low, high, values.size):
         found, codes = np.unique(values, return_inverse=True)
         return found, codes.astype(np.int64, copy=False)
+    values = values - low if low else values
     seen = np.zeros(high - low + 1, np.bool_)
-    seen[values - low] = True
+    seen[values] = True
     if seen.all():
-        return np.arange(high - low + 1) + low, values - low
+        return np.arange(high - low + 1) + low, values
     rank = np.cumsum(seen, dtype=np.int64) - 1
-    return np.flatnonzero(seen) + low, rank[values - low]
+    return np.flatnonzero(seen) + low, rank[values]
 
 
 class NameIndex:

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
+from banditplex.multiplex.build import stable_order
 from banditplex.multiplex.names import Ints
 
 if TYPE_CHECKING:
@@ -52,15 +53,18 @@ def summarise(mx: "Multiplex") -> Summary:
             "jaccard": similarity,
         }
     ).set_axis(pd.Index(mx.layer_names, name="layer"))
-    return Summary(repr(mx).split("):")[0] + ")", layers, overlap)
+    return Summary(mx.title, layers, overlap)
 
 
 def jaccard(mx: "Multiplex") -> "sp.csr_array":
     """Return the sparse (num_layers, num_layers) matrix of |A and B| / |A or B| over the pairs of two layers."""
-    key = mx.edge_index[0] * mx.num_nodes + mx.edge_index[1]
-    _, pair = np.unique(key, return_inverse=True)
+    source, destination = mx.edge_index
+    order = stable_order(source, destination, np.zeros_like(source), num_nodes=mx.num_nodes, num_layers=1)
+    source, destination = source[order], destination[order]
+    new = (np.diff(source, prepend=-1) != 0) | (np.diff(destination, prepend=-1) != 0)
+    pair = np.cumsum(new) - 1  # the same number for the same pair
     incidence = sp.csr_array(
-        (np.ones(mx.num_edges), (mx.edge_layer, pair)), shape=(mx.num_layers, pair.max(initial=0) + 1)
+        (np.ones(mx.num_edges), (mx.edge_layer[order], pair)), shape=(mx.num_layers, np.count_nonzero(new))
     )
     both = sp.coo_array(incidence @ incidence.T)
     sizes = mx.layer_sizes
@@ -83,6 +87,9 @@ def _closest(overlap: "sp.csr_array") -> tuple[Ints, Any]:
 
 
 def _active(mx: "Multiplex") -> Ints:
-    layer = np.concatenate([mx.edge_layer, mx.edge_layer])
-    key = np.unique(layer * mx.num_nodes + mx.edge_index.ravel())
-    return np.bincount(key // max(mx.num_nodes, 1), minlength=mx.num_layers)
+    key = np.concatenate([mx.edge_layer, mx.edge_layer])
+    key *= mx.num_nodes
+    key += mx.edge_index.ravel()
+    key.sort()
+    distinct = key[np.diff(key, prepend=-1) != 0]
+    return np.bincount(distinct // max(mx.num_nodes, 1), minlength=mx.num_layers)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from banditplex.errors import InputError
 from banditplex.multiplex import build
 from banditplex.multiplex.adjacency import Adjacency, build_adjacency
-from banditplex.multiplex.names import Ints, Name, NameIndex, Names, as_names, check_distinct, factorize
+from banditplex.multiplex.names import Ints, Name, NameIndex, Names, as_array, as_names, check_distinct, factorize
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -42,7 +42,7 @@ class Multiplex:
       multiplex (u, v) and (v, u) are the same edge.
     - Self loops are kept as given (`self_loops="keep"`, the default), dropped or refused. `to_undirected` drops them.
     - Weights are finite and >= 0. Weight 1 everywhere is the same as no weights, and edges without weights have none
-      when they are merged.
+      when they are merged. Where there are no edges, there are no weights and no times.
     - Memory grows with edges and nodes, never with layers x nodes.
 
     >>> mx = Multiplex.from_edges(["ann", "bob", "ann"], ["bob", "cid", "cid"], ["work", "work", "home"])
@@ -67,7 +67,9 @@ class Multiplex:
     def __post_init__(self) -> None:
         for name in _ARRAYS:
             array = getattr(self, name)
-            if array is not None:  # a view, so that the caller's own array stays as it is
+            if name in ("weight", "time") and not self.num_edges:
+                object.__setattr__(self, name, None)
+            elif array is not None:  # a view, so that the caller's own array stays as it is
                 array = array.view()
                 array.flags.writeable = False
                 object.__setattr__(self, name, array)
@@ -218,7 +220,7 @@ class Multiplex:
 
     def node_index(self, names: Any) -> Ints:
         """Return the indices of node names, in the shape they come in."""
-        array = np.asarray(names)
+        array = as_array(names)
         return self._node_lookup(array.ravel()).reshape(array.shape)
 
     def has_edges(self, pairs: Any, layer: Name) -> npt.NDArray[np.bool_]:
@@ -240,7 +242,7 @@ class Multiplex:
     @cached_property
     def adjacency(self) -> Adjacency:
         """Compressed neighbour lists of all layers, made when first asked for."""
-        return build_adjacency(self.edge_index, self.layer_offsets, directed=self.directed)
+        return build_adjacency(self.edge_index, self.layer_offsets, num_nodes=self.num_nodes, directed=self.directed)
 
     def summary(self) -> "Summary":
         """Count edges, active nodes, density and overlap with other layers, layer by layer."""
@@ -390,7 +392,9 @@ class Multiplex:
 
     __hash__ = None  # type: ignore[assignment]
 
-    def __repr__(self) -> str:
+    @property
+    def title(self) -> str:
+        """What it is, without its layers."""
         traits = ["directed" if self.directed else "undirected"]
         traits += ["weighted"] * (self.weight is not None) + ["timed"] * (self.time is not None)
         if self.node_features is not None:
@@ -398,9 +402,12 @@ class Multiplex:
         counts = [
             _count(self.num_nodes, "node"), _count(self.num_layers, "layer"), _count(self.num_edges, "edge")
         ]  # fmt: skip
+        return f"Multiplex({', '.join(counts + traits)})"
+
+    def __repr__(self) -> str:
         shown = [f"{name!r} ({size:,})" for name, size in zip(self.layer_names[:4], self.layer_sizes, strict=False)]
         more = [f"... {self.num_layers - 4} more"] if self.num_layers > 4 else []
-        return f"Multiplex({', '.join(counts + traits)})" + ": " * bool(shown) + ", ".join(shown + more)
+        return self.title + ": " * bool(shown) + ", ".join(shown + more)
 
     def _span(self, layer: Name) -> slice:
         index = self.layer_index(layer)

@@ -26,8 +26,8 @@ def test_error_of_the_ratio_by_simulation():
 
 def results():
     for environment, regret in (("late", 1.0), ("bern", 3.0)):
-        yield Result(environment, "uniform", 5, 200, np.full(2, 4.0))
-        yield Result(environment, "hinted", 5, 200, np.full(2, regret))
+        yield Result(environment, "uniform", 5, 1, 200, np.full(2, 4.0))
+        yield Result(environment, "hinted", 5, 1, 200, np.full(2, regret))
 
 
 def test_cells_and_means():

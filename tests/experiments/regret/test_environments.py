@@ -31,9 +31,7 @@ def test_losses_scatter_around_their_expectation(name):
     assert losses.shape == means.shape == (40, 200, 6)
     assert (losses >= 0).all()
     if name == "pareto":
-        tail = (
-            1 / 6
-        ) ** 1.5  # mean 1 makes the smallest value 1/3, and the chance to exceed x is (1/3 / x)^1.5
+        tail = (1 / 6) ** 1.5  # mean 1 makes the smallest value 1/3, and the chance to exceed x is (1/3 / x)^1.5
         assert (losses / means > 2.0).mean() == pytest.approx(tail, abs=4 * np.sqrt(tail / losses.size))
         assert (losses / means).min() >= 1 / 3 - 1e-12
         return
@@ -48,9 +46,7 @@ def test_few_arms(name, arms):
     assert expected(name, runs=3, arms=arms, horizon=7).shape == (7, 3, arms)
 
 
-@pytest.mark.parametrize(
-    ("name", "scale", "shift"), [("stoch", 1, 0), ("stoch1e-3", 1e-3, 0), ("shift5", 1, 5)]
-)
+@pytest.mark.parametrize(("name", "scale", "shift"), [("stoch", 1, 0), ("stoch1e-3", 1e-3, 0), ("shift5", 1, 5)])
 def test_one_good_arm(name, scale, shift):
     ordered = np.sort(expected(name)[0] / scale - shift, axis=1)
     np.testing.assert_allclose(ordered[:, 0], 0.3)
@@ -88,9 +84,7 @@ def test_late():
 
 def test_internship():
     similarity = np.array([0.9, 0.1, 0.1, 0.05, 0.05, 0.01])
-    np.testing.assert_allclose(
-        np.sort(expected("intern")[0], axis=1), np.tile(np.sqrt(2 - 2 * similarity), (200, 1))
-    )
+    np.testing.assert_allclose(np.sort(expected("intern")[0], axis=1), np.tile(np.sqrt(2 - 2 * similarity), (200, 1)))
 
 
 def test_the_same_generators_bring_the_same_game():

@@ -56,9 +56,7 @@ def test_free_observations_equal_a_plain_loop():
     got = free.free_observations(losses, batch, drawn, probability)
     want = plain_observations(losses, batch, drawn, probability)
     assert len(got.instance) == len(want)
-    for row in zip(
-        got.instance.tolist(), got.arm.tolist(), got.loss.tolist(), got.probability.tolist(), strict=True
-    ):
+    for row in zip(got.instance.tolist(), got.arm.tolist(), got.loss.tolist(), got.probability.tolist(), strict=True):
         np.testing.assert_array_equal(row[2:], want[row[:2]])
 
 

@@ -38,6 +38,7 @@ def test_sizes_runs_and_seed():
     assert [(row["arms"], row["horizon"]) for row in rows] == [(2, 10), (2, 10), (3, 5), (3, 5)]
     assert rows == json.loads(run(*words, "--seed", "0"))
     assert rows != json.loads(run(*words, "--seed", "1"))
+    assert [row["k"] for row in json.loads(run(*words, "--k", "2", "--sizes", "3x5"))] == [2, 2]
 
 
 @pytest.mark.parametrize("table", ["free", "theorem"])

@@ -41,7 +41,8 @@ def regret(
     table: Annotated[What, typer.Option(help="What to measure.")] = What.environments,
     environments: Annotated[str, typer.Option(help="main, held-out, or names with commas.")] = "main",
     policies: Annotated[str, typer.Option(help="Names with commas.")] = ",".join(settings.POLICIES),
-    sizes: Annotated[str, typer.Option(help="ARMSxROUNDS with commas, or all.")] = "5x200,36x200",
+    sizes: Annotated[str, typer.Option(help="ARMSxROUNDS with commas, or all.")] = settings.SIZES,
+    k: Annotated[int, typer.Option(min=1, help="Arms drawn in a round.")] = 1,
     runs: Annotated[int | None, typer.Option(min=1, help="Games in a cell.")] = None,
     seed: Annotated[int, typer.Option(min=0)] = settings.SEED,
     quick: Annotated[bool, typer.Option("--quick", help="Small sizes and few runs.")] = False,
@@ -54,10 +55,10 @@ def regret(
         figure.draw(picture, games, runs=runs or settings.RUNS, seed=seed)
         return
     if table is What.environments:
-        names, shapes = chosen_environments(environments), chosen_sizes(sizes)
         if quick:
-            shapes, runs = settings.QUICK_SIZES, runs or settings.QUICK_RUNS
-        results = measure(names, chosen_policies(policies), shapes, runs=runs or settings.RUNS, seed=seed)
+            sizes, runs = settings.QUICK_SIZES, runs or settings.QUICK_RUNS
+        names, labels, shapes = chosen_environments(environments), chosen_policies(policies), chosen_sizes(sizes)
+        results = measure(names, labels, shapes, k=k, runs=runs or settings.RUNS, seed=seed)
         show(analysis.with_means(analysis.cells(results)), analysis.tables, as_json=as_json)
     elif table is What.free:
         layers = settings.QUICK_FREE if quick else settings.FREE
@@ -104,10 +105,8 @@ def chosen_sizes(text: str) -> tuple[tuple[int, int], ...]:
     >>> chosen_sizes("5x200,36x200")
     ((5, 200), (36, 200))
     """
-    if text == "all":
-        return settings.ALL_SIZES
     sizes = []
-    for size in text.split(","):
+    for size in (settings.ALL_SIZES if text == "all" else text).split(","):
         arms, _, horizon = size.partition("x")
         if not (arms.isdecimal() and horizon.isdecimal() and int(arms) and int(horizon)):
             raise InputError(f"A size is ARMSxROUNDS, as in 5x200; got {size!r}.")

@@ -25,6 +25,7 @@ class Cell(NamedTuple):
     environment: str
     policy: str
     arms: int
+    k: int
     horizon: int
     relative: float
     error: float
@@ -48,13 +49,13 @@ def expected_numbers() -> dict[str, Any]:
     return tomllib.loads(files(__package__).joinpath("expected.toml").read_text(encoding="utf-8"))
 
 
-def expected_relative(environment: str, policy: str, arms: int, horizon: int) -> float | None:
+def expected_relative(environment: str, policy: str, arms: int, k: int, horizon: int) -> float | None:
     """Return the relative regret to expect, if any; `mean` is over the main environments.
 
-    >>> expected_relative("late", "hinted", 5, 200), expected_relative("late", "hinted", 5, 201)
+    >>> expected_relative("late", "hinted", 5, 1, 200), expected_relative("late", "hinted", 5, 2, 200)
     (0.412, None)
     """
-    numbers, size = expected_numbers(), f"{arms}x{horizon}"
+    numbers, size = expected_numbers(), f"{arms}x{horizon}" if k == 1 else f"{arms}x{horizon}, k={k}"
     table = numbers["environment"].get(size, {})
     if environment == "mean":
         table, environment = numbers["mean"], size
@@ -70,18 +71,18 @@ def cells(results: Iterable[Result]) -> Iterator[Cell]:
         if result.policy == REFERENCE:
             reference = result
             continue
-        place = (result.environment, result.policy, result.arms, result.horizon)
+        place = result[:5]
         yield Cell(*place, *relative_regret(result.regret, reference.regret), expected_relative(*place))
 
 
 def mean(some: Sequence[Cell]) -> Cell:
     """Return the mean of one policy over environments, at one size."""
-    _, policy, arms, horizon, *_ = some[0]
+    _, policy, arms, k, horizon, *_ = some[0]
     whole = tuple(cell.environment for cell in some) == MAIN
     relative = sum(cell.relative for cell in some) / len(some)
     error = sum(cell.error**2 for cell in some) ** 0.5 / len(some)
-    expected = expected_relative("mean", policy, arms, horizon) if whole else None
-    return Cell("mean", policy, arms, horizon, relative, error, expected)
+    expected = expected_relative("mean", policy, arms, k, horizon) if whole else None
+    return Cell("mean", policy, arms, k, horizon, relative, error, expected)
 
 
 def with_means(some: Iterable[Cell]) -> list[Cell]:
@@ -101,7 +102,8 @@ def tables(rows: Sequence[Cell]) -> Group:
     found = []
     for arms, horizon in dict.fromkeys((row.arms, row.horizon) for row in rows):
         some = [row for row in rows if (row.arms, row.horizon) == (arms, horizon)]
-        found.append(_table(some, f"Relative regret, {arms} arms, {horizon} rounds"))
+        drawn = f"{arms} arms" if some[0].k == 1 else f"{some[0].k} of {arms} arms"
+        found.append(_table(some, f"Relative regret, {drawn}, {horizon} rounds"))
     return Group(*found)
 
 

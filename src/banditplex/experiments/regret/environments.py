@@ -189,9 +189,7 @@ def drifting(rng: np.random.Generator, runs: int, arms: int, horizon: int) -> Pa
 def cycling(rng: np.random.Generator, runs: int, arms: int, horizon: int) -> Path:
     """U(.4, .8) plus a wave of height .3, five times over the game, each arm with its own phase."""
     level, phase = rng.uniform(*settings.CYCLE_LEVEL, (runs, arms)), rng.random((runs, arms))
-    return lambda t: (
-        level + settings.CYCLE_HEIGHT * np.sin(2 * np.pi * (settings.CYCLES * t / horizon + phase))
-    )
+    return lambda t: level + settings.CYCLE_HEIGHT * np.sin(2 * np.pi * (settings.CYCLES * t / horizon + phase))
 
 
 def decoyed(rng: np.random.Generator, runs: int, arms: int, horizon: int) -> Path:

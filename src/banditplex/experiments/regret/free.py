@@ -55,9 +55,7 @@ def make_layers(rng: np.random.Generator, *, runs: int, layers: int, steps: int)
     return Layers(start, end, 1.0 / (settings.FREE_PACE * steps))
 
 
-def make_batches(
-    rng: np.random.Generator, *, runs: int, layers: int, targets: int, rounds: int
-) -> list[Indices]:
+def make_batches(rng: np.random.Generator, *, runs: int, layers: int, targets: int, rounds: int) -> list[Indices]:
     """Return the targets (runs, B) of each step; every layer is a target `rounds` times."""
     orders = [rng.permuted(np.tile(np.arange(layers), (runs, 1)), axis=1) for _ in range(rounds)]
     return [order[:, first : first + targets] for order in orders for first in range(0, layers, targets)]
@@ -85,16 +83,14 @@ def step(policy: Policy, losses: Array, batch: Indices, sharing: Sharing, rng: n
     runs, size, layers = losses.shape
     run = np.arange(runs)[:, None]
     draw = policy.draw(rng, (run * layers + batch).ravel())
-    inclusion = over_layers(policy.inclusion(draw.instances).reshape(runs, size, -1), batch)
+    inclusion = over_layers(draw.inclusion.reshape(runs, size, -1), batch)
     arms = draw.arms.reshape(runs, size, -1)
     drawn = arms + (arms >= batch[:, :, None])
     own = np.take_along_axis(losses, drawn, axis=2).reshape(draw.arms.shape)
     if sharing is Sharing.OWN:
         policy.update(draw, own)
     elif sharing is Sharing.ADVISORY:
-        policy.update(
-            draw, own, extra=free_observations(losses, batch, drawn, np.full((runs, layers), np.nan))
-        )
+        policy.update(draw, own, extra=free_observations(losses, batch, drawn, np.full((runs, layers), np.nan)))
     else:
         seen = observation_probability(inclusion, batch)
         extra = free_observations(losses, batch, drawn, seen)
@@ -159,4 +155,4 @@ def measure(shapes: Mapping[tuple[int, int, int, int], int], *, seed: int) -> It
         for label, (name, sharing) in settings.FREE_POLICIES.items():
             policy = make_policy(name, num_arms=count - 1, k=k, num_instances=runs * count)
             regret = regrets(policy, layers, batches, Sharing(sharing), stream(seed, "steps", where, runs))
-            yield Result(where, label, count - 1, rounds, regret.sum(axis=1))
+            yield Result(where, label, count - 1, k, rounds, regret.sum(axis=1))

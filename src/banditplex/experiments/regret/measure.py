@@ -23,6 +23,7 @@ class Result(NamedTuple):
     environment: str
     policy: str
     arms: int
+    k: int
     horizon: int
     regret: Array
 
@@ -55,4 +56,4 @@ def measure(
             for label, (name, options) in policies.items():
                 policy = make_policy(name, num_arms=arms, k=k, num_instances=runs, **options)
                 (last,) = deque(rounds(policy, game, seed=seed), maxlen=1)
-                yield Result(environment, label, arms, horizon, np.asarray(last.regret))
+                yield Result(environment, label, arms, k, horizon, np.asarray(last.regret))

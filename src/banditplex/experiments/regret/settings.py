@@ -14,21 +14,18 @@ POLICIES = {
 REFERENCE = "uniform"  # the policy whose regret is 1
 
 # Arms and rounds; all runs of a cell are played side by side.
-SIZES = ((5, 200), (36, 200))
-ALL_SIZES = ((2, 50), (2, 1000), (5, 50), (5, 200), (36, 50), (36, 200), (36, 1000), (363, 200), (1000, 1000))
+SIZES = "5x200,36x200"
+ALL_SIZES = "2x50,2x1000,5x50,5x200,36x50,36x200,36x1000,363x200,1000x1000"
 RUNS = 200
 SEED = 0
-QUICK_SIZES = ((5, 50),)
+QUICK_SIZES = "5x50"
 QUICK_RUNS = 20
 
 # Means of the environments.
 BEST, OTHERS = 0.3, (0.5, 0.9)  # one good arm among others
 SPREAD = (0.2, 1.0)
-SHRINK_FINAL, SHRINK_INITIAL, SHRINK_PACE = (
-    (0.05, 0.8),
-    (0.9, 1.1),
-    (0.05, 0.4),
-)  # pace in parts of the horizon
+SHRINK_FINAL, SHRINK_INITIAL = (0.05, 0.8), (0.9, 1.1)
+SHRINK_PACE = (0.05, 0.4)  # in parts of the horizon
 PHASES, BAIT = 4, 0.1  # switch: phases, and what one arm has in each
 LATE_PART, LATE_BEFORE, LATE_NEIGHBOUR = 0.2, 1.0, 0.5
 PARETO_INDEX = 1.5

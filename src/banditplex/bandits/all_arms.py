@@ -1,6 +1,6 @@
-"""No arm in any round."""
+"""Every arm in every round."""
 
-from typing import ClassVar
+from typing import final
 
 from banditplex.bandits.base import Policy, register
 from banditplex.bandits.marginals import Marginals
@@ -8,19 +8,18 @@ from banditplex.bandits.state import Rows
 from banditplex.bandits.values import Feedback
 
 
-@register("none")
-class NoArms(Policy):
-    """Draws nothing: k = 0, whatever was passed. What one does without looking at other layers.
+@register("all")
+@final
+class AllArms(Policy):
+    """Draws all arms: k = num_arms, whatever was passed. No sampling, the dearest reference.
 
-    >>> policy = NoArms(num_arms=3)
+    >>> policy = AllArms(num_arms=3)
     >>> policy.k, policy.inclusion().tolist()
-    (0, [[0.0, 0.0, 0.0]])
+    (3, [[1.0, 1.0, 1.0]])
     """
 
-    _smallest_k: ClassVar[int] = 0
-
     def __init__(self, *, num_arms: int, k: int | None = None, num_instances: int = 1) -> None:
-        super().__init__(num_arms=num_arms, k=0, num_instances=num_instances)
+        super().__init__(num_arms=num_arms, k=num_arms, num_instances=num_instances)
 
     def _marginals(self, rows: Rows) -> Marginals:
         return Marginals.alike(self.num_arms, self.k, len(self._instances(rows)))

@@ -1,0 +1,251 @@
+"""CSV and TSV: a header, then a row per edge; what such a table has no place for stands in a side note."""
+
+import csv
+import gzip
+import zlib
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import numpy as np
+
+from banditplex.errors import FormatError, InputError
+from banditplex.io.base import Format, Progress, read_side_note, side_note, write_side_note
+from banditplex.io.table import Origin, choose_columns, from_table, to_table
+from banditplex.io.text import is_number, open_binary, show
+from banditplex.multiplex import Multiplex
+from banditplex.multiplex.names import as_names
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+def read(
+    path: Path,
+    delimiter: str,
+    *,
+    progress: Progress | None = None,
+    directed: bool | None = None,
+    source: str | None = None,
+    destination: str | None = None,
+    layer: str | None = None,
+    weight: str | None = None,
+    time: str | None = None,
+    num_nodes: int | None = None,
+) -> Multiplex:
+    """Read a table with a header and a row per edge.
+
+    Names are integers if all of them are, in plain writing ("7", not "007"), else text. Times are numbers or dates.
+
+    Parameters
+    ----------
+    path, delimiter
+        The file, compressed if its name ends in `.gz`, and what stands between its columns.
+    progress
+        Told how many bytes have been read.
+    directed
+        Whether edges have a direction; by default what the side note says, else not.
+    source, destination, layer, weight, time
+        What the columns are called; by default "source", "target" or "destination", "layer", "weight" and "time". The
+        last three may be missing; without layers all edges are in a layer "edges".
+    num_nodes
+        Declares the nodes 0..num_nodes-1.
+    """
+    given = {"source": source, "destination": destination, "layer": layer, "weight": weight, "time": time}
+    header = next(_records(path, delimiter), (1, []))[1]
+    if not header:
+        raise FormatError("expected a header and a row per edge, got an empty file", path=path)
+    columns = choose_columns(header, given, path)
+    note = read_side_note(path)
+    nodes, layers = note.get("nodes") if num_nodes is None else np.arange(num_nodes), note.get("layers")
+    origin = Origin(path, partial(_line_of_row, path, delimiter))
+    table = _parse(path, delimiter, columns, progress)
+    table = _with_integers(table, ["source", "destination"], nodes)
+    table = _with_integers(table, ["layer"], layers) if "layer" in columns else table
+    table = _with_times(table, origin) if "time" in columns else table
+    _refuse_empty(table, origin)
+    directed = bool(note.get("directed")) if directed is None else directed
+    return from_table(table, origin, nodes=nodes, layers=layers, directed=directed)
+
+
+def write(mx: Multiplex, path: Path, delimiter: str) -> None:
+    """Write a row per edge, names in quotes where some name needs them."""
+    import pyarrow as pa
+    import pyarrow.csv
+
+    names = [str(name) for name in (*mx.layer_names, *mx.node_names.tolist())]
+    if "" in names:
+        raise InputError("Expected names that are not empty, got ''.")
+    quotes = any(not {delimiter, '"', "\n", "\r"}.isdisjoint(name) for name in names)
+    table = to_table(mx)
+    table = table.cast(pa.schema([(field.name, _decoded(field.type)) for field in table.schema]))
+    with gzip.open(path, "wb", compresslevel=6) if path.suffix == ".gz" else path.open("wb") as file:
+        file.write((delimiter.join(table.column_names) + "\n").encode())
+        quoting = {"quoting_style": "needed" if quotes else "none"}
+        pyarrow.csv.write_csv(
+            table, file, pyarrow.csv.WriteOptions(include_header=False, delimiter=delimiter, **quoting)
+        )
+    write_side_note(path, side_note(mx))
+
+
+def _decoded(kind: "pa.DataType") -> "pa.DataType":
+    import pyarrow as pa
+
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+def _matches(path: Path, delimiter: str) -> bool:
+    if not path.is_file():
+        return False
+    try:
+        header = next(_records(path, delimiter), (1, []))[1]
+        return bool(choose_columns(header, {}, path))
+    except (FormatError, csv.Error):
+        return False
+
+
+# The fast parser
+
+
+def _parse(path: Path, delimiter: str, columns: dict[str, str], progress: Progress | None) -> "pa.Table":
+    """Return the columns of a file, called by their roles: weights as numbers, all else as text."""
+    import pyarrow as pa
+    from pyarrow import csv as fast
+
+    kinds = {name: pa.float64() if role == "weight" else pa.string() for role, name in columns.items()}
+    try:
+        with _open(path, progress) as file:
+            table = fast.read_csv(
+                file,
+                fast.ReadOptions(block_size=2**22),
+                fast.ParseOptions(delimiter=delimiter, newlines_in_values=True),
+                fast.ConvertOptions(include_columns=list(kinds), column_types=kinds, null_values=[]),
+            )
+    except (pa.ArrowInvalid, OSError, EOFError, zlib.error) as error:
+        _check_records(path, delimiter, columns)
+        raise FormatError(f"expected a table, got {str(error).splitlines()[0]}", path=path) from None
+    return table.select(list(columns.values())).rename_columns(list(columns))
+
+
+def _open(path: Path, progress: Progress | None) -> Any:
+    import pyarrow as pa
+
+    file: BinaryIO = open_binary(path, progress)
+    return pa.CompressedInputStream(pa.PythonFile(file), "gzip") if path.suffix == ".gz" else file
+
+
+def _with_integers(table: "pa.Table", roles: list[str], declared: Any) -> "pa.Table":
+    """Turn columns of text into integers if every token is one in plain writing and names are not declared as text."""
+    import pyarrow as pa
+
+    if declared is not None and as_names(declared, "declared").dtype == object:
+        return table
+    try:
+        columns = {role: table[role].cast(pa.int64()) for role in roles}
+    except pa.ArrowInvalid:
+        return table
+    if any(not column.cast(pa.string()).equals(table[role]) for role, column in columns.items()):
+        return table
+    for role, column in columns.items():
+        table = table.set_column(table.column_names.index(role), role, column)
+    return table
+
+
+def _with_times(table: "pa.Table", origin: Origin) -> "pa.Table":
+    """Turn the column of times from text into integers, other numbers, or dates."""
+    import pyarrow as pa
+
+    for kind in (pa.int64(), pa.float64(), pa.timestamp("ns")):
+        try:
+            return table.set_column(table.column_names.index("time"), "time", table["time"].cast(kind))
+        except pa.ArrowInvalid:
+            continue
+    tokens = table["time"].to_pylist()
+    expected = _is_time if _is_time(tokens[0]) else _is_number
+    row = next((row for row, token in enumerate(tokens) if not expected(token)), 0)
+    raise origin.error(f"expected a number or a date as time, got {tokens[row]!r}", row)
+
+
+def _is_number(token: str) -> bool:
+    return is_number(token.encode(), float)
+
+
+def _is_time(token: str) -> bool:
+    try:
+        datetime.fromisoformat(token)
+    except ValueError:
+        return False
+    return True
+
+
+def _refuse_empty(table: "pa.Table", origin: Origin) -> None:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    for role in ("source", "destination", "layer"):
+        if role in table.column_names and pa.types.is_string(table[role].type):
+            row = pc.index(table[role], "").as_py()
+            if row >= 0:
+                raise origin.error(f"expected a name as {role}, got an empty cell", row)
+
+
+# The slow parser, which knows its lines
+
+
+def _records(path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield the rows of a file, the header first, with the lines they begin on."""
+    with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as file:
+        rows = csv.reader(_decoded_lines(path, file), delimiter=delimiter)
+        begin = 1
+        for row in rows:
+            if row:
+                yield begin, row
+            begin = rows.line_num + 1
+
+
+def _decoded_lines(path: Path, file: Iterable[bytes]) -> Iterator[str]:
+    try:
+        for number, line in enumerate(file, 1):
+            try:
+                yield line.decode("utf-8-sig" if number == 1 else "utf-8")
+            except UnicodeDecodeError:
+                raise FormatError(f"expected UTF-8 text, got {show(line.strip())}", path=path, line=number) from None
+    except (EOFError, OSError, zlib.error) as error:
+        raise FormatError(f"expected a whole file compressed by gzip, got {error}", path=path) from None
+
+
+def _line_of_row(path: Path, delimiter: str, row: int) -> int:
+    return next(line for index, (line, _) in enumerate(_records(path, delimiter), -1) if index == row)
+
+
+def _check_records(path: Path, delimiter: str, columns: dict[str, str]) -> None:
+    """Raise for the first row that is ragged, or has no number where one belongs."""
+    records = _records(path, delimiter)
+    header = next(records)[1]
+    for line, row in records:
+        if len(row) != len(header):
+            raise FormatError(
+                f"expected {len(header)} columns ({', '.join(header)}), got {len(row)}", path=path, line=line
+            )
+        if "weight" in columns:
+            token = row[header.index(columns["weight"])]
+            if not _is_number(token):
+                raise FormatError(f"expected a number as {columns['weight']}, got {token!r}", path=path, line=line)
+
+
+def _format(name: str, delimiter: str, description: str) -> Format:
+    return Format(
+        name=name,
+        description=description,
+        suffixes=(f".{name}", f".{name}.gz"),
+        read=partial(read, delimiter=delimiter),
+        write=partial(write, delimiter=delimiter),
+        holds=frozenset({"weight", "time"}),
+        matches=partial(_matches, delimiter=delimiter),
+    )
+
+
+CSV = _format("csv", ",", "a table: source,target,layer[,weight][,time]")
+TSV = _format("tsv", "\t", "the same with tabs between the columns")

@@ -1,0 +1,85 @@
+"""GML, through networkx: nodes by label, an edge's layer in its attribute `layer`."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from banditplex.errors import FormatError
+from banditplex.io.base import Format, Progress
+from banditplex.io.graphs import from_graph, to_graph
+from banditplex.io.lines import read_text
+from banditplex.multiplex import Multiplex
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+
+def read(
+    path: Path,
+    *,
+    directed: bool | None = None,
+    layer: str | None = None,
+    weight: str | None = None,
+    time: str | None = None,
+    features: Sequence[str] | None = None,
+    names: str | None = None,
+    progress: Progress | None = None,
+) -> Multiplex:
+    """Read a GML file.
+
+    Nodes are named by their attribute `names`: None means "label", or "id" where some node has no label. The other
+    options are those of `banditplex.io.graphs.from_graph`. Several edges between two nodes are accepted whether or not
+    the file says that it is a multigraph.
+    """
+    text = read_text(path).decode()
+    if not re.search(r"(?:^|\s)multigraph\s", text):
+        text = re.sub(r"((?:^|\s)graph\s*\[)", r"\1 multigraph 1 ", text, count=1)
+    lines = text.split("\n")
+    try:
+        graph = _parse(lines, names or "label", by_id=names is None)
+    except Exception as error:  # networkx lets through whatever its parser stumbles over
+        message = str(error).partition("\n")[0]
+        place = re.search(r" at \((\d+), \d+\)", message)
+        line = int(place[1]) if place else None
+        raise FormatError(f"expected GML, got: {message}", path=path, line=line) from None
+    if progress:
+        progress(len(text), len(text))
+    return from_graph(graph, directed=directed, layer=layer, weight=weight, time=time, features=features)
+
+
+def _parse(lines: list[str], names: str, *, by_id: bool) -> "nx.Graph":
+    import networkx as nx
+
+    try:
+        return nx.parse_gml(lines, label=names)
+    except nx.NetworkXError as error:
+        if by_id and "has no 'label' attribute" in str(error):
+            return nx.parse_gml(lines, label="id")
+        raise
+
+
+def write(mx: Multiplex, path: Path) -> None:
+    """Write a GML file; what is not ASCII becomes a character entity, integers beyond 32 bits become strings."""
+    import networkx as nx
+
+    with path.open("xb") as file:
+        nx.write_gml(to_graph(mx), file)
+
+
+def _matches(path: Path) -> bool:
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return re.search(rb"(?m)^\s*graph\s*\[", file.read(1 << 16)) is not None
+
+
+FORMAT = Format(
+    name="gml",
+    description="GML, the layer as an edge attribute",
+    suffixes=(".gml",),
+    read=read,
+    write=write,
+    holds=frozenset({"weight", "time", "features"}),
+    matches=_matches,
+)

@@ -1,0 +1,73 @@
+"""GraphML, through networkx: nodes by id, an edge's layer in its attribute `layer`."""
+
+import re
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from xml.etree.ElementTree import ParseError
+
+from banditplex.errors import FormatError
+from banditplex.io.base import Format, Progress
+from banditplex.io.graphs import from_graph, to_graph
+from banditplex.io.lines import refuse_names
+from banditplex.multiplex import Multiplex
+
+
+def read(
+    path: Path,
+    *,
+    directed: bool | None = None,
+    layer: str | None = None,
+    weight: str | None = None,
+    time: str | None = None,
+    features: Sequence[str] | None = None,
+    progress: Progress | None = None,
+) -> Multiplex:
+    """Read a GraphML file; the options are those of `banditplex.io.graphs.from_graph`."""
+    import networkx as nx
+
+    text = path.read_bytes()
+    try:
+        with warnings.catch_warnings(action="ignore"):  # about ports and the like, which a multiplex has none of
+            graph = nx.read_graphml(path, force_multigraph=True)
+    except ParseError as error:
+        line, column = error.position
+        raise FormatError(
+            f"expected GraphML, got {error.msg.partition(':')[0]} in column {column}", path=path, line=line
+        ) from None
+    except Exception as error:  # networkx lets through whatever its parser stumbles over
+        raise FormatError(f"expected GraphML, got: {' '.join(str(error).split())}", path=path) from None
+    declared = len(re.findall(rb"<(?:[\w.-]+:)?node[\s/>]", text))
+    if 0 < declared < len(graph):  # networkx adds nodes that only an edge names; they come last
+        raise FormatError(f"expected edges between declared nodes, got one with {list(graph)[declared]!r}", path=path)
+    if progress:
+        progress(len(text), len(text))
+    return from_graph(graph, directed=directed, layer=layer, weight=weight, time=time, features=features)
+
+
+def write(mx: Multiplex, path: Path) -> None:
+    """Write a GraphML file that networkx, igraph, Gephi and others read."""
+    import networkx as nx
+
+    for what, names in (("node", mx.node_names.tolist()), ("layer", mx.layer_names)):
+        refuse_names(names, "[\x00-\x1f\ud800-\udfff\ufffe\uffff]", what, "XML cannot hold all of its characters")
+    with path.open("xb") as file:
+        nx.write_graphml_xml(to_graph(mx), file)
+
+
+def _matches(path: Path) -> bool:
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return re.search(rb"<(?:[\w.-]+:)?graphml[\s>]", file.read(1 << 16)) is not None
+
+
+FORMAT = Format(
+    name="graphml",
+    description="GraphML, the layer as an edge attribute",
+    suffixes=(".graphml",),
+    read=read,
+    write=write,
+    holds=frozenset({"weight", "time", "features"}),
+    matches=_matches,
+)

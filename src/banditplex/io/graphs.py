@@ -1,0 +1,169 @@
+"""What GraphML and GML share: a multiplex as a networkx graph whose attributes are numbers and strings only."""
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from banditplex.errors import InputError
+from banditplex.io.base import are_strings, parse_names, strings_note
+from banditplex.multiplex import Multiplex
+from banditplex.multiplex.build import EdgeError, Floats, Numbers
+from banditplex.multiplex.names import Ints, Names, as_names, factorize
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+NOTE = "banditplex"  # the graph attribute that holds, as JSON, what a side note would
+_FEATURE = "feature_{}"
+
+
+def to_graph(mx: Multiplex) -> "nx.MultiGraph":
+    """Return a multigraph: layer, weight and time on edges, features one by one on nodes, all layers in a note."""
+    import networkx as nx
+
+    note = {"layers": list(mx.layer_names)} | strings_note(mx)
+    names = [str(name) for name in mx.node_names.tolist()]
+    features: Any = [{}] * mx.num_nodes
+    if mx.node_features is not None:
+        note["features"] = mx.node_features.shape[1]
+        keys = [_FEATURE.format(place) for place in range(mx.node_features.shape[1])]
+        features = [dict(zip(keys, row, strict=True)) for row in mx.node_features.tolist()]
+    columns = {"layer": [mx.layer_names[place] for place in mx.edge_layer.tolist()]}
+    columns |= {role: each.tolist() for role, each in (("weight", mx.weight), ("time", mx.time)) if each is not None}
+    values = (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
+    graph = (nx.MultiDiGraph if mx.directed else nx.MultiGraph)(**{NOTE: json.dumps(note)})
+    graph.add_nodes_from(zip(names, features, strict=True))
+    graph.add_edges_from(
+        (names[u], names[v], key, value)
+        for key, ((u, v), value) in enumerate(zip(mx.edge_index.T.tolist(), values, strict=True))
+    )
+    return graph
+
+
+def from_graph(
+    graph: "nx.Graph",
+    *,
+    directed: bool | None = None,
+    layer: str | None = None,
+    weight: str | None = None,
+    time: str | None = None,
+    features: Sequence[str] | None = None,
+) -> Multiplex:
+    """Build a multiplex from a graph as a file gives it: every name is a string, every number may be one.
+
+    Parameters
+    ----------
+    graph
+        From networkx.
+    directed
+        None: as the graph is. Undirected edges stand both ways in a directed multiplex.
+    layer
+        The edge attribute that is the layer. None: "layer"; where no edge has it, all are in the layer "edges".
+    weight, time
+        The edge attributes that are weight (missing: 1) and time. None: "weight" and "time", if some edge has them.
+    features
+        The node attributes that are node features. None: those that were written as such.
+    """
+    note = _read_note(graph)
+    if directed and not graph.is_directed():
+        graph = graph.to_directed()
+    rows = list(graph.edges(data=True))
+    places = {node: place for place, node in enumerate(graph)}
+    layers, codes = _layers(rows, layer, note)
+    try:
+        return Multiplex.from_indices(
+            np.array([places[u] for u, _, _ in rows], np.int64),
+            np.array([places[v] for _, v, _ in rows], np.int64),
+            codes,
+            node_names=parse_names([str(node) for node in graph], strings=are_strings("nodes", note)),
+            layer_names=layers,
+            weight=_edge_numbers(rows, weight, "weight", 1),
+            time=_edge_numbers(rows, time, "time", None),
+            node_features=_features(graph, features, note),
+            directed=graph.is_directed() if directed is None else directed,
+            metadata=_metadata(graph),
+        )
+    except EdgeError as error:
+        u, v, _ = rows[error.edge]
+        raise InputError(f"{error.message} on the edge from {u!r} to {v!r}") from None
+
+
+def _read_note(graph: "nx.Graph") -> dict[str, Any]:
+    try:
+        note = json.loads(graph.graph.get(NOTE, "{}"))
+    except (TypeError, ValueError):
+        note = None
+    if not isinstance(note, dict):
+        raise InputError(f"expected JSON in the graph attribute {NOTE!r}, got {graph.graph[NOTE]!r}")
+    return note
+
+
+def _layers(rows: list[Any], layer: str | None, note: dict[str, Any]) -> tuple[Names, Ints]:
+    """Return the names of the layers and the layer of every edge."""
+    key = layer or "layer"
+    there = sum(key in values for _, _, values in rows)
+    if there == 0 and layer is not None:
+        known = sorted({name for _, _, values in rows for name in values})
+        raise InputError(
+            f"expected the layer in an edge attribute ({', '.join(known) or 'there are none'}), got {layer!r}"
+        )
+    if 0 < there < len(rows):
+        u, v, _ = next(row for row in rows if key not in row[2])
+        raise InputError(f"expected {key!r} on every edge, got none on the one from {u!r} to {v!r}")
+    given = [values.get(key, "edges") for _, _, values in rows]
+    if "layers" not in note or layer is not None:
+        return factorize(as_names(given, "layer"))
+    place = {str(name): position for position, name in enumerate(note["layers"])}
+    unknown = next((each for each in given if str(each) not in place), None)
+    if unknown is not None:
+        raise InputError(f"expected one of the layers that the note lists, got {unknown!r}")
+    return as_names(note["layers"], "layer"), np.array([place[str(each)] for each in given], np.int64)
+
+
+def _edge_numbers(rows: list[Any], name: str | None, role: str, missing: int | None) -> Numbers | None:
+    key = name or role
+    if not any(key in values for _, _, values in rows):
+        if name is None or not rows:
+            return None
+        raise InputError(f"expected {role} in an edge attribute, got {name!r}, which no edge has")
+    return np.array(
+        [_number(values.get(key, missing), f"{key!r} of the edge from {u!r} to {v!r}") for u, v, values in rows]
+    )
+
+
+def _features(graph: "nx.Graph", names: Sequence[str] | None, note: dict[str, Any]) -> Floats | None:
+    if names is None:
+        if "features" not in note:
+            return None
+        names = [_FEATURE.format(place) for place in range(note["features"])]
+    table = [
+        [_number(values.get(name), f"{name!r} of the node {node!r}") for name in names]
+        for node, values in graph.nodes(data=True)
+    ]
+    return np.array(table, np.float64).reshape(len(graph), len(names))
+
+
+def _number(value: Any, what: str) -> int | float:
+    for kind in (int, float):
+        if isinstance(value, kind):
+            return value
+    if isinstance(value, str):
+        for kind in (int, float):
+            try:
+                return kind(value)
+            except ValueError:
+                pass
+    raise InputError(f"expected a number as {what}, got {'none' if value is None else repr(value)}")
+
+
+def _metadata(graph: "nx.Graph") -> dict[str, Any]:
+    """Return the attributes of the graph and, by name and node, those of nodes that are no features."""
+    metadata = {key: value for key, value in graph.graph.items() if key not in (NOTE, "node_default", "edge_default")}
+    nodes: dict[str, dict[Any, Any]] = {}
+    for node, values in graph.nodes(data=True):
+        for key, value in values.items():
+            if not key.startswith(_FEATURE.format("")):
+                nodes.setdefault(key, {})[node] = value
+    return metadata | ({"node_attributes": nodes} if nodes else {})

@@ -1,0 +1,306 @@
+"""muxViz's configuration: a line `edges;label;layout` per layer, which names an edge list and a table of nodes.
+
+De Domenico, Porter and Arenas, MuxViz: a tool for multilayer analysis and visualization of networks, Journal of
+Complex Networks 3 (2015).
+"""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow.compute as pc
+
+from banditplex.errors import FormatError, InputError
+from banditplex.io.base import Format, Progress, are_strings, parse_names, read_side_note, strings_note, write_side_note
+from banditplex.io.lines import (
+    BLANKS,
+    Rows,
+    filled_lines,
+    index_names,
+    naming_rows,
+    parse_rows,
+    read_text,
+    refuse_names,
+    tokens,
+    write_rows,
+)
+from banditplex.multiplex import Multiplex
+from banditplex.multiplex.build import Numbers, check_weight
+from banditplex.multiplex.names import Ints, Names
+
+COMMENTS = (b"#",)
+
+
+def read(
+    path: Path,
+    *,
+    directed: bool | None = None,
+    labels: bool = True,
+    interlayer: str = "refuse",
+    progress: Progress | None = None,
+) -> Multiplex:
+    """Read a muxViz configuration of edge lists `u v [weight]`, or of one extended list `u layer v layer [weight]`.
+
+    Paths are looked up from the configuration's folder and, since muxViz writes them from its own, from those above.
+
+    Parameters
+    ----------
+    path
+        The configuration file.
+    directed
+        None: what the side note says, else undirected.
+    labels
+        Whether nodes are named by `nodeLabel`, where there is one; otherwise by `nodeID`.
+    interlayer
+        What to do with the edges between layers of an extended list: "refuse" or "drop".
+    progress
+        Called with (bytes read, bytes in all).
+    """
+    if interlayer not in ("refuse", "drop"):
+        raise InputError(f"Expected interlayer to be 'refuse' or 'drop', got {interlayer!r}.")
+    entries, note = _read_config(path), read_side_note(path)
+    if entries[0].layers is None:
+        edges = _read_layers(entries, progress)
+    else:
+        edges = _read_extended(entries[0].edges, entries[0].layers, drop=interlayer == "drop", progress=progress)
+    nodes, source, destination = _index_nodes(entries, edges, labels, are_strings("nodes", note))
+    with naming_rows(*edges.parts):
+        weight = check_weight(edges.weight(), len(source))
+    return Multiplex.from_indices(
+        source[edges.kept],
+        destination[edges.kept],
+        edges.layer[edges.kept],
+        weight=None if weight is None else weight[edges.kept],
+        node_names=nodes,
+        layer_names=parse_names(edges.names, strings=are_strings("layers", note)),
+        directed=note.get("directed", False) if directed is None else directed,
+    )
+
+
+# The configuration
+
+
+class Entry(NamedTuple):
+    """A line of the configuration, its paths looked up."""
+
+    edges: Path
+    label: str
+    layers: Path | None  # the table of layers, if the edges are an extended list
+    layout: Path | None  # the table of nodes
+
+
+def _read_config(path: Path) -> list[Entry]:
+    lines = [(number, line.decode()) for number, line in filled_lines(read_text(path), 1) if line.strip()]
+    if not lines:
+        raise FormatError("expected lines edges;label;layout, got an empty file", path=path)
+    entries: dict[str, Entry] = {}
+    for number, line in lines:
+        fields = line.split(";")
+        if len(fields) > 3:
+            raise FormatError(f"expected edges;label;layout, got {len(fields)} fields", path=path, line=number)
+        name, label, layout = [*fields, "", ""][:3]
+        edges, nodes = _find(path, name), _find(path, layout)
+        if edges is None or (nodes is None and layout.strip()):
+            missing = name if edges is None else layout
+            raise FormatError(f"expected a file, got no such file: {missing!r}", path=path, line=number)
+        label = label or edges.stem
+        if label in entries:
+            raise FormatError(f"expected every label once, got {label!r} again", path=path, line=number)
+        layers = _find(path, label) if len(lines) == 1 and _is_extended(edges) else None
+        entries[label] = Entry(edges, label, layers, nodes)
+    return list(entries.values())
+
+
+def _find(config: Path, name: str) -> Path | None:
+    """Return the file that a path in a configuration means: from its folder, from one above, or just beside it."""
+    wanted = Path(name.strip())
+    if not wanted.name:
+        return None
+    folders = [config.parent, *config.absolute().parent.parents[: len(wanted.parts) - 1]]
+    places = [*(folder / wanted for folder in folders), config.parent / wanted.name]
+    try:
+        return next((place for place in places if place.is_file()), None)
+    except OSError:  # a name that no file can have
+        return None
+
+
+def _is_extended(path: Path) -> bool:
+    with path.open("rb") as file:
+        return next((len(line.split()) > 3 for line in file if line.strip() and line[:1] not in COMMENTS), False)
+
+
+# Edges
+
+
+@dataclass(frozen=True)
+class Edges:
+    """Rows of edges, those of all parts one after the other."""
+
+    parts: list[Rows]
+    ends: tuple[int, int]  # the columns of the nodes; the weight stands behind all others
+    names: list[str]  # of the layers
+    layer: Ints
+    kept: Any  # which rows are edges of the multiplex
+
+    def weight(self) -> Numbers | None:
+        """Return the weights, 1 where a part has none."""
+        widest = 3 if self.ends == (0, 1) else 5
+        if all(rows.width < widest for rows in self.parts):
+            return None
+        return np.concatenate(
+            [
+                rows.numbers(widest - 1, "a number as weight") if rows.width == widest else np.ones(len(rows))
+                for rows in self.parts
+            ]
+        )
+
+
+def _read_layers(entries: list[Entry], progress: Progress | None) -> Edges:
+    done = np.cumsum([entry.edges.stat().st_size for entry in entries]).tolist()
+    parts = []
+    for entry in entries:
+        text = read_text(entry.edges, comments=COMMENTS)
+        parts.append(parse_rows(text, entry.edges, delimiter=BLANKS, widths=range(2, 4)))
+        if progress:
+            progress(done[len(parts) - 1], done[-1])
+    layer = np.repeat(np.arange(len(parts)), [len(rows) for rows in parts])
+    return Edges(parts, (0, 1), [entry.label for entry in entries], layer, slice(None))
+
+
+def _read_extended(path: Path, layers: Path, *, drop: bool, progress: Progress | None) -> Edges:
+    text = read_text(path, comments=COMMENTS)
+    report = (lambda done: progress(done, len(text))) if progress else None
+    rows = parse_rows(text, path, delimiter=BLANKS, widths=range(4, 6), progress=report)
+    known = _read_table(layers, "layer")
+    columns = [rows.columns[column] for column in (1, 3)]
+    _, num_known, (tail, head) = index_names(columns, declared=[tokens(list(known))])
+    for column, codes in zip(columns, (tail, head), strict=True):
+        if (codes >= num_known).any():
+            row = int(np.argmax(codes >= num_known))
+            raise rows.error(f"expected a layer of {layers.name}, got {column[row].as_py()!r}", row)
+    if not drop and (tail != head).any():
+        row = int(np.argmax(tail != head))
+        pair = " to ".join(repr(column[row].as_py()) for column in columns)
+        raise rows.error(f"expected an edge inside one layer, got one from {pair} (interlayer='drop' drops them)", row)
+    return Edges([rows], (0, 2), list(known.values()), tail, tail == head)
+
+
+# Tables of nodes and layers
+
+
+def _read_table(path: Path, what: str) -> dict[str, str]:
+    """Read a table with a header `nodeID nodeLabel ...` (or layerID, layerLabel), as a dictionary from id to label."""
+    text = _hide_quoted_blanks(read_text(path, comments=COMMENTS))
+    rows = parse_rows(text, path, delimiter=BLANKS, widths=range(1, 100))
+    header = [column[0].as_py().lower() for column in rows.columns if len(rows)]
+    wanted = [f"{what}id", f"{what}label"]
+    if not set(wanted) & set(header):
+        raise FormatError(f"expected a header with {what}ID or {what}Label, got {' '.join(header)!r}", path=path)
+    ids, labels = (_show_blanks(rows.columns[header.index(name)])[1:] if name in header else None for name in wanted)
+    table: dict[str, str] = {}
+    for row, (each, label) in enumerate(zip(ids or labels or [], labels or ids or [], strict=True), 1):
+        if each in table:
+            raise rows.error(f"expected every {what} once, got {each!r} again", row)
+        table[each] = label
+    return table
+
+
+def _hide_quoted_blanks(text: bytes) -> bytes:
+    """Put NUL for blanks inside double quotes and drop the quotes, so that a line can be split at blanks."""
+    if b'"' not in text:
+        return text
+    return re.sub(rb'"([^"\n]*)"', lambda quoted: quoted[1].replace(b" ", b"\0"), text)
+
+
+def _show_blanks(column: Any) -> list[str]:
+    fields: list[str] = pc.replace_substring(column, "\0", " ").to_pylist()
+    return fields
+
+
+def _index_nodes(entries: list[Entry], edges: Edges, labels: bool, strings: bool) -> tuple[Names, Ints, Ints]:
+    """Return the names of the nodes and the indices of the two ends of every row."""
+    table = _join_layouts(entries)
+    columns = [rows.columns[end] for end in edges.ends for rows in edges.parts]
+    names, num_known, codes = index_names(columns, declared=[tokens(list(table))])
+    listed = list(table.values() if labels else table)
+    if not all(entry.layout for entry in entries):
+        listed += [str(name) for name in names[num_known:].tolist()]
+    elif len(names) > num_known:  # not ids: perhaps the edges name nodes by their labels
+        _, num_labels, by_label = index_names(columns, declared=[tokens(list(table.values()))])
+        if num_labels < len(table) or any((each >= num_labels).any() for each in by_label):
+            raise _unknown_node(edges, num_known, codes)
+        codes = by_label
+    if len(set(listed)) < len(listed):
+        raise InputError("Expected distinct node labels, got some twice; labels=False names nodes by their ids.")
+    num_parts = len(edges.parts)
+    source, destination = (np.concatenate(half) for half in (codes[:num_parts], codes[num_parts:]))
+    return parse_names(listed, strings=strings), source, destination
+
+
+def _join_layouts(entries: list[Entry]) -> dict[str, str]:
+    table: dict[str, str] = {}
+    for layout in dict.fromkeys(entry.layout for entry in entries if entry.layout is not None):
+        for each, label in _read_table(layout, "node").items():
+            if table.setdefault(each, label) != label:
+                raise FormatError(f"expected the label {table[each]!r} of node {each}, got {label!r}", path=layout)
+    return table
+
+
+def _unknown_node(edges: Edges, num_known: int, codes: list[Ints]) -> FormatError:
+    place = next(place for place, each in enumerate(codes) if (each >= num_known).any())
+    rows, end = edges.parts[place % len(edges.parts)], edges.ends[place // len(edges.parts)]
+    row = int(np.argmax(codes[place] >= num_known))
+    return rows.error(
+        f"expected one of the {num_known} nodes of the layout, got {rows.columns[end][row].as_py()!r}", row
+    )
+
+
+# Writing
+
+
+def write(mx: Multiplex, path: Path) -> None:
+    """Write the configuration, and beside it the folder NAME.layers with a numbered edge list per layer and the layout.
+
+    Nodes are numbered from 1, as muxViz wants them; their names are their labels.
+    """
+    if not mx.num_layers or ";" in path.name:
+        raise InputError("Expected at least one layer, and no semicolon in the file's name.")
+    refuse_names(mx.node_names.tolist(), r'[\x00-\x1f"]|^$', "node", "layouts hold no quotes or control characters")
+    refuse_names(mx.layer_names, r"[;\n\r]|^$", "layer", "configurations are split at semicolons")
+    folder = path.with_name(f"{path.name}.layers")
+    folder.mkdir()
+    lines = [f"{folder.name}/{k}.edges;{name};{folder.name}/layout.txt\n" for k, name in enumerate(mx.layer_names, 1)]
+    path.write_text("".join(lines), encoding="utf-8", newline="\n")
+    labels = [f'"{name}"' if re.search(r"[\s'#]", name) else name for name in map(str, mx.node_names.tolist())]
+    rows = [f"{number} {label}\n" for number, label in enumerate(labels, 1)]
+    (folder / "layout.txt").write_text("".join(["nodeID nodeLabel\n", *rows]), encoding="utf-8", newline="\n")
+    for number, name in enumerate(mx.layer_names, 1):
+        columns = [*(mx.edges(name) + 1)]
+        if mx.weight is not None:
+            columns.append(mx.weights(name))
+        with (folder / f"{number}.edges").open("xb") as file:
+            write_rows(file, columns, " ")
+    write_side_note(path, ({"directed": True} if mx.directed else {}) | strings_note(mx))
+
+
+def _matches(path: Path) -> bool:
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        lines = [line for line in file.read(1 << 16).split(b"\n")[:100] if line.strip()]
+    if not lines or any(line.count(b";") not in (1, 2) for line in lines[:-1] or lines):
+        return False
+    return any(_find(path, line.split(b";")[0].decode(errors="replace")) for line in lines)
+
+
+FORMAT = Format(
+    name="muxviz",
+    description="muxViz's configuration, a line edges;label;layout per layer",
+    suffixes=(),
+    read=read,
+    write=write,
+    holds=frozenset({"weight"}),
+    matches=_matches,
+)

@@ -1,0 +1,136 @@
+"""Parquet: a row per edge; directedness, names and the order of layers stand in the schema's metadata."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from banditplex.errors import FormatError
+from banditplex.io.base import Format, Progress
+from banditplex.io.table import Origin, choose_columns, from_table, to_table
+from banditplex.multiplex import Multiplex
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+KEY = b"banditplex"  # of our entry in the schema's metadata
+VERSION = 1
+
+
+def read(
+    path: Path,
+    *,
+    progress: Progress | None = None,
+    directed: bool | None = None,
+    source: str | None = None,
+    destination: str | None = None,
+    layer: str | None = None,
+    weight: str | None = None,
+    time: str | None = None,
+    num_nodes: int | None = None,
+) -> Multiplex:
+    """Read a table with a row per edge; columns it does not need are not read.
+
+    Parameters
+    ----------
+    path
+        The file.
+    progress
+        Told how many edges have been read.
+    directed
+        Whether edges have a direction; by default what the file says, else not.
+    source, destination, layer, weight, time
+        What the columns are called; by default "source", "target" or "destination", "layer", "weight" and "time". The
+        last three may be missing; without layers all edges are in a layer "edges".
+    num_nodes
+        Declares the nodes 0..num_nodes-1.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    given = {"source": source, "destination": destination, "layer": layer, "weight": weight, "time": time}
+    try:
+        with pq.ParquetFile(path, memory_map=True) as file:
+            columns = choose_columns(file.schema_arrow.names, given, path)
+            note = _read_note(file.schema_arrow.metadata or {}, path)
+            table = _read_table(file, list(columns.values()), progress)
+    except (pa.ArrowException, OSError) as error:
+        raise FormatError(f"expected a Parquet file, got {str(error).splitlines()[0]}", path=path) from None
+    nodes = _expand(note.get("nodes")) if num_nodes is None else np.arange(num_nodes)
+    return from_table(
+        table.select(list(columns.values())).rename_columns(list(columns)),
+        Origin(path),
+        nodes=nodes,
+        layers=note.get("layers"),
+        directed=bool(note.get("directed")) if directed is None else directed,
+    )
+
+
+def write(mx: Multiplex, path: Path) -> None:
+    """Write a row per edge; columns of string names are dictionary-encoded."""
+    import pyarrow.parquet as pq
+
+    table = to_table(mx)
+    note = {"version": VERSION, "directed": mx.directed, "layers": list(mx.layer_names)} | _shrink(mx)
+    pq.write_table(table.replace_schema_metadata({KEY: json.dumps(note).encode()}), path)
+
+
+def _read_table(file: "pq.ParquetFile", columns: list[str], progress: Progress | None) -> "pa.Table":
+    import pyarrow as pa
+
+    if progress is None:
+        return file.read(columns)
+    total, parts = file.metadata.num_rows, []
+    for group in range(file.num_row_groups):
+        parts.append(file.read_row_group(group, columns))
+        progress(sum(map(len, parts)), total)
+    return pa.concat_tables(parts) if parts else file.read(columns)
+
+
+def _read_note(metadata: dict[bytes, bytes], path: Path) -> dict[str, Any]:
+    try:
+        note: dict[str, Any] = json.loads(metadata.get(KEY, b"{}"))
+    except ValueError as error:
+        raise FormatError(f"expected JSON in the metadata {KEY.decode()!r}, got {error}", path=path) from None
+    if note.get("version", VERSION) > VERSION:
+        raise FormatError(
+            f"expected metadata of version {VERSION} or older, got {note['version']}: a newer banditplex wrote it",
+            path=path,
+        )
+    return note
+
+
+def _shrink(mx: Multiplex) -> dict[str, Any]:
+    """Return the names of nodes as the note holds them: nothing where the edges imply them, a range, or a list."""
+    names = mx.node_names
+    linked = np.zeros(mx.num_nodes, np.bool_)
+    linked[mx.edge_index.ravel()] = True
+    if linked.all() and (names[1:] > names[:-1]).all():
+        return {}
+    if names.dtype != object and (np.diff(names) == 1).all():
+        return {"nodes": {"first": int(names[0]), "count": len(names)}}
+    return {"nodes": names.tolist()}
+
+
+def _expand(nodes: Any) -> Any:
+    return np.arange(nodes["first"], nodes["first"] + nodes["count"]) if isinstance(nodes, dict) else nodes
+
+
+def _matches(path: Path) -> bool:
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(4) == b"PAR1"
+
+
+FORMAT = Format(
+    name="parquet",
+    description="a table: source, target, layer[, weight][, time]",
+    suffixes=(".parquet", ".pq"),
+    read=read,
+    write=write,
+    holds=frozenset({"weight", "time"}),
+    matches=_matches,
+)

@@ -1,0 +1,167 @@
+"""Tables with a row per edge (source, target, layer[, weight][, time]): what CSV, TSV and Parquet files share.
+
+Names stay in Arrow's dictionaries: only distinct ones become Python objects, never a column of them.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from banditplex.errors import FormatError
+from banditplex.multiplex import Multiplex
+from banditplex.multiplex.build import EdgeError
+from banditplex.multiplex.names import Ints, NameIndex, Names, as_names, factorize
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+ROLES = {  # from what a column means to what it may be called
+    "source": ("source",),
+    "destination": ("target", "destination"),
+    "layer": ("layer",),
+    "weight": ("weight",),
+    "time": ("time",),
+}
+ONLY_LAYER = "edges"  # the layer of a table that has no column for it
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a table comes from, to say where it is wrong; without `line_of` rows are counted, from 1."""
+
+    path: Path
+    line_of: Callable[[int], int] | None = None
+
+    def error(self, message: str, row: int) -> FormatError:
+        """Return the error that `row` deserves."""
+        if self.line_of is None:
+            return FormatError(f"row {row + 1}: {message}", path=self.path)
+        return FormatError(message, path=self.path, line=self.line_of(row))
+
+
+def choose_columns(available: Sequence[str], given: Mapping[str, str | None], path: Path) -> dict[str, str]:
+    """Return the column for each role: the one that is given, else one of the usual name.
+
+    >>> choose_columns(["u", "target", "note"], {"source": "u"}, Path("edges.csv"))
+    {'source': 'u', 'destination': 'target'}
+    """
+    chosen = {}
+    for role, usual in ROLES.items():
+        wanted = given.get(role)
+        names = usual if wanted is None else (wanted,)
+        found = next((name for name in names if name in available), None)
+        if found is not None and list(available).count(found) > 1:
+            raise FormatError(f"expected one column {found!r}, got several", path=path)
+        if found is not None:
+            chosen[role] = found
+        elif wanted is not None or role in ("source", "destination"):
+            expected = " or ".join(map(repr, names))
+            listed = ", ".join(map(repr, available))
+            raise FormatError(f"expected a column {expected} for {role}, got columns {listed}", path=path)
+    return chosen
+
+
+def from_table(
+    table: "pa.Table", origin: Origin, *, nodes: Any = None, layers: Any = None, directed: bool = False
+) -> Multiplex:
+    """Build a multiplex from a table whose columns are called by their roles; `nodes` and `layers` declare names."""
+    node_names, ends = _index([table["source"], table["destination"]], nodes, "node", origin)
+    if "layer" in table.column_names:
+        layer_names, codes = _index([table["layer"]], layers, "layer", origin)
+    else:
+        layer_names, codes = np.array([ONLY_LAYER], dtype=object), np.zeros((1, len(table)), np.int64)
+    numbers: dict[str, Any] = {
+        role: _numbers(table[role], role, origin) for role in ("weight", "time") if role in table.column_names
+    }
+    try:
+        return Multiplex.from_indices(
+            ends[0], ends[1], codes[0], node_names=node_names, layer_names=layer_names, directed=directed, **numbers
+        )
+    except EdgeError as error:
+        raise origin.error(error.message, error.edge) from None
+
+
+def to_table(mx: Multiplex) -> "pa.Table":
+    """Return a row per edge; columns of string names are dictionary-encoded."""
+    import pyarrow as pa
+
+    columns = {
+        "source": _name_column(mx.node_names, mx.edge_index[0]),
+        "target": _name_column(mx.node_names, mx.edge_index[1]),
+        "layer": _name_column(as_names(list(mx.layer_names), "layer"), mx.edge_layer),
+        "weight": mx.weight,
+        "time": mx.time,
+    }
+    return pa.table({name: column for name, column in columns.items() if column is not None})
+
+
+def _name_column(names: Names, index: Ints) -> Any:
+    import pyarrow as pa
+
+    if names.dtype != object:
+        return names[index]
+    return pa.DictionaryArray.from_arrays(index.astype(np.int32), pa.array(names, pa.string()))
+
+
+def _index(columns: list["pa.ChunkedArray"], declared: Any, what: str, origin: Origin) -> tuple[Names, Ints]:
+    """Return the names there are, and the columns as indices into them, (len(columns), rows)."""
+    values, codes = zip(*(_encode(column, what, origin) for column in columns), strict=True)
+    if len({part.dtype == object for part in values if len(part)}) > 1:
+        raise FormatError(f"expected {what} names that are all text or all integers, got both", path=origin.path)
+    names, rank = _rank(np.concatenate([part for part in values if len(part)] or values), declared, what)
+    ranks = np.split(rank, np.cumsum([len(part) for part in values])[:-1])
+    indices = np.stack([part if code is None else part[code] for part, code in zip(ranks, codes, strict=True)])
+    if (indices < 0).any():
+        row = int(np.argwhere(indices < 0)[:, 1].min())
+        got = columns[int(np.argmax(indices[:, row] < 0))][row].as_py()
+        raise origin.error(f"expected one of the {len(names)} declared {what}s, got {got!r}", row)
+    return names, indices
+
+
+def _rank(values: Names, declared: Any, what: str) -> tuple[Names, Ints]:
+    """Return all names, and which of them each value is (-1: none)."""
+    if declared is None:
+        return factorize(values)
+    names = as_names(declared, what)
+    return names, NameIndex(names, what).find(values)
+
+
+def _encode(column: "pa.ChunkedArray", what: str, origin: Origin) -> tuple[Names, Ints | None]:
+    """Return distinct names and which of them stands in each row; integers as they stand, and None."""
+    import pyarrow as pa
+
+    _refuse_nulls(column, f"a {what} name", origin)
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    if pa.types.is_integer(kind):
+        return as_names(column.cast(kind).to_numpy(), what), None
+    if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
+        raise FormatError(f"expected {what} names that are text or integers, got {column.type}", path=origin.path)
+    chunks = column.dictionary_encode().unify_dictionaries().chunks
+    if not chunks:
+        return np.empty(0, np.int64), None
+    names = np.asarray(chunks[0].dictionary.to_numpy(zero_copy_only=False), dtype=object)
+    return names, np.concatenate([chunk.indices.to_numpy() for chunk in chunks])
+
+
+def _numbers(column: "pa.ChunkedArray", what: str, origin: Origin) -> npt.NDArray[Any]:
+    """Return a column of numbers or, for times, dates."""
+    import pyarrow as pa
+
+    _refuse_nulls(column, f"a {what}", origin)
+    kind = column.type
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or (what == "time" and pa.types.is_temporal(kind)):
+        array: npt.NDArray[Any] = column.to_numpy()
+        return array
+    raise FormatError(f"expected numbers as {what}, got {kind}", path=origin.path)
+
+
+def _refuse_nulls(column: "pa.ChunkedArray", expected: str, origin: Origin) -> None:
+    import pyarrow.compute as pc
+
+    if column.null_count:
+        row = pc.index(column.is_null(), True).as_py()
+        raise origin.error(f"expected {expected}, got nothing", row)

@@ -1,0 +1,324 @@
+"""Checks that everything of a kind here passes, for classes of your own.
+
+Each raises an AssertionError that says what was expected and what came.
+"""
+
+import random
+import warnings
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from banditplex.bandits import Draw, Observations, Policy, make_policy
+from banditplex.bandits.rounding import FloatArray, IntArray
+
+SIZES = ((1, 1), (5, 1), (6, 2), (3, 3), (90, 3))
+"""Pairs (num_arms, k) at which policies are checked; unseen arms share memory in the last."""
+
+NUM_INSTANCES = 4
+
+
+def check_policy(
+    policy: str | Callable[..., Policy], *, equivariant: bool = True, seed: int = 0, **options: Any
+) -> None:
+    """Check that a policy keeps the contract of `banditplex.bandits.Policy`, at several sizes.
+
+    Inclusion lies in [0, 1] and sums to k; draws are k distinct arms with exactly these probabilities, made
+    with the given generator alone; instances do not touch each other; a restored policy has the same future;
+    bad input is refused and changes nothing; any mixture of losses from 0 to 1e100 is borne in silence.
+
+    Parameters: `policy`, a name, or a function of (num_arms, k, num_instances) that returns a new policy;
+    `equivariant`, whether it must treat arms alike whatever their number; `options` go to the policy.
+
+    >>> check_policy("exp3+", raw_range=True)
+    >>> check_policy("fixed", arms=[0], equivariant=False)
+    """
+    make = partial(make_policy, policy, **options) if isinstance(policy, str) else partial(policy, **options)
+    checks: list[_Check] = [
+        _check_inclusion,
+        _check_draws,
+        _check_generator,
+        _check_frequencies,
+        _check_independence,
+        _check_one_by_one,
+        _check_round_trip,
+        _check_refusals,
+        _check_extremes,
+    ]
+    if equivariant:
+        checks.append(_check_equivariance)
+    for num_arms, k in SIZES:
+        for check in checks:
+            rng = np.random.default_rng([seed, num_arms, k])
+            _run(check, partial(make, num_arms=num_arms, k=k), rng)
+    _check_too_many_plays(make)
+
+
+_Make = Callable[..., Policy]
+_Check = Callable[[_Make, np.random.Generator], None]
+
+
+def _run(check: _Check, make: _Make, rng: np.random.Generator) -> None:
+    """Run a check; an unexpected error is a complaint too."""
+    try:
+        check(make, rng)
+    except AssertionError:
+        raise
+    except Exception as error:
+        _expect(False, make(num_instances=NUM_INSTANCES), "rounds of play raise no error", repr(error))
+
+
+def _check_inclusion(make: _Make, rng: np.random.Generator) -> None:
+    """Check that inclusion has its shape, lies in [0, 1] and sums to k, now and later, for any subset."""
+    policy = make(num_instances=NUM_INSTANCES)
+    for _ in _play(policy, rng, rounds=12):
+        p = policy.inclusion()
+        shape = (NUM_INSTANCES, policy.num_arms)
+        _expect(p.shape == shape, policy, f"inclusion() has shape {shape}", p.shape)
+        _expect(bool((p >= 0).all() and (p <= 1).all()), policy, "inclusion lies in [0, 1]", p)
+        _expect(_near(p.sum(axis=1), policy.k), policy, f"inclusion sums to k = {policy.k}", p.sum(axis=1))
+        part = policy.inclusion([2, 0])
+        _expect(_near(part, p[[2, 0]]), policy, "inclusion([2, 0]) is rows 2 and 0 of inclusion()", part)
+
+
+def _check_draws(make: _Make, rng: np.random.Generator) -> None:
+    """Check that a draw holds k distinct arms with the probabilities of `inclusion`, and changes nothing."""
+    policy = make(num_instances=NUM_INSTANCES)
+    for _ in _play(policy, rng, rounds=6):
+        before, p = policy.state_dict(), policy.inclusion()
+        draw = policy.draw(rng, instances=[3, 1])
+        _expect(draw.instances.tolist() == [3, 1], policy, "draw.instances is [3, 1]", draw.instances)
+        _expect(draw.arms.shape == (2, policy.k), policy, f"draw.arms is (2, {policy.k})", draw.arms.shape)
+        inside = bool((draw.arms >= 0).all() and (draw.arms < policy.num_arms).all())
+        _expect(inside, policy, f"arms lie between 0 and {policy.num_arms - 1}", draw.arms)
+        distinct = all(len(set(row)) == policy.k for row in draw.arms.tolist())
+        _expect(distinct, policy, "the arms of an instance are distinct", draw.arms)
+        stated = np.take_along_axis(p[[3, 1]], draw.arms, 1)
+        _expect(_near(draw.probability, stated), policy, "draw.probability is inclusion", draw.probability)
+        _expect(_near(draw.inclusion, p[[3, 1]]), policy, "draw.inclusion is inclusion", draw.inclusion)
+        _expect(_same(before, policy.state_dict()), policy, "draw() changes no state", "a changed state")
+
+
+def _check_generator(make: _Make, rng: np.random.Generator) -> None:
+    """Check that the same generator gives the same draw, and that no global one is used."""
+    policy = make(num_instances=NUM_INSTANCES)
+    for _ in _play(policy, rng, rounds=3):
+        before, plain = _global_state(), random.getstate()
+        first, second = (policy.draw(np.random.default_rng(7)).arms for _ in range(2))
+        _expect(bool((first == second).all()), policy, "equal generators draw equal arms", (first, second))
+        kept = _same(before, _global_state()) and plain == random.getstate()
+        _expect(kept, policy, "randomness comes from the generator handed in", "a moved global generator")
+
+
+def _check_frequencies(make: _Make, rng: np.random.Generator) -> None:
+    """Check that arms are drawn as often as stated (Bernstein's inequality, false alarm below 1e-6)."""
+    policy, trials = make(num_instances=1000), 20_000
+    for _ in range(5):
+        arms = rng.permutation(policy.num_arms)[: policy.k]
+        p = np.maximum(policy.inclusion()[:, arms], 0.01)
+        forced = Draw(np.arange(1000), np.tile(arms, (1000, 1)), p)
+        policy.update(forced, np.tile(rng.random(policy.k), (1000, 1)))
+    p = policy.inclusion([0])[0]
+    drawn = np.concatenate([policy.draw(rng).arms.ravel() for _ in range(trials // 1000)])
+    frequency = np.bincount(drawn, minlength=policy.num_arms) / trials
+    doubt = np.log(2 * policy.num_arms / 1e-6)
+    allowed = np.sqrt(2 * p * (1 - p) * doubt / trials) + doubt / (3 * trials)
+    worst = int(np.argmax(np.abs(frequency - p) - allowed))
+    message = f"arm {worst} is drawn with probability {p[worst]:.4f}"
+    fits = abs(frequency[worst] - p[worst]) <= allowed[worst]
+    _expect(bool(fits), policy, message, f"{frequency[worst]:.4f} of {trials} draws")
+
+
+def _check_independence(make: _Make, rng: np.random.Generator) -> None:
+    """Check that a round of some instances leaves the others as they were."""
+    policy = make(num_instances=NUM_INSTANCES)
+    for _ in _play(policy, rng, rounds=4):
+        others = policy.inclusion([0, 2])
+        draw = policy.draw(rng, instances=[3, 1])
+        policy.update(draw, rng.random(draw.arms.shape), extra=_extra(policy, draw, rng))
+        after = policy.inclusion([0, 2])
+        _expect(_near(others, after), policy, "instances outside the draw stay as they were", after)
+
+
+def _check_one_by_one(make: _Make, rng: np.random.Generator) -> None:
+    """Check that many instances behave as so many policies of one instance."""
+    many, ones = make(num_instances=NUM_INSTANCES), [make(num_instances=1) for _ in range(NUM_INSTANCES)]
+    for step in range(15):
+        chosen = rng.permutation(NUM_INSTANCES)[: 1 + step % NUM_INSTANCES]
+        draw = many.draw(rng, instances=chosen)
+        losses = rng.random(draw.arms.shape) * 10.0 ** (step % 5)
+        extra = _extra(many, draw, rng) if step % 3 else None
+        many.update(draw, losses, extra=extra)
+        for row, instance in enumerate(chosen.tolist()):
+            own = Draw([0], draw.arms[[row]], draw.probability[[row]])
+            ones[instance].update(own, losses[[row]], extra=_rows_of(extra, instance))
+        p, apart = many.inclusion(), np.concatenate([one.inclusion() for one in ones])
+        _expect(_near(p, apart), many, "many instances equal one by one", p - apart)
+
+
+def _check_round_trip(make: _Make, rng: np.random.Generator) -> None:
+    """Check that a policy restored in mid-run draws and learns exactly as the original."""
+    policy, restored = make(num_instances=NUM_INSTANCES), make(num_instances=NUM_INSTANCES)
+    for _ in _play(policy, rng, rounds=7):
+        pass
+    state = policy.state_dict()
+    for name, value in state.items():
+        is_array = isinstance(value, np.ndarray) and value.dtype.kind in "biuf"
+        plain = is_array or isinstance(value, int | float | str)
+        _expect(plain, policy, f"state_dict()[{name!r}] is a number or a plain array", type(value).__name__)
+    restored.load_state_dict(state)
+    seeds = rng.integers(1 << 30, size=8)
+    futures = [_future(each, seeds) for each in (policy, restored)]
+    same = all(bool((a == b).all()) for a, b in zip(*futures, strict=True))
+    _expect(same, policy, "a restored policy has the same future", "different inclusion")
+    again = make(num_instances=NUM_INSTANCES)
+    again.load_state_dict(state)
+    _expect(_same(state, again.state_dict()), policy, "state_dict() is a copy", "one that went on changing")
+
+
+def _check_refusals(make: _Make, rng: np.random.Generator) -> None:
+    """Check that bad input is a ValueError and that the state is as before."""
+    policy = make(num_instances=NUM_INSTANCES)
+    for _ in _play(policy, rng, rounds=3):
+        pass
+    draw = policy.draw(rng, instances=[2, 0])
+    for what, update in _bad_updates(policy, draw):
+        before = policy.state_dict()
+        try:
+            update()
+        except ValueError:
+            kept = _same(before, policy.state_dict())
+            _expect(kept, policy, f"an update refused for {what} changes nothing", "a changed state")
+        else:
+            _expect(False, policy, f"{what} is refused with a ValueError", "no error")
+
+
+def _check_extremes(make: _Make, rng: np.random.Generator) -> None:
+    """Check that losses of any size, mixed, equal or zero, leave good probabilities and no warning."""
+    sizes = np.array([0.0, 1e-310, 1e-300, 1e-200, 1e-30, 1.0, 1e30, 1e99, 1e100])
+    with warnings.catch_warnings(), np.errstate(over="warn", divide="warn", invalid="warn"):
+        warnings.simplefilter("error")
+        for choice in (sizes, sizes[::-1], np.array([0.0]), np.array([0.1]), np.array([1e100])):
+            policy = make(num_instances=NUM_INSTANCES)
+            for step in range(20):
+                draw = policy.draw(rng)
+                losses = choice[rng.integers(len(choice), size=draw.arms.shape)]
+                policy.update(draw, losses, extra=_extra(policy, draw, rng, choice) if step % 2 else None)
+                p = policy.inclusion()
+                good = bool((p >= 0).all() and (p <= 1).all()) and _near(p.sum(axis=1), policy.k)
+                _expect(good, policy, f"inclusion sums to k after losses up to {losses.max(initial=0):g}", p)
+
+
+def _check_equivariance(make: _Make, rng: np.random.Generator) -> None:
+    """Check that renumbering the arms renumbers the probabilities."""
+    policy, renumbered = make(num_instances=1), make(num_instances=1)
+    to = rng.permutation(policy.num_arms)
+    for _ in range(15):
+        draw = policy.draw(rng)
+        losses = rng.random(draw.arms.shape)
+        policy.update(draw, losses)
+        renumbered.update(Draw([0], to[draw.arms], draw.probability), losses)
+        p, q = policy.inclusion()[0], renumbered.inclusion()[0][to]
+        _expect(_near(p, q), policy, "renumbering arms renumbers inclusion", q - p)
+
+
+def _check_too_many_plays(make: _Make) -> None:
+    """Check that more plays than arms are refused, unless the policy has a k of its own."""
+    try:
+        policy = make(num_arms=3, k=4, num_instances=1)
+    except ValueError:
+        return
+    _expect(policy.k <= 3, policy, "k = 4 of 3 arms is refused with a ValueError", f"k = {policy.k}")
+
+
+def _bad_updates(policy: Policy, draw: Draw) -> Iterator[tuple[str, Callable[[], None]]]:
+    """Yield what is wrong, and the update that is."""
+    shape, k = draw.arms.shape, policy.k
+    good, last = np.ones(shape), policy.num_arms - 1
+
+    def forced(arms: NDArray[Any] = draw.arms, p: NDArray[Any] = good, instances: Any = (2, 0)) -> Draw:
+        return Draw(instances, arms, p)
+
+    yield "losses of the wrong shape", lambda: policy.update(draw, np.ones((3, k)))
+    yield "an instance out of range", lambda: policy.update(forced(instances=[2, NUM_INSTANCES]), good)
+    yield "an instance twice", lambda: policy.update(forced(instances=[2, 2]), good)
+    yield "an arm out of range", lambda: policy.update(draw, good, extra=Observations([2], [last + 1], [1.0]))
+    if k == 0:
+        return
+    for bad in (np.nan, np.inf, -1.0, 1e101):
+        yield f"a loss of {bad}", partial(policy.update, draw, np.where(np.arange(k) == k - 1, bad, good))
+    for bad in (0.0, np.nan, -0.5, 1.5):
+        yield f"a probability of {bad}", partial(policy.update, draw, good, probability=good * bad)
+        yield f"a draw of probability {bad}", partial(policy.update, forced(p=good * bad), good)
+    yield "a drawn arm out of range", lambda: policy.update(forced(draw.arms + last + 1), good)
+    if k > 1:
+        yield "an arm drawn twice", lambda: policy.update(forced(draw.arms[:, [0] * k]), good)
+    again = Observations([2], draw.arms[0, :1], [1.0])
+    yield "a drawn arm observed again", lambda: policy.update(draw, good, extra=again)
+    stray = Observations([1], [0], [1.0], [0.5])
+    yield "a probability outside the draw", lambda: policy.update(draw, good, extra=stray)
+    yield "a negative advisory loss", lambda: policy.update(draw, good, extra=Observations([1], [0], [-1.0]))
+
+
+def _play(policy: Policy, rng: np.random.Generator, rounds: int) -> Iterator[None]:
+    """Yield before each of some rounds with random losses, for all instances and for some."""
+    for step in range(rounds):
+        yield
+        draw = policy.draw(rng, instances=None if step % 2 else [0, 3])
+        extra = _extra(policy, draw, rng) if step % 3 else None
+        policy.update(draw, rng.random(draw.arms.shape), extra=extra)
+
+
+def _extra(policy: Policy, draw: Draw, rng: np.random.Generator, losses: FloatArray | None = None) -> Observations:
+    """Return observations of about half of the arms not drawn, every other one advisory."""
+    free = np.ones((len(draw.instances), policy.num_arms), dtype=bool)
+    np.put_along_axis(free, draw.arms, False, 1)
+    row, arm = np.nonzero(free & (rng.random(free.shape) < 0.5))
+    loss = rng.random(len(row)) if losses is None else rng.choice(losses, len(row))
+    probability = np.where(arm % 2, np.nan, rng.uniform(0.5, 1.0, len(row)))
+    return Observations(draw.instances[row], arm, loss, probability)
+
+
+def _rows_of(extra: Observations | None, instance: int) -> Observations | None:
+    """Return the observations of one instance, as instance 0."""
+    if extra is None:
+        return None
+    own = np.flatnonzero(extra.instance == instance)
+    return Observations(np.zeros_like(own), extra.arm[own], extra.loss[own], extra.probability[own])
+
+
+def _future(policy: Policy, seeds: IntArray) -> list[FloatArray]:
+    """Return inclusion over some more rounds, each with a generator of its own."""
+    out = []
+    for seed in seeds.tolist():
+        rng = np.random.default_rng(seed)
+        draw = policy.draw(rng)
+        policy.update(draw, rng.random(draw.arms.shape), extra=_extra(policy, draw, rng))
+        out.append(policy.inclusion())
+    return out
+
+
+def _global_state() -> dict[str, Any]:
+    """Return where numpy's global generator stands."""
+    state: Any = np.random.get_state()  # noqa: NPY002
+    return {"keys": state[1], "position": state[2]}
+
+
+def _same(a: dict[str, Any], b: dict[str, Any]) -> bool:
+    """Return whether two dictionaries of numbers and arrays are identical."""
+    return a.keys() == b.keys() and all(np.array_equal(a[name], b[name]) for name in a)
+
+
+def _near(a: NDArray[Any], b: Any) -> bool:
+    """Return whether numbers agree to 1e-12."""
+    return bool(np.allclose(a, b, rtol=0, atol=1e-12))
+
+
+def _expect(holds: bool, policy: object, expected: str, got: object) -> None:
+    """Raise the one form of complaint."""
+    if not holds:
+        with np.printoptions(threshold=12, precision=4):
+            raise AssertionError(f"{policy!r}: expected that {expected}; got {got}.")

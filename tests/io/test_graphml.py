@@ -1,0 +1,211 @@
+"""GraphML and GML: the same multiplex, the same options, two ways to write it down."""
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given
+
+from banditplex.errors import FormatError, InputError
+from banditplex.io import read, write
+from banditplex.multiplex import Multiplex
+from tests.io.checks import comes_back, edges_by_name, lay_out
+from tests.io.strategies import multiplexes, strings
+
+
+@given(multiplexes(names=strings.filter(lambda name: not set(name) & set("\t\ufffe\uffff"))))
+def test_graphml_round_trip(mx):
+    assert comes_back(mx, "net.graphml", None)
+
+
+@given(multiplexes())
+def test_gml_round_trip(mx):
+    assert comes_back(mx, "net.gml", None)
+
+
+@pytest.mark.parametrize("name", ["a\tb", "a\x00b", "a\nb", "\uffff"])
+def test_names_that_xml_cannot_hold_are_refused(tmp_path, name):
+    for mx in (Multiplex.from_edges([name], ["v"], ["l"]), Multiplex.from_edges(["u"], ["v"], [name])):
+        with pytest.raises(InputError, match=r"Cannot write the (node|layer) name"):
+            write(mx, tmp_path / "net.graphml")
+        assert comes_back(mx, "net.gml", None)
+
+
+@pytest.mark.parametrize("ending", ["graphml", "gml"])
+def test_features_without_columns_and_no_edges_at_all(ending):
+    nothing = {"source": [], "destination": [], "layer": []}
+    features = np.empty((2, 0))
+    assert comes_back(Multiplex.from_edges(**nothing, num_nodes=2, node_features=features), f"net.{ending}", None)
+    assert comes_back(Multiplex.from_edges(**nothing, layer_names=["a"], directed=True), f"net.{ending}", None)
+
+
+@pytest.mark.parametrize(("ending", "reader"), [("graphml", nx.read_graphml), ("gml", nx.read_gml)])
+def test_as_networkx_sees_it(tmp_path, ending, reader):
+    mx = Multiplex.from_edges(
+        ["ann", "ann", "bob"], ["bob", "bob", "cid"], ["work", "home", "home"], weight=[0.5, 1, 2], time=[3, 4, 5],
+        node_features=np.array([[1.5], [2.5], [3.5]]), directed=True,
+    )  # fmt: skip
+    write(mx, tmp_path / f"net.{ending}")
+    graph = reader(tmp_path / f"net.{ending}")
+    assert graph.is_directed()
+    assert dict(graph.nodes(data="feature_0")) == {"ann": 1.5, "bob": 2.5, "cid": 3.5}
+    edges = {(u, v, data["layer"], data["weight"], data["time"]) for u, v, data in graph.edges(data=True)}
+    assert edges == {("ann", "bob", "work", 0.5, 3), ("ann", "bob", "home", 1.0, 4), ("bob", "cid", "home", 2.0, 5)}
+
+
+GRAPHML = """\
+<?xml version="1.0" encoding="UTF-8"?>
+<graphml xmlns="http://graphml.graphdrawing.org/xmlns">
+  <key id="n" for="node" attr.name="name" attr.type="string"/>
+  <key id="a" for="node" attr.name="age" attr.type="int"/>
+  <key id="t" for="edge" attr.name="type" attr.type="string"/>
+  <key id="w" for="edge" attr.name="weight" attr.type="double"/>
+  <graph id="G" edgedefault="undirected">
+    <node id="n0"><data key="n">Ann</data><data key="a">30</data></node>
+    <node id="n1"><data key="n">Bob</data><data key="a">40</data></node>
+    <node id="n2"><data key="a">50</data></node>
+    <edge source="n0" target="n1"><data key="t">work</data><data key="w">0.5</data></edge>
+    <edge source="n1" target="n0"><data key="t">home</data></edge>
+    <edge source="n1" target="n1"><data key="t">home</data><data key="w">2</data></edge>
+  </graph>
+</graphml>
+"""
+GML = """\
+Creator "by hand"
+graph [
+  node [ id 7 age 30 label "n0" ]
+  node [
+    id 8
+    label "n1"
+    age 40
+  ]
+  node [ id 9 label "n2" age 50 ]
+  edge [ source 7 target 8 type "work" weight 0.5 ]
+  edge [ source 8 target 7 type "home" ]
+  edge [ source 8 target 8 type "home" weight 2 ]
+]
+"""
+FOREIGN = [("net.graphml", GRAPHML), ("net.gml", GML)]
+
+
+@pytest.mark.parametrize(("name", "text"), FOREIGN)
+def test_files_of_others(tmp_path, name, text):
+    path = lay_out(tmp_path, {name: text}) / name
+    mx = read(path, layer="type", features=["age"])
+    assert mx.node_names.tolist() == ["n0", "n1", "n2"]
+    assert edges_by_name(mx) == [
+        ("home", "n0", "n1", 1.0, None),
+        ("home", "n1", "n1", 2.0, None),
+        ("work", "n0", "n1", 0.5, None),
+    ]
+    assert mx.node_features.tolist() == [[30], [40], [50]]
+    assert mx.metadata["node_attributes"]["age"] == {"n0": 30, "n1": 40, "n2": 50}
+    assert read(path, layer="type", directed=True).num_edges == 5  # undirected edges stand both ways
+    assert read(path).layer_names == ("edges",)  # no attribute says otherwise
+    assert edges_by_name(read(path)) == [("edges", "n0", "n1", 1.5, None), ("edges", "n1", "n1", 2.0, None)]
+
+
+@pytest.mark.parametrize(("name", "text"), FOREIGN)
+def test_options_that_no_attribute_answers(tmp_path, name, text):
+    path = lay_out(tmp_path, {name: text}) / name
+    with pytest.raises(InputError, match=r"expected the layer in an edge attribute \(type, weight\), got 'kind'"):
+        read(path, layer="kind")
+    with pytest.raises(InputError, match="expected weight in an edge attribute, got 'mass'"):
+        read(path, weight="mass")
+    with pytest.raises(InputError, match="expected a number as 'height' of the node 'n0', got none"):
+        read(path, features=["height"])
+    with pytest.raises(InputError, match="expected a number as 'type' of the edge from 'n0' to 'n1', got 'work'"):
+        read(path, weight="type")
+    with pytest.raises(InputError, match="expected a number as 'weight' of the edge from 'n0' to 'n1', got none"):
+        read(path, time="weight")
+
+
+def test_nodes_of_gml_by_id(tmp_path):
+    path = lay_out(tmp_path, {"net.gml": GML, "bare.gml": GML.replace("label", "title")}) / "net.gml"
+    assert read(path, names="id").node_names.tolist() == [7, 8, 9]
+    assert read(tmp_path / "bare.gml").node_names.tolist() == [7, 8, 9]
+
+
+def test_graphml_in_another_encoding(tmp_path):
+    text = GRAPHML.replace("UTF-8", "UTF-16").replace("n0", "é")
+    path = lay_out(tmp_path, {"net.graphml": text.encode("utf-16")}) / "net.graphml"
+    assert read(path).node_names.tolist() == ["é", "n1", "n2"]
+
+
+def test_gml_in_utf8(tmp_path):
+    path = lay_out(tmp_path, {"net.gml": GML.replace('"n0"', '"é"')}) / "net.gml"
+    assert read(path).node_names.tolist() == ["é", "n1", "n2"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("net.graphml", "", ", line 1: expected GraphML, got no element found in column 0"),
+        (
+            "net.graphml",
+            GRAPHML.split("<edge")[0] + "<edge",
+            ", line 11: expected GraphML, got unclosed token in column 4",
+        ),
+        ("net.graphml", GRAPHML.replace("</node>", "</edge>", 1), ", line 8: expected GraphML, got mismatched tag"),
+        ("net.graphml", "<html/>", ": expected GraphML, got: file not successfully read as graphml"),
+        (
+            "net.graphml",
+            GRAPHML.replace(">0.5<", ">heavy<"),
+            ": expected GraphML, got: could not convert string to float",
+        ),
+        (
+            "net.graphml",
+            GRAPHML.replace(">0.5<", ">nan<"),
+            ": Expected a finite weight of at least 0, got nan on the edge from 'n0' to 'n1'",
+        ),
+        (
+            "net.graphml",
+            GRAPHML.replace('target="n0"', 'target="n9"'),
+            ": expected edges between declared nodes, got one with 'n9'",
+        ),
+        (
+            "net.graphml",
+            GRAPHML.replace('<edge source="n0"', '<edge directed="true" source="n0"'),
+            ": expected GraphML, got: directed=true edge found in undirected graph.",
+        ),
+        (
+            "net.graphml",
+            GRAPHML.replace('name="type"', 'name="layer"').replace('<data key="t">work</data>', ""),
+            ": expected 'layer' on every edge, got none on the one from 'n0' to 'n1'",
+        ),
+        ("net.graphml", GRAPHML.encode().replace(b"Ann", b"\xff"), ", line 8: expected GraphML, got not well-formed"),
+        ("net.gml", "", ": expected GML, got: input contains no graph"),
+        ("net.gml", GML[:-3], ", line 13: expected GML, got: expected ']', found EOF at (13, 1)"),
+        (
+            "net.gml",
+            GML.replace("target 7", "target $"),
+            ", line 11: expected GML, got: cannot tokenize",
+        ),
+        ("net.gml", GML.replace("target 7", "target 6"), ": expected GML, got: edge #1 has undefined target 6"),
+        ("net.gml", GML.replace('"n1"', '"n0"'), ": expected GML, got: node label 'n0' is duplicated"),
+        (
+            "net.gml",
+            GML.replace("weight 0.5", "weight -0.5"),
+            ": Expected a finite weight of at least 0, got -0.5 on the edge",
+        ),
+        (
+            "net.gml",
+            GML.replace("weight 0.5", 'weight "much"'),
+            ": expected a number as 'weight' of the edge from 'n0'",
+        ),
+        ("net.gml", GML.encode().replace(b"by hand", b"\xff"), ", line 1: expected UTF-8 text, got byte 0xff"),
+        ("net.gml", GML.replace("graph [", 'graph [ banditplex "["', 1), ": expected JSON in the graph attribute"),
+        (
+            "net.gml",
+            GML.replace("graph [", 'graph [ banditplex "{&#34;layers&#34;:[&#34;work&#34;]}"', 1).replace(
+                "type", "layer"
+            ),
+            ": expected one of the layers that the note lists, got 'home'",
+        ),
+    ],
+)
+def test_bad_files(tmp_path, name, text, message):
+    path = lay_out(tmp_path, {name: text}) / name
+    with pytest.raises(FormatError) as caught:
+        read(path)
+    assert str(caught.value).startswith(f"{path}{message}")
+    assert "\n" not in str(caught.value)

@@ -1,0 +1,267 @@
+"""Conversions: there and back for any multiplex, and by hand for what others make."""
+
+import re
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+import torch
+from hypothesis import given, settings
+from torch_geometric.data import HeteroData
+
+from banditplex.errors import InputError
+from banditplex.multiplex import Multiplex
+from tests.io.strategies import multiplexes
+
+PLAIN = settings(max_examples=60, deadline=None)
+
+
+@pytest.fixture
+def mx():
+    """Return two layers over four people: work ann-bob (2), bob-cid (3), cid-cid (1); home ann-cid (5); dan alone."""
+    return Multiplex.from_edges(
+        ["ann", "bob", "cid", "cid"],
+        ["bob", "cid", "cid", "ann"],
+        ["work", "work", "work", "home"],
+        weight=[2, 3, 1, 5],
+        time=[10, 20, 30, 40],
+        node_names=["ann", "bob", "cid", "dan"],
+        layer_names=["work", "home"],
+        node_features=np.array([[0.0], [1.0], [2.0], [3.0]], np.float32),
+    )
+
+
+# networkx
+
+
+@PLAIN
+@given(mx=multiplexes())
+def test_networkx_and_back(mx):
+    graph = mx.to_networkx()
+    assert graph.is_directed() == mx.directed
+    assert graph.number_of_nodes() == mx.num_nodes
+    assert graph.number_of_edges() == mx.num_edges
+    assert Multiplex.from_networkx(graph) == mx
+
+
+def test_networkx_by_hand(mx):
+    graph = mx.to_networkx()
+    assert graph["ann"]["bob"] == {"work": {"layer": "work", "weight": 2, "time": 10}}
+    assert graph.nodes["dan"] == {"features": [3.0]}
+    assert graph.graph == {"layers": ["work", "home"]}
+
+
+def test_from_a_plain_networkx_graph():
+    graph = nx.Graph([("b", "a"), ("b", "c")])
+    graph.add_node("z")
+    mx = Multiplex.from_networkx(graph)
+    assert mx == Multiplex.from_edges(["b", "b"], ["a", "c"], "edges", node_names=["b", "a", "c", "z"])
+
+
+def test_from_a_multigraph_by_key_or_attribute():
+    graph = nx.MultiDiGraph()
+    graph.add_edge(1, 2, key="x")
+    graph.add_edge(1, 2, kind="y", cost=4)
+    mx = Multiplex.from_networkx(graph, layer="kind", weight="cost")
+    assert mx == Multiplex.from_edges([1, 1], [2, 2], ["x", "y"], weight=[1, 4], directed=True)
+
+
+def test_from_networkx_refuses_half_of_a_column():
+    graph = nx.Graph([(1, 2, {"time": 3}), (2, 3)])
+    with pytest.raises(InputError, match=re.escape("Expected every edge to have 'time', got none on (2, 3).")):
+        Multiplex.from_networkx(graph)
+    graph = nx.Graph([(1, 2)])
+    graph.nodes[1]["features"] = [0.5]
+    with pytest.raises(InputError, match="Expected every node to have 'features', got none on 2"):
+        Multiplex.from_networkx(graph)
+
+
+# PyG
+
+
+@PLAIN
+@given(mx=multiplexes())
+def test_hetero_data_and_back(mx):
+    data = mx.to_hetero_data()
+    back = Multiplex.from_hetero_data(data)
+    assert back == mx
+    assert mx.node_features is None or back.node_features.dtype == mx.node_features.dtype
+    assert mx.directed or data.is_undirected()
+
+
+def test_hetero_data_by_hand(mx):
+    data = mx.to_hetero_data()
+    assert data.node_types == ["node"]
+    assert data.edge_types == [("node", "work", "node"), ("node", "home", "node")]
+    assert data["node"].num_nodes == 4
+    assert data["node"].x.tolist() == [[0], [1], [2], [3]]
+    work = data["node", "work", "node"]
+    assert work.edge_index.tolist() == [[0, 1, 2, 1, 2], [1, 2, 2, 0, 1]]
+    assert work.edge_weight.tolist() == [2, 3, 1, 2, 3]
+    assert work.edge_time.tolist() == [10, 20, 30, 10, 20]
+
+
+def test_hetero_data_with_several_node_types():
+    """Two authors and three papers: a0 wrote p0, a1 wrote p1 and p2, p1 cites p0."""
+    data = HeteroData()
+    data["author"].num_nodes = 2
+    data["paper"].x = torch.zeros(3, 4)
+    data["author", "writes", "paper"].edge_index = torch.tensor([[0, 1, 1], [0, 1, 2]])
+    data["paper", "cites", "paper"].edge_index = torch.tensor([[1], [0]])
+    mx = Multiplex.from_hetero_data(data)
+    assert mx.directed
+    assert mx.node_names.tolist() == ["author/0", "author/1", "paper/0", "paper/1", "paper/2"]
+    assert mx.layer_names == ("writes", "cites")
+    assert mx.edges("writes").tolist() == [[0, 1, 1], [2, 3, 4]]
+    assert mx.edges("cites").tolist() == [[3], [2]]
+    assert mx.node_features is None
+    assert Multiplex.from_hetero_data(data, directed=False).edges("cites").tolist() == [[2], [3]]
+
+
+def test_a_relation_that_occurs_twice_is_named_in_full():
+    data = HeteroData()
+    data["a"].x, data["b"].x = torch.ones(1, 2), torch.zeros(2, 2)
+    data["a", "to", "b"].edge_index = torch.tensor([[0], [1]])
+    data["b", "to", "a"].edge_index = torch.tensor([[1], [0]])
+    mx = Multiplex.from_hetero_data(data)
+    assert mx.layer_names == ("a/to/b", "b/to/a")
+    assert mx.node_features.tolist() == [[1, 1], [0, 0], [0, 0]]
+
+
+def test_attributes_of_any_name():
+    data = HeteroData()
+    data["node"].num_nodes, data["node"].age = 3, torch.tensor([[1.0], [2.0], [3.0]])
+    data["node", "a", "node"].edge_index = torch.tensor([[0, 1], [1, 2]])
+    data["node", "a", "node"].edge_attr = torch.tensor([[0.5], [2.0]])
+    data["node", "a", "node"].stamp = torch.tensor([4, 5])
+    mx = Multiplex.from_hetero_data(data, weight="edge_attr", time="stamp", features="age")
+    expected = Multiplex.from_edges(
+        [0, 1], [1, 2], "a", weight=[0.5, 2], time=[4, 5], node_features=[[1.0], [2.0], [3.0]], directed=True
+    )
+    assert mx == expected
+
+
+def test_undirected_edges_given_once_are_kept():
+    """Neither direction is dropped where only one of them stands there."""
+    data = HeteroData()
+    data["node"].num_nodes = 3
+    data["node", "a", "node"].edge_index = torch.tensor([[2, 0, 1], [0, 1, 0]])
+    data["node", "a", "node"].edge_weight = torch.tensor([4.0, 2.0, 3.0])
+    mx = Multiplex.from_hetero_data(data, directed=False)
+    assert mx == Multiplex.from_edges([0, 0], [1, 2], "a", weight=[3, 4])
+
+
+def test_hetero_data_that_is_half_weighted_is_refused():
+    data = HeteroData()
+    data["node"].num_nodes = 2
+    for layer in "ab":
+        data["node", layer, "node"].edge_index = torch.tensor([[0], [1]])
+    data["node", "a", "node"].edge_weight = torch.tensor([2.0])
+    with pytest.raises(InputError, match="Expected 'edge_weight' on every edge type or on none, got it on 1"):
+        Multiplex.from_hetero_data(data)
+
+
+# pandas
+
+
+@PLAIN
+@given(mx=multiplexes())
+def test_pandas_and_back(mx):
+    back = Multiplex.from_pandas(
+        mx.to_pandas(),
+        node_names=mx.node_names,
+        layer_names=mx.layer_names,
+        node_features=mx.node_features,
+        directed=mx.directed,
+    )
+    assert back == mx
+
+
+def test_pandas_by_hand(mx):
+    expected = pd.DataFrame(
+        {
+            "source": ["ann", "bob", "cid", "ann"],
+            "destination": ["bob", "cid", "cid", "cid"],
+            "layer": ["work", "work", "work", "home"],
+            "weight": [2.0, 3, 1, 5],
+            "time": [10, 20, 30, 40],
+        }
+    )
+    pd.testing.assert_frame_equal(mx.to_pandas(), expected)
+
+
+def test_columns_of_pandas_can_be_named():
+    frame = pd.DataFrame({"u": [1, 2], "v": [2, 3], "kind": pd.Categorical(["x", "y"]), "w": [1, 5]})
+    mx = Multiplex.from_pandas(frame, source="u", destination="v", layer="kind", weight="w")
+    assert mx == Multiplex.from_edges([1, 2], [2, 3], ["x", "y"], weight=[1, 5])
+    with pytest.raises(
+        InputError, match=re.escape("Expected a column 'to' for destination, got columns 'u', 'v', 'kind'")
+    ):
+        Multiplex.from_pandas(frame, source="u", destination="to", layer="kind")
+
+
+def test_missing_cells_of_pandas_are_refused():
+    frame = pd.DataFrame({"source": ["a", None], "target": ["b", "c"], "layer": "x"})
+    with pytest.raises(InputError, match="Expected node names that are all strings or all integers, got"):
+        Multiplex.from_pandas(frame)
+
+
+def test_a_frame_that_changes_later_does_not_matter():
+    frame = pd.DataFrame({"source": [0, 1], "target": [1, 2], "layer": 0, "weight": [2.0, 3.0]})
+    mx = Multiplex.from_pandas(frame)
+    frame.loc[:, "weight"] = 9.0
+    assert mx.weight.tolist() == [2, 3]
+
+
+# scipy
+
+
+@PLAIN
+@given(mx=multiplexes(times=False))
+def test_scipy_and_back(mx):
+    positive = mx.weight is None or (mx.weight > 0).all()  # a matrix cannot tell a weight of 0 from no edge
+    matrices = {layer: mx.to_scipy(layer) for layer in mx.layer_names}
+    back = Multiplex.from_scipy(
+        matrices, node_names=mx.node_names, node_features=mx.node_features, directed=mx.directed
+    )
+    assert not positive or back == mx
+
+
+@PLAIN
+@given(mx=multiplexes())
+def test_scipy_agrees_with_networkx(mx):
+    graph = mx.to_networkx()
+    for layer in mx.layer_names:
+        edges = [(u, v, data.get("weight", 1)) for u, v, key, data in graph.edges(keys=True, data=True) if key == layer]
+        one = nx.DiGraph() if mx.directed else nx.Graph()
+        one.add_nodes_from(graph)
+        one.add_weighted_edges_from(edges)
+        assert np.array_equal(mx.to_scipy(layer).toarray(), nx.to_numpy_array(one, nodelist=mx.node_names.tolist()))
+
+
+def test_scipy_by_hand(mx):
+    assert mx.to_scipy("work").toarray().tolist() == [[0, 2, 0, 0], [2, 0, 3, 0], [0, 3, 1, 0], [0, 0, 0, 0]]
+    symmetric = sp.csr_array([[0.0, 2], [2, 1]])
+    assert Multiplex.from_scipy({"a": symmetric}) == Multiplex.from_edges([0, 1], [1, 1], "a", weight=[2, 1])
+    lopsided = sp.csr_array([[0.0, 2], [0, 0]])
+    both = Multiplex.from_scipy({"a": symmetric, "b": lopsided})
+    assert both.directed
+    assert both.layer_sizes.tolist() == [3, 1]
+
+
+def test_an_undirected_matrix_may_hold_either_triangle():
+    lower = sp.csr_array([[0, 0, 0], [2, 0, 0], [0, 3, 0]])
+    expected = Multiplex.from_edges([0, 1], [1, 2], "a", weight=[2, 3])
+    assert Multiplex.from_scipy({"a": lower}, directed=False) == expected
+    assert Multiplex.from_scipy({"a": lower.T}, directed=False) == expected
+
+
+def test_matrices_that_do_not_fit_are_refused():
+    with pytest.raises(InputError, match="Expected at least one matrix, got none"):
+        Multiplex.from_scipy({})
+    with pytest.raises(InputError, match=re.escape("Expected a 2 x 2 matrix for layer 'b', got (3, 3).")):
+        Multiplex.from_scipy({"a": sp.eye_array(2), "b": sp.eye_array(3)})
+    with pytest.raises(InputError, match="Expected a finite weight of at least 0, got -1"):
+        Multiplex.from_scipy({"a": -sp.eye_array(2)})
