@@ -267,7 +267,7 @@ def predict(
 @app.command()
 def demo(
     seeds: Annotated[int, typer.Option(min=1, help="Splits of the data to train on.")] = 3,
-    epochs: Annotated[int, typer.Option(min=1, help="Epochs of each training.")] = 12,
+    epochs: Annotated[int, typer.Option(min=1, help="Epochs of each training.")] = 10,
     out: Annotated[Path, typer.Option(metavar="DIR", help="Where the picture goes.")] = Path("banditplex-demo"),
     as_json: Json = False,
 ) -> None:
