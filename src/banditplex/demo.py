@@ -4,8 +4,7 @@ Six layers of `twins` have one other layer that helps to predict their links. Fi
 may look at: none, one at random, the one that a bandit learns to prefer, the right one (an oracle says which), and all.
 """
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
@@ -13,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-import torch
 
 from banditplex.datasets import load_dataset
 from banditplex.errors import InputError
@@ -22,6 +20,7 @@ from banditplex.multiplex import Multiplex, Name
 from banditplex.predictor import LinkPredictor
 from banditplex.training import Config
 from banditplex.training.arms import to_arm
+from banditplex.training.threads import fitting_threads
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -69,7 +68,7 @@ def measure(*, seeds: int = SEEDS, epochs: int = EPOCHS, on_epoch: Progress | No
         for seed, part in enumerate(parts):
             model = make_model(policy, part.train, relevant, epochs=epochs, seed=seed)
             watch = Watch(policy, seed, part, relevant, on_epoch)
-            with one_thread():
+            with fitting_threads(part.train.num_edges):
                 model.fit(part.train, list(relevant), watch)
                 results += watch.judge(model, epochs)
             curves += watch.rows
@@ -84,17 +83,6 @@ def make_model(policy: str, mx: Multiplex, relevant: Mapping[Name, Name], *, epo
         policy=POLICIES[policy][0], policy_options={"arms": arms} if policy == "oracle" else None,
         epochs=epochs, patience=epochs, device="cpu", seed=seed,
     )  # fmt: skip
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Keep torch to one thread: batches are small, and threads that wait for each other on a busy machine cost most."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 class Watch:

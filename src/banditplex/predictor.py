@@ -20,6 +20,7 @@ from banditplex.training.arms import to_layer
 from banditplex.training.checkpoint import Checkpoint
 from banditplex.training.files import load, save
 from banditplex.training.fitted import Fitted
+from banditplex.training.threads import fitting_threads
 from banditplex.training.warm import carry_over
 
 Ints = NDArray[np.int64]
@@ -128,15 +129,16 @@ class LinkPredictor(BaseEstimator):  # type: ignore[misc]
         kept = None if checkpoint is None else Checkpoint(checkpoint, mx, trainer, negatives=negatives)
         if kept is not None:
             kept.begin(resume=resume)
-        while not trainer.finished:
-            row = _summary(trainer.run_epoch())
-            if kept is not None:
-                kept.save()
-            if on_epoch is not None:
-                self._take(mx, trainer)
-                if on_epoch(self, row) is True:
-                    break
-        trainer.finish()
+        with fitting_threads(mx.num_edges):
+            while not trainer.finished:
+                row = _summary(trainer.run_epoch())
+                if kept is not None:
+                    kept.save()
+                if on_epoch is not None:
+                    self._take(mx, trainer)
+                    if on_epoch(self, row) is True:
+                        break
+            trainer.finish()
         self._take(mx, trainer)
         return self
 

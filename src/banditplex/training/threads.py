@@ -1,0 +1,20 @@
+"""How many threads torch may use: small batches want one."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+
+SMALL = 20_000
+"""Up to this many edges, one thread: on a busy machine, threads that wait for each other cost far more than they save."""
+
+
+@contextmanager
+def fitting_threads(num_edges: int) -> Iterator[None]:
+    """Keep torch to one thread while a multiplex of at most `SMALL` edges is worked on."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1 if num_edges <= SMALL else before)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
