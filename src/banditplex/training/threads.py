@@ -6,7 +6,7 @@ from contextlib import contextmanager
 import torch
 
 SMALL = 20_000
-"""Up to this many edges, one thread: on a busy machine, threads that wait for each other cost far more than they save."""
+"""Up to this many edges, one thread: on a busy machine, threads that wait for each other cost more than they save."""
 
 
 @contextmanager
