@@ -118,7 +118,8 @@ def test_bad_files_are_answered_with_file_and_line_and_leave_nothing(tmp_path):
 
 
 def test_what_does_not_exist():
-    assert refusal("convert", "nowhere.csv", "out.csv") == "nowhere.csv: no such file or folder."
+    assert refusal("convert", "nowhere.csv", "out.csv").startswith("nowhere.csv: no such file or folder")
+    assert "did you mean 'twins'?" in refusal("convert", "twinz", "out.csv")
     assert "Unknown data set 'twinz'; did you mean 'twins'?" in refusal("datasets", "fetch", "twinz")
     assert "twinz" in refusal("datasets", "show", "twinz")
 
@@ -127,3 +128,28 @@ def test_output_into_a_closed_pipe_is_no_defect():
     command = f"{sys.executable} -m banditplex datasets list | head -n 1"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
     assert done.stderr == ""
+
+
+def test_names_are_text_not_markup(tmp_path):
+    (tmp_path / "odd.csv").write_text("source,target,layer\na,b,[/foo]\na,c,[red]x\n")
+    table = answer("datasets", "show", "odd.csv", cwd=tmp_path)
+    assert "[/foo]" in table
+    assert "[red]x" in table
+
+
+def test_force_replaces_no_folder_that_holds_anything_else(tmp_path):
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "thesis.doc").write_text("years of work")
+    for other in ("edge-lists", "csv", "gatne", "banditplex"):
+        assert "home is a folder of something else" in refusal(
+            "convert", "twins", "home", "--to", other, "--force", cwd=tmp_path
+        )
+    assert [path.name for path in home.iterdir()] == ["thesis.doc"]
+    assert [path.name for path in tmp_path.iterdir()] == ["home"]
+    for _ in range(2):
+        answer("convert", "twins", "mine", "--to", "edge-lists", "--force", cwd=tmp_path)
+        answer("convert", "twins", "mine.bx", "--force", cwd=tmp_path)
+    (tmp_path / "mine" / "thesis.doc").write_text("years of work")
+    refusal("convert", "twins", "mine", "--to", "edge-lists", "--force", cwd=tmp_path)
+    assert (tmp_path / "mine" / "thesis.doc").exists()

@@ -8,6 +8,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -151,7 +152,7 @@ def convert(
     from_format: Annotated[str | None, typer.Option("--from", help="Format of IN, if its name does not say.")] = None,
     to_format: Annotated[str | None, typer.Option("--to", help="Format of OUT, if its name does not say.")] = None,
     directed: Annotated[
-        bool | None, typer.Option("--directed/--undirected", help="Read IN so, where the file does not say.")
+        bool | None, typer.Option("--directed/--undirected", help="Read IN so, whatever the file says.")
     ] = None,
     columns: Annotated[
         str | None, typer.Option(help="Columns of a table: source=from,target=to,layer=kind,weight=w,time=t.")
@@ -301,6 +302,10 @@ def _load(data: str, **options: Any) -> "Multiplex":
         if options:
             raise InputError(f"Expected no options for the data set {data!r}, got {', '.join(options)}.")
         return load_dataset(data)
+    if not Path(data).exists():
+        close = get_close_matches(data, list_datasets(), n=1)
+        hint = f" did you mean {close[0]!r}?" if close else " `banditplex datasets list` names those."
+        raise InputError(f"{data}: no such file or folder, and no data set of that name;{hint}")
     with _progress(f"Reading {data}") as progress:
         return read(data, progress=progress, **options)
 
@@ -392,6 +397,7 @@ def _print_text(markup: str, text: str) -> None:
 def _print_table(columns: list[str], rows: list[list[Any]]) -> None:
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     table = Table(box=None, header_style="bold", pad_edge=False)
     for i, column in enumerate(columns):
@@ -400,7 +406,7 @@ def _print_table(columns: list[str], rows: list[list[Any]]) -> None:
         width = None if i == len(columns) - 1 else widest
         table.add_column(column, justify="right" if number else "left", no_wrap=True, min_width=width)
     for row in rows:
-        table.add_row(*map(_show, row))
+        table.add_row(*(Text(_show(value)) for value in row))  # names are text, not markup
     Console(width=None if sys.stdout.isatty() else 160, soft_wrap=not sys.stdout.isatty()).print(table)
 
 

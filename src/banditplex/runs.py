@@ -207,6 +207,7 @@ def write_table(table: "pd.DataFrame", path: Path, *, force: bool = False) -> No
             table.to_csv(draft, index=False, sep=SEPARATOR[ending])
         os.replace(draft, path)
     except OSError as error:
+        draft.unlink(missing_ok=True)
         raise InputError(f"{path}: cannot be written: {error.strerror or error}.") from None
 
 

@@ -75,9 +75,23 @@ def staged(path: Path, *, overwrite: bool) -> Iterator[Path]:
             if place.exists() and not overwrite:
                 raise InputError(f"{place} exists already; overwrite=True (--force) replaces it.")
         for new, place in zip(made, places, strict=True):
+            _check_replaceable(new, place)
+        for new, place in zip(made, places, strict=True):
             _replace(new, place)
         if stale not in places:
             stale.unlink(missing_ok=True)
+
+
+def _check_replaceable(new: Path, old: Path) -> None:
+    """Refuse to replace a folder by a file, or a folder that holds other kinds of things than the new one."""
+    if not old.is_dir():
+        return
+    if not new.is_dir():
+        raise InputError(f"{old} is a folder; a file does not replace it.")
+    endings = {each.suffix for each in new.iterdir()}
+    foreign = sorted(each.name for each in old.iterdir() if each.is_dir() or each.suffix not in endings)
+    if foreign:
+        raise InputError(f"{old} holds {foreign[0]!r}, which is not part of what replaces it; move that away first.")
 
 
 def _replace(new: Path, old: Path) -> None:

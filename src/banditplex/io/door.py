@@ -92,6 +92,8 @@ def write(
     if lost and not lossy:
         raise InputError(f"{path}: {chosen.name} cannot hold {' or '.join(lost)}; lossy=True (--lossy) drops it.")
     _check_options(chosen, chosen.write, options)
+    if path.is_dir() and any(path.iterdir()) and not chosen.matches(path):
+        raise InputError(f"{path} is a folder of something else than {chosen.name}; it is not replaced.")
     try:
         with staged(path, overwrite=overwrite) as stage:
             chosen.write(mx, stage, **options)

@@ -97,7 +97,7 @@ def load(
 def _read_index(path: Path) -> dict[str, Any]:
     try:
         index = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         raise InputError(f"Expected a model folder with a file model.json, found none at {path.parent}.") from None
     except ValueError as error:
         raise FormatError(f"expected JSON, got: {error}", path=path) from error
