@@ -39,9 +39,11 @@ def show(
     as_json: Json = False,
 ) -> None:
     """Show what is in a data set, or in a file of yours, layer by layer."""
-    from banditplex.datasets import describe
+    from banditplex.datasets import check_files, describe
 
     facts: dict[str, Any] = describe(data) if is_dataset(data) else {"name": data, "at_hand": True}
+    if not facts["at_hand"]:
+        check_files(data)
     summary = load(data).summary() if facts["at_hand"] else None
     if as_json:
         print_json(facts | ({} if summary is None else {"layers": _rows(summary)}))
