@@ -48,6 +48,23 @@ def test_a_folder_of_lists_with_headers(tmp_path, call, refusal):
     assert shown(call, "days", "--no-header", cwd=tmp_path) == ({"mon": 2}, "")
 
 
+def test_where_nothing_can_be_written_nothing_is_read(tmp_path, refusal):
+    """The data are damaged, but what is said first is what is wrong with the place."""
+    (tmp_path / "bad.csv").write_text("source,target\n1\n")
+    (tmp_path / "there.csv").touch()
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "notes.txt").touch()
+    assert "there.csv exists already" in refusal("convert", "bad.csv", "there.csv", cwd=tmp_path)
+    assert "cannot tell the format" in refusal("convert", "bad.csv", "there", cwd=tmp_path)
+    assert "expected the folder no to exist" in refusal("convert", "bad.csv", "no/x.csv", cwd=tmp_path)
+    assert "--resume" in refusal("train", "bad.csv", "-o", "run", cwd=tmp_path)
+    assert "nothing to resume" in refusal("train", "bad.csv", "-o", "new", "--resume", cwd=tmp_path)
+    assert "got both" in refusal("train", "bad.csv", "-o", "run", "--resume", "--force", cwd=tmp_path)
+    words = ("predict", "run", "--layer", "a", "--top", "3", "-o")
+    assert "there.csv: exists" in refusal(*words, "there.csv", cwd=tmp_path)
+    assert "ends in .csv" in refusal(*words, "there.txt", cwd=tmp_path)
+
+
 def test_format_columns_and_nodes(tmp_path, call, refusal):
     (tmp_path / "calls").write_text("from,to\n0,1\n1,2\n")
     words = ("calls", "--from", "csv", "--columns", "source=from,target=to", "--num-nodes", "5")

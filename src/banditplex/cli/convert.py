@@ -23,8 +23,9 @@ def convert(
     directed: Directed = None,
 ) -> None:
     """Convert a multiplex from one format to another."""
-    from banditplex.io import write
+    from banditplex.io import check_place, write
 
+    check_place(out, format=to_format, overwrite=force)
     mx = load(data, from_format, columns, header, num_nodes, directed)
     write(mx, out, format=to_format, lossy=lossy, overwrite=force)
     if as_json:

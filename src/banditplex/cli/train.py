@@ -64,6 +64,7 @@ def train(
         "seed": seed, "device": device,
     }  # fmt: skip
     settings = {name: value for name, value in given.items() if value is not None}
+    runs.check_place(run, resume=resume, force=force)
     mx = load(data, from_format, columns, header, num_nodes, directed, quiet=quiet)
     try:
         with _epochs(quiet) as on_epoch:

@@ -64,8 +64,6 @@ def staged(path: Path, *, overwrite: bool) -> Iterator[Path]:
 
     Nothing is left half-written: on an error the folder vanishes, and what stood at `path` before still stands.
     """
-    if not path.parent.is_dir():
-        raise InputError(f"{path}: expected the folder {path.parent} to exist.")
     with tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as folder:
         yield Path(folder) / path.name
         made = sorted(Path(folder).iterdir(), key=lambda each: each.name == path.name)  # the file itself last
