@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from banditplex.errors import FormatError, InputError
+from banditplex.errors import InputError
 from banditplex.training.checkpoint import FILE, read_checkpoint
 from banditplex.training.files import FILES, INDEX
 
@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from banditplex.predictor import LinkPredictor
 
 SEPARATOR = {".csv": ",", ".tsv": "\t"}
-DESTINATION = ("destination", "target")
-"""What the column of an edge's second node may be called."""
-
 
 TARGET_COLUMNS = ["target", "validation loss", "accuracy", "layers looked at, with their probability"]
 
@@ -170,6 +167,8 @@ def predict(
     """Return a table of the pairs of a file, or of the `top` most likely new links, with probability and score."""
     import pandas as pd
 
+    from banditplex.io.pairs import read_pairs
+
     mx = model.multiplex_
     name = as_name(layer, mx.layer_names)
     if (pairs is None) == (top is None):
@@ -177,30 +176,9 @@ def predict(
     if pairs is None:
         table = model.recommend(name, top=top or 0, prior=prior)
     else:
-        table = read_pairs(pairs, mx)
+        table = pd.DataFrame(read_pairs(pairs, mx), columns=["source", "destination"])
         table["probability"] = model.predict_proba(_as_array(table), name, prior=prior)
     return table.assign(score=model.score_pairs(_as_array(table), name) if len(table) else pd.Series(dtype=float))
-
-
-def read_pairs(path: Path, mx: "Multiplex") -> "pd.DataFrame":
-    """Return the pairs of a CSV, TSV or Parquet file with columns source and target (or destination), as node names."""
-    table = _read_table(path)
-    second = next((name for name in DESTINATION if name in table), None)
-    if "source" not in table or second is None:
-        raise FormatError(f"expected columns source and target, got {', '.join(map(str, table.columns))}", path=path)
-    table = table[["source", second]].set_axis(["source", "destination"], axis=1).astype(str).astype(object)
-    integers = mx.node_names.dtype != object
-    known = {str(name): name for name in mx.node_names.tolist()}
-    for column in table:
-        unknown = ~table[column].isin(known)
-        if unknown.any():
-            row = int(unknown.to_numpy().argmax())
-            line = row + 2 if path.suffix.lower() in SEPARATOR else None
-            raise FormatError(
-                f"expected a node of the training graph, got {table[column][row]!r}", path=path, line=line
-            )
-        table[column] = table[column].map(known) if integers else table[column]
-    return table
 
 
 def check_table(path: Path, *, force: bool = False) -> None:
@@ -240,20 +218,6 @@ def as_name(text: str, names: "Iterable[Name]") -> "Name":
 
 def _known(number: float) -> float | None:
     return None if math.isnan(number) else number
-
-
-def _read_table(path: Path) -> "pd.DataFrame":
-    import pandas as pd
-
-    ending = _ending(path)
-    if not path.is_file():
-        raise InputError(f"{path}: no such file.")
-    try:
-        if ending == ".parquet":
-            return pd.read_parquet(path)
-        return pd.read_csv(path, sep=SEPARATOR[ending], dtype=str, keep_default_na=False)
-    except (ValueError, OSError) as error:  # what pandas and pyarrow raise for files they cannot read
-        raise FormatError(f"expected a table, got: {' '.join(str(error).split())}", path=path) from None
 
 
 def _ending(path: Path) -> str:
