@@ -13,15 +13,20 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import fields
 
 import numpy as np
 import pandas as pd
 import pytest
+import typer
 
 import banditplex as bx
-from banditplex import runs
+from banditplex import bandits, relevance, runs
+from banditplex.cli import app
+from banditplex.cli.train import POLICIES, RELEVANCES
 from banditplex.errors import InputError
 from banditplex.training.checkpoint import FILE, read_checkpoint
+from banditplex.training.config import Config
 from tests.test_cli import answer
 from tests.training.killed import multiplex
 
@@ -188,6 +193,32 @@ def test_directions_are_merged_on_request_only(tmp_path, call, refusal):
     assert "directed was False, now True" in refusal("train", "arcs.bx", "-o", "edges", "--resume", cwd=tmp_path)
 
 
+def test_layers_and_prices_are_given_by_name(tmp_path, call, refusal):
+    bx.write(multiplex(), tmp_path / "data.bx")
+    words = ("train", "data.bx", "--target", "a", "--epochs", "1", "--width", "0", "--json")
+    result = json.loads(call(*words, "-o", "fixed", "--layers", "c,b", cwd=tmp_path)[1])
+    assert result["targets"][0]["layer_probabilities"] == {"b": 1, "c": 1, "d": 0}
+    assert call(*words, "-o", "fixed", "--layers", "c", "--layers", "b", "--resume", cwd=tmp_path)[0] == 0
+    assert call(*words, "-o", "cheap", "--price", "c=2", "--price", "b=0.5", cwd=tmp_path)[0] == 0
+    assert call(*words, "-o", "edges", "--policy", "cost-aware", cwd=tmp_path)[0] == 0
+    bad = (*words, "-o", "x")
+    assert "Expected layers (--layers)" in refusal(*bad, "--policy", "fixed", cwd=tmp_path)
+    assert "Unknown layer 'z'" in refusal(*bad, "--layers", "b,z", cwd=tmp_path)
+    assert "LAYER=NUMBER, got 'c=much'" in refusal(*bad, "--price", "c=much", cwd=tmp_path)
+    message = refusal(*bad, "--policy", "exp3", "--layers", "b", cwd=tmp_path)
+    assert message == "Expected --layers with --policy fixed, got it with --policy exp3."
+
+
+def test_help_shows_what_the_library_does():
+    """The help is written down, as asking the library takes seconds; here it is asked."""
+    command = typer.main.get_command(app).commands["train"]
+    shown = {option.name: option.show_default for option in command.params if isinstance(option.show_default, str)}
+    settings = {field.name: str(field.default) for field in fields(Config) if field.name in shown}
+    assert settings == {name: shown[name] for name in shown if name not in ("target", "price")}
+    assert set(POLICIES) == set(bandits.base.POLICIES)
+    assert set(RELEVANCES) == set(relevance.RELEVANCES)
+
+
 def test_what_the_user_can_mend(place, refusal):
     assert "twinz" in refusal("train", "twinz", "-o", "x", cwd=place)
     assert "Unknown policy 'banditt'" in refusal("train", "data.bx", "-o", "x", "--policy", "banditt", cwd=place)
@@ -198,8 +229,10 @@ def test_what_the_user_can_mend(place, refusal):
 @pytest.mark.parametrize(
     ("settings", "targets", "message"),
     [
-        ({"k": 9}, None, "k of at most 3"),
-        ({"policy": "fixed"}, None, "arms"),
+        ({"k": 9}, None, "Expected k from 1 to 3, the number of other layers, got 9"),
+        ({"k": 0}, None, "Expected k from 1 to 3, the number of other layers, got 0"),
+        ({"k": -1}, None, "Expected k from 1 to 3, the number of other layers, got -1"),
+        ({"policy": "fixed"}, None, "layers"),
         ({"policy_options": {"rate": 1}}, None, "must be among: none; got 'rate'"),
         ({"relevance": "cosin"}, None, "cosin"),
         ({"epochs": 0}, None, "epochs"),

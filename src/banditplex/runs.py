@@ -30,6 +30,8 @@ def train(
     folder: Path,
     *,
     targets: Sequence[str] | None = None,
+    layers: Sequence[str] | None = None,
+    prices: Sequence[str] | None = None,
     settings: Mapping[str, Any] | None = None,
     resume: bool = False,
     force: bool = False,
@@ -37,13 +39,14 @@ def train(
 ) -> "LinkPredictor":
     """Fit a model on a multiplex in a folder, with a checkpoint after each epoch, and save it there.
 
-    With `resume` the run of that folder goes on: what `targets` and `settings` leave open is as it was. With `force`
-    a run that is there makes way.
+    `layers` ("a,b") are those that the policy "fixed" looks at, `prices` ("a=3") what they cost for "cost-aware". With
+    `resume` the run of that folder goes on: what `targets` and `settings` leave open is as it was. With `force` a run
+    that is there makes way.
     """
     from banditplex.predictor import LinkPredictor
 
     chosen = None if not targets else [as_name(target, mx.layer_names) for target in targets]
-    options = dict(settings or {})
+    options = with_layers(dict(settings or {}), layers, prices, mx.layer_names)
     if resume:
         kept = read_checkpoint(folder / FILE)["identity"]["settings"]
         before = kept.pop("targets")
@@ -108,6 +111,37 @@ def parse_options(texts: Sequence[str] | None) -> dict[str, Any] | None:
         except ValueError:
             options[key] = value
     return options or None
+
+
+def with_layers(
+    settings: dict[str, Any], layers: Sequence[str] | None, prices: Sequence[str] | None, names: "Sequence[Name]"
+) -> dict[str, Any]:
+    """Return settings with the layers that a policy was told of on the command line; they also say which policy.
+
+    >>> with_layers({"k": 1}, ["a,b"], None, ["a", "b", "c"])
+    {'k': 1, 'policy': 'fixed', 'policy_options': {'layers': ['a', 'b']}}
+    >>> with_layers({}, None, ["a=3", "b=0.5"], ["a", "b", "c"])
+    {'policy': 'cost-aware', 'policy_options': {'prices': {'a': 3.0, 'b': 0.5}}}
+    """
+    told: dict[str, tuple[str, dict[str, Any]]] = {}
+    if layers:
+        parts = [part for text in layers for part in ([text] if text in names else text.split(","))]
+        told["--layers"] = ("fixed", {"layers": [as_name(part, names) for part in parts]})
+    if prices:
+        told["--price"] = ("cost-aware", {"prices": dict(_parse_price(text, names) for text in prices)})
+    for option, (policy, given) in told.items():
+        if settings.get("policy", policy) != policy:
+            raise InputError(f"Expected {option} with --policy {policy}, got it with --policy {settings['policy']}.")
+        settings |= {"policy": policy, "policy_options": (settings.get("policy_options") or {}) | given}
+    return settings
+
+
+def _parse_price(text: str, names: "Sequence[Name]") -> "tuple[Name, float]":
+    layer, _, price = text.rpartition("=")
+    try:
+        return as_name(layer, names), float(price)
+    except ValueError:
+        raise InputError(f"Expected --price LAYER=NUMBER, got {text!r}.") from None
 
 
 def describe(model: "LinkPredictor", folder: Path) -> dict[str, Any]:
