@@ -3,9 +3,9 @@
 Magnani, Rossi and Vega, Analysis of Multiplex Social Networks with R, Journal of Statistical Software 98 (2021).
 """
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pyarrow.compute as pc
 
 from banditplex.errors import FormatError, InputError
-from banditplex.io.base import Format, Progress, are_strings, read_side_note, strings_note, write_side_note
+from banditplex.io.base import Format, Progress, are_strings, begins_with, read_side_note, strings_note, write_side_note
 from banditplex.io.lines import (
     Column,
     Rows,
@@ -319,14 +319,6 @@ def _layer_lines(mx: Multiplex) -> list[str]:
     return [f"{name},{kind}" + ",LOOPS" * bool(count) for name, count in zip(mx.layer_names, loops, strict=True)]
 
 
-def _matches(path: Path) -> bool:
-    if not path.is_file():
-        return False
-    with path.open("rb") as file:
-        titles = re.findall(rb"(?m)^[ \t]*#([A-Z ]+?)\s*$", file.read(1 << 16).upper())
-    return any(title.decode() in SECTIONS for title in titles)
-
-
 FORMAT = Format(
     name="multinet",
     description="sections of comma-separated lines, as multinet and uunet read them",
@@ -334,5 +326,5 @@ FORMAT = Format(
     read=read,
     write=write,
     holds=frozenset({"weight", "time", "features"}),
-    matches=_matches,
+    matches=partial(begins_with, pattern=rb"(?i)^[ \t]*#(?:" + "|".join(SECTIONS).encode() + rb")\s*$"),
 )
