@@ -44,28 +44,42 @@ def near_block(
     lists = graph.both
     lone = torch.unique((layer * graph.num_nodes + node)[row == lists.missing])
     view = View(graph, torch.unique(layer), hidden)
-    new = view.whole.clone()
-    new[view.place(torch.cat([row[row != lists.missing], between]))] = True
-    seen, count = new, torch.zeros_like(view.degree)
-    drawn: list[tuple[Tensor, ...]] = []  # place, rank among the arcs of that place, arc
+    begin = view.whole.clone()
+    begin[view.place(torch.cat([row[row != lists.missing], between]))] = True
+    seen, order, arc, ends = _walk(view, begin, depth, fanout)
+    number = torch.cumsum(seen, 0) - 1
+    inside, weight = torch.empty_like(ends), None
+    inside[:, order] = number[ends]
+    if lists.weight is not None:
+        weight = lists.weight.new_empty(len(arc))
+        weight[order] = lists.weight[arc]
+    degree = view.degree[seen].float()
+    return Block(
+        graph, torch.cat([lists.row_key[view.row[seen]], lone]), inside, weight,
+        torch.cat([degree, degree.new_zeros(len(lone))]), view.layers, view.shift, lone, number=number,
+    )  # fmt: skip
+
+
+def _walk(view: "View", begin: Tensor, depth: int, fanout: Fanout | None) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Go `depth` steps from the places in `begin`, a mask over all places.
+
+    Returns a mask of the places seen; then for each of A arcs its rank in the order of places that see it (A,), the
+    arc (A,), and the places that it leads to and is seen from (2, A).
+    """
+    new = seen = begin
+    count = torch.zeros_like(view.degree)
+    drawn: list[tuple[Tensor, ...]] = []
     for _ in range(depth):
         near = torch.nonzero(new).squeeze(1)
         count[near], which, rank, arc = view.draw(near, fanout)
-        drawn.append((near[which], rank, arc))
+        there = view.place(view.lists.arc_row[arc])
+        drawn.append((near[which], rank, arc, there))
         new = torch.zeros_like(seen)
-        new[view.place(lists.arc_row[arc])] = True
+        new[there] = True
         new &= ~seen
         seen = seen | new
-    place, rank, arc = (torch.cat(parts) for parts in zip(*drawn, strict=True))
-    arc = torch.empty_like(arc).scatter_(0, (torch.cumsum(count, 0) - count)[place] + rank, arc)
-    number = torch.cumsum(seen, 0) - 1
-    inside = [number[view.place(lists.arc_row[arc])], torch.repeat_interleave(number, count, output_size=len(arc))]
-    degree = view.degree[seen].float()
-    return Block(
-        graph, torch.cat([lists.row_key[view.row[seen]], lone]), torch.stack(inside),
-        None if lists.weight is None else lists.weight[arc], torch.cat([degree, degree.new_zeros(len(lone))]),
-        view.layers, view.shift, lone, number=number,
-    )  # fmt: skip
+    here, rank, arc, there = (torch.cat(parts) for parts in zip(*drawn, strict=True))
+    return seen, (torch.cumsum(count, 0) - count)[here] + rank, arc, torch.stack([there, here])
 
 
 class View:
@@ -77,7 +91,7 @@ class View:
 
     def __init__(self, graph: PackedGraph, layers: Tensor, hidden: tuple[Tensor, Tensor]) -> None:
         lists = graph.both
-        self.layers, self._lists = layers, lists
+        self.layers, self.lists = layers, lists
         self._first, last = graph.layer_rows[layers], graph.layer_rows[layers + 1]
         size = last - self._first
         self.shift = self._first - (torch.cumsum(size, 0) - size)  # row - shift = place
@@ -98,7 +112,7 @@ class View:
         slot = torch.searchsorted(self.layers, layer).clamp(max=len(self.layers) - 1)
         here = self.layers[slot] == layer
         ends, layer = torch.cat([pairs, pairs.flip(1)]), layer.repeat(2)
-        found, arc = self._lists.find(self._lists.rows(layer, ends[:, 0]), ends[:, 1])
+        found, arc = self.lists.find(self.lists.rows(layer, ends[:, 0]), ends[:, 1])
         return torch.unique(arc[found & here.repeat(2)])  # type: ignore[no-any-return]
 
     def place(self, row: Tensor) -> Tensor:
@@ -126,10 +140,10 @@ class View:
 
         A hidden arc stands before it if at most `chosen` visible ones stand before that arc.
         """
-        arc = self._lists.indptr[self.row[place]] + chosen
+        arc = self.lists.indptr[self.row[place]] + chosen
         some = torch.nonzero(self._hidden[place]).squeeze(1)
         place = place[some]
-        upto = torch.searchsorted(self._before, place * self._lists.num_nodes + chosen[some], right=True)
+        upto = torch.searchsorted(self._before, place * self.lists.num_nodes + chosen[some], right=True)
         arc[some] += upto - self._start[place]
         return arc
 
