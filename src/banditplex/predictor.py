@@ -68,6 +68,7 @@ class LinkPredictor(BaseEstimator):  # type: ignore[misc]
         width: int = Config.width,
         depth: int = Config.depth,
         fanout: int | None = Config.fanout,
+        learnt_nodes: int = Config.learnt_nodes,
         hidden: int = Config.hidden,
         rank: int = Config.rank,
         device: str = Config.device,
@@ -93,6 +94,7 @@ class LinkPredictor(BaseEstimator):  # type: ignore[misc]
         self.width = width
         self.depth = depth
         self.fanout = fanout
+        self.learnt_nodes = learnt_nodes
         self.hidden = hidden
         self.rank = rank
         self.device = device

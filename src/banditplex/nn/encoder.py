@@ -19,9 +19,10 @@ class Encoder(nn.Module):
     layer normalisation and, per layer, x * (1 + scale) + shift. Embeddings of different layers are comparable
     because only scale and shift belong to a layer; both start at 0.
 
-    Parameters: `num_features` 0 means that nodes have no features, and a base embedding per node is learnt;
-    `conv` "sage" (mean of messages), "gcn", or any PyG convolution class built as conv(in, out). Edge weights are
-    message weights, for convolutions that take `edge_weight` (both built-in ones do).
+    Parameters: `num_features` 0 means that nodes have no features, and a base embedding per node stands in: learnt
+    if there are at most `learnt_nodes` nodes, else random (`Sketch`); `conv` "sage" (mean of messages), "gcn", or any
+    PyG convolution class built as conv(in, out). Edge weights are message weights, for convolutions that take
+    `edge_weight` (both built-in ones do).
     """
 
     def __init__(
@@ -33,11 +34,13 @@ class Encoder(nn.Module):
         width: int,
         depth: int,
         conv: str | type[nn.Module],
+        learnt_nodes: int,
     ) -> None:
         super().__init__()
         self.num_features = num_features
-        self.input: nn.Module = nn.Linear(num_features, width) if num_features else nn.Embedding(num_nodes, width)
-        if isinstance(self.input, nn.Embedding):
+        base = nn.Embedding if num_nodes <= learnt_nodes else Sketch
+        self.input: nn.Module = nn.Linear(num_features, width) if num_features else base(num_nodes, width)
+        if isinstance(self.input, nn.Embedding | Sketch):
             nn.init.normal_(self.input.weight, std=width**-0.5)
         self.degree = nn.Linear(1, width)
         self.convs = nn.ModuleList([make_convolution(conv, width) for _ in range(depth)])
@@ -56,6 +59,25 @@ class Encoder(nn.Module):
             x = x + F.silu(conv(x, arcs, **message))
         scale, shift = self.adapt[block.layer].unbind(1)
         return F.layer_norm(x, x.shape[1:]) * (1 + scale) + shift
+
+
+class Sketch(nn.Module):
+    """A random vector per node that stays as it is.
+
+    The mean over a node's neighbours is then a random projection of its neighbour list: products of such means
+    estimate how much two lists share, and there is nothing by which single edges could be learnt by heart (Achlioptas,
+    Journal of Computer and System Sciences, 2003).
+    """
+
+    weight: Tensor
+
+    def __init__(self, num_nodes: int, width: int) -> None:
+        super().__init__()
+        self.register_buffer("weight", torch.empty(num_nodes, width))
+
+    def forward(self, node: Tensor) -> Tensor:
+        """Return the vectors of nodes, (n, width)."""
+        return F.embedding(node, self.weight)
 
 
 def make_convolution(conv: str | type[nn.Module], width: int) -> nn.Module:

@@ -46,13 +46,14 @@ class MultiplexModel(nn.Module):
         conv: str | type[nn.Module],
         hidden: int,
         rank: int,
+        learnt_nodes: int,
     ) -> None:
         super().__init__()
         self.encoder = None
         if width:
             self.encoder = Encoder(
                 num_nodes=num_nodes, num_layers=num_layers, num_features=num_node_features,
-                width=width, depth=depth, conv=conv,
+                width=width, depth=depth, conv=conv, learnt_nodes=learnt_nodes,
             )  # fmt: skip
         own, other = num_features(directed)
         self.own = Head(own, width, hidden, num_layers, None, directed)

@@ -351,6 +351,7 @@ class Trainer:
                 num_nodes=mx.num_nodes, num_layers=mx.num_layers, directed=mx.directed,
                 num_node_features=0 if mx.node_features is None else mx.node_features.shape[1],
                 width=config.width, depth=config.depth, conv=config.conv, hidden=config.hidden, rank=config.rank,
+                learnt_nodes=config.learnt_nodes,
             ).to(self.device)  # fmt: skip
         self._normalise(model, mx.num_layers)
         return model
