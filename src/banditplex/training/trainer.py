@@ -19,6 +19,7 @@ from banditplex.errors import InputError
 from banditplex.evaluation.negatives import GivenNegatives, NegativeSampler
 from banditplex.multiplex import Multiplex
 from banditplex.nn import MultiplexModel, PackedGraph, describe
+from banditplex.nn.sampling import Fanout
 from banditplex.nn.scoring import score
 from banditplex.relevance import Seen, compares_embeddings, get_relevance, is_symmetric, layer_losses, predictive
 from banditplex.rng import stream
@@ -28,7 +29,7 @@ from banditplex.training.history import EpochRecord, Regret
 from banditplex.training.plan import divide, edges_of, plan_epoch
 
 Ints = NDArray[np.int64]
-STREAMS = ("batches", "negatives", "draws")
+STREAMS = ("batches", "negatives", "draws", "neighbours")
 SINGLE = (".of_layer", ".of_target", "encoder.", ".meet.")
 """Parts of names of weights that belong to single layers, or see single nodes: they fit noise most easily."""
 NOT_LEARNING = ("uniform", "fixed", "all", "none")
@@ -116,7 +117,7 @@ class Trainer:
         batch = self._batch(which, pairs, target, drawn)
         logits = self.model(
             self.graph, self.features, batch["pairs"], batch["target"], batch["layers"],
-            self._hidden(batch), self._asked(batch),
+            self._hidden(batch), self._asked(batch), self._fanout(),
         )  # fmt: skip
         loss = F.binary_cross_entropy_with_logits(logits.total, batch["label"], reduction="none")
         self._learn(draw, target, drawn, batch, logits, record)
@@ -164,6 +165,13 @@ class Trainer:
             return None
         layers, nodes = torch.unique(batch["table"]), torch.unique(batch["pairs"])
         return layers.repeat_interleave(len(nodes)), nodes.repeat(len(layers))
+
+    def _fanout(self) -> Fanout | None:
+        """Return how many neighbours the encoder sees in this step, and the random numbers that choose them."""
+        if self.config.fanout is None:
+            return None
+        generator = torch.Generator(self.device)
+        return Fanout(self.config.fanout, generator.manual_seed(int(self.rng["neighbours"].integers(2**62))))
 
     def _learn(
         self, draw: Draw | None, target: Ints, drawn: Ints, batch: dict[str, Tensor], logits: Any, record: EpochRecord
@@ -326,6 +334,7 @@ class Trainer:
             self.train.instance,
             batch_edges=self.config.batch_size // 2,
             targets_per_step=self.config.targets_per_step,
+            max_rounds=self.config.max_rounds,
             rng=rng,
         )
 
