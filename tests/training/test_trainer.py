@@ -147,3 +147,20 @@ def test_the_same_seed_gives_the_same_weights_and_another_seed_others():
     weights = [torch.cat([weight.flatten() for weight in t.mean.parameters()]) for t in (first, same, other)]
     assert torch.equal(weights[0], weights[1])
     assert not torch.equal(weights[0], weights[2])
+
+
+def test_weights_are_kept_up_to_a_standard_error_above_the_lowest_validation_loss():
+    trainer = Trainer(random_layers(0, copied=False), np.array([0]), Config())
+    for epoch, (loss, chosen, lowest) in enumerate(
+        [
+            ([1.0, 1.0, 1.0, 1.0], 1, 1),
+            ([0.5, 0.5, 0.5, 0.5], 2, 2),
+            ([0.4, 0.6, 0.4, 0.7], 3, 2),  # differences -.1, .1, -.1, .2: mean .025, standard error .075
+            ([0.6, 0.6, 0.6, 0.7], 3, 2),  # differences .1, .1, .1, .2: mean .125, standard error .025
+            ([0.4, 0.4, 0.5, 0.5], 5, 5),
+        ],
+        1,
+    ):
+        trainer.epoch = epoch
+        trainer._keep(torch.tensor(loss))
+        assert (trainer.best["chosen"], trainer.best["epoch"]) == (chosen, lowest)
