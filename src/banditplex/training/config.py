@@ -32,7 +32,7 @@ class Config:
     conv: str | type[nn.Module] = "sage"  # "sage", "gcn" or a PyG convolution class
     width: int = 16  # of node embeddings; 0 = structural features only
     depth: int = 2  # convolutions
-    fanout: int | None = 10  # in training, neighbours of a node that "sage" sees in layers of over 2,048 edges; None = all
+    fanout: int | None = 10  # neighbours that "sage" sees in training, in layers of over 2,048 edges; None = all
     learnt_nodes: int = 2_000  # without node features, a vector per node is learnt, or random if there are more nodes
     hidden: int = 8  # hidden units of the two heads
     rank: int = 2  # of the correction per (target, layer)
