@@ -145,16 +145,18 @@ class Block:
     """Some layers as one graph: what an encoder sees in one step.
 
     There is one vertex per active (layer, node) of the chosen layers, and one for each further (layer, node)
-    that was asked for. Arcs of different layers never touch.
+    that was asked for. Arcs are sorted by where they lead; those of different layers never touch.
     """
 
     graph: "PackedGraph"
     key: Tensor  # (V,) layer * num_nodes + node
     edge_index: Tensor  # (2, A): messages flow from edge_index[0] to edge_index[1]
     weight: Tensor | None  # (A,)
+    degree: Tensor  # (V,) float, number of visible neighbours
     layers: Tensor  # (S,), rising
     shift: Tensor  # (S,): row of the graph - shift = vertex
     lone: Tensor  # (V - rows,) keys of the vertices without a row, rising
+    symmetric: bool = False  # whether each arc has its reverse, of the same weight
 
     @property
     def node(self) -> Tensor:
@@ -257,9 +259,11 @@ class PackedGraph:
         visible[self._places(hidden, layers, local_begin)] = False
         arc, which = arc[visible], which[visible]
         inside = torch.stack([lists.arc_row[arc], lists.arc_key[arc] // self.num_nodes]) - shift[which]
+        key = torch.cat([lists.row_key[rows], lone])
+        degree = torch.bincount(inside[1], minlength=len(key)).float()
         return Block(
-            self, torch.cat([lists.row_key[rows], lone]), inside,
-            None if lists.weight is None else lists.weight[arc], layers, shift, lone,
+            self, key, inside, None if lists.weight is None else lists.weight[arc], degree, layers, shift, lone,
+            symmetric=True,
         )  # fmt: skip
 
     def _places(self, hidden: tuple[Tensor, Tensor], layers: Tensor, begin: Tensor) -> Tensor:
