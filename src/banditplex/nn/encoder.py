@@ -60,7 +60,9 @@ class Encoder(nn.Module):
         """Return what the convolutions are given besides embeddings."""
         if self.takes_mean:
             return Mean.of(block), {}
-        return block.edge_index, {"edge_weight": block.weight} if self.takes_weights and block.weight is not None else {}
+        return block.edge_index, {
+            "edge_weight": block.weight
+        } if self.takes_weights and block.weight is not None else {}
 
 
 def make_convolution(conv: str | type[nn.Module], width: int) -> nn.Module:

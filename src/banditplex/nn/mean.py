@@ -56,5 +56,5 @@ class _Apply(torch.autograd.Function):
         return mean.add_up(x).mul_(mean.share)
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:  # type: ignore[override]
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
         return ctx.mean.add_up_back(gradient * ctx.mean.share), None

@@ -82,7 +82,7 @@ def room_for(weights: list[Tensor]) -> tuple[Tensor, list[Tensor]]:
     """
     sizes = [-(-weight.numel() // ALIGN) * ALIGN for weight in weights]
     vector = torch.zeros(sum(sizes), dtype=weights[0].dtype, device=weights[0].device)
-    parts = zip(vector.split(sizes), weights, strict=True)
+    parts = zip(torch.split(vector, sizes), weights, strict=True)
     return vector, [part[: weight.numel()].view(weight.shape) for part, weight in parts]
 
 
