@@ -112,10 +112,11 @@ class Trainer:
             self.graph, self.features, batch["pairs"], batch["target"], batch["layers"],
             self._hidden(batch), self._asked(batch),
         )  # fmt: skip
-        loss = F.binary_cross_entropy_with_logits(logits.total, batch["label"], reduction="none")
-        self._learn(draw, target, drawn, batch, logits, record)
+        total = logits.total
+        loss = F.binary_cross_entropy_with_logits(total, batch["label"], reduction="none")
         self.descent.descend(loss.mean())
-        record.add(torch.from_numpy(instances).to(self.device)[batch["which"]], loss, logits.total, batch["label"])
+        record.add(torch.from_numpy(instances).to(self.device)[batch["which"]], loss, total, batch["label"])
+        self._learn(draw, target, drawn, batch, logits, record)
 
     def _draw(self, instances: Ints, target: Ints) -> tuple[Draw | None, Ints]:
         if self.policy is None:
@@ -162,7 +163,7 @@ class Trainer:
     def _learn(
         self, draw: Draw | None, target: Ints, drawn: Ints, batch: dict[str, Tensor], logits: Any, record: EpochRecord
     ) -> None:
-        """Tell the policies what the step has seen, before its gradient step."""
+        """Tell the policies what the step has seen; the logits are those from before its gradient step."""
         if self.policy is None or draw is None or not drawn.size:
             return
         if self.free:
