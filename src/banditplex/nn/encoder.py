@@ -48,13 +48,19 @@ class Encoder(nn.Module):
 
     def forward(self, block: Block, features: Tensor | None) -> Tensor:
         """Return the embedding of each vertex of a block, (V, width); `features` (num_nodes, F) if nodes have any."""
-        x = self.input(block.node if features is None else features[block.node])
-        x = x + self.degree(torch.log1p(block.degree).unsqueeze(1))
+        x = self._input(block.node, features) + self.degree(torch.log1p(block.degree).unsqueeze(1))
         arcs, options = self._arcs(block)
         for conv in self.convs:
             x = x + F.silu(conv(x, arcs, **options))
         scale, shift = self.adapt.index_select(0, block.layer).unbind(1)
         return torch.addcmul(shift, F.layer_norm(x, x.shape[1:]), 1 + scale)
+
+    def _input(self, node: Tensor, features: Tensor | None) -> Tensor:
+        """Return what the vertices begin with, (V, width)."""
+        if isinstance(self.input, nn.Embedding):
+            return self.input.weight.index_select(0, node)
+        assert features is not None
+        return self.input(features.index_select(0, node))  # type: ignore[no-any-return]
 
     def _arcs(self, block: Block) -> tuple[Any, dict[str, Tensor]]:
         """Return what the convolutions are given besides embeddings."""

@@ -16,7 +16,7 @@ class Mean:
 
     edge_index: Tensor  # (2, A), sorted by edge_index[1]
     weight: Tensor | None  # (A,)
-    start: Tensor  # (V + 1,): the arcs that lead to vertex v are start[v] to start[v + 1]
+    start: Tensor  # (V,): the first of the arcs that lead to each vertex
     share: Tensor  # (V, 1): 1 / their number
     symmetric: bool  # whether each arc has its reverse, of the same weight
 
@@ -24,8 +24,8 @@ class Mean:
     def of(cls, block: Block) -> "Mean":
         """Make ready to take means over a block."""
         count = torch.bincount(block.edge_index[1], minlength=len(block.key))
-        start = F.pad(torch.cumsum(count, 0), (1, 0))
-        share = count.clamp(min=1).to(torch.float32).reciprocal().unsqueeze(1)
+        start = torch.cumsum(count, 0) - count
+        share = count.clamp(min=1).reciprocal().unsqueeze(1)
         return cls(block.edge_index, block.weight, start, share, block.symmetric)
 
     def __call__(self, x: Tensor) -> Tensor:
@@ -34,9 +34,7 @@ class Mean:
 
     def add_up(self, x: Tensor) -> Tensor:
         """Return, for each vertex, the sum over the arcs that lead to it."""
-        return F.embedding_bag(
-            self.edge_index[0], x, self.start, mode="sum", include_last_offset=True, per_sample_weights=self.weight
-        )
+        return F.embedding_bag(self.edge_index[0], x, self.start, mode="sum", per_sample_weights=self.weight)
 
     def add_up_back(self, x: Tensor) -> Tensor:
         """Return, for each vertex, the sum over the arcs that come from it."""

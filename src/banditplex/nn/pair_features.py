@@ -64,8 +64,8 @@ def describe(graph: PackedGraph, pairs: Tensor, target: Tensor, layers: Tensor) 
     which, arc, other = lists.common(
         torch.cat([row[0], from_target[0], there[0]]), torch.cat([row[1], there[1], from_target[1]])
     )
-    degree = lists.arc_degree[arc]
-    sums = _sums(which, torch.sqrt(degree * lists.arc_degree[other]), size + 2 * rest)
+    degree = lists.arc_degree.index_select(0, arc)
+    sums = _sums(which, torch.sqrt(degree * lists.arc_degree.index_select(0, other)), size + 2 * rest)
     own = torch.arange(size, device=layer.device) < num_pairs
     columns, edge = _columns(graph, ends, layer, row, sums[:size], own)
     count, adamic, allocation = (sums[size : size + rest] + sums[size + rest :]).unbind(1)
