@@ -1,0 +1,34 @@
+"""`banditplex convert`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from banditplex.cli.data import Columns, Data, Directed, From, Header, NumNodes, load
+from banditplex.cli.output import Json, print_json
+
+
+def convert(
+    data: Data,
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="Where to write; the ending of the name says how.")],
+    to_format: Annotated[str | None, typer.Option("--to", help="Format of OUT, if its name does not say.")] = None,
+    lossy: Annotated[bool, typer.Option("--lossy", help="Drop what OUT's format cannot hold.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace OUT if it exists.")] = False,
+    as_json: Json = False,
+    from_format: From = None,
+    columns: Columns = None,
+    header: Header = None,
+    num_nodes: NumNodes = None,
+    directed: Directed = None,
+) -> None:
+    """Convert a multiplex from one format to another."""
+    from banditplex.io import check_place, write
+
+    check_place(out, format=to_format, overwrite=force)
+    mx = load(data, from_format, columns, header, num_nodes, directed)
+    write(mx, out, format=to_format, lossy=lossy, overwrite=force)
+    if as_json:
+        print_json({"out": str(out), "nodes": mx.num_nodes, "layers": mx.num_layers, "edges": mx.num_edges})
+    else:
+        print(f"{out}: {mx}")
