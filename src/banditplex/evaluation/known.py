@@ -47,10 +47,7 @@ class KnownPairs:
 
     def keys(self, layer: Ints, pairs: Ints) -> Ints:
         """Return an integer for each pair (n, 2) of node indices in its layer (n,); equal pairs have equal ones."""
-        source, destination = pairs[:, 0], pairs[:, 1]
-        if not self.ordered:
-            source, destination = np.minimum(source, destination), np.maximum(source, destination)
-        return (layer * self.num_nodes + source) * self.num_nodes + destination
+        return pair_keys(layer, pairs, self.num_nodes, ordered=self.ordered)
 
     def has_keys(self, keys: Ints) -> Bools:
         """Say for each key whether its pair is known."""
@@ -75,6 +72,18 @@ class KnownPairs:
             return np.full(self.num_layers, pairs - len(self._sorted))
         bounds = np.arange(self.num_layers + 1) * self.num_nodes**2
         return pairs - np.diff(np.searchsorted(self._sorted, bounds))
+
+
+def pair_keys(layer: Ints, pairs: Ints, num_nodes: int, *, ordered: bool) -> Ints:
+    """Return an integer for each pair (n, 2) in its layer (n,); if not `ordered`, (v, u) has that of (u, v).
+
+    >>> pair_keys(np.array([0, 0, 1]), np.array([[1, 2], [2, 1], [1, 2]]), 10, ordered=False)
+    array([ 12,  12, 112])
+    """
+    source, destination = pairs[:, 0], pairs[:, 1]
+    if not ordered:
+        source, destination = np.minimum(source, destination), np.maximum(source, destination)
+    return (layer * num_nodes + source) * num_nodes + destination
 
 
 def contains(sorted_keys: Ints, keys: Ints) -> Bools:
