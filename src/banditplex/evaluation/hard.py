@@ -108,6 +108,7 @@ def _complete(
         layer,
         known,
         lambda slot: corrupt(slot, rng.integers(0, train.num_nodes, len(slot))),
+        rng,
         otherwise=lambda slot: even(layer[slot // each], rng),
     )
 

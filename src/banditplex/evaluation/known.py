@@ -38,7 +38,7 @@ class KnownPairs:
                 f"Expected layers x nodes x nodes below 2**63, got {mx.num_layers:,} layers and {mx.num_nodes:,} nodes."
             )
         self.num_nodes, self.num_layers = mx.num_nodes, mx.num_layers
-        self.everywhere = everywhere
+        self.everywhere, self.directed = everywhere, mx.directed
         self.ordered = mx.directed if ordered is None else ordered
         proper = mx.edge_index[0] != mx.edge_index[1]
         keys = self._reduced(self.keys(mx.edge_layer[proper], mx.edge_index[:, proper].T))
@@ -72,6 +72,16 @@ class KnownPairs:
             return np.full(self.num_layers, pairs - len(self._sorted))
         bounds = np.arange(self.num_layers + 1) * self.num_nodes**2
         return pairs - np.diff(np.searchsorted(self._sorted, bounds))
+
+    def free_pairs(self, layer: int) -> tuple[Ints, Ints]:
+        """Return all pairs (f, 2) of two nodes that are not known in a layer, smaller index first, and their keys.
+
+        For layers in which nearly all pairs are known: it goes through all pairs there are.
+        """
+        pairs = np.stack(np.triu_indices(self.num_nodes, 1), axis=1)
+        keys = self.keys(np.full(len(pairs), layer), pairs)
+        free = ~self.has_keys(keys)
+        return pairs[free], keys[free]
 
 
 def pair_keys(layer: Ints, pairs: Ints, num_nodes: int, *, ordered: bool) -> Ints:
