@@ -19,6 +19,7 @@ REPEATS = 3
 
 def main() -> None:
     mx = planted(100, 20, 0.8, num_nodes=100_000, edges_per_layer=50_000)
+    medium = planted(20, 4, 0.8, num_nodes=100_000, edges_per_layer=50_000)
     small = planted(5, 1, 0.8, num_nodes=4_000, edges_per_layer=4_000)
     rng = np.random.default_rng(0)
     layer = rng.integers(0, mx.num_layers, MILLION)
@@ -34,8 +35,8 @@ def main() -> None:
             _report(f"100 {kind} negatives for each of 10,000 positives, hide={hide!r}", own, sorting)
         hard = partial(_hard, small, hide)
         _report(f"100 hard negatives for each of 4,000 positives, hide={hide!r}", hard, sorting)
-        _report(f"five folds of 5 M edges, hide={hide!r}", partial(_folds, mx, hide), sorting)
-        _report(f"check of a split of 5 M edges, hide={hide!r}", split(mx, hide=hide).check, sorting)
+        _report(f"five folds of a million edges, hide={hide!r}", partial(_folds, medium, hide), sorting)
+        _report(f"check of a split of a million edges, hide={hide!r}", split(medium, hide=hide).check, sorting)
     _report("all metrics of a million scores", lambda: evaluate_scores(label, score), sorting)
 
 

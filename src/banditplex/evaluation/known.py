@@ -59,7 +59,7 @@ class KnownPairs:
 
     def add(self, layer: Ints, pairs: Ints) -> None:
         """Let more pairs (n, 2) be known in their layers (n,)."""
-        self._sorted = np.union1d(self._sorted, self._reduced(self.keys(layer, pairs)))
+        self._sorted = merged(self._sorted, np.sort(self._reduced(self.keys(layer, pairs))))
 
     def _reduced(self, keys: Ints) -> Ints:
         """Return keys without their layer, where layers make no difference."""
@@ -72,6 +72,11 @@ class KnownPairs:
             return np.full(self.num_layers, pairs - len(self._sorted))
         bounds = np.arange(self.num_layers + 1) * self.num_nodes**2
         return pairs - np.diff(np.searchsorted(self._sorted, bounds))
+
+    def partners(self) -> Ints:
+        """Return how many pairs with each node (num_nodes,) are known, in all layers together."""
+        source, destination = np.divmod(self._sorted % self.num_nodes**2, self.num_nodes)
+        return np.bincount(source, minlength=self.num_nodes) + np.bincount(destination, minlength=self.num_nodes)
 
     def free_pairs(self, layer: int) -> tuple[Ints, Ints]:
         """Return all pairs (f, 2) of two nodes that are not known in a layer, smaller index first, and their keys.
@@ -116,6 +121,16 @@ def _search(sorted_keys: Ints, keys: Ints) -> Bools:
     place = np.minimum(np.searchsorted(sorted_keys, keys), len(sorted_keys) - 1)
     found: Bools = sorted_keys[place] == keys
     return found
+
+
+def merged(a: Ints, b: Ints) -> Ints:
+    """Return what stands in either of two sorted lists, sorted, each key once.
+
+    >>> merged(np.array([1, 4]), np.array([1, 2]))
+    array([1, 2, 4])
+    """
+    keys = np.sort(np.concatenate([a, b]), kind="stable")  # two runs, which this kind of sort merges
+    return keys[np.concatenate([[True], np.diff(keys) != 0])] if len(keys) else keys
 
 
 def repeated(keys: Ints) -> Bools:
