@@ -216,7 +216,7 @@ def _judge(scorer: LinkScorer, parts: Split, asked: Sequence[Name], plan: Plan) 
     train = {name: _num_pairs(parts.train, name) for name in asked}
     test = {name: int(truth.sum()) for name, truth in zip(asked, label, strict=True)}
     total = {"train_edges": sum(train.values()), "test_edges": sum(test.values())}
-    rows = [
+    rows: list[Row] = [
         {"scope": "layer", "layer": name, **found.layers[name], "train_edges": train[name], "test_edges": test[name]}
         for name in asked
     ]
