@@ -198,8 +198,7 @@ def _judge(scorer: LinkScorer, parts: Split, asked: Sequence[Name], plan: Plan) 
     index, label, score, own = [], [], [], []
 
     def scored(pairs: NDArray[np.int64], layer: Name) -> NDArray[np.float64]:
-        ends = names[pairs] if names.dtype != object else pairs  # integers are names where names are integers
-        return np.asarray(scorer.score_pairs(ends, layer), np.float64)
+        return np.asarray(scorer.score_pairs(names[pairs], layer), np.float64)
 
     for layer in asked:
         pairs, truth = parts.test(layer)
