@@ -80,7 +80,7 @@ def even_pairs(mx: Multiplex) -> Propose:
         source = rng.integers(0, mx.num_nodes, len(layer))
         destination = rng.integers(0, mx.num_nodes - 1, len(layer))
         destination += destination >= source
-        return _in_order(source, destination, mx)
+        return in_order(source, destination, mx)
 
     return propose
 
@@ -96,9 +96,9 @@ def pairs_by_degree(mx: Multiplex) -> Propose:
     def propose(layer: Ints, rng: np.random.Generator) -> Ints:
         first, second = (start[layer] + rng.integers(0, size[layer]) for _ in range(2))
         if mx.directed:
-            return _in_order(mx.edge_index[0, first], mx.edge_index[1, second], mx)
+            return in_order(mx.edge_index[0, first], mx.edge_index[1, second], mx)
         side = rng.integers(0, 2, (2, len(layer)))
-        return _in_order(mx.edge_index[side[0], first], mx.edge_index[side[1], second], mx)
+        return in_order(mx.edge_index[side[0], first], mx.edge_index[side[1], second], mx)
 
     return propose
 
@@ -137,14 +137,26 @@ def own_negatives(
     Parameters: as for `pool_negatives`. Beside the result, memory is bounded: `CHUNK` pairs are worked on at once.
     """
     check_room(each * (np.bincount(layer, minlength=mx.num_layers) > 0), known, mx)
-    propose, even = PROPOSALS[kind](mx), even_pairs(mx)
+    proposals = PROPOSALS[kind](mx), even_pairs(mx)
     pairs = np.empty((len(layer), each, 2), np.int64)
     rows = max(1, CHUNK // max(each, 1))
     for start in range(0, len(layer), rows):
-        block = slice(start, start + rows)
-        empty = np.full((len(layer[block]), each), -1, np.int64)
-        pairs[block] = fill_rows(np.zeros_like(pairs[block]), empty, layer[block], known, propose, rng, otherwise=even)
+        pairs[start : start + rows] = _own_block(layer[start : start + rows], each, known, proposals, rng)
     return pairs
+
+
+def _own_block(
+    layer: Ints, each: int, known: KnownPairs, proposals: tuple[Propose, Propose], rng: np.random.Generator
+) -> Ints:
+    propose, otherwise = proposals
+    return fill_rows(
+        np.zeros((len(layer), each, 2), np.int64),
+        np.full((len(layer), each), -1, np.int64),
+        layer,
+        known,
+        lambda slot: propose(layer[slot // each], rng),
+        otherwise=lambda slot: otherwise(layer[slot // each], rng),
+    )
 
 
 def draw_unknown(
@@ -184,21 +196,21 @@ def fill_rows(
     keys: Ints,
     layer: Ints,
     known: KnownPairs,
-    propose: Propose,
-    rng: np.random.Generator,
+    propose: Callable[[Ints], Ints],
     *,
-    otherwise: Propose,
+    otherwise: Callable[[Ints], Ints],
 ) -> Ints:
     """Return pairs (p, m, 2) of which those with key -1 in `keys` (p, m) are drawn, no pair twice in a row.
 
-    `layer` (p,) is that of each row; `otherwise` proposes once `PATIENCE` rounds found nothing.
+    Parameters: `layer` (p,), that of each row; `propose`, which for slots (n,), counted row by row, gives pairs
+    (n, 2); `otherwise`, which does so once `PATIENCE` rounds found nothing.
     """
     num_rows, each = keys.shape
     flat, key = pairs.reshape(-1, 2), keys.reshape(-1).copy()
     missing = np.flatnonzero(key < 0)
     vain = 0
     while len(missing):
-        drawn = propose(layer[missing // each], rng)
+        drawn = propose(missing)
         found = known.keys(layer[missing // each], drawn)
         flat[missing], key[missing] = drawn, np.where(_are_pairs(drawn) & ~known.has_keys(found), found, -1)
         rows = np.unique(missing // each)
@@ -230,7 +242,8 @@ def _are_pairs(pairs: Ints) -> NDArray[np.bool_]:
     return different
 
 
-def _in_order(source: Ints, destination: Ints, mx: Multiplex) -> Ints:
+def in_order(source: Ints, destination: Ints, mx: Multiplex) -> Ints:
+    """Return pairs (n, 2) as the multiplex keeps them: smaller index first unless it is directed."""
     if not mx.directed:
         source, destination = np.minimum(source, destination), np.maximum(source, destination)
     return np.stack([source, destination], 1)

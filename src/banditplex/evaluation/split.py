@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from banditplex.errors import InputError
+from banditplex.evaluation.hard import hard_negatives
 from banditplex.evaluation.known import Bools, Ints, KnownPairs, repeated
-from banditplex.evaluation.negatives import PROPOSALS, own_negatives, pool_negatives
+from banditplex.evaluation.negatives import PROPOSALS, check_room, own_negatives, pool_negatives
 from banditplex.evaluation.proof import prove
 from banditplex.multiplex import Multiplex, Name
 from banditplex.rng import stream
@@ -298,7 +299,10 @@ def _held_out(
     if each is None and negatives == "hard":
         each = int(min(HARD_EACH, known.free()[np.unique(layer)].min(initial=HARD_EACH)))
     own = None
-    if each and negatives != "hard":
+    if each and negatives == "hard":
+        check_room(each * (np.bincount(layer, minlength=mx.num_layers) > 0), known, mx)
+        own = hard_negatives(train, layer, positives, each, known, rng)
+    elif each:
         own = own_negatives(mx, layer, each, known, rng, kind=negatives)
     return Split(
         train,
