@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -165,10 +164,10 @@ class Judge:
         if self._last is None or self._last[0] != (trial, index):
             plan = self._plan
             seed = int(stream(plan.seed, "trial", trial).integers(2**31))
-            all_parts = k_fold(
-                self._mx, hide=plan.hide, folds=plan.folds, seed=seed, negatives=plan.negatives, each=plan.each
-            )
-            parts = next(islice(all_parts, index, None))
+            (parts,) = k_fold(
+                self._mx, hide=plan.hide, folds=plan.folds, seed=seed, negatives=plan.negatives, each=plan.each,
+                only=index,
+            )  # fmt: skip
             parts.check(self._mx)
             self._last = (trial, index), parts
         return self._last[1]
