@@ -116,7 +116,7 @@ def test_ctrl_c_leaves_a_run_that_goes_on(place, refusal):
     epoch = epochs_kept(place / "stopped" / FILE)
     assert epoch >= 2
     assert "Training" in text
-    again = "banditplex train data.bx -o stopped --resume"
+    again = f"banditplex train data.bx -o stopped {' '.join(options)} --resume"
     assert f"banditplex: stopped after epoch {epoch}; go on with: {again}\r\n" in text
     assert "training has not ended" in refusal("predict", "stopped", "--layer", "a", "--top", "3", cwd=place)
 

@@ -52,14 +52,23 @@ def train(
         before = kept.pop("targets")
         chosen, options = chosen or before, kept | options
     model = LinkPredictor(**options)
+    check_place(folder, resume=resume, force=force)
     if not resume and occupied(folder):
-        if not force:
-            raise InputError(f"{folder}: exists; continue it with --resume, or begin anew with --force.")
         model.make_trainer(mx, chosen)  # refuses bad input before anything is removed
         clear(folder)
     model.fit(mx, chosen, on_epoch, checkpoint=folder, resume=resume)
     model.save(folder)
     return model
+
+
+def check_place(folder: Path, *, resume: bool = False, force: bool = False) -> None:
+    """Refuse a folder for a run where there is nothing to resume, or something that `force` does not replace."""
+    if resume and force:
+        raise InputError("Expected --resume, which goes on with a run, or --force, which replaces it, got both.")
+    if resume:
+        read_checkpoint(folder / FILE)
+    elif occupied(folder) and not force:
+        raise InputError(f"{folder}: exists; continue it with --resume, or begin anew with --force.")
 
 
 def occupied(folder: Path) -> bool:
@@ -194,10 +203,18 @@ def read_pairs(path: Path, mx: "Multiplex") -> "pd.DataFrame":
     return table
 
 
-def write_table(table: "pd.DataFrame", path: Path, *, force: bool = False) -> None:
-    """Write a table as CSV, TSV or Parquet, as the ending says; what stands there is replaced only with `force`."""
+def check_table(path: Path, *, force: bool = False) -> None:
+    """Refuse a name for a table that says no format, or one that stands already, unless `force` replaces it."""
+    _ending(path)
+    if not path.parent.is_dir():
+        raise InputError(f"{path}: expected the folder {path.parent} to exist.")
     if path.exists() and not force:
         raise InputError(f"{path}: exists; --force replaces it.")
+
+
+def write_table(table: "pd.DataFrame", path: Path, *, force: bool = False) -> None:
+    """Write a table as CSV, TSV or Parquet, as the ending says; what stands there is replaced only with `force`."""
+    check_table(path, force=force)
     ending = _ending(path)
     draft = path.with_name(path.name + ".new")
     try:

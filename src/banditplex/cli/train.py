@@ -1,5 +1,6 @@
 """`banditplex train`."""
 
+import shlex
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -8,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from banditplex.cli.data import Data, load
+from banditplex.cli.data import Columns, Data, Directed, From, Header, NumNodes, load
 from banditplex.cli.output import Json, print_json, print_table, say
 
 if TYPE_CHECKING:
@@ -40,11 +41,15 @@ def train(
     depth: Annotated[int | None, typer.Option(help="Number of convolutions.")] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of every random stream.")] = None,
     device: Annotated[str | None, typer.Option(help="auto, cpu, cuda, ...")] = None,
-    undirected: Annotated[bool, typer.Option("--undirected", help="Merge both directions of a pair.")] = False,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the run that is there.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace the run that is there.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
     as_json: Json = False,
+    from_format: From = None,
+    columns: Columns = None,
+    header: Header = None,
+    num_nodes: NumNodes = None,
+    directed: Directed = None,
 ) -> None:
     """Train a model on a multiplex, in a folder; a run that was stopped goes on with --resume.
 
@@ -59,16 +64,15 @@ def train(
         "seed": seed, "device": device,
     }  # fmt: skip
     settings = {name: value for name, value in given.items() if value is not None}
-    mx = load(data, quiet=quiet)
-    mx = mx.to_undirected() if undirected else mx
+    runs.check_place(run, resume=resume, force=force)
+    mx = load(data, from_format, columns, header, num_nodes, directed, quiet=quiet)
     try:
         with _epochs(quiet) as on_epoch:
             model = runs.train(
                 mx, run, targets=target, settings=settings, resume=resume, force=force, on_epoch=on_epoch
             )
     except KeyboardInterrupt:
-        again = f"banditplex train {data} -o {run}{' --undirected' * undirected} --resume"
-        say(runs.where_it_stopped(run, again))
+        say(runs.where_it_stopped(run, _again()))
         raise typer.Exit(130) from None
     result = runs.describe(model, run)
     if as_json:
@@ -77,6 +81,12 @@ def train(
         print(f"{data}: {mx}")
         print_table(runs.TARGET_COLUMNS, runs.target_rows(result, limit=20))
         print(f"{run}: {runs.in_words(result)}")
+
+
+def _again() -> str:
+    """Return the command that goes on with the run that this one began."""
+    words = [word for word in sys.argv[1:] if word not in ("--force", "--resume")]
+    return shlex.join(["banditplex", *words, "--resume"])
 
 
 @contextmanager

@@ -84,16 +84,12 @@ def write(
     Nothing is ever half-written.
     """
     path = Path(path)
-    chosen = formats[format] if format else _by_name(path)
-    if chosen is None:
-        raise InputError(f"{path}: cannot tell the format from the name; give one of {', '.join(formats)}.")
+    chosen = check_place(path, format=format, overwrite=overwrite)
     parts = {"weight": mx.weight, "time": mx.time, "features": mx.node_features}
     lost = [part for part, value in parts.items() if value is not None and part not in chosen.holds]
     if lost and not lossy:
         raise InputError(f"{path}: {chosen.name} cannot hold {' or '.join(lost)}; lossy=True (--lossy) drops it.")
     _check_options(chosen, chosen.write, options)
-    if path.is_dir() and any(path.iterdir()) and not chosen.matches(path):
-        raise InputError(f"{path} is a folder of something else than {chosen.name}; it is not replaced.")
     try:
         with staged(path, overwrite=overwrite) as stage:
             chosen.write(mx, stage, **options)
@@ -101,6 +97,20 @@ def write(
         raise InputError(f"{path}: cannot write {error.object!r} in UTF-8.") from None
     except OSError as error:
         raise InputError(f"{path}: cannot be written: {error.strerror or error}.") from None
+
+
+def check_place(path: Path, *, format: str | None = None, overwrite: bool = False) -> Format:
+    """Return the format that would be written to `path`, and refuse what can be refused before there is a multiplex."""
+    chosen = formats[format] if format else _by_name(path)
+    if chosen is None:
+        raise InputError(f"{path}: cannot tell the format from the name; give one of {', '.join(formats)}.")
+    if not path.parent.is_dir():
+        raise InputError(f"{path}: expected the folder {path.parent} to exist.")
+    if path.is_dir() and any(path.iterdir()) and not chosen.matches(path):
+        raise InputError(f"{path} is a folder of something else than {chosen.name}; it is not replaced.")
+    if path.exists() and not overwrite:
+        raise InputError(f"{path} exists already; overwrite=True (--force) replaces it.")
+    return chosen
 
 
 def detect(path: Path) -> Format:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from banditplex.errors import FormatError
-from banditplex.io.base import Format, Progress
+from banditplex.io.base import Format, Progress, redirect
 from banditplex.io.table import Origin, choose_columns, from_table, to_table
 from banditplex.multiplex import Multiplex
 
@@ -40,7 +40,8 @@ def read(
     progress
         Told how many edges have been read.
     directed
-        Whether edges have a direction; by default what the file says, else not.
+        Whether edges have a direction; by default what the file says, else not. Edges of a file that says that they are
+        undirected stand both ways in a directed multiplex.
     source, destination, layer, weight, time
         What the columns are called; by default "source", "target" or "destination", "layer", "weight" and "time". The
         last three may be missing; without layers all edges are in a layer "edges".
@@ -59,13 +60,10 @@ def read(
     except (pa.ArrowException, OSError) as error:
         raise FormatError(f"expected a Parquet file, got {str(error).splitlines()[0]}", path=path) from None
     nodes = _expand(note.get("nodes")) if num_nodes is None else np.arange(num_nodes)
-    return from_table(
-        table.select(list(columns.values())).rename_columns(list(columns)),
-        Origin(path),
-        nodes=nodes,
-        layers=note.get("layers"),
-        directed=bool(note.get("directed")) if directed is None else directed,
-    )
+    table = table.select(list(columns.values())).rename_columns(list(columns))
+    says = bool(note.get("directed", directed))
+    mx = from_table(table, Origin(path), nodes=nodes, layers=note.get("layers"), directed=says)
+    return redirect(mx, directed)
 
 
 def write(mx: Multiplex, path: Path) -> None:

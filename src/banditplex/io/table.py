@@ -43,7 +43,9 @@ class Origin:
         return FormatError(message, path=self.path, line=self.line_of(row))
 
 
-def choose_columns(available: Sequence[str], given: Mapping[str, str | None], path: Path) -> dict[str, str]:
+def choose_columns(
+    available: Sequence[str], given: Mapping[str, str | None], path: Path, *, hint: str = ""
+) -> dict[str, str]:
     """Return the column for each role: the one that is given, else one of the usual name.
 
     >>> choose_columns(["u", "target", "note"], {"source": "u"}, Path("edges.csv"))
@@ -61,7 +63,7 @@ def choose_columns(available: Sequence[str], given: Mapping[str, str | None], pa
         elif wanted is not None or role in ("source", "destination"):
             expected = " or ".join(map(repr, names))
             listed = ", ".join(map(repr, available))
-            raise FormatError(f"expected a column {expected} for {role}, got columns {listed}", path=path)
+            raise FormatError(f"expected a column {expected} for {role}, got columns {listed}{hint}", path=path)
     return chosen
 
 
