@@ -233,6 +233,8 @@ def test_hide_must_be_chosen(mx):
 def test_what_is_no_scorer_is_refused(mx):
     with pytest.raises(InputError, match="Expected a scorer with fit and score_pairs, got str as 'a'"):
         bx.evaluate({"a": "exp3+"}, mx, **QUICK)
+    with pytest.raises(InputError, match=r"Expected a scorer, got the class Guess: write Guess\(\)"):
+        bx.evaluate(Guess, mx, **QUICK)
     with pytest.raises(InputError, match="Expected at least one scorer, got none"):
         bx.evaluate({}, mx, **QUICK)
 

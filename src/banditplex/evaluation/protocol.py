@@ -111,6 +111,15 @@ def evaluate(
     Yields rows: method, trial, fold; scope "layer" (with the name in `layer`), "pooled" (the pairs of all layers in one
     pot) or "mean" (over layers); the metrics; train_edges and test_edges, pairs that were there to learn from and that
     were held out; fit_seconds and score_seconds of the run.
+
+    >>> from banditplex import LinkPredictor, planted
+    >>> mx = planted(3, 1, 0.8, num_nodes=30, edges_per_layer=40, communities=3)
+    >>> model = LinkPredictor(epochs=1, width=0)
+    >>> rows = list(evaluate(model, mx, hide="pair", trials=1, folds=2, engine="serial"))
+    >>> [row["layer"] for row in rows if row["fold"] == 0 and row["scope"] == "layer"]
+    ['g1-base', 'g1-copy1', 'noise1']
+    >>> len(rows)  # 2 folds: 3 layers, pooled, mean
+    10
     """
     scorers = {type(scorer).__name__: scorer} if isinstance(scorer, LinkScorer) else dict(scorer)
     check_engine(engine, jobs)
@@ -239,6 +248,8 @@ def _check(plan: Plan, scorers: Mapping[str, Any]) -> None:
     if not scorers:
         raise InputError("Expected at least one scorer, got none.")
     for name, scorer in scorers.items():
+        if isinstance(scorer, type):
+            raise InputError(f"Expected a scorer, got the class {scorer.__name__}: write {scorer.__name__}().")
         if not isinstance(scorer, LinkScorer):
             raise InputError(f"Expected a scorer with fit and score_pairs, got {type(scorer).__name__} as {name!r}.")
 
