@@ -123,12 +123,11 @@ def nearest_nodes(
     degree = union.sum(axis=1)
     anchors, first, items = np.unique(node, return_index=True, return_counts=True)
     work = np.cumsum(items * ((union[anchors] @ degree) + min(train.num_nodes, 4096)))
-    cuts = np.unique(np.searchsorted(work, np.arange(0, work[-1] if len(work) else 0, BUDGET)))
-    nearest = np.full((len(node), count), -1, np.int64)
-    for low, high in zip(cuts, [*cuts[1:], len(anchors)], strict=True):
-        found = rank_candidates(union, degree, anchors[low:high])
-        span = slice(first[low], first[high] if high < len(anchors) else len(node))
-        nearest[span] = _choose(found, node[span], layer[span], items[low:high], count, known, rng)
+    nearest = np.empty((len(node), count), np.int64)
+    for part in np.split(np.arange(len(anchors)), np.flatnonzero(np.diff(work // BUDGET)) + 1):
+        found = rank_candidates(union, degree, anchors[part])
+        span = slice(first[part[0]], first[part[-1]] + items[part[-1]])
+        nearest[span] = _choose(found, node[span], layer[span], items[part], count, known, rng)
     return nearest
 
 

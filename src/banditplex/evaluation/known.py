@@ -9,9 +9,12 @@ from banditplex.multiplex import Multiplex
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
+MANY = 1 << 14
+"""From so many keys on, sorting them before they are looked for is worth its time."""
+
 
 class KnownPairs:
-    """The pairs that are edges of a multiplex, in each layer or, with `everywhere`, in any layer.
+    """The pairs of two nodes that are edges of a multiplex, in each layer or, with `everywhere`, in any layer.
 
     Parameters
     ----------
@@ -37,7 +40,8 @@ class KnownPairs:
         self.num_nodes, self.num_layers = mx.num_nodes, mx.num_layers
         self.everywhere = everywhere
         self.ordered = mx.directed if ordered is None else ordered
-        keys = self._reduced(self.keys(mx.edge_layer, mx.edge_index.T))
+        proper = mx.edge_index[0] != mx.edge_index[1]
+        keys = self._reduced(self.keys(mx.edge_layer[proper], mx.edge_index[:, proper].T))
         in_order = not everywhere and self.ordered == mx.directed
         self._sorted = keys if in_order else np.unique(keys)
 
@@ -66,11 +70,11 @@ class KnownPairs:
 
     def free(self) -> Ints:
         """Return how many pairs of two nodes are not known in each layer, (num_layers,)."""
-        start, destination = np.divmod(self._sorted, self.num_nodes)
-        layer, source = np.divmod(start, self.num_nodes)
-        used = np.bincount(layer[source != destination], minlength=self.num_layers)
         pairs = self.num_nodes * (self.num_nodes - 1) // (1 if self.ordered else 2)
-        return pairs - (np.full(self.num_layers, used.sum()) if self.everywhere else used)
+        if self.everywhere:
+            return np.full(self.num_layers, pairs - len(self._sorted))
+        bounds = np.arange(self.num_layers + 1) * self.num_nodes**2
+        return pairs - np.diff(np.searchsorted(self._sorted, bounds))
 
 
 def contains(sorted_keys: Ints, keys: Ints) -> Bools:
@@ -81,6 +85,15 @@ def contains(sorted_keys: Ints, keys: Ints) -> Bools:
     """
     if not len(sorted_keys):
         return np.zeros(keys.shape, np.bool_)
+    if len(keys) > MANY:  # in rising order each search begins where the cache still is
+        order = np.argsort(keys, kind="stable")
+        found = np.empty(len(keys), np.bool_)
+        found[order] = _search(sorted_keys, keys[order])
+        return found
+    return _search(sorted_keys, keys)
+
+
+def _search(sorted_keys: Ints, keys: Ints) -> Bools:
     place = np.minimum(np.searchsorted(sorted_keys, keys), len(sorted_keys) - 1)
     found: Bools = sorted_keys[place] == keys
     return found

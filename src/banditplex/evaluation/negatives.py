@@ -179,10 +179,11 @@ def draw_unknown(
     while len(missing):
         drawn = propose(layer[missing], rng)
         key = known.keys(layer[missing], drawn)
-        good = _are_pairs(drawn) & ~known.has_keys(key)
+        good = _are_pairs(drawn)
+        good[good] = ~known.has_keys(key[good])
         if distinct:
-            good &= ~repeated(key) & ~contains(taken, key)
-            taken = np.sort(np.concatenate([taken, key[good]]))
+            good[good] = ~repeated(key[good]) & ~contains(taken, key[good])
+            taken = np.sort(np.concatenate([taken, np.sort(key[good])]), kind="stable")
         pairs[missing[good]] = drawn[good]
         missing = missing[~good]
         vain = 0 if good.any() else vain + 1

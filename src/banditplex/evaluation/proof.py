@@ -3,8 +3,8 @@
 - A test pair is two different nodes of the multiplex, stands once in its layer, and has label 0 or 1.
 - No test pair is an edge in training, in either direction: of its layer (hide="layer"), or of any layer (hide="pair").
 - No negative is an edge of the full multiplex, in either direction: of its layer, or of any layer.
-- With the full multiplex at hand: held-out edges and training edges are edges of it, and it has the same nodes, layers
-  and direction.
+- With the full multiplex at hand: held-out edges and training edges (self loops aside) are edges of it, and it has the
+  same nodes, layers and direction.
 - The negatives of each positive keep the same rules, and none comes twice for one positive.
 """
 
@@ -69,7 +69,7 @@ def _check_full(parts: "Split", full: Multiplex) -> None:
     if not same:
         raise InputError(f"Expected a split of {full.title}, got one of {train.title}, with other nodes or layers.")
     arcs = KnownPairs(full)
-    foreign = ~arcs.has(train.edge_layer, train.edge_index.T)
+    foreign = ~arcs.has(train.edge_layer, train.edge_index.T) & (train.edge_index[0] != train.edge_index[1])
     if foreign.any():
         layer, pair = train.edge_layer[foreign][0], train.edge_index[:, foreign][:, 0]
         raise InputError(f"Training edge {_show(pair)} is no edge of layer {full.layer_names[layer]!r}.")

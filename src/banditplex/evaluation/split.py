@@ -127,9 +127,9 @@ def k_fold(
     """Yield one split per fold; over all folds every edge is held out once.
 
     With hide="layer" each layer's pairs are dealt out evenly over the folds; a layer with fewer than 2 pairs stays
-    whole, and is not tested. With hide="pair" the pairs of all layers together are dealt out, and a layer
-    may lose all its edges in a fold. Self loops are never held out. Parameters: as for `split`; `only`, the index of a
-    fold, yields that one alone.
+    whole, and is not tested; one with fewer than `folds` is not tested in every fold. With hide="pair" the pairs of
+    all layers together are dealt out, and a layer may lose all its edges in a fold. Self loops are never held out.
+    Parameters: as for `split`; `only`, the index of a fold, yields that one alone.
 
     >>> mx = Multiplex.from_edges([0, 0, 1, 2, 3], [1, 2, 3, 3, 4], "a", num_nodes=5)
     >>> sorted(parts.train.num_edges for parts in k_fold(mx, hide="pair", folds=2))
@@ -138,7 +138,7 @@ def k_fold(
     _check_options(hide, negatives, each)
     if folds < 2:
         raise InputError(f"Expected at least 2 folds, got {folds}.")
-    units = _Units.of(mx, hide)
+    units = _Units.of(mx, hide, least=folds)
     rng = stream(seed, "folds")
     fold = (units.ranks(rng) + rng.integers(0, folds, len(units.size))[units.stratum]) % folds
     fold = np.where(units.size[units.stratum] > 1, fold, -1)
@@ -250,7 +250,8 @@ class _Units:
     size: Ints  # (strata,) how many units there are
 
     @classmethod
-    def of(cls, mx: Multiplex, hide: str) -> "_Units":
+    def of(cls, mx: Multiplex, hide: str, *, least: int = 2) -> "_Units":
+        """Count the pairs of a multiplex; refuse if no stratum has at least so many."""
         proper = mx.edge_index[0] != mx.edge_index[1]
         known = KnownPairs(mx, ordered=False)
         keys = known.keys(mx.edge_layer[proper], mx.edge_index[:, proper].T)
@@ -261,9 +262,9 @@ class _Units:
         unit[proper] = place
         stratum = distinct // max(mx.num_nodes, 1) ** 2
         size = np.bincount(stratum, minlength=mx.num_layers if hide == "layer" else 1)
-        if size.max(initial=0) < 2:
+        if size.max(initial=0) < least:
             where = "a layer with " if hide == "layer" else ""
-            raise InputError(f"Expected {where}at least 2 linked pairs to split, got {size.max(initial=0)}.")
+            raise InputError(f"Expected {where}at least {least} linked pairs to split, got {size.max(initial=0)}.")
         return cls(unit, stratum, size)
 
     def ranks(self, rng: np.random.Generator) -> Ints:
