@@ -3,17 +3,17 @@
 import csv
 import gzip
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, Unpack
 
 import numpy as np
 
 from banditplex.errors import FormatError, InputError
 from banditplex.io.base import Format, Progress, read_side_note, side_note, write_side_note
-from banditplex.io.table import Origin, choose_columns, from_table, to_table
+from banditplex.io.table import EDGE_ROLES, Columns, Origin, choose_columns, from_table, to_table
 from banditplex.io.text import is_number, open_binary, show
 from banditplex.multiplex import Multiplex
 from banditplex.multiplex.names import as_names
@@ -31,13 +31,9 @@ def read(
     *,
     progress: Progress | None = None,
     directed: bool | None = None,
-    source: str | None = None,
-    destination: str | None = None,
-    layer: str | None = None,
-    weight: str | None = None,
-    time: str | None = None,
     header: bool = True,
     num_nodes: int | None = None,
+    **columns: Unpack[Columns],
 ) -> Multiplex:
     """Read a table with a row per edge.
 
@@ -51,31 +47,20 @@ def read(
         Told how many bytes have been read.
     directed
         Whether edges have a direction; by default what the side note says, else not.
-    source, destination, layer, weight, time
-        What the columns are called; by default "source", "target" or "destination", "layer", "weight" and "time". The
-        last three may be missing; without layers all edges are in a layer "edges".
     header
         Whether the first row names the columns. If not, they are called "1", "2", ...; unless some are given, they are
         source, destination, layer, weight and time, as many as there are.
     num_nodes
         Declares the nodes 0..num_nodes-1.
+    columns
+        See `banditplex.io.table.Columns`.
     """
-    given = {"source": source, "destination": destination, "layer": layer, "weight": weight, "time": time}
-    records = partial(_records, path, delimiter, header)
-    names = next(records(), (1, []))[1]
-    if not names:
-        raise FormatError("expected a header and a row per edge, got an empty file", path=path)
-    if not header and not any(given.values()):
-        given = dict(zip(given, names, strict=False))
-    columns = choose_columns(names, given, path, hint=_NO_HEADER * header)
+    table, origin = read_columns(path, delimiter, columns, header=header, progress=progress)
     note = read_side_note(path)
     nodes, layers = note.get("nodes") if num_nodes is None else np.arange(num_nodes), note.get("layers")
-    origin = Origin(path, partial(_line_of_row, records))
-    table = _parse(path, delimiter, None if header else names, columns, records, progress)
     table = _with_integers(table, ["source", "destination"], nodes)
-    table = _with_integers(table, ["layer"], layers) if "layer" in columns else table
-    table = _with_times(table, origin) if "time" in columns else table
-    _refuse_empty(table, origin)
+    table = _with_integers(table, ["layer"], layers) if "layer" in table.column_names else table
+    table = _with_times(table, origin) if "time" in table.column_names else table
     directed = bool(note.get("directed")) if directed is None else directed
     return from_table(table, origin, nodes=nodes, layers=layers, directed=directed)
 
@@ -117,6 +102,29 @@ def _matches(path: Path, delimiter: str) -> bool:
 
 
 # The fast parser
+
+
+def read_columns(
+    path: Path,
+    delimiter: str,
+    given: Mapping[str, object],
+    *,
+    roles: Sequence[str] = EDGE_ROLES,
+    header: bool = True,
+    progress: Progress | None = None,
+) -> "tuple[pa.Table, Origin]":
+    """Return the columns of a file for the roles it has, weights as numbers and all else as text, and its origin."""
+    records = partial(_records, path, delimiter, header)
+    names = next(records(), (1, []))[1]
+    if not names:
+        raise FormatError("expected a header and rows, got an empty file", path=path)
+    if not header and not any(given.values()):
+        given = dict(zip(roles, names, strict=False))
+    columns = choose_columns(names, given, path, roles=roles, hint=_NO_HEADER * header)
+    origin = Origin(path, columns, partial(_line_of_row, records))
+    table = _parse(path, delimiter, None if header else names, columns, records, progress)
+    _refuse_empty(table, origin)
+    return table, origin
 
 
 def _parse(
@@ -201,11 +209,10 @@ def _is_time(token: str) -> bool:
 
 
 def _refuse_empty(table: "pa.Table", origin: Origin) -> None:
-    import pyarrow as pa
     import pyarrow.compute as pc
 
     for role in ("source", "destination", "layer"):
-        if role in table.column_names and pa.types.is_string(table[role].type):
+        if role in table.column_names:
             row = pc.index(table[role], "").as_py()
             if row >= 0:
                 raise origin.error(f"expected a name as {role}, got an empty cell", row)

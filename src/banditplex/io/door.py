@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from inspect import signature
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from banditplex.errors import FormatError, InputError
 from banditplex.io import comune, delimited, edgelists, folder, gatne, gml, graphml, multinet, muxviz, parquet
@@ -129,8 +129,12 @@ def _by_name(path: Path) -> Format | None:
 
 
 def _check_options(chosen: Format, function: Callable[..., object], options: dict[str, Any]) -> None:
-    parameters = signature(function).parameters.values()
-    known = [each.name for each in parameters if each.kind is each.KEYWORD_ONLY and each.name != "progress"]
+    known: list[str] = []
+    for each in signature(function).parameters.values():
+        if each.kind is each.VAR_KEYWORD:  # **columns: Unpack[Columns]
+            known += get_args(each.annotation)[0].__annotations__
+        elif each.kind is each.KEYWORD_ONLY and each.name != "progress":
+            known.append(each.name)
     for option in options:
         if option not in known:
             listed = ", ".join(known) or "none"
