@@ -17,6 +17,7 @@ from banditplex.errors import InputError
 if TYPE_CHECKING:
     from banditplex.scorer import LinkScorer
 
+COMPARABLE = tuple(name for name in POLICIES if name != "fixed")  # which needs layers
 COLUMNS = ["metric", "policy", "mean ± deviation", "95 % interval", "difference", "p, corrected t", "p, Wilcoxon"]
 
 
@@ -26,7 +27,7 @@ def evaluate(
         str, typer.Option(metavar="layer|pair", help="Whether a held-out pair is hidden in its layer or in all layers.")
     ],
     policy: Annotated[
-        str, typer.Option(metavar="A,B,..", help=f"What to compare: {', '.join(POLICIES)}.")
+        str, typer.Option(metavar="A,B,..", help=f"What to compare: {', '.join(COMPARABLE)}.")
     ] = "uniform,default",
     trials: Annotated[int, typer.Option(help="How often edges are dealt out anew.")] = 10,
     folds: Annotated[int, typer.Option(help="Folds of each trial.")] = 5,
