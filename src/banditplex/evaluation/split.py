@@ -122,13 +122,14 @@ def k_fold(
     seed: int = 0,
     negatives: str = "uniform",
     each: int | None = None,
+    only: int | None = None,
 ) -> Iterator[Split]:
     """Yield one split per fold; over all folds every edge is held out once.
 
     With hide="layer" each layer's pairs are dealt out evenly over the folds; a layer with fewer than 2 pairs stays
     whole, and is not tested; one with fewer than `folds` is not tested in every fold. With hide="pair" the pairs of
     all layers together are dealt out, and a layer may lose all its edges in a fold. Self loops are never held out.
-    Parameters: as for `split`.
+    Parameters: as for `split`; `only`, the index of a fold, yields that one alone.
 
     >>> mx = Multiplex.from_edges([0, 0, 1, 2, 3], [1, 2, 3, 3, 4], "a", num_nodes=5)
     >>> sorted(parts.train.num_edges for parts in k_fold(mx, hide="pair", folds=2))
@@ -143,7 +144,7 @@ def k_fold(
     fold = np.where(units.size[units.stratum] > 1, fold, -1)
     return (
         _held_out(mx, out, ~out, stream(seed, "fold", index), hide=hide, negatives=negatives, each=each)
-        for index in range(folds)
+        for index in (range(folds) if only is None else [only])
         for out in [units.edges(fold == index)]
     )
 
