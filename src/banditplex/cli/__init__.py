@@ -10,7 +10,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from banditplex import __version__
-from banditplex.cli import convert, datasets, demo, formats, predict, train
+from banditplex.cli import convert, datasets, demo, formats, predict, reproduce, train
 from banditplex.errors import InputError
 
 app = typer.Typer(
@@ -26,6 +26,7 @@ app.command()(convert.convert)
 app.command()(train.train)
 app.command()(predict.predict)
 app.command()(demo.demo)
+app.command()(reproduce.reproduce)
 
 
 def main() -> NoReturn:
