@@ -11,6 +11,7 @@ import typer
 
 from banditplex import __version__
 from banditplex.cli import convert, datasets, demo, formats, predict, reproduce, train
+from banditplex.cli.output import say
 from banditplex.errors import InputError
 
 app = typer.Typer(
@@ -35,7 +36,7 @@ def main() -> NoReturn:
     try:
         app(standalone_mode=True)
     except InputError as error:
-        print(f"banditplex: {error}", file=sys.stderr)
+        say(str(error))
         raise SystemExit(2) from None
     except BrokenPipeError:  # the reader of our output has gone, as with `| head`
         sys.stderr.close()

@@ -27,8 +27,8 @@ def convert(
     """Convert a multiplex from one format to another."""
     from banditplex.io import write
 
-    options: dict[str, Any] = {} if directed is None else {"directed": directed}
-    mx = load(data, format=from_format, **options, **parse_columns(columns))
+    options: dict[str, Any] = {"format": from_format, "directed": directed, **parse_columns(columns)}
+    mx = load(data, **options)
     write(mx, out, format=to_format, lossy=lossy, overwrite=force)
     if as_json:
         print_json({"out": str(out), "nodes": mx.num_nodes, "layers": mx.num_layers, "edges": mx.num_edges})

@@ -1,12 +1,11 @@
 """`banditplex datasets`: list, show, fetch."""
 
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from banditplex.cli.data import Data, load
+from banditplex.cli.data import Data, is_dataset, load
 from banditplex.cli.output import Json, print_json, print_table, print_text, progress
 
 if TYPE_CHECKING:
@@ -40,11 +39,9 @@ def show(
     as_json: Json = False,
 ) -> None:
     """Show what is in a data set, or in a file of yours, layer by layer."""
-    from banditplex.datasets import describe, list_datasets
+    from banditplex.datasets import describe
 
-    facts: dict[str, Any] = (
-        describe(data) if data in list_datasets() and not Path(data).exists() else {"name": data, "at_hand": True}
-    )
+    facts: dict[str, Any] = describe(data) if is_dataset(data) else {"name": data, "at_hand": True}
     summary = load(data).summary() if facts["at_hand"] else None
     if as_json:
         print_json(facts | ({} if summary is None else {"layers": _rows(summary)}))

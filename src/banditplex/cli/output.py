@@ -52,10 +52,15 @@ def _show(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
 
 
+def say(message: str) -> None:
+    """Print a line of ours on stderr."""
+    print(f"banditplex: {message}", file=sys.stderr)
+
+
 @contextmanager
-def progress(title: str) -> "Iterator[Progress | None]":
+def progress(title: str, *, quiet: bool = False) -> "Iterator[Progress | None]":
     """Yield a callback that draws a bar on stderr once something takes longer than a moment."""
-    if not sys.stderr.isatty():
+    if quiet or not sys.stderr.isatty():
         yield None
         return
     from rich.console import Console

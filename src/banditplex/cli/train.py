@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from banditplex.cli.data import Data, load
-from banditplex.cli.output import Json, print_json, print_table
+from banditplex.cli.output import Json, print_json, print_table, say
 
 if TYPE_CHECKING:
     from banditplex.predictor import LinkPredictor
@@ -59,7 +59,8 @@ def train(
         "seed": seed, "device": device,
     }  # fmt: skip
     settings = {name: value for name, value in given.items() if value is not None}
-    mx = load(data).to_undirected() if undirected else load(data)
+    mx = load(data, quiet=quiet)
+    mx = mx.to_undirected() if undirected else mx
     try:
         with _epochs(quiet) as on_epoch:
             model = runs.train(
@@ -67,7 +68,7 @@ def train(
             )
     except KeyboardInterrupt:
         again = f"banditplex train {data} -o {run}{' --undirected' * undirected} --resume"
-        print(f"banditplex: {runs.where_it_stopped(run, again)}", file=sys.stderr)
+        say(runs.where_it_stopped(run, again))
         raise typer.Exit(130) from None
     result = runs.describe(model, run)
     if as_json:
