@@ -27,7 +27,7 @@ def reproduce(
     Six data sets, 10 trials, 5 folds; uniform draws, the paper's Exp3+ and our default policy. What was measured, the
     paper's figures and a table of its claims are written into a folder.
     """
-    from banditplex.experiments.paper import report, settings
+    from banditplex.experiments.paper import claims, report, settings
     from banditplex.experiments.paper.reproduce import check_datasets, runs_per_dataset
     from banditplex.experiments.paper.reproduce import reproduce as run_all
 
@@ -43,7 +43,7 @@ def reproduce(
         say(f"stopped; `{command} --out {out} --resume` goes on.")
         raise typer.Exit(130) from None
     if as_json:
-        print_json({"out": str(out), "claims": report.as_records(found)})
+        print_json({"out": str(out), "claims": claims.as_records(found)})
         return
     print_table(["the paper's claim", *settings.JUDGED], report.overview(found))
     print(f"\n{out / report.INDEX}: what was run, the figures, and the numbers behind this table.")

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from banditplex.evaluation.statistics import signed_rank_p
 from banditplex.experiments.paper.settings import DATASETS, METHODS
 
 Floats = NDArray[np.float64]
@@ -116,12 +117,7 @@ class Difference:
     @property
     def p(self) -> float | None:
         """Wilcoxon's signed-rank test over the means of the trials, two-sided; None with fewer than 5 trials."""
-        from scipy.stats import wilcoxon
-
-        means = self.trials.mean(axis=1)
-        if len(means) < MIN_TRIALS:
-            return None
-        return float(wilcoxon(means).pvalue) if means.any() else 1.0
+        return None if len(self.trials) < MIN_TRIALS else signed_rank_p(self.trials.mean(axis=1))
 
     def first(self, share: float) -> "Difference":
         """Return the same for the first epochs: a share of all, at least one."""

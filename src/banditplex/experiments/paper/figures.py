@@ -1,6 +1,6 @@
 """The paper's figures: six data sets, accuracy by epoch, one standard deviation shaded."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,7 +44,7 @@ FIGURES: Mapping[str, tuple[str, str, Mapping[str, str]]] = {
     ),
 }
 """File name: title, curve, and the methods behind the labels; the first three are the paper's figures 1 to 3."""
-STYLE: dict[str, Any] = {
+STYLE: Any = {
     "font.size": 9, "axes.titlesize": 10, "axes.titleweight": "bold", "axes.titlelocation": "left",
     "axes.spines.top": False, "axes.spines.right": False, "axes.edgecolor": "#9ca3af", "axes.titlepad": 6,
     "xtick.color": "#4b5563", "ytick.color": "#4b5563", "axes.labelcolor": "#374151", "xtick.major.size": 3,
@@ -52,16 +52,15 @@ STYLE: dict[str, Any] = {
 }  # fmt: skip
 
 
-def write_figures(runs: Runs, folder: Path) -> list[str]:
-    """Draw all figures as PNG and SVG; return their names."""
+def write_figures(runs: Runs, folder: Path, names: Iterable[str] = FIGURES) -> None:
+    """Draw figures as PNG and SVG."""
     import matplotlib as mpl
 
     with mpl.rc_context(STYLE):
-        for name in FIGURES:
+        for name in names:
             figure = draw(runs, name)
             figure.savefig(folder / f"{name}.png", dpi=130, metadata={"Software": None})
             figure.savefig(folder / f"{name}.svg", metadata={"Date": None, "Creator": None})
-    return list(FIGURES)
 
 
 def draw(runs: Runs, name: str) -> "Figure":
@@ -73,9 +72,7 @@ def draw(runs: Runs, name: str) -> "Figure":
     title, curve, methods = FIGURES[name]
     columns = min(3, len(runs.datasets))
     rows = -(-len(runs.datasets) // columns)
-    figure = Figure(
-        figsize=(3.5 * columns, 0.45 + 2.3 * rows), layout=ConstrainedLayoutEngine(w_pad=0.06, h_pad=0.06)
-    )
+    figure = Figure(figsize=(3.5 * columns, 0.45 + 2.3 * rows), layout=ConstrainedLayoutEngine(w_pad=0.06, h_pad=0.06))
     FigureCanvasAgg(figure)
     panels = figure.subplots(rows, columns, squeeze=False).ravel()
     for panel in panels[len(runs.datasets) :]:

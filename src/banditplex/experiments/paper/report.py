@@ -1,6 +1,6 @@
 """Writes what was found: claims beside measurements, curves, figures, and an index; no number is written by hand."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,14 +35,14 @@ def claims_page(runs: Runs, found: Sequence[Finding]) -> str:
     """Return the page of the claims: an overview, every data set, and why."""
     parts = [
         "# The paper says, we measured\n",
-        "Differences to uniform draws in points of accuracy: means over trials and folds. A share of epochs counts those "
-        "whose mean difference is positive; p is Wilcoxon's, over the means of the trials.\n",
+        "Differences to uniform draws in points of accuracy, means over trials and folds. Shares of epochs count those "
+        "whose mean difference is above 0; p is Wilcoxon's, over the means of the trials.\n",
         _table(["the paper says", *(f"{method}: holds?" for method in JUDGED)], _overview(found)),
         "## Claim by claim\n",
-        *_claim_sections(found),
+        *_claim_sections(runs, found),
         "## Data set by data set\n",
-        "Test accuracy less that of uniform draws, in points: mean over epochs, largest of any epoch, share of epochs in "
-        "which it is above 0, and above two standard errors.\n",
+        "Test accuracy less that of uniform draws, in points: mean over epochs, largest of any epoch, share of epochs "
+        "in which it is above 0, and above two standard errors.\n",
         _table(["data set", "method", "mean", "largest", "above 0", "above 2 s.e.", "p"], list(_differences(runs))),
         "## Why\n",
         "What layers were worth in the end, in test pairs: *best layer*, how many points the best layer of each target "
@@ -65,11 +65,11 @@ def overview(found: Sequence[Finding]) -> list[list[str]]:
 
 
 def _overview(found: Sequence[Finding]) -> list[list[str]]:
-    words = {claim.name: f"\"{claim.words}\" (figure {claim.figure})" for claim in published()}
+    words = {claim.name: f'"{claim.words}" (figure {claim.figure})' for claim in published()}
     return [[words[line[0]], *line[1:]] for line in overview(found)]
 
 
-def _claim_sections(found: Sequence[Finding]) -> Iterator[str]:
+def _claim_sections(runs: Runs, found: Sequence[Finding]) -> Iterator[str]:
     for claim in published():
         some = [finding for finding in found if finding.claim == claim]
         if not some:
@@ -81,8 +81,21 @@ def _claim_sections(found: Sequence[Finding]) -> Iterator[str]:
             for dataset in datasets
         ]
         heads = ["data set", *(head for method in JUDGED for head in (method, "holds?"))]
-        yield f"**{claim.name[0].upper()}{claim.name[1:]}.** \"{claim.words}\"\n"
+        yield f'**{claim.name[0].upper()}{claim.name[1:]}.** "{claim.words}"\n'
         yield _table(heads, lines)
+        yield from _excuses(runs, some)
+
+
+def _excuses(runs: Runs, some: Sequence[Finding]) -> Iterator[str]:
+    """Say where a claim does not hold, and what was found to be the reason."""
+    lines = [
+        f"- {finding.method} on {DATASETS[finding.dataset]} ({finding.holds}): {reason}."
+        for finding in some
+        if finding.holds != "yes" and (reason := why(runs, finding.dataset, JUDGED[finding.method][finding.claim.loss]))
+        if finding.claim.kind != "some better"
+    ]
+    if lines:
+        yield "\n".join(["Where it does not hold as printed:", "", *lines, ""])
 
 
 def _cells(finding: Finding) -> tuple[str, str]:
@@ -136,14 +149,15 @@ def index_page(runs: Runs, found: Sequence[Finding], *, command: str, size: Size
         "| the paper's claim | " + " | ".join(f"{method}" for method in JUDGED) + " |",
         "|---" * (1 + len(JUDGED)) + "|",
         *("| " + " | ".join(line) + " |" for line in overview(found)),
-        f"\n`exp3+` is the paper's method with the sign of line 4 repaired, `ours` the default policy (hinted). The [numbers "
-        f"behind this table, and why]({CLAIMS}.md); the same as [CSV]({CLAIMS}.csv); the [curves]({CURVES}).\n",
+        "\n`exp3+` is the paper's method with the sign of line 4 repaired, `ours` the default policy (hinted). The "
+        f"[numbers behind this table, and why]({CLAIMS}.md), as [CSV]({CLAIMS}.csv), the [curves]({CURVES}).\n",
         *(f"## {title}\n\n![{title}]({name}.svg)\n" for name, (title, _, _) in FIGURES.items()),
         "## What was run\n",
         _table(["method", "policy", "layer loss", "options"], [_method(name) for name in runs.methods]),
         "Settings, the same for all: " + ", ".join(f"{name}={value!r}" for name, value in TRAINING.items()) + "; the "
         "others are the defaults of `LinkPredictor`. Accuracies are means over target layers; shaded is one standard "
-        "deviation over runs. Every test pair looks at one layer, drawn anew from its target's policy, as in training.\n",
+        "deviation over runs. Every test pair looks at one layer, drawn anew from its target's policy, as training "
+        "does.\n",
     ]
     return "\n".join(parts)
 

@@ -1,4 +1,4 @@
-"""Every setting of the paper's experiments, the same for all policies; what the paper says is kept, the rest is said why."""
+"""Every setting of the paper's experiments, the same for all policies: what the paper says, and our choices."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
