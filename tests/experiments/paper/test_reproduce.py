@@ -83,7 +83,7 @@ def test_real_data_in_processes_and_in_this_one(tmp_path):
     found = reproduce(folder, **options, engine="processes", jobs=2)
     assert {finding.dataset for finding in found} == {"vickers"}
     about, *lines = map(json.loads, (folder / "rows.jsonl").read_text().splitlines())
-    assert about["about"]["data"]["vickers"]["edges"] == 740
+    assert about["about"]["data"]["vickers"]["edges"] == 518
     here = {task.key: measure.measure(task) for task in tasks(["vickers"], TINY)}
     assert {line["task"]: line["rows"] for line in lines} == here
     assert len(here) == len(METHODS)

@@ -61,8 +61,8 @@ def make_model(task: Task) -> LinkPredictor:
 
 @cache
 def multiplex_of(dataset: str) -> Multiplex:
-    """Return a data set as it is used here."""
-    return load_dataset(dataset)
+    """Return a data set as it is used here: undirected."""
+    return load_dataset(dataset).to_undirected()
 
 
 @lru_cache(maxsize=16)
