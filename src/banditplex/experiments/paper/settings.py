@@ -20,8 +20,9 @@ DATASETS = {
 """The six data sets, in the paper's order, and how its figures call them.
 
 `lazega` is the faulty release, whose counts (71 nodes, 2,223 edges) are those of the paper's table: this is a
-reproduction. Both directions of a pair are one edge in all of them. Kept apart, they would have to be held out together,
-lest the one give the other away; then training sees reverse arcs that no test pair has, and its threshold is off.
+reproduction. Both directions of a pair are one edge in all of them. Kept apart, they would have to be held out
+together, lest the one give the other away; then training sees reverse arcs that no test pair has, and its threshold is
+off.
 """
 SYNTHETIC = ("rand-internship", "small-3-layers")
 REAL = ("ckm", "vickers", "lazega", "euair")
