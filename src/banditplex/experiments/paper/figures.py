@@ -1,6 +1,8 @@
 """The paper's figures: six data sets, accuracy by epoch, one standard deviation shaded."""
 
+import re
 from collections.abc import Iterable, Mapping
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -59,8 +61,15 @@ def write_figures(runs: Runs, folder: Path, names: Iterable[str] = FIGURES) -> N
     with mpl.rc_context(STYLE):
         for name in names:
             figure = draw(runs, name)
-            figure.savefig(folder / f"{name}.png", dpi=130, metadata={"Software": None})
-            figure.savefig(folder / f"{name}.svg", metadata={"Date": None, "Creator": None})
+            figure.savefig(folder / f"{name}.png", dpi=110, metadata={"Software": None})
+            (folder / f"{name}.svg").write_text(as_svg(figure), encoding="utf-8", newline="\n")
+
+
+def as_svg(figure: "Figure") -> str:
+    """Return a figure as SVG without date and version, coordinates to a hundredth of a point."""
+    text = StringIO()
+    figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
+    return re.sub(r"\d+\.\d{3,}", lambda number: f"{float(number[0]):.2f}", text.getvalue())
 
 
 def draw(runs: Runs, name: str) -> "Figure":
