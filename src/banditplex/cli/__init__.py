@@ -11,7 +11,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from banditplex import __version__
-from banditplex.cli import convert, datasets, demo, evaluate, formats, predict, train
+from banditplex.cli import convert, datasets, demo, evaluate, formats, predict, reproduce, train
 from banditplex.cli.output import say
 from banditplex.errors import InputError
 
@@ -29,6 +29,7 @@ app.command()(train.train)
 app.command()(predict.predict)
 app.command()(evaluate.evaluate)
 app.command()(demo.demo)
+app.command()(reproduce.reproduce)
 
 
 def main() -> NoReturn:
