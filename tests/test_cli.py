@@ -124,6 +124,16 @@ def test_what_does_not_exist():
     assert "twinz" in refusal("datasets", "show", "twinz")
 
 
+def test_a_bare_name_is_the_data_set_and_a_path_is_the_path(tmp_path):
+    """A run is easily called like the data it was trained on; that hides neither."""
+    (tmp_path / "twins").write_text("source,target,layer\nann,bob,work\n")
+    done = run("datasets", "show", "twins", cwd=tmp_path)
+    said = "banditplex: twins is the data set of that name; write ./twins for what stands in this folder.\n"
+    assert done.stderr == said
+    assert "200 nodes" in done.stdout
+    assert "work" in answer("datasets", "show", "./twins", cwd=tmp_path)
+
+
 def test_output_into_a_closed_pipe_is_no_defect():
     command = f"{sys.executable} -m banditplex datasets list | head -n 1"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)

@@ -89,6 +89,12 @@ def test_resuming_a_finished_run_changes_nothing(place, trained, call):
     assert {path.name: path.read_bytes() for path in (place / "run").iterdir()} == before
 
 
+def test_a_run_called_like_its_data_goes_on(tmp_path, call):
+    words = ("train", "twins", "-o", "twins", "--target", "a", "--epochs", "1", "--width", "0", "--quiet")
+    assert call(*words, cwd=tmp_path) == (0, "", "")
+    assert call(*words, "--resume", cwd=tmp_path) == (0, "", "")
+
+
 def test_ctrl_c_leaves_a_run_that_goes_on(place, refusal):
     """In a terminal, where a bar is drawn: interrupted, status 130, one line says how to continue."""
     options = ["--epochs", "5000", "--patience", "5000", "--target", "a", "--width", "0"]

@@ -1,0 +1,58 @@
+"""The command line: one file per subcommand, no logic of its own.
+
+Whatever a command needs is imported inside it, so that `banditplex --help` answers at once.
+"""
+
+import sys
+import warnings
+from typing import Annotated, NoReturn
+
+import typer
+
+from banditplex import __version__
+from banditplex.cli import convert, datasets, demo, formats, predict, train
+from banditplex.cli.output import say
+from banditplex.errors import InputError
+
+app = typer.Typer(
+    name="banditplex",
+    help="Link prediction on multiplex networks; a bandit learns which layers to look at.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.add_typer(datasets.app, name="datasets")
+app.command()(formats.formats)
+app.command()(convert.convert)
+app.command()(train.train)
+app.command()(predict.predict)
+app.command()(demo.demo)
+
+
+def main() -> NoReturn:
+    """Run the command line; what the user can mend is one line on stderr and status 2."""
+    warnings.formatwarning = lambda message, *_, **__: f"banditplex: {message}\n"
+    try:
+        app(standalone_mode=True)
+    except InputError as error:
+        say(str(error))
+        raise SystemExit(2) from None
+    except BrokenPipeError:  # the reader of our output has gone, as with `| head`
+        sys.stderr.close()
+        raise SystemExit(0) from None
+    raise SystemExit(0)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"banditplex {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _top(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    pass

@@ -1,0 +1,96 @@
+"""`banditplex datasets`: list, show, fetch."""
+
+import json
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from banditplex.cli.data import Data, is_dataset, load
+from banditplex.cli.output import Json, print_json, print_table, print_text, progress
+
+if TYPE_CHECKING:
+    from banditplex.multiplex import Summary
+
+app = typer.Typer(help="The data sets that load by name.", no_args_is_help=True)
+
+
+@app.command("list")
+def list_all(as_json: Json = False) -> None:
+    """List the data sets with their sizes, and whether they are at hand."""
+    from banditplex.datasets import describe, list_datasets
+
+    rows = [describe(name) for name in list_datasets()]
+    if as_json:
+        print_json(rows)
+        return
+    print_table(
+        ["name", "nodes", "layers", "edges", "direction", "at hand", "title"],
+        [
+            [r["name"], r["nodes"], r["layers"], r["edges"], _direction(r["directed"]), _at_hand(r), r["title"]]
+            for r in rows
+        ],
+    )
+
+
+@app.command()
+def show(
+    data: Data,
+    all_layers: Annotated[bool, typer.Option("--all", help="Show every layer, not only the first 20.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Show what is in a data set, or in a file of yours, layer by layer."""
+    from banditplex.datasets import describe
+
+    facts: dict[str, Any] = describe(data) if is_dataset(data) else {"name": data, "at_hand": True}
+    summary = load(data).summary() if facts["at_hand"] else None
+    if as_json:
+        print_json(facts | ({} if summary is None else {"layers": _rows(summary)}))
+        return
+    for fact in ("title", "address", "terms", "citation", "note"):
+        if facts.get(fact):
+            print_text(f"[bold]{fact}[/]: ", facts[fact])
+    if summary is None:
+        print_text("", f"Not at hand yet: `banditplex datasets fetch {data}` downloads it.")
+        return
+    print_text("", summary.title)
+    _print_summary(summary, limit=None if all_layers else 20)
+
+
+@app.command()
+def fetch(
+    names: Annotated[list[str], typer.Argument(metavar="NAME...", help="Data sets to download.")],
+    as_json: Json = False,
+) -> None:
+    """Download data sets, check them against their checksums, and say where they are."""
+    from banditplex import datasets
+
+    found = {}
+    for name in names:
+        with progress(f"Fetching {name}") as on_progress:
+            found[name] = str(datasets.fetch(name, progress=on_progress))
+        if not as_json:
+            print(f"{name}: {found[name]}")
+    if as_json:
+        print_json(found)
+
+
+def _rows(summary: "Summary") -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = json.loads(summary.layers.reset_index().to_json(orient="records"))
+    return rows
+
+
+def _print_summary(summary: "Summary", limit: int | None) -> None:
+    rows = _rows(summary)
+    shown = rows[:limit]
+    if shown:
+        print_table([name.replace("_", " ") for name in shown[0]], [list(row.values()) for row in shown])
+    if len(shown) < len(rows):
+        print(f"... {len(rows) - len(shown)} more layers (--all shows them)")
+
+
+def _direction(directed: bool | None) -> str:
+    return "?" if directed is None else "directed" if directed else "undirected"
+
+
+def _at_hand(facts: dict[str, Any]) -> str:
+    return "built in" if facts["kind"] == "built-in" else "yes" if facts["at_hand"] else "no"

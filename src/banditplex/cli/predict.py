@@ -1,0 +1,36 @@
+"""`banditplex predict`."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from banditplex.cli.output import Json, print_json
+
+
+def predict(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run, or of a saved model.")],
+    layer: Annotated[str, typer.Option(help="The layer to predict links in.")],
+    pairs: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="CSV, TSV or Parquet with columns source and target.")
+    ] = None,
+    top: Annotated[int | None, typer.Option(min=1, help="The most likely new links, so many.")] = None,
+    prior: Annotated[float, typer.Option(help="Share of links among the pairs you ask about.")] = 0.5,
+    out: Annotated[
+        Path | None, typer.Option("-o", "--out", metavar="FILE", help="CSV, TSV or Parquet. Default: CSV to stdout.")
+    ] = None,
+    device: Annotated[str, typer.Option(help="auto, cpu, cuda, ...")] = "auto",
+    force: Annotated[bool, typer.Option("--force", help="Replace FILE if it exists.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Predict with a trained model: pairs of your own, or the most likely new links of a layer."""
+    from banditplex import runs
+
+    table = runs.predict(runs.load(run, device=device), layer, pairs=pairs, top=top, prior=prior)
+    if out is not None:
+        runs.write_table(table, out, force=force)
+    elif as_json:
+        print_json(table.to_dict("records"))
+    else:
+        table.to_csv(sys.stdout, index=False)
