@@ -152,11 +152,11 @@ def draw_losses(folder: Path, summary: pd.DataFrame, finals: pd.DataFrame) -> No
 
 
 def _plot_gains(axes: "Axes", names: list[str], finals: pd.DataFrame) -> None:
-    axes.axvline(0, color=COLOURS["uniform"], linewidth=1.6, linestyle=":")
+    axes.axvline(0, color=COLOURS["uniform"], linewidth=1.6, linestyle=":", label="uniform draws")
     for place, label in enumerate(settings.LOSSES):
         gains = [difference(finals, "losses", data, (label, 1), ("uniform", 1)) for data in names]
         y = np.arange(len(names)) + 0.22 * (place - 1)
-        mean, error = np.array(gains).T
+        mean, error, _ = np.array(gains).T
         axes.errorbar(
             mean, y, xerr=np.nan_to_num(error), fmt="o", color=COLOURS[label], markersize=5.5, elinewidth=1.6,
             label=label,

@@ -42,8 +42,9 @@ def index_page(lines: pd.DataFrame, last: pd.DataFrame, *, command: str) -> str:
         f"    $ {command}\n",
         f'A fifth of the edges of every layer is hidden (hide="{settings.HIDE}"), beside as many other pairs. '
         "ROC-AUC is the mean over target layers, then over seeds, with the standard error over seeds; differences are "
-        "paired over seeds, and *clear* if larger than two standard errors. Settings are those of `LinkPredictor`, "
-        "except for what is compared; data sets, targets and epochs stand in `experiments/open_problems/settings.py`. "
+        "paired over seeds, and *clear* if 0 lies outside their 95 % confidence interval (Student's t; seeds are "
+        "random splits of the same data). Settings are those of `LinkPredictor`, except for what is compared; data "
+        "sets, targets and epochs stand in `experiments/open_problems/settings.py`. "
         "Times are seconds of one processor, the median over epochs.\n",
     ]
     for part, section in SECTIONS.items():
@@ -81,11 +82,11 @@ def k_sentence(lines: pd.DataFrame, last: pd.DataFrame) -> str:
     few, many = ("default", ks[0]), ("default", ks[-1])
     gain = difference(last, "k", data, many, few)
     over = [difference(last, "k", data, ("default", k), ("uniform", k)) for k in ks]
-    times = {name: ratio(last, "k", data, many, few, name) for name in ("seconds_per_epoch", "edges", "pairs")}
+    time, edges, pairs = (ratio(last, "k", data, many, few, name) for name in ("seconds_per_epoch", "edges", "pairs"))
     text = (
         f"**{title(data)}**: {ks[-1]:g} layers per draw instead of {ks[0]:g} change the ROC-AUC of `default` by "
-        f"{_signed(gain)}, for {times['seconds_per_epoch']:.1f} times the time, {times['edges']:.1f} times the edges and "
-        f"{times['pairs']:.1f} times the pair features. `default` less `uniform` at k = "
+        f"{_signed(gain)}, for {time:.1f} times the time, {edges:.1f} times the edges and {pairs:.1f} times the pair "
+        f"features. `default` less `uniform` at k = "
         f"{', '.join(f'{k:g}' for k in ks)}: {', '.join(_signed(each) for each in over)}."
     )
     if "all" in set(lines["label"]):
@@ -208,7 +209,7 @@ def _table(lines: pd.DataFrame, columns: Columns) -> str:
 def _signed(change: Difference) -> str:
     """Return a difference with its standard error, and whether it is clear.
 
-    >>> _signed(Difference(0.25, 0.01)), _signed(Difference(-0.001, 0.01))
+    >>> _signed(Difference(0.25, 0.01, 5)), _signed(Difference(-0.001, 0.01, 5))
     ('+.250 ± .010 (clear)', '-.001 ± .010')
     """
     sign = "" if change.mean < 0 else "+"

@@ -49,8 +49,7 @@ LOSSES_DATA = ("twins", "planted-20", "vickers", "ckm", "lazega-corrected", "cel
 
 # What --quick leaves: data sets that are made here, few epochs, two seeds.
 QUICK_SEEDS, QUICK_EPOCHS = 2, 6
-QUICREFERENCES = {"all": "all other layers", "none": "no other layer"}
-K_DATA = {"k": ("twins",), "steps": ("twins",), "cost": ("uneven",), "losses": ("twins",)}
+QUICK_DATA = {"k": ("twins",), "steps": ("twins",), "cost": ("uneven",), "losses": ("twins",)}
 QUICK_KS, QUICK_STEPS, QUICK_STRENGTHS = (1, 4), (1, 8), (0.0, 1.0)
 
 LABELS = ("default", "cost-aware", *LOSSES, "uniform", *REFERENCES)

@@ -49,14 +49,15 @@ def regret(
     seed: Annotated[int, typer.Option(min=0)] = settings.SEED,
     quick: Annotated[bool, typer.Option("--quick", help="Small sizes and few runs.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print rows as JSON, not tables.")] = False,
-    picture: Annotated[Path | None, typer.Option("--figure", help="Write a picture instead.")] = None,
+    picture: Annotated[Path | None, typer.Option("--figure", help="Write a picture, PNG and SVG, instead.")] = None,
     out: Annotated[Path | None, typer.Option(help="Write all tables and figures into this folder instead.")] = None,
     jobs: Annotated[int | None, typer.Option(min=1, help="With --out: processes side by side.")] = None,
+    engine: Annotated[str, typer.Option(help="With --out: processes, serial or ray.")] = "processes",
     resume: Annotated[bool, typer.Option("--resume", help="With --out: go on with a run.")] = False,
 ) -> None:
     """Measure the regret of bandit policies and print it beside the numbers to expect."""
     if out is not None:
-        write_all(out, seed=seed, quick=quick, jobs=jobs, resume=resume)
+        write_all(out, seed=seed, quick=quick, engine=engine, jobs=jobs, resume=resume)
         return
     if picture is not None:
         games = settings.QUICK_FIGURE_GAMES if quick else settings.FIGURE_GAMES
@@ -78,11 +79,11 @@ def regret(
         show(compared, analysis.theorem_table, as_json=as_json)
 
 
-def write_all(folder: Path, *, seed: int, quick: bool, jobs: int | None, resume: bool) -> None:
+def write_all(folder: Path, *, seed: int, quick: bool, engine: str, jobs: int | None, resume: bool) -> None:
     """Measure everything, in processes side by side, and write tables and figures into a new folder."""
     rows = collect(
-        folder, tasks.work, tasks.all_tasks(seed=seed, quick=quick), {"quick": quick, "seed": seed}, jobs=jobs,
-        resume=resume,
+        folder, tasks.work, tasks.all_tasks(seed=seed, quick=quick), {"quick": quick, "seed": seed}, engine=engine,
+        jobs=jobs, resume=resume,
     )  # fmt: skip
     options = " --quick" * quick + f" --seed {seed}" * (seed != settings.SEED)
     command = f"python -m banditplex.experiments.regret{options} --out {folder.name}"
