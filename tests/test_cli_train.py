@@ -65,9 +65,9 @@ def test_train_is_fit_and_save(place, trained, model):
 
 def test_the_validation_told_is_that_of_the_weights_kept(place, trained):
     best = read_checkpoint(place / "run" / FILE)["state"]["best"]
-    assert trained["best_epoch"] == best["epoch"]
+    assert trained["best_epoch"] == best["chosen"]
     history = bx.LinkPredictor.load(place / "run").history_
-    row = history[(history["epoch"] == best["epoch"]) & (history["layer"] == "c")].iloc[0]
+    row = history[(history["epoch"] == best["chosen"]) & (history["layer"] == "c")].iloc[0]
     assert trained["targets"][1]["validation_loss"] == row["validation_loss"]
 
 

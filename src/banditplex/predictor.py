@@ -56,6 +56,7 @@ class LinkPredictor(BaseEstimator):  # type: ignore[misc]
         steps_per_draw: int = Config.steps_per_draw,
         epochs: int = Config.epochs,
         batch_size: int = Config.batch_size,
+        max_rounds: int | None = Config.max_rounds,
         targets_per_step: int = Config.targets_per_step,
         learning_rate: float = Config.learning_rate,
         weight_decay: float = Config.weight_decay,
@@ -67,6 +68,7 @@ class LinkPredictor(BaseEstimator):  # type: ignore[misc]
         conv: str | type[nn.Module] = Config.conv,
         width: int = Config.width,
         depth: int = Config.depth,
+        fanout: int | None = Config.fanout,
         hidden: int = Config.hidden,
         rank: int = Config.rank,
         device: str = Config.device,
@@ -80,6 +82,7 @@ class LinkPredictor(BaseEstimator):  # type: ignore[misc]
         self.steps_per_draw = steps_per_draw
         self.epochs = epochs
         self.batch_size = batch_size
+        self.max_rounds = max_rounds
         self.targets_per_step = targets_per_step
         self.learning_rate = learning_rate
         self.weight_decay = weight_decay
@@ -91,6 +94,7 @@ class LinkPredictor(BaseEstimator):  # type: ignore[misc]
         self.conv = conv
         self.width = width
         self.depth = depth
+        self.fanout = fanout
         self.hidden = hidden
         self.rank = rank
         self.device = device

@@ -107,7 +107,7 @@ def parse_options(texts: Sequence[str] | None) -> dict[str, Any] | None:
 def describe(model: "LinkPredictor", folder: Path) -> dict[str, Any]:
     """Return what came out of a run: epochs, and for each target its validation and the layers it looks at."""
     state = read_checkpoint(folder / FILE)["state"]
-    best = state["best"]["epoch"] or state["epoch"]
+    best = state["best"]["chosen"] or state["epoch"]
     rows = {row["layer"]: row for row in state["history"] if row["epoch"] == best}
     table = model.layer_probabilities_
     return {
@@ -139,7 +139,11 @@ def target_rows(result: dict[str, Any], *, limit: int) -> list[list[Any]]:
 def in_words(result: dict[str, Any]) -> str:
     """Return the length of a training as a sentence."""
     best = result["best_epoch"]
-    chosen = "" if best == result["epochs"] else f", weights of epoch {best}, the best in validation"
+    chosen = (
+        ""
+        if best == result["epochs"]
+        else f", weights of epoch {best}, the last that was as good as the best in validation"
+    )
     return f"{result['epochs']} epochs{chosen}."
 
 

@@ -42,16 +42,15 @@ class Encoder(nn.Module):
         self.degree = nn.Linear(1, width)
         self.convs = nn.ModuleList([make_convolution(conv, width) for _ in range(depth)])
         self.adapt = nn.Parameter(torch.zeros(num_layers, 2, width))
+        self.averages = conv == "sage"  # a sample of the neighbours will do; others may add up, or divide by degrees
+        self.reach = depth + (not self.averages)  # steps that the result depends on, degrees of neighbours included
         self.weighted = [takes_weights(module) for module in self.convs]
 
     def forward(self, block: Block, features: Tensor | None) -> Tensor:
         """Return the embedding of each vertex of a block, (V, width); `features` (num_nodes, F) if nodes have any."""
         arcs = block.edge_index
-        count = torch.zeros(len(block.key), device=arcs.device).index_add_(
-            0, arcs[1], torch.ones(arcs.shape[1], device=arcs.device)
-        )
         x = self.input(block.node if features is None else features[block.node])
-        x = x + self.degree(torch.log1p(count).unsqueeze(1))
+        x = x + self.degree(torch.log1p(block.degree).unsqueeze(1))
         for conv, weighted in zip(self.convs, self.weighted, strict=True):
             message = {"edge_weight": block.weight} if weighted and block.weight is not None else {}
             x = x + F.silu(conv(x, arcs, **message))

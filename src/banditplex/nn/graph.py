@@ -144,17 +144,20 @@ class Neighbours:
 class Block:
     """Some layers as one graph: what an encoder sees in one step.
 
-    There is one vertex per active (layer, node) of the chosen layers, and one for each further (layer, node)
-    that was asked for. Arcs of different layers never touch.
+    There is one vertex per active (layer, node) of the chosen layers, or for those of them that `number` has, and one
+    for each further (layer, node) that was asked for. Arcs are sorted by where they lead; those of different layers
+    never touch.
     """
 
     graph: "PackedGraph"
     key: Tensor  # (V,) layer * num_nodes + node
     edge_index: Tensor  # (2, A): messages flow from edge_index[0] to edge_index[1]
     weight: Tensor | None  # (A,)
+    degree: Tensor  # (V,) float, number of visible neighbours, whether or not the block has arcs from all of them
     layers: Tensor  # (S,), rising
-    shift: Tensor  # (S,): row of the graph - shift = vertex
+    shift: Tensor  # (S,): row of the graph - shift = place of the row among those of these layers
     lone: Tensor  # (V - rows,) keys of the vertices without a row, rising
+    number: Tensor | None = None  # vertex of each place that has one; None = place
 
     @property
     def node(self) -> Tensor:
@@ -169,7 +172,7 @@ class Block:
     def vertex(self, layer: Tensor, node: Tensor, row: Tensor | None = None) -> Tensor:
         """Return the vertex of each (layer, node), whose rows may be known; all must have been asked for."""
         row = self.graph.both.rows(layer, node) if row is None else row
-        number = row - self.shift[torch.searchsorted(self.layers, layer.contiguous())]
+        number = self._vertex(row, layer)
         if not len(self.lone):
             return number
         start = len(self.key) - len(self.lone)
@@ -178,7 +181,12 @@ class Block:
 
     def vertex_of_arc(self, arc: Tensor, layer: Tensor) -> Tensor:
         """Return the vertex that arcs of the graph, in the given layers, lead to."""
-        return self.graph.both.arc_row[arc] - self.shift[torch.searchsorted(self.layers, layer)]
+        return self._vertex(self.graph.both.arc_row[arc], layer)
+
+    def _vertex(self, row: Tensor, layer: Tensor) -> Tensor:
+        """Return the vertex of rows in their layers; of rows that are missing, anything."""
+        place = row - self.shift[torch.searchsorted(self.layers, layer.contiguous())]
+        return place if self.number is None else self.number[place.clamp(max=len(self.number) - 1)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,6 +224,11 @@ class PackedGraph:
         rows = torch.searchsorted(both.row_key, starts)
         return cls(mx.num_nodes, mx.num_layers, mx.directed, both, out, into, rows)
 
+    @cached_property
+    def max_arcs(self) -> int:
+        """The number of arcs of the largest layer, two per edge."""
+        return int(torch.diff(self.both.indptr[self.layer_rows]).max()) if self.num_layers else 0
+
     @property
     def device(self) -> torch.device:
         """Where the tensors are."""
@@ -236,7 +249,7 @@ class PackedGraph:
         return self.out.find(self.out.rows(layer, pairs[:, 0]), pairs[:, 1])[0]
 
     def block(self, layer: Tensor, node: Tensor, hidden: tuple[Tensor, Tensor], row: Tensor | None = None) -> Block:
-        """Return the graph of the layers of all (layer, node) asked for, whose rows may be known.
+        """Return the whole layers of all (layer, node) asked for, whose rows may be known.
 
         `hidden` is pairs (n, 2) and layers (n,): these edges are left out, in both directions; those of layers that
         are not asked for do not matter.
@@ -257,9 +270,12 @@ class PackedGraph:
         visible[self._places(hidden, layers, local_begin)] = False
         arc, which = arc[visible], which[visible]
         inside = torch.stack([lists.arc_row[arc], lists.arc_key[arc] // self.num_nodes]) - shift[which]
+        key = torch.cat([lists.row_key[rows], lone])
+        degree = torch.zeros(len(key), device=self.device).index_add_(
+            0, inside[1], torch.ones(inside.shape[1], device=self.device)
+        )
         return Block(
-            self, torch.cat([lists.row_key[rows], lone]), inside,
-            None if lists.weight is None else lists.weight[arc], layers, shift, lone,
+            self, key, inside, None if lists.weight is None else lists.weight[arc], degree, layers, shift, lone,
         )  # fmt: skip
 
     def _places(self, hidden: tuple[Tensor, Tensor], layers: Tensor, begin: Tensor) -> Tensor:

@@ -5,9 +5,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from banditplex.nn import sampling
 from banditplex.nn.encoder import Encoder
 from banditplex.nn.graph import Block, PackedGraph
 from banditplex.nn.pair_features import PairFeatures, describe, num_features
+from banditplex.nn.sampling import Fanout, near_block
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,17 +67,19 @@ class MultiplexModel(nn.Module):
         layers: Tensor,
         hidden: tuple[Tensor, Tensor],
         asked: tuple[Tensor, Tensor] | None = None,
+        fanout: Fanout | None = None,
     ) -> Logits:
         """Score pairs (P, 2) of target layers (P,) with drawn layers (P, k).
 
         `features` are node features (num_nodes, F). `hidden`, pairs (n, 2) and layers (n,), are edges that the
         encoder must not see; the structural features of the target layer never see the pair's own edge. `asked`,
-        layers (m,) and nodes (m,), are further embeddings wanted, of layers that are encoded anyway.
+        layers (m,) and nodes (m,), are further embeddings wanted, of layers that are encoded anyway. `fanout` limits
+        the neighbours that an encoder which averages over them sees in large layers.
         """
         own, other = describe(graph, pairs, target, layers)
         block = embedding = None
         if self.encoder is not None:
-            block = self._block(graph, own, other, hidden, asked)
+            block = self._block(graph, own, other, hidden, asked, fanout)
             embedding = self.encoder(block, features)
         logit = self.own(own, target, block, embedding)
         if not layers.shape[1]:
@@ -90,6 +94,7 @@ class MultiplexModel(nn.Module):
         other: PairFeatures,
         hidden: tuple[Tensor, Tensor],
         asked: tuple[Tensor, Tensor] | None,
+        fanout: Fanout | None,
     ) -> Block:
         layer = [own.layer, own.layer, other.layer, other.layer]
         node = [own.pairs.T.reshape(-1), other.pairs.T.reshape(-1)]
@@ -97,7 +102,13 @@ class MultiplexModel(nn.Module):
         if asked is not None:
             layer, node = [*layer, asked[0]], [*node, asked[1]]
             row = [*row, graph.both.rows(*asked)]
-        return graph.block(torch.cat(layer), torch.cat(node), hidden, torch.cat(row))
+        wanted = torch.cat(layer), torch.cat(node), hidden, torch.cat(row)
+        if graph.max_arcs <= sampling.WHOLE or self.encoder is None:
+            return graph.block(*wanted)
+        between = graph.both.arc_row[torch.cat([own.arc, other.arc])]
+        return near_block(
+            graph, *wanted, between=between, depth=self.encoder.reach, fanout=fanout if self.encoder.averages else None
+        )
 
 
 class Head(nn.Module):

@@ -129,4 +129,4 @@ def fit_temperature(trainer: Trainer) -> float:
     if not len(trainer.held.instance):
         return 1.0
     _, label, logit = trainer.validation_logits()
-    return best_temperature(logit, label)[1]
+    return best_temperature(logit, label)

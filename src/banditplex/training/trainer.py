@@ -19,6 +19,7 @@ from banditplex.errors import InputError
 from banditplex.evaluation.negatives import GivenNegatives, NegativeSampler
 from banditplex.multiplex import Multiplex
 from banditplex.nn import MultiplexModel, PackedGraph, describe
+from banditplex.nn.sampling import Fanout
 from banditplex.nn.scoring import score
 from banditplex.relevance import Seen, compares_embeddings, get_relevance, is_symmetric, layer_losses, predictive
 from banditplex.rng import stream
@@ -28,7 +29,7 @@ from banditplex.training.history import EpochRecord, Regret
 from banditplex.training.plan import divide, edges_of, plan_epoch
 
 Ints = NDArray[np.int64]
-STREAMS = ("batches", "negatives", "draws")
+STREAMS = ("batches", "negatives", "draws", "neighbours")
 SINGLE = (".of_layer", ".of_target", "encoder.", ".meet.")
 """Parts of names of weights that belong to single layers, or see single nodes: they fit noise most easily."""
 NOT_LEARNING = ("uniform", "fixed", "all", "none")
@@ -86,7 +87,7 @@ class Trainer:
         self.epoch = self.step = 0
         self.warmup = config.warmup
         self.steps_per_epoch = len(self._plan(stream(0, "count")).start) - 1
-        self.best: dict[str, Any] = {"loss": math.inf, "epoch": 0, "weights": None}
+        self.best: dict[str, Any] = {"loss": None, "epoch": 0, "chosen": 0, "weights": None}
         self.regret = Regret(len(targets), mx.num_layers - 1)
         self.history: list[dict[str, Any]] = []
 
@@ -121,7 +122,7 @@ class Trainer:
         batch = self._batch(which, pairs, target, drawn)
         logits = self.model(
             self.graph, self.features, batch["pairs"], batch["target"], batch["layers"],
-            self._hidden(batch), self._asked(batch),
+            self._hidden(batch), self._asked(batch), self._fanout(),
         )  # fmt: skip
         loss = F.binary_cross_entropy_with_logits(logits.total, batch["label"], reduction="none")
         self._learn(draw, target, drawn, batch, logits, record)
@@ -170,6 +171,13 @@ class Trainer:
             return None
         layers, nodes = torch.unique(batch["table"]), torch.unique(batch["pairs"])
         return layers.repeat_interleave(len(nodes)), nodes.repeat(len(layers))
+
+    def _fanout(self) -> Fanout | None:
+        """Return how many neighbours the encoder sees in this step, and the random numbers that choose them."""
+        if self.config.fanout is None:
+            return None
+        generator = torch.Generator(self.device)
+        return Fanout(self.config.fanout, generator.manual_seed(int(self.rng["neighbours"].integers(2**62))))
 
     def _learn(
         self, draw: Draw | None, target: Ints, drawn: Ints, batch: dict[str, Tensor], logits: Any, record: EpochRecord
@@ -276,17 +284,28 @@ class Trainer:
         instance, label, logit = self.validation_logits()
         loss = F.binary_cross_entropy_with_logits(logit, label, reduction="none").cpu().numpy().astype(np.float64)
         right = ((logit > 0) == (label > 0)).cpu().numpy()
-        calibrated, _ = best_temperature(logit, label)
-        if calibrated < self.best["loss"]:
-            weights = {name: value.clone() for name, value in self.mean.state_dict().items()}
-            self.best = {"loss": calibrated, "epoch": self.epoch, "weights": weights}
+        self._keep(calibrated_loss(logit, label))
         with np.errstate(invalid="ignore"):
             count = np.bincount(instance, minlength=len(self.targets))
             means = [np.bincount(instance, values, len(self.targets)) / count for values in (loss, right)]
         return means[0], means[1]
 
+    def _keep(self, loss: Tensor) -> None:
+        """Keep the weights of this epoch unless its validation loss (n,) is clearly above the lowest so far.
+
+        Clearly is by more than one standard error of the difference, pair by pair: on few validation pairs the
+        lowest loss is luck, and what was trained longer is better.
+        """
+        best = self.best
+        if best["loss"] is None or loss.mean() < best["loss"].mean():
+            best["loss"], best["epoch"] = loss, self.epoch
+        above = loss - best["loss"]
+        if above.mean() <= above.std() / math.sqrt(len(above)):
+            best["chosen"] = self.epoch
+            best["weights"] = {name: value.clone() for name, value in self.mean.state_dict().items()}
+
     def finish(self) -> None:
-        """Take the weights of the epoch with the lowest validation loss, at its best temperature, for predictions."""
+        """Take the kept weights for predictions: those of the last epoch that was as good as the best in validation."""
         if self.best["weights"] is not None:
             self.mean.load_state_dict(self.best["weights"])
 
@@ -325,6 +344,7 @@ class Trainer:
             self.train.instance,
             batch_edges=self.config.batch_size // 2,
             targets_per_step=self.config.targets_per_step,
+            max_rounds=self.config.max_rounds,
             rng=rng,
         )
 
@@ -382,8 +402,8 @@ class Trainer:
         return torch.optim.AdamW(groups, lr=self.config.learning_rate, fused=True)
 
 
-def best_temperature(logit: Tensor, label: Tensor) -> tuple[float, float]:
-    """Return the least link loss of sigmoid(logit / T) over temperatures T > 0, and that T.
+def best_temperature(logit: Tensor, label: Tensor) -> float:
+    """Return the temperature T > 0 for which the link loss of sigmoid(logit / T) is least.
 
     Temperatures from 1/8 to 8 in steps of a sixteenth of an octave are tried at once.
     """
@@ -392,8 +412,13 @@ def best_temperature(logit: Tensor, label: Tensor) -> tuple[float, float]:
     loss = F.binary_cross_entropy_with_logits(
         scaled, label.cpu().double().expand_as(scaled), reduction="none"
     ).mean(1)  # fmt: skip
-    at = int(loss.argmin())
-    return float(loss[at]), float(temperature[at])
+    return float(temperature[loss.argmin()])
+
+
+def calibrated_loss(logit: Tensor, label: Tensor) -> Tensor:
+    """Return the link loss of each pair (n,) at the best temperature."""
+    scaled = logit.cpu().double() / best_temperature(logit, label)
+    return F.binary_cross_entropy_with_logits(scaled, label.cpu().double(), reduction="none")
 
 
 def as_features(mx: Multiplex, device: torch.device) -> Tensor | None:
