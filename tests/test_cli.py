@@ -60,6 +60,13 @@ def test_datasets_show_twins():
     assert by_name["a"]["jaccard"] == pytest.approx(480 / 720)  # 480 of 600 edges kept: 480 in both, 720 in either
 
 
+def test_a_damaged_file_is_not_called_missing(tmp_path, monkeypatch):
+    monkeypatch.setenv("BANDITPLEX_DATA", str(tmp_path))
+    (tmp_path / "ckm").mkdir()
+    (tmp_path / "ckm" / "CKM-Physicians-Innovation_layers.txt").write_text("layerID layerLabel\n")
+    assert "CKM-Physicians-Innovation_layers.txt: the checksum differs" in refusal("datasets", "show", "ckm")
+
+
 def test_show_takes_a_file_too(tmp_path):
     (tmp_path / "mine.csv").write_text("source,target,layer\nann,bob,work\nbob,cid,work\n")
     facts = json.loads(answer("datasets", "show", "mine.csv", "--json", cwd=tmp_path))

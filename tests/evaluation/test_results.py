@@ -74,8 +74,10 @@ def test_a_torn_last_line_is_dropped(cut, store, path):
 def test_a_torn_first_line_begins_anew(store, path):
     whole = path.read_bytes()
     path.write_bytes(whole[:20])
-    RowStore(path, ABOUT, resume=True)
-    assert path.read_bytes() == whole[: whole.index(b"\n") + 1]
+    again = RowStore(path, ABOUT, resume=True)
+    for key in ("b", "a"):
+        again.add(key, store.finished[key])
+    assert path.read_bytes() == whole
 
 
 def test_resuming_where_nothing_is_begins(path):
@@ -97,9 +99,19 @@ def test_other_files_are_refused(path):
     with pytest.raises(FormatError, match="expected banditplex results 1, got None"):
         RowStore(path, ABOUT, resume=True)
     with pytest.raises(InputError, match="no such file or folder"):
-        RowStore(path.parent / "missing" / "rows.jsonl", ABOUT)
+        read_results(path.parent / "missing")
     with pytest.raises(InputError, match="cannot be opened: Is a directory"):
         read_results(path.parent)
+
+
+def test_nothing_is_made_before_a_task_has_finished(path):
+    one, two = RowStore(path, ABOUT), RowStore(path, ABOUT)
+    assert not path.exists()
+    one.add("a", [])
+    with pytest.raises(InputError, match="exists; resume that run"):
+        two.add("a", [])
+    with pytest.raises(InputError, match=r"cannot be written: expected a folder at .*missing"):
+        RowStore(path.parent / "missing" / "rows.jsonl", ABOUT)
 
 
 def test_data_is_described_by_all_it_holds():

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from banditplex.cli.data import Data, is_dataset, load
+from banditplex.cli.data import Columns, Data, Directed, From, Header, NumNodes, is_dataset, load
 from banditplex.cli.output import Json, print_json, print_table, print_text, progress
 
 if TYPE_CHECKING:
@@ -37,12 +37,20 @@ def show(
     data: Data,
     all_layers: Annotated[bool, typer.Option("--all", help="Show every layer, not only the first 20.")] = False,
     as_json: Json = False,
+    from_format: From = None,
+    columns: Columns = None,
+    header: Header = None,
+    num_nodes: NumNodes = None,
+    directed: Directed = None,
 ) -> None:
     """Show what is in a data set, or in a file of yours, layer by layer."""
-    from banditplex.datasets import describe
+    from banditplex.datasets import check_files, describe
 
     facts: dict[str, Any] = describe(data) if is_dataset(data) else {"name": data, "at_hand": True}
-    summary = load(data).summary() if facts["at_hand"] else None
+    if not facts["at_hand"]:
+        check_files(data)
+    mx = load(data, from_format, columns, header, num_nodes, directed) if facts["at_hand"] else None
+    summary = None if mx is None else mx.summary()
     if as_json:
         print_json(facts | ({} if summary is None else {"layers": _rows(summary)}))
         return

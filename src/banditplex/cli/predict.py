@@ -27,6 +27,8 @@ def predict(
     """Predict with a trained model: pairs of your own, or the most likely new links of a layer."""
     from banditplex import runs
 
+    if out is not None:
+        runs.check_table(out, force=force)
     table = runs.predict(runs.load(run, device=device), layer, pairs=pairs, top=top, prior=prior)
     if out is not None:
         runs.write_table(table, out, force=force)

@@ -24,7 +24,7 @@ SHOWN = 5
 
 
 class RowStore:
-    """The rows of finished tasks, in a file.
+    """The rows of finished tasks, in a file that is made when the first one has finished.
 
     Parameters
     ----------
@@ -33,8 +33,8 @@ class RowStore:
     about
         What is run: settings, seed, data, as plain values. It stands in the first line, with our version.
     resume
-        Whether to go on with a file that is there. It must have been begun with the same `about` by the same version.
-        A last line that was cut off is dropped: its task is to be run again.
+        Whether to go on with the file, if it is there. It must have been begun with the same `about` by the same
+        version. A last line that was cut off is dropped: its task is to be run again.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "results.jsonl"
@@ -49,38 +49,40 @@ class RowStore:
         self.path = Path(path)
         self.about: Row = json.loads(json.dumps({"version": __version__, **about}))
         self.finished: dict[str, list[Row]] = {}
-        if self.path.exists() and not resume:
-            raise InputError(f"{self.path}: exists; resume that run, or choose another file.")
-        if self.path.exists() and self.path.stat().st_size:
-            self._resume()
-        else:
-            self._append({"format": FORMAT, "about": self.about})
+        self._begun = self.path.exists() and self._resume(resume=resume)
+        if not os.access(self.path.parent, os.W_OK):
+            raise InputError(f"{self.path}: cannot be written: expected a folder at {self.path.parent}.")
 
     def add(self, key: str, rows: list[Row]) -> None:
         """Keep the rows of a task; they are on the disk when this returns."""
-        self._append({"task": key, "rows": rows})
-        self.finished[key] = rows
-
-    def _resume(self) -> None:
-        about, self.finished, whole = _read(self.path)
-        if about is not None:
-            different = list(differences(about, self.about))
-            if different:
-                more = [f"and {len(different) - SHOWN} more"] if len(different) > SHOWN else []
-                raise InputError(
-                    f"{self.path}: expected the settings and data that this run began with; "
-                    f"{'; '.join(different[:SHOWN] + more)}."
-                )
-        with _opened(self.path, "r+b") as file:
-            file.truncate(whole)
-        if about is None:
-            self._append({"format": FORMAT, "about": self.about})
-
-    def _append(self, line: Row) -> None:
-        with _opened(self.path, "ab") as file:
-            file.write(json.dumps(line, ensure_ascii=False).encode() + b"\n")
+        lines: list[Row] = [{"task": key, "rows": rows}]
+        if not self._begun:
+            lines = [{"format": FORMAT, "about": self.about}, *lines]
+        with _opened(self.path, "ab" if self._begun else "xb") as file:
+            file.write("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines).encode())
             file.flush()
             os.fsync(file.fileno())
+        self._begun = True
+        self.finished[key] = rows
+
+    def _resume(self, *, resume: bool) -> bool:
+        """Go on with the file that is there; say whether it holds anything."""
+        if not resume:
+            raise InputError(_exists(self.path))
+        about, self.finished, whole = _read(self.path)
+        if about is None:
+            self.path.unlink()
+            return False
+        different = list(differences(about, self.about))
+        if different:
+            more = [f"and {len(different) - SHOWN} more"] if len(different) > SHOWN else []
+            raise InputError(
+                f"{self.path}: expected the settings and data that this run began with; "
+                f"{'; '.join(different[:SHOWN] + more)}."
+            )
+        with _opened(self.path, "r+b") as file:
+            file.truncate(whole)
+        return True
 
 
 def read_results(path: str | Path) -> tuple[Row, list[Row]]:
@@ -152,5 +154,11 @@ def _opened(path: Path, mode: str) -> Any:
         return path.open(mode)
     except FileNotFoundError:
         raise InputError(f"{path}: no such file or folder.") from None
+    except FileExistsError:
+        raise InputError(_exists(path)) from None
     except OSError as error:
         raise InputError(f"{path}: cannot be opened: {error.strerror or error}.") from None
+
+
+def _exists(path: Path) -> str:
+    return f"{path}: exists; resume that run, or choose another file."
