@@ -54,6 +54,7 @@ class LinkPredictor(BaseEstimator):  # type: ignore[misc]
         policy_options: Mapping[str, Any] | None = None,
         relevance: str | Relevance = "predictive",
         k: int = 1,
+        steps_per_draw: int = Config.steps_per_draw,
         epochs: int = Config.epochs,
         batch_size: int = Config.batch_size,
         max_rounds: int | None = Config.max_rounds,
@@ -80,6 +81,7 @@ class LinkPredictor(BaseEstimator):  # type: ignore[misc]
         self.policy_options = policy_options
         self.relevance = relevance
         self.k = k
+        self.steps_per_draw = steps_per_draw
         self.epochs = epochs
         self.batch_size = batch_size
         self.max_rounds = max_rounds

@@ -23,7 +23,7 @@ from banditplex.nn.sampling import Fanout
 from banditplex.nn.scoring import score
 from banditplex.relevance import Seen, compares_embeddings, get_relevance, is_symmetric, layer_losses, predictive
 from banditplex.rng import stream
-from banditplex.training.arms import free_observations, mirrored, most_probable, to_layer
+from banditplex.training.arms import KeptDraws, free_observations, mirrored, most_probable, to_layer
 from banditplex.training.config import Config
 from banditplex.training.descent import Descent
 from banditplex.training.history import EpochRecord, Regret
@@ -68,6 +68,9 @@ class Trainer:
         self.held_negatives: Ints = self.sampler.draw(held_layer, stream(config.seed, "validation negatives"))
         self.policy = self._make_policy(mx.num_layers)
         self.beginner = self._make_beginner()
+        self.kept = KeptDraws(
+            num_instances=len(targets), k=0 if self.policy is None else self.policy.k, steps=config.steps_per_draw
+        )
         self.instance_of = np.full(mx.num_layers, -1, np.int64)
         self.instance_of[targets] = np.arange(len(targets))
         self.free = config.width > 0 and compares_embeddings(self.relevance)
@@ -92,6 +95,8 @@ class Trainer:
 
     def run_epoch(self) -> list[dict[str, Any]]:
         """Go through all edges of the targets once; return one row per target."""
+        if self.epoch == self.warmup:
+            self.kept.drop()
         plan = self._plan(self.rng["batches"])
         instance, edges = self.train.instance[plan.order], self.train.pairs[plan.order]
         others = self.sampler.draw(self.targets[instance], self.rng["negatives"])
@@ -121,11 +126,12 @@ class Trainer:
         self._learn(draw, target, drawn, batch, logits, record)
 
     def _draw(self, instances: Ints, target: Ints) -> tuple[Draw | None, Ints]:
+        """Draw for the targets whose last draw is used up; return that draw, and the layers (B, k) of all targets."""
         if self.policy is None:
             return None, np.empty((len(instances), 0), np.int64)
         policy = self.beginner if self.warming else self.policy
-        draw = policy.draw(self.rng["draws"], instances)
-        return draw, to_layer(target[:, None], draw.arms)
+        draw = policy.draw(self.rng["draws"], self.kept.due(instances))
+        return draw, to_layer(target[:, None], self.kept.take(draw, instances))
 
     @property
     def warming(self) -> bool:
@@ -172,7 +178,7 @@ class Trainer:
     def _learn(
         self, draw: Draw | None, target: Ints, drawn: Ints, batch: dict[str, Tensor], logits: Any, record: EpochRecord
     ) -> None:
-        """Tell the policies what the step has seen; the logits are those from before its gradient step."""
+        """Tell the policies whose draws end here what was seen; the logits are from before the gradient step."""
         if self.policy is None or draw is None or not drawn.size:
             return
         if self.free:
@@ -182,18 +188,21 @@ class Trainer:
         else:
             first, second = np.repeat(np.arange(len(target)), drawn.shape[1]), drawn.reshape(-1)
         losses = layer_losses(self.relevance, self._seen(first, second, batch, logits)).numpy()
+        table = losses.reshape(len(target), -1)
+        own = np.take_along_axis(table, np.searchsorted(layers, drawn), 1) if self.free else table
+        draw, own, ended = self.kept.close(draw, self.instance_of[target], own)
+        if not ended.any():
+            return
+        target, drawn, table = target[ended], drawn[ended], table[ended]
         probability: NDArray[np.float64] | None = None
         extra: Observations | None = None
         if self.free:
-            table = losses.reshape(len(target), -1)
             table[layers[None] == target[:, None]] = np.nan
-            own, probability, extra = free_observations(
+            _, probability, extra = free_observations(
                 draw, target, layers, table, self.instance_of, symmetric=is_symmetric(self.relevance)
             )
-        else:
-            own = losses.reshape(drawn.shape)
-            if self.relevance is predictive:
-                extra = mirrored(draw, target, own, self.instance_of)
+        elif self.relevance is predictive:
+            extra = mirrored(draw, target, own, self.instance_of)
         record.add_draws(draw, drawn, own)
         if not self.warming:
             self.policy.update(draw, own, probability=probability, extra=extra)
@@ -290,7 +299,7 @@ class Trainer:
         state = {
             "epoch": self.epoch, "warmup": self.warmup,
             "model": self.model.state_dict(), "mean": self.mean.state_dict(), "descent": self.descent.state_dict(),
-            "policy": None if self.policy is None else self.policy.state_dict(),
+            "policy": None if self.policy is None else self.policy.state_dict(), "kept": self.kept.state_dict(),
             "rng": {name: rng.bit_generator.state for name, rng in self.rng.items()},
             "best": self.best, "regret": self.regret.state_dict(), "history": self.history,
         }  # fmt: skip
@@ -305,6 +314,7 @@ class Trainer:
         self.descent.load_state_dict(state["descent"])
         if self.policy is not None:
             self.policy.load_state_dict(state["policy"])
+        self.kept.load_state_dict(state["kept"])
         for name, rng in self.rng.items():
             rng.bit_generator.state = state["rng"][name]
         self.best, self.history = state["best"], state["history"]
