@@ -331,7 +331,10 @@ def test_one_question_at_a_time(tmp_path, refusal):
 
 def test_epochs_in_words():
     assert runs.in_words({"epochs": 1, "best_epoch": 1}) == "1 epoch."
-    assert runs.in_words({"epochs": 3, "best_epoch": 2}) == "3 epochs, weights of epoch 2, the best in validation."
+    assert (
+        runs.in_words({"epochs": 3, "best_epoch": 2})
+        == "3 epochs, weights of epoch 2, the last that was as good as the best in validation."
+    )
 
 
 def test_what_cannot_be_predicted(model, tmp_path):
