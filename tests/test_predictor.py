@@ -248,7 +248,7 @@ def test_what_cannot_be_trained_is_refused():
         "at least 5 edges in target layer 'b', got 1": lambda: bx.LinkPredictor().fit(thin, targets=["b"]),
         "at least 5 edges in target layer 'empty', got 0": lambda: bx.LinkPredictor().fit(thin, targets=["empty"]),
         "k from 1 to 3, the number of other layers, got 4": lambda: bx.LinkPredictor(k=4).fit(mx),
-        "k to be an integer of at least 0, got -1": lambda: bx.LinkPredictor(k=-1).fit(mx),
+        "k from 1 to 3, the number of other layers, got -1": lambda: bx.LinkPredictor(k=-1).fit(mx),
         "Unknown policy 'hintd'; did you mean 'hinted'": lambda: bx.LinkPredictor(policy="hintd").fit(mx),
         "Unknown relevance": lambda: bx.LinkPredictor(relevance="nearness").fit(mx),
         "width of at least 1 for relevance 'cosine'": lambda: bx.LinkPredictor(relevance="cosine", width=0).fit(mx),
