@@ -7,20 +7,26 @@ import contextlib
 import json
 import os
 import pty
+import re
 import signal
 import subprocess
 import sys
 import threading
 import time
+from dataclasses import fields
 
 import numpy as np
 import pandas as pd
 import pytest
+import typer
 
 import banditplex as bx
-from banditplex import runs
+from banditplex import bandits, relevance, runs
+from banditplex.cli import app
+from banditplex.cli.train import POLICIES, RELEVANCES
 from banditplex.errors import InputError
 from banditplex.training.checkpoint import FILE, read_checkpoint
+from banditplex.training.config import Config
 from tests.test_cli import answer
 from tests.training.killed import multiplex
 
@@ -116,7 +122,7 @@ def test_ctrl_c_leaves_a_run_that_goes_on(place, refusal):
     epoch = epochs_kept(place / "stopped" / FILE)
     assert epoch >= 2
     assert "Training" in text
-    again = "banditplex train data.bx -o stopped --resume"
+    again = f"banditplex train data.bx -o stopped {' '.join(options)} --resume"
     assert f"banditplex: stopped after epoch {epoch}; go on with: {again}\r\n" in text
     assert "training has not ended" in refusal("predict", "stopped", "--layer", "a", "--top", "3", cwd=place)
 
@@ -187,6 +193,32 @@ def test_directions_are_merged_on_request_only(tmp_path, call, refusal):
     assert "directed was False, now True" in refusal("train", "arcs.bx", "-o", "edges", "--resume", cwd=tmp_path)
 
 
+def test_layers_and_prices_are_given_by_name(tmp_path, call, refusal):
+    bx.write(multiplex(), tmp_path / "data.bx")
+    words = ("train", "data.bx", "--target", "a", "--epochs", "1", "--width", "0", "--json")
+    result = json.loads(call(*words, "-o", "fixed", "--layers", "c,b", cwd=tmp_path)[1])
+    assert result["targets"][0]["layer_probabilities"] == {"b": 1, "c": 1, "d": 0}
+    assert call(*words, "-o", "fixed", "--layers", "c", "--layers", "b", "--resume", cwd=tmp_path)[0] == 0
+    assert call(*words, "-o", "cheap", "--price", "c=2", "--price", "b=0.5", cwd=tmp_path)[0] == 0
+    assert call(*words, "-o", "edges", "--policy", "cost-aware", cwd=tmp_path)[0] == 0
+    bad = (*words, "-o", "x")
+    assert "Expected layers (--layers)" in refusal(*bad, "--policy", "fixed", cwd=tmp_path)
+    assert "Unknown layer 'z'" in refusal(*bad, "--layers", "b,z", cwd=tmp_path)
+    assert "LAYER=NUMBER, got 'c=much'" in refusal(*bad, "--price", "c=much", cwd=tmp_path)
+    message = refusal(*bad, "--policy", "exp3", "--layers", "b", cwd=tmp_path)
+    assert message == "Expected --layers with --policy fixed, got it with --policy exp3."
+
+
+def test_help_shows_what_the_library_does():
+    """The help is written down, as asking the library takes seconds; here it is asked."""
+    command = typer.main.get_command(app).commands["train"]
+    shown = {option.name: option.show_default for option in command.params if isinstance(option.show_default, str)}
+    settings = {field.name: str(field.default) for field in fields(Config) if field.name in shown}
+    assert settings == {name: shown[name] for name in shown if name not in ("target", "price")}
+    assert set(POLICIES) == set(bandits.base.POLICIES)
+    assert set(RELEVANCES) == set(relevance.RELEVANCES)
+
+
 def test_what_the_user_can_mend(place, refusal):
     assert "twinz" in refusal("train", "twinz", "-o", "x", cwd=place)
     assert "Unknown policy 'banditt'" in refusal("train", "data.bx", "-o", "x", "--policy", "banditt", cwd=place)
@@ -197,8 +229,10 @@ def test_what_the_user_can_mend(place, refusal):
 @pytest.mark.parametrize(
     ("settings", "targets", "message"),
     [
-        ({"k": 9}, None, "k of at most 3"),
-        ({"policy": "fixed"}, None, "arms"),
+        ({"k": 9}, None, "Expected k from 1 to 3, the number of other layers, got 9"),
+        ({"k": 0}, None, "Expected k from 1 to 3, the number of other layers, got 0"),
+        ({"k": -1}, None, "Expected k from 1 to 3, the number of other layers, got -1"),
+        ({"policy": "fixed"}, None, "layers"),
         ({"policy_options": {"rate": 1}}, None, "must be among: none; got 'rate'"),
         ({"relevance": "cosin"}, None, "cosin"),
         ({"epochs": 0}, None, "epochs"),
@@ -218,13 +252,15 @@ def test_predict_pairs(place, model, call, refusal):
     (place / "pairs.csv").write_text("source,target\n0,1\n3,9\n12,4\n")
     pairs = [[0, 1], [3, 9], [12, 4]]
     words = ("predict", "run", "--layer", "c", "--pairs", "pairs.csv", "-o", "out.csv")
-    assert call(*words, cwd=place) == (0, "", "")
+    assert call(*words, cwd=place) == (0, "out.csv: 3 pairs\n", "")
     table = pd.read_csv(place / "out.csv")
     assert table.columns.tolist() == ["source", "destination", "probability", "score"]
     assert table[["source", "destination"]].to_numpy().tolist() == pairs
     assert table["score"].tolist() == pytest.approx(model.score_pairs(pairs, "c").tolist())
     assert table["probability"].tolist() == pytest.approx(model.predict_proba(pairs, "c").tolist())
     assert "exists" in refusal("predict", "run", "--layer", "c", "--top", "2", "-o", "out.csv", cwd=place)
+    status, text, _ = call(*words, "--force", "--json", cwd=place)
+    assert (status, json.loads(text)) == (0, {"out": "out.csv", "layer": "c", "pairs": 3})
 
 
 def test_predict_top_to_stdout(place, model, call):
@@ -261,17 +297,21 @@ def test_names_stay_what_they_are(tmp_path):
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("p.csv", "source,target\n0,1\n0,99\n", "p.csv, line 3: expected a node of the training graph, got '99'"),
-        ("p.csv", "source,target\n0,1\n5,5\n", r"pairs of two different nodes, got \[5, 5\]"),
-        ("p.csv", "from,to\n0,1\n", "expected columns source and target, got from, to"),
-        ("p.csv", "", "expected a table, got: No columns"),
-        ("p.parquet", "no", "expected a table"),
+        ("p.csv", "source,target\n0,1\n0,99\n", "p.csv, line 3, column 'target': unknown node '99'; did you mean '9'?"),
+        ("p.csv", "target,source\n\n\nx,1\n", "p.csv, line 4, column 'target': unknown node 'x'. Known nodes: 0, 1,"),
+        ("p.csv", "source,destination\n0,01\n", "p.csv, line 2, column 'destination': unknown node '01'"),
+        ("p.csv", "source,target\n0,1\n5,5\n", "p.csv, line 3: expected two different nodes, got '5' twice"),
+        ("p.csv", "source,target\n0,1\n5\n", "p.csv, line 3: expected 2 columns (source, target), got 1"),
+        ("p.csv", "source,target\n0,1\n5,\n", "p.csv, line 3: expected a name as destination, got an empty cell"),
+        ("p.csv", "from,to\n0,1\n", "expected a column 'source' for source, got columns 'from', 'to'"),
+        ("p.csv", "", "p.csv: expected a header and rows, got an empty file"),
+        ("p.parquet", "no", "p.parquet: expected a Parquet file"),
         ("p.txt", "0 1\n", "ends in .csv, .tsv or .parquet"),
     ],
 )
 def test_bad_pairs(name, text, message, model, tmp_path):
     (tmp_path / name).write_text(text)
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(InputError, match=re.escape(message)):
         runs.predict(model, "a", pairs=tmp_path / name)
 
 
@@ -280,9 +320,21 @@ def test_pairs_of_an_empty_table(model, tmp_path):
     assert len(runs.predict(model, "a", pairs=tmp_path / "p.csv")) == 0
 
 
+def test_one_question_at_a_time(tmp_path, refusal):
+    """Said before the model is looked for."""
+    for words in ((), ("--top", "3", "--pairs", "p.csv")):
+        message = refusal("predict", "nowhere", "--layer", "a", *words, cwd=tmp_path)
+        assert message == "Expected either --pairs FILE or --top N."
+    message = refusal("predict", "nowhere", "--layer", "a", "--top", "3", "--force", cwd=tmp_path)
+    assert message == "Expected --force with -o FILE, which it replaces, got it without."
+
+
+def test_epochs_in_words():
+    assert runs.in_words({"epochs": 1, "best_epoch": 1}) == "1 epoch."
+    assert runs.in_words({"epochs": 3, "best_epoch": 2}) == "3 epochs, weights of epoch 2, the best in validation."
+
+
 def test_what_cannot_be_predicted(model, tmp_path):
-    with pytest.raises(InputError, match="either --pairs FILE or --top N"):
-        runs.predict(model, "a")
     with pytest.raises(InputError, match="no such file"):
         runs.predict(model, "a", pairs=tmp_path / "p.csv")
     with pytest.raises(InputError, match="target of training"):

@@ -16,7 +16,16 @@ class FormatError(InputError):
     'edges.txt, line 12: expected 4 columns, got 3'
     """
 
-    def __init__(self, message: str, *, path: object = None, line: int | None = None) -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        path: object = None,
+        line: int | None = None,
+        row: int | None = None,
+        column: str | None = None,
+    ) -> None:
         self.path, self.line = path, line
-        where = "" if path is None else f"{path}, line {line}: " if line is not None else f"{path}: "
-        super().__init__(where + message)
+        places = {"": path, "line ": line, "row ": row, "column ": column and repr(column)}
+        where = ", ".join(f"{kind}{place}" for kind, place in places.items() if place is not None)
+        super().__init__(f"{where}: {message}" if where else message)

@@ -20,6 +20,7 @@ from banditplex.training.arms import to_layer
 from banditplex.training.checkpoint import Checkpoint
 from banditplex.training.files import load, save
 from banditplex.training.fitted import Fitted
+from banditplex.training.named import in_arms
 from banditplex.training.threads import fitting_threads
 from banditplex.training.warm import carry_over
 
@@ -53,6 +54,7 @@ class LinkPredictor(BaseEstimator):  # type: ignore[misc]
         policy_options: Mapping[str, Any] | None = None,
         relevance: str | Relevance = "predictive",
         k: int = 1,
+        steps_per_draw: int = Config.steps_per_draw,
         epochs: int = Config.epochs,
         batch_size: int = Config.batch_size,
         max_rounds: int | None = Config.max_rounds,
@@ -68,6 +70,7 @@ class LinkPredictor(BaseEstimator):  # type: ignore[misc]
         width: int = Config.width,
         depth: int = Config.depth,
         fanout: int | None = Config.fanout,
+        learnt_nodes: int = Config.learnt_nodes,
         hidden: int = Config.hidden,
         rank: int = Config.rank,
         device: str = Config.device,
@@ -78,6 +81,7 @@ class LinkPredictor(BaseEstimator):  # type: ignore[misc]
         self.policy_options = policy_options
         self.relevance = relevance
         self.k = k
+        self.steps_per_draw = steps_per_draw
         self.epochs = epochs
         self.batch_size = batch_size
         self.max_rounds = max_rounds
@@ -93,6 +97,7 @@ class LinkPredictor(BaseEstimator):  # type: ignore[misc]
         self.width = width
         self.depth = depth
         self.fanout = fanout
+        self.learnt_nodes = learnt_nodes
         self.hidden = hidden
         self.rank = rank
         self.device = device
@@ -154,21 +159,22 @@ class LinkPredictor(BaseEstimator):  # type: ignore[misc]
         negatives: Mapping[Name, ArrayLike] | None = None,
     ) -> Trainer:
         """Return the trainer that `fit` runs: checked input, nothing learnt yet."""
-        config = self._config(mx)
         chosen = _check_targets(mx, targets)
+        config = self._config(mx, chosen)
         given = None if negatives is None else self._given(mx, chosen, negatives)
         trainer = Trainer(mx, chosen, config, negatives=given)
         if self.warm_start and hasattr(self, "_fitted"):
             carry_over(self._fitted, mx, trainer)
         return trainer
 
-    def _config(self, mx: Multiplex) -> Config:
-        values = {field.name: getattr(self, field.name) for field in fields(Config)}
-        config = Config(**{**values, "policy_options": dict(self.policy_options or {})})
+    def _config(self, mx: Multiplex, targets: Ints) -> Config:
         others = mx.num_layers - 1
-        if others and config.k > others and config.policy not in ("all", "none", "fixed"):
-            raise InputError(f"Expected k of at most {others}, the number of other layers, got {config.k}.")
-        return config
+        draws = others and self.policy not in ("all", "none", "fixed")
+        if draws and isinstance(self.k, int) and not 1 <= self.k <= others:
+            raise InputError(f"Expected k from 1 to {others}, the number of other layers, got {self.k}.")
+        values = {field.name: getattr(self, field.name) for field in fields(Config)}
+        options = in_arms(mx, targets, self.policy, self.policy_options or {})
+        return Config(**{**values, "policy_options": options})
 
     def _given(self, mx: Multiplex, targets: Ints, negatives: Mapping[Name, ArrayLike]) -> dict[int, Ints]:
         given = {mx.layer_index(name): as_pairs(mx, pairs) for name, pairs in negatives.items()}
@@ -291,7 +297,7 @@ class LinkPredictor(BaseEstimator):  # type: ignore[misc]
 
     def save(self, folder: str | Path) -> None:
         """Write the model and the training graph to a folder: safetensors and JSON."""
-        save(folder, self._check_fitted(), self._config(self._fitted.mx), self._rows)
+        save(folder, self._check_fitted(), self._config(self._fitted.mx, self._fitted.targets), self._rows)
 
     @classmethod
     def load(cls, folder: str | Path, *, device: str = "auto", conv: type[nn.Module] | None = None) -> "LinkPredictor":

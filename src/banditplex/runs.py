@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from banditplex.errors import FormatError, InputError
+from banditplex.errors import InputError
 from banditplex.training.checkpoint import FILE, read_checkpoint
 from banditplex.training.files import FILES, INDEX
 
@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from banditplex.predictor import LinkPredictor
 
 SEPARATOR = {".csv": ",", ".tsv": "\t"}
-DESTINATION = ("destination", "target")
-"""What the column of an edge's second node may be called."""
-
 
 TARGET_COLUMNS = ["target", "validation loss", "accuracy", "layers looked at, with their probability"]
 
@@ -33,6 +30,8 @@ def train(
     folder: Path,
     *,
     targets: Sequence[str] | None = None,
+    layers: Sequence[str] | None = None,
+    prices: Sequence[str] | None = None,
     settings: Mapping[str, Any] | None = None,
     resume: bool = False,
     force: bool = False,
@@ -40,26 +39,36 @@ def train(
 ) -> "LinkPredictor":
     """Fit a model on a multiplex in a folder, with a checkpoint after each epoch, and save it there.
 
-    With `resume` the run of that folder goes on: what `targets` and `settings` leave open is as it was. With `force`
-    a run that is there makes way.
+    `layers` ("a,b") are those that the policy "fixed" looks at, `prices` ("a=3") what they cost for "cost-aware". With
+    `resume` the run of that folder goes on: what `targets` and `settings` leave open is as it was. With `force` a run
+    that is there makes way.
     """
     from banditplex.predictor import LinkPredictor
 
     chosen = None if not targets else [as_name(target, mx.layer_names) for target in targets]
-    options = dict(settings or {})
+    options = with_layers(dict(settings or {}), layers, prices, mx.layer_names)
     if resume:
         kept = read_checkpoint(folder / FILE)["identity"]["settings"]
         before = kept.pop("targets")
         chosen, options = chosen or before, kept | options
     model = LinkPredictor(**options)
+    check_place(folder, resume=resume, force=force)
     if not resume and occupied(folder):
-        if not force:
-            raise InputError(f"{folder}: exists; continue it with --resume, or begin anew with --force.")
         model.make_trainer(mx, chosen)  # refuses bad input before anything is removed
         clear(folder)
     model.fit(mx, chosen, on_epoch, checkpoint=folder, resume=resume)
     model.save(folder)
     return model
+
+
+def check_place(folder: Path, *, resume: bool = False, force: bool = False) -> None:
+    """Refuse a folder for a run where there is nothing to resume, or something that `force` does not replace."""
+    if resume and force:
+        raise InputError("Expected --resume, which goes on with a run, or --force, which replaces it, got both.")
+    if resume:
+        read_checkpoint(folder / FILE)
+    elif occupied(folder) and not force:
+        raise InputError(f"{folder}: exists; continue it with --resume, or begin anew with --force.")
 
 
 def occupied(folder: Path) -> bool:
@@ -104,6 +113,37 @@ def parse_options(texts: Sequence[str] | None) -> dict[str, Any] | None:
     return options or None
 
 
+def with_layers(
+    settings: dict[str, Any], layers: Sequence[str] | None, prices: Sequence[str] | None, names: "Sequence[Name]"
+) -> dict[str, Any]:
+    """Return settings with the layers that a policy was told of on the command line; they also say which policy.
+
+    >>> with_layers({"k": 1}, ["a,b"], None, ["a", "b", "c"])
+    {'k': 1, 'policy': 'fixed', 'policy_options': {'layers': ['a', 'b']}}
+    >>> with_layers({}, None, ["a=3", "b=0.5"], ["a", "b", "c"])
+    {'policy': 'cost-aware', 'policy_options': {'prices': {'a': 3.0, 'b': 0.5}}}
+    """
+    told: dict[str, tuple[str, dict[str, Any]]] = {}
+    if layers:
+        parts = [part for text in layers for part in ([text] if text in names else text.split(","))]
+        told["--layers"] = ("fixed", {"layers": [as_name(part, names) for part in parts]})
+    if prices:
+        told["--price"] = ("cost-aware", {"prices": dict(_parse_price(text, names) for text in prices)})
+    for option, (policy, given) in told.items():
+        if settings.get("policy", policy) != policy:
+            raise InputError(f"Expected {option} with --policy {policy}, got it with --policy {settings['policy']}.")
+        settings |= {"policy": policy, "policy_options": (settings.get("policy_options") or {}) | given}
+    return settings
+
+
+def _parse_price(text: str, names: "Sequence[Name]") -> "tuple[Name, float]":
+    layer, _, price = text.rpartition("=")
+    try:
+        return as_name(layer, names), float(price)
+    except ValueError:
+        raise InputError(f"Expected --price LAYER=NUMBER, got {text!r}.") from None
+
+
 def describe(model: "LinkPredictor", folder: Path) -> dict[str, Any]:
     """Return what came out of a run: epochs, and for each target its validation and the layers it looks at."""
     state = read_checkpoint(folder / FILE)["state"]
@@ -138,13 +178,9 @@ def target_rows(result: dict[str, Any], *, limit: int) -> list[list[Any]]:
 
 def in_words(result: dict[str, Any]) -> str:
     """Return the length of a training as a sentence."""
-    best = result["best_epoch"]
-    chosen = (
-        ""
-        if best == result["epochs"]
-        else f", weights of epoch {best}, the last that was as good as the best in validation"
-    )
-    return f"{result['epochs']} epochs{chosen}."
+    epochs, best = result["epochs"], result["best_epoch"]
+    chosen = "" if best == epochs else f", weights of epoch {best}, the last that was as good as the best in validation"
+    return f"{epochs} epoch{'s' * (epochs != 1)}{chosen}."
 
 
 # Predicting
@@ -165,43 +201,30 @@ def predict(
     """Return a table of the pairs of a file, or of the `top` most likely new links, with probability and score."""
     import pandas as pd
 
+    from banditplex.io.pairs import read_pairs
+
     mx = model.multiplex_
     name = as_name(layer, mx.layer_names)
-    if (pairs is None) == (top is None):
-        raise InputError("Expected either --pairs FILE or --top N.")
     if pairs is None:
         table = model.recommend(name, top=top or 0, prior=prior)
     else:
-        table = read_pairs(pairs, mx)
+        table = pd.DataFrame(read_pairs(pairs, mx), columns=["source", "destination"])
         table["probability"] = model.predict_proba(_as_array(table), name, prior=prior)
     return table.assign(score=model.score_pairs(_as_array(table), name) if len(table) else pd.Series(dtype=float))
 
 
-def read_pairs(path: Path, mx: "Multiplex") -> "pd.DataFrame":
-    """Return the pairs of a CSV, TSV or Parquet file with columns source and target (or destination), as node names."""
-    table = _read_table(path)
-    second = next((name for name in DESTINATION if name in table), None)
-    if "source" not in table or second is None:
-        raise FormatError(f"expected columns source and target, got {', '.join(map(str, table.columns))}", path=path)
-    table = table[["source", second]].set_axis(["source", "destination"], axis=1).astype(str).astype(object)
-    integers = mx.node_names.dtype != object
-    known = {str(name): name for name in mx.node_names.tolist()}
-    for column in table:
-        unknown = ~table[column].isin(known)
-        if unknown.any():
-            row = int(unknown.to_numpy().argmax())
-            line = row + 2 if path.suffix.lower() in SEPARATOR else None
-            raise FormatError(
-                f"expected a node of the training graph, got {table[column][row]!r}", path=path, line=line
-            )
-        table[column] = table[column].map(known) if integers else table[column]
-    return table
+def check_table(path: Path, *, force: bool = False) -> None:
+    """Refuse a name for a table that says no format, or one that stands already, unless `force` replaces it."""
+    _ending(path)
+    if not path.parent.is_dir():
+        raise InputError(f"{path}: expected the folder {path.parent} to exist.")
+    if path.exists() and not force:
+        raise InputError(f"{path}: exists; --force replaces it.")
 
 
 def write_table(table: "pd.DataFrame", path: Path, *, force: bool = False) -> None:
     """Write a table as CSV, TSV or Parquet, as the ending says; what stands there is replaced only with `force`."""
-    if path.exists() and not force:
-        raise InputError(f"{path}: exists; --force replaces it.")
+    check_table(path, force=force)
     ending = _ending(path)
     draft = path.with_name(path.name + ".new")
     try:
@@ -227,20 +250,6 @@ def as_name(text: str, names: "Iterable[Name]") -> "Name":
 
 def _known(number: float) -> float | None:
     return None if math.isnan(number) else number
-
-
-def _read_table(path: Path) -> "pd.DataFrame":
-    import pandas as pd
-
-    ending = _ending(path)
-    if not path.is_file():
-        raise InputError(f"{path}: no such file.")
-    try:
-        if ending == ".parquet":
-            return pd.read_parquet(path)
-        return pd.read_csv(path, sep=SEPARATOR[ending], dtype=str, keep_default_na=False)
-    except (ValueError, OSError) as error:  # what pandas and pyarrow raise for files they cannot read
-        raise FormatError(f"expected a table, got: {' '.join(str(error).split())}", path=path) from None
 
 
 def _ending(path: Path) -> str:

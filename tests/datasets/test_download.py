@@ -161,6 +161,8 @@ def test_a_file_at_hand_that_was_changed(tiny, folder):
     path = folder / "tiny" / "tiny_layers.txt"
     path.write_bytes(LAYERS + b"3 new\n")
     assert refusal(tiny).startswith(f"{path}: the checksum differs: expected sha256 ")
+    (folder / "tiny" / "tiny_multiplex.edges").unlink()  # that another one is missing is not what is wrong
+    assert refusal(tiny).startswith(f"{path}: the checksum differs: expected sha256 ")
 
 
 def test_the_mirror_helps_out(tiny, folder, site):
@@ -212,9 +214,17 @@ def test_the_cache_where_no_folder_is_named(tiny, tmp_path, monkeypatch):
     assert tiny.at_hand
 
 
-def test_a_folder_that_is_not_there(tiny, tmp_path, monkeypatch):
-    monkeypatch.setenv("BANDITPLEX_DATA", str(tmp_path / "nowhere"))
-    assert "Expected BANDITPLEX_DATA to name a folder, got " in refusal(tiny)
+def test_a_folder_that_is_not_there_is_made(tiny, tmp_path, monkeypatch):
+    monkeypatch.setenv("BANDITPLEX_DATA", str(tmp_path / "new" / "data"))
+    assert not tiny.at_hand
+    assert fetch_files(tiny) == tmp_path / "new" / "data" / "tiny"
+    assert tiny.at_hand
+
+
+def test_a_folder_that_is_a_file(tiny, tmp_path, monkeypatch):
+    monkeypatch.setenv("BANDITPLEX_DATA", str(tmp_path / "file"))
+    (tmp_path / "file").touch()
+    assert "Expected BANDITPLEX_DATA to name a folder, got the file " in refusal(tiny)
 
 
 def test_without_pooch_what_is_at_hand_loads(tiny, folder, monkeypatch):

@@ -68,8 +68,8 @@ def sleep_and_note(folder):
 
 
 if __name__ == "__main__":
-    path, engine, what = sys.argv[1:]
+    path, what = sys.argv[1:]
     function = {"slow": slow_squares, "sleep": sleep_and_note(Path(path).parent / "pids")}[what]
     store = RowStore(path, ABOUT, resume=True)
-    for row in run(function, TASKS, engine=engine, jobs=2, store=store):
+    for row in run(function, TASKS, jobs=2, store=store):
         print(row, flush=True)

@@ -35,9 +35,9 @@ def serial():
     return in_order(run(scripts.squares, scripts.TASKS, engine="serial"))
 
 
-def start(path, engine, what):
+def start(path, what):
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    command = [sys.executable, "-m", "tests.evaluation.jobs", path, engine, what]
+    command = [sys.executable, "-m", "tests.evaluation.jobs", path, what]
     root = Path(__file__).parents[2]
     return subprocess.Popen(command, env=environment, cwd=root, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
@@ -73,13 +73,6 @@ def test_engines_agree_to_the_bit(engine, jobs):
     assert in_order(run(scripts.squares, scripts.TASKS, engine=engine, jobs=jobs)) == serial()
 
 
-def test_tasks_may_be_dictionaries_and_functions_local():
-    offset = 10
-    tasks = [{"key": str(n), "x": n} for n in range(3)]
-    rows = run(lambda task: [{"sum": task["x"] + offset}], tasks, jobs=2)
-    assert sorted(row["sum"] for row in rows) == [10, 11, 12]
-
-
 def test_global_generators_are_seeded_by_the_key_and_left_alone():
     def luck():
         return random.random(), np.random.random()  # noqa: NPY002
@@ -102,8 +95,9 @@ def test_one_thread():
         assert (here["threads"], torch.get_num_threads()) == (1, 2)
     finally:
         torch.set_num_threads(before)
-    (there,) = run(lambda task: [{"threads": os.environ["OMP_NUM_THREADS"]}], scripts.TASKS[:1])
-    assert there == {"threads": "1"}
+    wanted = ["OMP_NUM_THREADS", "MKL_NUM_THREADS"]
+    there = run(lambda task: [{"threads": os.environ[task["name"]]}], [{"key": name, "name": name} for name in wanted])
+    assert list(there) == [{"threads": "1"}] * 2
 
 
 # What goes wrong
@@ -128,7 +122,7 @@ def test_a_refusal_stays_a_refusal(engine):
 @pytest.mark.parametrize("engine", PARALLEL)
 def test_a_process_that_dies_names_its_task(engine):
     with pytest.raises(TaskError, match=r"^number 3: its process ended"):
-        list(run(scripts.die_at_three, scripts.TASKS, engine=engine, jobs=2))
+        list(run(scripts.die_at_three, scripts.TASKS, engine=engine, jobs=1))
 
 
 def test_rows_must_be_plain():
@@ -186,19 +180,16 @@ def test_leaving_early_ends_the_processes(tmp_path):
     assert not any(alive(int(path.name)) for path in numbers.iterdir())
 
 
-@pytest.mark.parametrize("engine", ["serial", "processes"])
-def test_killed_and_resumed_is_as_if_nothing_had_happened(engine, tmp_path):
+def test_killed_and_resumed_is_as_if_nothing_had_happened(tmp_path):
     path = tmp_path / "rows.jsonl"
-    for _ in range(2):
-        child = start(path, engine, "slow")
-        before = path.stat().st_size if path.exists() else 0
-        wait_for(lambda: path.exists() and path.stat().st_size > before + 150)  # noqa: B023
-        child.kill()
-        child.communicate()
+    child = start(path, "slow")
+    wait_for(path.exists)
+    child.kill()
+    child.communicate()
     assert 0 < len(read_results(path)[1]) < 2 * len(scripts.TASKS)
     with path.open("ab") as file:
         file.write(b'{"task": "number 5", "rows": [{"num')  # as a kill in the middle of a line would leave it
-    list(run(scripts.squares, scripts.TASKS, store=RowStore(path, scripts.ABOUT, resume=True)))
+    list(run(scripts.squares, scripts.TASKS, engine="serial", store=RowStore(path, scripts.ABOUT, resume=True)))
     whole = tmp_path / "whole.jsonl"
     list(run(scripts.squares, scripts.TASKS, engine="serial", store=RowStore(whole, scripts.ABOUT)))
     assert sorted(path.read_bytes().splitlines()) == sorted(whole.read_bytes().splitlines())
@@ -208,7 +199,7 @@ def test_killed_and_resumed_is_as_if_nothing_had_happened(engine, tmp_path):
 def test_children_end_with_their_parent(sent, tmp_path):
     numbers = tmp_path / "pids"
     numbers.mkdir()
-    child = start(tmp_path / "rows.jsonl", "processes", "sleep")
+    child = start(tmp_path / "rows.jsonl", "sleep")
     wait_for(lambda: len(list(numbers.iterdir())) == 2)
     began = time.monotonic()
     child.send_signal(sent)

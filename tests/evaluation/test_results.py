@@ -110,7 +110,7 @@ def test_nothing_is_made_before_a_task_has_finished(path):
     one.add("a", [])
     with pytest.raises(InputError, match="exists; resume that run"):
         two.add("a", [])
-    with pytest.raises(InputError, match="cannot be written: expected a folder at .*missing"):
+    with pytest.raises(InputError, match=r"cannot be written: expected a folder at .*missing"):
         RowStore(path.parent / "missing" / "rows.jsonl", ABOUT)
 
 

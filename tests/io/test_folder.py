@@ -96,6 +96,16 @@ def test_directed_overrides_what_the_folder_says(tmp_path):
     assert bx.read(tmp_path / "arcs.bx", directed=True) == arcs
 
 
+@pytest.mark.parametrize("name", ["edges.bx", "edges.parquet"])
+def test_what_is_said_to_be_undirected_stands_both_ways(name, tmp_path):
+    edges = bx.Multiplex.from_edges([0, 1, 2], [1, 2, 2], ["a", "a", "b"], weight=[2, 3, 4], time=[7, 8, 9])
+    bx.write(edges, tmp_path / name)
+    ends, layers = ([0, 1, 1, 2, 2], [1, 0, 2, 1, 2]), ["a", "a", "a", "a", "b"]
+    both = bx.Multiplex.from_edges(*ends, layers, weight=[2, 2, 3, 3, 4], time=[7, 7, 8, 8, 9], directed=True)
+    assert bx.read(tmp_path / name, directed=True) == both
+    assert bx.read(tmp_path / name, directed=False) == edges
+
+
 def test_opening_reads_no_edges(tmp_path):
     """A folder of 100 million edges made of holes, which take no room on disk: opening it takes none in memory."""
     num_edges = 100_000_000

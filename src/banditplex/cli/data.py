@@ -1,4 +1,4 @@
-"""What the commands read: a file, a folder, or a data set by its name."""
+"""What the commands read: a data set by its name, or a file or folder, with one set of options for all of them."""
 
 from difflib import get_close_matches
 from pathlib import Path
@@ -12,7 +12,32 @@ from banditplex.errors import InputError
 if TYPE_CHECKING:
     from banditplex.multiplex import Multiplex
 
+_PANEL = "How to read DATA"
+
 Data = Annotated[str, typer.Argument(metavar="DATA", help="The name of a data set, or a file or folder.")]
+From = Annotated[
+    str | None,
+    typer.Option("--from", metavar="FORMAT", help="Its format, if its name does not say.", rich_help_panel=_PANEL),
+]
+Columns = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ROLE=NAME,..",
+        help="Columns of a table, as source=from, target=to, layer, weight, time; numbers if it has no header.",
+        rich_help_panel=_PANEL,
+    ),
+]
+Header = Annotated[
+    bool | None,
+    typer.Option("--header/--no-header", help="Whether it begins with names of columns.", rich_help_panel=_PANEL),
+]
+NumNodes = Annotated[
+    int | None, typer.Option(min=1, metavar="N", help="Nodes are 0 .. N-1, linked or not.", rich_help_panel=_PANEL)
+]
+Directed = Annotated[
+    bool | None,
+    typer.Option("--directed/--undirected", help="Take edges so, whatever it says.", rich_help_panel=_PANEL),
+]
 
 
 def is_dataset(data: str) -> bool:
@@ -22,25 +47,55 @@ def is_dataset(data: str) -> bool:
     return data in list_datasets()
 
 
-def load(data: str, *, quiet: bool = False, **options: Any) -> "Multiplex":
-    """Return the multiplex that DATA stands for; `options` are those of `io.read`."""
-    from banditplex.datasets import list_datasets, load_dataset
+def load(
+    data: str,
+    from_format: str | None = None,
+    columns: str | None = None,
+    header: bool | None = None,
+    num_nodes: int | None = None,
+    directed: bool | None = None,
+    *,
+    quiet: bool = False,
+) -> "Multiplex":
+    """Return the multiplex that DATA stands for; the options are those of the same names above."""
+    given = {"--from": from_format, "--columns": columns, "--header": header, "--num-nodes": num_nodes}
+    if is_dataset(data):
+        refused = next((option for option, value in given.items() if value is not None), None)
+        if refused:
+            raise InputError(f"Expected {refused} with a file or folder only, got it with the data set {data!r}.")
+        return _load_dataset(data, directed, quiet)
+    options = {"format": from_format, "header": header, "num_nodes": num_nodes, "directed": directed}
+    return _read(data, options | parse_columns(columns), quiet)
+
+
+def _load_dataset(name: str, directed: bool | None, quiet: bool) -> "Multiplex":
+    from banditplex.datasets import load_dataset
+
+    if Path(name).exists() and not quiet:
+        say(f"{name} is the data set of that name; write ./{name} for what stands in this folder.")
+    with progress(f"Fetching {name}", quiet=quiet) as on_progress:
+        mx = load_dataset(name, progress=on_progress)
+    return mx if directed is None else mx.to_directed() if directed else mx.to_undirected()
+
+
+def _read(path: str, options: dict[str, Any], quiet: bool) -> "Multiplex":
+    from banditplex.datasets import list_datasets
     from banditplex.io import read
 
-    options = {name: value for name, value in options.items() if value is not None}
-    if is_dataset(data):
-        if options:
-            raise InputError(f"Expected no options for the data set {data!r}, got {', '.join(options)}.")
-        if Path(data).exists() and not quiet:
-            say(f"{data} is the data set of that name; write ./{data} for what stands in this folder.")
-        with progress(f"Fetching {data}", quiet=quiet) as on_progress:
-            return load_dataset(data, progress=on_progress)
-    if not Path(data).exists():
-        close = get_close_matches(data, list_datasets(), n=1)
+    if not Path(path).exists():
+        close = get_close_matches(path, list_datasets(), n=1)
         hint = f" did you mean {close[0]!r}?" if close else " `banditplex datasets list` names those."
-        raise InputError(f"{data}: no such file or folder, and no data set of that name;{hint}")
-    with progress(f"Reading {data}", quiet=quiet) as on_progress:
-        return read(data, progress=on_progress, **options)
+        raise InputError(f"{path}: no such file or folder, and no data set of that name;{hint}")
+    with progress(f"Reading {path}", quiet=quiet) as on_progress:
+        mx = read(path, progress=on_progress, **{name: value for name, value in options.items() if value is not None})
+    if options["directed"] and mx.num_edges and not quiet and not _goes_back(mx):
+        say(f"no edge of {path} is there both ways: every line was taken as one arc.")
+    return mx
+
+
+def _goes_back(mx: "Multiplex") -> bool:
+    """Say whether some pair of nodes has edges in both directions in a layer."""
+    return bool(mx.to_undirected().num_edges < (mx.edge_index[0] != mx.edge_index[1]).sum())
 
 
 def parse_columns(text: str | None) -> dict[str, str]:

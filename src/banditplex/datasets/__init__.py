@@ -2,13 +2,14 @@
 
 from banditplex.datasets.base import Dataset, File
 from banditplex.datasets.checks import check_dataset
-from banditplex.datasets.door import describe, fetch, list_datasets, load_dataset, register
+from banditplex.datasets.door import check_files, describe, fetch, list_datasets, load_dataset, register
 from banditplex.datasets.planted import planted, similar_layer
 
 __all__ = [
     "Dataset",
     "File",
     "check_dataset",
+    "check_files",
     "describe",
     "fetch",
     "list_datasets",

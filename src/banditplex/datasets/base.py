@@ -103,17 +103,24 @@ class Dataset:
         folder = data_folder()
         return all(file.find(folder) for file in self.files)
 
+    def check_files(self) -> None:
+        """Refuse a file in the data folder that holds something else than it should; what is missing is no matter."""
+        folder = data_folder()
+        for found in (file.find(folder) for file in self.files):
+            if found:
+                found[0].check(found[1])
+
 
 def data_folder() -> Path | None:
     """Return the folder with a sub-folder per data set: `BANDITPLEX_DATA`, else one in the user's cache.
 
-    None where there is neither: without pooch there is no cache.
+    It need not exist yet. None where there is neither: without pooch there is no cache.
     """
     chosen = os.environ.get("BANDITPLEX_DATA")
     if chosen:
         folder = Path(chosen).expanduser()
-        if not folder.is_dir():
-            raise InputError(f"Expected BANDITPLEX_DATA to name a folder, got {chosen!r}.")
+        if folder.exists() and not folder.is_dir():
+            raise InputError(f"Expected BANDITPLEX_DATA to name a folder, got the file {chosen!r}.")
         return folder
     try:
         import pooch

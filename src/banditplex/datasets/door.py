@@ -72,6 +72,11 @@ def fetch(name: str, *, progress: Progress | None = None) -> Path:
     return fetch_files(dataset, known=known, progress=progress)
 
 
+def check_files(name: str) -> None:
+    """Refuse files of a data set that are at hand, but hold something else than they should."""
+    _datasets[name].check_files()
+
+
 def describe(name: str) -> dict[str, Any]:
     """Return what is known about a data set without loading it; None where a count is not fixed.
 

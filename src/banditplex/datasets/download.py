@@ -29,15 +29,12 @@ def fetch_files(dataset: Dataset, *, known: Iterable[File] = (), progress: Progr
     progress
         Called with (done, total) while a file comes in.
     """
+    dataset.check_files()
     folder = data_folder()
     missing = [file for file in dataset.files if not file.find(folder)]
     if missing:
         folder = _download(dataset, missing, folder, tuple(known), progress)
     assert folder is not None
-    for file in dataset.files:
-        found = file.find(folder)
-        assert found is not None
-        found[0].check(found[1])
     return (folder / dataset.files[0].path).parent
 
 

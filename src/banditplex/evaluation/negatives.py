@@ -16,7 +16,7 @@ CHUNK = 1 << 20
 """Negatives that are worked on at once, where each positive has its own."""
 
 PATIENCE = 100
-"""Rounds without a single find before negatives by degree are drawn evenly instead."""
+"""Rounds without a single find before pairs are drawn evenly instead, and after as many more from a list of all."""
 
 Propose = Callable[[Ints, np.random.Generator], Ints]  # layers (n,) -> pairs (n, 2) of two different nodes
 
@@ -80,7 +80,7 @@ def even_pairs(mx: Multiplex) -> Propose:
         source = rng.integers(0, mx.num_nodes, len(layer))
         destination = rng.integers(0, mx.num_nodes - 1, len(layer))
         destination += destination >= source
-        return _in_order(source, destination, mx)
+        return in_order(source, destination, mx)
 
     return propose
 
@@ -96,9 +96,9 @@ def pairs_by_degree(mx: Multiplex) -> Propose:
     def propose(layer: Ints, rng: np.random.Generator) -> Ints:
         first, second = (start[layer] + rng.integers(0, size[layer]) for _ in range(2))
         if mx.directed:
-            return _in_order(mx.edge_index[0, first], mx.edge_index[1, second], mx)
+            return in_order(mx.edge_index[0, first], mx.edge_index[1, second], mx)
         side = rng.integers(0, 2, (2, len(layer)))
-        return _in_order(mx.edge_index[side[0], first], mx.edge_index[side[1], second], mx)
+        return in_order(mx.edge_index[side[0], first], mx.edge_index[side[1], second], mx)
 
     return propose
 
@@ -137,14 +137,27 @@ def own_negatives(
     Parameters: as for `pool_negatives`. Beside the result, memory is bounded: `CHUNK` pairs are worked on at once.
     """
     check_room(each * (np.bincount(layer, minlength=mx.num_layers) > 0), known, mx)
-    propose, even = PROPOSALS[kind](mx), even_pairs(mx)
+    proposals = PROPOSALS[kind](mx), even_pairs(mx)
     pairs = np.empty((len(layer), each, 2), np.int64)
     rows = max(1, CHUNK // max(each, 1))
     for start in range(0, len(layer), rows):
-        block = slice(start, start + rows)
-        empty = np.full((len(layer[block]), each), -1, np.int64)
-        pairs[block] = fill_rows(np.zeros_like(pairs[block]), empty, layer[block], known, propose, rng, otherwise=even)
+        pairs[start : start + rows] = _own_block(layer[start : start + rows], each, known, proposals, rng)
     return pairs
+
+
+def _own_block(
+    layer: Ints, each: int, known: KnownPairs, proposals: tuple[Propose, Propose], rng: np.random.Generator
+) -> Ints:
+    propose, otherwise = proposals
+    return fill_rows(
+        np.zeros((len(layer), each, 2), np.int64),
+        np.full((len(layer), each), -1, np.int64),
+        layer,
+        known,
+        lambda slot: propose(layer[slot // each], rng),
+        rng,
+        otherwise=lambda slot: otherwise(layer[slot // each], rng),
+    )
 
 
 def draw_unknown(
@@ -158,7 +171,8 @@ def draw_unknown(
 ) -> Ints:
     """Return for each entry of `layer` (n,) one unknown pair (n, 2), drawn again until it is one.
 
-    With `distinct`, no pair comes twice in one layer. `otherwise` proposes once `PATIENCE` rounds found nothing.
+    With `distinct`, no pair comes twice in one layer. `otherwise` proposes once `PATIENCE` rounds found nothing; if it
+    finds nothing either, the rest are taken from a list of all unknown pairs.
     """
     pairs = np.zeros((len(layer), 2), np.int64)
     taken = np.empty(0, np.int64)
@@ -167,15 +181,21 @@ def draw_unknown(
     while len(missing):
         drawn = propose(layer[missing], rng)
         key = known.keys(layer[missing], drawn)
-        good = _are_pairs(drawn) & ~known.has_keys(key)
+        good = _are_pairs(drawn)
+        good[good] = ~known.has_keys(key[good])
         if distinct:
-            good &= ~repeated(key) & ~contains(taken, key)
-            taken = np.sort(np.concatenate([taken, key[good]]))
+            good[good] = ~repeated(key[good]) & ~contains(taken, key[good])
+            taken = np.sort(np.concatenate([taken, np.sort(key[good])]), kind="stable")
         pairs[missing[good]] = drawn[good]
         missing = missing[~good]
         vain = 0 if good.any() else vain + 1
         if otherwise is not None and vain == PATIENCE:
             propose = otherwise
+        if otherwise is not None and vain == 2 * PATIENCE:
+            for index in np.unique(layer[missing]).tolist():
+                here = missing[layer[missing] == index]
+                pairs[here] = _choose(*known.free_pairs(index), taken, len(here), known, rng)
+            break
     return pairs
 
 
@@ -184,21 +204,23 @@ def fill_rows(
     keys: Ints,
     layer: Ints,
     known: KnownPairs,
-    propose: Propose,
+    propose: Callable[[Ints], Ints],
     rng: np.random.Generator,
     *,
-    otherwise: Propose,
+    otherwise: Callable[[Ints], Ints],
 ) -> Ints:
     """Return pairs (p, m, 2) of which those with key -1 in `keys` (p, m) are drawn, no pair twice in a row.
 
-    `layer` (p,) is that of each row; `otherwise` proposes once `PATIENCE` rounds found nothing.
+    Parameters: `layer` (p,), that of each row; `propose`, which for slots (n,), counted row by row, gives pairs
+    (n, 2); `otherwise`, which does so once `PATIENCE` rounds found nothing. If that finds nothing either, the rest are
+    taken from a list of all unknown pairs.
     """
     num_rows, each = keys.shape
     flat, key = pairs.reshape(-1, 2), keys.reshape(-1).copy()
     missing = np.flatnonzero(key < 0)
     vain = 0
     while len(missing):
-        drawn = propose(layer[missing // each], rng)
+        drawn = propose(missing)
         found = known.keys(layer[missing // each], drawn)
         flat[missing], key[missing] = drawn, np.where(_are_pairs(drawn) & ~known.has_keys(found), found, -1)
         rows = np.unique(missing // each)
@@ -209,7 +231,30 @@ def fill_rows(
         missing = left
         if vain == PATIENCE:
             propose = otherwise
+        if vain == 2 * PATIENCE:
+            _finish_rows(flat, key, missing, layer, known, rng)
+            break
     return flat.reshape(pairs.shape)
+
+
+def _finish_rows(
+    flat: Ints, key: Ints, missing: Ints, layer: Ints, known: KnownPairs, rng: np.random.Generator
+) -> None:
+    """Put unknown pairs that their row does not have yet into the missing places of `flat` (p * m, 2)."""
+    each = len(key) // len(layer)
+    rows, first, count = np.unique(missing // each, return_index=True, return_counts=True)
+    for index in np.unique(layer[rows]).tolist():
+        pairs, keys = known.free_pairs(index)
+        for place in np.flatnonzero(layer[rows] == index).tolist():
+            slots = missing[first[place] : first[place] + count[place]]
+            taken = np.sort(key[rows[place] * each : (rows[place] + 1) * each])
+            flat[slots] = _choose(pairs, keys, taken, len(slots), known, rng)
+
+
+def _choose(pairs: Ints, keys: Ints, taken: Ints, count: int, known: KnownPairs, rng: np.random.Generator) -> Ints:
+    """Return `count` of the pairs (f, 2) whose keys (f,) are not among those taken, sorted; either way if directed."""
+    chosen: Ints = rng.choice(pairs[~contains(taken, keys)], count, replace=False)
+    return rng.permuted(chosen, axis=1) if known.directed else chosen
 
 
 def check_room(need: Ints, known: KnownPairs, mx: Multiplex) -> None:
@@ -230,7 +275,8 @@ def _are_pairs(pairs: Ints) -> NDArray[np.bool_]:
     return different
 
 
-def _in_order(source: Ints, destination: Ints, mx: Multiplex) -> Ints:
+def in_order(source: Ints, destination: Ints, mx: Multiplex) -> Ints:
+    """Return pairs (n, 2) as the multiplex keeps them: smaller index first unless it is directed."""
     if not mx.directed:
         source, destination = np.minimum(source, destination), np.maximum(source, destination)
     return np.stack([source, destination], 1)

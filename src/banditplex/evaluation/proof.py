@@ -3,8 +3,8 @@
 - A test pair is two different nodes of the multiplex, stands once in its layer, and has label 0 or 1.
 - No test pair is an edge in training, in either direction: of its layer (hide="layer"), or of any layer (hide="pair").
 - No negative is an edge of the full multiplex, in either direction: of its layer, or of any layer.
-- With the full multiplex at hand: held-out edges and training edges are edges of it, and it has the same nodes, layers
-  and direction.
+- With the full multiplex at hand: held-out edges and training edges (self loops aside) are edges of it, and it has the
+  same nodes, layers and direction.
 - The negatives of each positive keep the same rules, and none comes twice for one positive.
 """
 
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from banditplex.errors import InputError
-from banditplex.evaluation.known import Bools, Ints, KnownPairs, repeated, repeated_in_rows
+from banditplex.evaluation.known import Bools, Ints, KnownPairs, pair_keys, repeated, repeated_in_rows
 from banditplex.multiplex import Multiplex
 
 if TYPE_CHECKING:
@@ -28,7 +28,8 @@ def prove(parts: "Split", full: Multiplex | None = None) -> None:
     everywhere, held = parts.hide == "pair", parts.label == 1
     seen = KnownPairs(parts.train, everywhere=everywhere, ordered=False)
     _refuse(parts, seen.has(parts.layer, parts.pairs), "is an edge of layer {layer!r} in training", parts.train)
-    _refuse(parts, repeated(KnownPairs(parts.train).keys(parts.layer, parts.pairs)), "of layer {layer!r} comes twice")
+    keys = pair_keys(parts.layer, parts.pairs, parts.train.num_nodes, ordered=parts.train.directed)
+    _refuse(parts, repeated(keys), "of layer {layer!r} comes twice")
     known = seen
     if full is not None:
         _check_full(parts, full)
@@ -69,7 +70,7 @@ def _check_full(parts: "Split", full: Multiplex) -> None:
     if not same:
         raise InputError(f"Expected a split of {full.title}, got one of {train.title}, with other nodes or layers.")
     arcs = KnownPairs(full)
-    foreign = ~arcs.has(train.edge_layer, train.edge_index.T)
+    foreign = ~arcs.has(train.edge_layer, train.edge_index.T) & (train.edge_index[0] != train.edge_index[1])
     if foreign.any():
         layer, pair = train.edge_layer[foreign][0], train.edge_index[:, foreign][:, 0]
         raise InputError(f"Training edge {_show(pair)} is no edge of layer {full.layer_names[layer]!r}.")

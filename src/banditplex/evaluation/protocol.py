@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -112,6 +111,15 @@ def evaluate(
     Yields rows: method, trial, fold; scope "layer" (with the name in `layer`), "pooled" (the pairs of all layers in one
     pot) or "mean" (over layers); the metrics; train_edges and test_edges, pairs that were there to learn from and that
     were held out; fit_seconds and score_seconds of the run.
+
+    >>> from banditplex import LinkPredictor, planted
+    >>> mx = planted(3, 1, 0.8, num_nodes=30, edges_per_layer=40, communities=3)
+    >>> model = LinkPredictor(epochs=1, width=0)
+    >>> rows = list(evaluate(model, mx, hide="pair", trials=1, folds=2, engine="serial"))
+    >>> [row["layer"] for row in rows if row["fold"] == 0 and row["scope"] == "layer"]
+    ['g1-base', 'g1-copy1', 'noise1']
+    >>> len(rows)  # 2 folds: 3 layers, pooled, mean
+    10
     """
     scorers = {type(scorer).__name__: scorer} if isinstance(scorer, LinkScorer) else dict(scorer)
     check_engine(engine, jobs)
@@ -165,10 +173,10 @@ class Judge:
         if self._last is None or self._last[0] != (trial, index):
             plan = self._plan
             seed = int(stream(plan.seed, "trial", trial).integers(2**31))
-            all_parts = k_fold(
-                self._mx, hide=plan.hide, folds=plan.folds, seed=seed, negatives=plan.negatives, each=plan.each
-            )
-            parts = next(islice(all_parts, index, None))
+            (parts,) = k_fold(
+                self._mx, hide=plan.hide, folds=plan.folds, seed=seed, negatives=plan.negatives, each=plan.each,
+                only=index,
+            )  # fmt: skip
             parts.check(self._mx)
             self._last = (trial, index), parts
         return self._last[1]
@@ -198,8 +206,7 @@ def _judge(scorer: LinkScorer, parts: Split, asked: Sequence[Name], plan: Plan) 
     index, label, score, own = [], [], [], []
 
     def scored(pairs: NDArray[np.int64], layer: Name) -> NDArray[np.float64]:
-        ends = names[pairs] if names.dtype != object else pairs  # integers are names where names are integers
-        return np.asarray(scorer.score_pairs(ends, layer), np.float64)
+        return np.asarray(scorer.score_pairs(names[pairs], layer), np.float64)
 
     for layer in asked:
         pairs, truth = parts.test(layer)
@@ -216,7 +223,7 @@ def _judge(scorer: LinkScorer, parts: Split, asked: Sequence[Name], plan: Plan) 
     train = {name: _num_pairs(parts.train, name) for name in asked}
     test = {name: int(truth.sum()) for name, truth in zip(asked, label, strict=True)}
     total = {"train_edges": sum(train.values()), "test_edges": sum(test.values())}
-    rows = [
+    rows: list[Row] = [
         {"scope": "layer", "layer": name, **found.layers[name], "train_edges": train[name], "test_edges": test[name]}
         for name in asked
     ]
@@ -241,6 +248,8 @@ def _check(plan: Plan, scorers: Mapping[str, Any]) -> None:
     if not scorers:
         raise InputError("Expected at least one scorer, got none.")
     for name, scorer in scorers.items():
+        if isinstance(scorer, type):
+            raise InputError(f"Expected a scorer, got the class {scorer.__name__}: write {scorer.__name__}().")
         if not isinstance(scorer, LinkScorer):
             raise InputError(f"Expected a scorer with fit and score_pairs, got {type(scorer).__name__} as {name!r}.")
 

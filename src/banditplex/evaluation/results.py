@@ -33,8 +33,8 @@ class RowStore:
     about
         What is run: settings, seed, data, as plain values. It stands in the first line, with our version.
     resume
-        Whether to go on with the file, if it is there. It must have been begun with the same `about` by the same version.
-        A last line that was cut off is dropped: its task is to be run again.
+        Whether to go on with the file, if it is there. It must have been begun with the same `about` by the same
+        version. A last line that was cut off is dropped: its task is to be run again.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "results.jsonl"
@@ -55,7 +55,7 @@ class RowStore:
 
     def add(self, key: str, rows: list[Row]) -> None:
         """Keep the rows of a task; they are on the disk when this returns."""
-        lines = [{"task": key, "rows": rows}]
+        lines: list[Row] = [{"task": key, "rows": rows}]
         if not self._begun:
             lines = [{"format": FORMAT, "about": self.about}, *lines]
         with _opened(self.path, "ab" if self._begun else "xb") as file:

@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from banditplex.errors import InputError
-from banditplex.evaluation.known import Bools, Ints, KnownPairs, repeated
-from banditplex.evaluation.negatives import PROPOSALS, own_negatives, pool_negatives
+from banditplex.evaluation.hard import hard_negatives
+from banditplex.evaluation.known import Bools, Ints, KnownPairs, pair_keys, repeated
+from banditplex.evaluation.negatives import PROPOSALS, check_room, own_negatives, pool_negatives
 from banditplex.evaluation.proof import prove
 from banditplex.multiplex import Multiplex, Name
 from banditplex.rng import stream
@@ -121,12 +122,14 @@ def k_fold(
     seed: int = 0,
     negatives: str = "uniform",
     each: int | None = None,
+    only: int | None = None,
 ) -> Iterator[Split]:
     """Yield one split per fold; over all folds every edge is held out once.
 
     With hide="layer" each layer's pairs are dealt out evenly over the folds; a layer with fewer than 2 pairs stays
-    whole, and is not tested. With hide="pair" the pairs of all layers together are dealt out, and a layer
-    may lose all its edges in a fold. Self loops are never held out. Parameters: as for `split`.
+    whole, and is not tested; one with fewer than `folds` is not tested in every fold. With hide="pair" the pairs of
+    all layers together are dealt out, and a layer may lose all its edges in a fold. Self loops are never held out.
+    Parameters: as for `split`; `only`, the index of a fold, yields that one alone.
 
     >>> mx = Multiplex.from_edges([0, 0, 1, 2, 3], [1, 2, 3, 3, 4], "a", num_nodes=5)
     >>> sorted(parts.train.num_edges for parts in k_fold(mx, hide="pair", folds=2))
@@ -135,13 +138,13 @@ def k_fold(
     _check_options(hide, negatives, each)
     if folds < 2:
         raise InputError(f"Expected at least 2 folds, got {folds}.")
-    units = _Units.of(mx, hide)
+    units = _Units.of(mx, hide, least=folds)
     rng = stream(seed, "folds")
     fold = (units.ranks(rng) + rng.integers(0, folds, len(units.size))[units.stratum]) % folds
     fold = np.where(units.size[units.stratum] > 1, fold, -1)
     return (
         _held_out(mx, out, ~out, stream(seed, "fold", index), hide=hide, negatives=negatives, each=each)
-        for index in range(folds)
+        for index in (range(folds) if only is None else [only])
         for out in [units.edges(fold == index)]
     )
 
@@ -247,20 +250,19 @@ class _Units:
     size: Ints  # (strata,) how many units there are
 
     @classmethod
-    def of(cls, mx: Multiplex, hide: str) -> "_Units":
+    def of(cls, mx: Multiplex, hide: str, *, least: int = 2) -> "_Units":
+        """Count the pairs of a multiplex; refuse if no stratum has at least so many."""
         proper = mx.edge_index[0] != mx.edge_index[1]
-        known = KnownPairs(mx, ordered=False)
-        keys = known.keys(mx.edge_layer[proper], mx.edge_index[:, proper].T)
-        if hide == "pair":
-            keys %= mx.num_nodes**2
+        layer = mx.edge_layer[proper] * (hide == "layer")
+        keys = pair_keys(layer, mx.edge_index[:, proper].T, mx.num_nodes, ordered=False)
         distinct, place = np.unique(keys, return_inverse=True)
         unit = np.full(mx.num_edges, -1, np.int64)
         unit[proper] = place
         stratum = distinct // max(mx.num_nodes, 1) ** 2
         size = np.bincount(stratum, minlength=mx.num_layers if hide == "layer" else 1)
-        if size.max(initial=0) < 2:
+        if size.max(initial=0) < least:
             where = "a layer with " if hide == "layer" else ""
-            raise InputError(f"Expected {where}at least 2 linked pairs to split, got {size.max(initial=0)}.")
+            raise InputError(f"Expected {where}at least {least} linked pairs to split, got {size.max(initial=0)}.")
         return cls(unit, stratum, size)
 
     def ranks(self, rng: np.random.Generator) -> Ints:
@@ -298,7 +300,10 @@ def _held_out(
     if each is None and negatives == "hard":
         each = int(min(HARD_EACH, known.free()[np.unique(layer)].min(initial=HARD_EACH)))
     own = None
-    if each and negatives != "hard":
+    if each and negatives == "hard":
+        check_room(each * (np.bincount(layer, minlength=mx.num_layers) > 0), known, mx)
+        own = hard_negatives(train, layer, positives, each, known, rng)
+    elif each:
         own = own_negatives(mx, layer, each, known, rng, kind=negatives)
     return Split(
         train,

@@ -170,7 +170,11 @@ def _compare(table: Any, reference: str, metric: str, ratio: float, confidence: 
         runs = table[method].to_numpy()
         own = corrected_t(runs, ratio=ratio, confidence=confidence)
         line = {"method": method, "metric": metric, "runs": len(runs), "mean": own.mean}
-        line |= {"deviation": float(np.std(runs, ddof=1)) if len(runs) > 1 else np.nan, "low": own.low, "high": own.high}
+        line |= {
+            "deviation": float(np.std(runs, ddof=1)) if len(runs) > 1 else np.nan,
+            "low": own.low,
+            "high": own.high,
+        }
         gap, p_wilcoxon = Mean(np.nan, np.nan, np.nan, np.nan), np.nan
         if method != reference:
             apart = table[method] - table[reference]

@@ -1,4 +1,4 @@
-"""Processes that run tasks: a handle on this side, `python -m banditplex.evaluation.worker` on the other.
+"""Processes that run tasks: a handle, `Worker`, on this side, `main` on the other.
 
 Messages are pickles, each behind its length, on the child's standard input and output. The child imports nothing of
 the script that started it. It ends when its input does, so that it does not outlive its parent, however that ends.
@@ -34,7 +34,7 @@ class Worker:
     def __init__(self, function: bytes) -> None:
         environment = os.environ | {"PYTHONPATH": os.pathsep.join(path or os.getcwd() for path in sys.path)}
         self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "banditplex.evaluation.worker"],
+            [sys.executable, "-P", "-c", "from banditplex.evaluation.worker import main; main()"],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment | dict.fromkeys(THREADS, "1"),
         )  # fmt: skip
         self._function: bytes | None = function
@@ -135,7 +135,3 @@ def _listen(messages: "SimpleQueue[bytes]") -> None:
             messages.put(_read(sys.stdin.buffer))
     except EOFError:
         os._exit(1)
-
-
-if __name__ == "__main__":
-    main()

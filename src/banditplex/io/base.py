@@ -58,14 +58,20 @@ class Format:
     matches: Callable[[Path], bool] = _no_content
 
 
+def begins_with(path: Path, pattern: bytes) -> bool:
+    """Say whether `pattern` is found in the first 64 KiB of a file; folders have no content."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return re.search(pattern, file.read(1 << 16), re.MULTILINE) is not None
+
+
 @contextmanager
 def staged(path: Path, *, overwrite: bool) -> Iterator[Path]:
     """Yield a path of the same name in a fresh folder; on success everything written there moves beside `path`.
 
     Nothing is left half-written: on an error the folder vanishes, and what stood at `path` before still stands.
     """
-    if not path.parent.is_dir():
-        raise InputError(f"{path}: expected the folder {path.parent} to exist.")
     with tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as folder:
         yield Path(folder) / path.name
         made = sorted(Path(folder).iterdir(), key=lambda each: each.name == path.name)  # the file itself last
@@ -111,6 +117,22 @@ def naming_lines(path: Path, line_of: Callable[[int], int]) -> Iterator[None]:
         yield
     except EdgeError as error:
         raise FormatError(error.message, path=path, line=line_of(error.edge)) from None
+
+
+def redirect(mx: Multiplex, directed: bool | None) -> Multiplex:
+    """Return a multiplex whose file says how it is directed as a user wants it, None: as the file says.
+
+    An undirected edge stands both ways in a directed multiplex; two directions of a pair become one edge.
+    """
+    if directed in (None, mx.directed):
+        return mx
+    if directed:
+        return mx.to_directed()
+    source, destination = mx.edge_index
+    return Multiplex.from_indices(
+        source, destination, mx.edge_layer, node_names=mx.node_names, layer_names=mx.layer_names, weight=mx.weight,
+        time=mx.time, node_features=mx.node_features, directed=False, metadata=mx.metadata,
+    )  # fmt: skip
 
 
 # A side note holds what a format has no place for: it stands beside the file, as NAME.meta.json.

@@ -3,23 +3,26 @@
 import csv
 import gzip
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, Unpack
 
 import numpy as np
 
 from banditplex.errors import FormatError, InputError
 from banditplex.io.base import Format, Progress, read_side_note, side_note, write_side_note
-from banditplex.io.table import Origin, choose_columns, from_table, to_table
+from banditplex.io.table import EDGE_ROLES, Columns, Origin, choose_columns, from_table, to_table
 from banditplex.io.text import is_number, open_binary, show
 from banditplex.multiplex import Multiplex
 from banditplex.multiplex.names import as_names
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+Records = Callable[[], Iterator[tuple[int, list[str]]]]
+_NO_HEADER = "; header=False (--no-header) if the first line is an edge"
 
 
 def read(
@@ -28,16 +31,14 @@ def read(
     *,
     progress: Progress | None = None,
     directed: bool | None = None,
-    source: str | None = None,
-    destination: str | None = None,
-    layer: str | None = None,
-    weight: str | None = None,
-    time: str | None = None,
+    header: bool = True,
     num_nodes: int | None = None,
+    **columns: Unpack[Columns],
 ) -> Multiplex:
-    """Read a table with a header and a row per edge.
+    """Read a table with a row per edge.
 
-    Names are integers if all of them are, in plain writing ("7", not "007"), else text. Times are numbers or dates.
+    Names are integers if all of them are, in plain writing ("7", not "007"), else text. Times are numbers, or
+    dates, which become nanoseconds since 1970.
 
     Parameters
     ----------
@@ -47,25 +48,20 @@ def read(
         Told how many bytes have been read.
     directed
         Whether edges have a direction; by default what the side note says, else not.
-    source, destination, layer, weight, time
-        What the columns are called; by default "source", "target" or "destination", "layer", "weight" and "time". The
-        last three may be missing; without layers all edges are in a layer "edges".
+    header
+        Whether the first row names the columns. If not, they are called "1", "2", ...; unless some are given, they are
+        source, destination, layer, weight and time, as many as there are.
     num_nodes
         Declares the nodes 0..num_nodes-1.
+    columns
+        See `banditplex.io.table.Columns`.
     """
-    given = {"source": source, "destination": destination, "layer": layer, "weight": weight, "time": time}
-    header = next(_records(path, delimiter), (1, []))[1]
-    if not header:
-        raise FormatError("expected a header and a row per edge, got an empty file", path=path)
-    columns = choose_columns(header, given, path)
+    table, origin = read_columns(path, delimiter, columns, header=header, progress=progress)
     note = read_side_note(path)
     nodes, layers = note.get("nodes") if num_nodes is None else np.arange(num_nodes), note.get("layers")
-    origin = Origin(path, partial(_line_of_row, path, delimiter))
-    table = _parse(path, delimiter, columns, progress)
     table = _with_integers(table, ["source", "destination"], nodes)
-    table = _with_integers(table, ["layer"], layers) if "layer" in columns else table
-    table = _with_times(table, origin) if "time" in columns else table
-    _refuse_empty(table, origin)
+    table = _with_integers(table, ["layer"], layers) if "layer" in table.column_names else table
+    table = _with_times(table, origin) if "time" in table.column_names else table
     directed = bool(note.get("directed")) if directed is None else directed
     return from_table(table, origin, nodes=nodes, layers=layers, directed=directed)
 
@@ -100,8 +96,8 @@ def _matches(path: Path, delimiter: str) -> bool:
     if not path.is_file():
         return False
     try:
-        header = next(_records(path, delimiter), (1, []))[1]
-        return bool(choose_columns(header, {}, path))
+        names = next(_records(path, delimiter, True), (1, []))[1]
+        return bool(choose_columns(names, {}, path))
     except (FormatError, csv.Error):
         return False
 
@@ -109,8 +105,41 @@ def _matches(path: Path, delimiter: str) -> bool:
 # The fast parser
 
 
-def _parse(path: Path, delimiter: str, columns: dict[str, str], progress: Progress | None) -> "pa.Table":
-    """Return the columns of a file, called by their roles: weights as numbers, all else as text."""
+def read_columns(
+    path: Path,
+    delimiter: str,
+    given: Mapping[str, object],
+    *,
+    roles: Sequence[str] = EDGE_ROLES,
+    header: bool = True,
+    progress: Progress | None = None,
+) -> "tuple[pa.Table, Origin]":
+    """Return the columns of a file for the roles it has, weights as numbers and all else as text, and its origin."""
+    records = partial(_records, path, delimiter, header)
+    names = next(records(), (1, []))[1]
+    if not names:
+        raise FormatError("expected a header and rows, got an empty file", path=path)
+    if not header and not any(given.values()):
+        given = dict(zip(roles, names, strict=False))
+    columns = choose_columns(names, given, path, roles=roles, hint=_NO_HEADER * header)
+    origin = Origin(path, columns, partial(_line_of_row, records))
+    table = _parse(path, delimiter, None if header else names, columns, records, progress)
+    _refuse_empty(table, origin)
+    return table, origin
+
+
+def _parse(
+    path: Path,
+    delimiter: str,
+    names: list[str] | None,
+    columns: dict[str, str],
+    records: Records,
+    progress: Progress | None,
+) -> "pa.Table":
+    """Return the columns of a file, called by their roles: weights as numbers, all else as text.
+
+    `names` are those of all columns where the file does not name them; `records` is the slow way to read it.
+    """
     import pyarrow as pa
     from pyarrow import csv as fast
 
@@ -119,12 +148,12 @@ def _parse(path: Path, delimiter: str, columns: dict[str, str], progress: Progre
         with _open(path, progress) as file:
             table = fast.read_csv(
                 file,
-                fast.ReadOptions(block_size=2**22),
+                fast.ReadOptions(block_size=2**22, column_names=names),
                 fast.ParseOptions(delimiter=delimiter, newlines_in_values=True),
                 fast.ConvertOptions(include_columns=list(kinds), column_types=kinds, null_values=[]),
             )
     except (pa.ArrowInvalid, OSError, EOFError, zlib.error) as error:
-        _check_records(path, delimiter, columns)
+        _check_records(path, records, columns)
         raise FormatError(f"expected a table, got {str(error).splitlines()[0]}", path=path) from None
     return table.select(list(columns.values())).rename_columns(list(columns))
 
@@ -157,7 +186,7 @@ def _with_times(table: "pa.Table", origin: Origin) -> "pa.Table":
     """Turn the column of times from text into integers, other numbers, or dates."""
     import pyarrow as pa
 
-    for kind in (pa.int64(), pa.float64(), pa.timestamp("ns")):
+    for kind in (pa.int64(), pa.float64(), pa.timestamp("ns"), pa.timestamp("ns", "UTC")):
         try:
             return table.set_column(table.column_names.index("time"), "time", table["time"].cast(kind))
         except pa.ArrowInvalid:
@@ -181,11 +210,10 @@ def _is_time(token: str) -> bool:
 
 
 def _refuse_empty(table: "pa.Table", origin: Origin) -> None:
-    import pyarrow as pa
     import pyarrow.compute as pc
 
     for role in ("source", "destination", "layer"):
-        if role in table.column_names and pa.types.is_string(table[role].type):
+        if role in table.column_names:
             row = pc.index(table[role], "").as_py()
             if row >= 0:
                 raise origin.error(f"expected a name as {role}, got an empty cell", row)
@@ -194,12 +222,15 @@ def _refuse_empty(table: "pa.Table", origin: Origin) -> None:
 # The slow parser, which knows its lines
 
 
-def _records(path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the rows of a file, the header first, with the lines they begin on."""
+def _records(path: Path, delimiter: str, header: bool) -> Iterator[tuple[int, list[str]]]:
+    """Yield the rows of a file, the names of its columns first, with the lines they begin on."""
     with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as file:
         rows = csv.reader(_decoded_lines(path, file), delimiter=delimiter)
         begin = 1
         for row in rows:
+            if row and not header:
+                yield begin, [str(column) for column in range(1, len(row) + 1)]
+                header = True
             if row:
                 yield begin, row
             begin = rows.line_num + 1
@@ -216,21 +247,21 @@ def _decoded_lines(path: Path, file: Iterable[bytes]) -> Iterator[str]:
         raise FormatError(f"expected a whole file compressed by gzip, got {error}", path=path) from None
 
 
-def _line_of_row(path: Path, delimiter: str, row: int) -> int:
-    return next(line for index, (line, _) in enumerate(_records(path, delimiter), -1) if index == row)
+def _line_of_row(records: Records, row: int) -> int:
+    return next(line for index, (line, _) in enumerate(records(), -1) if index == row)
 
 
-def _check_records(path: Path, delimiter: str, columns: dict[str, str]) -> None:
+def _check_records(path: Path, records: Records, columns: dict[str, str]) -> None:
     """Raise for the first row that is ragged, or has no number where one belongs."""
-    records = _records(path, delimiter)
-    header = next(records)[1]
-    for line, row in records:
-        if len(row) != len(header):
+    rows = records()
+    names = next(rows)[1]
+    for line, row in rows:
+        if len(row) != len(names):
             raise FormatError(
-                f"expected {len(header)} columns ({', '.join(header)}), got {len(row)}", path=path, line=line
+                f"expected {len(names)} columns ({', '.join(names)}), got {len(row)}", path=path, line=line
             )
         if "weight" in columns:
-            token = row[header.index(columns["weight"])]
+            token = row[names.index(columns["weight"])]
             if not _is_number(token):
                 raise FormatError(f"expected a number as {columns['weight']}, got {token!r}", path=path, line=line)
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from inspect import signature
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from banditplex.errors import FormatError, InputError
 from banditplex.io import comune, delimited, edgelists, folder, gatne, gml, graphml, multinet, muxviz, parquet
@@ -84,16 +84,12 @@ def write(
     Nothing is ever half-written.
     """
     path = Path(path)
-    chosen = formats[format] if format else _by_name(path)
-    if chosen is None:
-        raise InputError(f"{path}: cannot tell the format from the name; give one of {', '.join(formats)}.")
+    chosen = check_place(path, format=format, overwrite=overwrite)
     parts = {"weight": mx.weight, "time": mx.time, "features": mx.node_features}
     lost = [part for part, value in parts.items() if value is not None and part not in chosen.holds]
     if lost and not lossy:
         raise InputError(f"{path}: {chosen.name} cannot hold {' or '.join(lost)}; lossy=True (--lossy) drops it.")
     _check_options(chosen, chosen.write, options)
-    if path.is_dir() and any(path.iterdir()) and not chosen.matches(path):
-        raise InputError(f"{path} is a folder of something else than {chosen.name}; it is not replaced.")
     try:
         with staged(path, overwrite=overwrite) as stage:
             chosen.write(mx, stage, **options)
@@ -101,6 +97,20 @@ def write(
         raise InputError(f"{path}: cannot write {error.object!r} in UTF-8.") from None
     except OSError as error:
         raise InputError(f"{path}: cannot be written: {error.strerror or error}.") from None
+
+
+def check_place(path: Path, *, format: str | None = None, overwrite: bool = False) -> Format:
+    """Return the format that would be written to `path`, and refuse what can be refused before there is a multiplex."""
+    chosen = formats[format] if format else _by_name(path)
+    if chosen is None:
+        raise InputError(f"{path}: cannot tell the format from the name; give one of {', '.join(formats)}.")
+    if not path.parent.is_dir():
+        raise InputError(f"{path}: expected the folder {path.parent} to exist.")
+    if path.is_dir() and any(path.iterdir()) and not chosen.matches(path):
+        raise InputError(f"{path} is a folder of something else than {chosen.name}; it is not replaced.")
+    if path.exists() and not overwrite:
+        raise InputError(f"{path} exists already; overwrite=True (--force) replaces it.")
+    return chosen
 
 
 def detect(path: Path) -> Format:
@@ -119,8 +129,12 @@ def _by_name(path: Path) -> Format | None:
 
 
 def _check_options(chosen: Format, function: Callable[..., object], options: dict[str, Any]) -> None:
-    parameters = signature(function).parameters.values()
-    known = [each.name for each in parameters if each.kind is each.KEYWORD_ONLY and each.name != "progress"]
+    known: list[str] = []
+    for each in signature(function).parameters.values():
+        if each.kind is each.VAR_KEYWORD:  # **columns: Unpack[Columns]
+            known += get_args(each.annotation)[0].__annotations__
+        elif each.kind is each.KEYWORD_ONLY and each.name != "progress":
+            known.append(each.name)
     for option in options:
         if option not in known:
             listed = ", ".join(known) or "none"

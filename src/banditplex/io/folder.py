@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from banditplex.errors import FormatError, InputError
-from banditplex.io.base import Format, Progress
+from banditplex.io.base import Format, Progress, redirect
 from banditplex.multiplex import Multiplex
 from banditplex.multiplex.names import Names
 
@@ -63,7 +63,7 @@ def read(
     progress
         Told how many bytes have been verified.
     directed
-        Reads the edges as directed or not, whatever the folder says.
+        None: as the folder says. Undirected edges stand both ways in a directed multiplex.
     verify
         Whether to read every array and compare its checksum; by default only up to 64 MiB in all.
     """
@@ -85,15 +85,7 @@ def read(
         node_features=arrays.get("node_features"),
         metadata=header["metadata"],
     )
-    return mx if directed in (None, mx.directed) else _redirect(mx, directed)
-
-
-def _redirect(mx: Multiplex, directed: bool | None) -> Multiplex:
-    source, destination = mx.edge_index
-    return Multiplex.from_indices(
-        source, destination, mx.edge_layer, node_names=mx.node_names, layer_names=mx.layer_names, weight=mx.weight,
-        time=mx.time, node_features=mx.node_features, directed=bool(directed), metadata=mx.metadata,
-    )  # fmt: skip
+    return redirect(mx, directed)
 
 
 def _matches(path: Path) -> bool:

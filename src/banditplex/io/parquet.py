@@ -1,14 +1,16 @@
 """Parquet: a row per edge; directedness, names and the order of layers stand in the schema's metadata."""
 
 import json
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
 from banditplex.errors import FormatError
-from banditplex.io.base import Format, Progress
-from banditplex.io.table import Origin, choose_columns, from_table, to_table
+from banditplex.io.base import Format, Progress, begins_with, redirect
+from banditplex.io.table import EDGE_ROLES, Columns, Origin, choose_columns, from_table, to_table
 from banditplex.multiplex import Multiplex
 
 if TYPE_CHECKING:
@@ -24,12 +26,8 @@ def read(
     *,
     progress: Progress | None = None,
     directed: bool | None = None,
-    source: str | None = None,
-    destination: str | None = None,
-    layer: str | None = None,
-    weight: str | None = None,
-    time: str | None = None,
     num_nodes: int | None = None,
+    **columns: Unpack[Columns],
 ) -> Multiplex:
     """Read a table with a row per edge; columns it does not need are not read.
 
@@ -40,32 +38,35 @@ def read(
     progress
         Told how many edges have been read.
     directed
-        Whether edges have a direction; by default what the file says, else not.
-    source, destination, layer, weight, time
-        What the columns are called; by default "source", "target" or "destination", "layer", "weight" and "time". The
-        last three may be missing; without layers all edges are in a layer "edges".
+        Whether edges have a direction; by default what the file says, else not. Edges of a file that says that they are
+        undirected stand both ways in a directed multiplex.
     num_nodes
         Declares the nodes 0..num_nodes-1.
+    columns
+        See `banditplex.io.table.Columns`.
     """
+    table, origin, note = read_columns(path, columns, progress=progress)
+    nodes = _expand(note.get("nodes")) if num_nodes is None else np.arange(num_nodes)
+    says = bool(note.get("directed", directed))
+    mx = from_table(table, origin, nodes=nodes, layers=note.get("layers"), directed=says)
+    return redirect(mx, directed)
+
+
+def read_columns(
+    path: Path, given: Mapping[str, object], *, roles: Sequence[str] = EDGE_ROLES, progress: Progress | None = None
+) -> "tuple[pa.Table, Origin, dict[str, Any]]":
+    """Return the columns of a file for the roles it has, its origin, and what its metadata note."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    given = {"source": source, "destination": destination, "layer": layer, "weight": weight, "time": time}
     try:
         with pq.ParquetFile(path, memory_map=True) as file:
-            columns = choose_columns(file.schema_arrow.names, given, path)
+            columns = choose_columns(file.schema_arrow.names, given, path, roles=roles)
             note = _read_note(file.schema_arrow.metadata or {}, path)
             table = _read_table(file, list(columns.values()), progress)
     except (pa.ArrowException, OSError) as error:
         raise FormatError(f"expected a Parquet file, got {str(error).splitlines()[0]}", path=path) from None
-    nodes = _expand(note.get("nodes")) if num_nodes is None else np.arange(num_nodes)
-    return from_table(
-        table.select(list(columns.values())).rename_columns(list(columns)),
-        Origin(path),
-        nodes=nodes,
-        layers=note.get("layers"),
-        directed=bool(note.get("directed")) if directed is None else directed,
-    )
+    return table.select(list(columns.values())).rename_columns(list(columns)), Origin(path, columns), note
 
 
 def write(mx: Multiplex, path: Path) -> None:
@@ -118,13 +119,6 @@ def _expand(nodes: Any) -> Any:
     return np.arange(nodes["first"], nodes["first"] + nodes["count"]) if isinstance(nodes, dict) else nodes
 
 
-def _matches(path: Path) -> bool:
-    if not path.is_file():
-        return False
-    with path.open("rb") as file:
-        return file.read(4) == b"PAR1"
-
-
 FORMAT = Format(
     name="parquet",
     description="a table: source, target, layer[, weight][, time]",
@@ -132,5 +126,5 @@ FORMAT = Format(
     read=read,
     write=write,
     holds=frozenset({"weight", "time"}),
-    matches=_matches,
+    matches=partial(begins_with, pattern=rb"\APAR1"),
 )

@@ -6,7 +6,7 @@ Names stay in Arrow's dictionaries: only distinct ones become Python objects, ne
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -26,42 +26,70 @@ ROLES = {  # from what a column means to what it may be called
     "weight": ("weight",),
     "time": ("time",),
 }
+EDGE_ROLES = tuple(ROLES)
+PAIR_ROLES = ("source", "destination")
 ONLY_LAYER = "edges"  # the layer of a table that has no column for it
+
+
+class Columns(TypedDict, total=False):
+    """What the columns of a table are called: options of the readers of CSV, TSV and Parquet.
+
+    By default they are called "source", "target" or "destination", "layer", "weight" and "time". The last three may be
+    missing; without layers all edges are in a layer "edges".
+    """
+
+    source: str | None
+    destination: str | None
+    layer: str | None
+    weight: str | None
+    time: str | None
 
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a table comes from, to say where it is wrong; without `line_of` rows are counted, from 1."""
+    """Where a table comes from, to say where it is wrong; without `line_of` rows are counted, from 1.
+
+    `columns` are what it calls its columns, by role.
+    """
 
     path: Path
+    columns: Mapping[str, str]
     line_of: Callable[[int], int] | None = None
 
-    def error(self, message: str, row: int) -> FormatError:
-        """Return the error that `row` deserves."""
+    def error(self, message: str, row: int, role: str | None = None) -> FormatError:
+        """Return the error that `row` deserves, or what it has in one column."""
+        column = None if role is None else self.columns[role]
         if self.line_of is None:
-            return FormatError(f"row {row + 1}: {message}", path=self.path)
-        return FormatError(message, path=self.path, line=self.line_of(row))
+            return FormatError(message, path=self.path, row=row + 1, column=column)
+        return FormatError(message, path=self.path, line=self.line_of(row), column=column)
 
 
-def choose_columns(available: Sequence[str], given: Mapping[str, str | None], path: Path) -> dict[str, str]:
-    """Return the column for each role: the one that is given, else one of the usual name.
+def choose_columns(
+    available: Sequence[str],
+    given: Mapping[str, object],
+    path: Path,
+    *,
+    roles: Sequence[str] = EDGE_ROLES,
+    hint: str = "",
+) -> dict[str, str]:
+    """Return the column for each of `roles`: the one that is given, else one of the usual name.
 
     >>> choose_columns(["u", "target", "note"], {"source": "u"}, Path("edges.csv"))
     {'source': 'u', 'destination': 'target'}
     """
     chosen = {}
-    for role, usual in ROLES.items():
+    for role in roles:
         wanted = given.get(role)
-        names = usual if wanted is None else (wanted,)
+        names = ROLES[role] if wanted is None else (str(wanted),)
         found = next((name for name in names if name in available), None)
         if found is not None and list(available).count(found) > 1:
             raise FormatError(f"expected one column {found!r}, got several", path=path)
         if found is not None:
             chosen[role] = found
-        elif wanted is not None or role in ("source", "destination"):
+        elif wanted is not None or role in PAIR_ROLES:
             expected = " or ".join(map(repr, names))
             listed = ", ".join(map(repr, available))
-            raise FormatError(f"expected a column {expected} for {role}, got columns {listed}", path=path)
+            raise FormatError(f"expected a column {expected} for {role}, got columns {listed}{hint}", path=path)
     return chosen
 
 
@@ -134,7 +162,7 @@ def _encode(column: "pa.ChunkedArray", what: str, origin: Origin) -> tuple[Names
     """Return distinct names and which of them stands in each row; integers as they stand, and None."""
     import pyarrow as pa
 
-    _refuse_nulls(column, f"a {what} name", origin)
+    refuse_nulls(column, f"a {what} name", origin)
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     if pa.types.is_integer(kind):
         return as_names(column.cast(kind).to_numpy(), what), None
@@ -151,7 +179,7 @@ def _numbers(column: "pa.ChunkedArray", what: str, origin: Origin) -> npt.NDArra
     """Return a column of numbers or, for times, dates."""
     import pyarrow as pa
 
-    _refuse_nulls(column, f"a {what}", origin)
+    refuse_nulls(column, f"a {what}", origin)
     kind = column.type
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or (what == "time" and pa.types.is_temporal(kind)):
         array: npt.NDArray[Any] = column.to_numpy()
@@ -159,7 +187,8 @@ def _numbers(column: "pa.ChunkedArray", what: str, origin: Origin) -> npt.NDArra
     raise FormatError(f"expected numbers as {what}, got {kind}", path=origin.path)
 
 
-def _refuse_nulls(column: "pa.ChunkedArray", expected: str, origin: Origin) -> None:
+def refuse_nulls(column: "pa.ChunkedArray", expected: str, origin: Origin) -> None:
+    """Refuse a column with a cell in which nothing stands."""
     import pyarrow.compute as pc
 
     if column.null_count:

@@ -280,20 +280,35 @@ class Multiplex:
         """Return the undirected multiplex: both directions of a pair merged by the rules above, self loops dropped."""
         if not self.directed and not (self.edge_index[0] == self.edge_index[1]).any():
             return self
-        return self._rebuild(self.edge_layer, directed=False, self_loops="drop")
+        return self._rebuild(self.edge_index, self.edge_layer, directed=False, self_loops="drop")
+
+    def to_directed(self) -> "Multiplex":
+        """Return the directed multiplex: every undirected edge stands both ways, with the same weight and time.
+
+        >>> Multiplex.from_edges([0, 1], [1, 1], "a").to_directed().edges("a").T.tolist()
+        [[0, 1], [1, 0], [1, 1]]
+        """
+        if self.directed:
+            return self
+        again = self.edge_index[0] != self.edge_index[1]
+        ends = np.append(self.edge_index, self.edge_index[::-1, again], axis=1)
+        layer, weight, time = (
+            None if column is None else np.append(column, column[again])
+            for column in (self.edge_layer, self.weight, self.time)
+        )
+        return self._rebuild(ends, layer, weight=weight, time=time, directed=True)
 
     def with_metadata(self, **entries: Any) -> "Multiplex":
         """Return the same multiplex with more metadata: facts that travel with it and take no part in equality."""
         return replace(self, metadata={**self.metadata, **entries})
 
-    def _rebuild(self, layer: Ints, **changes: Any) -> "Multiplex":
+    def _rebuild(self, ends: Ints, layer: Any, **changes: Any) -> "Multiplex":
         options: dict[str, Any] = {
             "node_names": self.node_names, "layer_names": self.layer_names, "weight": self.weight,
             "time": self.time, "node_features": self.node_features, "directed": self.directed,
             "metadata": self.metadata,
         }  # fmt: skip
-        source, destination = self.edge_index
-        return Multiplex.from_indices(source, destination, layer, **(options | changes))
+        return Multiplex.from_indices(ends[0], ends[1], layer, **(options | changes))
 
     def _take_layers(self, names: list[Name]) -> "Multiplex":
         chosen = self._layer_lookup(names)

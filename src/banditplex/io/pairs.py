@@ -1,0 +1,58 @@
+"""Pairs of nodes to ask a model about: a CSV, TSV or Parquet file with columns source and target."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from banditplex.errors import InputError
+from banditplex.io import delimited, parquet
+from banditplex.io.table import PAIR_ROLES, Origin, refuse_nulls
+from banditplex.multiplex import Multiplex
+from banditplex.multiplex.names import Ints, Names
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+def read_pairs(path: Path, mx: Multiplex) -> Names:
+    """Return the pairs of a file as names (n, 2), each of two different nodes of `mx`; other columns do not matter."""
+    if not path.is_file():
+        raise InputError(f"{path}: no such file.")
+    table, origin = _read(path)
+    known = {str(name): index for index, name in enumerate(mx.node_names.tolist())}
+    pairs = np.stack([_index(table[role], role, known, mx, origin) for role in PAIR_ROLES], axis=1)
+    same = pairs[:, 0] == pairs[:, 1]
+    if same.any():
+        row = int(np.argmax(same))
+        raise origin.error(f"expected two different nodes, got {table['source'][row].as_py()!r} twice", row)
+    names: Names = mx.node_names[pairs]
+    return names
+
+
+def _read(path: Path) -> "tuple[pa.Table, Origin]":
+    name = path.name.lower()
+    if name.endswith(parquet.FORMAT.suffixes):
+        return parquet.read_columns(path, {}, roles=PAIR_ROLES)[:2]
+    for format, delimiter in ((delimited.CSV, ","), (delimited.TSV, "\t")):
+        if name.endswith(format.suffixes):
+            return delimited.read_columns(path, delimiter, {}, roles=PAIR_ROLES)
+    raise InputError(f"{path}: expected a name that ends in .csv, .tsv or .parquet.")
+
+
+def _index(column: "pa.ChunkedArray", role: str, known: dict[str, int], mx: Multiplex, origin: Origin) -> Ints:
+    """Return the nodes that stand in a column; each distinct name is looked up once."""
+    import pyarrow as pa
+
+    refuse_nulls(column, f"a name as {role}", origin)
+    encoded = column.cast(pa.string()).combine_chunks().dictionary_encode()
+    tokens = encoded.dictionary.to_pylist()
+    found: Ints = np.array([known.get(token, -1) for token in tokens], np.int64)[encoded.indices.to_numpy()]
+    if (found < 0).any():
+        row = int(np.argmax(found < 0))
+        try:
+            mx.node_index([tokens[encoded.indices[row].as_py()]])
+        except InputError as error:
+            message = str(error)
+            raise origin.error(message[0].lower() + message[1:], row, role) from None
+    return found

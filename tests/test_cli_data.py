@@ -1,0 +1,102 @@
+"""How the commands read DATA: one set of options, wherever it can be a file."""
+
+import json
+
+import pytest
+
+import banditplex as bx
+
+
+def shown(call, *words, cwd):
+    """What `datasets show --json` says of each layer, and what is said on stderr."""
+    status, text, said = call("datasets", "show", *words, "--json", cwd=cwd)
+    assert status == 0, said
+    return {row["layer"]: row["edges"] for row in json.loads(text)["layers"]}, said
+
+
+def test_a_table_without_a_header(tmp_path, call, refusal):
+    (tmp_path / "bare.csv").write_text("ann,bob,work,2\nbob,cid,work,3\nann,cid,home,5\n")
+    message = refusal("convert", "bare.csv", "x.csv", cwd=tmp_path)
+    assert message.endswith("'2'; header=False (--no-header) if the first line is an edge")
+    assert call("convert", "bare.csv", "whole.bx", "--no-header", cwd=tmp_path)[0] == 0
+    whole = bx.Multiplex.from_edges(list("aba"), list("bcc"), ["work", "work", "home"], weight=[2, 3, 5])
+    found = bx.read(tmp_path / "whole.bx")
+    assert found.node_names.tolist() == ["ann", "bob", "cid"]
+    assert [found.weights(layer).tolist() for layer in ("work", "home")] == [[2, 3], [5]]
+    assert found.edge_index.tolist() == whole.edge_index.tolist()
+    columns = "source=2,target=1,weight=4"
+    assert call("convert", "bare.csv", "part.bx", "--no-header", "--columns", columns, cwd=tmp_path)[0] == 0
+    part = bx.read(tmp_path / "part.bx")
+    assert part.layer_names == ("edges",)
+    assert part.weights("edges").tolist() == [2, 5, 3]  # ann-bob, ann-cid, bob-cid
+
+
+def test_a_table_without_a_header_knows_its_lines(tmp_path, refusal):
+    (tmp_path / "bare.tsv").write_text("a\tb\tx\t1\n\na\tc\tx\tmuch\n")
+    message = refusal("convert", "bare.tsv", "x.csv", "--no-header", cwd=tmp_path)
+    assert message == "bare.tsv, line 3: expected a number as 4, got 'much'"
+    (tmp_path / "bare.tsv").write_text("a\tb\tx\t1\na\tc\tx\t-1\n")
+    message = refusal("convert", "bare.tsv", "x.csv", "--no-header", cwd=tmp_path)
+    assert message == "bare.tsv, line 2: Expected a finite weight of at least 0, got -1.0"
+
+
+def test_a_folder_of_lists_with_headers(tmp_path, call, refusal):
+    (tmp_path / "days").mkdir()
+    (tmp_path / "days" / "mon.csv").write_text("source,target\n1,2\n")
+    assert "(--header, --no-header) settles it" in refusal("datasets", "show", "days", cwd=tmp_path)
+    assert shown(call, "days", "--header", cwd=tmp_path) == ({"mon": 1}, "")
+    assert shown(call, "days", "--no-header", cwd=tmp_path) == ({"mon": 2}, "")
+
+
+def test_where_nothing_can_be_written_nothing_is_read(tmp_path, refusal):
+    """The data are damaged, but what is said first is what is wrong with the place."""
+    (tmp_path / "bad.csv").write_text("source,target\n1\n")
+    (tmp_path / "there.csv").touch()
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "notes.txt").touch()
+    assert "there.csv exists already" in refusal("convert", "bad.csv", "there.csv", cwd=tmp_path)
+    assert "cannot tell the format" in refusal("convert", "bad.csv", "there", cwd=tmp_path)
+    assert "expected the folder no to exist" in refusal("convert", "bad.csv", "no/x.csv", cwd=tmp_path)
+    assert "--resume" in refusal("train", "bad.csv", "-o", "run", cwd=tmp_path)
+    assert "nothing to resume" in refusal("train", "bad.csv", "-o", "new", "--resume", cwd=tmp_path)
+    assert "got both" in refusal("train", "bad.csv", "-o", "run", "--resume", "--force", cwd=tmp_path)
+    words = ("predict", "run", "--layer", "a", "--top", "3", "-o")
+    assert "there.csv: exists" in refusal(*words, "there.csv", cwd=tmp_path)
+    assert "ends in .csv" in refusal(*words, "there.txt", cwd=tmp_path)
+
+
+def test_format_columns_and_nodes(tmp_path, call, refusal):
+    (tmp_path / "calls").write_text("from,to\n0,1\n1,2\n")
+    words = ("calls", "--from", "csv", "--columns", "source=from,target=to", "--num-nodes", "5")
+    assert shown(call, *words, cwd=tmp_path) == ({"edges": 2}, "")
+    assert call("convert", *words[:1], "calls.bx", *words[1:], cwd=tmp_path)[0] == 0
+    assert bx.read(tmp_path / "calls.bx").num_nodes == 5
+    assert "expected one of the 2 declared nodes, got 2" in refusal("datasets", "show", *words[:-1], "2", cwd=tmp_path)
+    assert "got 'num_nodes'" in refusal("datasets", "show", "calls.bx", "--num-nodes", "5", cwd=tmp_path)
+
+
+@pytest.mark.parametrize("option", ["--from csv", "--columns source=a", "--header", "--num-nodes 3"])
+def test_data_sets_take_no_options_of_files(option, tmp_path, refusal):
+    words = option.split()
+    message = f"Expected {words[0]} with a file or folder only, got it with the data set 'twins'."
+    assert refusal("datasets", "show", "twins", *words, cwd=tmp_path) == message
+
+
+def test_direction_of_a_data_set(tmp_path, call):
+    assert call("convert", "twins", "same.bx", "--undirected", cwd=tmp_path)[0] == 0
+    assert bx.read(tmp_path / "same.bx") == bx.load_dataset("twins")
+    assert call("convert", "twins", "arcs.bx", "--directed", cwd=tmp_path)[0] == 0
+    arcs = bx.read(tmp_path / "arcs.bx")
+    assert arcs.directed
+    assert arcs.num_edges == 2 * 4800
+    assert arcs.to_undirected() == bx.load_dataset("twins")
+
+
+def test_direction_of_a_plain_list(tmp_path, call):
+    """Its lines are arcs as they stand; where none goes back, that is said, for it may be a mistake."""
+    (tmp_path / "once.csv").write_text("source,target\n1,2\n2,3\n3,3\n")
+    said = "banditplex: no edge of once.csv is there both ways: every line was taken as one arc.\n"
+    assert shown(call, "once.csv", "--directed", cwd=tmp_path) == ({"edges": 3}, said)
+    (tmp_path / "twice.csv").write_text("source,target\n1,2\n2,1\n2,3\n")
+    assert shown(call, "twice.csv", "--directed", cwd=tmp_path) == ({"edges": 3}, "")
+    assert shown(call, "twice.csv", "--undirected", cwd=tmp_path) == ({"edges": 2}, "")
