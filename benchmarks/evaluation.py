@@ -1,10 +1,9 @@
-"""Negatives, splits and metrics: time on one core beside sorting a million integers, and the memory it takes."""
+"""Negatives, splits and metrics: processor time beside sorting a million integers, and memory beside the result."""
 
-import resource
-import subprocess
-import sys
 import time
+import tracemalloc
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -12,67 +11,59 @@ from banditplex.datasets import planted
 from banditplex.evaluation import evaluate_scores, k_fold, split
 from banditplex.evaluation.known import KnownPairs
 from banditplex.evaluation.negatives import own_negatives, pool_negatives
+from banditplex.multiplex import Multiplex
 
-NUM_LAYERS, EDGES_PER_LAYER, NUM_NODES = 100, 50_000, 100_000
-NEGATIVES = 1_000_000
+MILLION = 1_000_000
 REPEATS = 3
 
 
 def main() -> None:
-    for part in PARTS:
-        command = [sys.executable, "-m", "benchmarks.evaluation", part]
-        print(subprocess.run(command, check=True, capture_output=True, text=True).stdout, end="", flush=True)
-
-
-def measure(part: str) -> None:
-    """Print a line about one part; in a process of its own, since memory is measured by its peak."""
-    num_layers, size = (5, 4_000) if part == "hard" else (NUM_LAYERS, EDGES_PER_LAYER)
-    mx = planted(
-        num_layers, num_layers // 5, 0.8, num_nodes=NUM_NODES if num_layers > 5 else size, edges_per_layer=size
-    )
+    mx = planted(100, 20, 0.8, num_nodes=100_000, edges_per_layer=50_000)
+    medium = planted(20, 4, 0.8, num_nodes=100_000, edges_per_layer=50_000)
+    small = planted(5, 1, 0.8, num_nodes=4_000, edges_per_layer=4_000)
     rng = np.random.default_rng(0)
-    layer = rng.integers(0, mx.num_layers, NEGATIVES)
-    known = {hide: KnownPairs(mx, everywhere=hide == "pair", ordered=False) for hide in ("layer", "pair")}
-    label, score = rng.integers(0, 2, NEGATIVES), rng.random(NEGATIVES)
-    work: dict[str, Callable[[], object]] = {
-        "uniform": lambda: pool_negatives(mx, layer, known["layer"], rng),
-        "degree": lambda: pool_negatives(mx, layer, known["layer"], rng, kind="degree"),
-        "uniform, pair": lambda: pool_negatives(mx, layer, known["pair"], rng),
-        "degree, pair": lambda: pool_negatives(mx, layer, known["pair"], rng, kind="degree"),
-        "uniform, each": lambda: own_negatives(mx, layer[:10_000], 100, known["layer"], rng),
-        "degree, each": lambda: own_negatives(mx, layer[:10_000], 100, known["layer"], rng, kind="degree"),
-        "hard": lambda: split(mx, hide="layer", negatives="hard", each=100).negatives,
-        "five folds": lambda: np.concatenate([parts.pairs for parts in k_fold(mx, hide="pair")]),
-        "check": split(mx, hide="pair").check if part == "check" else str,
-        "metrics": lambda: evaluate_scores(label, score),
-    }
-    sorting = min(_timed(lambda: np.sort(rng.integers(0, 1 << 62, NEGATIVES)))[0] for _ in range(REPEATS))
-    before = _peak()
-    seconds, result = _timed(work[part])
-    grown = _peak() - before
-    seconds = min([seconds, *(_timed(work[part])[0] for _ in range(REPEATS - 1))])
-    count = f"{result.size // 2:,} pairs, " if isinstance(result, np.ndarray) else ""
+    layer = rng.integers(0, mx.num_layers, MILLION)
+    label, score = rng.integers(0, 2, MILLION), rng.random(MILLION)
+    integers = rng.integers(0, 1 << 62, MILLION)
+    sorting = min(_seconds(lambda: np.sort(integers)) for _ in range(REPEATS))
+    for hide in ("layer", "pair"):
+        known = KnownPairs(mx, everywhere=hide == "pair", ordered=False)
+        for kind in ("uniform", "degree"):
+            pool = partial(pool_negatives, mx, layer, known, rng, kind=kind)
+            _report(f"a million {kind} negatives beside 5 M edges in 100 layers, hide={hide!r}", pool, sorting)
+            own = partial(own_negatives, mx, layer[::100], 100, known, rng, kind=kind)
+            _report(f"100 {kind} negatives for each of 10,000 positives, hide={hide!r}", own, sorting)
+        hard = partial(_hard, small, hide)
+        _report(f"100 hard negatives for each of 4,000 positives, hide={hide!r}", hard, sorting)
+        _report(f"five folds of a million edges, hide={hide!r}", partial(_folds, medium, hide), sorting)
+        _report(f"check of a split of a million edges, hide={hide!r}", split(medium, hide=hide).check, sorting)
+    _report("all metrics of a million scores", lambda: evaluate_scores(label, score), sorting)
+
+
+def _hard(mx: Multiplex, hide: str) -> object:
+    return split(mx, hide=hide, negatives="hard", each=100).negatives
+
+
+def _folds(mx: Multiplex, hide: str) -> object:
+    return np.concatenate([parts.pairs for parts in k_fold(mx, hide=hide)])
+
+
+def _report(what: str, call: Callable[[], object], sorting: float) -> None:
+    """Print how long a call takes, at best, and how much memory it needs beside what it returns."""
+    seconds = min(_seconds(call) for _ in range(REPEATS))
+    tracemalloc.start()
+    result = call()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    size = result.nbytes if isinstance(result, np.ndarray) else 0
     print(
-        f"{part}: {count}{mx.num_edges / 1e6:,.2f} M edges in {mx.num_layers} layers: {seconds / sorting:.1f}x the "
-        f"time of sorting a million integers ({seconds:.2f} s), peak memory + {grown / 2**20:,.0f} MiB"
+        f"{what}: {seconds:.2f} s, {seconds / sorting:.0f}x sorting a million integers; peak {peak / 2**20:,.0f} MiB, "
+        f"of which the result {size / 2**20:,.0f}",
+        flush=True,
     )
 
 
-PARTS = (
-    "uniform", "degree", "uniform, pair", "degree, pair", "uniform, each", "degree, each", "hard", "five folds",
-    "check", "metrics",
-)  # fmt: skip
-
-
-def _timed(call: Callable[[], object]) -> tuple[float, object]:
+def _seconds(call: Callable[[], object]) -> float:
     start = time.process_time()
-    value = call()
-    return time.process_time() - start, value
-
-
-def _peak() -> int:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-
-
-if __name__ == "__main__":
-    measure(sys.argv[1])
+    call()
+    return time.process_time() - start

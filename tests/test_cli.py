@@ -71,6 +71,8 @@ def test_show_takes_a_file_too(tmp_path):
     (tmp_path / "mine.csv").write_text("source,target,layer\nann,bob,work\nbob,cid,work\n")
     facts = json.loads(answer("datasets", "show", "mine.csv", "--json", cwd=tmp_path))
     assert facts["layers"][0]["edges"] == 2
+    known = {"name": "mine.csv", "at_hand": True, "nodes": 3, "edges": 2, "directed": False, "weighted": False}
+    assert {name: fact for name, fact in facts.items() if name != "layers"} == known
     assert "work" in answer("datasets", "show", "mine.csv", cwd=tmp_path)
 
 
@@ -145,6 +147,17 @@ def test_output_into_a_closed_pipe_is_no_defect():
     command = f"{sys.executable} -m banditplex datasets list | head -n 1"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
     assert done.stderr == ""
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+@pytest.mark.parametrize("words", ["--version", "datasets list", "datasets list --json", "--help"])
+def test_output_that_cannot_be_written(words):
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "banditplex", *words.split()], stdout=full, stderr=subprocess.PIPE, text=True
+        )
+    assert done.returncode == 2
+    assert done.stderr == "banditplex: the output cannot be written: No space left on device.\n"
 
 
 def test_names_are_text_not_markup(tmp_path):

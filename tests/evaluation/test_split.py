@@ -1,12 +1,14 @@
 """Splits: every rule counted with plain sets, on random small multiplexes and on ones drawn by hand."""
 
 import gc
+import os
 
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from banditplex.datasets import fetch, load_dataset
 from banditplex.errors import InputError
 from banditplex.evaluation import Split, fixed_split, k_fold, split, temporal_split
 from banditplex.io.gatne import LabelledPairs, write
@@ -300,3 +302,24 @@ def test_the_spy_would_find_what_is_hidden_in_a_corner():
     parts = split(mx, hide="layer")
     spy = Spy().fit(parts.train.with_metadata(corner=[{"full": mx}]))
     assert any(np.shares_memory(array, mx.edge_index) for array in spy.arrays)
+
+
+@pytest.mark.skipif(not os.environ.get("BANDITPLEX_DATA"), reason="BANDITPLEX_DATA is not set")
+def test_gatnes_own_files_leak():
+    """A fifth of Amazon's test edges have their reverse in train.txt, counted line by line."""
+    folder = fetch("gatne-amazon")
+    train = {tuple(line.split()) for line in (folder / "train.txt").read_text().splitlines()}
+    test = [tuple(line.split()) for line in (folder / "test.txt").read_text().splitlines()]
+    edges = [(layer, u, v) for layer, u, v, label in test if label == "1"]
+    assert sum((layer, v, u) in train for layer, u, v in edges) == 2991
+    assert len(edges) == 14746
+    kept, clean = (fixed_split(folder, leaks=leaks) for leaks in ("keep", "drop"))
+    assert (len(kept.test.label), kept.test.label.sum()) == (len(test), len(edges))
+    with pytest.raises(InputError, match="is an edge of layer 1 in training"):
+        kept.test.check()
+    visible = {(layer, *sorted((u, v))) for layer, u, v in train}
+    expected = {(layer, *sorted((u, v))) for layer, u, v, _ in test} - visible
+    assert len(clean.test.label) == len(expected)
+    full = load_dataset("gatne-amazon")
+    clean.test.check(full=full)
+    clean.valid.check(full=full)

@@ -90,6 +90,16 @@ def test_full_file_by_hand(tmp_path):
     assert mx.node_features is None
 
 
+def test_where_actors_are_listed_edges_have_no_others(tmp_path):
+    for other in ("fay,ann,home,3", "ann,fay,home,3"):
+        path = lay_out(tmp_path, {"net.mpx": FULL.replace("eve,eve,home,3", other)}) / "net.mpx"
+        line = 1 + FULL.splitlines().index("eve,eve,home,3")
+        with pytest.raises(FormatError, match=f"line {line}: expected an actor that #ACTORS lists, got 'fay'"):
+            read(path)
+    path.write_text("#LAYERS\nhome,UNDIRECTED\n#ACTORS\n#EDGES\nann,fay,home\n")  # lists none: edges name them
+    assert read(path).node_names.tolist() == ["ann", "fay"]
+
+
 def test_as_undirected(tmp_path):
     path = lay_out(tmp_path, {"net.mpx": FULL}) / "net.mpx"
     assert edges_by_name(read(path, directed=False)) == [

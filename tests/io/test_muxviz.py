@@ -76,6 +76,15 @@ def test_edges_may_name_nodes_by_label(tmp_path):
     assert read(tmp_path / "list.txt") == mx
 
 
+def test_a_configuration_is_known_even_if_its_files_are_missing(tmp_path):
+    lay_out(tmp_path, {"config.txt": "work.edges;Work;people.txt\nhome.edges;Home;people.txt\n"})
+    with pytest.raises(FormatError, match=r"config.txt, line 1: expected a file, got no such file: 'work.edges'"):
+        read(tmp_path / "config.txt")
+    lay_out(tmp_path, {"other.txt": "source;target;layer\n0.5;1;2\n"})
+    with pytest.raises(InputError, match="cannot tell the format"):
+        read(tmp_path / "other.txt")
+
+
 EXTENDED = {
     "config.txt": "net.edges;layers.txt;nodes.txt\n",
     "net.edges": "1 1 2 1 0.5\n2 2 3 2 4\n",

@@ -373,6 +373,14 @@ def test_a_truncated_parquet_file_is_refused(tmp_path, keep):
 
 
 @pytest.mark.parametrize(
+    ("date", "seconds"),
+    [("1970-01-02", 86400), ("1970-01-01 01:00:00", 3600), ("1970-01-01T01:00:00+02:00", -3600)],
+)
+def test_dates_are_nanoseconds_since_1970(tmp_path, date, seconds):
+    assert bx.read(put(tmp_path, "net.csv", f"source,target,time\na,b,{date}\n")).time.tolist() == [seconds * 10**9]
+
+
+@pytest.mark.parametrize(
     ("columns", "complaint"),
     [
         ({"source": ["a", None]}, ", row 2: expected a node name, got nothing"),

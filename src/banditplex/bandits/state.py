@@ -93,7 +93,7 @@ class State:
         """
         if self.dense:
             return arm
-        column = find_columns(self._arms[:, : self.width], self._seen, instance, arm)
+        column = find_columns(self._arms[:, : self.width], instance, arm)
         new = np.flatnonzero(column == 0)
         if len(new) == 0:
             return column

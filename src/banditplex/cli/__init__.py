@@ -3,6 +3,7 @@
 Whatever a command needs is imported inside it, so that `banditplex --help` answers at once.
 """
 
+import os
 import sys
 import warnings
 from typing import Annotated, NoReturn
@@ -10,7 +11,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from banditplex import __version__
-from banditplex.cli import convert, datasets, demo, evaluate, formats, predict, train
+from banditplex.cli import convert, datasets, demo, evaluate, formats, predict, reproduce, train
 from banditplex.cli.output import say
 from banditplex.errors import InputError
 
@@ -28,19 +29,29 @@ app.command()(train.train)
 app.command()(predict.predict)
 app.command()(evaluate.evaluate)
 app.command()(demo.demo)
+app.command()(reproduce.reproduce)
 
 
 def main() -> NoReturn:
     """Run the command line; what the user can mend is one line on stderr and status 2."""
     warnings.formatwarning = lambda message, *_, **__: f"banditplex: {message}\n"
     try:
-        app(standalone_mode=True)
+        try:
+            app(standalone_mode=True)
+        finally:
+            sys.stdout.flush()
     except InputError as error:
         say(str(error))
         raise SystemExit(2) from None
     except BrokenPipeError:  # the reader of our output has gone, as with `| head`
         sys.stderr.close()
         raise SystemExit(0) from None
+    except OSError as error:
+        if error.filename is not None:
+            raise
+        say(f"the output cannot be written: {error.strerror}.")
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left of it is not tried again
+        raise SystemExit(2) from None
     raise SystemExit(0)
 
 

@@ -9,7 +9,7 @@ from banditplex.cli.data import Columns, Data, Directed, From, Header, NumNodes,
 from banditplex.cli.output import Json, print_json, print_table, print_text, progress
 
 if TYPE_CHECKING:
-    from banditplex.multiplex import Summary
+    from banditplex.multiplex import Multiplex
 
 app = typer.Typer(help="The data sets that load by name.", no_args_is_help=True)
 
@@ -50,18 +50,17 @@ def show(
     if not facts["at_hand"]:
         check_files(data)
     mx = load(data, from_format, columns, header, num_nodes, directed) if facts["at_hand"] else None
-    summary = None if mx is None else mx.summary()
     if as_json:
-        print_json(facts | ({} if summary is None else {"layers": _rows(summary)}))
+        print_json(facts if mx is None else facts | _counts(mx))
         return
     for fact in ("title", "address", "terms", "citation", "note"):
         if facts.get(fact):
             print_text(f"[bold]{fact}[/]: ", facts[fact])
-    if summary is None:
+    if mx is None:
         print_text("", f"Not at hand yet: `banditplex datasets fetch {data}` downloads it.")
         return
-    print_text("", summary.title)
-    _print_summary(summary, limit=None if all_layers else 20)
+    print_text("", mx.title)
+    _print_layers(_rows(mx), limit=None if all_layers else 20)
 
 
 @app.command()
@@ -82,13 +81,18 @@ def fetch(
         print_json(found)
 
 
-def _rows(summary: "Summary") -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = json.loads(summary.layers.reset_index().to_json(orient="records"))
+def _counts(mx: "Multiplex") -> dict[str, Any]:
+    weighted = mx.weight is not None
+    counts = {"nodes": mx.num_nodes, "edges": mx.num_edges, "directed": mx.directed, "weighted": weighted}
+    return counts | {"layers": _rows(mx)}
+
+
+def _rows(mx: "Multiplex") -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = json.loads(mx.summary().layers.reset_index().to_json(orient="records"))
     return rows
 
 
-def _print_summary(summary: "Summary", limit: int | None) -> None:
-    rows = _rows(summary)
+def _print_layers(rows: list[dict[str, Any]], limit: int | None) -> None:
     shown = rows[:limit]
     if shown:
         print_table([name.replace("_", " ") for name in shown[0]], [list(row.values()) for row in shown])

@@ -11,12 +11,13 @@ import typer
 
 from banditplex.cli.data import Columns, Data, Directed, From, Header, NumNodes, load
 from banditplex.cli.output import Json, print_json, print_table, say
-from banditplex.cli.train import again
+from banditplex.cli.train import POLICIES, RELEVANCES, again
 from banditplex.errors import InputError
 
 if TYPE_CHECKING:
     from banditplex.scorer import LinkScorer
 
+COMPARABLE = tuple(name for name in POLICIES if name != "fixed")  # which needs layers
 COLUMNS = ["metric", "policy", "mean ± deviation", "95 % interval", "difference", "p, corrected t", "p, Wilcoxon"]
 
 
@@ -25,7 +26,9 @@ def evaluate(
     hide: Annotated[
         str, typer.Option(metavar="layer|pair", help="Whether a held-out pair is hidden in its layer or in all layers.")
     ],
-    policy: Annotated[str, typer.Option(metavar="A,B,..", help="Policies to compare.")] = "uniform,default",
+    policy: Annotated[
+        str, typer.Option(metavar="A,B,..", help=f"What to compare: {', '.join(COMPARABLE)}.")
+    ] = "uniform,default",
     trials: Annotated[int, typer.Option(help="How often edges are dealt out anew.")] = 10,
     folds: Annotated[int, typer.Option(help="Folds of each trial.")] = 5,
     seed: Annotated[int, typer.Option(help="Seed of every random stream.")] = 0,
@@ -34,16 +37,19 @@ def evaluate(
         str, typer.Option(metavar="uniform|degree|hard", help="Which pairs without an edge to test with.")
     ] = "uniform",
     target: Annotated[
-        list[str] | None, typer.Option(help="A layer to predict links in; several are allowed. Default: every layer.")
+        list[str] | None,
+        typer.Option(metavar="LAYER", help="Predict links in this layer; several are allowed.", show_default="all"),
     ] = None,
-    relevance: Annotated[str | None, typer.Option(help="Layer loss: predictive, euclidean or cosine.")] = None,
-    k: Annotated[int | None, typer.Option("-k", help="Layers drawn per round.")] = None,
-    epochs: Annotated[int | None, typer.Option(help="Epochs at most.")] = None,
-    device: Annotated[str | None, typer.Option(help="auto, cpu, cuda, ...")] = None,
+    relevance: Annotated[
+        str | None, typer.Option(help=f"Layer loss: {', '.join(RELEVANCES)}.", show_default="predictive")
+    ] = None,
+    k: Annotated[int | None, typer.Option("-k", help="Layers drawn per round.", show_default="1")] = None,
+    epochs: Annotated[int | None, typer.Option(help="Epochs at most.", show_default="100")] = None,
+    device: Annotated[str | None, typer.Option(help="auto, cpu, cuda, ...", show_default="auto")] = None,
     engine: Annotated[
-        str, typer.Option(metavar="processes|serial|ray", help="Where runs are made; ray: pip install banditplex[ray]")
+        str, typer.Option(metavar="processes|serial|ray", help="Where runs are made; ray needs the extra of that name.")
     ] = "processes",
-    jobs: Annotated[int | None, typer.Option(help="Runs at a time. Default: as many as processors.")] = None,
+    jobs: Annotated[int | None, typer.Option(help="Runs at a time.", show_default="as many as processors")] = None,
     out: Annotated[
         Path | None, typer.Option("-o", "--out", metavar="FILE", help="Keep all rows, as lines of JSON.")
     ] = None,
@@ -93,11 +99,11 @@ def evaluate(
 
 def _methods(policies: list[str], settings: dict[str, Any]) -> "dict[str, LinkScorer]":
     """Return what is compared, by name: a model per policy."""
-    from banditplex.bandits import POLICIES
+    from banditplex.bandits import POLICIES as KNOWN
     from banditplex.predictor import LinkPredictor
 
     for name in policies:
-        _ = POLICIES[name]  # refuses what it does not know
+        _ = KNOWN[name]  # refuses what it does not know
     if len(set(policies)) != len(policies):
         raise InputError(f"Expected different policies, got {','.join(policies)}.")
     return {name: LinkPredictor(policy=name, **settings) for name in policies}

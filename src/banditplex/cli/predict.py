@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from banditplex.cli.output import Json, print_json
+from banditplex.errors import InputError
 
 
 def predict(
@@ -27,12 +28,18 @@ def predict(
     """Predict with a trained model: pairs of your own, or the most likely new links of a layer."""
     from banditplex import runs
 
+    if (pairs is None) == (top is None):
+        raise InputError("Expected either --pairs FILE or --top N.")
     if out is not None:
         runs.check_table(out, force=force)
+    elif force:
+        raise InputError("Expected --force with -o FILE, which it replaces, got it without.")
     table = runs.predict(runs.load(run, device=device), layer, pairs=pairs, top=top, prior=prior)
     if out is not None:
         runs.write_table(table, out, force=force)
-    elif as_json:
-        print_json(table.to_dict("records"))
+    if as_json:
+        print_json(table.to_dict("records") if out is None else {"out": str(out), "layer": layer, "pairs": len(table)})
+    elif out is not None:
+        print(f"{out}: {len(table)} pairs")
     else:
         table.to_csv(sys.stdout, index=False)

@@ -38,7 +38,7 @@ def train(
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the run that is there.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace the run that is there.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No bar, no notes and, without --json, no result.")] = False,
     as_json: Json = False,
     policy: Annotated[
         str | None, _setting(default="default", help=f"Who decides: {', '.join(POLICIES)}.", panel=_LAYERS)

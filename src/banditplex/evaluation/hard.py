@@ -8,9 +8,9 @@ of all layers of the *training* graph, by two heuristics:
 - personalised PageRank from the end that is kept, restart probability 0.15.
 
 So a pair that is an edge of other layers and not of its own is among the hardest. Half of a positive's negatives keep
-u, half keep v (of an odd number u has one more). For each end, candidates are ranked by both heuristics, the better of
-the two ranks decides, then the other, then chance. Where fewer candidates than asked for have a score above 0, the
-rest are pairs with that end and any node; where there are no more of those, any pairs.
+u, half keep v (of an odd number u has one more). For each end, candidates are ranked by both heuristics; the better of
+the two ranks decides (a score of 0 has none), then chance. Where fewer candidates than asked for have a score above 0,
+the rest are pairs with that end and any node; where there are no more of those, any pairs.
 """
 
 from typing import Any, NamedTuple
@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from banditplex.evaluation import negatives
-from banditplex.evaluation.known import Ints, KnownPairs
+from banditplex.evaluation.known import Bools, Ints, KnownPairs, merged
 from banditplex.evaluation.negatives import even_pairs, fill_rows, in_order
 from banditplex.multiplex import Multiplex
 
@@ -108,6 +108,7 @@ def _complete(
         layer,
         known,
         lambda slot: corrupt(slot, rng.integers(0, train.num_nodes, len(slot))),
+        rng,
         otherwise=lambda slot: even(layer[slot // each], rng),
     )
 
@@ -122,10 +123,11 @@ def nearest_nodes(
     union = union_matrix(train)
     degree = union.sum(axis=1)
     anchors, first, items = np.unique(node, return_index=True, return_counts=True)
+    enough = count + known.partners()[anchors]
     work = np.cumsum(items * ((union[anchors] @ degree) + min(train.num_nodes, 4096)))
     nearest = np.empty((len(node), count), np.int64)
     for part in np.split(np.arange(len(anchors)), np.flatnonzero(np.diff(work // BUDGET)) + 1):
-        found = rank_candidates(union, degree, anchors[part])
+        found = _shorten(rank_candidates(union, degree, anchors[part]), anchors[part], enough[part])
         span = slice(first[part[0]], first[part[-1]] + items[part[-1]])
         nearest[span] = _choose(found, node[span], layer[span], items[part], count, known, rng)
     return nearest
@@ -148,7 +150,7 @@ def rank_candidates(union: Any, degree: Floats, anchors: Ints) -> Candidates:
     inverse = 1 / np.maximum(degree, 1)
     allocation = _entries((union[anchors] * inverse) @ union)
     pagerank = _entries(personalised_pagerank(union, inverse, anchors))
-    keys = np.union1d(allocation[0], pagerank[0])
+    keys = merged(allocation[0], pagerank[0])
     values = []
     for key, value in (allocation, pagerank):
         column = np.zeros(len(keys))
@@ -184,6 +186,17 @@ def _entries(matrix: Any) -> tuple[Ints, Floats]:
     return row * matrix.shape[1] + matrix.indices, matrix.data
 
 
+def _shorten(found: Candidates, anchors: Ints, enough: Ints) -> Candidates:
+    """Leave out anchors themselves, and what is not among the `enough` (a,) best by either score."""
+    found = _take(found, found.node != anchors[found.anchor])
+    best = np.minimum(*(_ranks(found.anchor, score) for score in (found.allocation, found.pagerank)))
+    return _take(found, best <= enough[found.anchor])
+
+
+def _take(found: Candidates, keep: Bools) -> Candidates:
+    return Candidates(found.anchor[keep], found.node[keep], found.allocation[keep], found.pagerank[keep])
+
+
 def _choose(
     found: Candidates, node: Ints, layer: Ints, items: Ints, count: int, known: KnownPairs, rng: np.random.Generator
 ) -> Ints:
@@ -194,23 +207,23 @@ def _choose(
     item = np.repeat(np.arange(len(node)), length)
     place = np.arange(len(item)) - np.repeat(np.cumsum(length) - length, length) + start[item]
     other = found.node[place]
-    free = (other != node[item]) & ~known.has(layer[item], np.stack([node[item], other], 1))
+    free = ~known.has(layer[item], np.stack([node[item], other], 1))
     item, other, place = item[free], other[free], place[free]
-    ranks = [_ranks(item, score[place]) for score in (found.allocation, found.pagerank)]
-    order = np.lexsort((rng.random(len(item)), np.maximum(*ranks), np.minimum(*ranks), item))
+    best = np.minimum(*(_ranks(item, score[place]) for score in (found.allocation, found.pagerank)))
+    order = np.lexsort((rng.random(len(item)), best, item))
     item, other = item[order], other[order]
     column = np.arange(len(item)) - np.searchsorted(item, np.arange(len(node)))[item]
-    best = np.full((len(node), count), -1, np.int64)
-    best[item[column < count], column[column < count]] = other[column < count]
-    return best
+    chosen = np.full((len(node), count), -1, np.int64)
+    chosen[item[column < count], column[column < count]] = other[column < count]
+    return chosen
 
 
 def _ranks(item: Ints, score: Floats) -> Ints:
-    """Return 1 + how many of the same item (c,), rising, score higher."""
+    """Return 1 + how many of the same item (c,), rising, score higher; far more than any rank for a score of 0."""
     order = np.lexsort((-score, item))
     new = np.ones(len(item), np.bool_)
     new[1:] = (np.diff(item[order]) != 0) | (np.diff(score[order]) != 0)
     level = np.flatnonzero(new)[np.cumsum(new) - 1]
     rank = np.empty(len(item), np.int64)
     rank[order] = 1 + level - np.searchsorted(item, item[order])
-    return rank
+    return np.where(score > 0, rank, np.iinfo(np.int64).max)

@@ -38,7 +38,7 @@ class KnownPairs:
                 f"Expected layers x nodes x nodes below 2**63, got {mx.num_layers:,} layers and {mx.num_nodes:,} nodes."
             )
         self.num_nodes, self.num_layers = mx.num_nodes, mx.num_layers
-        self.everywhere = everywhere
+        self.everywhere, self.directed = everywhere, mx.directed
         self.ordered = mx.directed if ordered is None else ordered
         proper = mx.edge_index[0] != mx.edge_index[1]
         keys = self._reduced(self.keys(mx.edge_layer[proper], mx.edge_index[:, proper].T))
@@ -47,10 +47,7 @@ class KnownPairs:
 
     def keys(self, layer: Ints, pairs: Ints) -> Ints:
         """Return an integer for each pair (n, 2) of node indices in its layer (n,); equal pairs have equal ones."""
-        source, destination = pairs[:, 0], pairs[:, 1]
-        if not self.ordered:
-            source, destination = np.minimum(source, destination), np.maximum(source, destination)
-        return (layer * self.num_nodes + source) * self.num_nodes + destination
+        return pair_keys(layer, pairs, self.num_nodes, ordered=self.ordered)
 
     def has_keys(self, keys: Ints) -> Bools:
         """Say for each key whether its pair is known."""
@@ -62,7 +59,7 @@ class KnownPairs:
 
     def add(self, layer: Ints, pairs: Ints) -> None:
         """Let more pairs (n, 2) be known in their layers (n,)."""
-        self._sorted = np.union1d(self._sorted, self._reduced(self.keys(layer, pairs)))
+        self._sorted = merged(self._sorted, np.sort(self._reduced(self.keys(layer, pairs))))
 
     def _reduced(self, keys: Ints) -> Ints:
         """Return keys without their layer, where layers make no difference."""
@@ -75,6 +72,33 @@ class KnownPairs:
             return np.full(self.num_layers, pairs - len(self._sorted))
         bounds = np.arange(self.num_layers + 1) * self.num_nodes**2
         return pairs - np.diff(np.searchsorted(self._sorted, bounds))
+
+    def partners(self) -> Ints:
+        """Return how many pairs with each node (num_nodes,) are known, in all layers together."""
+        source, destination = np.divmod(self._sorted % self.num_nodes**2, self.num_nodes)
+        return np.bincount(source, minlength=self.num_nodes) + np.bincount(destination, minlength=self.num_nodes)
+
+    def free_pairs(self, layer: int) -> tuple[Ints, Ints]:
+        """Return all pairs (f, 2) of two nodes that are not known in a layer, smaller index first, and their keys.
+
+        For layers in which nearly all pairs are known: it goes through all pairs there are.
+        """
+        pairs = np.stack(np.triu_indices(self.num_nodes, 1), axis=1)
+        keys = self.keys(np.full(len(pairs), layer), pairs)
+        free = ~self.has_keys(keys)
+        return pairs[free], keys[free]
+
+
+def pair_keys(layer: Ints, pairs: Ints, num_nodes: int, *, ordered: bool) -> Ints:
+    """Return an integer for each pair (n, 2) in its layer (n,); if not `ordered`, (v, u) has that of (u, v).
+
+    >>> pair_keys(np.array([0, 0, 1]), np.array([[1, 2], [2, 1], [1, 2]]), 10, ordered=False)
+    array([ 12,  12, 112])
+    """
+    source, destination = pairs[:, 0], pairs[:, 1]
+    if not ordered:
+        source, destination = np.minimum(source, destination), np.maximum(source, destination)
+    return (layer * num_nodes + source) * num_nodes + destination
 
 
 def contains(sorted_keys: Ints, keys: Ints) -> Bools:
@@ -97,6 +121,16 @@ def _search(sorted_keys: Ints, keys: Ints) -> Bools:
     place = np.minimum(np.searchsorted(sorted_keys, keys), len(sorted_keys) - 1)
     found: Bools = sorted_keys[place] == keys
     return found
+
+
+def merged(a: Ints, b: Ints) -> Ints:
+    """Return what stands in either of two sorted lists, sorted, each key once.
+
+    >>> merged(np.array([1, 4]), np.array([1, 2]))
+    array([1, 2, 4])
+    """
+    keys = np.sort(np.concatenate([a, b]), kind="stable")  # two runs, which this kind of sort merges
+    return keys[np.concatenate([[True], np.diff(keys) != 0])] if len(keys) else keys
 
 
 def repeated(keys: Ints) -> Bools:

@@ -16,7 +16,7 @@ CHUNK = 1 << 20
 """Negatives that are worked on at once, where each positive has its own."""
 
 PATIENCE = 100
-"""Rounds without a single find before negatives by degree are drawn evenly instead."""
+"""Rounds without a single find before pairs are drawn evenly instead, and after as many more from a list of all."""
 
 Propose = Callable[[Ints, np.random.Generator], Ints]  # layers (n,) -> pairs (n, 2) of two different nodes
 
@@ -155,6 +155,7 @@ def _own_block(
         layer,
         known,
         lambda slot: propose(layer[slot // each], rng),
+        rng,
         otherwise=lambda slot: otherwise(layer[slot // each], rng),
     )
 
@@ -170,7 +171,8 @@ def draw_unknown(
 ) -> Ints:
     """Return for each entry of `layer` (n,) one unknown pair (n, 2), drawn again until it is one.
 
-    With `distinct`, no pair comes twice in one layer. `otherwise` proposes once `PATIENCE` rounds found nothing.
+    With `distinct`, no pair comes twice in one layer. `otherwise` proposes once `PATIENCE` rounds found nothing; if it
+    finds nothing either, the rest are taken from a list of all unknown pairs.
     """
     pairs = np.zeros((len(layer), 2), np.int64)
     taken = np.empty(0, np.int64)
@@ -189,6 +191,11 @@ def draw_unknown(
         vain = 0 if good.any() else vain + 1
         if otherwise is not None and vain == PATIENCE:
             propose = otherwise
+        if otherwise is not None and vain == 2 * PATIENCE:
+            for index in np.unique(layer[missing]).tolist():
+                here = missing[layer[missing] == index]
+                pairs[here] = _choose(*known.free_pairs(index), taken, len(here), known, rng)
+            break
     return pairs
 
 
@@ -198,13 +205,15 @@ def fill_rows(
     layer: Ints,
     known: KnownPairs,
     propose: Callable[[Ints], Ints],
+    rng: np.random.Generator,
     *,
     otherwise: Callable[[Ints], Ints],
 ) -> Ints:
     """Return pairs (p, m, 2) of which those with key -1 in `keys` (p, m) are drawn, no pair twice in a row.
 
     Parameters: `layer` (p,), that of each row; `propose`, which for slots (n,), counted row by row, gives pairs
-    (n, 2); `otherwise`, which does so once `PATIENCE` rounds found nothing.
+    (n, 2); `otherwise`, which does so once `PATIENCE` rounds found nothing. If that finds nothing either, the rest are
+    taken from a list of all unknown pairs.
     """
     num_rows, each = keys.shape
     flat, key = pairs.reshape(-1, 2), keys.reshape(-1).copy()
@@ -222,7 +231,30 @@ def fill_rows(
         missing = left
         if vain == PATIENCE:
             propose = otherwise
+        if vain == 2 * PATIENCE:
+            _finish_rows(flat, key, missing, layer, known, rng)
+            break
     return flat.reshape(pairs.shape)
+
+
+def _finish_rows(
+    flat: Ints, key: Ints, missing: Ints, layer: Ints, known: KnownPairs, rng: np.random.Generator
+) -> None:
+    """Put unknown pairs that their row does not have yet into the missing places of `flat` (p * m, 2)."""
+    each = len(key) // len(layer)
+    rows, first, count = np.unique(missing // each, return_index=True, return_counts=True)
+    for index in np.unique(layer[rows]).tolist():
+        pairs, keys = known.free_pairs(index)
+        for place in np.flatnonzero(layer[rows] == index).tolist():
+            slots = missing[first[place] : first[place] + count[place]]
+            taken = np.sort(key[rows[place] * each : (rows[place] + 1) * each])
+            flat[slots] = _choose(pairs, keys, taken, len(slots), known, rng)
+
+
+def _choose(pairs: Ints, keys: Ints, taken: Ints, count: int, known: KnownPairs, rng: np.random.Generator) -> Ints:
+    """Return `count` of the pairs (f, 2) whose keys (f,) are not among those taken, sorted; either way if directed."""
+    chosen: Ints = rng.choice(pairs[~contains(taken, keys)], count, replace=False)
+    return rng.permuted(chosen, axis=1) if known.directed else chosen
 
 
 def check_room(need: Ints, known: KnownPairs, mx: Multiplex) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from banditplex.errors import InputError
-from banditplex.evaluation.known import Bools, Ints, KnownPairs, repeated, repeated_in_rows
+from banditplex.evaluation.known import Bools, Ints, KnownPairs, pair_keys, repeated, repeated_in_rows
 from banditplex.multiplex import Multiplex
 
 if TYPE_CHECKING:
@@ -28,7 +28,8 @@ def prove(parts: "Split", full: Multiplex | None = None) -> None:
     everywhere, held = parts.hide == "pair", parts.label == 1
     seen = KnownPairs(parts.train, everywhere=everywhere, ordered=False)
     _refuse(parts, seen.has(parts.layer, parts.pairs), "is an edge of layer {layer!r} in training", parts.train)
-    _refuse(parts, repeated(KnownPairs(parts.train).keys(parts.layer, parts.pairs)), "of layer {layer!r} comes twice")
+    keys = pair_keys(parts.layer, parts.pairs, parts.train.num_nodes, ordered=parts.train.directed)
+    _refuse(parts, repeated(keys), "of layer {layer!r} comes twice")
     known = seen
     if full is not None:
         _check_full(parts, full)

@@ -10,7 +10,7 @@ import numpy as np
 
 from banditplex.errors import InputError
 from banditplex.evaluation.hard import hard_negatives
-from banditplex.evaluation.known import Bools, Ints, KnownPairs, repeated
+from banditplex.evaluation.known import Bools, Ints, KnownPairs, pair_keys, repeated
 from banditplex.evaluation.negatives import PROPOSALS, check_room, own_negatives, pool_negatives
 from banditplex.evaluation.proof import prove
 from banditplex.multiplex import Multiplex, Name
@@ -253,10 +253,8 @@ class _Units:
     def of(cls, mx: Multiplex, hide: str, *, least: int = 2) -> "_Units":
         """Count the pairs of a multiplex; refuse if no stratum has at least so many."""
         proper = mx.edge_index[0] != mx.edge_index[1]
-        known = KnownPairs(mx, ordered=False)
-        keys = known.keys(mx.edge_layer[proper], mx.edge_index[:, proper].T)
-        if hide == "pair":
-            keys %= mx.num_nodes**2
+        layer = mx.edge_layer[proper] * (hide == "layer")
+        keys = pair_keys(layer, mx.edge_index[:, proper].T, mx.num_nodes, ordered=False)
         distinct, place = np.unique(keys, return_inverse=True)
         unit = np.full(mx.num_edges, -1, np.int64)
         unit[proper] = place

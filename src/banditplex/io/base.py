@@ -58,6 +58,14 @@ class Format:
     matches: Callable[[Path], bool] = _no_content
 
 
+def begins_with(path: Path, pattern: bytes) -> bool:
+    """Say whether `pattern` is found in the first 64 KiB of a file; folders have no content."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return re.search(pattern, file.read(1 << 16), re.MULTILINE) is not None
+
+
 @contextmanager
 def staged(path: Path, *, overwrite: bool) -> Iterator[Path]:
     """Yield a path of the same name in a fresh folder; on success everything written there moves beside `path`.

@@ -37,7 +37,8 @@ def read(
 ) -> Multiplex:
     """Read a table with a row per edge.
 
-    Names are integers if all of them are, in plain writing ("7", not "007"), else text. Times are numbers or dates.
+    Names are integers if all of them are, in plain writing ("7", not "007"), else text. Times are numbers, or
+    dates, which become nanoseconds since 1970.
 
     Parameters
     ----------
@@ -185,7 +186,7 @@ def _with_times(table: "pa.Table", origin: Origin) -> "pa.Table":
     """Turn the column of times from text into integers, other numbers, or dates."""
     import pyarrow as pa
 
-    for kind in (pa.int64(), pa.float64(), pa.timestamp("ns")):
+    for kind in (pa.int64(), pa.float64(), pa.timestamp("ns"), pa.timestamp("ns", "UTC")):
         try:
             return table.set_column(table.column_names.index("time"), "time", table["time"].cast(kind))
         except pa.ArrowInvalid:

@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from banditplex.errors import FormatError
-from banditplex.io.base import Format, Progress
+from banditplex.io.base import Format, Progress, begins_with
 from banditplex.io.graphs import from_graph, to_graph
 from banditplex.io.lines import read_text
 from banditplex.multiplex import Multiplex
@@ -67,13 +68,6 @@ def write(mx: Multiplex, path: Path) -> None:
         nx.write_gml(to_graph(mx), file)
 
 
-def _matches(path: Path) -> bool:
-    if not path.is_file():
-        return False
-    with path.open("rb") as file:
-        return re.search(rb"(?m)^\s*graph\s*\[", file.read(1 << 16)) is not None
-
-
 FORMAT = Format(
     name="gml",
     description="GML, the layer as an edge attribute",
@@ -81,5 +75,5 @@ FORMAT = Format(
     read=read,
     write=write,
     holds=frozenset({"weight", "time", "features"}),
-    matches=_matches,
+    matches=partial(begins_with, pattern=rb"^\s*graph\s*\["),
 )

@@ -3,11 +3,12 @@
 import re
 import warnings
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from xml.etree.ElementTree import ParseError
 
 from banditplex.errors import FormatError
-from banditplex.io.base import Format, Progress
+from banditplex.io.base import Format, Progress, begins_with
 from banditplex.io.graphs import from_graph, to_graph
 from banditplex.io.lines import refuse_names
 from banditplex.multiplex import Multiplex
@@ -55,13 +56,6 @@ def write(mx: Multiplex, path: Path) -> None:
         nx.write_graphml_xml(to_graph(mx), file)
 
 
-def _matches(path: Path) -> bool:
-    if not path.is_file():
-        return False
-    with path.open("rb") as file:
-        return re.search(rb"<(?:[\w.-]+:)?graphml[\s>]", file.read(1 << 16)) is not None
-
-
 FORMAT = Format(
     name="graphml",
     description="GraphML, the layer as an edge attribute",
@@ -69,5 +63,5 @@ FORMAT = Format(
     read=read,
     write=write,
     holds=frozenset({"weight", "time", "features"}),
-    matches=_matches,
+    matches=partial(begins_with, pattern=rb"<(?:[\w.-]+:)?graphml[\s>]"),
 )

@@ -3,9 +3,9 @@
 Magnani, Rossi and Vega, Analysis of Multiplex Social Networks with R, Journal of Statistical Software 98 (2021).
 """
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -14,8 +14,18 @@ import numpy.typing as npt
 import pyarrow.compute as pc
 
 from banditplex.errors import FormatError, InputError
-from banditplex.io.base import Format, Progress, are_strings, read_side_note, strings_note, write_side_note
-from banditplex.io.lines import Rows, index_names, naming_rows, parse_rows, read_text, refuse_names, tokens, write_rows
+from banditplex.io.base import Format, Progress, are_strings, begins_with, read_side_note, strings_note, write_side_note
+from banditplex.io.lines import (
+    Column,
+    Rows,
+    index_names,
+    naming_rows,
+    parse_rows,
+    read_text,
+    refuse_names,
+    tokens,
+    write_rows,
+)
 from banditplex.io.multinet_header import SECTIONS, Header, Section, read_header, split_sections
 from banditplex.multiplex import Multiplex
 from banditplex.multiplex.build import Floats, Numbers
@@ -107,10 +117,7 @@ def _read_body(path: Path, progress: Progress | None) -> Body:
     for rows in actors:
         _refuse_repeated(rows)
     layers, layer = _index_layers(header, vertices, edges, are_strings("layers", note))
-    ends = [rows.names(column) for column in (0, header.num_ends - 2) for rows in edges]
-    known = [rows.names(0) for rows in (*actors, *vertices)]
-    nodes, _, codes = index_names(ends, declared=known, strings=are_strings("nodes", note))
-    source, destination = (_join(each) for each in (codes[: len(edges)], codes[len(edges) :]))
+    nodes, source, destination = _index_nodes(header, actors, vertices, edges, are_strings("nodes", note))
     return Body(header, note, actors, edges, nodes, layers, source, destination, layer)
 
 
@@ -153,15 +160,32 @@ def _refuse_repeated(actors: Rows) -> None:
         raise actors.error(f"expected every actor once, got {names[row].as_py()!r} again", row)
 
 
+def _index_nodes(
+    header: Header, actors: list[Rows], vertices: list[Rows], edges: list[Rows], strings: bool
+) -> tuple[Names, Ints, Ints]:
+    """Return all nodes, and those at the two ends of every edge; where actors are listed, an edge has no others."""
+    ends = [(rows, rows.names(column)) for column in (0, header.num_ends - 2) for rows in edges]
+    known = [rows.names(0) for rows in (*actors, *vertices)]
+    nodes, num_known, codes = index_names([column for _, column in ends], declared=known, strings=strings)
+    if any(map(len, actors)):
+        _refuse_unlisted(ends, codes, num_known, "an actor that #ACTORS lists")
+    return nodes, _join(codes[: len(edges)]), _join(codes[len(edges) :])
+
+
+def _refuse_unlisted(parts: list[tuple[Rows, Column]], codes: list[Ints], num_listed: int, expected: str) -> None:
+    for (rows, column), indices in zip(parts, codes, strict=True):
+        if (indices >= num_listed).any():
+            row = int(np.argmax(indices >= num_listed))
+            raise rows.error(f"expected {expected}, got {column[row].as_py()!r}", row)
+
+
 def _index_layers(header: Header, vertices: list[Rows], edges: list[Rows], strings: bool) -> tuple[Names, Ints]:
     parts = [(rows, rows.names(1)) for rows in vertices]
     parts += [(rows, rows.names(1 if header.multilayer else 2)) for rows in edges]
     declared = [tokens(list(header.directed))] if header.directed else []
     layers, num_declared, codes = index_names([column for _, column in parts], declared=declared, strings=strings)
-    for (rows, column), indices in zip(parts, codes, strict=True):
-        if declared and (indices >= num_declared).any():
-            row = int(np.argmax(indices >= num_declared))
-            raise rows.error(f"expected a layer that #LAYERS lists, got {column[row].as_py()!r}", row)
+    if declared:
+        _refuse_unlisted(parts, codes, num_declared, "a layer that #LAYERS lists")
     for rows, indices in zip(edges, codes[len(vertices) :], strict=True):
         _check_edges(header, rows, layers, indices)
     return layers, _join(codes[len(vertices) :])
@@ -295,14 +319,6 @@ def _layer_lines(mx: Multiplex) -> list[str]:
     return [f"{name},{kind}" + ",LOOPS" * bool(count) for name, count in zip(mx.layer_names, loops, strict=True)]
 
 
-def _matches(path: Path) -> bool:
-    if not path.is_file():
-        return False
-    with path.open("rb") as file:
-        titles = re.findall(rb"(?m)^[ \t]*#([A-Z ]+?)\s*$", file.read(1 << 16).upper())
-    return any(title.decode() in SECTIONS for title in titles)
-
-
 FORMAT = Format(
     name="multinet",
     description="sections of comma-separated lines, as multinet and uunet read them",
@@ -310,5 +326,5 @@ FORMAT = Format(
     read=read,
     write=write,
     holds=frozenset({"weight", "time", "features"}),
-    matches=_matches,
+    matches=partial(begins_with, pattern=rb"(?i)^[ \t]*#(?:" + "|".join(SECTIONS).encode() + rb")\s*$"),
 )

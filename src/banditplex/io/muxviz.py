@@ -31,6 +31,7 @@ from banditplex.multiplex.build import Numbers, check_weight
 from banditplex.multiplex.names import Ints, Names
 
 COMMENTS = (b"#",)
+_LIST = re.compile(r"\.(?:txt|edges|edgelist|dat|net|ncol|csv|tsv)\s*$", re.IGNORECASE)  # how names of edge lists end
 
 
 def read(
@@ -292,7 +293,8 @@ def _matches(path: Path) -> bool:
         lines = [line for line in file.read(1 << 16).split(b"\n")[:100] if line.strip()]
     if not lines or any(line.count(b";") not in (1, 2) for line in lines[:-1] or lines):
         return False
-    return any(_find(path, line.split(b";")[0].decode(errors="replace")) for line in lines)
+    names = [line.split(b";")[0].decode(errors="replace") for line in lines]
+    return all(map(_LIST.search, names)) or any(_find(path, name) for name in names)
 
 
 FORMAT = Format(

@@ -2,13 +2,14 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
 from banditplex.errors import FormatError
-from banditplex.io.base import Format, Progress, redirect
+from banditplex.io.base import Format, Progress, begins_with, redirect
 from banditplex.io.table import EDGE_ROLES, Columns, Origin, choose_columns, from_table, to_table
 from banditplex.multiplex import Multiplex
 
@@ -118,13 +119,6 @@ def _expand(nodes: Any) -> Any:
     return np.arange(nodes["first"], nodes["first"] + nodes["count"]) if isinstance(nodes, dict) else nodes
 
 
-def _matches(path: Path) -> bool:
-    if not path.is_file():
-        return False
-    with path.open("rb") as file:
-        return file.read(4) == b"PAR1"
-
-
 FORMAT = Format(
     name="parquet",
     description="a table: source, target, layer[, weight][, time]",
@@ -132,5 +126,5 @@ FORMAT = Format(
     read=read,
     write=write,
     holds=frozenset({"weight", "time"}),
-    matches=_matches,
+    matches=partial(begins_with, pattern=rb"\APAR1"),
 )

@@ -88,27 +88,27 @@ class Neighbours:
         """Return the row of each (layer, node), `missing` where the node has no neighbour in the layer."""
         key = layer * self.num_nodes + node
         row = torch.searchsorted(self.row_key, key)
-        return torch.where(self.row_key[row] == key, row, self.missing)
+        return torch.where(self.row_key.index_select(0, row) == key, row, self.missing)
 
     def find(self, row: Tensor, node: Tensor) -> tuple[Tensor, Tensor]:
         """Say for each (row, node) whether node is a neighbour, and at which arc."""
         key = row * self.num_nodes + node
         arc = torch.searchsorted(self.arc_key, key)
-        return self.arc_key[arc] == key, arc
+        return self.arc_key.index_select(0, arc) == key, arc
 
     def common(self, a: Tensor, b: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Return the common neighbours of rows a[i] and b[i]: positions i, arcs from a[i], arcs from b[i].
 
         The shorter list of the two is gone through, and each entry looked up in the longer.
         """
-        size_a, size_b = self.row_degree[a], self.row_degree[b]
+        size_a, size_b = self.row_degree.index_select(0, a), self.row_degree.index_select(0, b)
         swap = size_a > size_b
         short, long = torch.where(swap, b, a), torch.where(swap, a, b)
-        which, arc = ranges(self.indptr[short], torch.minimum(size_a, size_b))
-        found, other = self.find(long[which], self.neighbour[arc])
+        which, arc = ranges(self.indptr.index_select(0, short), torch.minimum(size_a, size_b))
+        found, other = self.find(long.index_select(0, which), self.neighbour.index_select(0, arc))
         hit = torch.nonzero(found).squeeze(1)
-        which, arc, other = which[hit], arc[hit], other[hit]
-        turned = swap[which]
+        which, arc, other = which.index_select(0, hit), arc.index_select(0, hit), other.index_select(0, hit)
+        turned = swap.index_select(0, which)
         return which, torch.where(turned, other, arc), torch.where(turned, arc, other)
 
     def only(self, layers: Tensor) -> "Neighbours":
@@ -158,6 +158,7 @@ class Block:
     shift: Tensor  # (S,): row of the graph - shift = place of the row among those of these layers
     lone: Tensor  # (V - rows,) keys of the vertices without a row, rising
     number: Tensor | None = None  # vertex of each place that has one; None = place
+    symmetric: bool = False  # whether each arc has its reverse, of the same weight
 
     @property
     def node(self) -> Tensor:
@@ -268,15 +269,14 @@ class PackedGraph:
         local_begin = begin - (torch.cumsum(end - begin, 0) - (end - begin))
         visible = torch.ones(len(arc), dtype=torch.bool, device=self.device)
         visible[self._places(hidden, layers, local_begin)] = False
-        arc, which = arc[visible], which[visible]
-        inside = torch.stack([lists.arc_row[arc], lists.arc_key[arc] // self.num_nodes]) - shift[which]
-        key = torch.cat([lists.row_key[rows], lone])
-        degree = torch.zeros(len(key), device=self.device).index_add_(
-            0, inside[1], torch.ones(inside.shape[1], device=self.device)
-        )
-        return Block(
-            self, key, inside, None if lists.weight is None else lists.weight[arc], degree, layers, shift, lone,
-        )  # fmt: skip
+        kept = torch.nonzero(visible).squeeze(1)
+        source = lists.arc_row.index_select(0, arc) - shift.index_select(0, which)
+        destination = torch.repeat_interleave(lists.row_degree.index_select(0, rows))
+        inside = torch.stack([source.index_select(0, kept), destination.index_select(0, kept)])
+        key = torch.cat([lists.row_key.index_select(0, rows), lone])
+        degree = torch.bincount(inside[1], minlength=len(key)).float()
+        weight = None if lists.weight is None else lists.weight.index_select(0, arc.index_select(0, kept))
+        return Block(self, key, inside, weight, degree, layers, shift, lone, symmetric=True)
 
     def _places(self, hidden: tuple[Tensor, Tensor], layers: Tensor, begin: Tensor) -> Tensor:
         """Return where the arcs of hidden edges stand in a block whose layers' arcs start at `begin`."""
@@ -294,6 +294,6 @@ def _append(values: Tensor, *more: int) -> Tensor:
 
 def ranges(start: Tensor, size: Tensor) -> tuple[Tensor, Tensor]:
     """Return the numbers start[i], ..., start[i] + size[i] - 1 one after the other, and beside each its i."""
-    which = torch.repeat_interleave(torch.arange(len(size), device=size.device), size)
+    which = torch.repeat_interleave(size)
     before = torch.cumsum(size, 0) - size
-    return which, torch.arange(len(which), device=size.device) + (start - before)[which]
+    return which, torch.arange(len(which), device=size.device) + (start - before).index_select(0, which)

@@ -133,18 +133,21 @@ def free_observations(
     return losses[row, column], of_drawn, Observations(instance, arm, loss, probability)
 
 
-def mirrored(draw: Draw, target: Ints, losses: Floats, instance_of: Ints) -> Observations:
-    """Return what drawn layers may learn of the targets that drew them, as advisory.
+def mirrored(draw: Draw, target: Ints, losses: Floats, instance_of: Ints) -> Observations | None:
+    """Return what drawn layers may learn of the targets that drew them, as advisory; None if no such layer is a target.
 
     If j helps to predict links of i, i probably helps to predict those of j: a hint, which j's own draws correct.
     Layers that are no targets, or drew that target themselves in this step, are told nothing.
     """
     layer = to_layer(target[:, None], draw.arms)
     instance = instance_of[layer]
+    if instance.max(initial=-1) < 0:
+        return None
     arm = to_arm(layer, target[:, None])
     width = len(instance_of)
-    known = (draw.instances[:, None] * width + draw.arms).ravel()
-    keep = (instance >= 0) & ~np.isin(instance * width + arm, known)
+    known = np.sort(draw.instances[:, None] * width + draw.arms, axis=None)
+    key = instance * width + arm
+    keep = (instance >= 0) & (known[np.minimum(np.searchsorted(known, key), len(known) - 1)] != key)
     return Observations(instance[keep], arm[keep], losses[keep])
 
 

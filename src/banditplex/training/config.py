@@ -33,7 +33,8 @@ class Config:
     conv: str | type[nn.Module] = "sage"  # "sage", "gcn" or a PyG convolution class
     width: int = 16  # of node embeddings; 0 = structural features only
     depth: int = 2  # convolutions
-    fanout: int | None = 10  # neighbours that a node sees in training, in layers of more than 2,048 edges; None = all
+    fanout: int | None = 10  # neighbours that "sage" sees in training, in layers of over 2,048 edges; None = all
+    learnt_nodes: int = 2_000  # without node features, a vector per node is learnt, or random if there are more nodes
     hidden: int = 8  # hidden units of the two heads
     rank: int = 2  # of the correction per (target, layer)
     device: str = "auto"  # "auto" = CUDA where there is one
@@ -45,7 +46,7 @@ class Config:
         for name in ("fanout", "max_rounds"):
             if getattr(self, name) is not None:
                 self._expect(name, int, 1)
-        for name, low in (("batch_size", 2), ("k", 0), ("warmup", 0), ("width", 0), ("seed", 0)):
+        for name, low in (("batch_size", 2), ("k", 0), ("warmup", 0), ("width", 0), ("learnt_nodes", 0), ("seed", 0)):
             self._expect(name, int, low)
         for name in ("learning_rate", "weight_decay", "layer_decay"):
             self._expect(name, float, 0)

@@ -25,17 +25,14 @@ from banditplex.relevance import Seen, compares_embeddings, get_relevance, is_sy
 from banditplex.rng import stream
 from banditplex.training.arms import KeptDraws, free_observations, mirrored, most_probable, to_layer
 from banditplex.training.config import Config
+from banditplex.training.descent import Descent
 from banditplex.training.history import EpochRecord, Regret
 from banditplex.training.plan import divide, edges_of, plan_epoch
 
 Ints = NDArray[np.int64]
 STREAMS = ("batches", "negatives", "draws", "neighbours")
-SINGLE = (".of_layer", ".of_target", "encoder.", ".meet.")
-"""Parts of names of weights that belong to single layers, or see single nodes: they fit noise most easily."""
 NOT_LEARNING = ("uniform", "fixed", "all", "none")
 """Policies that need no warming up."""
-SINGLE_RATE = 0.1
-"""These learn at this share of the learning rate, and with a stronger decay."""
 
 
 def choose_device(device: str) -> torch.device:
@@ -81,12 +78,9 @@ class Trainer:
             raise InputError(f"Expected width of at least 1 for relevance {config.relevance!r}, got 0.")
         self.model = self._make_model(mx)
         self.mean = copy.deepcopy(self.model)
-        self.optimiser = self._make_optimiser()
-        self._weights: list[Tensor] = list(self.model.parameters())
-        self._means: list[Tensor] = list(self.mean.parameters())
-        self.epoch = self.step = 0
-        self.warmup = config.warmup
+        self.epoch, self.warmup = 0, config.warmup
         self.steps_per_epoch = len(self._plan(stream(0, "count")).start) - 1
+        self.descent = Descent(self.model, self.mean, config, config.epochs * self.steps_per_epoch)
         self.best: dict[str, Any] = {"loss": None, "epoch": 0, "chosen": 0, "weights": None}
         self.regret = Regret(len(targets), mx.num_layers - 1)
         self.history: list[dict[str, Any]] = []
@@ -116,7 +110,8 @@ class Trainer:
         return rows
 
     def _run_step(self, instance: Ints, pairs: Tensor, record: EpochRecord) -> None:
-        instances, which = np.unique(instance, return_inverse=True)
+        new = np.diff(instance, prepend=-1) > 0  # a plan has the edges of a step sorted by target
+        instances, which = instance[new], np.cumsum(new) - 1
         target = self.targets[instances]
         draw, drawn = self._draw(instances, target)
         batch = self._batch(which, pairs, target, drawn)
@@ -124,10 +119,11 @@ class Trainer:
             self.graph, self.features, batch["pairs"], batch["target"], batch["layers"],
             self._hidden(batch), self._asked(batch), self._fanout(),
         )  # fmt: skip
-        loss = F.binary_cross_entropy_with_logits(logits.total, batch["label"], reduction="none")
+        total = logits.total
+        loss = F.binary_cross_entropy_with_logits(total, batch["label"], reduction="none")
+        self.descent.descend(loss.mean())
+        record.add(torch.from_numpy(instances).to(self.device)[batch["which"]], loss, total, batch["label"])
         self._learn(draw, target, drawn, batch, logits, record)
-        self._descend(loss.mean())
-        record.add(torch.from_numpy(instances).to(self.device)[batch["which"]], loss, logits.total, batch["label"])
 
     def _draw(self, instances: Ints, target: Ints) -> tuple[Draw | None, Ints]:
         """Draw for the targets whose last draw is used up; return that draw, and the layers (B, k) of all targets."""
@@ -182,7 +178,7 @@ class Trainer:
     def _learn(
         self, draw: Draw | None, target: Ints, drawn: Ints, batch: dict[str, Tensor], logits: Any, record: EpochRecord
     ) -> None:
-        """Tell the policies whose draws end here what was seen; a step is seen before its gradient step."""
+        """Tell the policies whose draws end here what was seen; the logits are from before the gradient step."""
         if self.policy is None or draw is None or not drawn.size:
             return
         if self.free:
@@ -243,19 +239,6 @@ class Trainer:
         block, embedding = logits.block, logits.embedding.detach()
         return group, embedding[block.vertex(target, node)], embedding[block.vertex(layer, node)]
 
-    def _descend(self, loss: Tensor) -> None:
-        self.optimiser.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
-        done = self.step / (self.config.epochs * self.steps_per_epoch)
-        rate = self.config.learning_rate * max(0.05, 0.5 * (1 + math.cos(math.pi * done)))
-        for group, share in zip(self.optimiser.param_groups, (1.0, SINGLE_RATE), strict=True):
-            group["lr"] = rate * share
-        self.optimiser.step()
-        self.step += 1
-        keep = min(self.config.average, (1 + self.step) / (10 + self.step))
-        with torch.no_grad():
-            torch._foreach_lerp_(self._means, self._weights, 1 - keep)
-
     # Validation and prediction
 
     def chosen_layers(self) -> Ints:
@@ -314,8 +297,8 @@ class Trainer:
     def state_dict(self) -> dict[str, Any]:
         """Return all that the next epoch depends on: a snapshot, which later epochs do not change."""
         state = {
-            "epoch": self.epoch, "step": self.step, "warmup": self.warmup,
-            "model": self.model.state_dict(), "mean": self.mean.state_dict(), "optimiser": self.optimiser.state_dict(),
+            "epoch": self.epoch, "warmup": self.warmup,
+            "model": self.model.state_dict(), "mean": self.mean.state_dict(), "descent": self.descent.state_dict(),
             "policy": None if self.policy is None else self.policy.state_dict(), "kept": self.kept.state_dict(),
             "rng": {name: rng.bit_generator.state for name, rng in self.rng.items()},
             "best": self.best, "regret": self.regret.state_dict(), "history": self.history,
@@ -325,10 +308,10 @@ class Trainer:
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Go back to where `state_dict` was taken."""
         state = copy.deepcopy(state)
-        self.epoch, self.step, self.warmup = state["epoch"], state["step"], state["warmup"]
+        self.epoch, self.warmup = state["epoch"], state["warmup"]
         self.model.load_state_dict(state["model"])
         self.mean.load_state_dict(state["mean"])
-        self.optimiser.load_state_dict(state["optimiser"])
+        self.descent.load_state_dict(state["descent"])
         if self.policy is not None:
             self.policy.load_state_dict(state["policy"])
         self.kept.load_state_dict(state["kept"])
@@ -372,6 +355,7 @@ class Trainer:
                 num_nodes=mx.num_nodes, num_layers=mx.num_layers, directed=mx.directed,
                 num_node_features=0 if mx.node_features is None else mx.node_features.shape[1],
                 width=config.width, depth=config.depth, conv=config.conv, hidden=config.hidden, rank=config.rank,
+                learnt_nodes=config.learnt_nodes,
             ).to(self.device)  # fmt: skip
         self._normalise(model, mx.num_layers)
         return model
@@ -389,17 +373,6 @@ class Trainer:
         model.own.normalise(own.values)
         if chosen is not None:
             model.other.normalise(other.values)
-
-    def _make_optimiser(self) -> torch.optim.Optimizer:
-        shared: list[Tensor] = []
-        single: list[Tensor] = []
-        for name, weight in self.model.named_parameters():
-            (single if any(part in name for part in SINGLE) else shared).append(weight)
-        groups = [
-            {"params": shared, "weight_decay": self.config.weight_decay},
-            {"params": single, "weight_decay": self.config.layer_decay},
-        ]
-        return torch.optim.AdamW(groups, lr=self.config.learning_rate, fused=True)
 
 
 def best_temperature(logit: Tensor, label: Tensor) -> float:
