@@ -34,4 +34,4 @@ bench: $(READY)
 	$(BIN)/python -m benchmarks
 
 clean:
-	rm -rf $(VENV) banditplex-demo .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) banditplex-demo banditplex-paper .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

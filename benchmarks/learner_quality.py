@@ -1,6 +1,6 @@
 """What layer sampling is worth: ROC-AUC of every policy on the same splits, beside heuristics and logistic regression.
 
-    python -m benchmarks.learner_quality --data vickers,ckm --seeds 10
+    python -m benchmarks.learner_quality --data vickers,ckm --first-seed 100 --seeds 10
 
 hide="layer", 80/20, one negative per held-out edge, mean over layers, paired over seeds. Real data sets are taken from
 `BANDITPLEX_DATA` or downloaded; "twins", "planted-20" and "planted-100" are made here. The best other layer ("fixed
@@ -21,7 +21,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from banditplex.datasets import load_dataset, planted
-from banditplex.evaluation import NegativeSampler, Split, roc_auc, split
+from banditplex.evaluation import NegativeSampler, Split, brier, roc_auc, split
 from banditplex.multiplex import Multiplex
 from banditplex.nn import PackedGraph, describe
 from banditplex.predictor import LinkPredictor
@@ -150,6 +150,8 @@ def run_seed(name: str, seed: int, epochs: int, skip: frozenset[str]) -> Iterato
             continue
         model = LinkPredictor(epochs=epochs, seed=seed, **options).fit(train)
         yield method, mean_auc(parts, partial(by_model, model, train), targets)
+        if method == "default k=1":
+            yield "Brier score of default k=1 (a coin: .250)", mean_brier(parts, model)
         if method == "default k=1" and "relevant" in mx.metadata:
             yield "share of targets with 80 % on relevant layers", relevant_share(model, mx)
 
@@ -170,6 +172,15 @@ def by_target(fitted: dict[int, Score], pairs: Ints, target: int) -> Floats:
 
 def by_model(model: LinkPredictor, mx: Multiplex, pairs: Ints, target: int) -> Floats:
     return model.score_pairs(mx.node_names[pairs], mx.layer_names[target])
+
+
+def mean_brier(parts: Split, model: LinkPredictor) -> float:
+    """Return the mean over layers of the Brier score of calibrated probabilities; half of the test pairs are edges."""
+    values = []
+    for name in parts.train.layer_names:
+        pairs, label = parts.test(name)
+        values.append(brier(label, model.predict_proba(parts.train.node_names[pairs], name, prior=0.5)))
+    return float(np.mean(values))
 
 
 def relevant_share(model: LinkPredictor, mx: Multiplex) -> float:
@@ -202,19 +213,18 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", default="twins")
     parser.add_argument("--seeds", type=int, default=2)
+    parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--epochs", type=int, default=30)
     parser.add_argument("--skip", default="", help="methods to leave out, separated by commas")
     parser.add_argument("--jobs", type=int, default=1, help="processes that work side by side")
     options = parser.parse_args(arguments or [])
     names, skip = options.data.split(","), frozenset(options.skip.split(","))
+    seeds = range(options.first_seed, options.first_seed + options.seeds)
     with ProcessPoolExecutor(options.jobs, initializer=torch.set_num_threads, initargs=(1,)) as pool:
-        started = {
-            name: [pool.submit(collect, name, seed, options.epochs, skip) for seed in range(options.seeds)]
-            for name in names
-        }
+        started = {name: [pool.submit(collect, name, seed, options.epochs, skip) for seed in seeds] for name in names}
         for name, runs in started.items():
-            seeds = [run.result() for run in runs]
-            report(name, {method: [rows[method] for rows in seeds] for method in seeds[0]})
+            found = [run.result() for run in runs]
+            report(name, {method: [rows[method] for rows in found] for method in found[0]})
 
 
 if __name__ == "__main__":

@@ -71,9 +71,9 @@ def test_train_is_fit_and_save(place, trained, model):
 
 def test_the_validation_told_is_that_of_the_weights_kept(place, trained):
     best = read_checkpoint(place / "run" / FILE)["state"]["best"]
-    assert trained["best_epoch"] == best["epoch"]
+    assert trained["best_epoch"] == best["chosen"]
     history = bx.LinkPredictor.load(place / "run").history_
-    row = history[(history["epoch"] == best["epoch"]) & (history["layer"] == "c")].iloc[0]
+    row = history[(history["epoch"] == best["chosen"]) & (history["layer"] == "c")].iloc[0]
     assert trained["targets"][1]["validation_loss"] == row["validation_loss"]
 
 
@@ -332,7 +332,10 @@ def test_one_question_at_a_time(tmp_path, refusal):
 
 def test_epochs_in_words():
     assert runs.in_words({"epochs": 1, "best_epoch": 1}) == "1 epoch."
-    assert runs.in_words({"epochs": 3, "best_epoch": 2}) == "3 epochs, weights of epoch 2, the best in validation."
+    assert (
+        runs.in_words({"epochs": 3, "best_epoch": 2})
+        == "3 epochs, weights of epoch 2, the last that was as good as the best in validation."
+    )
 
 
 def test_what_cannot_be_predicted(model, tmp_path):

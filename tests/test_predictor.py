@@ -274,3 +274,33 @@ def test_pairs_that_cannot_be_scored_are_refused(fitted):
     with pytest.raises(InputError, match="99"):
         model.score_pairs([[0, 99]], "g1-base")
     assert model.score_pairs([], "g1-base").shape == (0,)
+
+
+def test_scores_of_all_targets_at_once_with_each_layer_alone(fitted):
+    mx, model = fitted
+    pairs = some_pairs(mx, 40)
+    layer = np.arange(len(pairs)) % 4
+    free = ~np.array([mx.has_edges(pair[None], mx.layer_names[i])[0] for pair, i in zip(pairs, layer, strict=True)])
+    pairs, layer = pairs[free], layer[free]
+    others = np.array([[1, 2, 3], [0, 2, 3], [0, 1, 3], [0, 1, 2]])[layer]
+    scores = model.score_by_layer(pairs, layer, others)
+    assert scores.shape == others.shape
+    for target, name in enumerate(mx.layer_names):
+        favourite = model.layer_probabilities_.loc[name].to_numpy().argmax()
+        here = layer == target
+        with_favourite = scores[here][others[here] == favourite]
+        np.testing.assert_allclose(with_favourite, model.score_pairs(pairs[here], name), rtol=1e-4, atol=1e-5)
+
+
+def test_what_scores_by_layer_refuse(fitted):
+    mx, model = fitted
+    known = mx.edges(mx.layer_names[0]).T[:1]
+    with pytest.raises(InputError, match="no edges of their layer in training, got "):
+        model.score_by_layer(known, [0], [[1]])
+    with pytest.raises(InputError, match="none of them a pair's own layer"):
+        model.score_by_layer([[0, 1]], [0], [[0]])
+    with pytest.raises(InputError, match=r"for 1 pairs, got \(1,\) and \(1,\)"):
+        model.score_by_layer([[0, 1]], [0], [1])
+    alone = bx.LinkPredictor(**FAST).fit(mx, targets=[mx.layer_names[1]])
+    with pytest.raises(InputError, match="Expected a layer that was a target of training"):
+        alone.score_by_layer(some_pairs(mx, 3), [0, 0, 0], [[1]] * 3)

@@ -9,17 +9,29 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from banditplex.datasets import load_dataset, planted
     from banditplex.errors import InputError
+    from banditplex.evaluation import evaluate
     from banditplex.io import read, write
     from banditplex.multiplex import Multiplex
     from banditplex.predictor import LinkPredictor
 
 __version__ = "0.1.0"
-__all__ = ["InputError", "LinkPredictor", "Multiplex", "__version__", "load_dataset", "planted", "read", "write"]
+__all__ = [
+    "InputError",
+    "LinkPredictor",
+    "Multiplex",
+    "__version__",
+    "evaluate",
+    "load_dataset",
+    "planted",
+    "read",
+    "write",
+]
 
 _HOME = {
     "InputError": "errors",
     "LinkPredictor": "predictor",
     "Multiplex": "multiplex",
+    "evaluate": "evaluation",
     "load_dataset": "datasets",
     "planted": "datasets",
     "read": "io",

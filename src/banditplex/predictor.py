@@ -54,8 +54,10 @@ class LinkPredictor(BaseEstimator):  # type: ignore[misc]
         policy_options: Mapping[str, Any] | None = None,
         relevance: str | Relevance = "predictive",
         k: int = 1,
+        steps_per_draw: int = Config.steps_per_draw,
         epochs: int = Config.epochs,
         batch_size: int = Config.batch_size,
+        max_rounds: int | None = Config.max_rounds,
         targets_per_step: int = Config.targets_per_step,
         learning_rate: float = Config.learning_rate,
         weight_decay: float = Config.weight_decay,
@@ -67,6 +69,8 @@ class LinkPredictor(BaseEstimator):  # type: ignore[misc]
         conv: str | type[nn.Module] = Config.conv,
         width: int = Config.width,
         depth: int = Config.depth,
+        fanout: int | None = Config.fanout,
+        learnt_nodes: int = Config.learnt_nodes,
         hidden: int = Config.hidden,
         rank: int = Config.rank,
         device: str = Config.device,
@@ -77,8 +81,10 @@ class LinkPredictor(BaseEstimator):  # type: ignore[misc]
         self.policy_options = policy_options
         self.relevance = relevance
         self.k = k
+        self.steps_per_draw = steps_per_draw
         self.epochs = epochs
         self.batch_size = batch_size
+        self.max_rounds = max_rounds
         self.targets_per_step = targets_per_step
         self.learning_rate = learning_rate
         self.weight_decay = weight_decay
@@ -90,6 +96,8 @@ class LinkPredictor(BaseEstimator):  # type: ignore[misc]
         self.conv = conv
         self.width = width
         self.depth = depth
+        self.fanout = fanout
+        self.learnt_nodes = learnt_nodes
         self.hidden = hidden
         self.rank = rank
         self.device = device
@@ -191,6 +199,24 @@ class LinkPredictor(BaseEstimator):  # type: ignore[misc]
         fitted = self._check_fitted()
         mx = fitted.mx if context is None else context
         return fitted.logits(as_pairs(mx, pairs), layer, context=context, draws=draws)
+
+    def score_by_layer(self, pairs: ArrayLike, layer: ArrayLike, others: ArrayLike) -> Floats:
+        """Return the logits (n, m) of pairs (n, 2) with each of some other layers alone, of all targets in one go.
+
+        `layer` (n,) is the target layer of each pair and `others` (n, m) what it may look at, as layer indices. The
+        pairs are no edges of the training graph. What a layer is worth, and curves in `on_epoch`, are made of this.
+        """
+        fitted = self._check_fitted()
+        table = np.asarray(others, np.int64)
+        target = np.asarray(layer, np.int64)
+        index = as_pairs(fitted.mx, pairs)
+        if target.shape != (len(index),) or table.ndim != 2 or len(table) != len(index):
+            shapes = f"{target.shape} and {table.shape}"
+            raise InputError(f"Expected a layer (n,) and other layers (n, m) for {len(index)} pairs, got {shapes}.")
+        every = np.concatenate([target[:, None], table], 1)
+        if len(index) and (every.min() < 0 or every.max() >= fitted.mx.num_layers or (every[:, :1] == table).any()):
+            raise InputError(f"Expected layer indices below {fitted.mx.num_layers}, none of them a pair's own layer.")
+        return fitted.logits_by_layer(index, target, table)
 
     def predict_proba(
         self, pairs: ArrayLike, layer: Name, *, prior: float = 0.5, context: Multiplex | None = None

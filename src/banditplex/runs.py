@@ -150,7 +150,7 @@ def _parse_price(text: str, names: "Sequence[Name]") -> "tuple[Name, float]":
 def describe(model: "LinkPredictor", folder: Path) -> dict[str, Any]:
     """Return what came out of a run: epochs, and for each target its validation and the layers it looks at."""
     state = read_checkpoint(folder / FILE)["state"]
-    best = state["best"]["epoch"] or state["epoch"]
+    best = state["best"]["chosen"] or state["epoch"]
     rows = {row["layer"]: row for row in state["history"] if row["epoch"] == best}
     table = model.layer_probabilities_
     return {
@@ -182,7 +182,7 @@ def target_rows(result: dict[str, Any], *, limit: int) -> list[list[Any]]:
 def in_words(result: dict[str, Any]) -> str:
     """Return the length of a training as a sentence."""
     epochs, best = result["epochs"], result["best_epoch"]
-    chosen = "" if best == epochs else f", weights of epoch {best}, the best in validation"
+    chosen = "" if best == epochs else f", weights of epoch {best}, the last that was as good as the best in validation"
     return f"{epochs} epoch{'s' * (epochs != 1)}{chosen}."
 
 

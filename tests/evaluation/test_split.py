@@ -1,95 +1,317 @@
-"""Splits, negatives and metrics: counted by hand, or by scikit-learn."""
+"""Splits: every rule counted with plain sets, on random small multiplexes and on ones drawn by hand."""
+
+import gc
+import os
 
 import numpy as np
 import pytest
-from sklearn import metrics
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from banditplex.datasets import fetch, load_dataset
 from banditplex.errors import InputError
-from banditplex.evaluation import NegativeSampler, Split, accuracy, average_precision, brier, roc_auc, split
+from banditplex.evaluation import Split, fixed_split, k_fold, split, temporal_split
+from banditplex.io.gatne import LabelledPairs, write
 from banditplex.multiplex import Multiplex
+from tests.evaluation.plain import edge_sets, everywhere, held_out, linked, multiplexes
+
+HIDES = pytest.mark.parametrize("hide", ["layer", "pair"])
 
 
-def dense(seed=0, directed=False):
+def dense(seed=0, directed=False, **options):
     rng = np.random.default_rng(seed)
-    ends = rng.integers(0, 12, (2, 160))
-    return Multiplex.from_edges(*ends, np.repeat(["a", "b"], [100, 60]), num_nodes=12, directed=directed)
+    ends = rng.integers(0, 20, (2, 160))
+    return Multiplex.from_edges(*ends, np.repeat(["a", "b"], [100, 60]), num_nodes=20, directed=directed, **options)
 
 
-def as_sets(mx):
-    return {name: {tuple(pair) for pair in mx.edges(name).T.tolist()} for name in mx.layer_names}
+def assert_sound(mx, parts, hide):
+    """What must hold for any split of `mx`, by plain loops."""
+    whole, train, visible = edge_sets(mx), edge_sets(parts.train), linked(parts.train)
+    union, left = everywhere(mx), everywhere(parts.train)
+    for name, (positive, negative) in held_out(parts).items():
+        assert len(set(positive)) == len(positive) == len(set(negative)) == len(negative)
+        assert set(positive) <= whole[name]
+        assert train[name] <= whole[name]
+        for u, v in positive + negative:
+            assert u != v
+            assert frozenset((u, v)) not in (left if hide == "pair" else visible[name])
+        for pair in map(frozenset, negative):
+            assert pair not in (union if hide == "pair" else linked(mx)[name])
 
 
-@pytest.mark.parametrize("directed", [False, True])
-def test_a_layer_split_holds_out_a_fifth_of_each_layer_and_as_many_pairs_without_an_edge(directed):
-    mx = dense(directed=directed)
-    parts = split(mx, hide="layer", seed=1)
+@HIDES
+@settings(max_examples=60, deadline=None)
+@given(mx=multiplexes(), share=st.sampled_from([0.1, 0.2, 0.5, 0.9]), seed=st.integers(0, 3))
+def test_a_ratio_split_keeps_its_rules(hide, mx, share, seed):
+    parts = split(mx, hide=hide, share=share, seed=seed)
+    assert_sound(mx, parts, hide)
     parts.check()
-    whole, train = as_sets(mx), as_sets(parts.train)
-    for name in mx.layer_names:
+    parts.check(full=mx)
+    whole, train = edge_sets(mx), edge_sets(parts.train)
+    for name, (positive, _) in held_out(parts).items():
+        assert set(positive) == whole[name] - train[name]
+        out = {frozenset(pair) for pair in positive}
+        if hide == "layer":
+            size = len(linked(mx)[name])
+            assert len(out) == (min(max(round(share * size), 1), size - 1) if size > 1 else 0)
+    if hide == "pair":
+        size = len(everywhere(mx))
+        assert len(everywhere(mx) - everywhere(parts.train)) == min(max(round(share * size), 1), size - 1)
+
+
+@HIDES
+@settings(max_examples=40, deadline=None)
+@given(mx=multiplexes(path=6), folds=st.integers(2, 6), seed=st.integers(0, 3))
+def test_over_the_folds_every_edge_is_held_out_once(hide, mx, folds, seed):
+    count = {name: dict.fromkeys(edges, 0) for name, edges in edge_sets(mx).items()}
+    sizes = []
+    for parts in k_fold(mx, hide=hide, folds=folds, seed=seed):
+        assert_sound(mx, parts, hide)
+        parts.check(full=mx)
+        sizes.append({name: len({*map(frozenset, positive)}) for name, (positive, _) in held_out(parts).items()})
+        for name, (positive, _) in held_out(parts).items():
+            for pair in positive:
+                count[name][pair] += 1
+    assert len(sizes) == folds
+    for name, edges in count.items():
+        tested = hide == "pair" or len(linked(mx)[name]) > 1
+        assert all(times == (tested and u != v) for (u, v), times in edges.items())
+        if hide == "layer":
+            each = [fold[name] for fold in sizes]
+            assert max(each) - min(each) <= 1
+
+
+@HIDES
+@settings(max_examples=40, deadline=None)
+@given(mx=multiplexes(times=True), after=st.integers(0, 9))
+def test_a_temporal_split_tests_new_pairs_after_the_cut(hide, mx, after):
+    times = {name: dict(zip(map(tuple, mx.edges(name).T.tolist()), mx.times(name), strict=True)) for name in "abc"}
+    early = {name: {frozenset(pair) for pair, time in times[name].items() if time <= after} for name in "abc"}
+    seen = {name: set().union(*early.values()) if hide == "pair" else early[name] for name in "abc"}
+    expected = {
+        name: {
+            pair
+            for pair, time in times[name].items()
+            if time > after and pair[0] != pair[1] and frozenset(pair) not in seen[name]
+        }
+        for name in "abc"
+    }
+    if not any(expected.values()):
+        with pytest.raises(InputError, match=f"Expected new pairs after {after}, got none"):
+            temporal_split(mx, hide=hide, after=after)
+        return
+    parts = temporal_split(mx, hide=hide, after=after)
+    assert_sound(mx, parts, hide)
+    parts.check(full=mx)
+    assert {name: set(held_out(parts)[name][0]) for name in "abc"} == expected
+    assert parts.train.num_edges == sum(time <= after for edges in times.values() for time in edges.values())
+
+
+def test_the_share_of_a_temporal_split_is_that_of_the_last_edges():
+    mx = Multiplex.from_edges(range(10), range(1, 11), "a", time=np.arange(10)[::-1], num_nodes=11)
+    assert sorted(map(tuple, temporal_split(mx, hide="layer", share=0.3).pairs[:3].tolist())) == [
+        (0, 1),
+        (1, 2),
+        (2, 3),
+    ]
+    level = Multiplex.from_edges(range(10), range(1, 11), "a", time=[0] * 6 + [1] * 4, num_nodes=11)
+    assert temporal_split(level, hide="layer", share=0.4).train.num_edges == 6
+    with pytest.raises(InputError, match="Expected new pairs after 1, got none: times are 0 to 1"):
+        temporal_split(level, hide="layer", share=0.3)  # 4 edges come last, level with each other: more than the share
+
+
+def test_a_temporal_split_takes_dates():
+    days = np.array(["2020-01-01", "2020-01-02", "2020-01-03"], dtype="datetime64[D]")
+    mx = Multiplex.from_edges([0, 1, 2], [1, 2, 3], "a", time=days, num_nodes=4)
+    for after in ("2020-01-02", days[1], days.astype(object)[1]):
+        assert temporal_split(mx, hide="layer", after=after).test("a")[0][0].tolist() == [2, 3]
+    with pytest.raises(InputError, match="Expected a multiplex with times, got one without"):
+        temporal_split(dense(), hide="layer")
+
+
+def test_both_arcs_of_a_pair_go_together():
+    """Every pair is linked both ways: no held-out arc may have its reverse in training."""
+    ends = np.array(np.triu_indices(14, 1))[:, ::3]
+    mx = Multiplex.from_edges(*np.concatenate([ends, ends[::-1]], axis=1), "a", num_nodes=14, directed=True)
+    for parts in [split(mx, hide="layer"), *k_fold(mx, hide="pair", folds=3)]:
+        positive = set(held_out(parts)["a"][0])
+        assert positive
+        assert positive == {(v, u) for u, v in positive}
+
+
+def test_layers_too_small_to_split_stay_whole():
+    """Layer a has 4 edges, b has 1 (and a loop), c has only a loop, d nothing."""
+    mx = Multiplex.from_edges(
+        [0, 0, 1, 2, 0, 3, 5], [1, 2, 2, 3, 5, 3, 5], list("aaaabbc"), layer_names=list("abcd"), num_nodes=6
+    )
+    for parts in [split(mx, hide="layer"), *k_fold(mx, hide="layer", folds=4)]:
+        assert parts.train.layer_sizes.tolist() == [3, 2, 1, 0]
+        assert np.unique(parts.layer).tolist() == [0]
+    emptied = [parts for parts in k_fold(mx, hide="pair", folds=5) if len(parts.test("b")[0])]
+    assert [parts.train.edges("b").T.tolist() for parts in emptied] == [[[3, 3]]]
+    tiny = Multiplex.from_edges([0, 1], [0, 2], ["a", "b"], num_nodes=4)
+    with pytest.raises(InputError, match="Expected a layer with at least 2 linked pairs to split, got 1"):
+        split(tiny, hide="layer")
+    with pytest.raises(InputError, match="Expected at least 5 linked pairs to split, got 1"):
+        k_fold(tiny, hide="pair")
+    with pytest.raises(InputError, match="at least 2 linked pairs"):
+        split(Multiplex.from_edges([], [], "a", layer_names=["a"], num_nodes=0), hide="layer")
+
+
+def test_the_seed_decides_which_edges_are_held_out_and_negatives_do_not():
+    mx = dense(directed=True)
+    first, again, other = (split(mx, hide="layer", seed=seed) for seed in (0, 0, 1))
+    assert np.array_equal(first.pairs, again.pairs)
+    assert first.train != other.train
+    for options in ({"negatives": "degree"}, {"each": 7}):
+        assert split(mx, hide="layer", seed=0, **options).train == first.train
+
+
+def test_weights_and_times_stay_beside_their_edges():
+    mx = dense(weight=np.arange(160) + 1.0, time=np.arange(160))
+    parts = split(mx, hide="pair")
+    for name in "ab":
+        whole = {tuple(e): (w, t) for e, w, t in zip(mx.edges(name).T.tolist(), mx.weights(name), mx.times(name))}  # noqa: B905
+        train = parts.train
+        for edge, weight, time in zip(
+            train.edges(name).T.tolist(), train.weights(name), train.times(name), strict=True
+        ):
+            assert whole[tuple(edge)] == (weight, time)
+
+
+@HIDES
+def test_a_validation_split_is_one_of_the_training_graph(hide):
+    mx = dense(seed=3)
+    parts = split(mx, hide=hide, seed=1)
+    inner = parts.validation(share=0.25, seed=2, each=3)
+    inner.check(full=parts.train)
+    expected = split(parts.train, hide=hide, share=0.25, seed=2, each=3)
+    assert inner.train == expected.train
+    assert np.array_equal(inner.negatives, expected.negatives)
+    tested = {name: {frozenset(pair) for pair in sets[0]} for name, sets in held_out(parts).items()}
+    for name, (positive, _) in held_out(inner).items():
+        assert not tested[name] & {frozenset(pair) for pair in positive}
+
+
+def test_ranking_hands_out_the_negatives_of_a_layer():
+    parts = split(dense(), hide="layer", each=4)
+    for name in "ab":
         pairs, label = parts.test(name)
-        held, negative = ({tuple(pair) for pair in pairs[label == value].tolist()} for value in (1, 0))
-        assert held == whole[name] - train[name]
-        proper = sum(u != v for u, v in whole[name])
-        assert len(held) == len(negative) == round(0.2 * proper)
-        assert not negative & whole[name]
-        assert all(u != v for u, v in held | negative)
+        positives, negatives = parts.ranking(name)
+        assert np.array_equal(positives, pairs[label == 1])
+        assert negatives.shape == (len(positives), 4, 2)
+    with pytest.raises(InputError, match="give `each`, or negatives='hard'"):
+        split(dense(), hide="layer").ranking("a")
 
 
-def test_a_pair_split_hides_the_pair_everywhere():
-    mx = Multiplex.from_edges(*np.array(np.triu_indices(15, 1))[:, ::3], "a", num_nodes=15)
-    both = np.concatenate([mx.edge_index, mx.edge_index[:, ::2]], axis=1)
-    mx = Multiplex.from_edges(*both, np.repeat(["a", "b"], [mx.num_edges, both.shape[1] - mx.num_edges]), num_nodes=15)
-    parts = split(mx, hide="pair", seed=0)
-    parts.check()
-    everywhere = set.union(*as_sets(mx).values())
-    left = set.union(*as_sets(parts.train).values())
-    for pair, label in zip(map(tuple, parts.pairs.tolist()), parts.label, strict=True):
-        assert pair not in left
-        assert (pair in everywhere) == bool(label)
-
-
-def test_check_finds_a_leak():
+def test_options_are_checked():
     mx = dense()
-    pair = next((u, v) for u, v in mx.edges("a").T.tolist() if u != v)
-    leaking = Split(mx, "layer", np.array([0]), np.array([pair]), np.array([1]))
-    with pytest.raises(InputError, match=r"is an edge of layer 'a' in training"):
-        leaking.check()
     with pytest.raises(InputError, match="hide to be one of layer, pair, got 'edge'"):
         split(mx, hide="edge")
-    with pytest.raises(InputError, match="share between 0 and 1"):
+    with pytest.raises(InputError, match=r"share between 0 and 1, got 1\.0"):
         split(mx, hide="layer", share=1.0)
+    with pytest.raises(InputError, match="share between 0 and 1, got 0"):
+        temporal_split(dense(time=np.arange(160)), hide="layer", share=0)
+    with pytest.raises(InputError, match="at least 2 folds, got 1"):
+        k_fold(mx, hide="layer", folds=1)
+    with pytest.raises(InputError, match="negatives to be one of uniform, degree, hard, got 'easy'"):
+        k_fold(mx, hide="layer", negatives="easy")
+    with pytest.raises(InputError, match="each to be at least 0, got -1"):
+        split(mx, hide="layer", each=-1)
 
 
-def test_negatives_are_even_over_all_pairs_without_an_edge():
-    mx = Multiplex.from_edges([0, 0, 1], [1, 2, 3], "a", num_nodes=5)
-    drawn = NegativeSampler(mx).draw(np.zeros(7000, int), np.random.default_rng(0))
-    pairs, count = np.unique(drawn, axis=0, return_counts=True)
-    free = [[0, 3], [0, 4], [1, 2], [1, 4], [2, 3], [2, 4], [3, 4]]
-    assert pairs.tolist() == free
-    assert (np.abs(count - 1000) < 4 * np.sqrt(1000)).all()
+class Spy:
+    """A scorer that walks along every reference from what it is given, as far as it leads."""
+
+    def fit(self, mx, targets=None, on_epoch=None):
+        self.arrays, seen, todo = [], {id(mx)}, [mx]
+        while todo:
+            thing = todo.pop()
+            if isinstance(thing, np.ndarray):
+                self.arrays.append(thing)
+            next_things = [*gc.get_referents(thing), getattr(thing, "base", None)]
+            for other in next_things:
+                known_world = isinstance(other, type | type(gc) | type(len) | type(dense)) or other is None
+                if id(other) not in seen and not known_world:
+                    seen.add(id(other))
+                    todo.append(other)
+        return self
 
 
-def test_a_full_layer_has_no_negatives():
-    mx = Multiplex.from_edges([0, 0, 1], [1, 2, 2], "a", num_nodes=3)
-    with pytest.raises(InputError, match="at least 1 pairs without an edge in layer 'a', got 0"):
-        NegativeSampler(mx).draw(np.zeros(1, int), np.random.default_rng(0))
+@HIDES
+def test_nothing_of_the_full_graph_can_be_reached_from_what_fit_is_given(hide):
+    mx = dense(weight=np.arange(160) + 1.0, time=np.arange(160))
+    assert mx.adjacency.edge.size  # what the full multiplex keeps for itself must not travel either
+    for parts in [split(mx, hide=hide, each=2), *k_fold(mx, hide=hide, folds=2), temporal_split(mx, hide=hide)]:
+        spy = Spy().fit(parts.train)
+        assert any(array.shape == parts.train.edge_index.shape for array in spy.arrays)
+        secrets = [mx.edge_index, mx.weight, mx.time, mx.adjacency.edge, mx.adjacency.neighbours, parts.pairs]
+        for array in spy.arrays:
+            assert mx.num_edges not in array.shape
+            assert not any(np.shares_memory(array, secret) for secret in secrets)
 
 
-@pytest.mark.parametrize("decimals", [1, 8])
-def test_metrics_are_those_of_scikit_learn_with_and_without_ties(decimals):
-    rng = np.random.default_rng(decimals)
-    label = rng.integers(0, 2, 200)
-    score = np.round(rng.random(200) + 0.3 * label, decimals)
-    assert roc_auc(label, score) == pytest.approx(metrics.roc_auc_score(label, score))
-    assert average_precision(label, score) == pytest.approx(metrics.average_precision_score(label, score))
-    assert brier(label, score / 2) == pytest.approx(metrics.brier_score_loss(label, score / 2))
-    assert accuracy(label, score, threshold=0.5) == pytest.approx(metrics.accuracy_score(label, score > 0.5))
+@pytest.fixture
+def folder(tmp_path):
+    """GATNE's three files: two test pairs leak, as (1, 0) is the reverse of an edge and (3, 4) comes twice."""
+    train = Multiplex.from_edges([0, 1, 2], [1, 2, 3], "1", num_nodes=6, directed=True)
+    test = LabelledPairs(
+        np.zeros(5, int), np.array([[1, 0], [3, 4], [4, 3], [5, 0], [5, 1]]), np.array([1, 1, 1, 0, 0])
+    )
+    valid = LabelledPairs(np.zeros(3, int), np.array([[2, 4], [5, 0], [5, 2]]), np.array([1, 0, 0]))
+    write(train, tmp_path / "gatne", valid=valid, test=test)
+    return tmp_path / "gatne"
 
 
-def test_metrics_refuse_what_they_cannot_judge():
-    with pytest.raises(InputError, match="labels of both kinds, got only 1"):
-        roc_auc([1, 1], [0.1, 0.2])
-    with pytest.raises(InputError, match="finite scores, got nan"):
-        roc_auc([1, 0], [0.1, np.nan])
-    with pytest.raises(InputError, match="one score per label"):
-        roc_auc([1, 0], [0.1])
+def test_a_fixed_split_is_what_the_files_say(folder):
+    with pytest.raises(InputError, match=r"3 labelled pairs in .* leak"):
+        fixed_split(folder)
+    with pytest.raises(InputError, match="leaks to be one of error, drop, keep, got 'yes'"):
+        fixed_split(folder, leaks="yes")
+    kept = fixed_split(folder, leaks="keep")
+    names = kept.test.train.node_names
+    assert names[kept.test.pairs].tolist() == [[1, 0], [3, 4], [4, 3], [5, 0], [5, 1]]
+    assert kept.test.label.tolist() == [1, 1, 1, 0, 0]
+    assert kept.valid.train is kept.test.train
+    with pytest.raises(InputError, match=r"Test pair \(1, 0\) is an edge of layer '1' in training"):
+        kept.test.check()
+    clean = fixed_split(folder, leaks="drop")
+    clean.test.check()
+    clean.valid.check()
+    assert names[clean.test.pairs].tolist() == [[3, 4], [5, 0], [5, 1]]
+    assert names[clean.valid.pairs].tolist() == [[2, 4], [5, 2]]  # (5, 0) is a test pair
+
+
+def test_a_split_made_by_hand_can_be_checked():
+    mx = dense()
+    pair = next((u, v) for u, v in mx.edges("a").T.tolist() if u != v)
+    with pytest.raises(InputError, match=r"is an edge of layer 'a' in training"):
+        Split(mx, "layer", np.array([0]), np.array([pair]), np.array([1])).check()
+
+
+def test_the_spy_would_find_what_is_hidden_in_a_corner():
+    mx = dense()
+    parts = split(mx, hide="layer")
+    spy = Spy().fit(parts.train.with_metadata(corner=[{"full": mx}]))
+    assert any(np.shares_memory(array, mx.edge_index) for array in spy.arrays)
+
+
+@pytest.mark.skipif(not os.environ.get("BANDITPLEX_DATA"), reason="BANDITPLEX_DATA is not set")
+def test_gatnes_own_files_leak():
+    """A fifth of Amazon's test edges have their reverse in train.txt, counted line by line."""
+    folder = fetch("gatne-amazon")
+    train = {tuple(line.split()) for line in (folder / "train.txt").read_text().splitlines()}
+    test = [tuple(line.split()) for line in (folder / "test.txt").read_text().splitlines()]
+    edges = [(layer, u, v) for layer, u, v, label in test if label == "1"]
+    assert sum((layer, v, u) in train for layer, u, v in edges) == 2991
+    assert len(edges) == 14746
+    kept, clean = (fixed_split(folder, leaks=leaks) for leaks in ("keep", "drop"))
+    assert (len(kept.test.label), kept.test.label.sum()) == (len(test), len(edges))
+    with pytest.raises(InputError, match="is an edge of layer 1 in training"):
+        kept.test.check()
+    visible = {(layer, *sorted((u, v))) for layer, u, v in train}
+    expected = {(layer, *sorted((u, v))) for layer, u, v, _ in test} - visible
+    assert len(clean.test.label) == len(expected)
+    full = load_dataset("gatne-amazon")
+    clean.test.check(full=full)
+    clean.valid.check(full=full)

@@ -11,11 +11,11 @@ from banditplex.nn import MultiplexModel, PackedGraph
 from tests.nn.test_graph import random_multiplex
 
 
-def make_model(mx, *, width=8, conv="sage", seed=0):
+def make_model(mx, *, width=8, conv="sage", seed=0, learnt_nodes=1_000):
     torch.manual_seed(seed)
     model = MultiplexModel(
         num_nodes=mx.num_nodes, num_layers=mx.num_layers, num_node_features=0, directed=mx.directed,
-        width=width, depth=2, conv=conv, hidden=4, rank=2,
+        width=width, depth=2, conv=conv, hidden=4, rank=2, learnt_nodes=learnt_nodes,
     )  # fmt: skip
     with torch.no_grad():
         for weight in model.parameters():
@@ -83,6 +83,27 @@ def test_layers_neither_target_nor_drawn_are_not_encoded_and_get_no_gradient():
         if len(weight) == 9
     }
     assert touched == {"encoder.adapt": {1, 4}, "own.of_layer": {4}, "other.of_layer": {1}, "other.of_target": {4}}
+
+
+def test_base_embeddings_of_many_nodes_are_not_learnt():
+    mx = random_multiplex(8)
+    for learnt_nodes, learnt in ((12, True), (11, False)):
+        model = make_model(mx, learnt_nodes=learnt_nodes)
+        assert ("encoder.input.weight" in dict(model.named_parameters())) is learnt
+        assert model.state_dict()["encoder.input.weight"].shape == (12, 8)
+
+
+def test_products_of_random_vectors_estimate_what_neighbour_lists_share():
+    """Vectors with independent entries of variance 1 / width: E |v|^2 = 1, E <v, w> = 0.
+
+    Means over 10 neighbours each, 4 of them shared, have the product 4 / 100 in expectation. Its variance: 4 squares
+    (2 / width each), 84 products that come once (1 / width) and 6 that come twice (4 / width), all over 100^2, are
+    116 / (10^4 width); 5 deviations are .006.
+    """
+    encoder = make_model(random_multiplex(0, num_nodes=16), width=8192, learnt_nodes=0).encoder
+    torch.nn.init.normal_(encoder.input.weight, std=8192**-0.5)
+    vectors = encoder.input(torch.arange(16))
+    assert (vectors[:10].mean(0) @ vectors[6:].mean(0)).item() == pytest.approx(0.04, abs=0.006)
 
 
 def test_unknown_convolutions_are_answered_with_the_known_ones():

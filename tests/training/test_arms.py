@@ -89,3 +89,5 @@ def test_drawn_layers_hear_of_the_targets_that_drew_them():
     told = mirrored(draw, np.array([0, 1]), np.array([[0.1], [0.2]]), instance_of)
     assert (told.instance.tolist(), told.arm.tolist(), told.loss.tolist()) == ([2, 2], [0, 1], [0.1, 0.2])
     assert np.isnan(told.probability).all()
+    # Target 0 draws layer 2, which is no target.
+    assert mirrored(Draw([0], [[1]], [[0.5]]), np.array([0]), np.array([[0.1]]), instance_of) is None

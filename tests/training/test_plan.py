@@ -1,5 +1,7 @@
 """Epochs: every edge once, no target twice in a step."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -19,6 +21,13 @@ def test_an_epoch_has_every_edge_once_and_a_target_at_most_once_per_step(targets
         assert count.max() <= 16
         batches[targets] += 1
     assert batches.tolist() == [7, 4, 1, 4]  # ceil(100 / 16); at least four where there are edges; ...
+
+
+def test_a_limit_of_rounds_makes_batches_of_large_targets_grow():
+    instance = np.repeat(np.arange(3), [100, 40, 3])
+    plan = plan_epoch(instance, batch_edges=10, targets_per_step=8, max_rounds=5, rng=np.random.default_rng(0))
+    sizes = [np.bincount(instance[plan.order[a:b]], minlength=3) for a, b in itertools.pairwise(plan.start)]
+    assert np.transpose(sizes).tolist() == [[20] * 5, [10] * 4 + [0], [1] * 3 + [0] * 2]
 
 
 def test_edges_of_targets_leave_self_loops_out():

@@ -9,7 +9,7 @@ from banditplex.bandits import Draw, Observations
 from banditplex.datasets import planted
 from banditplex.evaluation import roc_auc
 from banditplex.multiplex import Multiplex
-from banditplex.nn import Encoder
+from banditplex.nn import Encoder, sampling
 from banditplex.predictor import LinkPredictor
 from banditplex.training import Config, Trainer
 from banditplex.training.history import Regret
@@ -28,13 +28,20 @@ def random_layers(seed, *, copied, features=False):
     )
 
 
-@pytest.mark.parametrize(("width", "features"), [(0, False), (8, True)])
-def test_known_edges_of_a_random_layer_cannot_be_told_from_other_pairs(width, features):
+@pytest.fixture
+def sampled(monkeypatch):
+    """Take every layer for a large one, in which neighbours are drawn."""
+    monkeypatch.setattr(sampling, "WHOLE", 0)
+
+
+@pytest.mark.parametrize(("width", "features", "whole"), [(0, False, 4096), (8, True, 4096), (8, True, 0)])
+def test_known_edges_of_a_random_layer_cannot_be_told_from_other_pairs(width, features, whole, monkeypatch):
     """If a pair's own edge were visible, known edges would be recognised perfectly; through a copy, they are."""
+    monkeypatch.setattr(sampling, "WHOLE", whole)
     auc = {}
     for copied in (False, True):
         mx = random_layers(0, copied=copied, features=features)
-        model = LinkPredictor(epochs=6, width=width, seed=0).fit(mx, targets=["a"])
+        model = LinkPredictor(epochs=6, width=width, fanout=4, seed=0).fit(mx, targets=["a"])
         pairs = np.array(np.triu_indices(60, 1)).T
         auc[copied] = roc_auc(mx.has_edges(pairs, "a"), model.score_pairs(pairs, "a"))
     assert abs(auc[False] - 0.5) < 0.08
@@ -57,10 +64,38 @@ def test_an_epoch_encodes_target_and_drawn_layers_only(monkeypatch):
     assert sum(row["drawn"].values()) == 2 * rounds
 
 
-@pytest.mark.parametrize("relevance", ["predictive", "euclidean", "cosine"])
-def test_training_goes_on_bit_for_bit_from_a_state(relevance):
+def test_a_step_looks_at_no_more_than_the_fanout_allows(monkeypatch, sampled):
+    mx = planted(6, 2, 0.8, num_nodes=200, edges_per_layer=400, communities=4, seed=0)
+    blocks = []
+    forward = Encoder.forward
+    monkeypatch.setattr(Encoder, "forward", lambda self, block, x: blocks.append(block) or forward(self, block, x))
+    config = Config(depth=1, fanout=3, batch_size=4, max_rounds=None, targets_per_step=1, validation=0.0)
+    trainer = Trainer(mx, np.array([2]), config)
+    trainer.run_epoch()
+    assert len(blocks) == trainer.steps_per_epoch == 200
+    arcs = [torch.bincount(block.edge_index[1]).max().item() for block in blocks if block.edge_index.shape[1]]
+    assert max(arcs) == 3
+    vertices = [len(block.key) for block in blocks]
+    assert np.mean(vertices) < 100  # 4 pairs in 2 layers: at most 16, and common neighbours, with 3 neighbours each
+
+
+def test_prediction_sees_all_neighbours(monkeypatch, sampled):
+    mx = planted(4, 1, 0.8, num_nodes=60, edges_per_layer=150, communities=4, seed=0)
+    model = LinkPredictor(epochs=2, fanout=1).fit(mx)
+    pairs = np.array(np.triu_indices(60, 1)).T
+    near = model.score_pairs(pairs, mx.layer_names[0])
+    monkeypatch.setattr(sampling, "WHOLE", 4096)
+    np.testing.assert_allclose(near, model.score_pairs(pairs, mx.layer_names[0]), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("relevance", "whole"),
+    [("predictive", 4096), ("euclidean", 4096), ("cosine", 4096), ("predictive", 0), ("cosine", 0)],
+)
+def test_training_goes_on_bit_for_bit_from_a_state(relevance, whole, monkeypatch):
+    monkeypatch.setattr(sampling, "WHOLE", whole)
     mx = planted(6, 2, 0.8, num_nodes=60, edges_per_layer=150, communities=4, seed=1)
-    config = Config(relevance=relevance, epochs=5, width=8, targets_per_step=3, warmup=1)
+    config = Config(relevance=relevance, epochs=5, width=8, targets_per_step=3, warmup=1, fanout=2)
     straight = Trainer(mx, np.arange(6), config)
     for _ in range(2):
         straight.run_epoch()
@@ -112,3 +147,20 @@ def test_the_same_seed_gives_the_same_weights_and_another_seed_others():
     weights = [torch.cat([weight.flatten() for weight in t.mean.parameters()]) for t in (first, same, other)]
     assert torch.equal(weights[0], weights[1])
     assert not torch.equal(weights[0], weights[2])
+
+
+def test_weights_are_kept_up_to_a_standard_error_above_the_lowest_validation_loss():
+    trainer = Trainer(random_layers(0, copied=False), np.array([0]), Config())
+    for epoch, (loss, chosen, lowest) in enumerate(
+        [
+            ([1.0, 1.0, 1.0, 1.0], 1, 1),
+            ([0.5, 0.5, 0.5, 0.5], 2, 2),
+            ([0.4, 0.6, 0.4, 0.7], 3, 2),  # differences -.1, .1, -.1, .2: mean .025, standard error .075
+            ([0.6, 0.6, 0.6, 0.7], 3, 2),  # differences .1, .1, .1, .2: mean .125, standard error .025
+            ([0.4, 0.4, 0.5, 0.5], 5, 5),
+        ],
+        1,
+    ):
+        trainer.epoch = epoch
+        trainer._keep(torch.tensor(loss))
+        assert (trainer.best["chosen"], trainer.best["epoch"]) == (chosen, lowest)

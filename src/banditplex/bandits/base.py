@@ -25,13 +25,17 @@ from banditplex.bandits.validation import (
     check_shape,
     to_floats,
 )
-from banditplex.bandits.values import NOTHING, Draw, Feedback, Observations
+from banditplex.bandits.values import Draw, Feedback, Observations
 from banditplex.registry import Registry
 
 BATCH_ELEMENTS = 1 << 17
 """Instances are worked through in batches of about this many numbers, which stay in the processor's cache."""
 
 SIZES = ("num_arms", "k", "num_instances")
+
+Advice = tuple[IntArray, IntArray, FloatArray]
+"""Instances, arms and losses of advisory observations, sorted by instance."""
+NO_ADVICE: Advice = (np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
 
 POLICIES: Registry[Callable[..., "Policy"]] = Registry("policy")
 P = TypeVar("P", bound="type[Policy]")
@@ -135,7 +139,8 @@ class Policy(ABC):
         for rows, span in self._batches(chosen):
             parts.append(self._next(rows))
             arms[span], probability[span] = parts[-1].sample(self.k, rng)
-        return Draw(chosen, arms, probability, tuple(parts) or (Marginals.alike(self.num_arms, self.k, 0),))
+        marginals = tuple(parts) or (Marginals.alike(self.num_arms, self.k, 0),)
+        return Draw.made(chosen, arms, probability, marginals, sizes=(self.num_instances, self.num_arms, self.k))
 
     def update(
         self,
@@ -154,8 +159,8 @@ class Policy(ABC):
         feedback, advisory = self._read(draw, losses, probability, extra)
         for rows, span in self._batches(draw.instances):
             self._learn(rows, feedback.part(span.start, span.stop))
-        if len(advisory.instance):
-            self._advise(advisory.instance, advisory.arm, advisory.loss)
+        if len(advisory[0]):
+            self._advise(*advisory)
         self._state.instance["t"][draw.instances] += 1
 
     def state_dict(self) -> dict[str, Any]:
@@ -195,14 +200,16 @@ class Policy(ABC):
 
     def _read(
         self, draw: Draw, losses: ArrayLike, probability: ArrayLike | None, extra: Observations | None
-    ) -> tuple[Feedback, Observations]:
+    ) -> tuple[Feedback, Advice]:
         """Check everything handed to `update`; return what was observed, and the advisory rows."""
         check_draw(draw, self.num_instances, self.num_arms, self.k)
         instance, arm = np.repeat(draw.instances, self.k), draw.arms.ravel()
         loss = to_floats(losses, "losses")
         check_shape(loss, "losses", draw.arms.shape)
         loss = check_losses(loss.ravel(), "losses", instance, arm)
-        if probability is None:
+        if probability is None and draw.made_for is not None:
+            chance = np.minimum(draw.probability.ravel(), 1.0)
+        elif probability is None:
             chance = check_probability(draw.probability.ravel(), "draw.probability", instance, arm)
         else:
             chance = to_floats(probability, "probability")
@@ -211,20 +218,23 @@ class Policy(ABC):
         row = np.repeat(np.arange(len(draw.instances)), self.k)
         seen = Feedback(row, arm, loss, chance, draw.probability.ravel())
         if extra is None:
-            return seen, NOTHING
+            return seen, NO_ADVICE
         return self._read_extra(draw, seen, extra)
 
-    def _read_extra(self, draw: Draw, seen: Feedback, extra: Observations) -> tuple[Feedback, Observations]:
+    def _read_extra(self, draw: Draw, seen: Feedback, extra: Observations) -> tuple[Feedback, Advice]:
         """Check further observations and merge them in; return all observed, and the advisory rows."""
         check_observations(extra, draw, self.num_instances, self.num_arms)
         loss = check_losses(extra.loss, "extra.loss", extra.instance, extra.arm)
         weighed = ~np.isnan(extra.probability)
+        rest = np.flatnonzero(~weighed)
+        rest = rest[np.argsort(extra.instance[rest], kind="stable")]
+        advice = extra.instance[rest], extra.arm[rest], loss[rest]
+        if len(rest) == len(weighed):
+            return seen, advice
         instance, arm = extra.instance[weighed], extra.arm[weighed]
         chance = check_probability(extra.probability[weighed], "extra.probability", instance, arm)
         order = np.argsort(draw.instances)
         row = order[np.searchsorted(draw.instances, instance, sorter=order)]
         inclusion = at(draw.marginals or self._parts(draw.instances), row, arm)
         more = Feedback(row, arm, loss[weighed], chance, inclusion)
-        rest = np.flatnonzero(~weighed)
-        rest = rest[np.argsort(extra.instance[rest], kind="stable")]
-        return seen.merge(more), Observations(extra.instance[rest], extra.arm[rest], loss[rest])
+        return seen.merge(more), advice

@@ -1,5 +1,6 @@
 """The default policy: Hedge on surprises, with a learning rate that needs no constants."""
 
+from math import log
 from typing import final
 
 import numpy as np
@@ -48,27 +49,27 @@ class Hinted(Policy):
             per_instance={"S": 0.0},
             per_arm={"L": 0.0, "m": 0.0, "c": np.int32(0)},
         )
-        self._spread = self.k * np.log(self.num_arms / self.k)
+        self._spread = self.k * log(self.num_arms / self.k)
 
     def _marginals(self, rows: Rows) -> Marginals:
         n, k, state = self.num_arms, self.k, self._state
         t = self._round(rows)
         f, eta = self._rates(rows, t)
         p, scale, _ = soft_smallest(state.read("L", rows), f * eta, k, state.size(rows))
-        everywhere = np.minimum((1 + 4 / n) / 20, np.sqrt(n * np.log(n / k) / (k * t)))
+        everywhere = np.minimum((1 + 4 / n) / 20, np.sqrt(n * log(n / k) / k / t))
         c = state.read("c", rows)
-        if c.min() > 0:
+        if all_seen(c):
             p *= ((1 - everywhere) * scale)[:, None]
             p += (everywhere * k / n)[:, None]
         else:
             unseen = c == 0
-            missing = n - np.count_nonzero(~unseen, axis=1)
-            new = np.where((t > 1) & (missing > 0), t**-0.5, 0.0)
-            each = np.minimum(1.0, k / np.maximum(missing, 1))
-            others = (k - missing * each) / np.maximum(n - missing, 1)
+            seen = c.shape[1] - unseen.sum(axis=1)
+            new = np.where((t > 1) & (seen < n), t**-0.5, 0.0)
+            each = np.minimum(1.0, k / np.maximum(n - seen, 1))
+            others = (k - (n - seen) * each) / np.maximum(seen, 1)
             p *= ((1 - everywhere - new) * scale)[:, None]
-            p += np.where(unseen, (new * each)[:, None], (new * others)[:, None])
-            p += (everywhere * k / n)[:, None]
+            if_unseen, if_seen = everywhere * (k / n) + new * each, everywhere * (k / n) + new * others
+            p += np.where(unseen, if_unseen[:, None], if_seen[:, None])
         return state.marginals(rows, p if k == 1 else np.minimum(p, 1.0))
 
     def _learn(self, rows: Rows, seen: Feedback) -> None:
@@ -88,7 +89,7 @@ class Hinted(Policy):
 
     def _rates(self, rows: Rows, t: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return f, what is kept of the past, and eta (rows,), infinite where S is 0."""
-        f = np.maximum(t - 1, 1) / t
+        f = np.maximum(t - 1.0, 1.0) / t
         with np.errstate(divide="ignore", over="ignore"):
             eta = self._spread / (f * self._state.instance["S"][rows])
         return f, eta
@@ -101,7 +102,8 @@ class Hinted(Policy):
         losses = self._estimates(rows, seen, column, t)
         L, gap = hedge_round(state.read("L", rows) * f[:, None], losses, eta, self.k, state.size(rows))
         state.write("L", rows, L)
-        state.instance["S"][rows] = f * state.instance["S"][rows] + gap
+        S = state.instance["S"]
+        S[rows] = f * S[rows] + gap
 
     def _estimates(self, rows: Rows, seen: Feedback, column: IntArray, t: FloatArray) -> FloatArray:
         """Return (h - min h) + (l - h) g for every arm (rows, columns); all 0 in the first round."""
@@ -128,12 +130,17 @@ class Hinted(Policy):
         self._state.put("m", instance, column, new)
 
 
+def all_seen(c: IntArray) -> bool:
+    """Say whether no count (rows, columns) is 0; the first tells at once while unseen arms share a column."""
+    return bool(c[0, 0] > 0 and c.min() > 0)
+
+
 def hints(m: FloatArray, c: IntArray) -> tuple[FloatArray, FloatArray]:
     """Return the hint of each arm (rows, columns), for unseen ones the mean of the seen, and the lowest."""
-    if c.min() > 0:
+    if all_seen(c):
         return m, m.min(axis=1)
     unseen = c == 0
-    count = np.count_nonzero(~unseen, axis=1)
+    count = c.shape[1] - unseen.sum(axis=1)
     lowest = np.where(count > 0, np.where(unseen, np.inf, m).min(axis=1), 0.0)
     above = np.where(unseen, 0.0, m - lowest[:, None])
     mean = lowest + row_sum(above) / np.maximum(count, 1)

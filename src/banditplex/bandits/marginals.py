@@ -57,7 +57,8 @@ class Marginals:
         """Return the inclusion of single arms; `row` and `arm` have one length."""
         if self.arms is None or self.seen is None:
             return self.p[row, arm]
-        return self.p[row, find_columns(self.arms, self.seen, row, arm)]
+        column = find_columns(self.arms, row, arm)
+        return self.p[row, np.where(column <= self.seen[row], column, 0)]
 
     def sample(self, k: int, rng: np.random.Generator) -> tuple[IntArray, FloatArray]:
         """Draw `k` distinct arms per row with exactly these marginals; return (rows, k) arms and p."""
@@ -69,36 +70,40 @@ class Marginals:
             columns = invert(length, rng)[:, None]
         else:
             columns = systematic(length, k, rng, size)
-        return self._arms_of(columns, rng), self.p[np.arange(len(columns))[:, None], columns]
+        at = np.arange(len(columns))[:, None], columns
+        return self._arms_of(at, rng), self.p[at]
 
-    def _arms_of(self, columns: IntArray, rng: np.random.Generator) -> IntArray:
-        """Return the arms of columns; the shared column gives distinct unseen arms at random."""
+    def _arms_of(self, at: tuple[IntArray, IntArray], rng: np.random.Generator) -> IntArray:
+        """Return the arms at (rows, columns); the shared column gives distinct unseen arms at random."""
+        columns = at[1]
         if self.arms is None or self.seen is None:
             return columns
-        arms = np.take_along_axis(self.arms, columns, 1).astype(np.int64)
+        arms = self.arms[at].astype(np.int64)
         shared = columns == 0
         row = np.flatnonzero(shared.any(axis=1))
+        if not len(row):
+            return arms
         ranks = distinct_ranks(self.num_arms - self.seen[row], shared[row].sum(axis=1), rng)
         known = np.where(_occupied(self.seen[row], self.p.shape[1]), self.arms[row], self.num_arms)[:, 1:]
-        arms[shared] = _skip(np.sort(known.astype(np.int64), axis=1), ranks, self.num_arms)[ranks >= 0]
+        known.sort(axis=1)
+        arms[shared] = _skip(known, ranks, self.num_arms)[ranks >= 0]
         return arms
 
 
 def column_sizes(num_arms: int, seen: IntArray, width: int) -> FloatArray:
     """Return how many arms each column stands for (rows, width): the unseen ones, then 1 or 0 each."""
-    size = _occupied(seen, width).astype(np.float64)
+    size = (np.arange(width) <= seen[:, None]).astype(np.float64)
     size[:, 0] = num_arms - seen
     return size
 
 
-def find_columns(arms: NDArray[np.integer], seen: IntArray, row: IntArray, arm: IntArray) -> IntArray:
+def find_columns(arms: NDArray[np.integer], row: IntArray, arm: IntArray) -> IntArray:
     """Return the column of each (row, arm), 0 where the arm has none; `row` and `arm` have one length."""
-    columns = np.zeros(len(row), dtype=np.int64)
+    columns = np.empty(len(row), dtype=np.int64)
     step = max(1, MATCH_ELEMENTS // arms.shape[1])
     for low in range(0, len(row), step):
         part = slice(low, low + step)
-        found = (arms[row[part]] == arm[part, None]) & _occupied(seen[row[part]], arms.shape[1])
-        columns[part] = found.argmax(axis=1)
+        columns[part] = (arms[row[part]] == arm[part, None]).argmax(axis=1)
     return columns
 
 

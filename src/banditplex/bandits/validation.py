@@ -69,10 +69,11 @@ def check_instances(instances: ArrayLike | None, num_instances: int) -> IntArray
     if array.ndim != 1 or array.dtype.kind not in "iu":
         raise ValueError(f"instances must be a flat array of integers; got {array.dtype} of shape {array.shape}.")
     _check_range(array, "instances", num_instances)
-    ordered = np.sort(array)
-    twice = ordered[1:][ordered[1:] == ordered[:-1]]
-    if len(twice):
-        raise ValueError(f"instances must be distinct; got {twice[0]} more than once.")
+    if not (array[1:] > array[:-1]).all():
+        ordered = np.sort(array)
+        twice = ordered[1:][ordered[1:] == ordered[:-1]]
+        if len(twice):
+            raise ValueError(f"instances must be distinct; got {twice[0]} more than once.")
     return array.astype(np.int64)
 
 
@@ -80,6 +81,8 @@ def check_draw(draw: Draw, num_instances: int, num_arms: int, k: int) -> None:
     """Refuse a draw that does not fit the policy."""
     if not isinstance(draw, Draw):
         raise ValueError(f"draw must be a Draw; got {type(draw).__name__}.")
+    if draw.made_for == (num_instances, num_arms, k):
+        return
     check_instances(draw.instances, num_instances)
     shape = (len(draw.instances), k)
     check_shape(draw.arms, "draw.arms", shape)
@@ -126,8 +129,8 @@ def check_observations(extra: Observations, draw: Draw, num_instances: int, num_
         raise ValueError(f"extra must be Observations; got {type(extra).__name__}.")
     _check_range(extra.instance, "extra.instance", num_instances)
     _check_range(extra.arm, "extra.arm", num_arms, instance=extra.instance)
-    stray = ~np.isnan(extra.probability) & ~np.isin(extra.instance, draw.instances)
-    if stray.any():
+    weighed = ~np.isnan(extra.probability)
+    if weighed.any() and (stray := weighed & ~np.isin(extra.instance, draw.instances)).any():
         _refuse(
             "extra.probability",
             "be NaN (advisory) for instances outside the draw",

@@ -20,7 +20,7 @@ def freeze(values: ArrayLike, kind: type[np.generic], what: str) -> NDArray[Any]
         raise ValueError(f"{what} must be an array of {expected}; got a ragged sequence.") from error
     if array.size and array.dtype.kind not in kinds:
         raise ValueError(f"{what} must be an array of {expected}; got {array.dtype}.")
-    array = array.astype(kind)
+    array = array.astype(kind, copy=False)
     array.flags.writeable = False
     return array
 
@@ -40,6 +40,7 @@ class Draw:
     arms: IntArray
     probability: FloatArray
     marginals: tuple[Marginals, ...] = field(default=(), repr=False)
+    made_for: tuple[int, int, int] | None = field(init=False, default=None, repr=False)
 
     def __init__(
         self,
@@ -52,6 +53,26 @@ class Draw:
         object.__setattr__(self, "arms", freeze(arms, np.int64, "Draw.arms"))
         object.__setattr__(self, "probability", freeze(probability, np.float64, "Draw.probability"))
         object.__setattr__(self, "marginals", marginals)
+
+    @classmethod
+    def made(
+        cls,
+        instances: IntArray,
+        arms: IntArray,
+        probability: FloatArray,
+        marginals: tuple[Marginals, ...],
+        *,
+        sizes: tuple[int, int, int],
+    ) -> "Draw":
+        """Return the draw of a policy of `sizes` (num_instances, num_arms, k), which need not be checked again.
+
+        The arrays are taken over, and must not be changed by others any more.
+        """
+        draw = object.__new__(cls)
+        for array in (instances, arms, probability):
+            array.flags.writeable = False
+        vars(draw).update(instances=instances, arms=arms, probability=probability, marginals=marginals, made_for=sizes)
+        return draw
 
     @property
     def inclusion(self) -> FloatArray:
@@ -87,14 +108,11 @@ class Observations:
         if np.ndim(probability) == 0:
             probability = np.full(self.loss.shape, probability)
         object.__setattr__(self, "probability", freeze(probability, np.float64, "Observations.probability"))
-        shapes = {name: getattr(self, name).shape for name in ("instance", "arm", "loss", "probability")}
-        if self.instance.ndim != 1 or len(set(shapes.values())) != 1:
-            got = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
+        shape = self.instance.shape
+        if len(shape) != 1 or not shape == self.arm.shape == self.loss.shape == self.probability.shape:
+            names = ("instance", "arm", "loss", "probability")
+            got = ", ".join(f"{name} {getattr(self, name).shape}" for name in names)
             raise ValueError(f"Observations must be flat arrays of one length; got shapes {got}.")
-
-
-NOTHING = Observations([], [], [], [])
-"""No observations."""
 
 
 def importance_weighted(loss: FloatArray, probability: FloatArray) -> FloatArray:
@@ -130,6 +148,8 @@ class Feedback:
 
     def part(self, low: int, high: int) -> "Feedback":
         """Return the rows from `low` to below `high`, counted from 0."""
+        if low == 0 and (len(self.row) == 0 or self.row[-1] < high):
+            return self
         i, j = np.searchsorted(self.row, (low, high))
         names = ("arm", "loss", "probability", "inclusion")
         return Feedback(self.row[i:j] - low, **{name: getattr(self, name)[i:j] for name in names})

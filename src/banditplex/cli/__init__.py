@@ -11,7 +11,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from banditplex import __version__
-from banditplex.cli import convert, datasets, demo, formats, predict, train
+from banditplex.cli import convert, datasets, demo, evaluate, formats, predict, reproduce, train
 from banditplex.cli.output import say
 from banditplex.errors import InputError
 
@@ -27,7 +27,9 @@ app.command()(formats.formats)
 app.command()(convert.convert)
 app.command()(train.train)
 app.command()(predict.predict)
+app.command()(evaluate.evaluate)
 app.command()(demo.demo)
+app.command()(reproduce.reproduce)
 
 
 def main() -> NoReturn:

@@ -105,7 +105,7 @@ def train(
                 resume=resume, force=force, on_epoch=on_epoch,
             )  # fmt: skip
     except KeyboardInterrupt:
-        say(runs.where_it_stopped(run, _again()))
+        say(runs.where_it_stopped(run, again()))
         raise typer.Exit(130) from None
     result = runs.describe(model, run)
     if as_json:
@@ -116,7 +116,7 @@ def train(
         print(f"{run}: {runs.in_words(result)}")
 
 
-def _again() -> str:
+def again() -> str:
     """Return the command that goes on with the run that this one began."""
     words = [word for word in sys.argv[1:] if word not in ("--force", "--resume")]
     return shlex.join(["banditplex", *words, "--resume"])

@@ -1,11 +1,52 @@
-"""Metrics of scores (n,) against labels (n,) of 0 and 1, in closed form."""
+"""Metrics of scores (n,) against labels (n,) of 0 and 1, in closed form.
 
+Ranking metrics come in two forms: every positive against one pool of negatives, or each against its own. In both,
+the rank of a positive is 1 + the number of negatives above it + half the number of negatives level with it (the mean
+rank), so that a scorer gains nothing by giving equal scores.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from banditplex.errors import InputError
+from banditplex.multiplex import Name
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+AT = (1, 10, 50)
+
+
+# Labels against scores
+
+
+def accuracy(label: ArrayLike, score: ArrayLike, *, threshold: float | None = 0.0) -> float:
+    """Return the share of pairs on the right side of the threshold (logits: 0; None: see `f1`).
+
+    >>> accuracy([1, 0, 0, 1], [2.0, -1.0, 0.5, 0.1])
+    0.75
+    """
+    positive, values = _check(label, score, both=False)
+    return float((_called(positive, values, threshold) == positive).mean())
+
+
+def f1(label: ArrayLike, score: ArrayLike, *, threshold: float | None = 0.0) -> float:
+    """Return the harmonic mean of precision and recall of the pairs above the threshold; 0 if none is right.
+
+    With threshold=None as many pairs are called edges as there are edges (and those level with the last of them), as
+    in GATNE's evaluation: it serves scores that are no logits.
+
+    >>> f1([1, 0, 0, 1], [2.0, -1.0, 0.5, 0.1])
+    0.8
+    >>> f1([1, 0, 0, 1], [5, 1, 3, 2], threshold=None)
+    0.5
+    """
+    positive, values = _check(label, score, both=False)
+    called = _called(positive, values, threshold)
+    return float(2 * (called & positive).sum() / max(called.sum() + positive.sum(), 1))
 
 
 def roc_auc(label: ArrayLike, score: ArrayLike) -> float:
@@ -36,16 +77,6 @@ def average_precision(label: ArrayLike, score: ArrayLike) -> float:
     return float((gained * hits[last] / (last + 1)).sum() / hits[-1])
 
 
-def accuracy(label: ArrayLike, score: ArrayLike, *, threshold: float = 0.0) -> float:
-    """Return the share of pairs on the right side of the threshold (logits: 0).
-
-    >>> accuracy([1, 0, 0, 1], [2.0, -1.0, 0.5, 0.1])
-    0.75
-    """
-    positive, values = _check(label, score, both=False)
-    return float(((values > threshold) == positive).mean())
-
-
 def brier(label: ArrayLike, probability: ArrayLike) -> float:
     """Return the mean squared distance of probabilities from labels.
 
@@ -56,13 +87,171 @@ def brier(label: ArrayLike, probability: ArrayLike) -> float:
     return float(((values - positive) ** 2).mean())
 
 
-def _check(label: ArrayLike, score: ArrayLike, *, both: bool = True) -> tuple[NDArray[np.bool_], NDArray[Any]]:
-    labels, values = np.asarray(label), np.asarray(score, dtype=np.float64)
+# Ranks
+
+
+def ranks(positive: ArrayLike, negative: ArrayLike) -> Floats:
+    """Return the rank (p,) of each positive: 1 + negatives above it + half of those level with it.
+
+    Parameters: scores (p,) of positives; scores of negatives, (n,) for a pool that all positives meet or (p, m) for
+    each positive's own.
+
+    >>> ranks([3.0, 1.0], [2.0, 1.0, 0.0])
+    array([1. , 2.5])
+    >>> ranks([3.0, 1.0], [[2.0, 1.0], [1.0, 1.0]])
+    array([1., 2.])
+    """
+    score, other = _finite(positive), _finite(negative)
+    own = other.ndim == 2 and len(other) == len(score)
+    if score.ndim != 1 or not (other.ndim == 1 or own) or not score.size or not other.size:
+        raise InputError(
+            f"Expected scores (p,) of positives and (n,) or (p, m) of negatives, got {score.shape} and {other.shape}."
+        )
+    if own:
+        above, level = (other > score[:, None]).sum(1), (other == score[:, None]).sum(1)
+    else:
+        pool = np.sort(other)
+        first, last = np.searchsorted(pool, score, "left"), np.searchsorted(pool, score, "right")
+        above, level = len(pool) - last, last - first
+    return np.asarray(1 + above + level / 2)
+
+
+def mrr(rank: ArrayLike) -> float:
+    """Return the mean reciprocal rank.
+
+    >>> mrr([1, 2.5])
+    0.7
+    """
+    return float((1 / np.asarray(rank, dtype=np.float64)).mean())
+
+
+def hits(rank: ArrayLike, *, at: int) -> float:
+    """Return the share of ranks that are at most `at`.
+
+    >>> hits([1, 2.5, 4], at=2)
+    0.3333333333333333
+    """
+    return float((np.asarray(rank) <= at).mean())
+
+
+# All of them
+
+
+@dataclass(frozen=True)
+class LayerMetrics:
+    """Metrics of each layer that has test pairs, of all their pairs in one pot, and the plain mean over layers."""
+
+    layers: dict[Name, dict[str, float]]
+    pooled: dict[str, float]
+    mean: dict[str, float]
+
+
+def evaluate_scores(
+    label: ArrayLike,
+    score: ArrayLike,
+    *,
+    negatives: ArrayLike | None = None,
+    threshold: float | None = 0.0,
+    at: Sequence[int] = AT,
+) -> dict[str, float]:
+    """Return accuracy, roc_auc, average_precision, f1, mrr and hits_at_1, hits_at_10, hits_at_50 of one layer.
+
+    Parameters
+    ----------
+    label, score
+        Labels (n,) and scores (n,) of test pairs.
+    negatives
+        Scores (p, m) of each positive's own negatives, positives in the order in which they stand in `label`. None:
+        positives are ranked among the pairs with label 0.
+    threshold
+        What a score must exceed to be called an edge; None: see `f1`.
+    at
+        Cut-offs. Where there are fewer than `at` negatives every positive would be a hit, and NaN stands instead.
+
+    >>> evaluate_scores([1, 1, 0, 0], [3, 1, 1, 0], at=[1])["mrr"]
+    0.8333333333333333
+    """
+    positive, values = _check(label, score)
+    against = values[~positive] if negatives is None else _finite(negatives)
+    return _threshold_metrics(positive, values, threshold) | _rank_metrics(
+        ranks(values[positive], against), against.shape[-1], at
+    )
+
+
+def evaluate_layers(
+    layer: ArrayLike,
+    label: ArrayLike,
+    score: ArrayLike,
+    *,
+    names: Sequence[Name],
+    negatives: ArrayLike | None = None,
+    threshold: float | None = 0.0,
+    at: Sequence[int] = AT,
+) -> LayerMetrics:
+    """Return the metrics of `evaluate_scores` for each layer, pooled and on average.
+
+    Pooled: the pairs of all layers are judged as if they were one layer's, which asks that scores of different layers
+    can be compared; with negatives of their own, positives still meet those alone. Layers without test pairs are left
+    out. Parameters: `layer` (n,) layer indices into `names`; the others as in `evaluate_scores`.
+    """
+    where = np.asarray(layer)
+    positive, values = _check(label, score)
+    own = None if negatives is None else _finite(negatives)
+    pooled = evaluate_scores(positive, values, negatives=own, threshold=threshold, at=at)
+    found: dict[Name, dict[str, float]] = {}
+    for index in np.unique(where).tolist():
+        here = where == index
+        _, kinds = np.unique(positive[here], return_counts=True)
+        if len(kinds) < 2:
+            raise InputError(f"Expected test pairs of both labels in layer {names[index]!r}, got {here.sum()} of one.")
+        mine = None if own is None else own[here[positive]]
+        found[names[index]] = evaluate_scores(
+            positive[here], values[here], negatives=mine, threshold=threshold, at=at
+        )  # fmt: skip
+    mean = {metric: float(np.mean([row[metric] for row in found.values()])) for metric in pooled}
+    return LayerMetrics(found, pooled, mean)
+
+
+def _threshold_metrics(positive: Bools, values: Floats, threshold: float | None) -> dict[str, float]:
+    return {
+        "accuracy": accuracy(positive, values, threshold=threshold),
+        "roc_auc": roc_auc(positive, values),
+        "average_precision": average_precision(positive, values),
+        "f1": f1(positive, values, threshold=threshold),
+    }
+
+
+def _rank_metrics(rank: Floats, num_negatives: int, at: Sequence[int]) -> dict[str, float]:
+    return {"mrr": mrr(rank)} | {
+        f"hits_at_{cut}": hits(rank, at=cut) if cut <= num_negatives else float("nan") for cut in at
+    }
+
+
+def _called(positive: Bools, values: Floats, threshold: float | None) -> Bools:
+    """Say which pairs are called edges."""
+    if threshold is not None:
+        return values > threshold
+    count = np.count_nonzero(positive)
+    least = np.sort(values)[-count] if count else np.inf
+    called: Bools = values >= least
+    return called
+
+
+def _check(label: ArrayLike, score: ArrayLike, *, both: bool = True) -> tuple[Bools, Floats]:
+    labels, values = np.asarray(label), _finite(score)
     if labels.ndim != 1 or labels.shape != values.shape or not len(labels):
         raise InputError(f"Expected one score per label, got shapes {labels.shape} and {values.shape}.")
-    if not np.isfinite(values).all():
-        raise InputError(f"Expected finite scores, got {values[~np.isfinite(values)][0]}.")
+    wrong = (labels != 0) & (labels != 1)
+    if wrong.any():
+        raise InputError(f"Expected labels 0 and 1, got {labels[wrong][0]}.")
     positive = labels.astype(np.bool_)
     if both and (positive.all() or not positive.any()):
         raise InputError(f"Expected labels of both kinds, got only {int(positive[0])}.")
     return positive, values
+
+
+def _finite(score: ArrayLike) -> NDArray[Any]:
+    values = np.asarray(score, dtype=np.float64)
+    if not np.isfinite(values).all():
+        raise InputError(f"Expected finite scores, got {values[~np.isfinite(values)][0]}.")
+    return values

@@ -1,120 +1,344 @@
 """Splits of a multiplex into what a model may see and what it is asked about."""
 
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from banditplex.errors import InputError
-from banditplex.evaluation.negatives import NegativeSampler
+from banditplex.evaluation.hard import hard_negatives
+from banditplex.evaluation.known import Bools, Ints, KnownPairs, pair_keys, repeated
+from banditplex.evaluation.negatives import PROPOSALS, check_room, own_negatives, pool_negatives
+from banditplex.evaluation.proof import prove
 from banditplex.multiplex import Multiplex, Name
 from banditplex.rng import stream
 
 HIDE = ("layer", "pair")
+NEGATIVES = (*PROPOSALS, "hard")
+HARD_EACH = 100
+"""Hard negatives of each positive where no number is asked for, if there is room for so many."""
 
 
 @dataclass(frozen=True)
 class Split:
-    """What a model is trained on, and labelled pairs of each layer to test it on."""
+    """What a model is trained on, and labelled pairs of each layer to test it on.
+
+    `train` is all that `fit` may be given. Where each positive has negatives of its own to be ranked among, they
+    are in `negatives`, in the order of the positives in `pairs`.
+    """
 
     train: Multiplex
     hide: str
-    layer: NDArray[np.int64]  # (n,) layer index of each test pair
-    pairs: NDArray[np.int64]  # (n, 2) node indices
-    label: NDArray[np.int64]  # (n,) 1 = held-out edge, 0 = no edge of the full multiplex
+    layer: Ints  # (n,) layer index of each test pair
+    pairs: Ints  # (n, 2) node indices
+    label: Ints  # (n,) 1 = held-out edge, 0 = no edge of the full multiplex
+    negatives: Ints | None = None  # (p, m, 2) node indices, for each of the p pairs with label 1
 
-    def test(self, layer: Name) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def test(self, layer: Name) -> tuple[Ints, Ints]:
         """Return the test pairs (n, 2), as node indices, and labels (n,) of a layer."""
         here = self.layer == self.train.layer_index(layer)
         return self.pairs[here], self.label[here]
 
-    def check(self) -> None:
-        """Prove that no test pair can be reached: refuse if one is an edge where it must not be."""
-        positive = self.label == 1
-        for index in range(self.train.num_layers):
-            asked = self.layer == index if self.hide == "layer" else np.ones(len(positive), np.bool_)
-            seen = self.train.has_edges(self.pairs[asked], self.train.layer_names[index])
-            if seen.any():
-                pair = tuple(self.pairs[asked][seen][0].tolist())
-                raise InputError(f"Test pair {pair} is an edge of layer {self.train.layer_names[index]!r} in training.")
+    def ranking(self, layer: Name) -> tuple[Ints, Ints]:
+        """Return the positives (p, 2) of a layer and the negatives (p, m, 2) that each is to be ranked among."""
+        if self.negatives is None:
+            raise InputError("Expected a split with negatives for each positive: give `each`, or negatives='hard'.")
+        held = self.label == 1
+        here = self.layer[held] == self.train.layer_index(layer)
+        return self.pairs[held][here], self.negatives[here]
+
+    def validation(self, share: float = 0.2, seed: int = 0, **options: Any) -> "Split":
+        """Return a split of the training graph, by the same rule of hiding: for tuning, which never sees a test pair.
+
+        Parameters: as for `split`.
+        """
+        return split(self.train, hide=self.hide, share=share, seed=seed, **options)
+
+    def check(self, full: Multiplex | None = None) -> None:
+        """Prove that nothing leaks, and refuse with the first pair that does; see `banditplex.evaluation.proof`.
+
+        Parameters: `full`, the multiplex that was split. Without it, what is known of it is the training graph and the
+        held-out edges, which after `split` and `k_fold` is all there is.
+        """
+        prove(self, full)
 
 
-def split(mx: Multiplex, *, hide: str, share: float = 0.2, seed: int = 0) -> Split:
+def split(
+    mx: Multiplex,
+    *,
+    hide: str,
+    share: float = 0.2,
+    seed: int = 0,
+    negatives: str = "uniform",
+    each: int | None = None,
+) -> Split:
     """Hold out a share of every layer's edges, and as many pairs without an edge.
 
     With hide="layer" a held-out pair is removed from its own layer, and stays visible where else it is an edge;
     its negatives are no edges of their layer. With hide="pair" it is removed from every layer, and negatives are
-    edges of none. Splits need an undirected multiplex without reverse arcs, or a directed one as it is.
+    edges of none. In a directed multiplex both arcs between two nodes go together, and negatives are pairs without
+    an arc either way, as a visible reverse arc would give the answer away.
+
+    Parameters
+    ----------
+    mx
+        The full multiplex. Self loops stay in training.
+    hide
+        "layer" or "pair". The share is of each layer's pairs (at least 1 of 2 or more; a layer with fewer
+        stays whole), or of all pairs that are edges anywhere.
+    share
+        Between 0 and 1.
+    seed
+        The same seed holds out the same edges, whatever the negatives.
+    negatives
+        "uniform", "degree" (`pool_negatives` in negatives.py) or "hard" (hard.py). Hard ones are for ranking; the
+        labelled test pairs are uniform then.
+    each
+        Number of negatives that each positive has for itself, for ranking. None: no such negatives, but 100 hard
+        ones, or as many as there is room for.
 
     >>> mx = Multiplex.from_edges([0, 0, 1, 2, 3], [1, 2, 3, 3, 4], "a", num_nodes=5)
     >>> parts = split(mx, hide="layer")
     >>> parts.train.num_edges, parts.label.tolist()
     (4, [1, 0])
     """
-    if hide not in HIDE:
-        raise InputError(f"Expected hide to be one of {', '.join(HIDE)}, got {hide!r}.")
+    _check_options(hide, negatives, each)
     if not 0 < share < 1:
         raise InputError(f"Expected a share between 0 and 1, got {share}.")
     rng = stream(seed, "split")
-    loops = mx.edge_index[0] == mx.edge_index[1]
-    if hide == "layer":
-        out = _ranks(mx.edge_layer, loops, rng) < _counts(mx, loops, share)[mx.edge_layer]
-        out &= ~loops
-    else:
-        out = _hide_pairs(mx, loops, share, rng)
-    train = _without(mx, out)
-    layer = mx.edge_layer[out]
-    negatives = NegativeSampler(mx if hide == "layer" else _everywhere(mx)).draw(layer, rng, distinct=True)
-    label = np.repeat([1, 0], len(layer)).astype(np.int64)
-    pairs = np.concatenate([mx.edge_index[:, out].T, negatives])
-    return Split(train, hide, np.concatenate([layer, layer]), pairs, label)
+    units = _Units.of(mx, hide)
+    out = units.edges(units.ranks(rng) < units.counts(share)[units.stratum])
+    return _held_out(mx, out, ~out, rng, hide=hide, negatives=negatives, each=each)
 
 
-def _counts(mx: Multiplex, loops: NDArray[np.bool_], share: float) -> NDArray[np.int64]:
-    """Return how many edges of each layer are held out: the rounded share, at least 1 of 2 or more."""
-    size = np.bincount(mx.edge_layer[~loops], minlength=mx.num_layers)
-    count = np.clip(np.rint(share * size), 1, np.maximum(size - 1, 0))
-    return np.where(size > 1, count, 0).astype(np.int64)
+def k_fold(
+    mx: Multiplex,
+    *,
+    hide: str,
+    folds: int = 5,
+    seed: int = 0,
+    negatives: str = "uniform",
+    each: int | None = None,
+    only: int | None = None,
+) -> Iterator[Split]:
+    """Yield one split per fold; over all folds every edge is held out once.
 
+    With hide="layer" each layer's pairs are dealt out evenly over the folds; a layer with fewer than 2 pairs stays
+    whole, and is not tested; one with fewer than `folds` is not tested in every fold. With hide="pair" the pairs of
+    all layers together are dealt out, and a layer may lose all its edges in a fold. Self loops are never held out.
+    Parameters: as for `split`; `only`, the index of a fold, yields that one alone.
 
-def _ranks(layer: NDArray[np.int64], last: NDArray[np.bool_], rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return a random rank of each edge within its layer, those marked `last` behind all others."""
-    order = np.lexsort((rng.random(len(layer)), last, layer))
-    rank = np.empty(len(layer), np.int64)
-    start = np.searchsorted(layer[order], np.arange(layer.max(initial=-1) + 1))
-    rank[order] = np.arange(len(layer)) - start[layer[order]]
-    return rank
-
-
-def _hide_pairs(mx: Multiplex, loops: NDArray[np.bool_], share: float, rng: np.random.Generator) -> NDArray[np.bool_]:
-    """Choose a share of all distinct pairs; every edge on a chosen pair, in either direction, is held out."""
-    low, high = mx.edge_index.min(axis=0), mx.edge_index.max(axis=0)
-    _, which = np.unique(low * mx.num_nodes + high, return_inverse=True)
-    chosen = rng.random(which.max(initial=-1) + 1) < share
-    out: NDArray[np.bool_] = chosen[which] & ~loops
-    return out
-
-
-def _without(mx: Multiplex, out: NDArray[np.bool_]) -> Multiplex:
-    offsets = np.concatenate([[0], np.cumsum(~out)])[mx.layer_offsets].astype(np.int64)
-    return replace(
-        mx,
-        edge_index=np.ascontiguousarray(mx.edge_index[:, ~out]),
-        layer_offsets=offsets,
-        weight=None if mx.weight is None else mx.weight[~out],
-        time=None if mx.time is None else mx.time[~out],
+    >>> mx = Multiplex.from_edges([0, 0, 1, 2, 3], [1, 2, 3, 3, 4], "a", num_nodes=5)
+    >>> sorted(parts.train.num_edges for parts in k_fold(mx, hide="pair", folds=2))
+    [2, 3]
+    """
+    _check_options(hide, negatives, each)
+    if folds < 2:
+        raise InputError(f"Expected at least 2 folds, got {folds}.")
+    units = _Units.of(mx, hide, least=folds)
+    rng = stream(seed, "folds")
+    fold = (units.ranks(rng) + rng.integers(0, folds, len(units.size))[units.stratum]) % folds
+    fold = np.where(units.size[units.stratum] > 1, fold, -1)
+    return (
+        _held_out(mx, out, ~out, stream(seed, "fold", index), hide=hide, negatives=negatives, each=each)
+        for index in (range(folds) if only is None else [only])
+        for out in [units.edges(fold == index)]
     )
 
 
-def _everywhere(mx: Multiplex) -> Multiplex:
-    """Return the multiplex in which every layer has all edges of all layers."""
-    keep = mx.edge_index[0] != mx.edge_index[1]
-    ends = np.sort(mx.edge_index[:, keep], axis=0)
-    ends = np.unique(ends, axis=1)
-    if mx.directed:
-        ends = np.unique(np.concatenate([ends, ends[::-1]], axis=1), axis=1)
-    layer = np.repeat(np.arange(mx.num_layers), ends.shape[1])
-    return Multiplex.from_indices(
-        np.tile(ends[0], mx.num_layers), np.tile(ends[1], mx.num_layers), layer,
-        node_names=mx.node_names, layer_names=mx.layer_names, directed=mx.directed,
-    )  # fmt: skip
+def temporal_split(
+    mx: Multiplex,
+    *,
+    hide: str,
+    share: float = 0.2,
+    after: Any = None,
+    seed: int = 0,
+    negatives: str = "uniform",
+    each: int | None = None,
+) -> Split:
+    """Train on the edges up to a time, test on those that come later.
+
+    A pair that was an edge before, in its layer (hide="layer") or anywhere (hide="pair"), in either direction, is
+    no test pair; like all that is later, it is not in training.
+
+    Parameters
+    ----------
+    mx
+        A multiplex with times.
+    share
+        Without `after`: the cut is the earliest time after which at most this share of all edges comes.
+    after
+        The cut: edges with a later time are held out. A number, or a datetime where times were datetimes.
+    hide, seed, negatives, each
+        As for `split`.
+
+    >>> mx = Multiplex.from_edges([0, 0, 1, 2], [1, 2, 2, 3], "a", time=[1, 2, 3, 4], num_nodes=4)
+    >>> temporal_split(mx, hide="layer", after=3).pairs[0].tolist()
+    [2, 3]
+    """
+    _check_options(hide, negatives, each)
+    if mx.time is None:
+        raise InputError("Expected a multiplex with times, got one without: give `time` to from_edges, or use `split`.")
+    if not 0 < share < 1:
+        raise InputError(f"Expected a share between 0 and 1, got {share}.")
+    cut = np.sort(mx.time)[math.ceil((1 - share) * mx.num_edges) - 1] if after is None else _as_time(after)
+    late = mx.time > cut
+    seen = KnownPairs(_keep(mx, ~late), everywhere=hide == "pair", ordered=False)
+    out = late & (mx.edge_index[0] != mx.edge_index[1])
+    out[out] = ~seen.has(mx.edge_layer[out], mx.edge_index[:, out].T)
+    if not out.any():
+        raise InputError(f"Expected new pairs after {cut}, got none: times are {mx.time.min()} to {mx.time.max()}.")
+    return _held_out(mx, out, ~late, stream(seed, "split"), hide=hide, negatives=negatives, each=each)
+
+
+class FixedSplit(NamedTuple):
+    """Two splits of one training graph: `valid` to tune on, `test` to report."""
+
+    valid: Split
+    test: Split
+
+
+def fixed_split(folder: str | Path, *, leaks: str = "error", directed: bool = True) -> FixedSplit:
+    """Read train.txt, valid.txt and test.txt of a GATNE folder as the split that they are.
+
+    Parameters
+    ----------
+    folder
+        For example `banditplex.datasets.fetch("gatne-amazon")`.
+    leaks
+        What is done about labelled pairs that leak (they or their reverse are edges in train.txt, or are listed twice):
+        "error" refuses, "drop" leaves them out, "keep" takes the files as they are, for numbers that can be compared
+        with published ones; `Split.check` then finds the leak.
+    directed
+        Whether (u, v) and (v, u) are two edges.
+    """
+    from banditplex.io.gatne import read_gatne_splits
+
+    if leaks not in ("error", "drop", "keep"):
+        raise InputError(f"Expected leaks to be one of error, drop, keep, got {leaks!r}.")
+    files = read_gatne_splits(folder, directed=directed)
+    test, valid = (
+        Split(files.train, "layer", part.layer, part.pairs, part.label.astype(np.int64))
+        for part in (files.test, files.valid)
+    )
+    known = KnownPairs(files.train, ordered=False)
+    bad = []
+    for part in (test, valid):
+        keys = known.keys(part.layer, part.pairs)
+        bad.append(repeated(keys) | known.has_keys(keys))
+        known.add(part.layer, part.pairs)
+    count = sum(map(np.count_nonzero, bad))
+    if leaks == "error" and count:
+        raise InputError(
+            f"{count:,} labelled pairs in {folder} leak: they or their reverse are edges in training, or are listed "
+            "twice. leaks='drop' leaves them out, leaks='keep' takes the files as they are."
+        )
+    if leaks == "drop":
+        test, valid = _take(test, ~bad[0]), _take(valid, ~bad[1])
+    return FixedSplit(valid, test)
+
+
+@dataclass(frozen=True)
+class _Units:
+    """What is held out as one: pairs of nodes, in a layer or everywhere; strata are what a share is taken of."""
+
+    unit: Ints  # (num_edges,) the unit of each edge, -1 for self loops
+    stratum: Ints  # (units,) the layer of each unit, or 0
+    size: Ints  # (strata,) how many units there are
+
+    @classmethod
+    def of(cls, mx: Multiplex, hide: str, *, least: int = 2) -> "_Units":
+        """Count the pairs of a multiplex; refuse if no stratum has at least so many."""
+        proper = mx.edge_index[0] != mx.edge_index[1]
+        layer = mx.edge_layer[proper] * (hide == "layer")
+        keys = pair_keys(layer, mx.edge_index[:, proper].T, mx.num_nodes, ordered=False)
+        distinct, place = np.unique(keys, return_inverse=True)
+        unit = np.full(mx.num_edges, -1, np.int64)
+        unit[proper] = place
+        stratum = distinct // max(mx.num_nodes, 1) ** 2
+        size = np.bincount(stratum, minlength=mx.num_layers if hide == "layer" else 1)
+        if size.max(initial=0) < least:
+            where = "a layer with " if hide == "layer" else ""
+            raise InputError(f"Expected {where}at least {least} linked pairs to split, got {size.max(initial=0)}.")
+        return cls(unit, stratum, size)
+
+    def ranks(self, rng: np.random.Generator) -> Ints:
+        """Return a random rank of each unit within its stratum."""
+        order = np.lexsort((rng.random(len(self.stratum)), self.stratum))
+        rank = np.empty(len(order), np.int64)
+        rank[order] = np.arange(len(order)) - (np.cumsum(self.size) - self.size)[self.stratum[order]]
+        return rank
+
+    def counts(self, share: float) -> Ints:
+        """Return how many units of each stratum are held out: the rounded share, at least 1 of 2 or more."""
+        count = np.clip(np.rint(share * self.size), 1, np.maximum(self.size - 1, 0))
+        return np.where(self.size > 1, count, 0).astype(np.int64)
+
+    def edges(self, chosen: Bools) -> Bools:
+        """Say which edges belong to the chosen units."""
+        return (self.unit >= 0) & chosen[self.unit]
+
+
+def _held_out(
+    mx: Multiplex,
+    out: Bools,
+    keep: Bools,
+    rng: np.random.Generator,
+    *,
+    hide: str,
+    negatives: str,
+    each: int | None,
+) -> Split:
+    """Return the split that trains on the edges `keep` (num_edges,) and tests on the edges `out`."""
+    train = _keep(mx, keep)
+    layer, positives = mx.edge_layer[out], np.ascontiguousarray(mx.edge_index[:, out].T)
+    known = KnownPairs(mx, everywhere=hide == "pair", ordered=False)
+    pool = pool_negatives(mx, layer, known, rng, kind=negatives if negatives in PROPOSALS else "uniform")
+    if each is None and negatives == "hard":
+        each = int(min(HARD_EACH, known.free()[np.unique(layer)].min(initial=HARD_EACH)))
+    own = None
+    if each and negatives == "hard":
+        check_room(each * (np.bincount(layer, minlength=mx.num_layers) > 0), known, mx)
+        own = hard_negatives(train, layer, positives, each, known, rng)
+    elif each:
+        own = own_negatives(mx, layer, each, known, rng, kind=negatives)
+    return Split(
+        train,
+        hide,
+        np.concatenate([layer, layer]),
+        np.concatenate([positives, pool]),
+        np.repeat([1, 0], len(layer)).astype(np.int64),
+        own,
+    )
+
+
+def _keep(mx: Multiplex, keep: Bools) -> Multiplex:
+    """Return the multiplex of the edges `keep` (num_edges,); nothing of the others is left."""
+    offsets = np.concatenate([[0], np.cumsum(keep)])[mx.layer_offsets].astype(np.int64)
+    return replace(
+        mx,
+        edge_index=np.ascontiguousarray(mx.edge_index[:, keep]),
+        layer_offsets=offsets,
+        weight=None if mx.weight is None else mx.weight[keep],
+        time=None if mx.time is None else mx.time[keep],
+    )
+
+
+def _take(parts: Split, keep: Bools) -> Split:
+    return replace(parts, layer=parts.layer[keep], pairs=parts.pairs[keep], label=parts.label[keep])
+
+
+def _as_time(after: Any) -> Any:
+    """Return a number as it is, and a date as the nanoseconds that times of edges are kept in."""
+    return after if isinstance(after, int | float | np.number) else np.datetime64(after, "ns").astype(np.int64)
+
+
+def _check_options(hide: str, negatives: str, each: int | None) -> None:
+    for option, value, choices in (("hide", hide, HIDE), ("negatives", negatives, NEGATIVES)):
+        if value not in choices:
+            raise InputError(f"Expected {option} to be one of {', '.join(choices)}, got {value!r}.")
+    if each is not None and each < 0:
+        raise InputError(f"Expected each to be at least 0, got {each}.")

@@ -88,27 +88,27 @@ class Neighbours:
         """Return the row of each (layer, node), `missing` where the node has no neighbour in the layer."""
         key = layer * self.num_nodes + node
         row = torch.searchsorted(self.row_key, key)
-        return torch.where(self.row_key[row] == key, row, self.missing)
+        return torch.where(self.row_key.index_select(0, row) == key, row, self.missing)
 
     def find(self, row: Tensor, node: Tensor) -> tuple[Tensor, Tensor]:
         """Say for each (row, node) whether node is a neighbour, and at which arc."""
         key = row * self.num_nodes + node
         arc = torch.searchsorted(self.arc_key, key)
-        return self.arc_key[arc] == key, arc
+        return self.arc_key.index_select(0, arc) == key, arc
 
     def common(self, a: Tensor, b: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Return the common neighbours of rows a[i] and b[i]: positions i, arcs from a[i], arcs from b[i].
 
         The shorter list of the two is gone through, and each entry looked up in the longer.
         """
-        size_a, size_b = self.row_degree[a], self.row_degree[b]
+        size_a, size_b = self.row_degree.index_select(0, a), self.row_degree.index_select(0, b)
         swap = size_a > size_b
         short, long = torch.where(swap, b, a), torch.where(swap, a, b)
-        which, arc = ranges(self.indptr[short], torch.minimum(size_a, size_b))
-        found, other = self.find(long[which], self.neighbour[arc])
+        which, arc = ranges(self.indptr.index_select(0, short), torch.minimum(size_a, size_b))
+        found, other = self.find(long.index_select(0, which), self.neighbour.index_select(0, arc))
         hit = torch.nonzero(found).squeeze(1)
-        which, arc, other = which[hit], arc[hit], other[hit]
-        turned = swap[which]
+        which, arc, other = which.index_select(0, hit), arc.index_select(0, hit), other.index_select(0, hit)
+        turned = swap.index_select(0, which)
         return which, torch.where(turned, other, arc), torch.where(turned, arc, other)
 
     def only(self, layers: Tensor) -> "Neighbours":
@@ -144,17 +144,21 @@ class Neighbours:
 class Block:
     """Some layers as one graph: what an encoder sees in one step.
 
-    There is one vertex per active (layer, node) of the chosen layers, and one for each further (layer, node)
-    that was asked for. Arcs of different layers never touch.
+    There is one vertex per active (layer, node) of the chosen layers, or for those of them that `number` has, and one
+    for each further (layer, node) that was asked for. Arcs are sorted by where they lead; those of different layers
+    never touch.
     """
 
     graph: "PackedGraph"
     key: Tensor  # (V,) layer * num_nodes + node
     edge_index: Tensor  # (2, A): messages flow from edge_index[0] to edge_index[1]
     weight: Tensor | None  # (A,)
+    degree: Tensor  # (V,) float, number of visible neighbours, whether or not the block has arcs from all of them
     layers: Tensor  # (S,), rising
-    shift: Tensor  # (S,): row of the graph - shift = vertex
+    shift: Tensor  # (S,): row of the graph - shift = place of the row among those of these layers
     lone: Tensor  # (V - rows,) keys of the vertices without a row, rising
+    number: Tensor | None = None  # vertex of each place that has one; None = place
+    symmetric: bool = False  # whether each arc has its reverse, of the same weight
 
     @property
     def node(self) -> Tensor:
@@ -169,7 +173,7 @@ class Block:
     def vertex(self, layer: Tensor, node: Tensor, row: Tensor | None = None) -> Tensor:
         """Return the vertex of each (layer, node), whose rows may be known; all must have been asked for."""
         row = self.graph.both.rows(layer, node) if row is None else row
-        number = row - self.shift[torch.searchsorted(self.layers, layer.contiguous())]
+        number = self._vertex(row, layer)
         if not len(self.lone):
             return number
         start = len(self.key) - len(self.lone)
@@ -178,7 +182,12 @@ class Block:
 
     def vertex_of_arc(self, arc: Tensor, layer: Tensor) -> Tensor:
         """Return the vertex that arcs of the graph, in the given layers, lead to."""
-        return self.graph.both.arc_row[arc] - self.shift[torch.searchsorted(self.layers, layer)]
+        return self._vertex(self.graph.both.arc_row[arc], layer)
+
+    def _vertex(self, row: Tensor, layer: Tensor) -> Tensor:
+        """Return the vertex of rows in their layers; of rows that are missing, anything."""
+        place = row - self.shift[torch.searchsorted(self.layers, layer.contiguous())]
+        return place if self.number is None else self.number[place.clamp(max=len(self.number) - 1)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,6 +225,11 @@ class PackedGraph:
         rows = torch.searchsorted(both.row_key, starts)
         return cls(mx.num_nodes, mx.num_layers, mx.directed, both, out, into, rows)
 
+    @cached_property
+    def max_arcs(self) -> int:
+        """The number of arcs of the largest layer, two per edge."""
+        return int(torch.diff(self.both.indptr[self.layer_rows]).max()) if self.num_layers else 0
+
     @property
     def device(self) -> torch.device:
         """Where the tensors are."""
@@ -236,7 +250,7 @@ class PackedGraph:
         return self.out.find(self.out.rows(layer, pairs[:, 0]), pairs[:, 1])[0]
 
     def block(self, layer: Tensor, node: Tensor, hidden: tuple[Tensor, Tensor], row: Tensor | None = None) -> Block:
-        """Return the graph of the layers of all (layer, node) asked for, whose rows may be known.
+        """Return the whole layers of all (layer, node) asked for, whose rows may be known.
 
         `hidden` is pairs (n, 2) and layers (n,): these edges are left out, in both directions; those of layers that
         are not asked for do not matter.
@@ -255,12 +269,14 @@ class PackedGraph:
         local_begin = begin - (torch.cumsum(end - begin, 0) - (end - begin))
         visible = torch.ones(len(arc), dtype=torch.bool, device=self.device)
         visible[self._places(hidden, layers, local_begin)] = False
-        arc, which = arc[visible], which[visible]
-        inside = torch.stack([lists.arc_row[arc], lists.arc_key[arc] // self.num_nodes]) - shift[which]
-        return Block(
-            self, torch.cat([lists.row_key[rows], lone]), inside,
-            None if lists.weight is None else lists.weight[arc], layers, shift, lone,
-        )  # fmt: skip
+        kept = torch.nonzero(visible).squeeze(1)
+        source = lists.arc_row.index_select(0, arc) - shift.index_select(0, which)
+        destination = torch.repeat_interleave(lists.row_degree.index_select(0, rows))
+        inside = torch.stack([source.index_select(0, kept), destination.index_select(0, kept)])
+        key = torch.cat([lists.row_key.index_select(0, rows), lone])
+        degree = torch.bincount(inside[1], minlength=len(key)).float()
+        weight = None if lists.weight is None else lists.weight.index_select(0, arc.index_select(0, kept))
+        return Block(self, key, inside, weight, degree, layers, shift, lone, symmetric=True)
 
     def _places(self, hidden: tuple[Tensor, Tensor], layers: Tensor, begin: Tensor) -> Tensor:
         """Return where the arcs of hidden edges stand in a block whose layers' arcs start at `begin`."""
@@ -278,6 +294,6 @@ def _append(values: Tensor, *more: int) -> Tensor:
 
 def ranges(start: Tensor, size: Tensor) -> tuple[Tensor, Tensor]:
     """Return the numbers start[i], ..., start[i] + size[i] - 1 one after the other, and beside each its i."""
-    which = torch.repeat_interleave(torch.arange(len(size), device=size.device), size)
+    which = torch.repeat_interleave(size)
     before = torch.cumsum(size, 0) - size
-    return which, torch.arange(len(which), device=size.device) + (start - before)[which]
+    return which, torch.arange(len(which), device=size.device) + (start - before).index_select(0, which)

@@ -1,13 +1,17 @@
 """The whole network: the logit of a pair is a term of its target layer plus a term of each drawn layer."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
+from banditplex.nn import sampling
 from banditplex.nn.encoder import Encoder
 from banditplex.nn.graph import Block, PackedGraph
 from banditplex.nn.pair_features import PairFeatures, describe, num_features
+from banditplex.nn.sampling import Fanout, near_block
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,13 +48,14 @@ class MultiplexModel(nn.Module):
         conv: str | type[nn.Module],
         hidden: int,
         rank: int,
+        learnt_nodes: int,
     ) -> None:
         super().__init__()
         self.encoder = None
         if width:
             self.encoder = Encoder(
                 num_nodes=num_nodes, num_layers=num_layers, num_features=num_node_features,
-                width=width, depth=depth, conv=conv,
+                width=width, depth=depth, conv=conv, learnt_nodes=learnt_nodes,
             )  # fmt: skip
         own, other = num_features(directed)
         self.own = Head(own, width, hidden, num_layers, None, directed)
@@ -65,23 +70,28 @@ class MultiplexModel(nn.Module):
         layers: Tensor,
         hidden: tuple[Tensor, Tensor],
         asked: tuple[Tensor, Tensor] | None = None,
+        fanout: Fanout | None = None,
     ) -> Logits:
         """Score pairs (P, 2) of target layers (P,) with drawn layers (P, k).
 
         `features` are node features (num_nodes, F). `hidden`, pairs (n, 2) and layers (n,), are edges that the
         encoder must not see; the structural features of the target layer never see the pair's own edge. `asked`,
-        layers (m,) and nodes (m,), are further embeddings wanted, of layers that are encoded anyway.
+        layers (m,) and nodes (m,), are further embeddings wanted, of layers that are encoded anyway. `fanout` limits
+        the neighbours that an encoder which averages over them sees in large layers.
         """
         own, other = describe(graph, pairs, target, layers)
         block = embedding = None
+        ends: Sequence[Tensor | None] = (None, None)
+        between: Sequence[Tensor | None] = (None, None)
         if self.encoder is not None:
-            block = self._block(graph, own, other, hidden, asked)
+            block = self._block(graph, own, other, hidden, asked, fanout)
             embedding = self.encoder(block, features)
-        logit = self.own(own, target, block, embedding)
+            ends, between = gather(block, embedding, own, other)
+        logit = self.own(own, target, ends[0], between[0])
         if not layers.shape[1]:
             return Logits(logit, logit.new_zeros(len(pairs), 0), block, embedding)
         from_target = target.repeat_interleave(layers.shape[1])
-        return Logits(logit, self.other(other, from_target, block, embedding).view_as(layers), block, embedding)
+        return Logits(logit, self.other(other, from_target, ends[1], between[1]).view_as(layers), block, embedding)
 
     def _block(
         self,
@@ -90,6 +100,7 @@ class MultiplexModel(nn.Module):
         other: PairFeatures,
         hidden: tuple[Tensor, Tensor],
         asked: tuple[Tensor, Tensor] | None,
+        fanout: Fanout | None,
     ) -> Block:
         layer = [own.layer, own.layer, other.layer, other.layer]
         node = [own.pairs.T.reshape(-1), other.pairs.T.reshape(-1)]
@@ -97,7 +108,13 @@ class MultiplexModel(nn.Module):
         if asked is not None:
             layer, node = [*layer, asked[0]], [*node, asked[1]]
             row = [*row, graph.both.rows(*asked)]
-        return graph.block(torch.cat(layer), torch.cat(node), hidden, torch.cat(row))
+        wanted = torch.cat(layer), torch.cat(node), hidden, torch.cat(row)
+        if graph.max_arcs <= sampling.WHOLE or self.encoder is None:
+            return graph.block(*wanted)
+        between = graph.both.arc_row[torch.cat([own.arc, other.arc])]
+        return near_block(
+            graph, *wanted, between=between, depth=self.encoder.reach, fanout=fanout if self.encoder.averages else None
+        )
 
 
 class Head(nn.Module):
@@ -124,22 +141,19 @@ class Head(nn.Module):
         self.of_target = None if rank is None else nn.Parameter(torch.full((num_layers, rank), 0.3))
         self.meet = Meeting(width, hidden, directed) if width else None
 
-    def forward(
-        self,
-        described: PairFeatures,
-        target: Tensor,
-        block: Block | None,
-        embedding: Tensor | None,
-    ) -> Tensor:
-        """Return one number per (pair, layer) described, (n,), given the target of each (n,)."""
+    def forward(self, described: PairFeatures, target: Tensor, ends: Tensor | None, between: Tensor | None) -> Tensor:
+        """Return one number per (pair, layer) described, (n,), given the target of each (n,).
+
+        `ends` (2n, width) and `between` (m, width) are embeddings of the pairs' nodes and of their common neighbours.
+        """
         x = (described.values - self.mean) / self.scale
-        correction = self.of_layer[described.layer]
+        correction = self.of_layer.index_select(0, described.layer)
         if self.of_target is not None:
-            correction = (self.of_target[target].unsqueeze(1) @ correction).squeeze(1)
-        logit = (self.linear(x) + self.net(x)).squeeze(1) + (x * correction[:, :-1]).sum(1) + correction[:, -1]
-        if self.meet is None or block is None or embedding is None:
+            correction = (self.of_target.index_select(0, target).unsqueeze(1) @ correction).squeeze(1)
+        logit = (self.linear(x) + self.net(x)).squeeze(1) + (F.pad(x, (0, 1), value=1.0) * correction).sum(1)
+        if self.meet is None or ends is None or between is None:
             return logit  # type: ignore[no-any-return]
-        return logit + self.meet(described, block, embedding)  # type: ignore[no-any-return]
+        return logit + self.meet(described, ends, between)  # type: ignore[no-any-return]
 
     @torch.no_grad()
     def normalise(self, values: Tensor) -> None:
@@ -162,17 +176,26 @@ class Meeting(nn.Module):
         self.message = nn.Linear(width, width)
         self.net = nn.Sequential(nn.Linear(2 * width, hidden), nn.SiLU(), _zero(nn.Linear(hidden, 1)))
 
-    def forward(self, described: PairFeatures, block: Block, embedding: Tensor) -> Tensor:
-        """Return one number per (pair, layer), (n,)."""
-        layer = described.layer
-        ends = block.vertex(layer.repeat(2), described.pairs.T.reshape(-1), described.row.reshape(-1))
-        at_u, at_v = embedding[ends].chunk(2)
-        near = self.source(at_u) * self.destination(at_v)
-        between = embedding[block.vertex_of_arc(described.arc, layer[described.which])]
-        degree = block.graph.both.arc_degree[described.arc].unsqueeze(1)
-        messages = self.message(between) * torch.rsqrt(degree)
-        common = torch.zeros_like(near).index_add(0, described.which, messages)
-        return self.net(torch.cat([near, common], 1)).squeeze(1)  # type: ignore[no-any-return]
+    def forward(self, described: PairFeatures, ends: Tensor, between: Tensor) -> Tensor:
+        """Return one number per (pair, layer), (n,), given embeddings as `Head` is."""
+        if self.destination is self.source:
+            at_u, at_v = self.source(ends).chunk(2)
+        else:
+            at_u, at_v = self.source(ends[: len(ends) // 2]), self.destination(ends[len(ends) // 2 :])
+        messages = self.message(between) * torch.rsqrt(described.degree).unsqueeze(1)
+        common = torch.zeros_like(at_u).index_add(0, described.which, messages)
+        return self.net(torch.cat([at_u * at_v, common], 1)).squeeze(1)  # type: ignore[no-any-return]
+
+
+def gather(block: Block, embedding: Tensor, *described: PairFeatures) -> tuple[list[Tensor], list[Tensor]]:
+    """Return the embeddings of the ends of all pairs described, (2n, width), and of common neighbours, (m, width)."""
+    lists = block.graph.both
+    layer = [d.layer.repeat(2) for d in described] + [d.layer[d.which] for d in described]
+    node = [d.pairs.T.reshape(-1) for d in described] + [lists.neighbour[d.arc] for d in described]
+    row = [d.row.reshape(-1) for d in described] + [lists.arc_row[d.arc] for d in described]
+    vertex = block.vertex(torch.cat(layer), torch.cat(node), torch.cat(row))
+    parts = torch.split(embedding.index_select(0, vertex), [len(part) for part in row])
+    return list(parts[: len(described)]), list(parts[len(described) :])
 
 
 def _zero(linear: nn.Linear) -> nn.Linear:

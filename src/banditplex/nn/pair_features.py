@@ -20,7 +20,7 @@ NUM_CROSS = 3
 class PairFeatures:
     """Numbers (n, F) about n pairs in one layer each, and their common neighbours as a flat list.
 
-    Common neighbour i belongs to pair `which[i]` and is where `arc[i]` of the graph leads.
+    Common neighbour i belongs to pair `which[i]`, is where `arc[i]` of the graph leads, and has `degree[i]`.
     """
 
     values: Tensor
@@ -29,6 +29,7 @@ class PairFeatures:
     row: Tensor  # (2, n), rows of the graph
     which: Tensor
     arc: Tensor
+    degree: Tensor
 
 
 def num_features(directed: bool) -> tuple[int, int]:
@@ -63,17 +64,20 @@ def describe(graph: PackedGraph, pairs: Tensor, target: Tensor, layers: Tensor) 
     which, arc, other = lists.common(
         torch.cat([row[0], from_target[0], there[0]]), torch.cat([row[1], there[1], from_target[1]])
     )
-    sums = _sums(which, torch.sqrt(lists.arc_degree[arc] * lists.arc_degree[other]), size + 2 * rest)
+    degree = lists.arc_degree.index_select(0, arc)
+    sums = _sums(which, torch.sqrt(degree * lists.arc_degree.index_select(0, other)), size + 2 * rest)
     own = torch.arange(size, device=layer.device) < num_pairs
     columns, edge = _columns(graph, ends, layer, row, sums[:size], own)
     count, adamic, allocation = (sums[size : size + rest] + sums[size + rest :]).unbind(1)
     cross = [edge[num_pairs:], torch.log1p(count), torch.log1p(adamic), torch.sqrt(allocation)]
     first, last = torch.searchsorted(which, torch.tensor([num_pairs, size], device=layer.device)).tolist()
     return (
-        PairFeatures(columns[:num_pairs], pairs, target, row[:, :num_pairs], which[:first], arc[:first]),
+        PairFeatures(
+            columns[:num_pairs], pairs, target, row[:, :num_pairs], which[:first], arc[:first], degree[:first]
+        ),
         PairFeatures(
             torch.cat([columns[num_pairs:], torch.stack(cross, 1)], 1), ends[num_pairs:], layer[num_pairs:],
-            there, which[first:last] - num_pairs, arc[first:last],
+            there, which[first:last] - num_pairs, arc[first:last], degree[first:last],
         ),
     )  # fmt: skip
 

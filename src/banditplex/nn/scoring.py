@@ -31,3 +31,21 @@ def score(
         logits = model(graph, features, pairs[at], target[at], layers[at], hidden)
         parts.append(logits.total if share is None else logits.own + logits.other @ share)
     return torch.cat(parts) if parts else torch.zeros(0, device=graph.device)
+
+
+@torch.no_grad()
+def score_by_layer(
+    model: MultiplexModel, graph: PackedGraph, features: Tensor | None, pairs: Tensor, target: Tensor, layers: Tensor
+) -> Tensor:
+    """Return the logits (P, m) of pairs (P, 2) of targets (P,), each with every one of layers (P, m) alone.
+
+    Nothing is hidden from the encoder: the pairs are no edges of their targets.
+    """
+    hidden = pairs[:0], target[:0]
+    size = max(1, CHUNK // max(1, layers.shape[1]))
+    parts = []
+    for low in range(0, len(pairs), size):
+        at = slice(low, low + size)
+        logits = model(graph, features, pairs[at], target[at], layers[at], hidden)
+        parts.append(logits.own.unsqueeze(1) + logits.other)
+    return torch.cat(parts) if parts else torch.zeros(layers.shape, device=graph.device)

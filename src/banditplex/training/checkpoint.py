@@ -21,7 +21,7 @@ from banditplex.training.trainer import Trainer
 from banditplex.training.tree import read_tree, write_tree
 
 FILE = "checkpoint.safetensors"
-FORMAT = "banditplex checkpoint 1"
+FORMAT = "banditplex checkpoint 2"
 SHOWN = 5
 """So many differences are listed when a run is refused."""
 

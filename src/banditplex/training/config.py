@@ -18,8 +18,10 @@ class Config:
     policy_options: Mapping[str, Any] = field(default_factory=dict)  # options of that policy
     relevance: str | Relevance = "predictive"  # layer loss: a name or a callable
     k: int = 1  # layers drawn per round
+    steps_per_draw: int = 1  # consecutive steps of a target that use the same drawn layers
     epochs: int = 100  # at most; see patience
     batch_size: int = 64  # pairs per target and step, half of them edges
+    max_rounds: int | None = 64  # of a target per epoch: batches of targets with more edges grow; None = no limit
     targets_per_step: int = 8  # targets whose batches share a step
     learning_rate: float = 0.01  # at the start; falls to 5 % along a cosine
     weight_decay: float = 0.1  # of shared weights (AdamW)
@@ -31,15 +33,20 @@ class Config:
     conv: str | type[nn.Module] = "sage"  # "sage", "gcn" or a PyG convolution class
     width: int = 16  # of node embeddings; 0 = structural features only
     depth: int = 2  # convolutions
+    fanout: int | None = 10  # neighbours that "sage" sees in training, in layers of over 2,048 edges; None = all
+    learnt_nodes: int = 2_000  # without node features, a vector per node is learnt, or random if there are more nodes
     hidden: int = 8  # hidden units of the two heads
     rank: int = 2  # of the correction per (target, layer)
     device: str = "auto"  # "auto" = CUDA where there is one
     seed: int = 0  # of every random stream
 
     def __post_init__(self) -> None:
-        for name in ("epochs", "targets_per_step", "patience", "depth", "hidden", "rank"):
+        for name in ("epochs", "steps_per_draw", "targets_per_step", "patience", "depth", "hidden", "rank"):
             self._expect(name, int, 1)
-        for name, low in (("batch_size", 2), ("k", 0), ("warmup", 0), ("width", 0), ("seed", 0)):
+        for name in ("fanout", "max_rounds"):
+            if getattr(self, name) is not None:
+                self._expect(name, int, 1)
+        for name, low in (("batch_size", 2), ("k", 0), ("warmup", 0), ("width", 0), ("learnt_nodes", 0), ("seed", 0)):
             self._expect(name, int, low)
         for name in ("learning_rate", "weight_decay", "layer_decay"):
             self._expect(name, float, 0)

@@ -74,6 +74,7 @@ def load(
         num_nodes=mx.num_nodes, num_layers=mx.num_layers, directed=mx.directed,
         num_node_features=0 if mx.node_features is None else mx.node_features.shape[1],
         width=config.width, depth=config.depth, conv=config.conv, hidden=config.hidden, rank=config.rank,
+        learnt_nodes=config.learnt_nodes,
     )  # fmt: skip
     if not mx.directed:
         weights |= {

@@ -10,7 +10,7 @@ from banditplex.bandits import Policy
 from banditplex.errors import InputError
 from banditplex.multiplex import Multiplex, Name
 from banditplex.nn import MultiplexModel, PackedGraph
-from banditplex.nn.scoring import score
+from banditplex.nn.scoring import score, score_by_layer
 from banditplex.rng import stream
 from banditplex.training.arms import to_layer
 from banditplex.training.trainer import Trainer, as_features, best_temperature
@@ -81,6 +81,22 @@ class Fitted:
             result[at] = score(self.model, graph, features, place[at], target[at], layers[at], hidden, share)
         return result.cpu().numpy().astype(np.float64)
 
+    def logits_by_layer(self, pairs: Ints, target: Ints, others: Ints) -> NDArray[np.float64]:
+        """Return the logits (n, m) of pairs (n, 2) in target layers (n,) with each of the other layers (n, m) alone."""
+        for index in np.unique(target[~np.isin(target, self.targets)])[:1].tolist():
+            self.instance(self.mx.layer_names[index])  # refuses
+        ordered = pairs if self.graph.directed else np.sort(pairs, axis=1)
+        place, layer, other = (
+            torch.from_numpy(np.ascontiguousarray(array)).to(self.graph.device) for array in (ordered, target, others)
+        )
+        known = self.graph.has_edge(place, layer)
+        if known.any():
+            pair = tuple(self.mx.node_names[pairs[int(known.nonzero()[0])]].tolist())
+            raise InputError(f"Expected pairs that are no edges of their layer in training, got {pair}.")
+        features = as_features(self.mx, self.graph.device)
+        logits = score_by_layer(self.model, self.graph, features, place, layer, other)
+        return logits.cpu().numpy().astype(np.float64)
+
     def _choose(self, instance: int, draws: int) -> tuple[Ints, torch.Tensor | None]:
         if not draws or self.policy is None:
             return self.layers[instance], None
@@ -129,4 +145,4 @@ def fit_temperature(trainer: Trainer) -> float:
     if not len(trainer.held.instance):
         return 1.0
     _, label, logit = trainer.validation_logits()
-    return best_temperature(logit, label)[1]
+    return best_temperature(logit, label)

@@ -48,14 +48,18 @@ def divide(examples: Examples, share: float, rng: np.random.Generator) -> tuple[
     )
 
 
-def plan_epoch(instance: Ints, *, batch_edges: int, targets_per_step: int, rng: np.random.Generator) -> Plan:
+def plan_epoch(
+    instance: Ints, *, batch_edges: int, targets_per_step: int, rng: np.random.Generator, max_rounds: int | None = None
+) -> Plan:
     """Divide the edges of each target into batches at random and put batches of different targets into steps.
 
-    A target comes at most once in a step. The b-th batches of all targets that have so many come in a random
-    order, `targets_per_step` to a step.
+    A target comes at most once in a step, and in at most `max_rounds` of them: batches of large targets grow. The
+    b-th batches of all targets that have so many come in a random order, `targets_per_step` to a step.
     """
     rank, size = _ranks(instance, rng)
     batches = np.minimum(size, np.maximum(-(-size // batch_edges), MIN_BATCHES))
+    if max_rounds is not None:
+        batches = np.minimum(batches, max_rounds)
     batch = rank * batches[instance] // size[instance]
     job_instance = np.repeat(np.arange(len(size)), batches)
     job_batch = np.arange(len(job_instance)) - np.repeat(np.cumsum(batches) - batches, batches)

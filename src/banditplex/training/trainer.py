@@ -19,22 +19,20 @@ from banditplex.errors import InputError
 from banditplex.evaluation.negatives import GivenNegatives, NegativeSampler
 from banditplex.multiplex import Multiplex
 from banditplex.nn import MultiplexModel, PackedGraph, describe
+from banditplex.nn.sampling import Fanout
 from banditplex.nn.scoring import score
 from banditplex.relevance import Seen, compares_embeddings, get_relevance, is_symmetric, layer_losses, predictive
 from banditplex.rng import stream
-from banditplex.training.arms import free_observations, mirrored, most_probable, to_layer
+from banditplex.training.arms import KeptDraws, free_observations, mirrored, most_probable, to_layer
 from banditplex.training.config import Config
+from banditplex.training.descent import Descent
 from banditplex.training.history import EpochRecord, Regret
 from banditplex.training.plan import divide, edges_of, plan_epoch
 
 Ints = NDArray[np.int64]
-STREAMS = ("batches", "negatives", "draws")
-SINGLE = (".of_layer", ".of_target", "encoder.", ".meet.")
-"""Parts of names of weights that belong to single layers, or see single nodes: they fit noise most easily."""
+STREAMS = ("batches", "negatives", "draws", "neighbours")
 NOT_LEARNING = ("uniform", "fixed", "all", "none")
 """Policies that need no warming up."""
-SINGLE_RATE = 0.1
-"""These learn at this share of the learning rate, and with a stronger decay."""
 
 
 def choose_device(device: str) -> torch.device:
@@ -70,6 +68,9 @@ class Trainer:
         self.held_negatives: Ints = self.sampler.draw(held_layer, stream(config.seed, "validation negatives"))
         self.policy = self._make_policy(mx.num_layers)
         self.beginner = self._make_beginner()
+        self.kept = KeptDraws(
+            num_instances=len(targets), k=0 if self.policy is None else self.policy.k, steps=config.steps_per_draw
+        )
         self.instance_of = np.full(mx.num_layers, -1, np.int64)
         self.instance_of[targets] = np.arange(len(targets))
         self.free = config.width > 0 and compares_embeddings(self.relevance)
@@ -77,13 +78,10 @@ class Trainer:
             raise InputError(f"Expected width of at least 1 for relevance {config.relevance!r}, got 0.")
         self.model = self._make_model(mx)
         self.mean = copy.deepcopy(self.model)
-        self.optimiser = self._make_optimiser()
-        self._weights: list[Tensor] = list(self.model.parameters())
-        self._means: list[Tensor] = list(self.mean.parameters())
-        self.epoch = self.step = 0
-        self.warmup = config.warmup
+        self.epoch, self.warmup = 0, config.warmup
         self.steps_per_epoch = len(self._plan(stream(0, "count")).start) - 1
-        self.best: dict[str, Any] = {"loss": math.inf, "epoch": 0, "weights": None}
+        self.descent = Descent(self.model, self.mean, config, config.epochs * self.steps_per_epoch)
+        self.best: dict[str, Any] = {"loss": None, "epoch": 0, "chosen": 0, "weights": None}
         self.regret = Regret(len(targets), mx.num_layers - 1)
         self.history: list[dict[str, Any]] = []
 
@@ -97,6 +95,8 @@ class Trainer:
 
     def run_epoch(self) -> list[dict[str, Any]]:
         """Go through all edges of the targets once; return one row per target."""
+        if self.epoch == self.warmup:
+            self.kept.drop()
         plan = self._plan(self.rng["batches"])
         instance, edges = self.train.instance[plan.order], self.train.pairs[plan.order]
         others = self.sampler.draw(self.targets[instance], self.rng["negatives"])
@@ -110,25 +110,28 @@ class Trainer:
         return rows
 
     def _run_step(self, instance: Ints, pairs: Tensor, record: EpochRecord) -> None:
-        instances, which = np.unique(instance, return_inverse=True)
+        new = np.diff(instance, prepend=-1) > 0  # a plan has the edges of a step sorted by target
+        instances, which = instance[new], np.cumsum(new) - 1
         target = self.targets[instances]
         draw, drawn = self._draw(instances, target)
         batch = self._batch(which, pairs, target, drawn)
         logits = self.model(
             self.graph, self.features, batch["pairs"], batch["target"], batch["layers"],
-            self._hidden(batch), self._asked(batch),
+            self._hidden(batch), self._asked(batch), self._fanout(),
         )  # fmt: skip
-        loss = F.binary_cross_entropy_with_logits(logits.total, batch["label"], reduction="none")
+        total = logits.total
+        loss = F.binary_cross_entropy_with_logits(total, batch["label"], reduction="none")
+        self.descent.descend(loss.mean())
+        record.add(torch.from_numpy(instances).to(self.device)[batch["which"]], loss, total, batch["label"])
         self._learn(draw, target, drawn, batch, logits, record)
-        self._descend(loss.mean())
-        record.add(torch.from_numpy(instances).to(self.device)[batch["which"]], loss, logits.total, batch["label"])
 
     def _draw(self, instances: Ints, target: Ints) -> tuple[Draw | None, Ints]:
+        """Draw for the targets whose last draw is used up; return that draw, and the layers (B, k) of all targets."""
         if self.policy is None:
             return None, np.empty((len(instances), 0), np.int64)
         policy = self.beginner if self.warming else self.policy
-        draw = policy.draw(self.rng["draws"], instances)
-        return draw, to_layer(target[:, None], draw.arms)
+        draw = policy.draw(self.rng["draws"], self.kept.due(instances))
+        return draw, to_layer(target[:, None], self.kept.take(draw, instances))
 
     @property
     def warming(self) -> bool:
@@ -165,10 +168,17 @@ class Trainer:
         layers, nodes = torch.unique(batch["table"]), torch.unique(batch["pairs"])
         return layers.repeat_interleave(len(nodes)), nodes.repeat(len(layers))
 
+    def _fanout(self) -> Fanout | None:
+        """Return how many neighbours the encoder sees in this step, and the random numbers that choose them."""
+        if self.config.fanout is None:
+            return None
+        generator = torch.Generator(self.device)
+        return Fanout(self.config.fanout, generator.manual_seed(int(self.rng["neighbours"].integers(2**62))))
+
     def _learn(
         self, draw: Draw | None, target: Ints, drawn: Ints, batch: dict[str, Tensor], logits: Any, record: EpochRecord
     ) -> None:
-        """Tell the policies what the step has seen, before its gradient step."""
+        """Tell the policies whose draws end here what was seen; the logits are from before the gradient step."""
         if self.policy is None or draw is None or not drawn.size:
             return
         if self.free:
@@ -178,18 +188,21 @@ class Trainer:
         else:
             first, second = np.repeat(np.arange(len(target)), drawn.shape[1]), drawn.reshape(-1)
         losses = layer_losses(self.relevance, self._seen(first, second, batch, logits)).numpy()
+        table = losses.reshape(len(target), -1)
+        own = np.take_along_axis(table, np.searchsorted(layers, drawn), 1) if self.free else table
+        draw, own, ended = self.kept.close(draw, self.instance_of[target], own)
+        if not ended.any():
+            return
+        target, drawn, table = target[ended], drawn[ended], table[ended]
         probability: NDArray[np.float64] | None = None
         extra: Observations | None = None
         if self.free:
-            table = losses.reshape(len(target), -1)
             table[layers[None] == target[:, None]] = np.nan
-            own, probability, extra = free_observations(
+            _, probability, extra = free_observations(
                 draw, target, layers, table, self.instance_of, symmetric=is_symmetric(self.relevance)
             )
-        else:
-            own = losses.reshape(drawn.shape)
-            if self.relevance is predictive:
-                extra = mirrored(draw, target, own, self.instance_of)
+        elif self.relevance is predictive:
+            extra = mirrored(draw, target, own, self.instance_of)
         record.add_draws(draw, drawn, own)
         if not self.warming:
             self.policy.update(draw, own, probability=probability, extra=extra)
@@ -226,19 +239,6 @@ class Trainer:
         block, embedding = logits.block, logits.embedding.detach()
         return group, embedding[block.vertex(target, node)], embedding[block.vertex(layer, node)]
 
-    def _descend(self, loss: Tensor) -> None:
-        self.optimiser.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
-        done = self.step / (self.config.epochs * self.steps_per_epoch)
-        rate = self.config.learning_rate * max(0.05, 0.5 * (1 + math.cos(math.pi * done)))
-        for group, share in zip(self.optimiser.param_groups, (1.0, SINGLE_RATE), strict=True):
-            group["lr"] = rate * share
-        self.optimiser.step()
-        self.step += 1
-        keep = min(self.config.average, (1 + self.step) / (10 + self.step))
-        with torch.no_grad():
-            torch._foreach_lerp_(self._means, self._weights, 1 - keep)
-
     # Validation and prediction
 
     def chosen_layers(self) -> Ints:
@@ -267,17 +267,28 @@ class Trainer:
         instance, label, logit = self.validation_logits()
         loss = F.binary_cross_entropy_with_logits(logit, label, reduction="none").cpu().numpy().astype(np.float64)
         right = ((logit > 0) == (label > 0)).cpu().numpy()
-        calibrated, _ = best_temperature(logit, label)
-        if calibrated < self.best["loss"]:
-            weights = {name: value.clone() for name, value in self.mean.state_dict().items()}
-            self.best = {"loss": calibrated, "epoch": self.epoch, "weights": weights}
+        self._keep(calibrated_loss(logit, label))
         with np.errstate(invalid="ignore"):
             count = np.bincount(instance, minlength=len(self.targets))
             means = [np.bincount(instance, values, len(self.targets)) / count for values in (loss, right)]
         return means[0], means[1]
 
+    def _keep(self, loss: Tensor) -> None:
+        """Keep the weights of this epoch unless its validation loss (n,) is clearly above the lowest so far.
+
+        Clearly is by more than one standard error of the difference, pair by pair: on few validation pairs the
+        lowest loss is luck, and what was trained longer is better.
+        """
+        best = self.best
+        if best["loss"] is None or loss.mean() < best["loss"].mean():
+            best["loss"], best["epoch"] = loss, self.epoch
+        above = loss - best["loss"]
+        if above.mean() <= above.std() / math.sqrt(len(above)):
+            best["chosen"] = self.epoch
+            best["weights"] = {name: value.clone() for name, value in self.mean.state_dict().items()}
+
     def finish(self) -> None:
-        """Take the weights of the epoch with the lowest validation loss, at its best temperature, for predictions."""
+        """Take the kept weights for predictions: those of the last epoch that was as good as the best in validation."""
         if self.best["weights"] is not None:
             self.mean.load_state_dict(self.best["weights"])
 
@@ -286,9 +297,9 @@ class Trainer:
     def state_dict(self) -> dict[str, Any]:
         """Return all that the next epoch depends on: a snapshot, which later epochs do not change."""
         state = {
-            "epoch": self.epoch, "step": self.step, "warmup": self.warmup,
-            "model": self.model.state_dict(), "mean": self.mean.state_dict(), "optimiser": self.optimiser.state_dict(),
-            "policy": None if self.policy is None else self.policy.state_dict(),
+            "epoch": self.epoch, "warmup": self.warmup,
+            "model": self.model.state_dict(), "mean": self.mean.state_dict(), "descent": self.descent.state_dict(),
+            "policy": None if self.policy is None else self.policy.state_dict(), "kept": self.kept.state_dict(),
             "rng": {name: rng.bit_generator.state for name, rng in self.rng.items()},
             "best": self.best, "regret": self.regret.state_dict(), "history": self.history,
         }  # fmt: skip
@@ -297,12 +308,13 @@ class Trainer:
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Go back to where `state_dict` was taken."""
         state = copy.deepcopy(state)
-        self.epoch, self.step, self.warmup = state["epoch"], state["step"], state["warmup"]
+        self.epoch, self.warmup = state["epoch"], state["warmup"]
         self.model.load_state_dict(state["model"])
         self.mean.load_state_dict(state["mean"])
-        self.optimiser.load_state_dict(state["optimiser"])
+        self.descent.load_state_dict(state["descent"])
         if self.policy is not None:
             self.policy.load_state_dict(state["policy"])
+        self.kept.load_state_dict(state["kept"])
         for name, rng in self.rng.items():
             rng.bit_generator.state = state["rng"][name]
         self.best, self.history = state["best"], state["history"]
@@ -315,6 +327,7 @@ class Trainer:
             self.train.instance,
             batch_edges=self.config.batch_size // 2,
             targets_per_step=self.config.targets_per_step,
+            max_rounds=self.config.max_rounds,
             rng=rng,
         )
 
@@ -342,6 +355,7 @@ class Trainer:
                 num_nodes=mx.num_nodes, num_layers=mx.num_layers, directed=mx.directed,
                 num_node_features=0 if mx.node_features is None else mx.node_features.shape[1],
                 width=config.width, depth=config.depth, conv=config.conv, hidden=config.hidden, rank=config.rank,
+                learnt_nodes=config.learnt_nodes,
             ).to(self.device)  # fmt: skip
         self._normalise(model, mx.num_layers)
         return model
@@ -360,20 +374,9 @@ class Trainer:
         if chosen is not None:
             model.other.normalise(other.values)
 
-    def _make_optimiser(self) -> torch.optim.Optimizer:
-        shared: list[Tensor] = []
-        single: list[Tensor] = []
-        for name, weight in self.model.named_parameters():
-            (single if any(part in name for part in SINGLE) else shared).append(weight)
-        groups = [
-            {"params": shared, "weight_decay": self.config.weight_decay},
-            {"params": single, "weight_decay": self.config.layer_decay},
-        ]
-        return torch.optim.AdamW(groups, lr=self.config.learning_rate, fused=True)
 
-
-def best_temperature(logit: Tensor, label: Tensor) -> tuple[float, float]:
-    """Return the least link loss of sigmoid(logit / T) over temperatures T > 0, and that T.
+def best_temperature(logit: Tensor, label: Tensor) -> float:
+    """Return the temperature T > 0 for which the link loss of sigmoid(logit / T) is least.
 
     Temperatures from 1/8 to 8 in steps of a sixteenth of an octave are tried at once.
     """
@@ -382,8 +385,13 @@ def best_temperature(logit: Tensor, label: Tensor) -> tuple[float, float]:
     loss = F.binary_cross_entropy_with_logits(
         scaled, label.cpu().double().expand_as(scaled), reduction="none"
     ).mean(1)  # fmt: skip
-    at = int(loss.argmin())
-    return float(loss[at]), float(temperature[at])
+    return float(temperature[loss.argmin()])
+
+
+def calibrated_loss(logit: Tensor, label: Tensor) -> Tensor:
+    """Return the link loss of each pair (n,) at the best temperature."""
+    scaled = logit.cpu().double() / best_temperature(logit, label)
+    return F.binary_cross_entropy_with_logits(scaled, label.cpu().double(), reduction="none")
 
 
 def as_features(mx: Multiplex, device: torch.device) -> Tensor | None:

@@ -8,8 +8,11 @@ import pytest
 from typer.testing import CliRunner
 
 from banditplex.errors import InputError
+from banditplex.experiments.regret import settings
 from banditplex.experiments.regret.__main__ import app
 from banditplex.experiments.regret.environments import HELD_OUT, MAIN
+
+FIGURES = ("sizes", "environments", "theorem", "probabilities")
 
 
 def run(*words):
@@ -70,3 +73,20 @@ def test_errors_are_one_line_and_status_2():
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 2
     assert done.stderr == "A size is ARMSxROUNDS, as in 5x200; got '0x5'.\n"
+
+
+def test_everything_goes_into_a_folder(tmp_path, monkeypatch):
+    plan = {"main": {(3, 5): 2}, "held-out": {(3, 5): 2}, "bound": {(3, 5): 2}, "free": {(4, 2, 1, 3): 2}}
+    monkeypatch.setattr(settings, "QUICK_PLAN", plan)
+    monkeypatch.setattr(settings, "COUNTER_EXAMPLES", {"2 arms, 5 against 5.1": ((5.0, 5.1), 20)})
+    words = ("--quick", "--out", str(tmp_path / "out"), "--engine", "serial")
+    run(*words)
+    figures = {f"{name}.{kind}" for name in FIGURES for kind in ("png", "svg")}
+    tables = {f"{name}.csv" for name in ("main", "held-out", "free", "theorem")}
+    assert {path.name for path in (tmp_path / "out").iterdir()} == figures | tables | {"rows.jsonl", "index.md"}
+    page = (tmp_path / "out" / "index.md").read_text(encoding="utf-8")
+    assert "    $ python -m banditplex.experiments.regret --quick --out out\n" in page
+    assert "Lowest mean: " in page
+    assert "the bound of the estimates fails in some run of 0 of 15" in page
+    with pytest.raises(InputError, match="exists"):
+        CliRunner().invoke(app, words, catch_exceptions=False)

@@ -1,5 +1,6 @@
 """Regret of policies on losses with known means, beside the numbers to expect.
 
+python -m banditplex.experiments.regret --out DIR                     all tables and figures, into a folder
 python -m banditplex.experiments.regret                               two sizes, the main environments
 python -m banditplex.experiments.regret --environments held-out       those that no policy was designed on
 python -m banditplex.experiments.regret --table free                  what free observations bring
@@ -19,7 +20,8 @@ from rich.console import Console, RenderableType
 
 from banditplex.bandits import POLICIES
 from banditplex.errors import InputError
-from banditplex.experiments.regret import analysis, figure, free, settings, theorem
+from banditplex.experiments.folders import as_typed, collect
+from banditplex.experiments.regret import analysis, figure, free, report, settings, tasks, theorem
 from banditplex.experiments.regret.environments import ENVIRONMENTS, HELD_OUT, MAIN
 from banditplex.experiments.regret.measure import Policies, measure
 
@@ -47,12 +49,19 @@ def regret(
     seed: Annotated[int, typer.Option(min=0)] = settings.SEED,
     quick: Annotated[bool, typer.Option("--quick", help="Small sizes and few runs.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print rows as JSON, not tables.")] = False,
-    picture: Annotated[Path | None, typer.Option("--figure", help="Write a picture instead.")] = None,
+    picture: Annotated[Path | None, typer.Option("--figure", help="Write a picture, PNG and SVG, instead.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Write all tables and figures into this folder instead.")] = None,
+    jobs: Annotated[int | None, typer.Option(min=1, help="With --out: processes side by side.")] = None,
+    engine: Annotated[str, typer.Option(help="With --out: processes, serial or ray.")] = "processes",
+    resume: Annotated[bool, typer.Option("--resume", help="With --out: go on with a run.")] = False,
 ) -> None:
     """Measure the regret of bandit policies and print it beside the numbers to expect."""
+    if out is not None:
+        write_all(out, seed=seed, quick=quick, engine=engine, jobs=jobs, resume=resume)
+        return
     if picture is not None:
         games = settings.QUICK_FIGURE_GAMES if quick else settings.FIGURE_GAMES
-        figure.draw(picture, games, runs=runs or settings.RUNS, seed=seed)
+        figure.draw_probabilities(picture.parent, games, runs=runs or settings.RUNS, seed=seed, name=picture.stem)
         return
     if table is What.environments:
         if quick:
@@ -68,6 +77,17 @@ def regret(
         examples = settings.QUICK_COUNTER_EXAMPLES if quick else settings.COUNTER_EXAMPLES
         compared = [theorem.compare(game, runs=runs or settings.COUNTER_RUNS, seed=seed) for game in examples]
         show(compared, analysis.theorem_table, as_json=as_json)
+
+
+def write_all(folder: Path, *, seed: int, quick: bool, engine: str, jobs: int | None, resume: bool) -> None:
+    """Measure everything, in processes side by side, and write tables and figures into a new folder."""
+    rows = collect(
+        folder, tasks.work, tasks.all_tasks(seed=seed, quick=quick), {"quick": quick, "seed": seed}, engine=engine,
+        jobs=jobs, resume=resume,
+    )  # fmt: skip
+    options = " --quick" * quick + f" --seed {seed}" * (seed != settings.SEED)
+    command = f"python -m banditplex.experiments.regret{options} --out {as_typed(folder)}"
+    report.write(rows, folder, command=command, seed=seed, quick=quick)
 
 
 def show(rows: Sequence[Row], view: Callable[[Sequence[Row]], RenderableType], *, as_json: bool) -> None:

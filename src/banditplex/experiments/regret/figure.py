@@ -1,19 +1,121 @@
-"""A picture of what policies believe over time."""
+"""Pictures of regret, of bounds, and of what policies believe over time."""
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from banditplex.bandits import Policy, make_policy
+from banditplex.experiments import pictures
+from banditplex.experiments.regret.analysis import Cell
 from banditplex.experiments.regret.measure import game_of, rounds
 from banditplex.experiments.regret.settings import FIGURE_POLICIES, POLICIES
+from banditplex.experiments.regret.theorem import Comparison, follow_example
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 Array = NDArray[np.float64]
+COLOURS = {
+    "printed sign": "#9ca3af", "exp3+": "#d99028", "raw range": "#8b5cf6", "exp3": "#0e9aa7", "exp3-ix": "#7c8c3a",
+    "tsallis-inf": "#2b6cb0", "hinted": "#c22f4e",
+}  # fmt: skip
+PRINTED, PROVED, FOUND = "#111827", "#2b6cb0", "#c22f4e"
+
+
+def draw_sizes(folder: Path, cells: Sequence[Cell]) -> None:
+    """Draw the mean relative regret of each policy at each size."""
+    means = [cell for cell in cells if cell.environment == "mean"]
+    sizes = list(dict.fromkeys((cell.arms, cell.horizon) for cell in means))
+    with pictures.figure(folder, "sizes", size=(9.2, 4.2)) as figure:
+        axes = figure.subplots()
+        for policy, colour in COLOURS.items():
+            line = [cell.relative for cell in means if cell.policy == policy]
+            thick = 2.6 if policy == "hinted" else 1.5
+            axes.plot(range(len(sizes)), line, "o-", color=colour, linewidth=thick, markersize=4, label=policy)
+        axes.axhline(1, color=pictures.FAINT, linestyle=":", linewidth=1.2)
+        axes.annotate("uniform", (0, 1), (-4, 4), textcoords="offset points", ha="right", color=pictures.FAINT)
+        axes.set_xticks(range(len(sizes)), [f"{arms} arms\n{horizon} rounds" for arms, horizon in sizes])
+        axes.set(ylabel="relative regret", ylim=(0, None), title="Relative regret, mean over environments")
+        axes.margins(x=0.08)
+        pictures.grid(axes)
+        axes.legend(loc="center left", bbox_to_anchor=(1, 0.5), reverse=True)
+
+
+def draw_environments(folder: Path, cells: Sequence[Cell]) -> None:
+    """Draw the relative regret in each environment as a coloured table, one for each size."""
+    sizes = list(dict.fromkeys((cell.arms, cell.horizon) for cell in cells))
+    names = list(dict.fromkeys(cell.environment for cell in cells))
+    with pictures.figure(folder, "environments", size=(0.9 + 4.6 * len(sizes), 1.5 + 0.27 * len(names))) as figure:
+        panels = figure.subplots(1, len(sizes), sharey=True, squeeze=False)[0]
+        for panel, size in zip(panels, sizes, strict=True):
+            found = {(cell.environment, cell.policy): cell for cell in cells if (cell.arms, cell.horizon) == size}
+            values = np.array([[found[name, policy].relative for policy in COLOURS] for name in names])
+            _paint(panel, values, list(COLOURS), names)
+            panel.set_title(f"{size[0]} arms, {size[1]} rounds")
+        figure.suptitle("Relative regret: 1 is uniform, 0 the best arm from the start", x=0.01, ha="left", fontsize=11)
+
+
+def _paint(axes: "Axes", values: Array, columns: list[str], rows: list[str]) -> None:
+    from matplotlib.colors import LinearSegmentedColormap, TwoSlopeNorm
+
+    colours = LinearSegmentedColormap.from_list("regret", ["#2f8f6b", "#d8efe4", "#ffffff", "#f3c7cf", "#c22f4e"])
+    axes.imshow(values, cmap=colours, norm=TwoSlopeNorm(1.0, 0.0, 1.6), aspect="auto")
+    for (i, j), value in np.ndenumerate(values):
+        text = f"{value:.2f}".removeprefix("0")
+        dark = value < 0.3 or value > 1.4
+        axes.text(j, i, text, ha="center", va="center", fontsize=8, color="white" if dark else "#374151")
+    axes.set_xticks(range(len(columns)), columns, rotation=35, ha="right")
+    axes.set_yticks(range(len(rows)), rows)
+    axes.axhline(len(rows) - 1.5, color="white", linewidth=3)
+    axes.tick_params(length=0)
+    axes.spines[:].set_visible(False)
+
+
+def draw_theorem(
+    folder: Path, examples: Sequence[str], compared: Sequence[Comparison], *, runs: int, seed: int
+) -> None:
+    """Draw regret and bounds over rounds in the counter-examples, and against each other in all games."""
+    with pictures.figure(folder, "theorem", size=(4.0 * (len(examples) + 1), 4.0)) as figure:
+        *panels, last = figure.subplots(1, len(examples) + 1)
+        for panel, game in zip(panels, examples, strict=True):
+            sides = [tuple(np.mean(side) for side in row) for row in follow_example(game, runs=runs, seed=seed)]
+            _plot_bounds(panel, np.array(sides))
+            panel.set(title=game, xlabel="round")
+        panels[0].set_ylabel(f"mean of {runs} runs")
+        _plot_games(last, compared)
+        handles, labels = panels[0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside lower center", ncols=4)
+
+
+def _plot_bounds(axes: "Axes", sides: Array) -> None:
+    time = np.unique(np.geomspace(1, len(sides), 300).round().astype(np.int64))
+    lines = (
+        ("regret", FOUND, "-"), ("printed bound", PRINTED, "--"), ("estimated regret", "#8fb4dd", "-"),
+        ("bound of the estimates", PROVED, "--"),
+    )  # fmt: skip
+    for values, (label, colour, style) in zip(sides.T, lines, strict=True):
+        axes.plot(time, np.maximum(values[time - 1], 1e-9), style, color=colour, linewidth=2, label=label)
+    axes.set(xscale="log", yscale="log", xlim=(1, len(sides)), ylim=(np.maximum(sides[0, 0], 1e-2), None))
+    pictures.grid(axes)
+
+
+def _plot_games(axes: "Axes", compared: Sequence[Comparison]) -> None:
+    for label, colour, mark, sides in (
+        ("printed", PRINTED, "x", [(row.printed_bound, row.regret) for row in compared]),
+        ("of the estimates", PROVED, "o", [(row.estimated_bound, row.estimated_regret) for row in compared]),
+    ):
+        bound, regret = np.array(sides).T
+        axes.scatter(bound, regret, color=colour, marker=mark, s=26, alpha=0.85, label=label)
+    low, high = (pick(axes.get_xlim() + axes.get_ylim()) for pick in (min, max))
+    low = max(low, 1e-2)
+    axes.plot([low, high], [low, high], color=pictures.FAINT, linewidth=1)
+    axes.fill_between([low, high], [low, high], high, color=FOUND, alpha=0.08, linewidth=0)
+    axes.annotate("the bound fails", (0.06, 0.93), xycoords="axes fraction", color=FOUND, va="top")
+    axes.set(xscale="log", yscale="log", xlabel="bound", ylabel="regret", title="All games")
+    axes.legend(loc="lower right", title="bound")
 
 
 def probabilities(policy: Policy, environment: str, *, horizon: int, seed: int) -> Array:
@@ -25,32 +127,32 @@ def probabilities(policy: Policy, environment: str, *, horizon: int, seed: int) 
     return np.array([inclusion.mean(axis=0) for inclusion in ordered])
 
 
-def draw(path: Path, games: Sequence[tuple[str, int, int]], *, runs: int, seed: int) -> None:
-    """Write the picture: games (environment, arms, horizon) down, policies across, the best arm in colour."""
-    figure = Figure(figsize=(10.4, 0.4 + 2.2 * len(games)), layout="constrained")
-    FigureCanvasAgg(figure)
-    panels = figure.subplots(len(games), len(FIGURE_POLICIES), sharey=True, squeeze=False)
-    for line, (environment, arms, horizon) in zip(panels, games, strict=True):
-        for panel, label in zip(line, FIGURE_POLICIES, strict=True):
-            name, options = POLICIES[label]
-            policy = make_policy(name, num_arms=arms, num_instances=runs, **options)
-            plot(panel, probabilities(policy, environment, horizon=horizon, seed=seed))
-        line[0].set_ylabel(f"{environment}, {arms} arms\nprobability")
-    for panel, label in zip(panels[0], FIGURE_POLICIES, strict=True):
-        panel.set_title(label)
-    for panel in panels[-1]:
-        panel.set_xlabel("round")
-    panels[0, 0].legend(frameon=False, fontsize="small")
-    figure.savefig(path, dpi=120)
+def draw_probabilities(
+    folder: Path, games: Sequence[tuple[str, int, int]], *, runs: int, seed: int, name: str = "probabilities"
+) -> None:
+    """Draw probabilities over time: games (environment, arms, horizon) down, policies across, best arm in colour."""
+    with pictures.figure(folder, name, size=(10.4, 0.5 + 2.2 * len(games))) as figure:
+        panels: Any = figure.subplots(len(games), len(FIGURE_POLICIES), sharey=True, squeeze=False)
+        for line, (environment, arms, horizon) in zip(panels, games, strict=True):
+            for panel, label in zip(line, FIGURE_POLICIES, strict=True):
+                registered, options = POLICIES[label]
+                policy = make_policy(registered, num_arms=arms, num_instances=runs, **options)
+                _plot_beliefs(panel, probabilities(policy, environment, horizon=horizon, seed=seed))
+            line[0].set_ylabel(f"{environment}, {arms} arms\nprobability")
+        for panel, label in zip(panels[0], FIGURE_POLICIES, strict=True):
+            panel.set_title(label)
+        for panel in panels[-1]:
+            panel.set_xlabel("round")
+        panels[0, 0].legend(fontsize="small")
 
 
-def plot(panel: Axes, over_time: Array) -> None:
+def _plot_beliefs(panel: "Axes", over_time: Array) -> None:
     """Draw probabilities (horizon, arms), the first arm in colour, and a dotted line where all are equal."""
     horizon, arms = over_time.shape
     time = np.arange(1, horizon + 1)
-    panel.plot(time, over_time[:, 0], color="C3", linewidth=2.0, zorder=3, label="best arm")
-    panel.plot(time, over_time[:, 1], color="0.65", linewidth=0.8, label="others")
-    panel.plot(time, over_time[:, 2:], color="0.65", linewidth=0.8)
+    panel.plot(time, over_time[:, 0], color=FOUND, linewidth=2.2, zorder=3, label="best arm")
+    panel.plot(time, over_time[:, 1], color="#b6bcc6", linewidth=0.8, label="others")
+    panel.plot(time, over_time[:, 2:], color="#b6bcc6", linewidth=0.8)
     panel.axhline(1.0 / arms, color="k", linestyle=":", linewidth=0.8, label="uniform")
     panel.set(xscale="log", xlim=(1, horizon), ylim=(0.0, 1.0))
     panel.xaxis.set_major_formatter("{x:.0f}")

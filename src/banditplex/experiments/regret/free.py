@@ -145,7 +145,7 @@ def regrets(
     return loss - best
 
 
-def measure(shapes: Mapping[tuple[int, int, int, int], int], *, seed: int) -> Iterator[Result]:
+def measure(shapes: Mapping[tuple[int, ...], int], *, seed: int) -> Iterator[Result]:
     """Yield every policy's regrets, summed over layers; `shapes`: (layers, targets, k, rounds) -> runs."""
     for (count, targets, k, rounds), runs in shapes.items():
         where = f"{count}/{targets}/{k}/{rounds}"

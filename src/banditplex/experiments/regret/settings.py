@@ -1,5 +1,7 @@
 """What the regret experiment runs: constants only."""
 
+Sizes = dict[tuple[int, ...], int]
+
 # The policies of the table: label -> registry name and options.
 POLICIES = {
     "uniform": ("uniform", {}),
@@ -40,7 +42,7 @@ CROWD = (0.3, 0.32)
 SWING = 0.2
 
 # Free observations, layers as moving points: (layers, targets per step, k, rounds per layer) -> runs.
-FREE = {
+FREE: Sizes = {
     (6, 3, 1, 50): 200,
     (37, 4, 1, 200): 20,
     (37, 37, 1, 50): 20,
@@ -55,7 +57,7 @@ FREE_POLICIES = {
     "probabilities": ("hinted", "probabilities"),
 }
 FREE_DIMENSION, FREE_PACE, FREE_NOISE = 8, 0.1, 0.1  # pace in parts of the number of steps
-QUICK_FREE = {(6, 3, 1, 10): 5}
+QUICK_FREE: Sizes = {(6, 3, 1, 10): 5}
 
 # Theorem 1: constant losses and the number of rounds.
 COUNTER_EXAMPLES = {
@@ -64,6 +66,24 @@ COUNTER_EXAMPLES = {
 }
 COUNTER_RUNS = 20
 QUICK_COUNTER_EXAMPLES = ("2 arms, 5 against 5.1",)
+
+# All of it, for --out: table -> sizes -> runs.
+PLAN: dict[str, Sizes] = {
+    "main": {
+        (2, 50): 200, (2, 1000): 100, (5, 50): 200, (5, 200): 200, (36, 50): 200, (36, 200): 200, (36, 1000): 100,
+        (363, 200): 40, (1000, 1000): 10,
+    },
+    "held-out": {(5, 200): 200, (36, 200): 200, (363, 1000): 20},
+    "bound": {(5, 200): 200, (36, 200): 200},
+    "free": FREE,
+}  # fmt: skip
+QUICK_PLAN: dict[str, Sizes] = {
+    "main": {(2, 20): 5, (5, 50): 10},
+    "held-out": {(5, 20): 5},
+    "bound": {(5, 50): 5},
+    "free": QUICK_FREE,
+}
+DETAILED = ((5, 200), (36, 200))  # sizes whose environments are listed one by one
 
 # The picture: environment, arms, rounds.
 FIGURE_GAMES = (("intern", 5, 200), ("stoch", 36, 1000))

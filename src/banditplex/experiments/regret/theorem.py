@@ -1,40 +1,82 @@
-"""Theorem 1 of the paper against the regret of Exp3+: two games in which the printed bound fails."""
+"""Theorem 1 of the paper beside the regret of Exp3+: as printed, and as its proof bounds it."""
 
 import math
-from itertools import repeat
+from collections import deque
+from collections.abc import Iterable, Iterator
+from itertools import repeat, tee
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from banditplex.bandits import make_policy
 from banditplex.bandits.play import play
+from banditplex.experiments.regret.measure import game_of
 from banditplex.experiments.regret.settings import COUNTER_EXAMPLES
 from banditplex.rng import stream
 
+Array = NDArray[np.float64]
+
+
+class Sides(NamedTuple):
+    """Both sides of the theorem in one round, per run (runs,)."""
+
+    regret: Array
+    printed_bound: Array
+    estimated_regret: Array
+    estimated_bound: Array
+
 
 class Comparison(NamedTuple):
-    """Regret and bounds of one game, means over runs."""
+    """Regret and bounds at the end of a game, means over runs, and the share of runs in which a bound fails."""
 
     game: str
     regret: float
     printed_bound: float
     estimated_regret: float
     estimated_bound: float
+    printed_fails: float
+    estimated_fails: float
+
+
+def follow(losses: Iterable[Array], rng: np.random.Generator, *, runs: int, arms: int) -> Iterator[Sides]:
+    """Let Exp3+ play against losses (runs, arms) and yield both sides of Theorem 1, as printed and as proved.
+
+    printed: regret <= 6 sqrt(V ln n) + 10 M ln n, V = sum_t Var_{i ~ p_t} l_ti and M = max_t range of l_t;
+    proved: estimated regret <= 6 E + 4 E ln n + 6 sqrt(V ln n), E and V of the estimated losses.
+    """
+    policy = make_policy("exp3+", num_arms=arms, num_instances=runs)
+    variance, widest, log = np.zeros(runs), np.zeros(runs), math.log(arms)
+    shown, played = tee(losses)
+    for loss, row in zip(shown, play(policy, played, rng), strict=True):
+        mean = np.einsum("rn,rn->r", row.inclusion, loss)
+        variance += np.einsum("rn,rn->r", row.inclusion, (loss - mean[:, None]) ** 2)
+        widest = np.maximum(widest, np.ptp(loss, axis=1))
+        printed = 6.0 * np.sqrt(variance * log) + 10.0 * widest * log
+        yield Sides(*map(np.asarray, (row.regret, printed, row.estimated_regret, row.bound)))
+
+
+def follow_example(game: str, *, runs: int, seed: int) -> Iterator[Sides]:
+    """Play a counter-example, whose losses are constant."""
+    losses, horizon = np.array(COUNTER_EXAMPLES[game][0]), COUNTER_EXAMPLES[game][1]
+    rows = repeat(np.tile(losses, (runs, 1)), horizon)
+    return follow(rows, stream(seed, "theorem", game), runs=runs, arms=len(losses))
 
 
 def compare(game: str, *, runs: int, seed: int) -> Comparison:
-    """Play Exp3+ on constant losses and measure both sides of Theorem 1, as printed and as proved.
+    """Return both sides of the theorem at the end of a counter-example."""
+    return _at_the_end(game, follow_example(game, runs=runs, seed=seed))
 
-    printed: regret <= 6 sqrt(V ln n) + 10 M ln n, V and M of the true losses, V = sum_t Var_{i ~ p_t} l_ti;
-    proved: estimated regret <= 6 E + 4 E ln n + 6 sqrt(V ln n), E and V of the estimated ones.
-    """
-    losses, horizon = np.array(COUNTER_EXAMPLES[game][0]), COUNTER_EXAMPLES[game][1]
-    policy = make_policy("exp3+", num_arms=len(losses), num_instances=runs)
-    variance, last = np.zeros(runs), None
-    for last in play(policy, repeat(np.tile(losses, (runs, 1)), horizon), stream(seed, "theorem", game)):
-        variance += last.inclusion @ losses**2 - (last.inclusion @ losses) ** 2
-    assert last is not None
-    log = math.log(len(losses))
-    printed = 6.0 * np.sqrt(variance * log) + 10.0 * float(np.ptp(losses)) * log
-    measured = (last.regret, printed, last.estimated_regret, last.bound)
-    return Comparison(game, *(float(np.mean(value)) for value in measured))
+
+def compare_environment(environment: str, arms: int, horizon: int, *, runs: int, seed: int) -> Comparison:
+    """Return both sides of the theorem at the end of a game of an environment, with the losses that occurred."""
+    game = game_of(environment, runs=runs, arms=arms, horizon=horizon, seed=seed)
+    sides = follow(game.losses(stream(seed, "losses")), stream(seed, "draws"), runs=runs, arms=arms)
+    return _at_the_end(f"{environment}, {arms} arms, {horizon} rounds", sides)
+
+
+def _at_the_end(game: str, sides: Iterable[Sides]) -> Comparison:
+    (last,) = deque(sides, maxlen=1)
+    means = (float(np.mean(side)) for side in last)
+    fails = last.regret > last.printed_bound, last.estimated_regret > last.estimated_bound
+    return Comparison(game, *means, *(float(np.mean(fail)) for fail in fails))

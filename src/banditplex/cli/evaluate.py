@@ -1,0 +1,202 @@
+"""`banditplex evaluate`."""
+
+import math
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from banditplex.cli.data import Columns, Data, Directed, From, Header, NumNodes, load
+from banditplex.cli.output import Json, print_json, print_table, say
+from banditplex.cli.train import POLICIES, RELEVANCES, again
+from banditplex.errors import InputError
+
+if TYPE_CHECKING:
+    from banditplex.scorer import LinkScorer
+
+COMPARABLE = tuple(name for name in POLICIES if name != "fixed")  # which needs layers
+COLUMNS = ["metric", "policy", "mean ± deviation", "95 % interval", "difference", "p, corrected t", "p, Wilcoxon"]
+
+
+def evaluate(
+    data: Data,
+    hide: Annotated[
+        str, typer.Option(metavar="layer|pair", help="Whether a held-out pair is hidden in its layer or in all layers.")
+    ],
+    policy: Annotated[
+        str, typer.Option(metavar="A,B,..", help=f"What to compare: {', '.join(COMPARABLE)}.")
+    ] = "uniform,default",
+    trials: Annotated[int, typer.Option(help="How often edges are dealt out anew.")] = 10,
+    folds: Annotated[int, typer.Option(help="Folds of each trial.")] = 5,
+    seed: Annotated[int, typer.Option(help="Seed of every random stream.")] = 0,
+    metric: Annotated[str, typer.Option(metavar="A,B,..", help="Metrics to show.")] = "accuracy,roc_auc,mrr",
+    negatives: Annotated[
+        str, typer.Option(metavar="uniform|degree|hard", help="Which pairs without an edge to test with.")
+    ] = "uniform",
+    target: Annotated[
+        list[str] | None,
+        typer.Option(metavar="LAYER", help="Predict links in this layer; several are allowed.", show_default="all"),
+    ] = None,
+    relevance: Annotated[
+        str | None, typer.Option(help=f"Layer loss: {', '.join(RELEVANCES)}.", show_default="predictive")
+    ] = None,
+    k: Annotated[int | None, typer.Option("-k", help="Layers drawn per round.", show_default="1")] = None,
+    epochs: Annotated[int | None, typer.Option(help="Epochs at most.", show_default="100")] = None,
+    device: Annotated[str | None, typer.Option(help="auto, cpu, cuda, ...", show_default="auto")] = None,
+    engine: Annotated[
+        str, typer.Option(metavar="processes|serial|ray", help="Where runs are made; ray needs the extra of that name.")
+    ] = "processes",
+    jobs: Annotated[int | None, typer.Option(help="Runs at a time.", show_default="as many as processors")] = None,
+    out: Annotated[
+        Path | None, typer.Option("-o", "--out", metavar="FILE", help="Keep all rows, as lines of JSON.")
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with FILE: finished runs are kept.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
+    as_json: Json = False,
+    from_format: From = None,
+    columns: Columns = None,
+    header: Header = None,
+    num_nodes: NumNodes = None,
+    directed: Directed = None,
+) -> None:
+    """Compare policies by cross validation, all on the same splits: means, deviations and paired tests."""
+    from banditplex.evaluation import evaluate as rows_of
+    from banditplex.evaluation import summary
+    from banditplex.runs import as_name
+
+    metrics = _metrics(metric)
+    given = {"relevance": relevance, "k": k, "epochs": epochs, "device": device}
+    methods = _methods(policy.split(","), {name: value for name, value in given.items() if value is not None})
+    if resume and out is None:
+        raise InputError("Expected -o FILE with --resume, got none.")
+    mx = load(data, from_format, columns, header, num_nodes, directed, quiet=quiet)
+    targets = [as_name(name, mx.layer_names) for name in target] if target else None
+    done, rows = 0, []
+    try:
+        with _progress(list(methods), metrics, trials * folds, quiet) as on_progress:
+            for row in rows_of(
+                methods, mx, hide=hide, trials=trials, folds=folds, seed=seed, negatives=negatives, targets=targets,
+                engine=engine, jobs=jobs, out=out, resume=resume, on_progress=on_progress,
+            ):  # fmt: skip
+                rows.append(row)
+                done += row["scope"] == "mean"
+    except KeyboardInterrupt:
+        how = "nothing was kept, as there is no -o FILE" if out is None else f"go on with: {again()}"
+        say(f"stopped after {done} of {len(methods) * trials * folds} runs; {how}")
+        raise typer.Exit(130) from None
+    lines = [_without_nan(line) for line in summary(rows, methods=list(methods), metrics=metrics).to_dict("records")]
+    if as_json:
+        asked = {"data": data, "hide": hide, "trials": trials, "folds": folds, "seed": seed, "negatives": negatives}
+        print_json(asked | {"out": out and str(out), "summary": lines})
+        return
+    print(f"{data}: {mx}")
+    print_table(COLUMNS, [_cells(line) for line in lines])
+    print(f"\n{_explain(lines, hide)}" + (f"\nRows: {out}" if out else ""))
+
+
+def _methods(policies: list[str], settings: dict[str, Any]) -> "dict[str, LinkScorer]":
+    """Return what is compared, by name: a model per policy."""
+    from banditplex.bandits import POLICIES as KNOWN
+    from banditplex.predictor import LinkPredictor
+
+    for name in policies:
+        _ = KNOWN[name]  # refuses what it does not know
+    if len(set(policies)) != len(policies):
+        raise InputError(f"Expected different policies, got {','.join(policies)}.")
+    return {name: LinkPredictor(policy=name, **settings) for name in policies}
+
+
+def _metrics(text: str) -> list[str]:
+    from banditplex.evaluation.protocol import METRICS
+
+    names = text.split(",")
+    unknown = [name for name in names if name not in METRICS]
+    if unknown:
+        raise InputError(f"Expected metrics among {', '.join(METRICS)}, got {unknown[0]!r}.")
+    return names
+
+
+def _without_nan(line: Any) -> dict[str, Any]:
+    return {name: None if isinstance(value, float) and math.isnan(value) else value for name, value in line.items()}
+
+
+def _explain(lines: list[dict[str, Any]], hide: str) -> str:
+    """Say in words what the table shows."""
+    reference = next(line["method"] for line in lines if line["difference"] is None)
+    others = len({line["method"] for line in lines}) - 1
+    text = f"Means over layers, in {lines[0]['runs']} runs; a held-out pair is hidden "
+    text += "in its own layer." if hide == "layer" else "in every layer."
+    if others:
+        text += f" Differences to {reference}, on the same splits:\n"
+        text += "Nadeau and Bengio's t-test over runs, Wilcoxon's test over trial means"
+        text += f"; p-values adjusted for {others} comparisons (Holm)." if others > 1 else "."
+    return text
+
+
+def _cells(line: dict[str, Any]) -> list[str]:
+    """Return a line of the table; the reference has no difference, and a single run no deviation."""
+
+    def number(name: str, form: str = ".4f") -> str:
+        return "" if line[name] is None else format(line[name], form)
+
+    return [
+        line["metric"],
+        line["method"],
+        f"{number('mean') or '?'} ± {number('deviation') or '?'}",
+        f"{number('low')} .. {number('high')}" if line["low"] is not None else "",
+        number("difference", "+.4f"),
+        number("p", ".2g"),
+        number("p_wilcoxon", ".2g"),
+    ]
+
+
+@contextmanager
+def _progress(
+    names: list[str], metrics: list[str], total: int, quiet: bool
+) -> "Iterator[Callable[[int, int, list[dict[str, Any]]], None] | None]":
+    """Yield a callback that shows runs on stderr as they finish: a bar per policy, or lines if it is no terminal."""
+    if quiet:
+        yield None
+        return
+    if not sys.stderr.isatty():
+
+        def tell(done: int, all_runs: int, rows: list[dict[str, Any]]) -> None:
+            row = rows[-1]
+            numbers = "  ".join(f"{name} {row[name]:.4f}" for name in metrics)
+            where = f"trial {row['trial']}, fold {row['fold']}, {row['method']}"
+            print(f"{done}/{all_runs}  {where}: {numbers}", file=sys.stderr, flush=True)
+
+        yield tell
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[mean]}"),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        tasks = {name: bar.add_task(name, total=total, mean="") for name in names}
+        values: dict[str, list[float]] = {name: [] for name in names}
+
+        def show(done: int, all_runs: int, rows: list[dict[str, Any]]) -> None:
+            row = rows[-1]
+            mine = values[row["method"]]
+            mine.append(row[metrics[0]])
+            bar.update(tasks[row["method"]], advance=1, mean=f"{metrics[0]} {sum(mine) / len(mine):.4f}")
+
+        yield show

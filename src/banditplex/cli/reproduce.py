@@ -1,0 +1,64 @@
+"""`banditplex reproduce`."""
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from banditplex.cli.output import Json, print_json, print_table, say
+
+
+def reproduce(
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer trials and epochs: about three minutes.")] = False,
+    dataset: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="A data set of the paper; several are allowed.")
+    ] = None,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Where everything goes.")] = Path("banditplex-paper"),
+    engine: Annotated[str, typer.Option(help="processes, serial or ray.")] = "processes",
+    jobs: Annotated[int | None, typer.Option(min=1, help="Runs at a time. Default: one per processor.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with the run that is there.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Run the paper's experiments, and say which of its claims hold; about two hours on two processors.
+
+    Six data sets, 10 trials, 5 folds; uniform draws, the paper's Exp3+ and our default policy. What was measured, the
+    paper's figures and a table of its claims are written into a folder.
+    """
+    from banditplex.experiments.paper import claims, report, settings
+    from banditplex.experiments.paper.reproduce import check_datasets, runs_per_dataset
+    from banditplex.experiments.paper.reproduce import reproduce as run_all
+
+    names = check_datasets(dataset or list(settings.DATASETS))
+    size = settings.QUICK if quick else settings.FULL
+    command = " ".join(["banditplex reproduce", *["--quick"] * quick, *(f"--dataset {name}" for name in dataset or [])])
+    try:
+        with _bars(names, runs_per_dataset(size)) as on_run:
+            found = run_all(
+                out, datasets=names, size=size, engine=engine, jobs=jobs, resume=resume, command=command, on_run=on_run
+            )
+    except KeyboardInterrupt:
+        say(f"stopped; `{command} --out {out} --resume` goes on.")
+        raise typer.Exit(130) from None
+    if as_json:
+        print_json({"out": str(out), "claims": claims.as_records(found)})
+        return
+    print_table(["the paper's claim", *settings.JUDGED], report.overview(found))
+    print(f"\n{out / report.INDEX}: what was run, the figures, and the numbers behind this table.")
+
+
+@contextmanager
+def _bars(names: Sequence[str], total: int) -> "Iterator[Callable[[str, int], None] | None]":
+    """Yield a callback that draws a bar per data set on stderr."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description:15}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        tasks = {name: bar.add_task(name, total=total) for name in names}
+        yield lambda name, finished: bar.update(tasks[name], completed=finished)

@@ -1,0 +1,1 @@
+"""The paper's open problems, measured: `python -m banditplex.experiments.open_problems`."""

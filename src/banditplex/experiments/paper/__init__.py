@@ -1,0 +1,1 @@
+"""The experiments of "Bandit Sampling for Multiplex Networks", beside what the paper says of them."""

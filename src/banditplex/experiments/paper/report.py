@@ -1,0 +1,192 @@
+"""Writes what was found: claims beside measurements, curves, figures, and an index; no number is written by hand."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from banditplex import __version__
+from banditplex.experiments.paper.analysis import Difference, Runs, curve_table
+from banditplex.experiments.paper.claims import CHANCE, Finding, as_records, findings, overall, published, why
+from banditplex.experiments.paper.figures import FIGURES, write_figures
+from banditplex.experiments.paper.settings import DATASETS, FOLDS, JUDGED, METHODS, SEED, SYNTHETIC, TRAINING, Size
+
+ROWS, CLAIMS, CURVES, INDEX = "rows.jsonl", "claims", "curves.csv", "index.md"
+
+
+def write(runs: Runs, folder: Path, *, command: str, size: Size) -> list[Finding]:
+    """Write all files but the rows into a folder that exists; return what was found."""
+    found = findings(runs)
+    curve_table(runs).to_csv(folder / CURVES, index=False, float_format="%.4f", lineterminator="\n")
+    pd.DataFrame(as_records(found)).to_csv(
+        folder / f"{CLAIMS}.csv", index=False, float_format="%.4g", lineterminator="\n"
+    )
+    write_figures(runs, folder)
+    (folder / f"{CLAIMS}.md").write_text(claims_page(runs, found), encoding="utf-8")
+    (folder / INDEX).write_text(index_page(runs, found, command=command, size=size), encoding="utf-8")
+    return found
+
+
+# The claims
+
+
+def claims_page(runs: Runs, found: Sequence[Finding]) -> str:
+    """Return the page of the claims: an overview, every data set, and why."""
+    parts = [
+        "# The paper says, we measured\n",
+        "Differences to uniform draws in points of accuracy, means over trials and folds. Shares of epochs count those "
+        "whose mean difference is above 0; p is Wilcoxon's, over the means of the trials.\n",
+        _table(["the paper says", *(f"{method}: holds?" for method in JUDGED)], _overview(found)),
+        "## Claim by claim\n",
+        *_claim_sections(runs, found),
+        "## Data set by data set\n",
+        "Test accuracy less that of uniform draws, in points: mean over epochs, largest of any epoch, share of epochs "
+        "in which it is above 0, and above two standard errors.\n",
+        _table(["data set", "method", "mean", "largest", "above 0", "above 2 s.e.", "p"], list(_differences(runs))),
+        "## Why\n",
+        "What layers were worth in the end, in test pairs: *best layer*, how many points the best layer of each target "
+        "gives beyond a random one, in a network that was trained with uniform draws (chosen on one half of the test "
+        "pairs, judged on the other); *its draws*, what the method's own draws give beyond random ones, in its own "
+        "network; *mass*, the mean probability of its favourite layer.\n",
+        _table(["data set", "best layer", "method", "its draws", "mass", "in words"], list(_reasons(runs))),
+    ]
+    return "\n".join(parts)
+
+
+def overview(found: Sequence[Finding]) -> list[list[str]]:
+    """Return a line per claim: its name, and whether it holds for each method."""
+    lines = []
+    for claim in published():
+        some = {method: [each for each in found if each.claim == claim and each.method == method] for method in JUDGED}
+        if all(some.values()):
+            lines.append([claim.name, *(overall(each) for each in some.values())])
+    return lines
+
+
+def _overview(found: Sequence[Finding]) -> list[list[str]]:
+    words = {claim.name: f'"{claim.words}" (figure {claim.figure})' for claim in published()}
+    return [[words[line[0]], *line[1:]] for line in overview(found)]
+
+
+def _claim_sections(runs: Runs, found: Sequence[Finding]) -> Iterator[str]:
+    for claim in published():
+        some = [finding for finding in found if finding.claim == claim]
+        if not some:
+            continue
+        datasets = list(dict.fromkeys(finding.dataset for finding in some))
+        by_place = {(finding.dataset, finding.method): finding for finding in some}
+        lines = [
+            [DATASETS[dataset], *(cell for method in JUDGED for cell in _cells(by_place[dataset, method]))]
+            for dataset in datasets
+        ]
+        heads = ["data set", *(head for method in JUDGED for head in (method, "holds?"))]
+        yield f'**{claim.name[0].upper()}{claim.name[1:]}.** "{claim.words}"\n'
+        yield _table(heads, lines)
+        yield from _excuses(runs, some)
+
+
+def _excuses(runs: Runs, some: Sequence[Finding]) -> Iterator[str]:
+    """Say where a claim does not hold, and what was found to be the reason."""
+    lines = [
+        f"- {finding.method} on {DATASETS[finding.dataset]} ({finding.holds}): {_excuse(runs, finding)}."
+        for finding in some
+        if finding.holds != "yes" and finding.claim.kind != "some better"
+    ]
+    if lines:
+        yield "\n".join(["Where it does not hold as printed:", "", *lines, ""])
+
+
+def _excuse(runs: Runs, finding: Finding) -> str:
+    method = JUDGED[finding.method][finding.claim.loss]
+    reason = why(runs, finding.dataset, method)
+    if finding.dataset not in SYNTHETIC or finding.claim.curve != "test":
+        return reason
+    partnered = runs.compare(finding.dataset, method, name="partnered")
+    return f"{reason}; in the layers that have a relevant one {partnered.mean:+.1f}, up to {partnered.largest:+.1f}"
+
+
+def _cells(finding: Finding) -> tuple[str, str]:
+    return finding.measured, finding.holds
+
+
+def _differences(runs: Runs) -> Iterator[list[str]]:
+    for dataset in runs.datasets:
+        for method in runs.methods:
+            if method == "uniform" or not runs.has(dataset, method, "uniform"):
+                continue
+            yield [DATASETS[dataset], method, *_numbers(runs.compare(dataset, method))]
+            if dataset in SYNTHETIC:
+                partnered = runs.compare(dataset, method, name="partnered")
+                yield [DATASETS[dataset], f"{method}, layers with a relevant one", *_numbers(partnered)]
+
+
+def _numbers(difference: Difference) -> list[str]:
+    clearly, p = difference.clearly_better, difference.p
+    return [
+        f"{difference.mean:+.1f}", f"{difference.largest:+.1f}", f"{difference.better:.0%}",
+        "" if clearly is None else f"{clearly:.0%}", "" if p is None else f"{p:.3f}",
+    ]  # fmt: skip
+
+
+def _reasons(runs: Runs) -> Iterator[list[str]]:
+    for dataset in runs.datasets:
+        for method in runs.methods:
+            if method == "uniform" or not runs.has(dataset, method, "uniform"):
+                continue
+            numbers = (
+                f"{100 * runs.number(dataset, 'uniform', 'headroom'):+.1f}", method,
+                f"{100 * runs.number(dataset, method, 'gain'):+.1f}", f"{runs.number(dataset, method, 'mass'):.2f}",
+            )  # fmt: skip
+            yield [DATASETS[dataset], *numbers, why(runs, dataset, method)]
+
+
+# The index
+
+
+def index_page(runs: Runs, found: Sequence[Finding], *, command: str, size: Size) -> str:
+    """Return the first page: what was run, whether the claims hold, the figures."""
+    count = sum(curves["test"].shape[0] * curves["test"].shape[1] for curves in runs.curves.values())
+    sets = ", ".join(DATASETS[dataset] for dataset in runs.datasets)
+    parts = [
+        "# The paper's experiments, run again\n",
+        f"Made by this command, version {__version__}, seed {SEED}; nothing on these pages is written by hand.\n",
+        f"```text\n{command}\n```\n",
+        f"{count:,} runs of {size.epochs} epochs ({count * size.epochs:,} epochs in all): {sets}; {len(runs.methods)} "
+        f"methods; {size.trials} trials x {size.folds} of {FOLDS} folds.\n",
+        "| the paper's claim | " + " | ".join(f"{method}" for method in JUDGED) + " |",
+        "|---" * (1 + len(JUDGED)) + "|",
+        *("| " + " | ".join(line) + " |" for line in overview(found)),
+        "\n`exp3+` is the paper's method with the sign of line 4 repaired, `ours` the default policy (hinted). The "
+        f"[numbers behind this table, and why]({CLAIMS}.md), as [CSV]({CLAIMS}.csv), the [curves]({CURVES}).\n",
+        "Test accuracy less that of uniform draws, mean over epochs, in points; a star where Wilcoxon's p, over the "
+        f"means of the trials, is below {CHANCE}:\n",
+        _table(["method", *(DATASETS[dataset] for dataset in runs.datasets)], list(_matrix(runs))),
+        *(f"## {title}\n\n![{title}]({name}.svg)\n" for name, (title, _, _) in FIGURES.items()),
+        "## What was run\n",
+        _table(["method", "policy", "layer loss", "options"], [_method(name) for name in runs.methods]),
+        "Settings, the same for all: " + ", ".join(f"{name}={value!r}" for name, value in TRAINING.items()) + "; the "
+        "others are the defaults of `LinkPredictor`. Accuracies are means over target layers; shaded is one standard "
+        "deviation over runs. Every test pair looks at one layer, drawn anew from its target's policy, as training "
+        "does.\n",
+    ]
+    return "\n".join(parts)
+
+
+def _matrix(runs: Runs) -> Iterator[list[str]]:
+    for method in runs.methods:
+        if method != "uniform":
+            differences = [runs.compare(dataset, method) for dataset in runs.datasets]
+            stars = ["*" if each.p is not None and each.p < CHANCE else "" for each in differences]
+            yield [method, *(f"{each.mean:+.1f}{star}" for each, star in zip(differences, stars, strict=True))]
+
+
+def _method(name: str) -> list[str]:
+    method = METHODS[name]
+    options = ", ".join(f"{option}={value}" for option, value in method.options.items())
+    return [name, method.policy, method.loss or "none", options]
+
+
+def _table(heads: Sequence[str], lines: Sequence[Sequence[Any]]) -> str:
+    rows = [heads, ["---"] * len(heads), *lines]
+    return "\n".join("| " + " | ".join(map(str, row)) + " |" for row in rows) + "\n"

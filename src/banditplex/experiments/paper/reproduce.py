@@ -1,0 +1,92 @@
+"""The whole experiment: all runs, in any engine and with any number of processes, then tables and figures."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from banditplex.errors import InputError
+from banditplex.evaluation.engine import run
+from banditplex.evaluation.results import RowStore, describe_data
+from banditplex.experiments.paper.analysis import Runs
+from banditplex.experiments.paper.claims import Finding
+from banditplex.experiments.paper.measure import Task, measure, multiplex_of
+from banditplex.experiments.paper.report import ROWS, write
+from banditplex.experiments.paper.settings import DATASETS, FULL, HIDE, METHODS, SEED, TRAINING, Size
+
+Progress = Callable[[str, int], Any]
+
+
+def reproduce(
+    folder: str | Path,
+    *,
+    datasets: Sequence[str] = tuple(DATASETS),
+    size: Size = FULL,
+    engine: str = "processes",
+    jobs: int | None = None,
+    resume: bool = False,
+    command: str = "banditplex reproduce",
+    on_run: Progress | None = None,
+) -> list[Finding]:
+    """Train every method on every data set; write rows, curves, claims, figures and an index into a folder.
+
+    Parameters
+    ----------
+    folder
+        Is made; one that holds anything is refused, unless `resume`.
+    datasets, size
+        What is run.
+    engine, jobs
+        As in `banditplex.evaluation.engine.run`; the results do not depend on them.
+    resume
+        Whether to go on with the run that is there; if that is complete, tables and figures are made anew.
+    command
+        What the index says that it was made by.
+    on_run
+        Called as on_run(data set, finished runs of it) after each run.
+    """
+    names = check_datasets(datasets)
+    out = Path(folder)
+    if out.exists() and (not out.is_dir() or any(out.iterdir())) and not resume:
+        raise InputError(f"{out}: exists; go on with that run (--resume), or choose another folder.")
+    about = {
+        "size": asdict(size), "seed": SEED, "hide": HIDE, "training": dict(TRAINING),
+        "methods": {name: asdict(method) for name, method in METHODS.items()},
+        "data": {name: describe_data(multiplex_of(name)) for name in names},
+    }  # fmt: skip
+    out.mkdir(parents=True, exist_ok=True)
+    store = RowStore(out / ROWS, about, resume=resume)
+    finished = dict.fromkeys(names, 0)
+    rows = []
+    for row in run(measure, tasks(names, size), engine=engine, jobs=jobs, store=store):
+        rows.append(row)
+        finished[row["dataset"]] += 1
+        if on_run is not None:
+            on_run(row["dataset"], finished[row["dataset"]])
+    return write(Runs.from_rows(rows), out, command=command, size=size)
+
+
+def tasks(datasets: Sequence[str], size: Size) -> Iterator[Task]:
+    """Yield all runs, trial by trial, so that a run that was stopped has something of everything."""
+    for trial in range(size.trials):
+        for fold in range(size.folds):
+            for dataset in datasets:
+                for method in METHODS:
+                    yield Task(dataset, method, trial, fold, size.epochs, SEED)
+
+
+def runs_per_dataset(size: Size) -> int:
+    """Return how many runs a data set has."""
+    return size.trials * size.folds * len(METHODS)
+
+
+def check_datasets(names: Sequence[str]) -> tuple[str, ...]:
+    """Return data sets in the paper's order; refuse others.
+
+    >>> check_datasets(["euair", "ckm"])
+    ('ckm', 'euair')
+    """
+    for name in names:
+        if name not in DATASETS:
+            raise InputError(f"Expected data sets of the paper ({', '.join(DATASETS)}), got {name!r}.")
+    return tuple(name for name in DATASETS if name in names)

@@ -1,0 +1,38 @@
+"""Tables in Markdown."""
+
+from collections.abc import Iterable, Sequence
+
+
+def markdown_table(heads: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
+    """Return a table whose first column is text and whose others are numbers.
+
+    >>> print(markdown_table(["policy", "regret"], [["uniform", "1.0"]]), end="")
+    | policy | regret |
+    |---|--:|
+    | uniform | 1.0 |
+    """
+    rule = ["---", *["--:"] * (len(heads) - 1)]
+    rows = [f"| {' | '.join(map(str, line))} |" for line in (heads, *lines)]
+    return "\n".join([rows[0], f"|{'|'.join(rule)}|", *rows[1:], ""])
+
+
+def plus_minus(mean: float, error: float, digits: int = 3) -> str:
+    """Return a mean with its standard error.
+
+    >>> plus_minus(0.5, 0.01), plus_minus(0.5, float("nan"))
+    ('.500 ± .010', '.500')
+    """
+    text = number(mean, digits)
+    return text if error != error else f"{text} ± {number(error, digits)}"
+
+
+def number(value: float, digits: int = 3) -> str:
+    """Return a number with so many decimals, without a leading 0.
+
+    >>> number(0.25), number(-0.5, 1), number(1.0, 1), number(float("nan"))
+    ('.250', '-.5', '1.0', '-')
+    """
+    if value != value:
+        return "-"
+    text = f"{value:.{digits}f}"
+    return text.replace("0.", ".", 1) if text.startswith(("0.", "-0.")) else text

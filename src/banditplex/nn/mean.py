@@ -1,0 +1,58 @@
+"""The mean of what neighbours say: gathered and added up in one operation, forwards and backwards."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from banditplex.nn.graph import Block
+
+
+@dataclass(frozen=True, eq=False)
+class Mean:
+    """The means over the arcs of a block: of w x[source] over the arcs that lead to each vertex, 0 where none do."""
+
+    edge_index: Tensor  # (2, A), sorted by edge_index[1]
+    weight: Tensor | None  # (A,)
+    start: Tensor  # (V,): the first of the arcs that lead to each vertex
+    share: Tensor  # (V, 1): 1 / their number
+    symmetric: bool  # whether each arc has its reverse, of the same weight
+
+    @classmethod
+    def of(cls, block: Block) -> "Mean":
+        """Make ready to take means over a block."""
+        count = torch.bincount(block.edge_index[1], minlength=len(block.key))
+        start = torch.cumsum(count, 0) - count
+        share = count.clamp(min=1).reciprocal().unsqueeze(1)
+        return cls(block.edge_index, block.weight, start, share, block.symmetric)
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """Return the mean at each vertex, (V, width), given x (V, width)."""
+        return _Apply.apply(x, self)  # type: ignore[no-any-return, no-untyped-call]
+
+    def add_up(self, x: Tensor) -> Tensor:
+        """Return, for each vertex, the sum over the arcs that lead to it."""
+        return F.embedding_bag(self.edge_index[0], x, self.start, mode="sum", per_sample_weights=self.weight)
+
+    def add_up_back(self, x: Tensor) -> Tensor:
+        """Return, for each vertex, the sum over the arcs that come from it."""
+        if self.symmetric:
+            return self.add_up(x)
+        source, destination = self.edge_index
+        messages = x.index_select(0, destination)
+        if self.weight is not None:
+            messages = messages * self.weight.unsqueeze(1)
+        return torch.zeros_like(x).index_add_(0, source, messages)
+
+
+class _Apply(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, mean: Mean) -> Tensor:
+        ctx.mean = mean
+        return mean.add_up(x).mul_(mean.share)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
+        return ctx.mean.add_up_back(gradient * ctx.mean.share), None

@@ -1,0 +1,167 @@
+"""Neighbour sampling: of large layers, an encoder sees only what the vertices asked for need.
+
+Everything is done for all rows at once, on the device of the graph. What is drawn has a cost, neighbours to draw from
+have none, and a row of the layers that is not reached costs a few bytes.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from banditplex.nn.graph import Block, PackedGraph, ranges
+
+WHOLE = 4096
+"""Layers with at most so many arcs, two per edge, are encoded whole: looking for less would cost more."""
+
+
+@dataclass(frozen=True, eq=False)
+class Fanout:
+    """At most `size` neighbours of a vertex of a large layer are seen, drawn with `generator`."""
+
+    size: int
+    generator: torch.Generator
+
+
+def near_block(
+    graph: PackedGraph,
+    layer: Tensor,
+    node: Tensor,
+    hidden: tuple[Tensor, Tensor],
+    row: Tensor,
+    *,
+    between: Tensor,
+    depth: int,
+    fanout: Fanout | None,
+) -> Block:
+    """Return what `depth` convolutions need to embed all (layer, node) asked for, whose rows are known.
+
+    Small layers are there as a whole. Of large ones there are the vertices asked for, those of the rows `between`,
+    and what lies within `depth` steps of them; `fanout` limits the neighbours that each vertex sees, None means all.
+    `hidden` as in `PackedGraph.block`. Each vertex has one draw of neighbours, even and without replacement, among
+    those that are not hidden: the mean over them is an unbiased estimate of the mean over all.
+    """
+    lists = graph.both
+    lone = torch.unique((layer * graph.num_nodes + node)[row == lists.missing])
+    view = View(graph, torch.unique(layer), hidden)
+    begin = view.whole.clone()
+    begin[view.place(torch.cat([row[row != lists.missing], between]))] = True
+    seen, order, arc, ends = _walk(view, begin, depth, fanout)
+    number = torch.cumsum(seen, 0) - 1
+    inside, weight = torch.empty_like(ends), None
+    inside[:, order] = number[ends]
+    if lists.weight is not None:
+        weight = lists.weight.new_empty(len(arc))
+        weight[order] = lists.weight[arc]
+    degree = view.degree[seen].float()
+    return Block(
+        graph, torch.cat([lists.row_key[view.row[seen]], lone]), inside, weight,
+        torch.cat([degree, degree.new_zeros(len(lone))]), view.layers, view.shift, lone, number=number,
+    )  # fmt: skip
+
+
+def _walk(view: "View", begin: Tensor, depth: int, fanout: Fanout | None) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Go `depth` steps from the places in `begin`, a mask over all places.
+
+    Returns a mask of the places seen; then for each of A arcs its rank in the order of places that see it (A,), the
+    arc (A,), and the places that it leads to and is seen from (2, A).
+    """
+    new = seen = begin
+    count = torch.zeros_like(view.degree)
+    drawn: list[tuple[Tensor, ...]] = []
+    for _ in range(depth):
+        near = torch.nonzero(new).squeeze(1)
+        count[near], which, rank, arc = view.draw(near, fanout)
+        there = view.place(view.lists.arc_row[arc])
+        drawn.append((near[which], rank, arc, there))
+        new = torch.zeros_like(seen)
+        new[there] = True
+        new &= ~seen
+        seen = seen | new
+    here, rank, arc, there = (torch.cat(parts) for parts in zip(*drawn, strict=True))
+    return seen, (torch.cumsum(count, 0) - count)[here] + rank, arc, torch.stack([there, here])
+
+
+class View:
+    """The rows of some layers, rising, one after the other (their places), and their arcs that are not hidden.
+
+    Parameters: `layers` (S,); `hidden`, pairs (n, 2) and layers (n,), those that are no edges of these layers do not
+    matter.
+    """
+
+    def __init__(self, graph: PackedGraph, layers: Tensor, hidden: tuple[Tensor, Tensor]) -> None:
+        lists = graph.both
+        self.layers, self.lists = layers, lists
+        self._first, last = graph.layer_rows[layers], graph.layer_rows[layers + 1]
+        size = last - self._first
+        self.shift = self._first - (torch.cumsum(size, 0) - size)  # row - shift = place
+        slot, self.row = ranges(self._first, size)
+        self.whole = (lists.indptr[last] - lists.indptr[self._first] <= WHOLE)[slot]
+        arc = self._arcs(hidden)
+        row = lists.arc_key[arc] // lists.num_nodes
+        self._place = self.place(row)
+        self._hidden = torch.bincount(self._place, minlength=len(self.row))
+        self.degree = lists.row_degree[self.row] - self._hidden
+        self._start = torch.cumsum(self._hidden, 0) - self._hidden
+        rank = torch.arange(len(arc), device=arc.device) - self._start[self._place]
+        self._before = self._place * lists.num_nodes + arc - lists.indptr[row] - rank
+
+    def _arcs(self, hidden: tuple[Tensor, Tensor]) -> Tensor:
+        """Return the arcs of hidden edges, rising, each once."""
+        pairs, layer = hidden
+        slot = torch.searchsorted(self.layers, layer).clamp(max=len(self.layers) - 1)
+        here = self.layers[slot] == layer
+        ends, layer = torch.cat([pairs, pairs.flip(1)]), layer.repeat(2)
+        found, arc = self.lists.find(self.lists.rows(layer, ends[:, 0]), ends[:, 1])
+        return torch.unique(arc[found & here.repeat(2)])  # type: ignore[no-any-return]
+
+    def place(self, row: Tensor) -> Tensor:
+        """Return the places of rows of these layers."""
+        return row - self.shift[torch.searchsorted(self._first, row, right=True) - 1]
+
+    def draw(self, place: Tensor, fanout: Fanout | None) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """Draw visible arcs of the rows at places (n,), at most `fanout` of each in a large layer.
+
+        Returns how many (n,), then for each arc: which place i it belongs to, its rank among the arcs of i, the arc.
+        """
+        degree = self.degree[place]
+        if fanout is None:
+            which, rank = ranges(torch.zeros_like(degree), degree)
+            return degree, which, rank, self._visible(place[which], rank)
+        many = (degree > fanout.size) & ~self.whole[place]
+        count = torch.where(many, fanout.size, degree)
+        which, rank = ranges(torch.zeros_like(degree), count)
+        chosen = rank.clone()
+        chosen[many[which]] = choose(degree[many], fanout).reshape(-1)
+        return count, which, rank, self._visible(place[which], chosen)
+
+    def _visible(self, place: Tensor, chosen: Tensor) -> Tensor:
+        """Return the arc to the visible neighbour number `chosen` of the row at each place.
+
+        A hidden arc stands before it if at most `chosen` visible ones stand before that arc.
+        """
+        arc = self.lists.indptr[self.row[place]] + chosen
+        some = torch.nonzero(self._hidden[place]).squeeze(1)
+        place = place[some]
+        upto = torch.searchsorted(self._before, place * self.lists.num_nodes + chosen[some], right=True)
+        arc[some] += upto - self._start[place]
+        return arc
+
+
+def choose(size: Tensor, fanout: Fanout) -> Tensor:
+    """Return `fanout.size` different numbers below each of size (n,), all sets of them equally likely, (n, fanout).
+
+    Floyd's algorithm: for top = size - fanout, ..., size - 1, take a random number up to top, or top itself where that
+    number was taken before (Bentley and Floyd, Communications of the ACM, 1987).
+
+    >>> choose(torch.tensor([3, 3]), Fanout(3, torch.Generator())).sort(1).values.tolist()
+    [[0, 1, 2], [0, 1, 2]]
+    """
+    chosen = size.new_empty(len(size), fanout.size)
+    chance = torch.rand(chosen.shape, dtype=torch.float64, device=size.device, generator=fanout.generator)
+    for i in range(fanout.size):
+        top = size - fanout.size + i
+        number = (chance[:, i] * (top + 1)).long()
+        taken = (chosen[:, :i] == number.unsqueeze(1)).any(1)
+        chosen[:, i] = torch.where(taken, top, number)
+    return chosen

@@ -1,0 +1,262 @@
+"""`evaluate`: the same splits for all, the same rows on every engine, and nothing but the training graph."""
+
+import importlib.util
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import sklearn.metrics
+
+import banditplex as bx
+from banditplex.errors import InputError
+from banditplex.evaluation import k_fold, read_results
+from banditplex.evaluation.task import TaskError
+from banditplex.rng import stream
+from tests.evaluation import scorers
+from tests.evaluation.scorers import Degrees, Guess, Spy
+
+QUICK = {"hide": "layer", "trials": 2, "folds": 3, "engine": "serial"}
+
+
+@pytest.fixture(scope="module")
+def mx():
+    return bx.planted(4, 1, 0.8, num_nodes=40, edges_per_layer=60, communities=4, within=0.9, seed=1)
+
+
+def timeless(rows):
+    kept = [{key: value for key, value in row.items() if not key.endswith("_seconds")} for row in rows]
+    return sorted(kept, key=lambda row: [str(row[key]) for key in ("trial", "fold", "method", "scope", "layer")])
+
+
+def test_rows_hold_what_they_say(mx):
+    rows = list(bx.evaluate({"degrees": Degrees(), "guess": Guess()}, mx, **QUICK))
+    assert len(rows) == 2 * 2 * 3 * (4 + 2)
+    first = rows[0]
+    assert list(first)[:5] == ["method", "trial", "fold", "scope", "layer"]
+    assert {"accuracy", "roc_auc", "average_precision", "f1", "mrr", "hits_at_1", "hits_at_10"} < first.keys()
+    assert (first["train_edges"], first["test_edges"]) == (40, 20)
+    assert first["fit_seconds"] >= 0
+    by_layer = [row for row in rows if row["scope"] == "layer"]
+    for row in rows:
+        if row["scope"] == "mean":
+            same = [r["roc_auc"] for r in by_layer if all(r[key] == row[key] for key in ("method", "trial", "fold"))]
+            assert row["roc_auc"] == pytest.approx(np.mean(same))
+            assert (row["layer"], len(same), row["test_edges"]) == (None, 4, 80)
+
+
+@pytest.mark.parametrize("hide", ["layer", "pair"])
+def test_fit_is_given_the_training_graph_alone(mx, hide):
+    scorers.SEEN.clear()
+    list(bx.evaluate({"spy": Spy()}, mx, **QUICK | {"hide": hide}))
+    assert len(scorers.SEEN) == 6
+    for trial in (0, 1):
+        graphs = [graph for graph, _, _ in scorers.SEEN[3 * trial : 3 * trial + 3]]
+        for layer in mx.layer_names:
+            whole = set(map(tuple, mx.edges(layer).T.tolist()))
+            held = [whole - set(map(tuple, graph.edges(layer).T.tolist())) for graph in graphs]
+            assert sum(map(len, held)) == len(whole)
+            assert set.union(*held) == whole  # every edge is held out once
+    assert len({seed for *_, seed in scorers.SEEN}) == 6
+    assert scorers.SEEN[0][0] != scorers.SEEN[3][0]  # trials differ
+
+
+def test_numbers_are_those_of_a_plain_loop(mx):
+    """Find the split of each fold by what the scorer was given, and judge it again."""
+    scorers.SEEN.clear()
+    rows = list(bx.evaluate({"spy": Spy(), "degrees": Degrees()}, mx, **QUICK))
+    by_run = {(row["trial"], row["fold"], row["layer"]): row for row in rows if row["method"] == "degrees"}
+    seed = int(stream(0, "trial", 1).integers(2**31))
+    for fold, parts in enumerate(k_fold(mx, hide="layer", folds=3, seed=seed)):
+        assert parts.train == scorers.SEEN[3 + fold][0]
+        for layer in mx.layer_names:
+            pairs, label = parts.test(layer)
+            score = Degrees().fit(parts.train, [layer]).score_pairs(mx.node_names[pairs], layer)
+            expected = sklearn.metrics.roc_auc_score(label, score)
+            assert by_run[1, fold, layer]["roc_auc"] == pytest.approx(expected)
+
+
+def test_methods_meet_the_same_splits_whoever_else_is_there(mx):
+    alone = list(bx.evaluate({"guess": Guess()}, mx, **QUICK))
+    beside = [
+        row for row in bx.evaluate({"a": Degrees(), "guess": Guess(seed=9)}, mx, **QUICK) if row["method"] == "guess"
+    ]
+    assert timeless(alone) == timeless(beside)
+    assert timeless(alone) != timeless(bx.evaluate({"guess": Guess()}, mx, **QUICK | {"seed": 1}))
+
+
+@pytest.mark.parametrize(
+    "engine",
+    [
+        "processes",
+        pytest.param(
+            "ray",
+            marks=pytest.mark.skipif(
+                importlib.util.find_spec("ray") is None, reason="Ray is not installed (extra `ray`)"
+            ),
+        ),
+    ],
+)
+def test_engines_give_the_same_rows_to_the_bit(mx, engine):
+    model = bx.LinkPredictor(epochs=2, warmup=0, width=4)
+    options = {"hide": "layer", "trials": 1, "folds": 2, "targets": list(mx.layer_names[:2])}
+    here = list(bx.evaluate(model, mx, engine="serial", **options))
+    assert {row["method"] for row in here} == {"LinkPredictor"}
+    assert timeless(bx.evaluate(model, mx, engine=engine, jobs=1, **options)) == timeless(here)
+    cheap = {"degrees": Degrees(), "guess": Guess()}
+    assert timeless(bx.evaluate(cheap, mx, engine=engine, jobs=2, **options)) == timeless(
+        bx.evaluate(cheap, mx, engine="serial", **options)
+    )
+
+
+def test_ranking_among_own_negatives(mx):
+    rows = list(bx.evaluate(Degrees(), mx, metrics=["mrr", "hits_at_10"], each=15, negatives="degree", **QUICK))
+    assert {"mrr", "hits_at_10"} < rows[0].keys()
+    assert "roc_auc" not in rows[0]
+    assert all(1 / 16 <= row["mrr"] <= 1 for row in rows)
+
+
+def test_node_names_that_are_integers_in_another_order():
+    """Names 39..0: an index taken for a name would score other pairs."""
+    ends = np.random.default_rng(0).integers(0, 40, (2, 200))
+    names = np.arange(40)[::-1] + 100
+    given = {"layer": np.repeat(["a", "b"], 100), "num_nodes": 40, "self_loops": "drop"}
+    plain = bx.Multiplex.from_edges(*ends, **given, node_names=[f"n{i}" for i in range(40)])
+    named = bx.Multiplex.from_edges(*ends, **given, node_names=names)
+    assert timeless(bx.evaluate(Degrees(), plain, **QUICK)) == timeless(bx.evaluate(Degrees(), named, **QUICK))
+
+
+# Files
+
+
+def test_rows_are_kept_and_resumed(mx, tmp_path):
+    out = tmp_path / "rows.jsonl"
+    rows = bx.evaluate({"guess": Guess()}, mx, out=out, **QUICK)
+    for _ in range(8):  # into the second run
+        next(rows)
+    rows.close()
+    scorers.SEEN.clear()
+    told = []
+    again = list(
+        bx.evaluate({"guess": Guess()}, mx, out=out, resume=True, on_progress=lambda *news: told.append(news), **QUICK)
+    )
+    assert [(done, total) for done, total, _ in told] == [(n, 6) for n in range(1, 7)]
+    assert [row for *_, rows in told for row in rows] == again
+    assert timeless(again) == timeless(bx.evaluate({"guess": Guess()}, mx, **QUICK))
+    about, kept = read_results(out)
+    assert timeless(kept) == timeless(again)
+    assert (about["seed"], about["hide"], about["data"]["edges"]) == (0, "layer", mx.num_edges)
+    assert about["methods"] == {"guess": {"class": "Guess", "fail_at": None}}
+
+
+def test_resuming_with_other_settings_is_refused(mx, tmp_path):
+    out = tmp_path / "rows.jsonl"
+    list(bx.evaluate({"guess": Guess()}, mx, out=out, **QUICK))
+    with pytest.raises(InputError, match="exists; resume that run"):
+        bx.evaluate({"guess": Guess()}, mx, out=out, **QUICK)
+    with pytest.raises(InputError, match="seed was 0, now 4; methods guess fail_at was None, now 3"):
+        bx.evaluate({"guess": Guess(fail_at=3)}, mx, out=out, resume=True, **QUICK | {"seed": 4})
+    other = bx.Multiplex.from_pandas(mx.to_pandas().iloc[1:])
+    with pytest.raises(InputError, match="data edges was 240, now 239"):
+        bx.evaluate({"guess": Guess()}, other, out=out, resume=True, **QUICK)
+
+
+SCRIPT = """
+import sys
+import time
+import banditplex as bx
+from tests.evaluation.scorers import Guess
+
+class Slow(Guess):
+    def fit(self, mx, targets=None, on_epoch=None):
+        time.sleep(0.3)
+        return super().fit(mx, targets)
+
+mx = bx.planted(4, 1, 0.8, num_nodes=40, edges_per_layer=60, communities=4, within=0.9, seed=1)
+list(bx.evaluate({"slow": Slow()}, mx, hide="pair", trials=3, folds=3, jobs=2, out=sys.argv[1]))
+"""
+
+
+class Slow(Guess):
+    """By another name it would be another run."""
+
+
+def test_a_script_that_is_killed_goes_on(mx, tmp_path):
+    """The script has no main guard and a class of its own; killed, it goes on to the rows of an unkilled run."""
+    script, out = tmp_path / "script.py", tmp_path / "rows.jsonl"
+    script.write_text(SCRIPT)
+    paths = os.pathsep.join([str(Path(__file__).parents[2]), *filter(None, sys.path)])
+    child = subprocess.Popen([sys.executable, script, out], env=os.environ | {"PYTHONPATH": paths})
+    deadline = time.monotonic() + 60
+    while not out.exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    child.kill()
+    child.wait()
+    assert 0 < len(read_results(out)[1]) < 9 * 6
+    options = QUICK | {"hide": "pair", "trials": 3}
+    list(bx.evaluate({"slow": Slow()}, mx, out=out, resume=True, **options))
+    assert timeless(read_results(out)[1]) == timeless(bx.evaluate({"slow": Slow()}, mx, **options))
+
+
+# What goes wrong
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"hide": "edge"}, "Expected hide to be one of layer, pair, got 'edge'"),
+        ({"negatives": "easy"}, "Expected negatives to be one of .*, got 'easy'"),
+        ({"trials": 0}, "Expected at least 1 trial, got 0"),
+        ({"folds": 1}, "Expected at least 2 folds, got 1"),
+        ({"metrics": ["auc"]}, "Expected metrics among accuracy, .*, got auc"),
+        ({"metrics": []}, "Expected metrics among accuracy, .*, got none"),
+        ({"engine": "threads"}, "Unknown engine 'threads'"),
+        ({"jobs": 0}, "Expected at least 1 job, got 0"),
+        ({"targets": ["nowhere"]}, "nowhere"),
+        ({"targets": "nowhere"}, "Expected a list of layer names as targets, got the string 'nowhere'"),
+        ({"targets": []}, "Expected at least one target layer, got none"),
+        ({"folds": 61}, "Expected at least 61 edges for 61 folds in .*, got 60"),
+    ],
+    ids=str,
+)
+def test_bad_input(mx, options, message, tmp_path):
+    out = tmp_path / "rows.jsonl"
+    with pytest.raises(InputError, match=message):
+        bx.evaluate(Guess(), mx, out=out, **QUICK | options)
+    assert not out.exists()
+
+
+def test_hide_must_be_chosen(mx):
+    with pytest.raises(TypeError, match="hide"):
+        bx.evaluate(Guess(), mx)
+
+
+def test_what_is_no_scorer_is_refused(mx):
+    with pytest.raises(InputError, match="Expected a scorer with fit and score_pairs, got str as 'a'"):
+        bx.evaluate({"a": "exp3+"}, mx, **QUICK)
+    with pytest.raises(InputError, match=r"Expected a scorer, got the class Guess: write Guess\(\)"):
+        bx.evaluate(Guess, mx, **QUICK)
+    with pytest.raises(InputError, match="Expected at least one scorer, got none"):
+        bx.evaluate({}, mx, **QUICK)
+
+
+def test_a_small_layer_is_left_out_with_a_warning_or_refused_by_name(mx):
+    table = mx.to_pandas()
+    first = mx.layer_names[0]
+    small = bx.Multiplex.from_pandas(table[(table["layer"] != first) | (table.groupby("layer").cumcount() < 6)])
+    with pytest.warns(UserWarning, match=f"fewer than 8 edges are no targets in 3 folds: '{first}'"):
+        rows = list(bx.evaluate(Guess(), small, **QUICK))
+    assert {row["layer"] for row in rows} == {*mx.layer_names[1:], None}
+    with pytest.raises(InputError, match=f"Expected at least 8 edges for 3 folds in '{first}', got 6"):
+        bx.evaluate(Guess(), small, targets=[first], **QUICK)
+
+
+def test_a_failing_fit_names_trial_and_fold(mx, tmp_path):
+    with pytest.raises(TaskError, match=r"^trial 0, fold 0, guess: ZeroDivisionError: too few edges"):
+        list(bx.evaluate({"guess": Guess(fail_at=200)}, mx, out=tmp_path / "rows.jsonl", **QUICK))
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(InputError, match=r"^trial 0, fold 0, LinkPredictor: Expected k "):
+        list(bx.evaluate(bx.LinkPredictor(k=9), mx, **QUICK))

@@ -1,0 +1,45 @@
+"""Folders of results: refused where something is, gone on with where asked."""
+
+from pathlib import Path
+
+import pytest
+
+from banditplex.errors import InputError
+from banditplex.experiments.folders import ROWS, as_typed, collect
+
+TASKS = [{"key": f"task {x}", "x": x} for x in (3, 1, 2)]
+
+
+def run(folder, done, *, tasks=TASKS, about=None, resume=False):
+    def work(task):
+        done.append(task["x"])
+        yield {"x": task["x"]}
+
+    return collect(folder, work, tasks, about or {"seed": 0}, engine="serial", resume=resume, quiet=True)
+
+
+def test_rows_come_in_the_order_of_keys(tmp_path):
+    done = []
+    assert run(tmp_path / "new" / "folder", done) == [{"x": 1}, {"x": 2}, {"x": 3}]
+    assert done == [3, 1, 2]
+
+
+def test_a_run_goes_on_and_repeats_nothing(tmp_path):
+    run(tmp_path / "out", done := [], tasks=TASKS[:2])
+    assert run(tmp_path / "out", done, resume=True) == [{"x": 1}, {"x": 2}, {"x": 3}]
+    assert done == [3, 1, 2]
+
+
+def test_nothing_is_overwritten(tmp_path):
+    (tmp_path / "mine.txt").write_text("mine")
+    with pytest.raises(InputError, match="exists; go on with that run by --resume, or choose another folder"):
+        run(tmp_path, [])
+    run(tmp_path / "out", [])
+    with pytest.raises(InputError, match="seed was 0, now 1"):
+        run(tmp_path / "out", [], about={"seed": 1}, resume=True)
+    assert (tmp_path / "out" / ROWS).exists()
+
+
+def test_commands_show_no_path_of_this_machine(tmp_path):
+    assert as_typed(Path("docs/results/regret")) == "docs/results/regret"
+    assert as_typed(tmp_path / "regret") == "regret"

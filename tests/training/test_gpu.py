@@ -1,0 +1,101 @@
+"""What a GPU computes is what a CPU computes, up to rounding."""
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+
+import banditplex as bx
+from banditplex.datasets import planted
+from banditplex.nn import sampling
+from banditplex.training import Config, Trainer
+
+pytestmark = [
+    pytest.mark.gpu,
+    pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device"),
+]
+SETTINGS = {"epochs": 4, "warmup": 1, "targets_per_step": 3, "patience": 100}
+
+
+@pytest.fixture(scope="module")
+def mx():
+    return planted(6, 2, 0.8, num_nodes=120, edges_per_layer=500, communities=4, seed=0)
+
+
+@pytest.fixture(params=["whole", "near"])
+def layers(request, monkeypatch):
+    """Encode layers whole, or only what is needed of them."""
+    monkeypatch.setattr(sampling, "WHOLE", 4096 if request.param == "whole" else 0)
+
+
+def one_step(trainer, state):
+    """Go back to a state; return loss and gradients of its next step, whose pairs and draws any device shares."""
+    trainer.load_state_dict(state)
+    plan = trainer._plan(trainer.rng["batches"])
+    low, high = plan.start[:2]
+    instance, edges = trainer.train.instance[plan.order], trainer.train.pairs[plan.order]
+    others = trainer.sampler.draw(trainer.targets[instance], trainer.rng["negatives"])
+    pairs = torch.from_numpy(np.stack([edges, others])[:, low:high]).to(trainer.device)
+    instances, which = np.unique(instance[low:high], return_inverse=True)
+    target = trainer.targets[instances]
+    _, drawn = trainer._draw(instances, target)
+    batch = trainer._batch(which, pairs, target, drawn)
+    logits = trainer.model(
+        trainer.graph, trainer.features, batch["pairs"], batch["target"], batch["layers"],
+        trainer._hidden(batch), trainer._asked(batch), trainer._fanout(),
+    )  # fmt: skip
+    loss = F.binary_cross_entropy_with_logits(logits.total, batch["label"])
+    names, weights = zip(*trainer.model.named_parameters(), strict=True)
+    gradients = torch.autograd.grad(loss, weights, allow_unused=True, materialize_grads=True)
+    assert all(gradient.device.type == trainer.device.type for gradient in gradients)
+    return loss.item(), {name: gradient.cpu() for name, gradient in zip(names, gradients, strict=True)}
+
+
+@pytest.mark.parametrize("relevance", ["predictive", "euclidean"])
+@pytest.mark.parametrize("fanout", [None, 1_000])
+@pytest.mark.parametrize("conv", ["sage", "gcn"])
+def test_a_step_has_the_same_loss_and_gradients(mx, layers, fanout, conv, relevance):
+    settings = {"fanout": fanout, "conv": conv, "relevance": relevance, **SETTINGS}
+    cpu, gpu = (Trainer(mx, np.arange(mx.num_layers), Config(device=device, **settings)) for device in ("cpu", "cuda"))
+    cpu.run_epoch()
+    state = cpu.state_dict()
+    (loss, gradients), (gpu_loss, gpu_gradients) = one_step(cpu, state), one_step(gpu, state)
+    assert gpu_loss == pytest.approx(loss, rel=1e-4)
+    for name, gradient in gradients.items():
+        np.testing.assert_allclose(gpu_gradients[name], gradient, rtol=1e-3, atol=1e-4, err_msg=name)
+
+
+@pytest.mark.parametrize("relevance", ["predictive", "cosine"])
+def test_training_resumes_on_the_gpu(mx, layers, relevance, tmp_path):
+    def fit(folder, *, stop=None, resume=False):
+        model = bx.LinkPredictor(device="cuda", fanout=3, relevance=relevance, **SETTINGS)
+        return model.fit(mx, on_epoch=lambda _, row: row["epoch"] == stop, checkpoint=tmp_path / folder, resume=resume)
+
+    fit("stopped", stop=2)
+    resumed, whole = fit("stopped", resume=True), fit("whole")
+    assert resumed.history_.epoch.tolist() == whole.history_.epoch.tolist()
+    assert [sum(row.values()) for row in resumed.history_.drawn] == [sum(row.values()) for row in whole.history_.drawn]
+    a, b = resumed.layer_probabilities_, whole.layer_probabilities_
+    np.testing.assert_allclose(a, b, atol=1e-2)  # sums on a GPU come in any order, and rounding adds up over steps
+
+
+def test_neighbours_are_drawn_on_the_device(mx):
+    generator = torch.Generator("cuda").manual_seed(0)
+    size = torch.full((20_000,), 5, device="cuda")
+    chosen = sampling.choose(size, sampling.Fanout(2, generator))
+    assert chosen.device.type == "cuda"
+    assert (chosen[:, 0] != chosen[:, 1]).all()
+    count = torch.bincount(chosen.reshape(-1), minlength=5)
+    # Each number is in a set of 2 out of 5 with chance 2 / 5; 5 deviations of a binomial
+    assert (count - 8_000).abs().max() < 5 * (20_000 * 0.4 * 0.6) ** 0.5
+
+
+def test_predictions_are_those_of_the_cpu(mx, layers, tmp_path):
+    bx.LinkPredictor(device="cuda", fanout=3, **SETTINGS).fit(mx).save(tmp_path / "run")
+    pairs = np.array(np.triu_indices(mx.num_nodes, 1)).T
+    scores = []
+    for device in ("cpu", "cuda"):
+        model = bx.LinkPredictor.load(tmp_path / "run", device=device)
+        assert model._fitted.graph.device.type == device
+        scores.append(model.score_pairs(pairs, mx.layer_names[2]))
+    np.testing.assert_allclose(scores[0], scores[1], rtol=1e-4, atol=1e-4)
