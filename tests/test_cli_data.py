@@ -105,22 +105,44 @@ def test_direction_of_a_plain_list(tmp_path, call):
     assert shown(call, "twice.csv", "--undirected", cwd=tmp_path) == ({"edges": 2}, "")
 
 
-ROWS = [["ann", 1000, "a title of four words"], ["b" * 30, 2, "short"]]
+ROWS = [["ann", 1000, "a title of some seven or eight words"], ["b" * 15, 2, "short"]]
 
 
 @pytest.mark.parametrize(
-    ("width", "last"),
-    [(80, ["title", "a title of four words", "short"]), (62, ["title", "a title of four", "words", "short"])],
+    ("width", "titles"),
+    [
+        (80, ["title", "a title of some seven or eight words", "short"]),
+        (50, ["title", "a title of some seven or", "eight words", "short"]),  # 15 + 6 + 2 * 2 and 25 are left
+        (40, ["title", "a title of som\u2026", "short"]),
+    ],
 )
-def test_the_last_column_gives_way_in_a_terminal(width, last, capsys, monkeypatch):
+@pytest.mark.parametrize("place", [0, 2])
+def test_the_widest_column_gives_way_in_a_terminal(width, titles, place, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", str(width))
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    print_table(["name", "number", "title"], ROWS)
+    table = [["name", "number", "title"], *ROWS]
+    table = [row if place else [row[2], *row[:2]] for row in table]
+    print_table(table[0], table[1:])
     plain = re.sub(r"\x1b\[[0-9;]*m", "", capsys.readouterr().out)
-    lines = [line.rstrip() for line in plain.splitlines()]
-    assert [line[40:] for line in lines] == last
-    names = [line[:40].split() for line in lines if line[0] != " "]
-    assert names == [["name", "number"], ["ann", "1,000"], ["b" * 30, "2"]]
+    lines = plain.splitlines()
+    assert max(map(len, lines)) <= width
+    others = ["name", "number", "ann", "1,000", "b" * 15, "2"]
+    for text in [*titles, *others]:
+        assert text in plain
+    assert len(lines) == len(titles)
+
+
+def test_numbers_are_never_cut(capsys, monkeypatch):
+    """Three columns of 10 in a terminal of 30: their names are wrapped, and the rest is the terminal's affair."""
+    monkeypatch.setenv("COLUMNS", "30")
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    print_table(["mean and deviation"] * 3, [["0.123 ± 0.4"] * 3])
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", capsys.readouterr().out)
+    assert [line.split() for line in plain.splitlines()] == [
+        ["mean", "and"] * 3,
+        ["deviation"] * 3,
+        ["0.123", "±", "0.4"] * 3,
+    ]
 
 
 def test_a_file_gets_every_line_whole(capsys):

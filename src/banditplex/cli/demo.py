@@ -1,6 +1,5 @@
 """`banditplex demo`."""
 
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -8,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from banditplex.cli.output import Json, print_json, print_table
+from banditplex.cli.output import Json, bars, print_json, print_table
 
 
 def demo(
@@ -38,19 +37,14 @@ def demo(
 @contextmanager
 def _policies(names: Iterable[str], total: int) -> "Iterator[Callable[[str, int, float], None] | None]":
     """Yield a callback that draws a bar per policy on stderr, with the test AUC beside it."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    text = TextColumn("{task.description:8}"), TextColumn("{task.fields[auc]}")
-    columns = (text[0], BarColumn(), MofNCompleteColumn(), text[1], TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        tasks = {name: bar.add_task(name, total=total, start=False, auc="") for name in names}
+    with bars("auc") as room:
+        if room is None:
+            yield None
+            return
+        tasks = {name: room.add_task(name, total=total, start=False, auc="") for name in names}
 
         def show(policy: str, seed: int, auc: float) -> None:
-            bar.start_task(tasks[policy])
-            bar.update(tasks[policy], advance=1, auc=f"test AUC {auc:.3f}")
+            room.start_task(tasks[policy])
+            room.update(tasks[policy], advance=1, auc=f"test AUC {auc:.3f}")
 
         yield show

@@ -9,7 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
+    from rich.progress import Progress as Bars
+
     from banditplex.io import Progress
+
+LONG = 30  # characters that make a text which may be wrapped
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
 
@@ -28,27 +32,38 @@ def print_text(markup: str, text: str) -> None:
 
 
 def print_table(columns: list[str], rows: list[list[Any]]) -> None:
-    """Print rows under their columns, in the width of the terminal; a file gets every line whole.
+    """Print rows under their columns; a file gets every line whole.
 
-    Where a terminal is too narrow the last column gives way: it is wrapped or, if hardly any room is left, cut.
+    Where a terminal is too narrow, names of columns are wrapped, and then the widest column if it is a text of some
+    length; with hardly any room left that is cut. Nothing else is ever cut.
     """
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    terminal = sys.stdout.isatty()
-    widths = [max(len(_show(row[i])) for row in [columns, *rows]) for i in range(len(columns))]
-    console = Console(width=None if terminal else sum(widths) + 2 * len(widths))
-    room = max(8, console.width - sum(widths[:-1]) - 2 * len(widths))
-    widths[-1] = min(widths[-1], room)
-    table = Table(box=None, header_style="bold", pad_edge=False)
+    cells = [[_show(value) for value in row] for row in rows]
+    contents = [max((len(row[i]) for row in cells), default=0) for i in range(len(columns))]
+    widths = [max(content, len(column)) for content, column in zip(contents, columns, strict=True)]
+    console = Console(width=None if sys.stdout.isatty() else _total(widths))
+    if _total(widths) > console.width:
+        widths = [max(content, *map(len, column.split())) for content, column in zip(contents, columns, strict=True)]
+    widest = max(range(len(widths)), key=lambda i: (widths[i], i))
+    if widths[widest] >= LONG:
+        widths[widest] = min(widths[widest], max(8, console.width - _total(widths) + widths[widest]))
+    console.width = max(console.width, _total(widths))
+    table, how = Table(box=None, header_style="bold", pad_edge=False), list[dict[str, Any]]()
     for i, (column, width) in enumerate(zip(columns, widths, strict=True)):
         justify: Any = "right" if any(isinstance(row[i], int | float) for row in rows) else "left"
-        wrapped = i == len(columns) - 1 and room >= 20
-        table.add_column(column, justify=justify, width=width, no_wrap=not wrapped)
-    for row in rows:
-        table.add_row(*(Text(_show(value)) for value in row))  # names are text, not markup
+        table.add_column(column, justify=justify, width=width)
+        wrapped = i == widest and width >= 20
+        how.append({"no_wrap": not wrapped, "overflow": "fold" if wrapped else "ellipsis"})
+    for row in cells:  # names are text, not markup
+        table.add_row(*(Text(cell, **options) for cell, options in zip(row, how, strict=True)))
     console.print(table)
+
+
+def _total(widths: list[int]) -> int:
+    return sum(widths) + 2 * (len(widths) - 1)
 
 
 def _show(value: Any) -> str:
@@ -62,6 +77,24 @@ def _show(value: Any) -> str:
 def say(message: str) -> None:
     """Print a line of ours on stderr."""
     print(f"banditplex: {message}", file=sys.stderr)
+
+
+@contextmanager
+def bars(*fields: str, quiet: bool = False) -> "Iterator[Bars | None]":
+    """Yield room for bars on stderr, each with a title, a count, the named fields and the time left.
+
+    None where nobody looks: stderr is no terminal, or it is to be quiet.
+    """
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    texts = [TextColumn(f"{{task.fields[{name}]}}") for name in fields]
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), *texts, TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as room:
+        yield room
 
 
 @contextmanager

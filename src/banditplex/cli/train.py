@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from banditplex.cli.data import Columns, Data, Directed, From, Header, NumNodes, load
-from banditplex.cli.output import Json, print_json, print_table, say
+from banditplex.cli.output import Json, bars, print_json, print_table, say
 
 if TYPE_CHECKING:
     from banditplex.predictor import LinkPredictor
@@ -128,24 +128,14 @@ def again() -> str:
 @contextmanager
 def _epochs(quiet: bool) -> "Iterator[Callable[..., None] | None]":
     """Yield a callback for `fit` that draws a bar over the epochs on stderr, with losses beside it."""
-    if quiet or not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (
-        "Training",
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[numbers]}"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=None, numbers="")
+    with bars("numbers", quiet=quiet) as room:
+        if room is None:
+            yield None
+            return
+        task = room.add_task("Training", total=None, numbers="")
 
         def show(model: "LinkPredictor", row: dict[str, Any]) -> None:
             numbers = f"loss {row['train_loss']:.3f}  validation {row['validation_loss']:.3f}"
-            bar.update(task, completed=row["epoch"], total=model.epochs, numbers=numbers)
+            room.update(task, completed=row["epoch"], total=model.epochs, numbers=numbers)
 
         yield show
