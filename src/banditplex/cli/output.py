@@ -32,24 +32,14 @@ def print_text(markup: str, text: str) -> None:
 
 
 def print_table(columns: list[str], rows: list[list[Any]]) -> None:
-    """Print rows under their columns; a file gets every line whole.
-
-    Where a terminal is too narrow, names of columns are wrapped, and then the widest column if it is a text of some
-    length; with hardly any room left that is cut. Nothing else is ever cut.
-    """
+    """Print rows under their columns, in the width of the terminal as far as possible; a file gets every line whole."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     cells = [[_show(value) for value in row] for row in rows]
-    contents = [max((len(row[i]) for row in cells), default=0) for i in range(len(columns))]
-    widths = [max(content, len(column)) for content, column in zip(contents, columns, strict=True)]
-    console = Console(width=None if sys.stdout.isatty() else _total(widths))
-    if _total(widths) > console.width:
-        widths = [max(content, *map(len, column.split())) for content, column in zip(contents, columns, strict=True)]
-    widest = max(range(len(widths)), key=lambda i: (widths[i], i))
-    if widths[widest] >= LONG:
-        widths[widest] = min(widths[widest], max(8, console.width - _total(widths) + widths[widest]))
+    console = Console()
+    widths, widest = _fit(columns, cells, console.width if sys.stdout.isatty() else None)
     console.width = max(console.width, _total(widths))
     table, how = Table(box=None, header_style="bold", pad_edge=False), list[dict[str, Any]]()
     for i, (column, width) in enumerate(zip(columns, widths, strict=True)):
@@ -60,6 +50,25 @@ def print_table(columns: list[str], rows: list[list[Any]]) -> None:
     for row in cells:  # names are text, not markup
         table.add_row(*(Text(cell, **options) for cell, options in zip(row, how, strict=True)))
     console.print(table)
+
+
+def _fit(columns: list[str], cells: list[list[str]], room: int | None) -> tuple[list[int], int]:
+    """Return how wide columns are in a room (None: without end), and which of them is the widest.
+
+    Where the room is too narrow, names of columns are wrapped, and then the widest column if it is a text of some
+    length; with hardly any room left that is cut. Nothing else is ever cut.
+
+    >>> _fit(["name", "long title"], [["ann", "x" * 40]], None), _fit(["name", "long title"], [["ann", "x" * 40]], 31)
+    (([4, 40], 1), ([4, 25], 1))
+    """
+    contents = [max((len(row[i]) for row in cells), default=0) for i in range(len(columns))]
+    widths = [max(content, len(column)) for content, column in zip(contents, columns, strict=True)]
+    if room is not None and _total(widths) > room:
+        widths = [max([content, *map(len, column.split())]) for content, column in zip(contents, columns, strict=True)]
+    widest = max(range(len(widths)), key=lambda i: (widths[i], i))
+    if room is not None and widths[widest] >= LONG:
+        widths[widest] = min(widths[widest], max(8, room - _total(widths) + widths[widest]))
+    return widths, widest
 
 
 def _total(widths: list[int]) -> int:

@@ -40,6 +40,6 @@ def predict(
     if as_json:
         print_json(table.to_dict("records") if out is None else {"out": str(out), "layer": layer, "pairs": len(table)})
     elif out is not None:
-        print(f"{out}: {len(table)} pairs")
+        print(f"{out}: {len(table)} pair{'s' * (len(table) != 1)}")
     else:
         table.to_csv(sys.stdout, index=False)
