@@ -204,7 +204,8 @@ def test_layers_and_prices_are_given_by_name(tmp_path, call, refusal):
     bad = (*words, "-o", "x")
     assert "Expected layers (--layers)" in refusal(*bad, "--policy", "fixed", cwd=tmp_path)
     assert "Unknown layer 'z'" in refusal(*bad, "--layers", "b,z", cwd=tmp_path)
-    assert "LAYER=NUMBER, got 'c=much'" in refusal(*bad, "--price", "c=much", cwd=tmp_path)
+    for price in ("c=much", "c=0", "=1", "c"):
+        assert f"with a number above 0, got '{price}'" in refusal(*bad, "--price", price, cwd=tmp_path)
     message = refusal(*bad, "--policy", "exp3", "--layers", "b", cwd=tmp_path)
     assert message == "Expected --layers with --policy fixed, got it with --policy exp3."
 
@@ -331,7 +332,10 @@ def test_one_question_at_a_time(tmp_path, refusal):
 
 def test_epochs_in_words():
     assert runs.in_words({"epochs": 1, "best_epoch": 1}) == "1 epoch."
-    assert runs.in_words({"epochs": 3, "best_epoch": 2}) == "3 epochs, weights of epoch 2, the best in validation."
+    assert (
+        runs.in_words({"epochs": 3, "best_epoch": 2})
+        == "3 epochs, weights of epoch 2, the last that was as good as the best in validation."
+    )
 
 
 def test_what_cannot_be_predicted(model, tmp_path):

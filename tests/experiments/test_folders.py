@@ -1,9 +1,11 @@
 """Folders of results: refused where something is, gone on with where asked."""
 
+from pathlib import Path
+
 import pytest
 
 from banditplex.errors import InputError
-from banditplex.experiments.folders import ROWS, collect
+from banditplex.experiments.folders import ROWS, as_typed, collect
 
 TASKS = [{"key": f"task {x}", "x": x} for x in (3, 1, 2)]
 
@@ -36,3 +38,8 @@ def test_nothing_is_overwritten(tmp_path):
     with pytest.raises(InputError, match="seed was 0, now 1"):
         run(tmp_path / "out", [], about={"seed": 1}, resume=True)
     assert (tmp_path / "out" / ROWS).exists()
+
+
+def test_commands_show_no_path_of_this_machine(tmp_path):
+    assert as_typed(Path("docs/results/regret")) == "docs/results/regret"
+    assert as_typed(tmp_path / "regret") == "regret"

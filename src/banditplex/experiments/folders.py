@@ -47,3 +47,8 @@ def open_store(folder: Path, about: Mapping[str, Any], *, resume: bool = False) 
     except OSError as error:
         raise InputError(f"{folder}: cannot be made: {error.strerror or error}.") from None
     return RowStore(folder / ROWS, about, resume=resume)
+
+
+def as_typed(folder: Path) -> str:
+    """Return a folder as a command may show it anywhere: as it was given, or by its name alone if it was absolute."""
+    return folder.name if folder.is_absolute() else folder.as_posix()

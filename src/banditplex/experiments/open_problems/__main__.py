@@ -14,7 +14,7 @@ from typing import Annotated
 import typer
 
 from banditplex.errors import InputError
-from banditplex.experiments.folders import collect
+from banditplex.experiments.folders import as_typed, collect
 from banditplex.experiments.open_problems import measure, report, settings
 from banditplex.experiments.open_problems.tasks import all_tasks
 
@@ -33,11 +33,11 @@ def open_problems(
     """Measure several layers per draw, several steps per draw, prices, and layer losses."""
     parts = chosen_parts(only)
     about = {"only": ",".join(parts), "quick": quick, "seed": settings.SEED}
-    rows = collect(
-        out, measure.work, all_tasks(parts, quick=quick), about, engine=engine, jobs=jobs, resume=resume
-    )  # fmt: skip
+    tasks = all_tasks(parts, quick=quick)
+    rows = collect(out, measure.work, tasks, about, engine=engine, jobs=jobs, resume=resume)
     options = (" --quick" * quick) + (f" --only {','.join(parts)}" if parts != settings.PARTS else "")
-    report.write(rows, out, command=f"python -m banditplex.experiments.open_problems{options} --out {out.name}")
+    command = f"python -m banditplex.experiments.open_problems{options} --out {as_typed(out)}"
+    report.write(rows, out, command=command)
 
 
 def chosen_parts(text: str) -> tuple[str, ...]:

@@ -10,7 +10,11 @@ from banditplex.experiments.open_problems import settings
 
 Rows = list[dict[str, Any]]
 PLACE = ["part", "data", "label", "value"]
-MEASURES = ["auc", "accuracy", "probability", "seconds_per_epoch", "edges_per_step", "pairs_per_step", "draws", "edges"]
+MEASURES = [
+    "auc", "auc_degree", "accuracy", "probability", "seconds_per_epoch", "edges_per_step", "pairs_per_step", "draws",
+    "edges",
+]  # fmt: skip
+"""ROC-AUC against uniform and against degree-matched negatives, accuracy, and work."""
 
 
 class Difference(NamedTuple):

@@ -21,6 +21,7 @@ COLOURS = {
 SHADES = ("#c22f4e", "#e07b54", "#d9a928", "#5aa17f", "#2b6cb0")
 K_COLUMNS = {
     "auc": "test ROC-AUC",
+    "auc_degree": "against degree-matched pairs",
     "seconds_per_epoch": "processor seconds per epoch",
     "edges_per_step": "edges encoded per step",
 }
@@ -41,14 +42,14 @@ def _names(table: pd.DataFrame) -> list[str]:
 def draw_k(folder: Path, table: pd.DataFrame) -> None:
     """Draw test AUC, time and edges against k; `table` are the lines of part k of the summary."""
     names = _names(table)
-    with pictures.figure(folder, "k", size=(10.6, 0.6 + 2.8 * len(names))) as figure:
+    with pictures.figure(folder, "k", size=(13.6, 0.6 + 2.8 * len(names))) as figure:
         panels: Any = figure.subplots(len(names), len(K_COLUMNS), squeeze=False)
         for line, data in zip(panels, names, strict=True):
             here = table[table["data"] == data]
             for panel, (measure, text) in zip(line, K_COLUMNS.items(), strict=True):
                 _plot_k(panel, here, measure)
                 panel.set_title(f"{title(data)}: {text}" if measure == "auc" else text)
-                if measure != "auc":
+                if not measure.startswith("auc"):
                     panel.set_ylim(bottom=0)
         for panel in panels[-1]:
             panel.set_xlabel("k, layers per draw")

@@ -52,14 +52,20 @@ class Watch:
 
     def judge(self, model: Counting) -> dict[str, Any]:
         """Return means over targets of test ROC-AUC and accuracy, the work done so far, and the median time."""
-        judged = []
-        for target in self._targets:
-            pairs, label = self._part.test(target)
-            score = model.score_pairs(self._part.train.node_names[pairs], target)
-            judged.append((roc_auc(label, score), accuracy(label, score)))
-        auc, right = np.mean(judged, axis=0)
+        auc, right = test(model, self._part, self._targets)
         seconds = float(np.median(self._seconds))
         return {"auc": auc, "accuracy": right, "seconds_per_epoch": seconds, **model.work, "draws": draws(model)}
+
+
+def test(model: LinkPredictor, part: Split, targets: list[Name]) -> tuple[float, float]:
+    """Return test ROC-AUC and accuracy, means over targets."""
+    judged = []
+    for target in targets:
+        pairs, label = part.test(target)
+        score = model.score_pairs(part.train.node_names[pairs], target)
+        judged.append((roc_auc(label, score), accuracy(label, score)))
+    auc, right = np.mean(judged, axis=0)
+    return float(auc), float(right)
 
 
 def work(task: Task) -> Iterator[dict[str, Any]]:
@@ -74,8 +80,12 @@ def work(task: Task) -> Iterator[dict[str, Any]]:
     head = {name: getattr(task, name) for name in ("part", "data", "label", "value", "seed")}
     for row in watch.rows:
         yield head | {"final": False} | row
-    found = relevant_probability(model, mx, targets)
-    yield head | {"final": True, "epoch": task.epochs} | watch.judge(model) | {"probability": found}
+    matched = split(mx, hide=settings.HIDE, seed=task.seed, negatives="degree")
+    more = {
+        "auc_degree": test(model, matched, targets)[0],
+        "probability": relevant_probability(model, mx, targets),
+    }
+    yield head | {"final": True, "epoch": task.epochs} | watch.judge(model) | more
 
 
 def make_model(task: Task, mx: Multiplex, targets: list[Name]) -> Counting:

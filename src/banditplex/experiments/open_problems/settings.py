@@ -21,7 +21,7 @@ class Data:
 
 DATA = {
     "twins": Data("twins", 20),
-    "planted-20": Data("planted, 20 layers", 20),
+    "planted-20": Data("planted, 20 layers", 15),
     "uneven": Data("uneven", 25),
     "vickers": Data("Vickers", 40),
     "ckm": Data("CKM", 30),

@@ -20,7 +20,7 @@ from rich.console import Console, RenderableType
 
 from banditplex.bandits import POLICIES
 from banditplex.errors import InputError
-from banditplex.experiments.folders import collect
+from banditplex.experiments.folders import as_typed, collect
 from banditplex.experiments.regret import analysis, figure, free, report, settings, tasks, theorem
 from banditplex.experiments.regret.environments import ENVIRONMENTS, HELD_OUT, MAIN
 from banditplex.experiments.regret.measure import Policies, measure
@@ -86,7 +86,7 @@ def write_all(folder: Path, *, seed: int, quick: bool, engine: str, jobs: int | 
         jobs=jobs, resume=resume,
     )  # fmt: skip
     options = " --quick" * quick + f" --seed {seed}" * (seed != settings.SEED)
-    command = f"python -m banditplex.experiments.regret{options} --out {folder.name}"
+    command = f"python -m banditplex.experiments.regret{options} --out {as_typed(folder)}"
     report.write(rows, folder, command=command, seed=seed, quick=quick)
 
 
