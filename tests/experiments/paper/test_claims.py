@@ -30,6 +30,7 @@ def ten_trials(curve):
         (UP_TO, [-9, 8], "no"),
         (SOME, [0.5, -0.2], "yes"),
         (SOME, [-0.5, 0.2], "no"),
+        (SOME, [0.04, 0.04], "no"),  # less than a tenth of a point
     ],
 )
 def test_verdicts(claim, curve, holds):

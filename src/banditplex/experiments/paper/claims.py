@@ -81,7 +81,7 @@ def verdict(claim: Claim, difference: Difference) -> str:
     if claim.kind == "up to":
         return "yes" if round(difference.largest) >= claim.points else "less" if difference.beyond_chance else "no"
     if claim.kind == "some better":
-        return "yes" if difference.beyond_chance else "no"
+        return "yes" if difference.beyond_chance and round(difference.mean, 1) > 0 else "no"
     if difference.better == 1:
         return "yes"
     return "nearly" if difference.better >= NEARLY and difference.beyond_chance else "no"
