@@ -1,10 +1,13 @@
 """How the commands read DATA: one set of options, wherever it can be a file."""
 
 import json
+import re
+import sys
 
 import pytest
 
 import banditplex as bx
+from banditplex.cli.output import print_table
 
 
 def shown(call, *words, cwd):
@@ -95,8 +98,31 @@ def test_direction_of_a_data_set(tmp_path, call):
 def test_direction_of_a_plain_list(tmp_path, call):
     """Its lines are arcs as they stand; where none goes back, that is said, for it may be a mistake."""
     (tmp_path / "once.csv").write_text("source,target\n1,2\n2,3\n3,3\n")
-    said = "banditplex: no edge of once.csv is there both ways: every line was taken as one arc.\n"
+    said = "banditplex: no two nodes of once.csv are linked both ways; every line was taken as one arc.\n"
     assert shown(call, "once.csv", "--directed", cwd=tmp_path) == ({"edges": 3}, said)
     (tmp_path / "twice.csv").write_text("source,target\n1,2\n2,1\n2,3\n")
     assert shown(call, "twice.csv", "--directed", cwd=tmp_path) == ({"edges": 3}, "")
     assert shown(call, "twice.csv", "--undirected", cwd=tmp_path) == ({"edges": 2}, "")
+
+
+ROWS = [["ann", 1000, "a title of four words"], ["b" * 30, 2, "short"]]
+
+
+@pytest.mark.parametrize(
+    ("width", "last"),
+    [(80, ["title", "a title of four words", "short"]), (62, ["title", "a title of four", "words", "short"])],
+)
+def test_the_last_column_gives_way_in_a_terminal(width, last, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", str(width))
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    print_table(["name", "number", "title"], ROWS)
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", capsys.readouterr().out)
+    lines = [line.rstrip() for line in plain.splitlines()]
+    assert [line[40:] for line in lines] == last
+    names = [line[:40].split() for line in lines if line[0] != " "]
+    assert names == [["name", "number"], ["ann", "1,000"], ["b" * 30, "2"]]
+
+
+def test_a_file_gets_every_line_whole(capsys):
+    print_table(["name", "title"], [["ann", "x" * 300]])
+    assert capsys.readouterr().out.splitlines()[1] == f"ann   {'x' * 300}"

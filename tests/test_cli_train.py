@@ -204,7 +204,8 @@ def test_layers_and_prices_are_given_by_name(tmp_path, call, refusal):
     bad = (*words, "-o", "x")
     assert "Expected layers (--layers)" in refusal(*bad, "--policy", "fixed", cwd=tmp_path)
     assert "Unknown layer 'z'" in refusal(*bad, "--layers", "b,z", cwd=tmp_path)
-    assert "LAYER=NUMBER, got 'c=much'" in refusal(*bad, "--price", "c=much", cwd=tmp_path)
+    for price in ("c=much", "c=0", "=1", "c"):
+        assert f"with a number above 0, got '{price}'" in refusal(*bad, "--price", price, cwd=tmp_path)
     message = refusal(*bad, "--policy", "exp3", "--layers", "b", cwd=tmp_path)
     assert message == "Expected --layers with --policy fixed, got it with --policy exp3."
 

@@ -139,9 +139,12 @@ def with_layers(
 def _parse_price(text: str, names: "Sequence[Name]") -> "tuple[Name, float]":
     layer, _, price = text.rpartition("=")
     try:
-        return as_name(layer, names), float(price)
+        number = float(price)
     except ValueError:
-        raise InputError(f"Expected --price LAYER=NUMBER, got {text!r}.") from None
+        number = math.nan
+    if not layer or not 0 < number < math.inf:
+        raise InputError(f"Expected --price LAYER=NUMBER with a number above 0, got {text!r}.")
+    return as_name(layer, names), number
 
 
 def describe(model: "LinkPredictor", folder: Path) -> dict[str, Any]:

@@ -6,12 +6,17 @@ from banditplex.multiplex import Multiplex
 
 
 @st.composite
-def multiplexes(draw, max_nodes=12, min_edges=0, times=False):
-    """Small multiplexes with empty layers, layers of one edge, self loops and both directions of a pair."""
-    num_nodes = draw(st.integers(4, max_nodes))
+def multiplexes(draw, path=2, times=False):
+    """Small multiplexes with empty layers, layers of one edge, self loops and both directions of a pair.
+
+    Layer a has at least the edges of a path, and all layers more pairs without an edge than all of them have edges.
+    """
+    num_nodes = draw(st.integers(10, 14))
     node = st.integers(0, num_nodes - 1)
-    edges = draw(st.lists(st.tuples(node, node, st.sampled_from("abc")), min_size=min_edges, max_size=25))
-    source, destination, layer = zip(*edges, strict=True) if edges else ((), (), ())
+    edges = draw(st.lists(st.tuples(node, node, st.sampled_from("abc")), max_size=16))
+    edges += [(u, u + 1, "a") for u in range(path)]
+    assert len(edges) <= 22 < 45 - 22
+    source, destination, layer = zip(*edges, strict=True)
     time = draw(st.lists(st.integers(0, 9), min_size=len(edges), max_size=len(edges))) if times else None
     return Multiplex.from_edges(
         list(source), list(destination), list(layer), layer_names=["a", "b", "c", "empty"], num_nodes=num_nodes,
@@ -41,17 +46,6 @@ def held_out(parts):
         pairs, label = parts.test(name)
         found[name] = tuple([tuple(pair) for pair in pairs[label == value].tolist()] for value in (1, 0))
     return found
-
-
-def roomy(mx, hide, each=0):
-    """Whether every layer has as many pairs without an edge as it has edges, and `each`."""
-    pairs = mx.num_nodes * (mx.num_nodes - 1) // 2
-    sizes = edge_sets(mx)
-    for name, there in linked(mx).items():
-        free = pairs - len(everywhere(mx) if hide == "pair" else there)
-        if free < max(len(sizes[name]), each):
-            return False
-    return True
 
 
 def plain_rank(score, others):

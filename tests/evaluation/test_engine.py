@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -145,6 +146,16 @@ def test_missing_ray_says_what_to_install(monkeypatch):
     monkeypatch.setattr("banditplex.evaluation.engine.find_spec", lambda name: None)
     with pytest.raises(InputError, match=r"pip install banditplex\[ray\]"):
         run(scripts.squares, scripts.TASKS, engine="ray")
+
+
+def test_a_cluster_that_cannot_be_reached_is_one_line(monkeypatch):
+    def init(**_):
+        raise ConnectionError("Failed to connect\nto Ray cluster at 192.0.2.1:6379")
+
+    monkeypatch.setitem(sys.modules, "ray", SimpleNamespace(is_initialized=lambda: False, init=init))
+    monkeypatch.setattr("banditplex.evaluation.engine.find_spec", lambda name: "there")
+    with pytest.raises(InputError, match="lets us in, got: Failed to connect to Ray cluster at 192"):
+        list(run(scripts.squares, scripts.TASKS, engine="ray"))
 
 
 # Stopping and going on

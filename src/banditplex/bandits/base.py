@@ -207,7 +207,9 @@ class Policy(ABC):
         loss = to_floats(losses, "losses")
         check_shape(loss, "losses", draw.arms.shape)
         loss = check_losses(loss.ravel(), "losses", instance, arm)
-        if probability is None:
+        if probability is None and draw.made_for is not None:
+            chance = np.minimum(draw.probability.ravel(), 1.0)
+        elif probability is None:
             chance = check_probability(draw.probability.ravel(), "draw.probability", instance, arm)
         else:
             chance = to_floats(probability, "probability")

@@ -102,7 +102,8 @@ class Hinted(Policy):
         losses = self._estimates(rows, seen, column, t)
         L, gap = hedge_round(state.read("L", rows) * f[:, None], losses, eta, self.k, state.size(rows))
         state.write("L", rows, L)
-        state.instance["S"][rows] = f * state.instance["S"][rows] + gap
+        S = state.instance["S"]
+        S[rows] = f * S[rows] + gap
 
     def _estimates(self, rows: Rows, seen: Feedback, column: IntArray, t: FloatArray) -> FloatArray:
         """Return (h - min h) + (l - h) g for every arm (rows, columns); all 0 in the first round."""

@@ -84,9 +84,10 @@ class Marginals:
         if not len(row):
             return arms
         ranks = distinct_ranks(self.num_arms - self.seen[row], shared[row].sum(axis=1), rng)
-        known = np.where(_occupied(self.seen[row], self.p.shape[1]), self.arms[row], self.num_arms)[:, 1:]
+        occupied = np.arange(1, self.p.shape[1]) <= self.seen[row, None]
+        known = np.where(occupied, self.arms[row, 1:], 2 * self.num_arms)
         known.sort(axis=1)
-        arms[shared] = _skip(known, ranks, self.num_arms)[ranks >= 0]
+        arms[shared] = _skip(known, ranks)[ranks >= 0]
         return arms
 
 
@@ -132,16 +133,12 @@ def _occupied(seen: IntArray, width: int) -> NDArray[np.bool_]:
     return (column >= 1) & (column <= seen[:, None])
 
 
-def _skip(known: IntArray, ranks: IntArray, num_arms: int) -> IntArray:
-    """Return the arm at each rank among those not `known` (rows sorted, padded with num_arms).
+def _skip(known: IntArray, ranks: IntArray) -> IntArray:
+    """Return the arm at each rank (rows, m) among those not `known`: rows sorted, padded with 2 * num_arms.
 
     known[i] - i arms are missing before the i-th known one, so a rank moves up by the number of i with
     known[i] - i <= rank.
     """
-    width, stride = known.shape[1], num_arms + 1
-    offset = np.arange(len(known))[:, None] * stride
-    gaps = (np.where(known < num_arms, known - np.arange(width), num_arms) + offset).ravel()
-    rank = np.maximum(ranks, 0)
-    passed = np.searchsorted(gaps, (rank + offset).ravel(), side="right").reshape(rank.shape)
-    arm: IntArray = rank + passed - np.arange(len(known))[:, None] * width
+    gaps = known - np.arange(known.shape[1])
+    arm: IntArray = ranks + (gaps[:, :, None] <= ranks[:, None, :]).sum(axis=1)
     return arm

@@ -238,6 +238,7 @@ def distinct_ranks(sizes: IntArray, counts: IntArray, rng: np.random.Generator) 
         active = j < counts
         highest = np.where(active, sizes - counts + j, 0)
         pick = rng.integers(0, highest + 1)
-        taken = (ranks == pick[:, None]).any(axis=1)
-        ranks[:, j] = np.where(active, np.where(taken, highest, pick), -1)
+        if j:
+            pick = np.where((ranks == pick[:, None]).any(axis=1), highest, pick)
+        ranks[:, j] = np.where(active, pick, -1)
     return ranks

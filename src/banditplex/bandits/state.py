@@ -97,16 +97,15 @@ class State:
         new = np.flatnonzero(column == 0)
         if len(new) == 0:
             return column
-        owner, at = instance[new], arm[new]
-        order = np.arange(len(new))
-        first = np.concatenate([[True], owner[1:] != owner[:-1]])
-        column[new] = self._seen[owner] + 1 + order - np.maximum.accumulate(np.where(first, order, 0))
-        if not self._reserve(int(column.max())):
+        owner = instance[new]
+        free = self._seen[owner] + 1 + _ranks(owner)
+        if not self._reserve(int(free.max())):
             return arm
         for values in self._arm.values():
-            values[owner, column[new]] = values[owner, 0]
-        self._arms[owner, column[new]] = at
-        np.add.at(self._seen, owner, 1)
+            values[owner, free] = values[owner, 0]
+        self._arms[owner, free] = arm[new]
+        self._seen[owner] = free  # of several free columns of an owner the last counts
+        column[new] = free
         return column
 
     def _reserve(self, most: int) -> bool:
@@ -161,3 +160,13 @@ class State:
         self._arms = loaded.get("arms", self._arms[:, :0])
         self._seen = loaded.get("seen", np.zeros_like(self._seen))
         self.dense, self.width = not grouped, width
+
+
+def _ranks(owner: IntArray) -> IntArray | int:
+    """Return the rank of each entry among those of one owner, which stand together; 0 if all owners differ."""
+    first = owner[1:] != owner[:-1]
+    if first.all():
+        return 0
+    order = np.arange(len(owner))
+    rank: IntArray = order - np.maximum.accumulate(np.where(np.append(True, first), order, 0))
+    return rank

@@ -31,4 +31,4 @@ def convert(
     if as_json:
         print_json({"out": str(out), "nodes": mx.num_nodes, "layers": mx.num_layers, "edges": mx.num_edges})
     else:
-        print(f"{out}: {mx}")
+        print(f"{out}: {mx.title}")

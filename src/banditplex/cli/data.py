@@ -73,7 +73,7 @@ def _load_dataset(name: str, directed: bool | None, quiet: bool) -> "Multiplex":
 
     if Path(name).exists() and not quiet:
         say(f"{name} is the data set of that name; write ./{name} for what stands in this folder.")
-    with progress(f"Fetching {name}", quiet=quiet) as on_progress:
+    with progress(f"Loading {name}", quiet=quiet) as on_progress:
         mx = load_dataset(name, progress=on_progress)
     return mx if directed is None else mx.to_directed() if directed else mx.to_undirected()
 
@@ -89,7 +89,7 @@ def _read(path: str, options: dict[str, Any], quiet: bool) -> "Multiplex":
     with progress(f"Reading {path}", quiet=quiet) as on_progress:
         mx = read(path, progress=on_progress, **{name: value for name, value in options.items() if value is not None})
     if options["directed"] and mx.num_edges and not quiet and not _goes_back(mx):
-        say(f"no edge of {path} is there both ways: every line was taken as one arc.")
+        say(f"no two nodes of {path} are linked both ways; every line was taken as one arc.")
     return mx
 
 

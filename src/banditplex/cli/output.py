@@ -28,20 +28,27 @@ def print_text(markup: str, text: str) -> None:
 
 
 def print_table(columns: list[str], rows: list[list[Any]]) -> None:
-    """Print rows under their columns, in the width of the terminal; a file gets every line whole."""
+    """Print rows under their columns, in the width of the terminal; a file gets every line whole.
+
+    Where a terminal is too narrow the last column gives way: it is wrapped or, if hardly any room is left, cut.
+    """
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
+    terminal = sys.stdout.isatty()
+    widths = [max(len(_show(row[i])) for row in [columns, *rows]) for i in range(len(columns))]
+    console = Console(width=None if terminal else sum(widths) + 2 * len(widths))
+    room = max(8, console.width - sum(widths[:-1]) - 2 * len(widths))
+    widths[-1] = min(widths[-1], room)
     table = Table(box=None, header_style="bold", pad_edge=False)
-    for i, column in enumerate(columns):
-        number = any(isinstance(row[i], int | float) for row in rows)
-        widest = max(len(_show(row[i])) for row in [columns, *rows])  # only the last column gives way
-        width = None if i == len(columns) - 1 else widest
-        table.add_column(column, justify="right" if number else "left", no_wrap=True, min_width=width)
+    for i, (column, width) in enumerate(zip(columns, widths, strict=True)):
+        justify: Any = "right" if any(isinstance(row[i], int | float) for row in rows) else "left"
+        wrapped = i == len(columns) - 1 and room >= 20
+        table.add_column(column, justify=justify, width=width, no_wrap=not wrapped)
     for row in rows:
         table.add_row(*(Text(_show(value)) for value in row))  # names are text, not markup
-    Console(width=None if sys.stdout.isatty() else 160, soft_wrap=not sys.stdout.isatty()).print(table)
+    console.print(table)
 
 
 def _show(value: Any) -> str:

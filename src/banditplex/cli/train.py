@@ -111,7 +111,7 @@ def train(
     if as_json:
         print_json({"run": str(run), "directed": mx.directed} | result)
     elif not quiet:
-        print(f"{data}: {mx}")
+        print(f"{data}: {mx.title}")
         print_table(runs.TARGET_COLUMNS, runs.target_rows(result, limit=20))
         print(f"{run}: {runs.in_words(result)}")
 

@@ -169,7 +169,10 @@ def _ray(function: Function, tasks: list[Any], jobs: int | None) -> Running:
 
     ours = not ray.is_initialized()
     if ours:
-        ray.init(logging_level="error", log_to_driver=False)
+        try:
+            ray.init(logging_level="error", log_to_driver=False)
+        except ConnectionError as error:
+            raise InputError(f"Expected a Ray cluster that lets us in, got: {' '.join(str(error).split())}") from error
     running: dict[Any, str] = {}
     try:
         shared = ray.put(function)

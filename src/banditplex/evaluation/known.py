@@ -43,7 +43,7 @@ class KnownPairs:
         proper = mx.edge_index[0] != mx.edge_index[1]
         keys = self._reduced(self.keys(mx.edge_layer[proper], mx.edge_index[:, proper].T))
         in_order = not everywhere and self.ordered == mx.directed
-        self._sorted = keys if in_order else np.unique(keys)
+        self._sorted = keys if in_order else _distinct(np.sort(keys))
 
     def keys(self, layer: Ints, pairs: Ints) -> Ints:
         """Return an integer for each pair (n, 2) of node indices in its layer (n,); equal pairs have equal ones."""
@@ -129,8 +129,13 @@ def merged(a: Ints, b: Ints) -> Ints:
     >>> merged(np.array([1, 4]), np.array([1, 2]))
     array([1, 2, 4])
     """
-    keys = np.sort(np.concatenate([a, b]), kind="stable")  # two runs, which this kind of sort merges
-    return keys[np.concatenate([[True], np.diff(keys) != 0])] if len(keys) else keys
+    return _distinct(np.sort(np.concatenate([a, b]), kind="stable"))  # two runs, which this kind of sort merges
+
+
+def _distinct(sorted_keys: Ints) -> Ints:
+    new = np.ones(len(sorted_keys), np.bool_)
+    new[1:] = sorted_keys[1:] != sorted_keys[:-1]
+    return sorted_keys[new]
 
 
 def repeated(keys: Ints) -> Bools:

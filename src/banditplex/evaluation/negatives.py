@@ -263,11 +263,12 @@ def check_room(need: Ints, known: KnownPairs, mx: Multiplex) -> None:
     short = np.flatnonzero(free < need)
     if len(short):
         at = int(short[0])
-        raise InputError(_no_room(int(need[at]), mx.layer_names[at], int(free[at])))
+        raise InputError(_no_room(int(need[at]), mx.layer_names[at], int(free[at]), everywhere=known.everywhere))
 
 
-def _no_room(need: int, layer: object, free: int) -> str:
-    return f"Expected at least {need} pairs without an edge in layer {layer!r}, got {free}."
+def _no_room(need: int, layer: object, free: int, *, everywhere: bool = False) -> str:
+    where = f"any layer, for tests of layer {layer!r}" if everywhere else f"layer {layer!r}"
+    return f"Expected at least {need} pairs without an edge in {where}, got {free}."
 
 
 def _are_pairs(pairs: Ints) -> NDArray[np.bool_]:

@@ -135,14 +135,14 @@ class NameIndex:
     def _unknown(self, name: Name) -> InputError:
         shown = [str(known) for known in self._names[:1000]]
         close = get_close_matches(str(name), shown, n=1)
-        hint = f"; did you mean {close[0]!r}?" if close else f". {self._kinds()}."
+        hint = f"; did you mean {close[0]!r}?" if close else f". {self._kinds()}"
         return InputError(f"Unknown {self._what} {name!r}{hint}")
 
     def _kinds(self) -> str:
         names: Sequence[Any] = self._names.tolist()
         if not names:
-            return f"There are no {self._what}s"
-        listed = ", ".join(map(repr, names[:5])) + (", ..." if len(names) > 5 else "")
+            return f"There are no {self._what}s."
+        listed = ", ".join(map(repr, names[:5])) + (", ..." if len(names) > 5 else ".")
         return f"Known {self._what}s: {listed}"
 
 

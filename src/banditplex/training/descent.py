@@ -16,7 +16,7 @@ SINGLE = (".of_layer", ".of_target", "encoder.", ".meet.")
 SINGLE_RATE = 0.1
 """These learn at this share of the learning rate, and with a stronger decay."""
 ALIGN = 16
-"""Weights begin at multiples of this many numbers: results depend on it in the last bit, and so must not vary."""
+"""Weights begin at multiples of this many numbers, as memory of their own would: products may depend on it."""
 
 
 class Descent:

@@ -43,7 +43,7 @@ def _arms(mx: Multiplex, targets: Ints, layers: Sequence[Name]) -> list[list[int
     counts = {len(row): mx.layer_names[target] for row, target in zip(arms, targets, strict=True)}
     if len(counts) > 1 or 0 in counts:
         found = " and ".join(f"{count} for {name!r}" for count, name in counts.items())
-        raise InputError(f"Expected as many layers for every target, itself left out, and at least one, got {found}.")
+        raise InputError(f"Expected layers that leave each target as many others, at least one, got {found}.")
     return arms
 
 

@@ -32,10 +32,25 @@ def test_differences_are_paired_and_folds_averaged_first():
     assert difference.first(0.25).mean == pytest.approx(15)
 
 
-@pytest.mark.parametrize(("trials", "p"), [(4, None), (5, 0.0625), (10, 2 / 1024)])
+@pytest.mark.parametrize(("trials", "p"), [(5, None), (6, 2 / 64), (10, 2 / 1024)])
 def test_wilcoxon_over_trials_that_all_agree(trials, p):
     difference = Difference(np.arange(1.0, trials + 1)[:, None] * [1, 3])
     assert difference.p == pytest.approx(p)
+
+
+@pytest.mark.parametrize(
+    ("means", "beyond"),
+    [
+        ([1, 2, 3, 4, 5, 6], True),  # p = 2 / 64
+        ([-1, 2, 3, 4, 5, 6], False),  # p = 4 / 64
+        ([-1, -2, -3, -4, -5, -6], False),
+        ([1.0, 1.2], True),  # standard error .1
+        ([1.0, 9.0], False),  # mean 5, standard error 4
+        ([1.0], False),
+    ],
+)
+def test_beyond_chance(means, beyond):
+    assert Difference(np.array(means, float)[:, None]).beyond_chance is beyond
 
 
 def test_a_single_trial_has_no_error():

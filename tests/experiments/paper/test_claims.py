@@ -37,7 +37,7 @@ def test_verdicts(claim, curve, holds):
 
 
 def test_a_difference_that_may_be_chance_is_none():
-    difference = Difference(np.array([[5.0], [-4.0], [3.0], [-2.0], [1.0]]))
+    difference = Difference(np.array([[5.0], [-4.0], [3.0], [-2.0], [1.0], [1.5]]))
     assert difference.mean > 0
     assert verdict(SOME, difference) == "no"
 
@@ -78,6 +78,7 @@ def test_overall(made_rows):
         (0.04, 0.0, 0.55, "still near even draws"),
         (0.04, 0.01, 0.9, "near is not useful"),
         (0.04, 0.03, 0.9, "it finds what there is"),
+        (0.004, 0.03, 0.9, "it finds what there is"),  # which an evenly trained network could not use
     ],
 )
 def test_reasons(make_row, headroom, gain, mass, words):

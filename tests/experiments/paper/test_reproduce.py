@@ -6,7 +6,7 @@ import os
 import pytest
 
 from banditplex.errors import InputError
-from banditplex.experiments.paper import measure, settings
+from banditplex.experiments.paper import measure, report, settings
 from banditplex.experiments.paper import reproduce as module
 from banditplex.experiments.paper.measure import folds_of
 from banditplex.experiments.paper.reproduce import reproduce, tasks
@@ -22,6 +22,7 @@ def small(monkeypatch):
     mx = planted(3, 1, 0.9, num_nodes=30, edges_per_layer=40, communities=3, seed=0)
     for place in (measure, module):
         monkeypatch.setattr(place, "multiplex_of", lambda dataset: mx)
+    monkeypatch.setattr(report, "write_figures", lambda *_: None)  # they have tests of their own
     folds_of.cache_clear()
     yield mx
     folds_of.cache_clear()
@@ -80,7 +81,7 @@ def test_command(small, call, refusal, tmp_path, monkeypatch):
 def test_real_data_in_processes_and_in_this_one(tmp_path):
     options = {"datasets": ["vickers"], "size": TINY}
     folder = tmp_path / "out"
-    found = reproduce(folder, **options, engine="processes", jobs=2)
+    found = reproduce(folder, **options, engine="processes", jobs=1)
     assert {finding.dataset for finding in found} == {"vickers"}
     about, *lines = map(json.loads, (folder / "rows.jsonl").read_text().splitlines())
     assert about["about"]["data"]["vickers"]["edges"] == 518

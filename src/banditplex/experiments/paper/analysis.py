@@ -14,8 +14,9 @@ from banditplex.experiments.paper.settings import DATASETS, METHODS
 Floats = NDArray[np.float64]
 CURVES = ("test", "train", "favourite", "partnered")
 SCALARS = ("headroom", "gain", "mass")
-MIN_TRIALS = 5
+MIN_TRIALS = 6
 """Below this, no test can tell anything: with n trials the smallest p of Wilcoxon's is 2 / 2^n."""
+CHANCE = 0.05
 
 
 @dataclass(frozen=True)
@@ -116,8 +117,16 @@ class Difference:
 
     @property
     def p(self) -> float | None:
-        """Wilcoxon's signed-rank test over the means of the trials, two-sided; None with fewer than 5 trials."""
+        """Wilcoxon's signed-rank test over the means of the trials, two-sided; None with fewer than 6 trials."""
         return None if len(self.trials) < MIN_TRIALS else signed_rank_p(self.trials.mean(axis=1))
+
+    @property
+    def beyond_chance(self) -> bool:
+        """Whether the mean is above 0, with p below .05; with few trials, above two standard errors."""
+        means = self.trials.mean(axis=1)
+        if self.p is not None:
+            return bool(self.mean > 0 and self.p < CHANCE)
+        return bool(len(means) > 1 and self.mean > 2 * means.std(ddof=1) / np.sqrt(len(means)))
 
     def first(self, share: float) -> "Difference":
         """Return the same for the first epochs: a share of all, at least one."""

@@ -12,7 +12,6 @@ from banditplex.experiments.paper.settings import EARLY, JUDGED
 
 NEARLY = 0.95
 """A claim of all epochs holds nearly if it does in this share of them, and beyond chance."""
-CHANCE = 0.05
 
 
 @dataclass(frozen=True)
@@ -79,14 +78,13 @@ def _check(claim: Claim, method: str, runs: Runs) -> Iterator[Finding]:
 
 def verdict(claim: Claim, difference: Difference) -> str:
     """Say whether a claim holds on one data set: "yes", "nearly" (almost all epochs), "less" (but better), or "no"."""
-    clear = difference.mean > 0 and (difference.p is None or difference.p < CHANCE)
     if claim.kind == "up to":
-        return "yes" if round(difference.largest) >= claim.points else "less" if clear else "no"
+        return "yes" if round(difference.largest) >= claim.points else "less" if difference.beyond_chance else "no"
     if claim.kind == "some better":
-        return "yes" if clear else "no"
+        return "yes" if difference.beyond_chance else "no"
     if difference.better == 1:
         return "yes"
-    return "nearly" if difference.better >= NEARLY and clear else "no"
+    return "nearly" if difference.better >= NEARLY and difference.beyond_chance else "no"
 
 
 def overall(some: Sequence[Finding]) -> str:
@@ -108,13 +106,14 @@ def why(runs: Runs, dataset: str, method: str) -> str:
     room = 100 * runs.number(dataset, "uniform", "headroom")
     even, mass = runs.number(dataset, "uniform", "mass"), runs.number(dataset, method, "mass")
     gain = 100 * runs.number(dataset, method, "gain")
-    if room < 1:
-        return f"little to gain: the best layer of each target is worth {room:+.1f} points more than a random one"
+    best = f"to an evenly trained network the best layer of each target is worth {room:+.1f} points"
+    if max(room, gain) < 1:
+        return f"little to gain: {best}"
     if mass - even < 0.25 * (1 - even):
         return f"still near even draws: its favourite layer has probability {mass:.2f}, an even draw {even:.2f}"
     if gain < room / 2:
-        return f"near is not useful: its draws are worth {gain:+.1f} points, the best layers {room:+.1f}"
-    return f"it finds what there is: its draws are worth {gain:+.1f} points, the best layers {room:+.1f}"
+        return f"near is not useful: its draws are worth {gain:+.1f} points, while {best}"
+    return f"it finds what there is: its draws are worth {gain:+.1f} points to its own network"
 
 
 def as_records(some: Sequence[Finding]) -> list[dict[str, Any]]:

@@ -113,7 +113,7 @@ def plot(panel: "Axes", runs: Runs, dataset: str, curve: str, methods: Mapping[s
     panel.set_xlim(1, len(mean))
     panel.grid(axis="y", color="#e5e7eb", linewidth=0.7)
     panel.set_axisbelow(True)
-    panel.locator_params(axis="y", nbins=5)
+    panel.locator_params(axis="y", nbins=5, steps=[1, 2, 5, 10])
     panel.locator_params(axis="x", nbins=5, integer=True)
     panel.yaxis.set_major_formatter("{x:.2f}")
     low, high = panel.get_ylim()

@@ -7,8 +7,8 @@ from typing import Any
 import pandas as pd
 
 from banditplex import __version__
-from banditplex.experiments.paper.analysis import Difference, Runs, curve_table
-from banditplex.experiments.paper.claims import CHANCE, Finding, as_records, findings, overall, published, why
+from banditplex.experiments.paper.analysis import CHANCE, MIN_TRIALS, Difference, Runs, curve_table
+from banditplex.experiments.paper.claims import Finding, as_records, findings, overall, published, why
 from banditplex.experiments.paper.figures import FIGURES, write_figures
 from banditplex.experiments.paper.settings import DATASETS, FOLDS, JUDGED, METHODS, SEED, SYNTHETIC, TRAINING, Size
 
@@ -153,7 +153,7 @@ def index_page(runs: Runs, found: Sequence[Finding], *, command: str, size: Size
         f"Made by this command, version {__version__}, seed {SEED}; nothing on these pages is written by hand.\n",
         f"```text\n{command}\n```\n",
         f"{count:,} runs of {size.epochs} epochs ({count * size.epochs:,} epochs in all): {sets}; {len(runs.methods)} "
-        f"methods; {size.trials} trials x {size.folds} of {FOLDS} folds.\n",
+        f"methods; {size.trials} trials x {size.folds} of {FOLDS} folds.{_caution(size)}\n",
         "| the paper's claim | " + " | ".join(f"{method}" for method in JUDGED) + " |",
         "|---" * (1 + len(JUDGED)) + "|",
         *("| " + " | ".join(line) + " |" for line in overview(found)),
@@ -171,6 +171,10 @@ def index_page(runs: Runs, found: Sequence[Finding], *, command: str, size: Size
         "does.\n",
     ]
     return "\n".join(parts)
+
+
+def _caution(size: Size) -> str:
+    return " So few trials decide nothing: this is a look at what the whole run does." * (size.trials < MIN_TRIALS)
 
 
 def _matrix(runs: Runs) -> Iterator[list[str]]:
