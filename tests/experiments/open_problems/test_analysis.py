@@ -78,7 +78,7 @@ def test_sentences_come_from_the_numbers():
 def test_the_whole_plan():
     tasks = all_tasks()
     assert len({task.key for task in tasks}) == len(tasks)
-    per_seed = (2 * 4 + 2) + (2 * 4 + 1) + 3 * 5 + 3 * 4 + 6 * 4
+    per_seed = (2 * 4 + 2) + (2 * 4 + 1) + 3 * 5 + 3 * 5 + 6 * 4
     assert len(tasks) == settings.SEEDS * per_seed
     assert {task.part for task in all_tasks(("losses",))} == {"losses"}
     assert {task.data for task in all_tasks(quick=True)} == {"twins", "uneven"}

@@ -28,7 +28,7 @@ DATA = {
     "lazega-corrected": Data("LAZEGA, corrected", 30),
     "celegans": Data("C. elegans", 20),
     "euair": Data("EUAIR", 30, only_means=True),
-    "fao": Data("FAO", 15, batch_size=256, num_targets=24),
+    "fao": Data("FAO", 20, batch_size=128, num_targets=16),
 }
 
 # Open problem 1: several layers per draw. `all` is the reference where it can be afforded.
@@ -40,7 +40,7 @@ K_DATA = {"euair": ("all", "none"), "fao": ("none",)}  # data set -> references
 # Open problem 2: gradient steps per draw, and layers that differ in price.
 STEPS = (1, 2, 4, 8, 16)
 STEPS_DATA = ("twins", "planted-20", "ckm")
-STRENGTHS = (0.0, 0.25, 0.5, 1.0)
+STRENGTHS = (0.0, 0.1, 0.25, 0.5, 1.0)
 COST_DATA = ("uneven", "euair", "fao")
 
 # Open problem 3: layer losses.
