@@ -38,7 +38,7 @@ def test_a_table_with_tests(call, folder, finished):
         [metric, policy] for metric in ("accuracy", "roc_auc", "mrr") for policy in ("none", "uniform")
     ]
     mean = sum(row["roc_auc"] for row in finished if (row["scope"], row["method"]) == ("mean", "none")) / 4
-    assert f"{mean:.4f} ±" in lines[4]
+    assert f"{mean:.3f} ±" in lines[4]
     assert "Differences to uniform, on the same splits:" in out
     assert "Rows: rows.jsonl" in out
     assert error.splitlines()[0].startswith("1/8  trial 0, fold 0, none: accuracy 0.")

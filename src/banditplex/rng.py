@@ -7,6 +7,8 @@ import hashlib
 
 import numpy as np
 
+from banditplex.errors import InputError
+
 
 def stream(seed: int, *name: str | int) -> np.random.Generator:
     """Return the generator called `name` of the family that `seed` opens.
@@ -17,6 +19,8 @@ def stream(seed: int, *name: str | int) -> np.random.Generator:
     >>> bool(stream(0, "split").random() == stream(0, "negatives").random())
     False
     """
+    if seed < 0:
+        raise InputError(f"Expected seed to be an integer of at least 0, got {seed}.")
     digest = hashlib.sha256(repr(name).encode()).digest()
     words = np.frombuffer(digest[:16], dtype="<u4")
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed, *words.tolist()])))

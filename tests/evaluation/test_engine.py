@@ -86,6 +86,14 @@ def test_global_generators_are_seeded_by_the_key_and_left_alone():
     assert luck() == expected
 
 
+def test_a_task_that_is_the_first_to_import_torch_finds_it_seeded():
+    def luck(task):
+        return [{"luck": __import__("torch").rand(1).item()}]
+
+    there = list(run(luck, scripts.TASKS[:1], engine="processes", jobs=1))
+    assert there == list(run(luck, scripts.TASKS[:1], engine="serial"))
+
+
 def test_one_thread():
     import torch
 

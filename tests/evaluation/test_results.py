@@ -80,6 +80,14 @@ def test_a_torn_first_line_begins_anew(store, path):
     assert path.read_bytes() == whole
 
 
+@pytest.mark.parametrize("text", ["source,destination,layer\n", "1 2 friend", "[1, 2, 3]\n", '{"format": 1'])
+def test_a_file_of_another_kind_is_kept(text, path):
+    path.write_text(text)
+    with pytest.raises(FormatError, match="line 1: expected banditplex results 1"):
+        RowStore(path, ABOUT, resume=True)
+    assert path.read_text() == text
+
+
 def test_resuming_where_nothing_is_begins(path):
     RowStore(path, ABOUT, resume=True).add("a", [])
     assert read_results(path) == ({"version": __version__, **ABOUT}, [])
@@ -93,7 +101,7 @@ def test_damage_elsewhere_is_refused_with_its_line(store, path):
 
 def test_other_files_are_refused(path):
     path.write_text("source,target\na,b\n")
-    with pytest.raises(FormatError, match="line 1: expected JSON"):
+    with pytest.raises(FormatError, match="line 1: expected banditplex results 1"):
         read_results(path)
     path.write_text('{"a": 1}\n')
     with pytest.raises(FormatError, match="expected banditplex results 1, got None"):

@@ -32,9 +32,12 @@ def test_a_run_goes_on_and_repeats_nothing(tmp_path):
 
 def test_nothing_is_overwritten(tmp_path):
     (tmp_path / "mine.txt").write_text("mine")
-    with pytest.raises(InputError, match="exists; go on with that run by --resume, or choose another folder"):
-        run(tmp_path, [])
+    for resume in (False, True):
+        with pytest.raises(InputError, match=r"expected a new or empty folder, or one with rows\.jsonl"):
+            run(tmp_path, [], resume=resume)
     run(tmp_path / "out", [])
+    with pytest.raises(InputError, match="exists; go on with that run"):
+        run(tmp_path / "out", [])
     with pytest.raises(InputError, match="seed was 0, now 1"):
         run(tmp_path / "out", [], about={"seed": 1}, resume=True)
     assert (tmp_path / "out" / ROWS).exists()

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -18,7 +19,9 @@ if TYPE_CHECKING:
     from banditplex.scorer import LinkScorer
 
 COMPARABLE = tuple(name for name in POLICIES if name != "fixed")  # which needs layers
-COLUMNS = ["metric", "policy", "mean ± deviation", "95 % interval", "difference", "p, corrected t", "p, Wilcoxon"]
+COLUMNS = ["metric", "policy", "mean ± deviation", "95 % interval", "difference", "p (t)", "p (W)"]
+WIDTH = 79
+"""Of the lines below the table."""
 
 
 def evaluate(
@@ -130,16 +133,18 @@ def _explain(lines: list[dict[str, Any]], hide: str) -> str:
     text = f"Means over layers, in {lines[0]['runs']} runs; a held-out pair is hidden "
     text += "in its own layer." if hide == "layer" else "in every layer."
     if others:
-        text += f" Differences to {reference}, on the same splits:\n"
-        text += "Nadeau and Bengio's t-test over runs, Wilcoxon's test over trial means"
+        text += f" Differences to {reference}, on the same splits: Nadeau and Bengio's t-test over runs"
+        text += " (its interval, too), Wilcoxon's test over trial means"
         text += f"; p-values adjusted for {others} comparisons (Holm)." if others > 1 else "."
-    return text
+    if lines[0]["runs"] < 5:
+        text += " So few runs decide nothing."
+    return fill(text, WIDTH)
 
 
 def _cells(line: dict[str, Any]) -> list[str]:
     """Return a line of the table; the reference has no difference, and a single run no deviation."""
 
-    def number(name: str, form: str = ".4f") -> str:
+    def number(name: str, form: str = ".3f") -> str:
         return "" if line[name] is None else format(line[name], form)
 
     return [
@@ -147,7 +152,7 @@ def _cells(line: dict[str, Any]) -> list[str]:
         line["method"],
         f"{number('mean') or '?'} ± {number('deviation') or '?'}",
         f"{number('low')} .. {number('high')}" if line["low"] is not None else "",
-        number("difference", "+.4f"),
+        number("difference", "+.3f"),
         number("p", ".2g"),
         number("p_wilcoxon", ".2g"),
     ]

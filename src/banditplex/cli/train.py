@@ -70,7 +70,7 @@ def train(
         ),
     ] = None,
     epochs: Annotated[int | None, _setting(default=100, help="Epochs at most.")] = None,
-    warmup: Annotated[int | None, _setting(default=3, help="First epochs, in which layers are drawn evenly.")] = None,
+    warmup: Annotated[int | None, _setting(default=3, help="First epochs, at most a quarter: even draws.")] = None,
     patience: Annotated[int | None, _setting(default=20, help="Epochs without a better validation loss.")] = None,
     batch_size: Annotated[int | None, _setting(default=64, help="Pairs per target and step.")] = None,
     learning_rate: Annotated[float | None, _setting(default=0.01, help="Step size at the start.")] = None,

@@ -136,9 +136,9 @@ def _read(path: Path) -> tuple[Row | None, dict[str, list[Row]], int]:
         except ValueError:
             entry = None
         if not isinstance(entry, dict):
-            if number == len(lines):
+            if number == len(lines) and (number > 1 or _begins_a_header(line)):
                 break
-            raise FormatError("expected JSON", path=path, line=number)
+            raise FormatError(f"expected {FORMAT}" if number == 1 else "expected JSON", path=path, line=number)
         if number == 1:
             if entry.get("format") != FORMAT:
                 raise FormatError(f"expected {FORMAT}, got {entry.get('format')!r}", path=path, line=1)
@@ -147,6 +147,12 @@ def _read(path: Path) -> tuple[Row | None, dict[str, list[Row]], int]:
             finished.setdefault(entry["task"], entry["rows"])
         whole += len(line)
     return about, finished, whole
+
+
+def _begins_a_header(line: bytes) -> bool:
+    """Say whether a line that was cut off may be the first of a file of ours."""
+    start = json.dumps({"format": FORMAT})[:-1].encode()
+    return not line.endswith(b"\n") and (start.startswith(line) or line.startswith(start))
 
 
 def _opened(path: Path, mode: str) -> Any:

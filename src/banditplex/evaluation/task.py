@@ -2,10 +2,11 @@
 
 import json
 import random
-import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from importlib import import_module
+from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -79,7 +80,7 @@ def rows_of(key: str, outcome: Outcome) -> list[Row]:
 def _alone(key: str) -> Iterator[None]:
     """Give a task one thread, and global generators that its key seeds; leave all as it was."""
     seed = int(stream(0, "task", key).integers(2**32))
-    torch = sys.modules.get("torch")
+    torch = import_module("torch") if find_spec("torch") else None  # now, lest a task be the first to import it
     before = random.getstate(), np.random.get_state()  # noqa: NPY002
     random.seed(seed)
     np.random.seed(seed)  # noqa: NPY002

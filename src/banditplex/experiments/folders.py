@@ -40,13 +40,22 @@ def collect(
 
 def open_store(folder: Path, about: Mapping[str, Any], *, resume: bool = False) -> RowStore:
     """Make a folder with a file of rows, or with `resume` open the one that is there."""
-    if folder.exists() and not resume and (not folder.is_dir() or any(folder.iterdir())):
-        raise InputError(f"{folder}: exists; go on with that run by --resume, or choose another folder.")
+    check_folder(folder, resume=resume)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"{folder}: cannot be made: {error.strerror or error}.") from None
     return RowStore(folder / ROWS, about, resume=resume)
+
+
+def check_folder(folder: Path, *, resume: bool) -> None:
+    """Refuse a folder that holds anything, unless that is a run which is to go on."""
+    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
+        return
+    if not (folder / ROWS).is_file():
+        raise InputError(f"{folder}: expected a new or empty folder, or one with {ROWS} to go on with.")
+    if not resume:
+        raise InputError(f"{folder}: exists; go on with that run (--resume), or choose another folder.")
 
 
 def as_typed(folder: Path) -> str:

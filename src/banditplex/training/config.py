@@ -28,7 +28,9 @@ class Config:
     layer_decay: float = 1.0  # of weights that belong to single layers, or see single nodes (encoder)
     average: float = 0.98  # of the running mean of weights that predictions use
     validation: float = 0.1  # share of each target's edges kept for early stopping and calibration
-    warmup: int = 3  # first epochs in which layers are drawn evenly: layer losses of an untrained network say nothing
+    warmup: int = (
+        3  # first epochs, at most a quarter, with even draws: layer losses of an untrained network say nothing
+    )
     patience: int = 20  # epochs without a better validation loss before training ends
     conv: str | type[nn.Module] = "sage"  # "sage", "gcn" or a PyG convolution class
     width: int = 16  # of node embeddings; 0 = structural features only

@@ -18,14 +18,15 @@ class EpochRecord:
     """Adds up losses on the device and draws on the host while an epoch runs."""
 
     def __init__(self, num_instances: int, device: torch.device) -> None:
-        self._sums = torch.zeros(num_instances, 3, device=device)  # loss, right, count
+        wide = torch.float32 if device.type == "mps" else torch.float64  # the former has no 64 bits
+        self._sums = torch.zeros(num_instances, 3, dtype=wide, device=device)  # loss, right, count
         self._draws: list[tuple[Ints, Ints, Floats, Floats]] = []
 
     def add(self, instance: Tensor, loss: Tensor, logit: Tensor, label: Tensor) -> None:
         """Add the pairs (P,) of a step."""
         right = ((logit > 0) == (label > 0)).float()
         values = torch.stack([loss.detach(), right, torch.ones_like(right)], 1)
-        self._sums.index_add_(0, instance, values)
+        self._sums.index_add_(0, instance, values.to(self._sums.dtype))
 
     def add_draws(self, draw: Draw, layers: Ints, losses: Floats) -> None:
         """Add the drawn layers (B, k) of a step with their layer losses."""

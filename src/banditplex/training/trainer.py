@@ -78,7 +78,7 @@ class Trainer:
             raise InputError(f"Expected width of at least 1 for relevance {config.relevance!r}, got 0.")
         self.model = self._make_model(mx)
         self.mean = copy.deepcopy(self.model)
-        self.epoch, self.warmup = 0, config.warmup
+        self.epoch, self.warmup = 0, min(config.warmup, config.epochs // 4)
         self.steps_per_epoch = len(self._plan(stream(0, "count")).start) - 1
         self.descent = Descent(self.model, self.mean, config, config.epochs * self.steps_per_epoch)
         self.best: dict[str, Any] = {"loss": None, "epoch": 0, "chosen": 0, "weights": None}

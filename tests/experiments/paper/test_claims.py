@@ -41,6 +41,8 @@ def test_a_difference_that_may_be_chance_is_none():
     difference = Difference(np.array([[5.0], [-4.0], [3.0], [-2.0], [1.0], [1.5]]))
     assert difference.mean > 0
     assert verdict(SOME, difference) == "no"
+    assert difference.better == 1
+    assert verdict(ALWAYS, difference) == "no"
 
 
 def test_claims_are_about_data_sets_of_the_paper():

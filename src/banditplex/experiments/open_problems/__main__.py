@@ -32,7 +32,7 @@ def open_problems(
 ) -> None:
     """Measure several layers per draw, several steps per draw, prices, and layer losses."""
     parts = chosen_parts(only)
-    about = {"only": ",".join(parts), "quick": quick, "seed": settings.SEED}
+    about = {"only": ",".join(parts), "quick": quick, "seed": settings.SEED, "settings": settings.as_dict()}
     tasks = all_tasks(parts, quick=quick)
     rows = collect(out, measure.work, tasks, about, engine=engine, jobs=jobs, resume=resume)
     options = (" --quick" * quick) + (f" --only {','.join(parts)}" if parts != settings.PARTS else "")

@@ -1,6 +1,6 @@
-"""What is run for the open problems: constants only."""
+"""What is run for the open problems: constants."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 SEED, SEEDS = 0, 5  # the first seed, and how many; a seed makes split, negatives, weights and draws
@@ -64,3 +64,9 @@ TRAINING: dict[str, Any] = {"device": "cpu"}
 # edges of the base layer among many others: more relevant, and dearer.
 UNEVEN_GROUPS, UNEVEN_NOISE, UNEVEN_NODES, UNEVEN_EDGES = 4, 3, 200, 500
 UNEVEN_COPY, UNEVEN_DENSE, UNEVEN_FACTOR = 0.6, 0.95, 3  # shares kept by copy and dense layer; size of the latter
+
+
+def as_dict() -> dict[str, Any]:
+    """Return all constants as plain values."""
+    constants = {name: value for name, value in globals().items() if name.isupper()}
+    return constants | {"DATA": {name: asdict(data) for name, data in DATA.items()}}

@@ -82,9 +82,9 @@ def verdict(claim: Claim, difference: Difference) -> str:
         return "yes" if round(difference.largest) >= claim.points else "less" if difference.beyond_chance else "no"
     if claim.kind == "some better":
         return "yes" if difference.beyond_chance and round(difference.mean, 1) > 0 else "no"
-    if difference.better == 1:
-        return "yes"
-    return "nearly" if difference.better >= NEARLY and difference.beyond_chance else "no"
+    if not difference.beyond_chance:
+        return "no"
+    return "yes" if difference.better == 1 else "nearly" if difference.better >= NEARLY else "no"
 
 
 def overall(some: Sequence[Finding]) -> str:

@@ -94,7 +94,8 @@ LAYER_LOSSES: dict[str | None, Any] = {
     "euclidean": drawn_euclidean,
     "cosine": drawn_cosine,
 }
-"""The paper's policies learn from the layer they drew and from nothing else, and so do all of ours here."""
+"""The paper's policies learn from the layer they drew and from nothing else, and so do ours with its two layer losses.
+With `predictive`, the library also hints a drawn layer at the target that drew it."""
 
 
 # Judging
@@ -121,6 +122,7 @@ class Judge:
         """Judge the model after an epoch."""
         likely = model.layer_probabilities_.to_numpy()
         layer = self.part.layer
+        assert len(likely) == self.part.train.num_layers, "every layer is a target"
         looked_at = np.stack([draw_each(likely[layer], self.rng), favourites(likely, self.rng)[layer]], 1)
         drawn, favourite = self.accuracy(self.right(model, looked_at)).T
         self.curves["train"].append(row["train_accuracy"])

@@ -8,6 +8,7 @@ from typing import Any
 from banditplex.errors import InputError
 from banditplex.evaluation.engine import run
 from banditplex.evaluation.results import RowStore, describe_data
+from banditplex.experiments.folders import check_folder
 from banditplex.experiments.paper.analysis import Runs
 from banditplex.experiments.paper.claims import Finding
 from banditplex.experiments.paper.measure import Task, measure, multiplex_of
@@ -47,8 +48,7 @@ def reproduce(
     """
     names = check_datasets(datasets)
     out = Path(folder)
-    if out.exists() and (not out.is_dir() or any(out.iterdir())) and not resume:
-        raise InputError(f"{out}: exists; go on with that run (--resume), or choose another folder.")
+    check_folder(out, resume=resume)
     about = {
         "size": asdict(size), "seed": SEED, "hide": HIDE, "training": dict(TRAINING),
         "methods": {name: asdict(method) for name, method in METHODS.items()},
