@@ -102,7 +102,7 @@ def test_products_of_random_vectors_estimate_what_neighbour_lists_share():
     """
     encoder = make_model(random_multiplex(0, num_nodes=16), width=8192, learnt_nodes=0).encoder
     torch.nn.init.normal_(encoder.input.weight, std=8192**-0.5)
-    vectors = encoder.input(torch.arange(16))
+    vectors = encoder.input.weight
     assert (vectors[:10].mean(0) @ vectors[6:].mean(0)).item() == pytest.approx(0.04, abs=0.006)
 
 

@@ -58,8 +58,7 @@ def test_free_observations_reach_the_right_instances():
     object.__setattr__(draw, "arms", np.array([[2], [0]]))  # target 1 draws layer 3, target 3 draws layer 0
     layers = np.array([0, 1, 3])
     losses = np.array([[0.1, np.nan, 0.3], [0.4, 0.5, np.nan]])
-    own, probability, extra = free_observations(draw, target, layers, losses, instance_of, symmetric=True)
-    assert own.tolist() == [[0.3], [0.4]]
+    probability, extra = free_observations(draw, target, layers, losses, instance_of, symmetric=True)
     drawn_0 = 1 - 0.75 * 0.75
     assert probability == pytest.approx(np.array([[1.0], [drawn_0]]))
     rows = list(zip(extra.instance.tolist(), extra.arm.tolist(), extra.loss.tolist(), strict=True))
@@ -67,7 +66,7 @@ def test_free_observations_reach_the_right_instances():
     assert rows == [(1, 0, 0.1), (2, 1, 0.5), (0, 0, 0.1), (0, 2, 0.4)]
     assert extra.probability[:2] == pytest.approx([drawn_0, 1.0])
     assert np.isnan(extra.probability[2:]).all()
-    policy.update(draw, own, probability=probability, extra=extra)
+    policy.update(draw, np.array([[0.3], [0.4]]), probability=probability, extra=extra)
 
 
 def test_most_probable_layers_break_ties_by_seed():

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from banditplex.cli.data import Columns, Data, Directed, From, Header, NumNodes, load
-from banditplex.cli.output import Json, print_json, print_table, say
+from banditplex.cli.output import Json, bars, print_json, print_table, say
 from banditplex.cli.train import POLICIES, RELEVANCES, again
 from banditplex.errors import InputError
 
@@ -176,32 +176,15 @@ def _progress(
 
         yield tell
         return
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[mean]}"),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        tasks = {name: bar.add_task(name, total=total, mean="") for name in names}
+    with bars("mean") as room:
+        assert room is not None
+        tasks = {name: room.add_task(name, total=total, mean="") for name in names}
         values: dict[str, list[float]] = {name: [] for name in names}
 
         def show(done: int, all_runs: int, rows: list[dict[str, Any]]) -> None:
             row = rows[-1]
             mine = values[row["method"]]
             mine.append(row[metrics[0]])
-            bar.update(tasks[row["method"]], advance=1, mean=f"{metrics[0]} {sum(mine) / len(mine):.4f}")
+            room.update(tasks[row["method"]], advance=1, mean=f"{metrics[0]} {sum(mine) / len(mine):.4f}")
 
         yield show

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from banditplex.cli.output import Json, print_json, print_table, say
+from banditplex.cli.output import Json, bars, print_json, print_table, say
 
 
 def reproduce(
@@ -60,10 +60,7 @@ def _bars(names: Sequence[str], total: int) -> "Iterator[Callable[[str, int], No
 
         yield tell
         return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = (TextColumn("{task.description:15}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        tasks = {name: bar.add_task(name, total=total) for name in names}
-        yield lambda name, finished: bar.update(tasks[name], completed=finished)
+    with bars() as room:
+        assert room is not None
+        tasks = {name: room.add_task(f"{name:15}", total=total) for name in names}
+        yield lambda name, finished: room.update(tasks[name], completed=finished)

@@ -90,10 +90,6 @@ class Sketch(nn.Module):
         super().__init__()
         self.register_buffer("weight", torch.empty(num_nodes, width))
 
-    def forward(self, node: Tensor) -> Tensor:
-        """Return the vectors of nodes, (n, width)."""
-        return F.embedding(node, self.weight)
-
 
 def make_convolution(conv: str | type[nn.Module], width: int) -> nn.Module:
     """Return a convolution from `width` to `width` channels, by name or class."""

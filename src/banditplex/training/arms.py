@@ -103,16 +103,15 @@ def chance_to_be_encoded(draw: Draw, target: Ints, layer: Ints) -> Floats:
 
 def free_observations(
     draw: Draw, target: Ints, layers: Ints, losses: Floats, instance_of: Ints, *, symmetric: bool
-) -> tuple[Floats, Floats, Observations]:
+) -> tuple[Floats, Observations]:
     """Turn the layer losses of a whole step into what its policies may learn.
 
     Parameters: `target` (B,), layers of the draw's instances; `layers` (S,), all layers encoded, rising; `losses`
     (B, S), NaN where a target meets itself; `instance_of` (num_layers,), the policy instance of each layer or -1.
 
-    Returns the losses of the drawn arms (B, k), their observation probabilities (B, k), and all further
-    observations: of other encoded layers with their probability and, for a symmetric layer loss, what a layer that
-    is no target of this step learns of the targets, as advisory. With draws that were kept over several steps, all
-    further observations are advisory.
+    Returns the observation probabilities of the drawn arms (B, k), and all further observations: of other encoded
+    layers with their probability and, for a symmetric layer loss, what a layer that is no target of this step learns
+    of the targets, as advisory. With draws that were kept over several steps, all of these are advisory.
     """
     drawn = to_layer(target[:, None], draw.arms)
     column = np.searchsorted(layers, drawn)
@@ -130,7 +129,7 @@ def free_observations(
         loss = np.concatenate([loss, losses[a, b]])
         probability = np.concatenate([probability, np.full(len(a), np.nan)])
     of_drawn = chance[column] if draw.marginals else draw.probability
-    return losses[row, column], of_drawn, Observations(instance, arm, loss, probability)
+    return of_drawn, Observations(instance, arm, loss, probability)
 
 
 def mirrored(draw: Draw, target: Ints, losses: Floats, instance_of: Ints) -> Observations | None:

@@ -198,7 +198,7 @@ class Trainer:
         extra: Observations | None = None
         if self.free:
             table[layers[None] == target[:, None]] = np.nan
-            _, probability, extra = free_observations(
+            probability, extra = free_observations(
                 draw, target, layers, table, self.instance_of, symmetric=is_symmetric(self.relevance)
             )
         elif self.relevance is predictive:

@@ -12,7 +12,7 @@ from banditplex.experiments.paper.claims import Finding, as_records, findings, o
 from banditplex.experiments.paper.figures import FIGURES, write_figures
 from banditplex.experiments.paper.settings import DATASETS, FOLDS, JUDGED, METHODS, SEED, SYNTHETIC, TRAINING, Size
 
-ROWS, CLAIMS, CURVES, INDEX = "rows.jsonl", "claims", "curves.csv", "index.md"
+CLAIMS, CURVES, INDEX = "claims", "curves.csv", "index.md"
 
 
 def write(runs: Runs, folder: Path, *, command: str, size: Size) -> list[Finding]:

@@ -7,12 +7,12 @@ from typing import Any
 
 from banditplex.errors import InputError
 from banditplex.evaluation.engine import run
-from banditplex.evaluation.results import RowStore, describe_data
-from banditplex.experiments.folders import check_folder
+from banditplex.evaluation.results import describe_data
+from banditplex.experiments.folders import check_folder, open_store
 from banditplex.experiments.paper.analysis import Runs
 from banditplex.experiments.paper.claims import Finding
 from banditplex.experiments.paper.measure import Task, measure, multiplex_of
-from banditplex.experiments.paper.report import ROWS, write
+from banditplex.experiments.paper.report import write
 from banditplex.experiments.paper.settings import DATASETS, FULL, HIDE, METHODS, SEED, TRAINING, Size
 
 Progress = Callable[[str, int], Any]
@@ -54,8 +54,7 @@ def reproduce(
         "methods": {name: asdict(method) for name, method in METHODS.items()},
         "data": {name: describe_data(multiplex_of(name)) for name in names},
     }  # fmt: skip
-    out.mkdir(parents=True, exist_ok=True)
-    store = RowStore(out / ROWS, about, resume=resume)
+    store = open_store(out, about, resume=resume)
     finished = dict.fromkeys(names, 0)
     rows = []
     for row in run(measure, tasks(names, size), engine=engine, jobs=jobs, store=store):

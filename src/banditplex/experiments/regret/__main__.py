@@ -43,7 +43,9 @@ def regret(
     table: Annotated[What, typer.Option(help="What to measure.")] = What.environments,
     environments: Annotated[str, typer.Option(help="main, held-out, or names with commas.")] = "main",
     policies: Annotated[str, typer.Option(help="Names with commas.")] = ",".join(settings.POLICIES),
-    sizes: Annotated[str, typer.Option(help="ARMSxROUNDS with commas, or all.")] = settings.SIZES,
+    sizes: Annotated[
+        str | None, typer.Option(help="ARMSxROUNDS with commas, or all.", show_default=settings.SIZES)
+    ] = None,
     k: Annotated[int, typer.Option(min=1, help="Arms drawn in a round.")] = 1,
     runs: Annotated[int | None, typer.Option(min=1, help="Games in a cell.")] = None,
     seed: Annotated[int, typer.Option(min=0)] = settings.SEED,
@@ -56,6 +58,8 @@ def regret(
     resume: Annotated[bool, typer.Option("--resume", help="With --out: go on with a run.")] = False,
 ) -> None:
     """Measure the regret of bandit policies and print it beside the numbers to expect."""
+    if sizes is not None and (out is not None or picture is not None or table is not What.environments):
+        raise InputError(f"Expected --sizes with the table of environments alone, got {sizes!r}.")
     if out is not None:
         write_all(out, seed=seed, quick=quick, engine=engine, jobs=jobs, resume=resume)
         return
@@ -64,10 +68,10 @@ def regret(
         figure.draw_probabilities(picture.parent, games, runs=runs or settings.RUNS, seed=seed, name=picture.stem)
         return
     if table is What.environments:
-        if quick:
-            sizes, runs = settings.QUICK_SIZES, runs or settings.QUICK_RUNS
+        sizes = sizes or (settings.QUICK_SIZES if quick else settings.SIZES)
+        runs = runs or (settings.QUICK_RUNS if quick else settings.RUNS)
         names, labels, shapes = chosen_environments(environments), chosen_policies(policies), chosen_sizes(sizes)
-        results = measure(names, labels, shapes, k=k, runs=runs or settings.RUNS, seed=seed)
+        results = measure(names, labels, shapes, k=k, runs=runs, seed=seed)
         show(analysis.with_means(analysis.cells(results)), analysis.tables, as_json=as_json)
     elif table is What.free:
         layers = settings.QUICK_FREE if quick else settings.FREE
