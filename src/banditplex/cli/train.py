@@ -44,6 +44,12 @@ def train(
         str | None, _setting(default="default", help=f"Who decides: {', '.join(POLICIES)}.", panel=_LAYERS)
     ] = None,
     k: Annotated[int | None, _setting("-k", default=1, help="Layers drawn per round.", panel=_LAYERS)] = None,
+    union: Annotated[
+        bool | None,
+        _setting(
+            "--union/--no-union", default="no-union", help="The union of all layers can be drawn, too.", panel=_LAYERS
+        ),
+    ] = None,
     steps_per_draw: Annotated[
         int | None, _setting(default=1, help="Steps of a target that use the same drawn layers.", panel=_LAYERS)
     ] = None,
@@ -94,7 +100,7 @@ def train(
 
     given = {
         "policy": policy, "policy_options": runs.parse_options(policy_option), "relevance": relevance, "k": k,
-        "steps_per_draw": steps_per_draw, "epochs": epochs, "warmup": warmup, "patience": patience,
+        "union": union, "steps_per_draw": steps_per_draw, "epochs": epochs, "warmup": warmup, "patience": patience,
         "batch_size": batch_size, "learning_rate": learning_rate, "validation": validation, "conv": conv,
         "width": width, "depth": depth, "seed": seed, "device": device,
     }  # fmt: skip
