@@ -60,8 +60,9 @@ def test_where_nothing_can_be_written_nothing_is_read(tmp_path, refusal):
     assert "there.csv exists already" in refusal("convert", "bad.csv", "there.csv", cwd=tmp_path)
     assert "cannot tell the format" in refusal("convert", "bad.csv", "there", cwd=tmp_path)
     assert "expected the folder no to exist" in refusal("convert", "bad.csv", "no/x.csv", cwd=tmp_path)
-    assert "--resume" in refusal("train", "bad.csv", "-o", "run", cwd=tmp_path)
-    assert "nothing to resume" in refusal("train", "bad.csv", "-o", "new", "--resume", cwd=tmp_path)
+    for resume in ([], ["--resume"]):
+        message = refusal("train", "bad.csv", "-o", "run", *resume, cwd=tmp_path)
+        assert message == "run: expected a new or empty folder, or one with checkpoint.safetensors to go on with."
     assert "got both" in refusal("train", "bad.csv", "-o", "run", "--resume", "--force", cwd=tmp_path)
     words = ("predict", "run", "--layer", "a", "--top", "3", "-o")
     assert "there.csv: exists" in refusal(*words, "there.csv", cwd=tmp_path)

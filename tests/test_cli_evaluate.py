@@ -59,6 +59,14 @@ def test_json_and_new_rows(call, folder):
     assert told["summary"][0]["mean"] == pytest.approx(sum(mean) / 2)
 
 
+def test_resuming_nothing_begins_and_says_so(call, folder):
+    words = ["evaluate", "data.csv", *QUICK, "--policy", "none", "--trials", "1", "-o", "begun.jsonl", "--resume"]
+    status, _, error = call(*words, cwd=folder)
+    assert status == 0
+    assert error.startswith("banditplex: begun.jsonl: there is nothing to resume; a new run begins.\n1/2  trial 0")
+    assert "nothing to resume" not in call(*words, cwd=folder)[2]
+
+
 def test_ctrl_c_says_how_to_go_on(call, folder, monkeypatch):
     def interrupted(*_, **__):
         yield {"scope": "mean"}
@@ -88,8 +96,12 @@ def test_ctrl_c_says_how_to_go_on(call, folder, monkeypatch):
         (["--jobs", "0"], "Expected at least 1 job, got 0."),
         (["--epochs", "0"], "trial 0, fold 0, uniform: Expected epochs to be an integer of at least 1, got 0."),
         (["-k", "9"], "trial 0, fold 0, uniform: Expected k "),
-        (["-o", "data.csv"], "data.csv: exists; resume that run, or choose another file."),
-        (["-o", "rows.jsonl", "--resume", "--seed", "7"], "rows.jsonl: expected the settings and data that this run"),
+        (["-o", "data.csv"], "data.csv: exists; go on with that run (resume=True, --resume), or choose another file."),
+        (
+            ["-o", "rows.jsonl", "--resume", "--policy", "none,uniform,all", "--seed", "7"],
+            "rows.jsonl: expected the settings and data that this run began with; seed was 0, now 7; "
+            "methods all was not given, now given.",
+        ),
         (["-o", "no/where.jsonl"], "no/where.jsonl: cannot be written: expected a folder at no."),
         (["--resume"], "Expected -o FILE with --resume, got none."),
     ],

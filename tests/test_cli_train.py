@@ -95,6 +95,14 @@ def test_resuming_a_finished_run_changes_nothing(place, trained, call):
     assert {path.name: path.read_bytes() for path in (place / "run").iterdir()} == before
 
 
+def test_resuming_nothing_begins_and_says_so(place, call):
+    words = ("train", "data.bx", "-o", "begun", "--target", "a", *FAST, "--resume")
+    status, text, error = call(*words, cwd=place)
+    assert (status, error) == (0, "banditplex: begun: there is nothing to resume; a new run begins.\n")
+    assert "begun: 3 epochs" in text
+    assert call(*words, cwd=place)[2] == ""
+
+
 def test_a_run_called_like_its_data_goes_on(tmp_path, call):
     words = ("train", "twins", "-o", "twins", "--target", "a", "--epochs", "1", "--width", "0", "--quiet")
     assert call(*words, cwd=tmp_path) == (0, "", "")
@@ -172,7 +180,7 @@ def test_force_removes_the_run_and_nothing_else_and_not_for_bad_input(tmp_path):
 
 def test_a_run_does_not_move_into_a_folder_or_file_of_the_user(tmp_path):
     (tmp_path / "notes.txt").write_text("mine")
-    with pytest.raises(InputError, match="exists"):
+    with pytest.raises(InputError, match="expected a new or empty folder"):
         runs.train(multiplex(), tmp_path)
     with pytest.raises(InputError, match="expected a folder, got a file"):
         runs.train(multiplex(), tmp_path / "notes.txt", settings={"width": 0}, force=True)

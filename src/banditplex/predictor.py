@@ -132,7 +132,7 @@ class LinkPredictor(BaseEstimator):  # type: ignore[misc]
         checkpoint
             A folder that holds, from the start and after each epoch, all that is needed to go on.
         resume
-            Whether to go on with the training whose checkpoint is there: same settings, same data, same result.
+            Whether to go on with the training whose checkpoint is there, if any: same settings, same data, same result.
         """
         trainer = self.make_trainer(mx, targets, negatives=negatives)
         kept = None if checkpoint is None else Checkpoint(checkpoint, mx, trainer, negatives=negatives)

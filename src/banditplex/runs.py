@@ -40,20 +40,20 @@ def train(
     """Fit a model on a multiplex in a folder, with a checkpoint after each epoch, and save it there.
 
     `layers` ("a,b") are those that the policy "fixed" looks at, `prices` ("a=3") what they cost for "cost-aware". With
-    `resume` the run of that folder goes on: what `targets` and `settings` leave open is as it was. With `force` a run
-    that is there makes way.
+    `resume` the run of that folder goes on, if there is one: what `targets` and `settings` leave open is as it was.
+    With `force` a run that is there makes way.
     """
     from banditplex.predictor import LinkPredictor
 
     chosen = None if not targets else [as_name(target, mx.layer_names) for target in targets]
     options = with_layers(dict(settings or {}), layers, prices, mx.layer_names)
-    if resume:
+    if resume and begun(folder):
         kept = read_checkpoint(folder / FILE)["identity"]["settings"]
         before = kept.pop("targets")
         chosen, options = chosen or before, kept | options
     model = LinkPredictor(**options)
     check_place(folder, resume=resume, force=force)
-    if not resume and occupied(folder):
+    if force and occupied(folder):
         model.make_trainer(mx, chosen)  # refuses bad input before anything is removed
         clear(folder)
     model.fit(mx, chosen, on_epoch, checkpoint=folder, resume=resume)
@@ -62,13 +62,21 @@ def train(
 
 
 def check_place(folder: Path, *, resume: bool = False, force: bool = False) -> None:
-    """Refuse a folder for a run where there is nothing to resume, or something that `force` does not replace."""
+    """Refuse a folder for a run that holds something which is neither gone on with nor replaced."""
     if resume and force:
         raise InputError("Expected --resume, which goes on with a run, or --force, which replaces it, got both.")
-    if resume:
-        read_checkpoint(folder / FILE)
-    elif occupied(folder) and not force:
+    if force or not occupied(folder):
+        return
+    if not begun(folder):
+        raise InputError(f"{folder}: expected a new or empty folder, or one with {FILE} to go on with.")
+    if not resume:
         raise InputError(f"{folder}: exists; continue it with --resume, or begin anew with --force.")
+    read_checkpoint(folder / FILE)  # refuses what is damaged
+
+
+def begun(folder: Path) -> bool:
+    """Say whether there is a run to go on with."""
+    return (folder / FILE).exists()
 
 
 def occupied(folder: Path) -> bool:
@@ -193,7 +201,7 @@ def load(folder: Path, *, device: str = "auto") -> "LinkPredictor":
     """Return the model of a run; one whose training has not ended is refused."""
     from banditplex.predictor import LinkPredictor
 
-    if not (folder / INDEX).exists() and (folder / FILE).exists():
+    if not (folder / INDEX).exists() and begun(folder):
         raise InputError(f"{folder}: training has not ended; `banditplex train DATA -o {folder} --resume` goes on.")
     return LinkPredictor.load(folder, device=device)
 

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from banditplex.cli.data import Columns, Data, Directed, From, Header, NumNodes, load
-from banditplex.cli.output import Json, bars, print_json, print_table, say
+from banditplex.cli.output import Json, print_json, print_table
 from banditplex.cli.train import POLICIES, RELEVANCES, again
 from banditplex.errors import InputError
+from banditplex.terminal import bars, say, say_new
 
 if TYPE_CHECKING:
     from banditplex.scorer import LinkScorer
@@ -76,6 +77,8 @@ def evaluate(
     if resume and out is None:
         raise InputError("Expected -o FILE with --resume, got none.")
     mx = load(data, from_format, columns, header, num_nodes, directed, quiet=quiet)
+    if resume and out is not None and not out.exists() and not quiet:
+        say_new(out)
     targets = [as_name(name, mx.layer_names) for name in target] if target else None
     done, rows = 0, []
     try:

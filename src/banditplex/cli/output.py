@@ -1,17 +1,10 @@
-"""What the commands print: JSON, text, tables, and bars on stderr."""
+"""What the commands print: JSON, text and tables."""
 
 import json
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
-
-if TYPE_CHECKING:
-    from rich.progress import Progress as Bars
-
-    from banditplex.io import Progress
 
 LONG = 30  # characters that make a text which may be wrapped
 
@@ -81,40 +74,3 @@ def _show(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.4f}"
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
-
-
-def say(message: str) -> None:
-    """Print a line of ours on stderr."""
-    print(f"banditplex: {message}", file=sys.stderr)
-
-
-@contextmanager
-def bars(*fields: str, quiet: bool = False) -> "Iterator[Bars | None]":
-    """Yield room for bars on stderr, each with a title, a count, the named fields and the time left.
-
-    None where nobody looks: stderr is no terminal, or it is to be quiet.
-    """
-    if quiet or not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    texts = [TextColumn(f"{{task.fields[{name}]}}") for name in fields]
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), *texts, TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as room:
-        yield room
-
-
-@contextmanager
-def progress(title: str, *, quiet: bool = False) -> "Iterator[Progress | None]":
-    """Yield a callback that draws a bar on stderr once something takes longer than a moment."""
-    if quiet or not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(title, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)

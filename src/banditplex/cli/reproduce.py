@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from banditplex.cli.output import Json, bars, print_json, print_table, say
+from banditplex.cli.output import Json, print_json, print_table
+from banditplex.terminal import bars, say, say_new
 
 
 def reproduce(
@@ -27,6 +28,7 @@ def reproduce(
     Six data sets, 10 trials, 5 folds; uniform draws, the paper's Exp3+ and our default policy. What was measured, the
     paper's figures and a table of its claims are written into a folder.
     """
+    from banditplex.experiments.folders import begun
     from banditplex.experiments.paper import claims, report, settings
     from banditplex.experiments.paper.reproduce import check_datasets, runs_per_dataset
     from banditplex.experiments.paper.reproduce import reproduce as run_all
@@ -34,6 +36,8 @@ def reproduce(
     names = check_datasets(dataset or list(settings.DATASETS))
     size = settings.QUICK if quick else settings.FULL
     command = " ".join(["banditplex reproduce", *["--quick"] * quick, *(f"--dataset {name}" for name in dataset or [])])
+    if resume and not begun(out):
+        say_new(out)
     try:
         with _bars(names, runs_per_dataset(size)) as on_run:
             found = run_all(

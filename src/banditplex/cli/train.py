@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from banditplex.cli.data import Columns, Data, Directed, From, Header, NumNodes, load
-from banditplex.cli.output import Json, bars, print_json, print_table, say
+from banditplex.cli.output import Json, print_json, print_table
+from banditplex.terminal import bars, say, say_new
 
 if TYPE_CHECKING:
     from banditplex.predictor import LinkPredictor
@@ -88,7 +89,7 @@ def train(
 ) -> None:
     """Train a model on a multiplex, in a folder; a run that was stopped goes on with --resume.
 
-    With --resume, what is not given stays as it was.
+    With --resume, what is not given stays as it was; where there is no run yet, one begins.
     """
     from banditplex import runs
 
@@ -101,6 +102,8 @@ def train(
     settings = {name: value for name, value in given.items() if value is not None}
     runs.check_place(run, resume=resume, force=force)
     mx = load(data, from_format, columns, header, num_nodes, directed, quiet=quiet)
+    if resume and not runs.begun(run) and not quiet:
+        say_new(run)
     try:
         with _epochs(quiet) as on_epoch:
             model = runs.train(

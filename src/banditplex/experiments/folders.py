@@ -52,10 +52,15 @@ def check_folder(folder: Path, *, resume: bool) -> None:
     """Refuse a folder that holds anything, unless that is a run which is to go on."""
     if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
         return
-    if not (folder / ROWS).is_file():
+    if not begun(folder):
         raise InputError(f"{folder}: expected a new or empty folder, or one with {ROWS} to go on with.")
     if not resume:
         raise InputError(f"{folder}: exists; go on with that run (--resume), or choose another folder.")
+
+
+def begun(folder: Path) -> bool:
+    """Say whether there is a run to go on with."""
+    return (folder / ROWS).is_file()
 
 
 def as_typed(folder: Path) -> str:
