@@ -23,7 +23,7 @@ import typer
 import banditplex as bx
 from banditplex import bandits, relevance, runs
 from banditplex.cli import app
-from banditplex.cli.train import POLICIES, RELEVANCES
+from banditplex.cli.options import POLICIES, RELEVANCES
 from banditplex.errors import InputError
 from banditplex.training.checkpoint import FILE, read_checkpoint
 from banditplex.training.config import Config

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -166,6 +166,12 @@ class LinkPredictor(BaseEstimator):  # type: ignore[misc]
         if self.warm_start and hasattr(self, "_fitted"):
             carry_over(self._fitted, mx, trainer)
         return trainer
+
+    def check_settings(self, mx: Multiplex, targets: Sequence[Name] | None = None) -> None:
+        """Refuse settings that `fit` would refuse on this multiplex."""
+        chosen = _check_targets(mx, targets)
+        config = self._config(mx, chosen)
+        Trainer(mx, chosen, replace(config, device="cpu" if config.device == "auto" else config.device))
 
     def _config(self, mx: Multiplex, targets: Ints) -> Config:
         others = mx.num_layers - 1
