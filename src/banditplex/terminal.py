@@ -1,5 +1,6 @@
 """What commands say on stderr, beside their result: notes in one line, and bars where somebody looks."""
 
+import shlex
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,6 +19,18 @@ def say(message: str) -> None:
 def say_new(place: Path) -> None:
     """Say that a run which was to go on begins, because there is none yet."""
     say(f"{place}: there is nothing to resume; a new run begins.")
+
+
+def say_twentieths(title: str, done: int, total: int) -> None:
+    """Tell how far something is, a twentieth at a time, where there is no terminal to draw a bar on."""
+    if done * 20 // total > (done - 1) * 20 // total:
+        say(f"{title}: {done} of {total} runs.")
+
+
+def again(program: str = "banditplex") -> str:
+    """Return the command that goes on with the run that this one began."""
+    words = [word for word in sys.argv[1:] if word not in ("--force", "--resume")]
+    return f"{program} {shlex.join([*words, '--resume'])}"
 
 
 @contextmanager

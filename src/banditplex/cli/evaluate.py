@@ -13,9 +13,8 @@ import typer
 from banditplex.cli import options
 from banditplex.cli.data import Columns, Data, Directed, From, Header, NumNodes, load
 from banditplex.cli.output import Json, print_json, print_table
-from banditplex.cli.train import again
 from banditplex.errors import InputError
-from banditplex.terminal import bars, say, say_new
+from banditplex.terminal import again, bars, say, say_new
 
 COLUMNS = ["metric", "policy", "mean ± deviation", "95 % interval", "difference", "p (t)", "p (W)"]
 WIDTH = 79

@@ -1,7 +1,5 @@
 """`banditplex train`."""
 
-import shlex
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,7 +10,7 @@ import typer
 from banditplex.cli import options
 from banditplex.cli.data import Columns, Data, Directed, From, Header, NumNodes, load
 from banditplex.cli.output import Json, print_json, print_table
-from banditplex.terminal import bars, say, say_new
+from banditplex.terminal import again, bars, say, say_new
 
 if TYPE_CHECKING:
     from banditplex.predictor import LinkPredictor
@@ -83,12 +81,6 @@ def train(
         print(f"{data}: {mx.title}")
         print_table(runs.TARGET_COLUMNS, runs.target_rows(result, limit=20))
         print(f"{run}: {runs.in_words(result)}")
-
-
-def again() -> str:
-    """Return the command that goes on with the run that this one began."""
-    words = [word for word in sys.argv[1:] if word not in ("--force", "--resume")]
-    return shlex.join(["banditplex", *words, "--resume"])
 
 
 @contextmanager
