@@ -109,6 +109,7 @@ def test_resuming_nothing_begins_and_says_so(call, folder):
     assert status == 0
     assert error.startswith("banditplex: begun.jsonl: there is nothing to resume; a new run begins.\n1/2  trial 0")
     assert "nothing to resume" not in call(*words, cwd=folder)[2]
+    assert call(*words, "-o", "x.jsonl", "--epochs", "0", cwd=folder)[2].startswith("banditplex: Expected epochs to be")
 
 
 def test_ctrl_c_says_how_to_go_on(call, folder, monkeypatch):

@@ -2,14 +2,14 @@
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from torch import nn
 
 from banditplex.errors import InputError
@@ -169,9 +169,10 @@ class LinkPredictor(BaseEstimator):  # type: ignore[misc]
 
     def check_settings(self, mx: Multiplex, targets: Sequence[Name] | None = None) -> None:
         """Refuse settings that `fit` would refuse on this multiplex."""
-        chosen = _check_targets(mx, targets)
-        config = self._config(mx, chosen)
-        Trainer(mx, chosen, replace(config, device="cpu" if config.device == "auto" else config.device))
+        same = clone(self)
+        if same.device == "auto":
+            same.device = "cpu"  # a look needs no GPU
+        same.make_trainer(mx, targets)
 
     def _config(self, mx: Multiplex, targets: Ints) -> Config:
         others = mx.num_layers - 1

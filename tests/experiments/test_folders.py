@@ -62,6 +62,13 @@ def test_a_command_says_that_it_begins_and_how_it_goes_on(tmp_path, capsys, monk
     ]
 
 
+def test_a_folder_of_something_else_is_refused_before_anything_is_said(tmp_path, capsys):
+    (tmp_path / "mine.txt").touch()
+    with pytest.raises(InputError, match="expected a new or empty folder"), going_on(tmp_path, resume=True):
+        pytest.fail("nothing may run here")
+    assert capsys.readouterr().err == ""
+
+
 def test_commands_show_no_path_of_this_machine(tmp_path):
     assert as_typed(Path("docs/results/regret")) == "docs/results/regret"
     assert as_typed(tmp_path / "regret") == "regret"

@@ -72,21 +72,22 @@ def evaluate(
     if resume and out is None:
         raise InputError("Expected -o FILE with --resume, got none.")
     mx = load(data, from_format, columns, header, num_nodes, directed, quiet=quiet)
-    if resume and out is not None and not out.exists() and not quiet:
-        say_new(out)
     methods = compared(
         policy.split(","), mx, settings=settings, options=parse_options(policy_option), layers=layers, prices=price
     )
-    if mx.num_layers == 1 and len(methods) > 1 and not quiet:
-        say(f"{data} has a single layer: there is no other to look at, and policies cannot differ.")
     targets = [as_name(name, mx.layer_names) for name in target] if target else None
     done, rows = 0, []
     try:
         with _progress(list(methods), metrics, trials * folds, quiet) as on_progress:
-            for row in rows_of(
+            found = rows_of(
                 methods, mx, hide=hide, trials=trials, folds=folds, seed=seed, negatives=negatives, targets=targets,
                 engine=engine, jobs=jobs, out=out, resume=resume, on_progress=on_progress,
-            ):  # fmt: skip
+            )  # fmt: skip
+            if resume and out is not None and not out.exists() and not quiet:
+                say_new(out)
+            if mx.num_layers == 1 and len(methods) > 1 and not quiet:
+                say(f"{data} has a single layer: there is no other to look at, and policies cannot differ.")
+            for row in found:
                 rows.append(row)
                 done += row["scope"] == "mean"
     except KeyboardInterrupt:

@@ -84,6 +84,7 @@ def run_command(app: Callable[[], None]) -> None:
 @contextmanager
 def going_on(folder: Path, *, resume: bool, program: str = "banditplex") -> Iterator[None]:
     """Run a command that keeps what it has done: say if there is nothing to resume and, after Ctrl-C, how to go on."""
+    check_folder(folder, resume=resume)
     if resume and not begun(folder):
         say_new(folder)
     try:

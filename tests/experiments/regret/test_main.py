@@ -51,7 +51,8 @@ def test_other_tables(table):
 
 
 def test_picture(tmp_path):
-    run("--figure", str(tmp_path / "p.png"), "--runs", "2", "--quick")
+    told = run("--figure", str(tmp_path / "p.png"), "--runs", "2", "--quick")
+    assert told == f"{tmp_path / 'p.png'}, {tmp_path / 'p.svg'}: what policies believe over time.\n"
     assert (tmp_path / "p.png").read_bytes().startswith(b"\x89PNG")
 
 

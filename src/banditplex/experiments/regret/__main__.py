@@ -76,16 +76,18 @@ def regret(
         check_none(of_tables, "--figure")
         games = settings.QUICK_FIGURE_GAMES if quick else settings.FIGURE_GAMES
         figure.draw_probabilities(picture.parent, games, runs=runs or settings.RUNS, seed=seed, name=picture.stem)
+        print(f"{picture.with_suffix('.png')}, {picture.with_suffix('.svg')}: what policies believe over time.")
         return
-    if table is not None and table is not What.environments:
-        check_none(of_environments, f"--table {table}")
-    if table is None or table is What.environments:
+    what = table or What.environments
+    if what is not What.environments:
+        check_none(of_environments, f"--table {what}")
+    if what is What.environments:
         sizes = sizes or (settings.QUICK_SIZES if quick else settings.SIZES)
         runs = runs or (settings.QUICK_RUNS if quick else settings.RUNS)
         names, labels = chosen_environments(environments or "main"), chosen_policies(policies)
         results = measure(names, labels, chosen_sizes(sizes), k=k or 1, runs=runs, seed=seed)
         show(analysis.with_means(analysis.cells(results)), analysis.tables, as_json=as_json)
-    elif table is What.free:
+    elif what is What.free:
         layers = settings.QUICK_FREE if quick else settings.FREE
         results = free.measure({shape: runs or usual for shape, usual in layers.items()}, seed=seed)
         show(list(analysis.cells(results)), analysis.free_table, as_json=as_json)
