@@ -8,8 +8,9 @@ best") is the truly relevant one where that is known, and else chosen by logisti
 """
 
 import argparse
+import sys
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from functools import partial
 from typing import Any
 
@@ -29,6 +30,19 @@ from banditplex.rng import stream
 
 REAL = ("vickers", "ckm", "lazega-corrected", "celegans", "euair", "arxiv")
 MADE = ("twins", "planted-20", "planted-100")
+POLICIES: dict[str, dict[str, Any]] = {
+    "none": {"policy": "none"},
+    "uniform": {"policy": "uniform"},
+    "default k=1": {"k": 1},
+    "fixed best": {"policy": "fixed"},
+    "default k=2": {"k": 2},
+    "default k=3": {"k": 3},
+    "all": {"policy": "all"},
+    "default k=1, union": {"k": 1, "union": True},
+    "default k=2, union": {"k": 2, "union": True},
+    "default k=3, union": {"k": 3, "union": True},
+    "all, union": {"policy": "all", "union": True},
+}
 SIMPLE = 8
 """Columns of another layer that logistic regression sees: the layer's own seven and the edge flag."""
 Ints = NDArray[np.int64]
@@ -43,11 +57,11 @@ def load(name: str, seed: int) -> Multiplex:
     return load_dataset(name).to_undirected()
 
 
-def mean_auc(parts: Split, score: Callable[[Ints, int], NDArray[np.float64]], targets: Ints) -> float:
+def mean_auc(parts: Split, score: Callable[[Ints, int], NDArray[np.float64]]) -> float:
     """Return the mean over target layers of the ROC-AUC of score(pairs, layer index)."""
     values = []
-    for target in targets.tolist():
-        pairs, label = parts.test(parts.train.layer_names[target])
+    for target, name in enumerate(parts.train.layer_names):
+        pairs, label = parts.test(name)
         values.append(roc_auc(label, score(pairs, target)))
     return float(np.mean(values))
 
@@ -116,54 +130,52 @@ class Regression:
         return self.sampler.draw(np.full(size, target), self.rng)
 
 
-def run_seed(name: str, seed: int, epochs: int, skip: frozenset[str]) -> Iterator[tuple[str, float]]:
-    """Yield (method, ROC-AUC) on one split."""
+def measure(name: str, seed: int, epochs: int, method: str) -> dict[str, float]:
+    """Return the figures of one method, or of one group of simple ones, on one split."""
     mx = load(name, seed)
     parts = split(mx, hide="layer", seed=seed)
     parts.check()
-    train, others = parts.train, mx.num_layers - 1
-    targets = np.arange(mx.num_layers)
-    structure = Structure(train)
-    for method, score in structure.heuristics().items():
-        yield method, mean_auc(parts, score, targets)
-    regression = Regression(structure, seed)
-    around = {t: [layer for layer in range(mx.num_layers) if layer != t] for t in targets.tolist()}
-    best = {t: known_layer(mx, t) if "relevant" in mx.metadata else regression.best_layer(t, around[t]) for t in around}
-    edges = {t: train.edges(train.layer_names[t]).T for t in around}
+    if method == "heuristics":
+        scores = Structure(parts.train).heuristics()
+        return {each: mean_auc(parts, score) for each, score in scores.items()}
+    if method == "regression":
+        return dict(measure_regressions(parts, mx, seed))
+    options = POLICIES[method]
+    if method == "fixed best":
+        best = best_layers(mx, Regression(Structure(parts.train), seed))
+        options = options | {"policy_options": {"arms": [[layer - (layer > t)] for t, layer in best.items()]}}
+    model = LinkPredictor(epochs=epochs, seed=seed, **options).fit(parts.train)
+    found = {method: mean_auc(parts, partial(by_model, model, parts.train))}
+    if method == "default k=1":
+        found["Brier score of default k=1 (a coin: .250)"] = mean_brier(parts, model)
+        if "relevant" in mx.metadata:
+            found["share of targets with 80 % on relevant layers"] = relevant_share(model, mx)
+    return found
+
+
+def measure_regressions(parts: Split, mx: Multiplex, seed: int) -> Iterator[tuple[str, float]]:
+    """Yield (method, ROC-AUC) of logistic regression on no other layer, the best other layer, and all of them."""
+    regression = Regression(Structure(parts.train), seed)
+    best = best_layers(mx, regression)
+    around = {t: [layer for layer in best if layer != t] for t in best}
     for method, layers in (("own", {t: [] for t in best}), ("best", {t: [best[t]] for t in best}), ("all", around)):
-        if f"regression {method}" in skip:
-            continue
-        fitted = {t: regression.fit(edges[t], t, layers[t]) for t in around}
-        yield f"regression {method}", mean_auc(parts, partial(by_target, fitted), targets)
-    arms = [[best[t] - (best[t] > t)] for t in around]
-    more = 3 if others > 2 else 2
-    policies: dict[str, dict[str, Any]] = {
-        "none": {"policy": "none"},
-        "uniform": {"policy": "uniform"},
-        "default k=1": {"k": 1},
-        "fixed best": {"policy": "fixed", "policy_options": {"arms": arms}},
-        f"default k={more}": {"k": more},
-        "all": {"policy": "all"},
-    }
-    for method, options in policies.items():
-        if method in skip:
-            continue
-        model = LinkPredictor(epochs=epochs, seed=seed, **options).fit(train)
-        yield method, mean_auc(parts, partial(by_model, model, train), targets)
-        if method == "default k=1":
-            yield "Brier score of default k=1 (a coin: .250)", mean_brier(parts, model)
-        if method == "default k=1" and "relevant" in mx.metadata:
-            yield "share of targets with 80 % on relevant layers", relevant_share(model, mx)
+        edges = {t: parts.train.edges(parts.train.layer_names[t]).T for t in best}
+        fitted = {t: regression.fit(edges[t], t, layers[t]) for t in best}
+        yield f"regression {method}", mean_auc(parts, partial(by_target, fitted))
+
+
+def best_layers(mx: Multiplex, regression: Regression) -> dict[int, int]:
+    """Return the best other layer of each target: the truly relevant one where that is known."""
+    layers = range(mx.num_layers)
+    if "relevant" in mx.metadata:
+        return {target: known_layer(mx, target) for target in layers}
+    return {target: regression.best_layer(target, [each for each in layers if each != target]) for target in layers}
 
 
 def known_layer(mx: Multiplex, target: int) -> int:
     """Return the first layer that is truly relevant to a target, or any other layer where none is."""
     relevant = mx.metadata["relevant"][mx.layer_names[target]]
     return mx.layer_index(relevant[0]) if relevant else (target + 1) % mx.num_layers
-
-
-def collect(name: str, seed: int, epochs: int, skip: frozenset[str]) -> dict[str, float]:
-    return dict(run_seed(name, seed, epochs, skip))
 
 
 def by_target(fitted: dict[int, Score], pairs: Ints, target: int) -> Floats:
@@ -194,19 +206,26 @@ def report(name: str, rows: dict[str, list[float]]) -> None:
     """Print mean and deviation of every method, and the paired differences that matter."""
     print(f"{name}: ROC-AUC over {len(next(iter(rows.values())))} seeds")
     for method, values in rows.items():
-        print(f"  {method:46s} {np.mean(values):.3f} ± {np.std(values):.3f}")
+        print(f"  {method:46s} {np.mean(values):.4f} ± {np.std(values):.4f}")
     heuristics = [method for method in rows if method.startswith(("RA", "overlap"))]
-    best = max(heuristics, key=lambda method: float(np.mean(rows[method])))
-    more = next((method for method in rows if method in ("default k=2", "default k=3")), "")
-    for a, b in (("default k=1", "uniform"), ("default k=1", "fixed best"), (more, best), (more, "all")):
-        if a not in rows or b not in rows:
-            continue
-        difference = np.array(rows[a]) - np.array(rows[b])
-        error = difference.std(ddof=1) / np.sqrt(len(difference)) if len(difference) > 1 else np.nan
-        print(f"  {a} - {b}: {difference.mean():+.4f} (standard error {error:.4f})")
-    gain = np.mean(rows["fixed best"]) - np.mean(rows["uniform"])
-    reached = (np.mean(rows["default k=1"]) - np.mean(rows["uniform"])) / gain if gain > 0 else np.nan
-    print(f"  share of the oracle's gain over uniform: {reached:.2f}", flush=True)
+    best = max(heuristics, key=lambda method: float(np.mean(rows[method])), default="")
+    for kind in ("", ", union"):
+        one, two, three = (f"default k={k}{kind}" for k in (1, 2, 3))
+        more = three if three in rows else two
+        for a, b in ((one, "uniform"), (one, "fixed best"), (one, "all"), (more, best), (more, f"all{kind}")):
+            if a in rows and b in rows:
+                difference = np.array(rows[a]) - np.array(rows[b])
+                error = difference.std(ddof=1) / np.sqrt(len(difference)) if len(difference) > 1 else np.nan
+                print(f"  {a} - {b}: {difference.mean():+.4f} (standard error {error:.4f})")
+    if {"fixed best", "uniform", "default k=1"} <= rows.keys():
+        low, reached, high = (float(np.mean(rows[method])) for method in ("uniform", "default k=1", "fixed best"))
+        print(f"  share of the oracle's gain over uniform: {(reached - low) / (high - low):.2f}", flush=True)
+
+
+def choose(name: str, skip: frozenset[str]) -> list[str]:
+    """Return what is measured on a data set: k = 3 where there are at least four layers, else k = 2."""
+    other = "k=2" if load(name, 0).num_layers > 3 else "k=3"
+    return [each for each in ("heuristics", "regression", *POLICIES) if other not in each and each not in skip]
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -215,19 +234,33 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--seeds", type=int, default=2)
     parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--epochs", type=int, default=30)
-    parser.add_argument("--skip", default="", help="methods to leave out, separated by commas")
+    parser.add_argument("--skip", default="", help="methods to leave out, separated by semicolons")
     parser.add_argument("--jobs", type=int, default=1, help="processes that work side by side")
     options = parser.parse_args(arguments or [])
-    names, skip = options.data.split(","), frozenset(options.skip.split(","))
+    skip = frozenset(options.skip.split(";"))
     seeds = range(options.first_seed, options.first_seed + options.seeds)
     with ProcessPoolExecutor(options.jobs, initializer=torch.set_num_threads, initargs=(1,)) as pool:
-        started = {name: [pool.submit(collect, name, seed, options.epochs, skip) for seed in seeds] for name in names}
+        started: dict[str, dict[str, list[Future[dict[str, float]]]]] = {}
+        for name in options.data.split(","):
+            methods = reversed(choose(name, skip))  # those that take longest begin first
+            started[name] = {
+                each: [pool.submit(measure, name, seed, options.epochs, each) for seed in seeds] for each in methods
+            }
         for name, runs in started.items():
-            found = [run.result() for run in runs]
-            report(name, {method: [rows[method] for rows in found] for method in found[0]})
+            report(name, gather([run for method in reversed(runs.values()) for run in method]))
+
+
+def gather(runs: list[Future[dict[str, float]]]) -> dict[str, list[float]]:
+    """Return the figures of all seeds by method; each goes to stderr as soon as it is there."""
+    for run in as_completed(runs):
+        for method, value in run.result().items():
+            print(f"{method} {value:.6f}", file=sys.stderr, flush=True)
+    rows: dict[str, list[float]] = {}
+    for run in runs:
+        for method, value in run.result().items():
+            rows.setdefault(method, []).append(value)
+    return rows
 
 
 if __name__ == "__main__":
-    import sys
-
     main(sys.argv[1:])

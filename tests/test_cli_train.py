@@ -222,7 +222,8 @@ def test_help_shows_what_the_library_does():
     """The help is written down, as asking the library takes seconds; here it is asked."""
     command = typer.main.get_command(app).commands["train"]
     shown = {option.name: option.show_default for option in command.params if isinstance(option.show_default, str)}
-    settings = {field.name: str(field.default) for field in fields(Config) if field.name in shown}
+    defaults = {field.name: field.default for field in fields(Config) if field.name in shown}
+    settings = {name: f"no-{name}" if value is False else str(value) for name, value in defaults.items()}
     assert settings == {name: shown[name] for name in shown if name not in ("target", "price")}
     assert set(POLICIES) == set(bandits.base.POLICIES)
     assert set(RELEVANCES) == set(relevance.RELEVANCES)

@@ -22,6 +22,7 @@ from banditplex.training.files import load, save
 from banditplex.training.fitted import Fitted
 from banditplex.training.named import in_arms
 from banditplex.training.threads import fitting_threads
+from banditplex.training.union import with_union, without_union
 from banditplex.training.warm import carry_over
 
 Ints = NDArray[np.int64]
@@ -54,6 +55,7 @@ class LinkPredictor(BaseEstimator):  # type: ignore[misc]
         policy_options: Mapping[str, Any] | None = None,
         relevance: str | Relevance = "predictive",
         k: int = 1,
+        union: bool = Config.union,
         steps_per_draw: int = Config.steps_per_draw,
         epochs: int = Config.epochs,
         batch_size: int = Config.batch_size,
@@ -81,6 +83,7 @@ class LinkPredictor(BaseEstimator):  # type: ignore[misc]
         self.policy_options = policy_options
         self.relevance = relevance
         self.k = k
+        self.union = union
         self.steps_per_draw = steps_per_draw
         self.epochs = epochs
         self.batch_size = batch_size
@@ -144,11 +147,11 @@ class LinkPredictor(BaseEstimator):  # type: ignore[misc]
                 if kept is not None:
                     kept.save()
                 if on_epoch is not None:
-                    self._take(mx, trainer)
+                    self._take(trainer)
                     if on_epoch(self, row) is True:
                         break
             trainer.finish()
-        self._take(mx, trainer)
+        self._take(trainer)
         return self
 
     def make_trainer(
@@ -160,6 +163,8 @@ class LinkPredictor(BaseEstimator):  # type: ignore[misc]
     ) -> Trainer:
         """Return the trainer that `fit` runs: checked input, nothing learnt yet."""
         chosen = _check_targets(mx, targets)
+        if self.union:
+            mx = with_union(mx)
         config = self._config(mx, chosen)
         given = None if negatives is None else self._given(mx, chosen, negatives)
         trainer = Trainer(mx, chosen, config, negatives=given)
@@ -190,8 +195,8 @@ class LinkPredictor(BaseEstimator):  # type: ignore[misc]
                 raise InputError(f"Expected negatives for target layer {mx.layer_names[target]!r}, got none.")
         return given
 
-    def _take(self, mx: Multiplex, trainer: Trainer) -> None:
-        self._fitted = Fitted.from_trainer(mx, trainer)
+    def _take(self, trainer: Trainer) -> None:
+        self._fitted = Fitted.from_trainer(trainer)
         self._rows = trainer.history
 
     # Predicting
@@ -280,7 +285,8 @@ class LinkPredictor(BaseEstimator):  # type: ignore[misc]
     @property
     def multiplex_(self) -> Multiplex:
         """The training graph."""
-        return self._check_fitted().mx
+        fitted = self._check_fitted()
+        return without_union(fitted.mx) if fitted.graph.union else fitted.mx
 
     @property
     def layer_probabilities_(self) -> pd.DataFrame:

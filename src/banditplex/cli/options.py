@@ -23,6 +23,12 @@ Target = Annotated[
 ]
 Policy = Annotated[str | None, _setting(default="default", help=f"Who decides: {', '.join(POLICIES)}.", panel=_LAYERS)]
 K = Annotated[int | None, _setting("-k", default=1, help="Layers drawn per round.", panel=_LAYERS)]
+Union = Annotated[
+    bool | None,
+    _setting(
+        "--union/--no-union", default="no-union", help="The union of all layers can be drawn, too.", panel=_LAYERS
+    ),
+]
 StepsPerDraw = Annotated[
     int | None, _setting(default=1, help="Steps of a target that use the same drawn layers.", panel=_LAYERS)
 ]

@@ -26,6 +26,7 @@ def train(
     as_json: Json = False,
     policy: options.Policy = None,
     k: options.K = None,
+    union: options.Union = None,
     steps_per_draw: options.StepsPerDraw = None,
     relevance: options.Relevance = None,
     layers: options.Layers = None,
@@ -56,7 +57,7 @@ def train(
 
     given = {
         "policy": policy, "policy_options": runs.parse_options(policy_option), "relevance": relevance, "k": k,
-        "steps_per_draw": steps_per_draw, "epochs": epochs, "warmup": warmup, "patience": patience,
+        "union": union, "steps_per_draw": steps_per_draw, "epochs": epochs, "warmup": warmup, "patience": patience,
         "batch_size": batch_size, "learning_rate": learning_rate, "validation": validation, "conv": conv,
         "width": width, "depth": depth, "seed": seed, "device": device,
     }  # fmt: skip

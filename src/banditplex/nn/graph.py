@@ -5,7 +5,7 @@ edges of those layers", "what do these rows have in common"; their cost depends 
 number of layers only through the logarithm of a binary search.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -35,6 +35,7 @@ class Neighbours:
     arc_row: Tensor  # (M + 1,) the row of the neighbour in the same layer, R where it has none
     arc_degree: Tensor  # (M + 1,) float, number of neighbours of the neighbour
     weight: Tensor | None  # (M + 1,) float
+    single: Tensor | None = None  # (M + 1,) of arcs of the union: whether only one layer has it; elsewhere False
 
     @classmethod
     def pack(
@@ -128,6 +129,7 @@ class Neighbours:
             arc_key=_append(self.arc_key[arc] - row_shift[slot] * self.num_nodes, LAST),
             arc_degree=_append(self.arc_degree[arc], 0),
             weight=None if self.weight is None else _append(self.weight[arc], 0),
+            single=None if self.single is None else _append(self.single[arc], False),
         )
         there = self.arc_row[arc]
         there = torch.where(there == self.missing, lists.missing, there - row_shift[slot])
@@ -135,9 +137,18 @@ class Neighbours:
 
     def to(self, device: torch.device) -> "Neighbours":
         """Return the same lists on a device."""
-        tensors = ("row_key", "indptr", "neighbour", "arc_key", "arc_row", "arc_degree")
-        moved: dict[str, Any] = {name: getattr(self, name).to(device) for name in tensors}
-        return replace(self, **moved, weight=None if self.weight is None else self.weight.to(device))
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        moved: dict[str, Any] = {name: v.to(device) for name, v in values.items() if isinstance(v, Tensor)}
+        return replace(self, **moved)
+
+    def with_single(self, union: int) -> "Neighbours":
+        """Return the lists with `single`, where layer `union`, the last, is the union of all others."""
+        row = torch.repeat_interleave(self.row_degree)
+        pair = self.row_key[row] % self.num_nodes * self.num_nodes + self.neighbour[:-1]
+        merged = self.row_key[row] // self.num_nodes == union
+        known = torch.sort(pair[~merged]).values
+        copies = torch.searchsorted(known, pair, right=True) - torch.searchsorted(known, pair)
+        return replace(self, single=_append(merged & (copies == 1), False))
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,10 +216,11 @@ class PackedGraph:
     out: Neighbours
     into: Neighbours
     layer_rows: Tensor  # (num_layers + 1,): rows of layer l of `both` are layer_rows[l] to layer_rows[l + 1]
+    union: bool = False  # whether the last layer is the union of all others
 
     @classmethod
-    def from_multiplex(cls, mx: Multiplex, device: torch.device | str = "cpu") -> "PackedGraph":
-        """Pack the edges of a multiplex and move them to a device."""
+    def from_multiplex(cls, mx: Multiplex, device: torch.device | str = "cpu", *, union: bool = False) -> "PackedGraph":
+        """Pack the edges of a multiplex and move them to a device; `union` says that its last layer is all others."""
         keep = mx.edge_index[0] != mx.edge_index[1]
         layer, (source, destination) = mx.edge_layer[keep], mx.edge_index[:, keep]
         weight = None if mx.weight is None else mx.weight[keep]
@@ -221,9 +233,12 @@ class PackedGraph:
         if mx.directed:
             out = Neighbours.pack(layer, source, destination, weight, mx.num_nodes).to(torch.device(device))
             into = Neighbours.pack(layer, destination, source, weight, mx.num_nodes).to(torch.device(device))
+        if union:
+            both = both.with_single(mx.num_layers - 1)
+            out = out.with_single(mx.num_layers - 1) if mx.directed else both
         starts = torch.arange(mx.num_layers + 1, device=device) * mx.num_nodes
         rows = torch.searchsorted(both.row_key, starts)
-        return cls(mx.num_nodes, mx.num_layers, mx.directed, both, out, into, rows)
+        return cls(mx.num_nodes, mx.num_layers, mx.directed, both, out, into, rows, union)
 
     @cached_property
     def max_arcs(self) -> int:
@@ -248,6 +263,16 @@ class PackedGraph:
     def has_edge(self, pairs: Tensor, layer: Tensor) -> Tensor:
         """Say for each pair (n, 2) whether it is an edge, in its direction, of its layer (n,)."""
         return self.out.find(self.out.rows(layer, pairs[:, 0]), pairs[:, 1])[0]
+
+    def in_union_too(self, hidden: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
+        """Return hidden edges, pairs (n, 2) and layers (n,), and again, in the union, those that no other layer has."""
+        pairs, layer = hidden
+        if not self.union or self.both.single is None:
+            return hidden
+        last = torch.full_like(layer, self.num_layers - 1)
+        found, arc = self.both.find(self.both.rows(last, pairs[:, 0]), pairs[:, 1])
+        alone = found & self.both.single[arc]
+        return torch.cat([pairs, pairs[alone]]), torch.cat([layer, last[alone]])
 
     def block(self, layer: Tensor, node: Tensor, hidden: tuple[Tensor, Tensor], row: Tensor | None = None) -> Block:
         """Return the whole layers of all (layer, node) asked for, whose rows may be known.

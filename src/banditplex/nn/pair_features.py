@@ -1,7 +1,7 @@
 """What the layers say about a pair: its edge, common neighbours, degrees; sparse, for many (pair, layer) at once.
 
-In the target layer the pair's own edge is never visible. Common neighbours of (u, v) never use that edge; degrees
-do, and there it is subtracted.
+In the target layer the pair's own edge is never visible, nor in the union of all layers if no other layer has it.
+Common neighbours of (u, v) never use that edge; degrees do, and there it is subtracted.
 """
 
 from dataclasses import dataclass
@@ -51,7 +51,7 @@ def describe(graph: PackedGraph, pairs: Tensor, target: Tensor, layers: Tensor) 
     directed also whether the reverse arc exists, log(1 + paths u -> w -> v), log(1 + out-degree of u), log(1 +
     in-degree of v).
 
-    In another layer, the same with the pair's own edge where it is; then whether the pair is an edge, and log(1 +
+    In another layer, the same with the pair's edge where it is; then whether the pair is an edge, and log(1 +
     count), log(1 + Adamic-Adar), sqrt(resource allocation) of the nodes that are next to one end in the target layer
     and next to the other end in this layer.
     """
@@ -66,7 +66,7 @@ def describe(graph: PackedGraph, pairs: Tensor, target: Tensor, layers: Tensor) 
     )
     degree = lists.arc_degree.index_select(0, arc)
     sums = _sums(which, torch.sqrt(degree * lists.arc_degree.index_select(0, other)), size + 2 * rest)
-    own = torch.arange(size, device=layer.device) < num_pairs
+    own = _own_edges(graph, ends, layer, num_pairs, k)
     columns, edge = _columns(graph, ends, layer, row, sums[:size], own)
     count, adamic, allocation = (sums[size : size + rest] + sums[size + rest :]).unbind(1)
     cross = [edge[num_pairs:], torch.log1p(count), torch.log1p(adamic), torch.sqrt(allocation)]
@@ -82,10 +82,21 @@ def describe(graph: PackedGraph, pairs: Tensor, target: Tensor, layers: Tensor) 
     )  # fmt: skip
 
 
+def _own_edges(graph: PackedGraph, ends: Tensor, layer: Tensor, num_pairs: int, k: int) -> Tensor:
+    """Say where a pair's edge, if there, is its own: in its target layer, and in the union if it is there alone."""
+    own = torch.arange(len(layer), device=layer.device) < num_pairs
+    if graph.union and graph.out.single is not None:
+        merged = layer == graph.num_layers - 1
+        known = graph.has_edge(ends[:num_pairs], layer[:num_pairs])
+        arc = graph.out.find(graph.out.rows(layer, ends[:, 0]), ends[:, 1])[1]
+        own |= merged & graph.out.single[arc] & torch.cat([known, known.repeat_interleave(k)])
+    return own
+
+
 def _columns(
     graph: PackedGraph, ends: Tensor, layer: Tensor, row: Tensor, sums: Tensor, own: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Return the columns that target and other layers share, and whether each pair is an edge of its layer."""
+    """Return the columns that target and other layers share, and whether each pair is a visible edge of its layer."""
     lists = graph.both
     joined = lists.find(row[0], ends[:, 1])[0]
     edge, hidden = joined, joined & own
@@ -100,7 +111,7 @@ def _columns(
     low, high = torch.minimum(logs[0], logs[1]), torch.maximum(logs[0], logs[1])
     jaccard = count / (degree.sum(0) - count).clamp(min=1)
     shared = [torch.log1p(count), torch.log1p(adamic), torch.sqrt(allocation), low, high, jaccard, low * high]
-    return torch.stack(shared + further, 1), edge.float()
+    return torch.stack(shared + further, 1), (edge & ~own).float()
 
 
 def _directed(graph: PackedGraph, ends: Tensor, layer: Tensor, hidden: Tensor) -> list[Tensor]:

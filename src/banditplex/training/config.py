@@ -18,6 +18,7 @@ class Config:
     policy_options: Mapping[str, Any] = field(default_factory=dict)  # options of that policy
     relevance: str | Relevance = "predictive"  # layer loss: a name or a callable
     k: int = 1  # layers drawn per round
+    union: bool = False  # whether the union of all layers can be drawn, too, as one more layer
     steps_per_draw: int = 1  # consecutive steps of a target that use the same drawn layers
     epochs: int = 100  # at most; see patience
     batch_size: int = 64  # pairs per target and step, half of them edges
@@ -43,6 +44,8 @@ class Config:
     seed: int = 0  # of every random stream
 
     def __post_init__(self) -> None:
+        if not isinstance(self.union, bool):
+            raise InputError(f"Expected union to be True or False, got {self.union!r}.")
         for name in ("epochs", "steps_per_draw", "targets_per_step", "patience", "depth", "hidden", "rank"):
             self._expect(name, int, 1)
         for name in ("fanout", "max_rounds"):

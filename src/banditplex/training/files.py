@@ -21,6 +21,7 @@ from banditplex.training.config import Config
 from banditplex.training.fitted import Fitted
 from banditplex.training.trainer import choose_device
 from banditplex.training.tree import replace_file
+from banditplex.training.union import has_union
 
 FORMAT = 1
 INDEX = "model.json"
@@ -88,8 +89,9 @@ def load(
             config.policy, num_arms=mx.num_layers - 1, k=config.k, num_instances=len(targets), **config.policy_options
         )
         policy.load_state_dict({**index["policy"], **arrays})
+    packed = PackedGraph.from_multiplex(mx, where, union=config.union and has_union(mx))
     fitted = Fitted(
-        mx, model.to(where), PackedGraph.from_multiplex(mx, where), policy, targets,
+        mx, model.to(where), packed, policy, targets,
         np.array(index["layers"], np.int64).reshape(len(targets), -1), index["temperature"], config.seed,
     )  # fmt: skip
     return fitted, config, _history(index["history"], mx)

@@ -14,6 +14,7 @@ from banditplex.nn.scoring import score, score_by_layer
 from banditplex.rng import stream
 from banditplex.training.arms import to_layer
 from banditplex.training.trainer import Trainer, as_features, best_temperature
+from banditplex.training.union import with_union, without_union
 
 Ints = NDArray[np.int64]
 FOLDS = 8
@@ -24,7 +25,7 @@ FOLDS = 8
 class Fitted:
     """What `LinkPredictor.fit` leaves behind."""
 
-    mx: Multiplex  # the training graph
+    mx: Multiplex  # the training graph, with its union as the last layer if `graph.union`
     model: MultiplexModel
     graph: PackedGraph
     policy: Policy | None
@@ -34,10 +35,10 @@ class Fitted:
     seed: int
 
     @classmethod
-    def from_trainer(cls, mx: Multiplex, trainer: Trainer) -> "Fitted":
+    def from_trainer(cls, trainer: Trainer) -> "Fitted":
         """Take over the state of a trainer; the temperature is fitted on the validation pairs."""
         return cls(
-            mx, trainer.mean, trainer.graph, trainer.policy, trainer.targets, trainer.chosen_layers(),
+            trainer.mx, trainer.mean, trainer.graph, trainer.policy, trainer.targets, trainer.chosen_layers(),
             fit_temperature(trainer), trainer.config.seed,
         )  # fmt: skip
 
@@ -63,7 +64,7 @@ class Fitted:
         graph, mx = self.graph, self.mx
         if context is not None:
             mx = self.check_context(context)
-            graph = PackedGraph.from_multiplex(mx, self.graph.device)
+            graph = PackedGraph.from_multiplex(mx, self.graph.device, union=self.graph.union)
         chosen, share = self._choose(instance, draws)
         needed = np.unique(np.append(chosen, self.targets[instance]))
         graph = graph.only(torch.from_numpy(needed).to(graph.device))
@@ -125,6 +126,8 @@ class Fitted:
         """Return the context with the layers in the order of training; refuse one that the model cannot read."""
         if context.directed != self.mx.directed:
             raise InputError(f"Expected a context with directed={self.mx.directed}, got directed={context.directed}.")
+        if self.graph.union:
+            context = with_union(context.subset(layers=without_union(self.mx).layer_names))
         context = context.subset(layers=self.mx.layer_names)
         trained, given = (
             0 if mx.node_features is None else mx.node_features.shape[1] for mx in (self.mx, context)

@@ -28,6 +28,7 @@ from banditplex.training.config import Config
 from banditplex.training.descent import Descent
 from banditplex.training.history import EpochRecord, Regret
 from banditplex.training.plan import divide, edges_of, plan_epoch
+from banditplex.training.union import has_union
 
 Ints = NDArray[np.int64]
 STREAMS = ("batches", "negatives", "draws", "neighbours")
@@ -48,18 +49,18 @@ def choose_device(device: str) -> torch.device:
 class Trainer:
     """Trains a network on a multiplex, one epoch at a time.
 
-    Parameters: `targets` (T,), indices of the layers in which links are predicted; `negatives`, pairs per layer
-    index to use instead of drawn ones.
+    Parameters: `mx`, with its union as the last layer if that can be drawn; `targets` (T,), indices of the layers in
+    which links are predicted; `negatives`, pairs per layer index to use instead of drawn ones.
     """
 
     def __init__(
         self, mx: Multiplex, targets: Ints, config: Config, *, negatives: dict[int, Ints] | None = None
     ) -> None:
-        self.config, self.targets = config, targets
+        self.mx, self.config, self.targets = mx, config, targets
         self.device = choose_device(config.device)
         self.relevance = get_relevance(config.relevance)
         self.layer_names = mx.layer_names
-        self.graph = PackedGraph.from_multiplex(mx, self.device)
+        self.graph = PackedGraph.from_multiplex(mx, self.device, union=config.union and has_union(mx))
         self.features = as_features(mx, self.device)
         self.rng = {name: stream(config.seed, name) for name in STREAMS}
         self.train, self.held = divide(edges_of(mx, targets), config.validation, stream(config.seed, "validation"))

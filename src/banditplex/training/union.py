@@ -1,0 +1,44 @@
+"""The union of all layers as one more layer to draw: something of everything, where no few layers tell enough."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from banditplex.errors import InputError
+from banditplex.multiplex import Multiplex
+
+UNION, UNION_NUMBER = "(union)", -1
+"""Its name, where layers have names, and where they have numbers."""
+
+
+def with_union(mx: Multiplex) -> Multiplex:
+    """Return the multiplex with the union of its layers behind them; one of fewer than three layers as it is.
+
+    >>> mx = Multiplex.from_edges([0, 1, 0], [1, 2, 1], ["a", "b", "c"])
+    >>> with_union(mx).layer_names, with_union(mx).edges(UNION).T.tolist()
+    (('a', 'b', 'c', '(union)'), [[0, 1], [1, 2]])
+    """
+    if mx.num_layers < 3:
+        return mx
+    name = UNION if isinstance(mx.layer_names[0], str) else UNION_NUMBER
+    if name in mx.layer_names:
+        raise InputError(f"Expected layers of other names than {name!r} with union=True, got one of that name.")
+    merged = mx.union()
+    return replace(
+        mx,
+        edge_index=np.concatenate([mx.edge_index, merged.edge_index], axis=1),
+        layer_offsets=np.append(mx.layer_offsets, mx.num_edges + merged.num_edges),
+        layer_names=(*mx.layer_names, name),
+        weight=None if mx.weight is None or merged.weight is None else np.append(mx.weight, merged.weight),
+        time=None if mx.time is None or merged.time is None else np.append(mx.time, merged.time),
+    )
+
+
+def without_union(mx: Multiplex) -> Multiplex:
+    """Return the multiplex that `with_union` was given."""
+    return mx.subset(layers=mx.layer_names[:-1]) if has_union(mx) else mx
+
+
+def has_union(mx: Multiplex) -> bool:
+    """Say whether the last layer is the union of all others."""
+    return bool(mx.layer_names) and mx.layer_names[-1] in (UNION, UNION_NUMBER)
