@@ -7,7 +7,7 @@ import sys
 import pytest
 
 import banditplex as bx
-from banditplex.cli.output import print_table
+from banditplex.cli.output import print_table, print_text
 
 
 def shown(call, *words, cwd):
@@ -60,8 +60,9 @@ def test_where_nothing_can_be_written_nothing_is_read(tmp_path, refusal):
     assert "there.csv exists already" in refusal("convert", "bad.csv", "there.csv", cwd=tmp_path)
     assert "cannot tell the format" in refusal("convert", "bad.csv", "there", cwd=tmp_path)
     assert "expected the folder no to exist" in refusal("convert", "bad.csv", "no/x.csv", cwd=tmp_path)
-    assert "--resume" in refusal("train", "bad.csv", "-o", "run", cwd=tmp_path)
-    assert "nothing to resume" in refusal("train", "bad.csv", "-o", "new", "--resume", cwd=tmp_path)
+    for resume in ([], ["--resume"]):
+        message = refusal("train", "bad.csv", "-o", "run", *resume, cwd=tmp_path)
+        assert message == "run: expected a new or empty folder, or one with checkpoint.safetensors to go on with."
     assert "got both" in refusal("train", "bad.csv", "-o", "run", "--resume", "--force", cwd=tmp_path)
     words = ("predict", "run", "--layer", "a", "--top", "3", "-o")
     assert "there.csv: exists" in refusal(*words, "there.csv", cwd=tmp_path)
@@ -113,11 +114,11 @@ ROWS = [["ann", 1000, "a title of some seven or eight words"], ["b" * 15, 2, "sh
     [
         (80, ["title", "a title of some seven or eight words", "short"]),
         (50, ["title", "a title of some seven or", "eight words", "short"]),  # 15 + 6 + 2 * 2 and 25 are left
-        (40, ["title", "a title of som\u2026", "short"]),
+        (40, ["title", "a title of some", "seven or eight", "words", "short"]),
     ],
 )
 @pytest.mark.parametrize("place", [0, 2])
-def test_the_widest_column_gives_way_in_a_terminal(width, titles, place, capsys, monkeypatch):
+def test_the_widest_column_is_wrapped_in_a_terminal(width, titles, place, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", str(width))
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     table = [["name", "number", "title"], *ROWS]
@@ -130,6 +131,18 @@ def test_the_widest_column_gives_way_in_a_terminal(width, titles, place, capsys,
     for text in [*titles, *others]:
         assert text in plain
     assert len(lines) == len(titles)
+
+
+def test_two_wide_columns_share_what_there_is(capsys, monkeypatch):
+    """Names of layers, as of food: 64 characters of names and 10 others in a terminal of 50."""
+    monkeypatch.setenv("COLUMNS", "50")
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    names = "Beverages,_non_alcoholic,_others", "Milk,_whole_fresh_cow_and_others"
+    print_table(["layer", "edges", "most similar"], [[names[0], 4004, names[1]]])
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", capsys.readouterr().out).splitlines()
+    assert max(map(len, lines)) <= 50
+    assert "".join(line[:20].strip() for line in lines[1:]) == names[0]
+    assert "".join(line[29:].strip() for line in lines[1:]) == names[1]
 
 
 def test_numbers_are_never_cut(capsys, monkeypatch):
@@ -148,3 +161,5 @@ def test_numbers_are_never_cut(capsys, monkeypatch):
 def test_a_file_gets_every_line_whole(capsys):
     print_table(["name", "title"], [["ann", "x" * 300]])
     assert capsys.readouterr().out.splitlines()[1] == f"ann   {'x' * 300}"
+    print_text("[bold]note[/]: ", "x " * 150 + "[red]")
+    assert capsys.readouterr().out == f"note: {'x ' * 150}[red]\n"

@@ -1,6 +1,7 @@
 """`banditplex evaluate`: tables, files, and one line for what the user can mend."""
 
 import json
+import re
 
 import pytest
 
@@ -59,6 +60,58 @@ def test_json_and_new_rows(call, folder):
     assert told["summary"][0]["mean"] == pytest.approx(sum(mean) / 2)
 
 
+def test_policies_are_told_of_layers_prices_and_options(call, folder):
+    words = ["evaluate", "data.csv", *QUICK, "--target", "noise1", "--warmup", "0", "--quiet", "-o", "told.jsonl"]
+    words += ["--policy", "uniform,exp3+", "--policy-option", "raw_range=true", "--price", "noise1=2"]
+    assert call(*words, "--layers", "g1-base,g1-copy1", cwd=folder)[0] == 0
+    about, _ = read_results(folder / "told.jsonl")
+    assert {name: method["policy_options"] for name, method in about["methods"].items()} == {
+        "uniform": None,
+        "exp3+": {"raw_range": True},
+        "fixed": {"layers": ["g1-base", "g1-copy1"]},
+        "cost-aware": {"prices": {"noise1": 2.0}},
+    }
+    assert {method["warmup"] for method in about["methods"].values()} == {0}
+
+
+def test_what_a_small_layer_cannot_tell(call, folder):
+    """Half of 40 edges are held out, and ranked among as many pairs: no hits at 50, and intervals beyond 0 and 1."""
+    words = ["evaluate", "data.csv", *QUICK, "--policy", "none", "--metric", "hits_at_50,hits_at_10", "--trials", "1"]
+    words += ["--quiet", "-o", "small.jsonl", "--resume"]
+    status, out, _ = call(*words, cwd=folder)
+    assert status == 0
+    assert " ".join(out.split()).endswith(
+        "hits_at_50 is not known (?) where held-out edges of a layer are ranked among fewer than 50 pairs: all would "
+        "be hits. --negatives hard ranks each among 100 of its own. Rows: small.jsonl"
+    )
+    stored = json.loads(call(*words, "--json", cwd=folder)[1])["summary"][1]
+    shown = re.search(r"(\S+) \.\. (\S+)", out)
+    runs = [row["hits_at_10"] for row in read_results(folder / "small.jsonl")[1] if row["scope"] == "mean"]
+    half = 12.7062 * abs(runs[0] - runs[1]) / 2**0.5 * (1 / 2 + 1) ** 0.5  # t of one degree of freedom; as many train
+    assert stored["low"] == pytest.approx(sum(runs) / 2 - half, abs=1e-4)
+    assert [float(number) for number in shown.groups()] == pytest.approx(
+        [max(0, stored["low"]), min(1, stored["high"])], abs=5e-4
+    )
+    assert stored["low"] < 0 or stored["high"] > 1
+
+
+def test_one_layer_has_nothing_to_compare(call, folder):
+    bx.write(bx.read(folder / "data.csv").subset(layers=["noise1"]), folder / "one.csv")
+    words = ["evaluate", "one.csv", *QUICK, "--trials", "1"]
+    said = "banditplex: one.csv has a single layer: there is no other to look at, and policies cannot differ.\n"
+    assert call(*words, cwd=folder)[2].startswith(said)
+    assert "single" not in call(*words, "--policy", "all", cwd=folder)[2]
+
+
+def test_resuming_nothing_begins_and_says_so(call, folder):
+    words = ["evaluate", "data.csv", *QUICK, "--policy", "none", "--trials", "1", "-o", "begun.jsonl", "--resume"]
+    status, _, error = call(*words, cwd=folder)
+    assert status == 0
+    assert error.startswith("banditplex: begun.jsonl: there is nothing to resume; a new run begins.\n1/2  trial 0")
+    assert "nothing to resume" not in call(*words, cwd=folder)[2]
+    assert call(*words, "-o", "x.jsonl", "--epochs", "0", cwd=folder)[2].startswith("banditplex: Expected epochs to be")
+
+
 def test_ctrl_c_says_how_to_go_on(call, folder, monkeypatch):
     def interrupted(*_, **__):
         yield {"scope": "mean"}
@@ -86,10 +139,23 @@ def test_ctrl_c_says_how_to_go_on(call, folder, monkeypatch):
         (["--target", "g1"], "Unknown layer 'g1'"),
         (["--engine", "threads"], "Unknown engine 'threads'"),
         (["--jobs", "0"], "Expected at least 1 job, got 0."),
-        (["--epochs", "0"], "trial 0, fold 0, uniform: Expected epochs to be an integer of at least 1, got 0."),
-        (["-k", "9"], "trial 0, fold 0, uniform: Expected k "),
-        (["-o", "data.csv"], "data.csv: exists; resume that run, or choose another file."),
-        (["-o", "rows.jsonl", "--resume", "--seed", "7"], "rows.jsonl: expected the settings and data that this run"),
+        (["--epochs", "0"], "Expected epochs to be an integer of at least 1, got 0."),
+        (["-k", "9"], "Expected k from 1 to 2, the number of other layers, got 9."),
+        (["--warmup", "-1"], "Expected warmup to be an integer of at least 0, got -1."),
+        (["--relevance", "cosin"], "Unknown relevance 'cosin'; did you mean 'cosine'?"),
+        (["--policy", "fixed"], "Expected layers (--layers) for the policy 'fixed' to look at, got none."),
+        (["--layers", "g1"], "Unknown layer 'g1'"),
+        (["--price", "noise1=0"], "Expected --price LAYER=NUMBER with a number above 0, got 'noise1=0'."),
+        (["--policy-option", "raw_range"], "Expected --policy-option KEY=VALUE, got 'raw_range'."),
+        (["--policy-option", "raw_range=true"], "Expected an option of uniform or default as --policy-option, got "),
+        (["--policy-option", "k=2"], "Expected an option of uniform or default as --policy-option, got 'k'."),
+        (["--policy", "epsilon-greedy", "--policy-option", "epsilon=2"], "epsilon must be a number from 0 to 1"),
+        (["-o", "data.csv"], "data.csv: exists; go on with that run (resume=True, --resume), or choose another file."),
+        (
+            ["-o", "rows.jsonl", "--resume", "--policy", "none,uniform,all", "--seed", "7"],
+            "rows.jsonl: expected the settings and data that this run began with; seed was 0, now 7; "
+            "methods all was not given, now given.",
+        ),
         (["-o", "no/where.jsonl"], "no/where.jsonl: cannot be written: expected a folder at no."),
         (["--resume"], "Expected -o FILE with --resume, got none."),
     ],

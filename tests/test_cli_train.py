@@ -23,7 +23,7 @@ import typer
 import banditplex as bx
 from banditplex import bandits, relevance, runs
 from banditplex.cli import app
-from banditplex.cli.train import POLICIES, RELEVANCES
+from banditplex.cli.options import POLICIES, RELEVANCES
 from banditplex.errors import InputError
 from banditplex.training.checkpoint import FILE, read_checkpoint
 from banditplex.training.config import Config
@@ -93,6 +93,14 @@ def test_resuming_a_finished_run_changes_nothing(place, trained, call):
     assert "run: 3 epochs" in text
     assert call("train", "data.bx", "-o", "run", "--resume", "--quiet", cwd=place) == (0, "", "")
     assert {path.name: path.read_bytes() for path in (place / "run").iterdir()} == before
+
+
+def test_resuming_nothing_begins_and_says_so(place, call):
+    words = ("train", "data.bx", "-o", "begun", "--target", "a", *FAST, "--resume")
+    status, text, error = call(*words, cwd=place)
+    assert (status, error) == (0, "banditplex: begun: there is nothing to resume; a new run begins.\n")
+    assert "begun: 3 epochs" in text
+    assert call(*words, cwd=place)[2] == ""
 
 
 def test_a_run_called_like_its_data_goes_on(tmp_path, call):
@@ -172,7 +180,7 @@ def test_force_removes_the_run_and_nothing_else_and_not_for_bad_input(tmp_path):
 
 def test_a_run_does_not_move_into_a_folder_or_file_of_the_user(tmp_path):
     (tmp_path / "notes.txt").write_text("mine")
-    with pytest.raises(InputError, match="exists"):
+    with pytest.raises(InputError, match="expected a new or empty folder"):
         runs.train(multiplex(), tmp_path)
     with pytest.raises(InputError, match="expected a folder, got a file"):
         runs.train(multiplex(), tmp_path / "notes.txt", settings={"width": 0}, force=True)
@@ -214,7 +222,8 @@ def test_help_shows_what_the_library_does():
     """The help is written down, as asking the library takes seconds; here it is asked."""
     command = typer.main.get_command(app).commands["train"]
     shown = {option.name: option.show_default for option in command.params if isinstance(option.show_default, str)}
-    settings = {field.name: str(field.default) for field in fields(Config) if field.name in shown}
+    defaults = {field.name: field.default for field in fields(Config) if field.name in shown}
+    settings = {name: f"no-{name}" if value is False else str(value) for name, value in defaults.items()}
     assert settings == {name: shown[name] for name in shown if name not in ("target", "price")}
     assert set(POLICIES) == set(bandits.base.POLICIES)
     assert set(RELEVANCES) == set(relevance.RELEVANCES)

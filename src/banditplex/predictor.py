@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from torch import nn
 
 from banditplex.errors import InputError
@@ -135,7 +135,7 @@ class LinkPredictor(BaseEstimator):  # type: ignore[misc]
         checkpoint
             A folder that holds, from the start and after each epoch, all that is needed to go on.
         resume
-            Whether to go on with the training whose checkpoint is there: same settings, same data, same result.
+            Whether to go on with the training whose checkpoint is there, if any: same settings, same data, same result.
         """
         trainer = self.make_trainer(mx, targets, negatives=negatives)
         kept = None if checkpoint is None else Checkpoint(checkpoint, mx, trainer, negatives=negatives)
@@ -171,6 +171,13 @@ class LinkPredictor(BaseEstimator):  # type: ignore[misc]
         if self.warm_start and hasattr(self, "_fitted"):
             carry_over(self._fitted, mx, trainer)
         return trainer
+
+    def check_settings(self, mx: Multiplex, targets: Sequence[Name] | None = None) -> None:
+        """Refuse settings that `fit` would refuse on this multiplex."""
+        same = clone(self)
+        if same.device == "auto":
+            same.device = "cpu"  # a look needs no GPU
+        same.make_trainer(mx, targets)
 
     def _config(self, mx: Multiplex, targets: Ints) -> Config:
         others = mx.num_layers - 1

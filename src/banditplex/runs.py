@@ -4,9 +4,11 @@ import json
 import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from inspect import Parameter, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from banditplex.bandits.base import POLICIES, SIZES
 from banditplex.errors import InputError
 from banditplex.training.checkpoint import FILE, read_checkpoint
 from banditplex.training.files import FILES, INDEX
@@ -40,20 +42,20 @@ def train(
     """Fit a model on a multiplex in a folder, with a checkpoint after each epoch, and save it there.
 
     `layers` ("a,b") are those that the policy "fixed" looks at, `prices` ("a=3") what they cost for "cost-aware". With
-    `resume` the run of that folder goes on: what `targets` and `settings` leave open is as it was. With `force` a run
-    that is there makes way.
+    `resume` the run of that folder goes on, if there is one: what `targets` and `settings` leave open is as it was.
+    With `force` a run that is there makes way.
     """
     from banditplex.predictor import LinkPredictor
 
     chosen = None if not targets else [as_name(target, mx.layer_names) for target in targets]
     options = with_layers(dict(settings or {}), layers, prices, mx.layer_names)
-    if resume:
+    if resume and begun(folder):
         kept = read_checkpoint(folder / FILE)["identity"]["settings"]
         before = kept.pop("targets")
         chosen, options = chosen or before, kept | options
     model = LinkPredictor(**options)
     check_place(folder, resume=resume, force=force)
-    if not resume and occupied(folder):
+    if force and occupied(folder):
         model.make_trainer(mx, chosen)  # refuses bad input before anything is removed
         clear(folder)
     model.fit(mx, chosen, on_epoch, checkpoint=folder, resume=resume)
@@ -62,13 +64,21 @@ def train(
 
 
 def check_place(folder: Path, *, resume: bool = False, force: bool = False) -> None:
-    """Refuse a folder for a run where there is nothing to resume, or something that `force` does not replace."""
+    """Refuse a folder for a run that holds something which is neither gone on with nor replaced."""
     if resume and force:
         raise InputError("Expected --resume, which goes on with a run, or --force, which replaces it, got both.")
-    if resume:
-        read_checkpoint(folder / FILE)
-    elif occupied(folder) and not force:
+    if force or not occupied(folder):
+        return
+    if not begun(folder):
+        raise InputError(f"{folder}: expected a new or empty folder, or one with {FILE} to go on with.")
+    if not resume:
         raise InputError(f"{folder}: exists; continue it with --resume, or begin anew with --force.")
+    read_checkpoint(folder / FILE)  # refuses what is damaged
+
+
+def begun(folder: Path) -> bool:
+    """Say whether there is a run to go on with."""
+    return (folder / FILE).exists()
 
 
 def occupied(folder: Path) -> bool:
@@ -123,17 +133,65 @@ def with_layers(
     >>> with_layers({}, None, ["a=3", "b=0.5"], ["a", "b", "c"])
     {'policy': 'cost-aware', 'policy_options': {'prices': {'a': 3.0, 'b': 0.5}}}
     """
-    told: dict[str, tuple[str, dict[str, Any]]] = {}
-    if layers:
-        parts = [part for text in layers for part in ([text] if text in names else text.split(","))]
-        told["--layers"] = ("fixed", {"layers": [as_name(part, names) for part in parts]})
-    if prices:
-        told["--price"] = ("cost-aware", {"prices": dict(_parse_price(text, names) for text in prices)})
-    for option, (policy, given) in told.items():
+    for policy, given in _told(layers, prices, names).items():
         if settings.get("policy", policy) != policy:
-            raise InputError(f"Expected {option} with --policy {policy}, got it with --policy {settings['policy']}.")
+            flag = "--layers" if policy == "fixed" else "--price"
+            raise InputError(f"Expected {flag} with --policy {policy}, got it with --policy {settings['policy']}.")
         settings |= {"policy": policy, "policy_options": (settings.get("policy_options") or {}) | given}
     return settings
+
+
+def compared(
+    policies: Sequence[str],
+    mx: "Multiplex",
+    *,
+    settings: Mapping[str, Any] | None = None,
+    options: Mapping[str, Any] | None = None,
+    layers: Sequence[str] | None = None,
+    prices: Sequence[str] | None = None,
+) -> "dict[str, LinkPredictor]":
+    """Return a model per policy, by its name.
+
+    Each of `options` is for the policies that take it. `layers` and `prices`, as in `with_layers`, are for "fixed" and
+    "cost-aware", which are compared then whether they were named or not.
+    """
+    from banditplex.predictor import LinkPredictor
+
+    for name in policies:
+        _ = POLICIES[name]  # refuses what it does not know
+    if len(set(policies)) != len(policies):
+        raise InputError(f"Expected different policies, got {','.join(policies)}.")
+    told = _told(layers, prices, mx.layer_names)
+    names = [*policies, *(policy for policy in told if policy not in policies)]
+    chosen: dict[str, dict[str, Any]] = {name: dict(told.get(name, {})) for name in names}
+    for option, value in (options or {}).items():
+        for name in _takers(names, option):
+            chosen[name][option] = value
+    return {name: LinkPredictor(policy=name, policy_options=chosen[name] or None, **settings or {}) for name in names}
+
+
+def _takers(policies: Sequence[str], option: str) -> list[str]:
+    """Return the policies that have an option or, if none has, those that hand it on to another policy."""
+    parameters = {name: signature(POLICIES[name]).parameters for name in policies}
+    having = [name for name in policies if option in parameters[name]]
+    open_ended = [name for name in policies if any(p.kind is Parameter.VAR_KEYWORD for p in parameters[name].values())]
+    takers = [] if option in SIZES else having or open_ended
+    if not takers:
+        raise InputError(f"Expected an option of {' or '.join(policies)} as --policy-option, got {option!r}.")
+    return takers
+
+
+def _told(
+    layers: Sequence[str] | None, prices: Sequence[str] | None, names: "Sequence[Name]"
+) -> dict[str, dict[str, Any]]:
+    """Return what policies are told of layers on the command line, by policy."""
+    told: dict[str, dict[str, Any]] = {}
+    if layers:
+        parts = [part for text in layers for part in ([text] if text in names else text.split(","))]
+        told["fixed"] = {"layers": [as_name(part, names) for part in parts]}
+    if prices:
+        told["cost-aware"] = {"prices": dict(_parse_price(text, names) for text in prices)}
+    return told
 
 
 def _parse_price(text: str, names: "Sequence[Name]") -> "tuple[Name, float]":
@@ -193,7 +251,7 @@ def load(folder: Path, *, device: str = "auto") -> "LinkPredictor":
     """Return the model of a run; one whose training has not ended is refused."""
     from banditplex.predictor import LinkPredictor
 
-    if not (folder / INDEX).exists() and (folder / FILE).exists():
+    if not (folder / INDEX).exists() and begun(folder):
         raise InputError(f"{folder}: training has not ended; `banditplex train DATA -o {folder} --resume` goes on.")
     return LinkPredictor.load(folder, device=device)
 

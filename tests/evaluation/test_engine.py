@@ -134,6 +134,24 @@ def test_a_process_that_dies_names_its_task(engine):
         list(run(scripts.die_at_three, scripts.TASKS, engine=engine, jobs=1))
 
 
+def test_what_had_finished_is_kept_when_a_task_fails(tmp_path):
+    """Tasks 0 to 5 end one after another while nobody looks; 3 fails, and 4 and 5 stand behind it."""
+    path, ended = tmp_path / "rows.jsonl", tmp_path / "ended"
+    ended.mkdir()
+
+    def function(task):
+        (ended / str(task.number)).touch()
+        return scripts.fail_at_three(task) or [{"number": task.number}]
+
+    rows = run(function, scripts.TASKS, jobs=1, store=RowStore(path, scripts.ABOUT))
+    first = next(rows)
+    wait_for(lambda: len(list(ended.iterdir())) == 6)
+    time.sleep(0.5)  # for the last answer to come back
+    with pytest.raises(TaskError, match=r"^number 3: KeyError: 'three'"):
+        list(rows)
+    assert [first, *read_results(path)[1][1:]] == [{"number": number} for number in (0, 1, 2, 4, 5)]
+
+
 def test_rows_must_be_plain():
     with pytest.raises(TaskError, match="number 0: TypeError: Expected rows of strings, numbers, booleans and None"):
         list(run(lambda task: [{"array": np.arange(2)}], scripts.TASKS, engine="serial"))

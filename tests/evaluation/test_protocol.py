@@ -155,7 +155,7 @@ def test_rows_are_kept_and_resumed(mx, tmp_path):
 def test_resuming_with_other_settings_is_refused(mx, tmp_path):
     out = tmp_path / "rows.jsonl"
     list(bx.evaluate({"guess": Guess()}, mx, out=out, **QUICK))
-    with pytest.raises(InputError, match="exists; resume that run"):
+    with pytest.raises(InputError, match="exists; go on with that run"):
         bx.evaluate({"guess": Guess()}, mx, out=out, **QUICK)
     with pytest.raises(InputError, match="seed was 0, now 4; methods guess fail_at was None, now 3"):
         bx.evaluate({"guess": Guess(fail_at=3)}, mx, out=out, resume=True, **QUICK | {"seed": 4})
@@ -243,6 +243,28 @@ def test_what_is_no_scorer_is_refused(mx):
         bx.evaluate({}, mx, **QUICK)
 
 
+def test_wrong_settings_are_refused_before_any_run(mx, tmp_path):
+    """By any scorer that can tell; it sees the full multiplex then, and the runs get nothing of that."""
+
+    class Careful(Spy):
+        def check_settings(self, mx, targets):
+            self.seen_ = mx, targets
+            if self.seed == 1 and (mx.num_edges, targets) == (240, ("g1-base",)):
+                raise InputError("Expected another seed.")
+
+        def fit(self, mx, targets=None, on_epoch=None):
+            assert not hasattr(self, "seen_")
+            return super().fit(mx, targets)
+
+    options = QUICK | {"out": tmp_path / "rows.jsonl", "targets": ["g1-base"]}
+    with pytest.raises(InputError, match=r"^Expected another seed\.$"):
+        bx.evaluate({"guess": Guess(), "careful": Careful(seed=1)}, mx, **options, seed=1)
+    assert not (tmp_path / "rows.jsonl").exists()
+    assert len(list(bx.evaluate(Careful(), mx, **options))) == 2 * 3 * 3
+    with pytest.raises(InputError, match=r"^Expected k from 1 to 3, the number of other layers, got 9\.$"):
+        bx.evaluate(bx.LinkPredictor(k=9), mx, **QUICK)
+
+
 def test_a_small_layer_is_left_out_with_a_warning_or_refused_by_name(mx):
     table = mx.to_pandas()
     first = mx.layer_names[0]
@@ -258,5 +280,10 @@ def test_a_failing_fit_names_trial_and_fold(mx, tmp_path):
     with pytest.raises(TaskError, match=r"^trial 0, fold 0, guess: ZeroDivisionError: too few edges"):
         list(bx.evaluate({"guess": Guess(fail_at=200)}, mx, out=tmp_path / "rows.jsonl", **QUICK))
     assert not list(tmp_path.iterdir())
-    with pytest.raises(InputError, match=r"^trial 0, fold 0, LinkPredictor: Expected k "):
-        list(bx.evaluate(bx.LinkPredictor(k=9), mx, **QUICK))
+
+    class Careless(Guess):
+        def fit(self, mx, targets=None, on_epoch=None):
+            raise InputError("Expected more.")
+
+    with pytest.raises(InputError, match=r"^trial 0, fold 0, Careless: Expected more\.$"):
+        list(bx.evaluate(Careless(), mx, **QUICK))

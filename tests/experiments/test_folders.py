@@ -1,11 +1,12 @@
 """Folders of results: refused where something is, gone on with where asked."""
 
+import sys
 from pathlib import Path
 
 import pytest
 
 from banditplex.errors import InputError
-from banditplex.experiments.folders import ROWS, as_typed, collect
+from banditplex.experiments.folders import ROWS, as_typed, collect, going_on
 
 TASKS = [{"key": f"task {x}", "x": x} for x in (3, 1, 2)]
 
@@ -15,7 +16,7 @@ def run(folder, done, *, tasks=TASKS, about=None, resume=False):
         done.append(task["x"])
         yield {"x": task["x"]}
 
-    return collect(folder, work, tasks, about or {"seed": 0}, engine="serial", resume=resume, quiet=True)
+    return collect(folder, work, tasks, about or {"seed": 0}, engine="serial", resume=resume)
 
 
 def test_rows_come_in_the_order_of_keys(tmp_path):
@@ -41,6 +42,31 @@ def test_nothing_is_overwritten(tmp_path):
     with pytest.raises(InputError, match="seed was 0, now 1"):
         run(tmp_path / "out", [], about={"seed": 1}, resume=True)
     assert (tmp_path / "out" / ROWS).exists()
+
+
+def test_progress_goes_to_stderr(tmp_path, capsys):
+    run(tmp_path / "out", [])
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.splitlines()[-1] == f"banditplex: {tmp_path / 'out'}: 3 of 3 runs."
+
+
+def test_a_command_says_that_it_begins_and_how_it_goes_on(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["prog", "--out", "my out", "--resume"])
+    with pytest.raises(SystemExit) as stop, going_on(tmp_path / "out", resume=True, program="python -m x"):
+        raise KeyboardInterrupt
+    assert stop.value.code == 130
+    assert capsys.readouterr().err.splitlines() == [
+        f"banditplex: {tmp_path / 'out'}: there is nothing to resume; a new run begins.",
+        "banditplex: stopped; go on with: python -m x --out 'my out' --resume",
+    ]
+
+
+def test_a_folder_of_something_else_is_refused_before_anything_is_said(tmp_path, capsys):
+    (tmp_path / "mine.txt").touch()
+    with pytest.raises(InputError, match="expected a new or empty folder"), going_on(tmp_path, resume=True):
+        pytest.fail("nothing may run here")
+    assert capsys.readouterr().err == ""
 
 
 def test_commands_show_no_path_of_this_machine(tmp_path):

@@ -140,7 +140,9 @@ def refusal(folder, mx, targets=None, *, negatives=None, **settings):
 
 def test_other_settings_are_refused_by_name(run, mx):
     message = refusal(run, mx, k=2, policy="exp3+")
-    assert "k was 1, now 2; policy was 'default', now 'exp3+'." in message
+    assert "began with; policy was 'default', now 'exp3+'; k was 1, now 2." in message
+    message = refusal(run, mx, policy="exp3+", policy_options={"raw_range": True})
+    assert "policy_options raw_range was not given, now True." in message
     assert "targets was ['a', 'b', 'c', 'd'], now ['b']" in refusal(run, mx, ["b"])
 
 
@@ -156,7 +158,7 @@ def test_other_data_are_refused_by_name(run, mx):
     assert "directed was False, now True" in refusal(run, replace(mx, directed=True))
     assert "nodes differ" in refusal(run, replace(mx, node_names=mx.node_names[::-1]))
     heavier = replace(mx, weight=np.full(mx.num_edges, 2.0))
-    assert "weighted differ; layer 'a' has other edges or weights" in refusal(run, heavier)
+    assert "weighted was False, now True; layer 'a' has other edges or weights" in refusal(run, heavier)
     given = {layer: [[0, 1]] for layer in "abcd"}
     assert "negatives differ" in refusal(run, mx, negatives=given)
 
@@ -166,10 +168,10 @@ def test_a_new_training_does_not_overwrite_an_old_one(run, mx):
         predictor().fit(mx, checkpoint=run)
 
 
-def test_nothing_to_resume(mx, tmp_path):
-    with pytest.raises(InputError, match="nothing to resume"):
-        predictor().fit(mx, checkpoint=tmp_path / "nowhere", resume=True)
-    assert not (tmp_path / "nowhere").exists()
+def test_resuming_nothing_begins(mx, tmp_path):
+    for resume in (True, False):
+        predictor(epochs=1).fit(mx, checkpoint=tmp_path / str(resume), resume=resume)
+    assert (tmp_path / "True" / FILE).read_bytes() == (tmp_path / "False" / FILE).read_bytes()
 
 
 @pytest.mark.parametrize("damage", ["cut", "flip", "empty", "text"])

@@ -12,8 +12,8 @@ import typer
 
 from banditplex import __version__
 from banditplex.cli import convert, datasets, demo, evaluate, formats, predict, reproduce, train
-from banditplex.cli.output import say
 from banditplex.errors import InputError
+from banditplex.terminal import say
 
 app = typer.Typer(
     name="banditplex",

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from banditplex.cli.output import progress, say
 from banditplex.errors import InputError
+from banditplex.terminal import progress, say
 
 if TYPE_CHECKING:
     from banditplex.multiplex import Multiplex

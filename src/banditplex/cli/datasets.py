@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from banditplex.cli.data import Columns, Data, Directed, From, Header, NumNodes, is_dataset, load
-from banditplex.cli.output import Json, print_json, print_table, print_text, progress
+from banditplex.cli.output import Json, print_json, print_table, print_text
+from banditplex.terminal import progress
 
 if TYPE_CHECKING:
     from banditplex.multiplex import Multiplex

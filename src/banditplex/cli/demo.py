@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from banditplex.cli.output import Json, bars, print_json, print_table
+from banditplex.cli.output import Json, print_json, print_table
+from banditplex.terminal import bars
 
 
 def demo(

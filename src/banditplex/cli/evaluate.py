@@ -6,19 +6,16 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from textwrap import fill
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
+from banditplex.cli import options
 from banditplex.cli.data import Columns, Data, Directed, From, Header, NumNodes, load
-from banditplex.cli.output import Json, bars, print_json, print_table, say
-from banditplex.cli.train import POLICIES, RELEVANCES, again
+from banditplex.cli.output import Json, print_json, print_table
 from banditplex.errors import InputError
+from banditplex.terminal import again, bars, say, say_new
 
-if TYPE_CHECKING:
-    from banditplex.scorer import LinkScorer
-
-COMPARABLE = tuple(name for name in POLICIES if name != "fixed")  # which needs layers
 COLUMNS = ["metric", "policy", "mean ± deviation", "95 % interval", "difference", "p (t)", "p (W)"]
 WIDTH = 79
 """Of the lines below the table."""
@@ -30,7 +27,7 @@ def evaluate(
         str, typer.Option(metavar="layer|pair", help="Whether a held-out pair is hidden in its layer or in all layers.")
     ],
     policy: Annotated[
-        str, typer.Option(metavar="A,B,..", help=f"What to compare: {', '.join(COMPARABLE)}.")
+        str, typer.Option(metavar="A,B,..", help=f"What to compare: {', '.join(options.POLICIES)}.")
     ] = "uniform,default",
     trials: Annotated[int, typer.Option(help="How often edges are dealt out anew.")] = 10,
     folds: Annotated[int, typer.Option(help="Folds of each trial.")] = 5,
@@ -39,16 +36,15 @@ def evaluate(
     negatives: Annotated[
         str, typer.Option(metavar="uniform|degree|hard", help="Which pairs without an edge to test with.")
     ] = "uniform",
-    target: Annotated[
-        list[str] | None,
-        typer.Option(metavar="LAYER", help="Predict links in this layer; several are allowed.", show_default="all"),
-    ] = None,
-    relevance: Annotated[
-        str | None, typer.Option(help=f"Layer loss: {', '.join(RELEVANCES)}.", show_default="predictive")
-    ] = None,
-    k: Annotated[int | None, typer.Option("-k", help="Layers drawn per round.", show_default="1")] = None,
-    epochs: Annotated[int | None, typer.Option(help="Epochs at most.", show_default="100")] = None,
-    device: Annotated[str | None, typer.Option(help="auto, cpu, cuda, ...", show_default="auto")] = None,
+    target: options.Target = None,
+    k: options.K = None,
+    relevance: options.Relevance = None,
+    layers: options.Layers = None,
+    price: options.Price = None,
+    policy_option: options.PolicyOption = None,
+    epochs: options.Epochs = None,
+    warmup: options.Warmup = None,
+    device: options.Device = None,
     engine: Annotated[
         str, typer.Option(metavar="processes|serial|ray", help="Where runs are made; ray needs the extra of that name.")
     ] = "processes",
@@ -68,22 +64,30 @@ def evaluate(
     """Compare policies by cross validation, all on the same splits: means, deviations and paired tests."""
     from banditplex.evaluation import evaluate as rows_of
     from banditplex.evaluation import summary
-    from banditplex.runs import as_name
+    from banditplex.runs import as_name, compared, parse_options
 
     metrics = _metrics(metric)
-    given = {"relevance": relevance, "k": k, "epochs": epochs, "device": device}
-    methods = _methods(policy.split(","), {name: value for name, value in given.items() if value is not None})
+    given = {"relevance": relevance, "k": k, "epochs": epochs, "warmup": warmup, "device": device}
+    settings = {name: value for name, value in given.items() if value is not None}
     if resume and out is None:
         raise InputError("Expected -o FILE with --resume, got none.")
     mx = load(data, from_format, columns, header, num_nodes, directed, quiet=quiet)
+    methods = compared(
+        policy.split(","), mx, settings=settings, options=parse_options(policy_option), layers=layers, prices=price
+    )
     targets = [as_name(name, mx.layer_names) for name in target] if target else None
     done, rows = 0, []
     try:
         with _progress(list(methods), metrics, trials * folds, quiet) as on_progress:
-            for row in rows_of(
+            found = rows_of(
                 methods, mx, hide=hide, trials=trials, folds=folds, seed=seed, negatives=negatives, targets=targets,
                 engine=engine, jobs=jobs, out=out, resume=resume, on_progress=on_progress,
-            ):  # fmt: skip
+            )  # fmt: skip
+            if resume and out is not None and not out.exists() and not quiet:
+                say_new(out)
+            if mx.num_layers == 1 and len(methods) > 1 and not quiet:
+                say(f"{data} has a single layer: there is no other to look at, and policies cannot differ.")
+            for row in found:
                 rows.append(row)
                 done += row["scope"] == "mean"
     except KeyboardInterrupt:
@@ -97,19 +101,11 @@ def evaluate(
         return
     print(f"{data}: {mx}")
     print_table(COLUMNS, [_cells(line) for line in lines])
-    print(f"\n{_explain(lines, hide)}" + (f"\nRows: {out}" if out else ""))
-
-
-def _methods(policies: list[str], settings: dict[str, Any]) -> "dict[str, LinkScorer]":
-    """Return what is compared, by name: a model per policy."""
-    from banditplex.bandits import POLICIES as KNOWN
-    from banditplex.predictor import LinkPredictor
-
-    for name in policies:
-        _ = KNOWN[name]  # refuses what it does not know
-    if len(set(policies)) != len(policies):
-        raise InputError(f"Expected different policies, got {','.join(policies)}.")
-    return {name: LinkPredictor(policy=name, **settings) for name in policies}
+    print(f"\n{_explain(lines, hide)}")
+    for name in dict.fromkeys(line["metric"] for line in lines if line["mean"] is None):
+        print(fill(_unknown(name, negatives), WIDTH))
+    if out:
+        print(f"Rows: {out}")
 
 
 def _metrics(text: str) -> list[str]:
@@ -141,17 +137,27 @@ def _explain(lines: list[dict[str, Any]], hide: str) -> str:
     return fill(text, WIDTH)
 
 
+def _unknown(metric: str, negatives: str) -> str:
+    """Say why a metric of ranks has no mean."""
+    text = f"{metric} is not known (?) where held-out edges of a layer are ranked among fewer than "
+    text += f"{metric.removeprefix('hits_at_')} pairs: all would be hits."
+    return text if negatives == "hard" else f"{text} --negatives hard ranks each among 100 of its own."
+
+
 def _cells(line: dict[str, Any]) -> list[str]:
     """Return a line of the table; the reference has no difference, and a single run no deviation."""
 
     def number(name: str, form: str = ".3f") -> str:
         return "" if line[name] is None else format(line[name], form)
 
+    def bound(name: str) -> str:
+        return format(min(max(line[name], 0.0), 1.0), ".3f")  # where all metrics live
+
     return [
         line["metric"],
         line["method"],
         f"{number('mean') or '?'} ± {number('deviation') or '?'}",
-        f"{number('low')} .. {number('high')}" if line["low"] is not None else "",
+        f"{bound('low')} .. {bound('high')}" if line["low"] is not None else "",
         number("difference", "+.3f"),
         number("p", ".2g"),
         number("p_wilcoxon", ".2g"),

@@ -1,19 +1,13 @@
-"""What the commands print: JSON, text, tables, and bars on stderr."""
+"""What the commands print: JSON, text and tables."""
 
 import json
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-if TYPE_CHECKING:
-    from rich.progress import Progress as Bars
-
-    from banditplex.io import Progress
-
-LONG = 30  # characters that make a text which may be wrapped
+LONG, NARROW = 20, 12
+"""Characters that make a text which may be wrapped, and that are left to it."""
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
 
@@ -24,11 +18,11 @@ def print_json(value: Any) -> None:
 
 
 def print_text(markup: str, text: str) -> None:
-    """Print marked-up text of ours, then plain text of others."""
+    """Print marked-up text of ours, then plain text of others; a file gets it in one line."""
     from rich.console import Console
     from rich.text import Text
 
-    Console().print(Text.from_markup(markup) + Text(text))
+    Console().print(Text.from_markup(markup) + Text(text), soft_wrap=not sys.stdout.isatty())
 
 
 def print_table(columns: list[str], rows: list[list[Any]]) -> None:
@@ -39,36 +33,39 @@ def print_table(columns: list[str], rows: list[list[Any]]) -> None:
 
     cells = [[_show(value) for value in row] for row in rows]
     console = Console()
-    widths, widest = _fit(columns, cells, console.width if sys.stdout.isatty() else None)
+    widths = _fit(columns, cells, console.width if sys.stdout.isatty() else None)
     console.width = max(console.width, _total(widths))
-    table, how = Table(box=None, header_style="bold", pad_edge=False), list[dict[str, Any]]()
+    table = Table(box=None, header_style="bold", pad_edge=False)
     for i, (column, width) in enumerate(zip(columns, widths, strict=True)):
         justify: Any = "right" if any(isinstance(row[i], int | float) for row in rows) else "left"
-        table.add_column(column, justify=justify, width=width)
-        wrapped = i == widest and width >= 20
-        how.append({"no_wrap": not wrapped, "overflow": "fold" if wrapped else "ellipsis"})
-    for row in cells:  # names are text, not markup
-        table.add_row(*(Text(cell, **options) for cell, options in zip(row, how, strict=True)))
+        table.add_column(column, justify=justify, width=width, overflow="fold")
+    for row in cells:
+        table.add_row(*map(Text, row))  # names are text, not markup
     console.print(table)
 
 
-def _fit(columns: list[str], cells: list[list[str]], room: int | None) -> tuple[list[int], int]:
-    """Return how wide columns are in a room (None: without end), and which of them is the widest.
+def _fit(columns: list[str], cells: list[list[str]], room: int | None) -> list[int]:
+    """Return how wide columns are in a room (None: without end).
 
-    Where the room is too narrow, names of columns are wrapped, and then the widest column if it is a text of some
-    length; with hardly any room left that is cut. Nothing else is ever cut.
+    Where the room is too narrow, names of columns are wrapped, and then texts of some length, the widest first. Nothing
+    is ever cut: what does not fit even so is left to the terminal.
 
-    >>> _fit(["name", "long title"], [["ann", "x" * 40]], None), _fit(["name", "long title"], [["ann", "x" * 40]], 31)
-    (([4, 40], 1), ([4, 25], 1))
+    >>> rows = [["ann", "x" * 40, "y" * 30]]
+    >>> [_fit(["name", "long title", "and another"], rows, room) for room in (None, 70, 50, 10)]
+    [[4, 40, 30], [4, 32, 30], [4, 21, 21], [4, 12, 12]]
     """
     contents = [max((len(row[i]) for row in cells), default=0) for i in range(len(columns))]
     widths = [max(content, len(column)) for content, column in zip(contents, columns, strict=True)]
-    if room is not None and _total(widths) > room:
-        widths = [max([content, *map(len, column.split())]) for content, column in zip(contents, columns, strict=True)]
-    widest = max(range(len(widths)), key=lambda i: (widths[i], i))
-    if room is not None and widths[widest] >= LONG:
-        widths[widest] = min(widths[widest], max(8, room - _total(widths) + widths[widest]))
-    return widths, widest
+    if room is None or _total(widths) <= room:
+        return widths
+    widths = [max([content, *map(len, column.split())]) for content, column in zip(contents, columns, strict=True)]
+    texts = [i for i, content in enumerate(contents) if content >= LONG]
+    while texts and _total(widths) > room:
+        widest = max(texts, key=widths.__getitem__)
+        if widths[widest] <= NARROW:
+            break
+        widths[widest] -= 1
+    return widths
 
 
 def _total(widths: list[int]) -> int:
@@ -81,40 +78,3 @@ def _show(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.4f}"
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
-
-
-def say(message: str) -> None:
-    """Print a line of ours on stderr."""
-    print(f"banditplex: {message}", file=sys.stderr)
-
-
-@contextmanager
-def bars(*fields: str, quiet: bool = False) -> "Iterator[Bars | None]":
-    """Yield room for bars on stderr, each with a title, a count, the named fields and the time left.
-
-    None where nobody looks: stderr is no terminal, or it is to be quiet.
-    """
-    if quiet or not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    texts = [TextColumn(f"{{task.fields[{name}]}}") for name in fields]
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), *texts, TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as room:
-        yield room
-
-
-@contextmanager
-def progress(title: str, *, quiet: bool = False) -> "Iterator[Progress | None]":
-    """Yield a callback that draws a bar on stderr once something takes longer than a moment."""
-    if quiet or not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(title, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)

@@ -1,6 +1,5 @@
 """`banditplex reproduce`."""
 
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -8,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from banditplex.cli.output import Json, bars, print_json, print_table, say
+from banditplex.cli.output import Json, print_json, print_table
+from banditplex.terminal import bars, say_twentieths
 
 
 def reproduce(
@@ -27,6 +27,7 @@ def reproduce(
     Six data sets, 10 trials, 5 folds; uniform draws, the paper's Exp3+ and our default policy. What was measured, the
     paper's figures and a table of its claims are written into a folder.
     """
+    from banditplex.experiments.folders import going_on
     from banditplex.experiments.paper import claims, report, settings
     from banditplex.experiments.paper.reproduce import check_datasets, runs_per_dataset
     from banditplex.experiments.paper.reproduce import reproduce as run_all
@@ -34,14 +35,10 @@ def reproduce(
     names = check_datasets(dataset or list(settings.DATASETS))
     size = settings.QUICK if quick else settings.FULL
     command = " ".join(["banditplex reproduce", *["--quick"] * quick, *(f"--dataset {name}" for name in dataset or [])])
-    try:
-        with _bars(names, runs_per_dataset(size)) as on_run:
-            found = run_all(
-                out, datasets=names, size=size, engine=engine, jobs=jobs, resume=resume, command=command, on_run=on_run
-            )
-    except KeyboardInterrupt:
-        say(f"stopped; `{command} --out {out} --resume` goes on.")
-        raise typer.Exit(130) from None
+    with going_on(out, resume=resume), _bars(names, runs_per_dataset(size)) as on_run:
+        found = run_all(
+            out, datasets=names, size=size, engine=engine, jobs=jobs, resume=resume, command=command, on_run=on_run
+        )
     if as_json:
         print_json({"out": str(out), "claims": claims.as_records(found)})
         return
@@ -52,15 +49,9 @@ def reproduce(
 @contextmanager
 def _bars(names: Sequence[str], total: int) -> "Iterator[Callable[[str, int], None] | None]":
     """Yield a callback that draws a bar per data set on stderr, or tells each twentieth if that is no terminal."""
-    if not sys.stderr.isatty():
-
-        def tell(name: str, done: int) -> None:
-            if done * 20 // total > (done - 1) * 20 // total:
-                say(f"{name}: {done} of {total} runs.")
-
-        yield tell
-        return
     with bars() as room:
-        assert room is not None
+        if room is None:
+            yield lambda name, finished: say_twentieths(name, finished, total)
+            return
         tasks = {name: room.add_task(f"{name:15}", total=total) for name in names}
         yield lambda name, finished: room.update(tasks[name], completed=finished)

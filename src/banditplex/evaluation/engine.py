@@ -110,7 +110,7 @@ def usable_cores() -> int:
     return os.cpu_count() or 1
 
 
-# The engines: each yields keys and outcomes
+# The engines: each yields keys and outcomes; after a failure it hands over what has finished, then the failure
 
 
 def _serial(function: Function, tasks: list[Any], jobs: int | None) -> Running:
@@ -153,8 +153,16 @@ def _processes(function: Function, tasks: list[Any], jobs: int | None) -> Runnin
             worker = Worker(payload)
             started.append((worker, Thread(target=drive, args=[worker], daemon=True)))
             started[-1][1].start()
+        failed: list[tuple[str, Outcome]] = []
         for _ in tasks:
-            yield done.get()
+            if failed and done.empty():
+                break
+            key, outcome = done.get()
+            if outcome.error is None:
+                yield key, outcome
+            else:
+                failed.append((key, outcome))
+        yield from failed
     finally:
         for worker, _ in started:
             worker.kill()
@@ -180,14 +188,22 @@ def _ray(function: Function, tasks: list[Any], jobs: int | None) -> Running:
         at_once = jobs or max(1, int(ray.cluster_resources().get("CPU", 1)))
         waiting = iter(tasks)
         running |= {remote.remote(shared, task): key_of(task) for task in islice(waiting, at_once)}
+        failed: list[tuple[str, Outcome]] = []
         while running:
-            (ready,), _ = ray.wait(list(running))
-            key = running.pop(ready)
-            running |= {remote.remote(shared, task): key_of(task) for task in islice(waiting, 1)}
+            ready, _ = ray.wait(list(running), timeout=0 if failed else None)
+            if not ready:
+                break
+            key = running.pop(ready[0])
+            running |= {remote.remote(shared, task): key_of(task) for task in islice(waiting, 0 if failed else 1)}
             try:
-                yield key, Outcome(*ray.get(ready))
+                outcome = Outcome(*ray.get(ready[0]))
             except ray.exceptions.RayError as error:
-                yield key, Outcome(error=f"its process ended: {' '.join(str(error).split())}", cause=error)
+                outcome = Outcome(error=f"its process ended: {' '.join(str(error).split())}", cause=error)
+            if outcome.error is None:
+                yield key, outcome
+            else:
+                failed.append((key, outcome))
+        yield from failed
     finally:
         if ours:
             ray.shutdown()

@@ -82,7 +82,8 @@ def evaluate(
     ----------
     scorer
         Anything with `fit` and `score_pairs`, not fitted, or several under names of yours. Each run has a fresh copy; a
-        parameter `seed` is set anew for it. `fit` is given the training graph alone.
+        parameter `seed` is set anew for it. `fit` is given the training graph alone. If there is a `check_settings`, it
+        is called as check_settings(mx, targets) before all runs, on a copy of its own, to refuse what `fit` would.
     mx
         The full multiplex.
     hide
@@ -127,7 +128,7 @@ def evaluate(
         hide=hide, trials=trials, folds=folds, seed=seed, negatives=negatives, each=each, metrics=tuple(metrics),
         threshold=threshold, targets=_choose_targets(mx, targets, folds),
     )  # fmt: skip
-    _check(plan, scorers)
+    _check(plan, scorers, mx)
     runs = [Run(trial, index, name) for trial in range(trials) for index in range(folds) for name in scorers]
     store = None if out is None else RowStore(out, describe(plan, scorers, mx), resume=resume)
     finished = outcomes(Judge(plan, scorers, mx), runs, engine=engine, jobs=jobs, store=store)
@@ -236,7 +237,7 @@ def _judge(scorer: LinkScorer, parts: Split, asked: Sequence[Name], plan: Plan) 
 # What may be asked
 
 
-def _check(plan: Plan, scorers: Mapping[str, Any]) -> None:
+def _check(plan: Plan, scorers: Mapping[str, Any], mx: Multiplex) -> None:
     for option, value, choices in (("hide", plan.hide, HIDE), ("negatives", plan.negatives, NEGATIVES)):
         if value not in choices:
             raise InputError(f"Expected {option} to be one of {', '.join(choices)}, got {value!r}.")
@@ -252,6 +253,8 @@ def _check(plan: Plan, scorers: Mapping[str, Any]) -> None:
             raise InputError(f"Expected a scorer, got the class {scorer.__name__}: write {scorer.__name__}().")
         if not isinstance(scorer, LinkScorer):
             raise InputError(f"Expected a scorer with fit and score_pairs, got {type(scorer).__name__} as {name!r}.")
+        if hasattr(scorer, "check_settings"):
+            fresh(scorer, plan.seed).check_settings(mx, plan.targets)  # a copy, which takes nothing of it into the runs
 
 
 def _choose_targets(mx: Multiplex, targets: Sequence[Name] | None, folds: int) -> tuple[Name, ...]:

@@ -7,20 +7,19 @@ dictionaries of strings, numbers, booleans and None.
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from banditplex import __version__
+from banditplex.changes import check_same, differences
 from banditplex.errors import FormatError, InputError
 from banditplex.multiplex import Multiplex
 
 Row = dict[str, Any]
 FORMAT = "banditplex results 1"
-SHOWN = 5
-"""So many differences are listed when a run is refused."""
 
 
 class RowStore:
@@ -73,13 +72,7 @@ class RowStore:
         if about is None:
             self.path.unlink()
             return False
-        different = list(differences(about, self.about))
-        if different:
-            more = [f"and {len(different) - SHOWN} more"] if len(different) > SHOWN else []
-            raise InputError(
-                f"{self.path}: expected the settings and data that this run began with; "
-                f"{'; '.join(different[:SHOWN] + more)}."
-            )
+        check_same(self.path, differences(about, self.about))
         with _opened(self.path, "r+b") as file:
             file.truncate(whole)
         return True
@@ -91,20 +84,6 @@ def read_results(path: str | Path) -> tuple[Row, list[Row]]:
     if about is None:
         raise FormatError(f"expected {FORMAT}, got a file that was cut off in its first line", path=path)
     return about, [row for key in sorted(finished) for row in finished[key]]
-
-
-def differences(before: Mapping[str, Any], now: Mapping[str, Any], *, within: str = "") -> Iterator[str]:
-    """Say in words how two descriptions differ.
-
-    >>> list(differences({"seed": 0, "data": {"edges": 5}}, {"seed": 1, "data": {"edges": 6}}))
-    ['seed was 0, now 1', 'data edges was 5, now 6']
-    """
-    for name in [*before, *(name for name in now if name not in before)]:
-        old, new = before.get(name), now.get(name)
-        if isinstance(old, Mapping) and isinstance(new, Mapping):
-            yield from differences(old, new, within=f"{within}{name} ")
-        elif old != new:
-            yield f"{within}{name} was {old!r}, now {new!r}"
 
 
 def describe_data(mx: Multiplex) -> Row:
@@ -167,4 +146,4 @@ def _opened(path: Path, mode: str) -> Any:
 
 
 def _exists(path: Path) -> str:
-    return f"{path}: exists; resume that run, or choose another file."
+    return f"{path}: exists; go on with that run (resume=True, --resume), or choose another file."

@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike
 
+from banditplex.changes import check_same, differences
 from banditplex.errors import InputError
 from banditplex.multiplex import Multiplex, Name
 from banditplex.training.files import config_to_json
@@ -22,8 +23,6 @@ from banditplex.training.tree import read_tree, write_tree
 
 FILE = "checkpoint.safetensors"
 FORMAT = "banditplex checkpoint 2"
-SHOWN = 5
-"""So many differences are listed when a run is refused."""
 
 
 class Checkpoint:
@@ -40,24 +39,18 @@ class Checkpoint:
         self._identity = identify(mx, trainer, negatives or {})
 
     def begin(self, *, resume: bool) -> None:
-        """Keep the state before the first epoch, or with `resume` go back to the state that was kept last.
+        """Keep the state before the first epoch, or with `resume` go back to the state that was kept last, if any.
 
         A new training where one was kept before is refused, as is to resume one with other settings or data.
         """
-        if not resume:
-            if self.path.exists():
-                raise InputError(f"{self.path}: exists; resume that training, or choose another folder.")
+        if not self.path.exists():
             _make_folder(self.path.parent)
             self.save()
             return
+        if not resume:
+            raise InputError(f"{self.path}: exists; go on with it (resume=True), or choose another folder.")
         kept = read_checkpoint(self.path)
-        differences = list(compare(kept["identity"], self._identity))
-        if differences:
-            more = [f"and {len(differences) - SHOWN} more"] if len(differences) > SHOWN else []
-            raise InputError(
-                f"{self.path}: expected the settings and data that this run began with; "
-                f"{'; '.join(differences[:SHOWN] + more)}."
-            )
+        check_same(self.path, compare(kept["identity"], self._identity))
         self._trainer.load_state_dict(kept["state"])
         set_generators(kept["generators"])
 
@@ -70,7 +63,7 @@ class Checkpoint:
 def read_checkpoint(path: Path) -> dict[str, Any]:
     """Return what a checkpoint holds: identity, state and generators."""
     if not path.exists():
-        raise InputError(f"{path}: no such file; there is nothing to resume.")
+        raise InputError(f"{path}: no such file.")
     kept: dict[str, Any] = read_tree(path, format=FORMAT)
     return kept
 
@@ -102,14 +95,11 @@ def identify(mx: Multiplex, trainer: Trainer, negatives: Mapping[Name, ArrayLike
 
 def compare(kept: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
     """Say in words how a run differs from the one that was kept."""
-    for name in sorted(kept["settings"].keys() | now["settings"].keys()):
-        old, new = kept["settings"].get(name), now["settings"].get(name)
-        if old != new:
-            yield f"{name} was {old!r}, now {new!r}"
+    yield from differences(kept["settings"], now["settings"])
     for name, old in kept["data"].items():
         new = now["data"].get(name)
         if old != new:
-            yield f"directed was {old}, now {new}" if name == "directed" else f"{name} differ"
+            yield f"{name} was {old}, now {new}" if isinstance(old, bool) else f"{name} differ"
     yield from _compare_layers(kept["layers"], now["layers"])
 
 

@@ -37,7 +37,8 @@ def in_arms(mx: Multiplex, targets: Ints, policy: str, options: Mapping[str, Any
 
 def _arms(mx: Multiplex, targets: Ints, layers: Sequence[Name]) -> list[list[int]]:
     if isinstance(layers, str) or not len(layers):
-        raise InputError(f"Expected layers (--layers) for the policy 'fixed' to look at, got {layers or 'none'!r}.")
+        found = repr(layers) if layers else "none"
+        raise InputError(f"Expected layers (--layers) for the policy 'fixed' to look at, got {found}.")
     chosen = np.array([mx.layer_index(name) for name in layers], np.int64)
     arms = [to_arm(target, chosen[chosen != target]).tolist() for target in targets]
     counts = {len(row): mx.layer_names[target] for row, target in zip(arms, targets, strict=True)}

@@ -87,6 +87,7 @@ def test_the_command_writes_tables_and_figures_and_refuses_to_overwrite(tiny_dat
     words = ["--quick", "--out", str(tmp_path / "out"), "--engine", "serial"]
     done = CliRunner().invoke(app, words, catch_exceptions=False)
     assert done.exit_code == 0, done.output
+    assert done.stdout == f"{tmp_path / 'out' / 'index.md'}: what was run, tables and figures.\n"
     written = {path.name for path in (tmp_path / "out").iterdir()}
     figures = {f"{name}.{kind}" for name in ("k", "steps", "cost", "losses") for kind in ("png", "svg")}
     assert written == figures | {"rows.jsonl", "summary.csv", "curves.csv", "index.md"}

@@ -9,8 +9,8 @@ import pytest
 from banditplex.experiments.paper import report
 from banditplex.experiments.paper.analysis import Runs
 from banditplex.experiments.paper.claims import findings
-from banditplex.experiments.paper.figures import FIGURES, write_figures
-from banditplex.experiments.paper.settings import Size
+from banditplex.experiments.paper.figures import FIGURES, draw, write_figures
+from banditplex.experiments.paper.settings import DATASETS, METHODS, Size
 
 
 @pytest.fixture(scope="module")
@@ -43,6 +43,26 @@ def test_figures_have_a_panel_per_data_set_and_name_every_method(folder):
         assert text.count(name) == 1
     assert [len(re.findall(rf"\b{name}(?=\s)", text)) for name in ("ours", "uniform")] == [6, 6]
     assert "<dc:date>" not in svg
+
+
+def test_figures_and_tables_use_the_same_names(folder):
+    for name, (_, _, methods) in FIGURES.items():
+        text = [part.strip() for part in ElementTree.parse(folder / f"{name}.svg").getroot().itertext()]
+        assert [text.count(method) for method in methods] == [6] * len(methods)
+        assert set(methods) <= set(METHODS)
+
+
+@pytest.mark.parametrize("count", [1, 2, 6])
+def test_titles_fit_into_their_figures(made_rows, count):
+    runs = Runs.from_rows([row for row in made_rows if row["dataset"] in list(DATASETS)[:count]])
+    for name in FIGURES:
+        figure = draw(runs, name)
+        figure.canvas.draw()
+        (title,) = figure.texts
+        box = title.get_window_extent()
+        assert box.x0 >= 0
+        assert box.x1 <= figure.bbox.width
+        assert box.y0 >= max(axes.title.get_window_extent().y1 for axes in figure.axes)
 
 
 def test_tables(made_rows, folder):

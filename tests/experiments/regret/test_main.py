@@ -18,7 +18,7 @@ FIGURES = ("sizes", "environments", "theorem", "probabilities")
 def run(*words):
     done = CliRunner().invoke(app, words, catch_exceptions=False)
     assert done.exit_code == 0, done.output
-    return done.output
+    return done.stdout
 
 
 def test_quick_table_stands_beside_the_expected_one():
@@ -51,7 +51,8 @@ def test_other_tables(table):
 
 
 def test_picture(tmp_path):
-    run("--figure", str(tmp_path / "p.png"), "--runs", "2", "--quick")
+    told = run("--figure", str(tmp_path / "p.png"), "--runs", "2", "--quick")
+    assert told == f"{tmp_path / 'p.png'}, {tmp_path / 'p.svg'}: what policies believe over time.\n"
     assert (tmp_path / "p.png").read_bytes().startswith(b"\x89PNG")
 
 
@@ -60,6 +61,11 @@ def test_picture(tmp_path):
     [
         (("--sizes", "5"), "A size is ARMSxROUNDS, as in 5x200; got '5'."),
         (("--policies", "hintd"), "Unknown policy 'hintd'; did you mean 'hinted'?"),
+        (("--table", "free", "--policies", "exp3+"), "Expected no --policies with --table free, got one."),
+        (("--table", "theorem", "--k", "2"), "Expected no --k with --table theorem, got one."),
+        (("--figure", "x.png", "--sizes", "5x20"), "Expected no --sizes with --figure, got one."),
+        (("--out", "x", "--table", "free"), "Expected no --table with --out, got one."),
+        (("--resume",), "Expected --out DIR with --jobs or --resume, got none."),
         (("--environments", "latte"), "Unknown environment 'latte'; did you mean 'late'?"),
     ],
 )
@@ -72,7 +78,7 @@ def test_errors_are_one_line_and_status_2():
     command = [sys.executable, "-m", "banditplex.experiments.regret", "--sizes", "0x5"]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 2
-    assert done.stderr == "A size is ARMSxROUNDS, as in 5x200; got '0x5'.\n"
+    assert done.stderr == "banditplex: A size is ARMSxROUNDS, as in 5x200; got '0x5'.\n"
 
 
 def test_everything_goes_into_a_folder(tmp_path, monkeypatch):
@@ -80,7 +86,7 @@ def test_everything_goes_into_a_folder(tmp_path, monkeypatch):
     monkeypatch.setattr(settings, "QUICK_PLAN", plan)
     monkeypatch.setattr(settings, "COUNTER_EXAMPLES", {"2 arms, 5 against 5.1": ((5.0, 5.1), 20)})
     words = ("--quick", "--out", str(tmp_path / "out"), "--engine", "serial")
-    run(*words)
+    assert run(*words) == f"{tmp_path / 'out' / 'index.md'}: what was run, tables and figures.\n"
     figures = {f"{name}.{kind}" for name in FIGURES for kind in ("png", "svg")}
     tables = {f"{name}.csv" for name in ("main", "held-out", "free", "theorem")}
     assert {path.name for path in (tmp_path / "out").iterdir()} == figures | tables | {"rows.jsonl", "index.md"}

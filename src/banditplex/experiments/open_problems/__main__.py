@@ -7,16 +7,17 @@ python -m banditplex.experiments.open_problems --out DIR --only losses        la
 python -m banditplex.experiments.open_problems --out DIR --quick              made data, few epochs: a minute
 """
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from banditplex.errors import InputError
-from banditplex.experiments.folders import as_typed, collect
+from banditplex.experiments.folders import as_typed, collect, going_on, run_command
 from banditplex.experiments.open_problems import measure, report, settings
 from banditplex.experiments.open_problems.tasks import all_tasks
+
+PROGRAM = "python -m banditplex.experiments.open_problems"
 
 app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
 
@@ -34,10 +35,11 @@ def open_problems(
     parts = chosen_parts(only)
     about = {"only": ",".join(parts), "quick": quick, "seed": settings.SEED, "settings": settings.as_dict()}
     tasks = all_tasks(parts, quick=quick)
-    rows = collect(out, measure.work, tasks, about, engine=engine, jobs=jobs, resume=resume)
     options = (" --quick" * quick) + (f" --only {','.join(parts)}" if parts != settings.PARTS else "")
-    command = f"python -m banditplex.experiments.open_problems{options} --out {as_typed(out)}"
-    report.write(rows, out, command=command)
+    with going_on(out, resume=resume, program=PROGRAM):
+        rows = collect(out, measure.work, tasks, about, engine=engine, jobs=jobs, resume=resume)
+        report.write(rows, out, command=f"{PROGRAM}{options} --out {as_typed(out)}")
+    print(f"{out / 'index.md'}: what was run, tables and figures.")
 
 
 def chosen_parts(text: str) -> tuple[str, ...]:
@@ -54,8 +56,4 @@ def chosen_parts(text: str) -> tuple[str, ...]:
 
 
 if __name__ == "__main__":
-    try:
-        app()
-    except InputError as error:
-        print(error, file=sys.stderr)
-        raise SystemExit(2) from None
+    run_command(app)

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Mapping
 from io import StringIO
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,33 +20,25 @@ if TYPE_CHECKING:
 COLOURS = {
     "uniform": "#2b6cb0",
     "exp3+": "#d99028",
+    "exp3+ cosine": "#d99028",
+    "exp3+ printed": "#6b7280",
     "ours": "#c22f4e",
-    "printed sign": "#6b7280",
-    "predictive": "#3f9a78",
+    "ours cosine": "#c22f4e",
+    "ours predictive": "#3f9a78",
 }
-FIGURES: Mapping[str, tuple[str, str, Mapping[str, str]]] = {
-    "test-euclidean": (
-        "Test accuracy, Euclidean layer loss",
-        "test",
-        {"uniform": "uniform", "exp3+": "exp3+", "ours": "ours"},
-    ),
-    "train-euclidean": (
-        "Train accuracy, Euclidean layer loss",
-        "train",
-        {"uniform": "uniform", "exp3+": "exp3+", "ours": "ours"},
-    ),
-    "test-cosine": (
-        "Test accuracy, cosine layer loss",
-        "test",
-        {"uniform": "uniform", "exp3+": "exp3+ cosine", "ours": "ours cosine"},
-    ),
+FIGURES: Mapping[str, tuple[str, str, tuple[str, ...]]] = {
+    "test-euclidean": ("Test accuracy, Euclidean layer loss", "test", ("uniform", "exp3+", "ours")),
+    "train-euclidean": ("Train accuracy, Euclidean layer loss", "train", ("uniform", "exp3+", "ours")),
+    "test-cosine": ("Test accuracy, cosine layer loss", "test", ("uniform", "exp3+ cosine", "ours cosine")),
     "variants": (
         "Test accuracy, the printed sign and the predictive layer loss",
         "test",
-        {"uniform": "uniform", "printed sign": "exp3+ printed", "ours": "ours", "predictive": "ours predictive"},
+        ("uniform", "exp3+ printed", "ours", "ours predictive"),
     ),
 }
-"""File name: title, curve, and the methods behind the labels; the first three are the paper's figures 1 to 3."""
+"""File name: title, curve, and methods, named as in the tables; the first three are the paper's figures 1 to 3."""
+PANEL, LETTERS = 3.5, 12
+"""The width of a panel in inches, and letters of a title that fit into an inch."""
 STYLE: Any = {
     "font.size": 9, "axes.titlesize": 10, "axes.titleweight": "bold", "axes.titlelocation": "left",
     "axes.spines.top": False, "axes.spines.right": False, "axes.edgecolor": "#9ca3af", "axes.titlepad": 6,
@@ -81,7 +74,9 @@ def draw(runs: Runs, name: str) -> "Figure":
     title, curve, methods = FIGURES[name]
     columns = min(3, len(runs.datasets))
     rows = -(-len(runs.datasets) // columns)
-    figure = Figure(figsize=(3.5 * columns, 0.45 + 2.3 * rows), layout=ConstrainedLayoutEngine(w_pad=0.06, h_pad=0.06))
+    title = fill(title, int(LETTERS * PANEL * columns))
+    size = PANEL * columns, 0.25 + 0.2 * len(title.splitlines()) + 2.3 * rows
+    figure = Figure(figsize=size, layout=ConstrainedLayoutEngine(w_pad=0.06, h_pad=0.06))
     FigureCanvasAgg(figure)
     panels = figure.subplots(rows, columns, squeeze=False).ravel()
     for panel in panels[len(runs.datasets) :]:
@@ -97,19 +92,19 @@ def draw(runs: Runs, name: str) -> "Figure":
     return figure
 
 
-def plot(panel: "Axes", runs: Runs, dataset: str, curve: str, methods: Mapping[str, str]) -> None:
+def plot(panel: "Axes", runs: Runs, dataset: str, curve: str, methods: Iterable[str]) -> None:
     """Draw mean curves with one standard deviation over all runs, each labelled at its end."""
     ends: dict[str, float] = {}
-    for label, method in methods.items():
+    for method in methods:
         if not runs.has(dataset, method):
             continue
         every = runs.curve(dataset, method, curve)
         every = every.reshape(-1, every.shape[-1])
         mean, deviation = every.mean(axis=0), every.std(axis=0)
-        epoch, colour = np.arange(1, len(mean) + 1), COLOURS[label]
+        epoch, colour = np.arange(1, len(mean) + 1), COLOURS[method]
         panel.fill_between(epoch, mean - deviation, mean + deviation, color=colour, alpha=0.13, linewidth=0)
         panel.plot(epoch, mean, color=colour, linewidth=1.6, solid_capstyle="round")
-        ends[label] = float(mean[-len(mean) // 10 :].mean())
+        ends[method] = float(mean[-len(mean) // 10 :].mean())
     panel.set_xlim(1, len(mean))
     panel.grid(axis="y", color="#e5e7eb", linewidth=0.7)
     panel.set_axisbelow(True)
@@ -117,8 +112,8 @@ def plot(panel: "Axes", runs: Runs, dataset: str, curve: str, methods: Mapping[s
     panel.locator_params(axis="x", nbins=5, integer=True)
     panel.yaxis.set_major_formatter("{x:.2f}")
     low, high = panel.get_ylim()
-    for label, place in spread(ends, 0.085 * (high - low)).items():
+    for method, place in spread(ends, 0.085 * (high - low)).items():
         panel.annotate(
-            label, (len(mean), place), (4, 0), textcoords="offset points", color=COLOURS[label], va="center",
+            method, (len(mean), place), (4, 0), textcoords="offset points", color=COLOURS[method], va="center",
             fontsize=8, annotation_clip=False,
         )  # fmt: skip

@@ -10,7 +10,7 @@ python -m banditplex.experiments.regret --figure probabilities.png    what polic
 
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, TypeVar
@@ -20,12 +20,14 @@ from rich.console import Console, RenderableType
 
 from banditplex.bandits import POLICIES
 from banditplex.errors import InputError
-from banditplex.experiments.folders import as_typed, collect
+from banditplex.experiments.folders import as_typed, collect, going_on, run_command
 from banditplex.experiments.regret import analysis, figure, free, report, settings, tasks, theorem
 from banditplex.experiments.regret.environments import ENVIRONMENTS, HELD_OUT, MAIN
 from banditplex.experiments.regret.measure import Policies, measure
 
 Row = TypeVar("Row", analysis.Cell, theorem.Comparison)
+
+PROGRAM = "python -m banditplex.experiments.regret"
 
 app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
 
@@ -40,13 +42,17 @@ class What(StrEnum):
 
 @app.command()
 def regret(
-    table: Annotated[What, typer.Option(help="What to measure.")] = What.environments,
-    environments: Annotated[str, typer.Option(help="main, held-out, or names with commas.")] = "main",
-    policies: Annotated[str, typer.Option(help="Names with commas.")] = ",".join(settings.POLICIES),
+    table: Annotated[What | None, typer.Option(help="What to measure.", show_default="environments")] = None,
+    environments: Annotated[
+        str | None, typer.Option(help="main, held-out, or names with commas.", show_default="main")
+    ] = None,
+    policies: Annotated[
+        str | None, typer.Option(help="Names with commas.", show_default=",".join(settings.POLICIES))
+    ] = None,
     sizes: Annotated[
         str | None, typer.Option(help="ARMSxROUNDS with commas, or all.", show_default=settings.SIZES)
     ] = None,
-    k: Annotated[int, typer.Option(min=1, help="Arms drawn in a round.")] = 1,
+    k: Annotated[int | None, typer.Option(min=1, help="Arms drawn in a round.", show_default="1")] = None,
     runs: Annotated[int | None, typer.Option(min=1, help="Games in a cell.")] = None,
     seed: Annotated[int, typer.Option(min=0)] = settings.SEED,
     quick: Annotated[bool, typer.Option("--quick", help="Small sizes and few runs.")] = False,
@@ -58,22 +64,30 @@ def regret(
     resume: Annotated[bool, typer.Option("--resume", help="With --out: go on with a run.")] = False,
 ) -> None:
     """Measure the regret of bandit policies and print it beside the numbers to expect."""
-    if sizes is not None and (out is not None or picture is not None or table is not What.environments):
-        raise InputError(f"Expected --sizes with the table of environments alone, got {sizes!r}.")
+    of_environments = {"--environments": environments, "--policies": policies, "--sizes": sizes, "--k": k}
+    of_tables = of_environments | {"--table": table, "--json": as_json}
     if out is not None:
+        check_none(of_tables | {"--figure": picture, "--runs": runs}, "--out")
         write_all(out, seed=seed, quick=quick, engine=engine, jobs=jobs, resume=resume)
         return
+    if jobs is not None or resume:
+        raise InputError("Expected --out DIR with --jobs or --resume, got none.")
     if picture is not None:
+        check_none(of_tables, "--figure")
         games = settings.QUICK_FIGURE_GAMES if quick else settings.FIGURE_GAMES
         figure.draw_probabilities(picture.parent, games, runs=runs or settings.RUNS, seed=seed, name=picture.stem)
+        print(f"{picture.with_suffix('.png')}, {picture.with_suffix('.svg')}: what policies believe over time.")
         return
-    if table is What.environments:
+    what = table or What.environments
+    if what is not What.environments:
+        check_none(of_environments, f"--table {what}")
+    if what is What.environments:
         sizes = sizes or (settings.QUICK_SIZES if quick else settings.SIZES)
         runs = runs or (settings.QUICK_RUNS if quick else settings.RUNS)
-        names, labels, shapes = chosen_environments(environments), chosen_policies(policies), chosen_sizes(sizes)
-        results = measure(names, labels, shapes, k=k, runs=runs, seed=seed)
+        names, labels = chosen_environments(environments or "main"), chosen_policies(policies)
+        results = measure(names, labels, chosen_sizes(sizes), k=k or 1, runs=runs, seed=seed)
         show(analysis.with_means(analysis.cells(results)), analysis.tables, as_json=as_json)
-    elif table is What.free:
+    elif what is What.free:
         layers = settings.QUICK_FREE if quick else settings.FREE
         results = free.measure({shape: runs or usual for shape, usual in layers.items()}, seed=seed)
         show(list(analysis.cells(results)), analysis.free_table, as_json=as_json)
@@ -85,13 +99,15 @@ def regret(
 
 def write_all(folder: Path, *, seed: int, quick: bool, engine: str, jobs: int | None, resume: bool) -> None:
     """Measure everything, in processes side by side, and write tables and figures into a new folder."""
-    rows = collect(
-        folder, tasks.work, tasks.all_tasks(seed=seed, quick=quick), {"quick": quick, "seed": seed}, engine=engine,
-        jobs=jobs, resume=resume,
-    )  # fmt: skip
     options = " --quick" * quick + f" --seed {seed}" * (seed != settings.SEED)
-    command = f"python -m banditplex.experiments.regret{options} --out {as_typed(folder)}"
-    report.write(rows, folder, command=command, seed=seed, quick=quick)
+    command = f"{PROGRAM}{options} --out {as_typed(folder)}"
+    with going_on(folder, resume=resume, program=PROGRAM):
+        rows = collect(
+            folder, tasks.work, tasks.all_tasks(seed=seed, quick=quick), {"quick": quick, "seed": seed}, engine=engine,
+            jobs=jobs, resume=resume,
+        )  # fmt: skip
+        report.write(rows, folder, command=command, seed=seed, quick=quick)
+    print(f"{folder / 'index.md'}: what was run, tables and figures.")
 
 
 def show(rows: Sequence[Row], view: Callable[[Sequence[Row]], RenderableType], *, as_json: bool) -> None:
@@ -102,9 +118,22 @@ def show(rows: Sequence[Row], view: Callable[[Sequence[Row]], RenderableType], *
         Console(width=None if sys.stdout.isatty() else 160).print(view(rows))
 
 
-def chosen_policies(text: str) -> Policies:
-    """Return the uniform policy and those named, by label in the settings or as registered."""
-    names = [settings.REFERENCE, *(name for name in text.split(",") if name != settings.REFERENCE)]
+def check_none(options: Mapping[str, object], where: str) -> None:
+    """Refuse options that have no meaning where they were given.
+
+    >>> check_none({"--k": 2}, "--table free")
+    Traceback (most recent call last):
+    banditplex.errors.InputError: Expected no --k with --table free, got one.
+    """
+    for option, value in options.items():
+        if value not in (None, False):
+            raise InputError(f"Expected no {option} with {where}, got one.")
+
+
+def chosen_policies(text: str | None) -> Policies:
+    """Return the uniform policy and those named (None: all), by label in the settings or as registered."""
+    given = settings.POLICIES if text is None else text.split(",")
+    names = [settings.REFERENCE, *(name for name in given if name != settings.REFERENCE)]
     for name in names:
         if name not in settings.POLICIES:
             POLICIES[name]  # refuses what it does not know
@@ -139,8 +168,4 @@ def chosen_sizes(text: str) -> tuple[tuple[int, int], ...]:
 
 
 if __name__ == "__main__":
-    try:
-        app()
-    except InputError as error:
-        print(error, file=sys.stderr)
-        raise SystemExit(2) from None
+    run_command(app)
