@@ -63,15 +63,15 @@ def test_json_and_new_rows(call, folder):
 def test_policies_are_told_of_layers_prices_and_options(call, folder):
     words = ["evaluate", "data.csv", *QUICK, "--target", "noise1", "--warmup", "0", "--quiet", "-o", "told.jsonl"]
     words += ["--policy", "uniform,exp3+", "--policy-option", "raw_range=true", "--price", "noise1=2"]
-    assert call(*words, "--layers", "g1-base,g1-copy1", cwd=folder)[0] == 0
+    assert call(*words, "--union", "--layers", "g1-base,(union)", cwd=folder)[0] == 0
     about, _ = read_results(folder / "told.jsonl")
     assert {name: method["policy_options"] for name, method in about["methods"].items()} == {
         "uniform": None,
         "exp3+": {"raw_range": True},
-        "fixed": {"layers": ["g1-base", "g1-copy1"]},
+        "fixed": {"layers": ["g1-base", "(union)"]},
         "cost-aware": {"prices": {"noise1": 2.0}},
     }
-    assert {method["warmup"] for method in about["methods"].values()} == {0}
+    assert {(method["warmup"], method["union"]) for method in about["methods"].values()} == {(0, True)}
 
 
 def test_what_a_small_layer_cannot_tell(call, folder):

@@ -38,6 +38,7 @@ def evaluate(
     ] = "uniform",
     target: options.Target = None,
     k: options.K = None,
+    union: options.Union = None,
     relevance: options.Relevance = None,
     layers: options.Layers = None,
     price: options.Price = None,
@@ -67,7 +68,7 @@ def evaluate(
     from banditplex.runs import as_name, compared, parse_options
 
     metrics = _metrics(metric)
-    given = {"relevance": relevance, "k": k, "epochs": epochs, "warmup": warmup, "device": device}
+    given = {"relevance": relevance, "k": k, "union": union, "epochs": epochs, "warmup": warmup, "device": device}
     settings = {name: value for name, value in given.items() if value is not None}
     if resume and out is None:
         raise InputError("Expected -o FILE with --resume, got none.")
