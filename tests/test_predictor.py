@@ -121,6 +121,17 @@ def test_a_saved_model_predicts_without_the_training_data(tmp_path, conv):
     assert {path.suffix for path in (tmp_path / "run").iterdir()} == {".json", ".safetensors"}
 
 
+def test_settings_changed_after_a_fit_are_those_of_the_next(tmp_path):
+    mx = small()
+    model = bx.LinkPredictor(**FAST).fit(mx)
+    model.set_params(width=8, policy="exp3+", k=2, seed=5).save(tmp_path)
+    again = bx.LinkPredictor.load(tmp_path, device="cpu")
+    assert {name: again.get_params()[name] for name in FAST} == FAST
+    assert (again.policy, again.k, again.seed) == ("default", 1, 0)
+    pairs, layer = some_pairs(mx), mx.layer_names[0]
+    assert np.array_equal(model.score_pairs(pairs, layer), again.score_pairs(pairs, layer))
+
+
 def test_broken_model_folders_are_refused(fitted, tmp_path):
     _, model = fitted
     with pytest.raises(InputError, match=r"model folder with a file model\.json"):

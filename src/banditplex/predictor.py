@@ -17,7 +17,7 @@ from banditplex.multiplex import Multiplex, Name
 from banditplex.relevance import Relevance
 from banditplex.training import Config, Trainer
 from banditplex.training.arms import to_layer
-from banditplex.training.checkpoint import Checkpoint
+from banditplex.training.checkpoint import Checkpoint, seeded_generators
 from banditplex.training.files import load, save
 from banditplex.training.fitted import Fitted
 from banditplex.training.named import in_arms
@@ -136,9 +136,9 @@ class LinkPredictor(BaseEstimator):  # type: ignore[misc]
         """
         trainer = self.make_trainer(mx, targets, negatives=negatives)
         kept = None if checkpoint is None else Checkpoint(checkpoint, mx, trainer, negatives=negatives)
-        if kept is not None:
-            kept.begin(resume=resume)
-        with fitting_threads(mx.num_edges):
+        with fitting_threads(mx.num_edges), seeded_generators(trainer.config.seed, trainer.device):
+            if kept is not None:
+                kept.begin(resume=resume)
             while not trainer.finished:
                 row = _summary(trainer.run_epoch())
                 if kept is not None:
@@ -297,13 +297,13 @@ class LinkPredictor(BaseEstimator):  # type: ignore[misc]
 
     def save(self, folder: str | Path) -> None:
         """Write the model and the training graph to a folder: safetensors and JSON."""
-        save(folder, self._check_fitted(), self._config(self._fitted.mx, self._fitted.targets), self._rows)
+        save(folder, self._check_fitted(), self._rows)
 
     @classmethod
     def load(cls, folder: str | Path, *, device: str = "auto", conv: type[nn.Module] | None = None) -> "LinkPredictor":
         """Read a model that `save` wrote; it predicts without the training data."""
-        fitted, config, history = load(folder, device=device, conv=conv)
-        model = cls(**{field.name: getattr(config, field.name) for field in fields(Config)})
+        fitted, history = load(folder, device=device, conv=conv)
+        model = cls(**{field.name: getattr(fitted.config, field.name) for field in fields(Config)})
         model._fitted, model._rows = fitted, history
         return model
 

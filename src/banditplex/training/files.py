@@ -28,7 +28,7 @@ FILES = ("graph.safetensors", "policy.safetensors", "weights.safetensors")
 GRAPH = ("edge_index", "layer_offsets", "weight", "time", "node_features")
 
 
-def save(folder: str | Path, fitted: Fitted, config: Config, history: list[dict[str, Any]]) -> None:
+def save(folder: str | Path, fitted: Fitted, history: list[dict[str, Any]]) -> None:
     """Write a model folder; each file is replaced in one go, the index `model.json` last."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
@@ -39,7 +39,7 @@ def save(folder: str | Path, fitted: Fitted, config: Config, history: list[dict[
     weights = {name: value.detach().cpu().contiguous() for name, value in fitted.model.state_dict().items()}
     index = {
         "format": FORMAT,
-        "config": config_to_json(config),
+        "config": config_to_json(fitted.config),
         "directed": mx.directed,
         "layer_names": list(mx.layer_names),
         "node_names": mx.node_names.tolist(),
@@ -57,7 +57,7 @@ def save(folder: str | Path, fitted: Fitted, config: Config, history: list[dict[
 
 def load(
     folder: str | Path, *, device: str = "auto", conv: type[torch.nn.Module] | None = None
-) -> tuple[Fitted, Config, list[dict[str, Any]]]:
+) -> tuple[Fitted, list[dict[str, Any]]]:
     """Read a model folder; `conv` is needed if the encoder was built from a class that is not PyG's."""
     folder = Path(folder)
     index = _read_index(folder / INDEX)
@@ -90,9 +90,9 @@ def load(
         policy.load_state_dict({**index["policy"], **arrays})
     fitted = Fitted(
         mx, model.to(where), PackedGraph.from_multiplex(mx, where), policy, targets,
-        np.array(index["layers"], np.int64).reshape(len(targets), -1), index["temperature"], config.seed,
+        np.array(index["layers"], np.int64).reshape(len(targets), -1), index["temperature"], config,
     )  # fmt: skip
-    return fitted, config, _history(index["history"], mx)
+    return fitted, _history(index["history"], mx)
 
 
 def _read_index(path: Path) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from banditplex.nn import MultiplexModel, PackedGraph
 from banditplex.nn.scoring import score, score_by_layer
 from banditplex.rng import stream
 from banditplex.training.arms import to_layer
+from banditplex.training.config import Config
 from banditplex.training.trainer import Trainer, as_features, best_temperature
 
 Ints = NDArray[np.int64]
@@ -31,14 +32,14 @@ class Fitted:
     targets: Ints  # (T,) layer indices
     layers: Ints  # (T, k): the other layers that predictions in each target use
     temperature: float
-    seed: int
+    config: Config  # the settings that it was trained with
 
     @classmethod
     def from_trainer(cls, mx: Multiplex, trainer: Trainer) -> "Fitted":
         """Take over the state of a trainer; the temperature is fitted on the validation pairs."""
         return cls(
             mx, trainer.mean, trainer.graph, trainer.policy, trainer.targets, trainer.chosen_layers(),
-            fit_temperature(trainer), trainer.config.seed,
+            fit_temperature(trainer), trainer.config,
         )  # fmt: skip
 
     def instance(self, layer: Name) -> int:
@@ -100,7 +101,7 @@ class Fitted:
     def _choose(self, instance: int, draws: int) -> tuple[Ints, torch.Tensor | None]:
         if not draws or self.policy is None:
             return self.layers[instance], None
-        rng = stream(self.seed, "prediction draws")
+        rng = stream(self.config.seed, "prediction draws")
         drawn = np.concatenate([self.policy.draw(rng, [instance]).arms[0] for _ in range(draws)])
         arms, count = np.unique(drawn, return_counts=True)
         share = torch.tensor(count / draws, dtype=torch.float32, device=self.graph.device)
