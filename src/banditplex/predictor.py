@@ -1,7 +1,7 @@
 """`LinkPredictor`: a multiplex goes in, links of any layer and the layers that mattered come out."""
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
-from torch import nn
 
 from banditplex.errors import InputError
 from banditplex.multiplex import Multiplex, Name
+from banditplex.nn import Convolution
 from banditplex.relevance import Relevance
 from banditplex.training import Config, Trainer
 from banditplex.training.arms import to_layer
@@ -66,7 +66,7 @@ class LinkPredictor(BaseEstimator):  # type: ignore[misc]
         validation: float = Config.validation,
         warmup: int = Config.warmup,
         patience: int = Config.patience,
-        conv: str | type[nn.Module] = Config.conv,
+        conv: Convolution = Config.conv,
         width: int = Config.width,
         depth: int = Config.depth,
         fanout: int | None = Config.fanout,
@@ -159,6 +159,8 @@ class LinkPredictor(BaseEstimator):  # type: ignore[misc]
         negatives: Mapping[Name, ArrayLike] | None = None,
     ) -> Trainer:
         """Return the trainer that `fit` runs: checked input, nothing learnt yet."""
+        if not isinstance(mx, Multiplex):
+            raise InputError(f"Expected a Multiplex to learn from, got {type(mx).__name__}.")
         chosen = _check_targets(mx, targets)
         config = self._config(mx, chosen)
         given = None if negatives is None else self._given(mx, chosen, negatives)
@@ -170,14 +172,21 @@ class LinkPredictor(BaseEstimator):  # type: ignore[misc]
     def _config(self, mx: Multiplex, targets: Ints) -> Config:
         others = mx.num_layers - 1
         draws = others and self.policy not in ("all", "none", "fixed")
-        if draws and isinstance(self.k, int) and not 1 <= self.k <= others:
+        if draws and isinstance(self.k, int | np.integer) and not 1 <= self.k <= others:
             raise InputError(f"Expected k from 1 to {others}, the number of other layers, got {self.k}.")
         values = {field.name: getattr(self, field.name) for field in fields(Config)}
         options = in_arms(mx, targets, self.policy, self.policy_options or {})
         return Config(**{**values, "policy_options": options})
 
     def _given(self, mx: Multiplex, targets: Ints, negatives: Mapping[Name, ArrayLike]) -> dict[int, Ints]:
+        if not isinstance(negatives, Mapping):
+            raise InputError(f"Expected negatives as a dictionary, layer: pairs, got {type(negatives).__name__}.")
         given = {mx.layer_index(name): as_pairs(mx, pairs) for name, pairs in negatives.items()}
+        for name, pairs in ((mx.layer_names[layer], pairs) for layer, pairs in given.items()):
+            known = mx.has_edges(pairs, name)
+            if known.any():
+                pair = tuple(mx.node_names[pairs[np.argmax(known)]].tolist())
+                raise InputError(f"Expected negatives that are no edges of layer {name!r}, got {pair}.")
         for target in targets.tolist():
             if not len(given.get(target, ())):
                 raise InputError(f"Expected negatives for target layer {mx.layer_names[target]!r}, got none.")
@@ -197,7 +206,7 @@ class LinkPredictor(BaseEstimator):  # type: ignore[misc]
         `draws` > 0 takes the mean over so many draws of the policy instead of the most probable layers.
         """
         fitted = self._check_fitted()
-        mx = fitted.mx if context is None else context
+        mx = fitted.mx if context is None else fitted.check_context(context)
         return fitted.logits(as_pairs(mx, pairs), layer, context=context, draws=draws)
 
     def score_by_layer(self, pairs: ArrayLike, layer: ArrayLike, others: ArrayLike) -> Floats:
@@ -240,12 +249,14 @@ class LinkPredictor(BaseEstimator):  # type: ignore[misc]
     ) -> pd.DataFrame:
         """Return the `top` most likely new links of a layer: source, destination, probability.
 
-        All pairs that are no known edges are ranked, or those of `candidates` (n, 2); memory does not grow with
-        their number.
+        All pairs that are no known edges are ranked, or those of `candidates` (n, 2), each once; memory does not
+        grow with the number of pairs ranked.
         """
         fitted = self._check_fitted()
+        if not isinstance(top, int | np.integer) or top < 0:
+            raise InputError(f"Expected top to be an integer of at least 0, got {top!r}.")
         mx = fitted.mx if context is None else fitted.check_context(context)
-        chunks = _all_pairs(mx) if candidates is None else iter([as_pairs(mx, candidates)])
+        chunks = _all_pairs(mx) if candidates is None else iter([_distinct(as_pairs(mx, candidates), mx)])
         best, scores = np.empty((0, 2), np.int64), np.empty(0)
         for chunk in chunks:
             pairs = chunk[~mx.has_edges(chunk, layer)]
@@ -300,7 +311,7 @@ class LinkPredictor(BaseEstimator):  # type: ignore[misc]
         save(folder, self._check_fitted(), self._rows)
 
     @classmethod
-    def load(cls, folder: str | Path, *, device: str = "auto", conv: type[nn.Module] | None = None) -> "LinkPredictor":
+    def load(cls, folder: str | Path, *, device: str = "auto", conv: Convolution | None = None) -> "LinkPredictor":
         """Read a model that `save` wrote; it predicts without the training data."""
         fitted, history = load(folder, device=device, conv=conv)
         model = cls(**{field.name: getattr(fitted.config, field.name) for field in fields(Config)})
@@ -338,8 +349,8 @@ def as_pairs(mx: Multiplex, pairs: ArrayLike) -> Ints:
 def _check_targets(mx: Multiplex, targets: Sequence[Name] | None) -> Ints:
     size = np.bincount(mx.edge_layer[mx.edge_index[0] != mx.edge_index[1]], minlength=mx.num_layers)
     if targets is not None:
-        if isinstance(targets, str):
-            raise InputError(f"Expected a list of layer names as targets, got the string {targets!r}.")
+        if isinstance(targets, str) or not isinstance(targets, Iterable):
+            raise InputError(f"Expected a list of layer names as targets, got {targets!r}.")
         chosen = np.array([mx.layer_index(name) for name in targets], np.int64)
         if len(np.unique(chosen)) != len(chosen) or not len(chosen):
             raise InputError(f"Expected distinct target layers, at least one, got {list(targets)!r}.")
@@ -367,6 +378,13 @@ def _summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
 def _mean(values: list[float]) -> float:
     known = [value for value in values if not np.isnan(value)]
     return float(np.mean(known)) if known else float("nan")
+
+
+def _distinct(pairs: Ints, mx: Multiplex) -> Ints:
+    """Return pairs (n, 2) without those that come again, the other way round too if undirected."""
+    _, first = np.unique(pairs if mx.directed else np.sort(pairs, axis=1), axis=0, return_index=True)
+    distinct: Ints = pairs[np.sort(first)]
+    return distinct
 
 
 def _all_pairs(mx: Multiplex) -> Iterator[Ints]:

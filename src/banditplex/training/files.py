@@ -16,7 +16,8 @@ from safetensors.torch import save as tensor_bytes
 from banditplex.bandits import make_policy
 from banditplex.errors import FormatError, InputError
 from banditplex.multiplex import Multiplex
-from banditplex.nn import MultiplexModel, PackedGraph
+from banditplex.nn import Convolution, MultiplexModel, PackedGraph
+from banditplex.nn.encoder import name_of
 from banditplex.training.config import Config
 from banditplex.training.fitted import Fitted
 from banditplex.training.trainer import choose_device
@@ -56,18 +57,27 @@ def save(folder: str | Path, fitted: Fitted, history: list[dict[str, Any]]) -> N
 
 
 def load(
-    folder: str | Path, *, device: str = "auto", conv: type[torch.nn.Module] | None = None
+    folder: str | Path, *, device: str = "auto", conv: Convolution | None = None
 ) -> tuple[Fitted, list[dict[str, Any]]]:
     """Read a model folder; `conv` is needed if the encoder was built from a class that is not PyG's."""
     folder = Path(folder)
     index = _read_index(folder / INDEX)
-    config = _config_from_json(index["config"], device, conv)
     try:
-        graph = load_arrays(folder / "graph.safetensors")
-        arrays = load_arrays(folder / "policy.safetensors")
-        weights = load_tensors(folder / "weights.safetensors")
+        return _from_index(folder, index, device, conv)
+    except InputError:
+        raise
     except Exception as error:
-        raise FormatError(f"expected a complete model folder, got: {error}", path=folder) from error
+        found = " ".join(f"{type(error).__name__}: {error}".split())
+        raise FormatError(f"expected a complete model folder, got {found}", path=folder) from error
+
+
+def _from_index(
+    folder: Path, index: dict[str, Any], device: str, conv: Convolution | None
+) -> tuple[Fitted, list[dict[str, Any]]]:
+    config = _config_from_json(index["config"], device, conv)
+    graph = load_arrays(folder / "graph.safetensors")
+    arrays = load_arrays(folder / "policy.safetensors")
+    weights = load_tensors(folder / "weights.safetensors")
     mx = _multiplex(graph, index)
     where = choose_device(device)
     model = MultiplexModel(
@@ -137,24 +147,30 @@ def config_to_json(config: Config) -> dict[str, Any]:
     if not isinstance(config.relevance, str):
         values["relevance"] = getattr(config.relevance, "__name__", type(config.relevance).__name__)
     if not isinstance(config.conv, str):
-        values["conv"] = f"class {config.conv.__name__}"
+        name = name_of(config.conv)
+        values["conv"] = f"class {name}" if config.conv is _of_pyg(name) else f"own {name}"
     return values
 
 
-def _config_from_json(values: dict[str, Any], device: str, conv: type[torch.nn.Module] | None) -> Config:
+def _config_from_json(values: dict[str, Any], device: str, conv: Convolution | None) -> Config:
     known = {field.name for field in fields(Config)}
     if set(values) - known:
         raise InputError(f"Expected settings this version knows, got {', '.join(sorted(set(values) - known))}.")
     if conv is not None:
         values["conv"] = conv
-    elif values["conv"].startswith("class "):
-        import torch_geometric.nn
-
-        name = values["conv"].removeprefix("class ")
-        values["conv"] = getattr(torch_geometric.nn, name, None)
+    elif values["conv"].startswith(("class ", "own ")):
+        kind, name = values["conv"].split(" ", 1)
+        values["conv"] = _of_pyg(name) if kind == "class" else None
         if values["conv"] is None:
-            raise InputError(f"Expected conv= with the class {name!r} that this model was trained with, got none.")
+            raise InputError(f"Expected conv= with the {name!r} that this model was trained with, got none.")
     return Config(**{**values, "device": device})
+
+
+def _of_pyg(name: str) -> Any:
+    """Return PyG's convolution of that name, None if there is none."""
+    import torch_geometric.nn
+
+    return getattr(torch_geometric.nn, name, None)
 
 
 def _distinct(weights: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:

@@ -60,6 +60,8 @@ class Fitted:
         With `context`, structure and features come from another multiplex with the same layers. With `draws`, the
         mean over so many draws of the policy is taken instead of its most probable layers.
         """
+        if not isinstance(draws, int | np.integer) or draws < 0:
+            raise InputError(f"Expected draws to be an integer of at least 0, got {draws!r}.")
         instance = self.instance(layer)
         graph, mx = self.graph, self.mx
         if context is not None:
@@ -108,11 +110,15 @@ class Fitted:
         return to_layer(self.targets[instance], arms), share
 
     def _folds(self, graph: PackedGraph, pairs: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
-        """Return the fold of pairs that are known edges, -1 for others and where there is no encoder."""
+        """Return the fold of pairs that are known edges, -1 for others and where there is no encoder.
+
+        As in training, the encoder sees no arc between the two nodes of a directed pair, whichever way it leads.
+        """
         nothing = torch.full((len(pairs),), -1, device=graph.device)
         if self.model.encoder is None:
             return nothing
-        return torch.where(graph.has_edge(pairs, target), pairs.sum(1) % FOLDS, nothing)
+        known = graph.has_edge(pairs, target) | graph.has_edge(pairs.flip(1), target)
+        return torch.where(known, pairs.sum(1) % FOLDS, nothing)
 
     def _fold_edges(
         self, mx: Multiplex, layer: Name, fold: int, device: torch.device
@@ -124,6 +130,8 @@ class Fitted:
 
     def check_context(self, context: Multiplex) -> Multiplex:
         """Return the context with the layers in the order of training; refuse one that the model cannot read."""
+        if not isinstance(context, Multiplex):
+            raise InputError(f"Expected a Multiplex as context, got {type(context).__name__}.")
         if context.directed != self.mx.directed:
             raise InputError(f"Expected a context with directed={self.mx.directed}, got directed={context.directed}.")
         context = context.subset(layers=self.mx.layer_names)

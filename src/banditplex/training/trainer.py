@@ -78,7 +78,7 @@ class Trainer:
             raise InputError(f"Expected width of at least 1 for relevance {config.relevance!r}, got 0.")
         self.model = self._make_model(mx)
         self.mean = copy.deepcopy(self.model)
-        self.epoch, self.warmup = 0, min(config.warmup, config.epochs // 4)
+        self.epoch, self.warmup = 0, config.even_epochs
         self.steps_per_epoch = len(self._plan(stream(0, "count")).start) - 1
         self.descent = Descent(self.model, self.mean, config, config.epochs * self.steps_per_epoch)
         self.best: dict[str, Any] = {"loss": None, "epoch": 0, "chosen": 0, "weights": None}
@@ -254,7 +254,7 @@ class Trainer:
         target = torch.from_numpy(self.targets[instance]).to(self.device)
         layers = torch.from_numpy(self.chosen_layers()[instance]).to(self.device)
         count = len(self.held.instance)
-        hidden = (pairs[:count], target[:count])
+        hidden = (pairs, target)  # of directed negatives, the arcs that lead the other way
         label = torch.zeros(len(instance), device=self.device)
         label[:count] = 1
         return instance, label, score(self.mean, self.graph, self.features, pairs, target, layers, hidden)
