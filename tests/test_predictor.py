@@ -3,6 +3,7 @@
 import json
 import math
 import shutil
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -145,6 +146,13 @@ def test_a_saved_model_predicts_without_the_training_data(tmp_path, conv):
     assert {path.suffix for path in (tmp_path / "run").iterdir()} == {".json", ".safetensors"}
 
 
+def test_a_model_is_not_saved_where_a_file_stands(fitted, tmp_path):
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(InputError, match="file: cannot be made: File exists"):
+        fitted[1].save(tmp_path / "file")
+    assert (tmp_path / "file").read_text() == "mine"
+
+
 def test_settings_changed_after_a_fit_are_those_of_the_next(tmp_path):
     mx = small()
     model = bx.LinkPredictor(**FAST).fit(mx)
@@ -166,6 +174,14 @@ def test_broken_model_folders_are_refused(fitted, tmp_path):
     (tmp_path / "cut/weights.safetensors").unlink()
     with pytest.raises(InputError, match="complete model folder"):
         bx.LinkPredictor.load(tmp_path / "cut")
+    shutil.copytree(tmp_path / "run", tmp_path / "flipped")
+    for name in ("graph", "policy", "weights"):
+        file = tmp_path / f"flipped/{name}.safetensors"
+        whole = file.read_bytes()
+        file.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+        with pytest.raises(InputError, match=f"{name}.safetensors: expected the file that model.json was written with"):
+            bx.LinkPredictor.load(tmp_path / "flipped")
+        file.write_bytes(whole)
     shutil.copytree(tmp_path / "run", tmp_path / "swapped")
     wider = {**index, "config": {**index["config"], "width": 8}}
     for wrong, what in (({"format": 1}, "KeyError: 'config'"), (wider, "RuntimeError: Error.* size mismatch")):
@@ -229,6 +245,11 @@ def test_a_warm_start_goes_on_with_new_edges_and_new_nodes():
     )  # fmt: skip
     with pytest.raises(InputError, match="layers of the first fit"):
         model.fit(grown)
+    with pytest.raises(InputError, match="directed=False, as in the first fit"):
+        model.fit(replace(mx, directed=True))
+    for other in ({"width": 8}, {"width": 0}, {"hidden": 3}):
+        with pytest.raises(InputError, match="the settings of the first fit for a warm start"):
+            clone(model).set_params(**FAST).fit(mx).set_params(warm_start=True, **other).fit(mx)
     grown = bx.Multiplex.from_indices(
         *grown.edge_index, grown.edge_layer, node_names=np.arange(42), layer_names=mx.layer_names
     )

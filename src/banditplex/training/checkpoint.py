@@ -20,7 +20,7 @@ from banditplex.multiplex import Multiplex, Name
 from banditplex.rng import stream
 from banditplex.training.files import config_to_json
 from banditplex.training.trainer import Trainer
-from banditplex.training.tree import read_tree, write_tree
+from banditplex.training.tree import make_folder, read_tree, write_tree
 
 FILE = "checkpoint.safetensors"
 FORMAT = "banditplex checkpoint 2"
@@ -49,7 +49,7 @@ class Checkpoint:
         if not resume:
             if self.path.exists():
                 raise InputError(f"{self.path}: exists; resume that training, or choose another folder.")
-            _make_folder(self.path.parent)
+            make_folder(self.path.parent)
             self.save()
             return
         kept = read_checkpoint(self.path)
@@ -163,10 +163,3 @@ def _fingerprint(*values: Any) -> str:
         else:
             digest.update(repr(value).encode())
     return digest.hexdigest()[:16]
-
-
-def _make_folder(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"{folder}: cannot be made: {error.strerror or error}.") from None

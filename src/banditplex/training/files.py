@@ -1,5 +1,6 @@
 """Model folders: safetensors and JSON, nothing that runs code when read."""
 
+import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import fields
@@ -21,7 +22,7 @@ from banditplex.nn.encoder import name_of
 from banditplex.training.config import Config
 from banditplex.training.fitted import Fitted
 from banditplex.training.trainer import choose_device
-from banditplex.training.tree import replace_file
+from banditplex.training.tree import make_folder, replace_file
 
 FORMAT = 1
 INDEX = "model.json"
@@ -30,9 +31,9 @@ GRAPH = ("edge_index", "layer_offsets", "weight", "time", "node_features")
 
 
 def save(folder: str | Path, fitted: Fitted, history: list[dict[str, Any]]) -> None:
-    """Write a model folder; each file is replaced in one go, the index `model.json` last."""
+    """Write a model folder; each file is replaced in one go, the index `model.json`, which knows the others, last."""
     folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     mx = fitted.mx
     graph = {name: np.ascontiguousarray(value) for name in GRAPH if (value := getattr(mx, name)) is not None}
     state = {} if fitted.policy is None else fitted.policy.state_dict()
@@ -50,8 +51,9 @@ def save(folder: str | Path, fitted: Fitted, history: list[dict[str, Any]]) -> N
         "policy": {name: value for name, value in state.items() if name not in arrays},
         "history": history,
     }
-    data = (array_bytes(graph), array_bytes(arrays), tensor_bytes(_distinct(weights)))
-    for name, content in zip(FILES, data, strict=True):
+    data = dict(zip(FILES, (array_bytes(graph), array_bytes(arrays), tensor_bytes(_distinct(weights))), strict=True))
+    index["sha256"] = {name: hashlib.sha256(content).hexdigest() for name, content in data.items()}
+    for name, content in data.items():
         replace_file(folder / name, content)
     replace_file(folder / INDEX, json.dumps(index, default=_plain).encode())
 
@@ -75,6 +77,7 @@ def _from_index(
     folder: Path, index: dict[str, Any], device: str, conv: Convolution | None
 ) -> tuple[Fitted, list[dict[str, Any]]]:
     config = _config_from_json(index["config"], device, conv)
+    _check_files(folder, index.get("sha256", {}))
     graph = load_arrays(folder / "graph.safetensors")
     arrays = load_arrays(folder / "policy.safetensors")
     weights = load_tensors(folder / "weights.safetensors")
@@ -116,6 +119,14 @@ def _read_index(path: Path) -> dict[str, Any]:
     if found != FORMAT:
         raise FormatError(f"expected a model folder of format {FORMAT}, got format {found!r}", path=path)
     return dict(index)
+
+
+def _check_files(folder: Path, expected: Mapping[str, str]) -> None:
+    """Refuse files that are damaged, or of another model than the index."""
+    for name, digest in expected.items():
+        with (folder / name).open("rb") as file:
+            if hashlib.file_digest(file, "sha256").hexdigest() != digest:
+                raise FormatError("expected the file that model.json was written with, got another", path=folder / name)
 
 
 def _multiplex(graph: Mapping[str, Any], index: Mapping[str, Any]) -> Multiplex:
