@@ -77,6 +77,8 @@ class Trainer:
         if compares_embeddings(self.relevance) and not config.width:
             raise InputError(f"Expected width of at least 1 for relevance {config.relevance!r}, got 0.")
         self.model = self._make_model(mx)
+        self.learns_nodes = self.model.encoder is not None and isinstance(self.model.encoder.input, torch.nn.Embedding)
+        self.held_start = np.searchsorted(self.held.instance, np.arange(len(targets) + 1))
         self.mean = copy.deepcopy(self.model)
         self.epoch, self.warmup = 0, config.even_epochs
         self.steps_per_epoch = len(self._plan(stream(0, "count")).start) - 1
@@ -117,7 +119,7 @@ class Trainer:
         batch = self._batch(which, pairs, target, drawn)
         logits = self.model(
             self.graph, self.features, batch["pairs"], batch["target"], batch["layers"],
-            self._hidden(batch), self._asked(batch), self._fanout(),
+            self._hidden(batch, self._held_edges(target, drawn)), self._asked(batch), self._fanout(),
         )  # fmt: skip
         total = logits.total
         loss = F.binary_cross_entropy_with_logits(total, batch["label"], reduction="none")
@@ -150,16 +152,29 @@ class Trainer:
             "layers": chosen[:, 1:], "table": table,
         }  # fmt: skip
 
-    def _hidden(self, batch: dict[str, Tensor]) -> tuple[Tensor, Tensor]:
-        """Return what the encoder must not see: the pairs of the step in target and drawn layers.
+    def _hidden(self, batch: dict[str, Tensor], held: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
+        """Return what the encoder must not see: the pairs of the step in target and drawn layers, and edges `held`.
 
         Where embeddings are compared across all encoded layers, the pairs are hidden in all of these.
         """
         if self.free:
             layers = torch.unique(batch["table"])
-            return batch["pairs"].repeat_interleave(len(layers), 0), layers.repeat(len(batch["pairs"]))
-        width = batch["table"].shape[1]
-        return batch["pairs"].repeat_interleave(width, 0), batch["table"][batch["which"]].reshape(-1)
+            pairs, layer = batch["pairs"].repeat_interleave(len(layers), 0), layers.repeat(len(batch["pairs"]))
+        else:
+            pairs = batch["pairs"].repeat_interleave(batch["table"].shape[1], 0)
+            layer = batch["table"][batch["which"]].reshape(-1)
+        return torch.cat([pairs, held[0]]), torch.cat([layer, held[1]])
+
+    def _held_edges(self, target: Ints, drawn: Ints) -> tuple[Tensor, Tensor]:
+        """Return the validation edges, pairs (n, 2) and layers (n,), of the layers of a step; only to learnt vectors.
+
+        A vector per node learns by heart what it passes messages along: early stopping and calibration would be blind.
+        """
+        instance = np.unique(self.instance_of[np.append(target, drawn)])
+        instance = instance[(instance >= 0) & self.learns_nodes]
+        at = np.concatenate([np.arange(*self.held_start[i : i + 2]) for i in instance] or [np.empty(0, np.int64)])
+        layer = self.targets[self.held.instance[at]]
+        return torch.from_numpy(self.held.pairs[at]).to(self.device), torch.from_numpy(layer).to(self.device)
 
     def _asked(self, batch: dict[str, Tensor]) -> tuple[Tensor, Tensor] | None:
         """Return the (layer, node) whose embeddings free observations compare."""
