@@ -219,18 +219,19 @@ def test_new_nodes_with_features_are_scored_in_their_own_context():
     linked = upper[(group[upper[:, 0]] == group[upper[:, 1]]) & (rng.random(len(upper)) < 0.3)]
     names = [f"n{i}" for i in range(60)]
 
-    def make(nodes):
-        keep = np.isin(linked, nodes).all(1)
+    def make(nodes, known):
+        keep = np.isin(linked, known).all(1)
         return bx.Multiplex.from_edges(
             [names[i] for i in linked[keep, 0]], [names[i] for i in linked[keep, 1]], "a",
             node_names=[names[i] for i in nodes], node_features=features[nodes],
         )  # fmt: skip
 
-    model = bx.LinkPredictor(epochs=30, width=8).fit(make(np.arange(40)))
-    context = make(np.arange(60))
+    model = bx.LinkPredictor(epochs=30).fit(make(np.arange(40), np.arange(40)))
     new = [(names[i], names[j]) for i in range(40, 60) for j in range(i + 1, 60)]
     label = [group[i] == group[j] for i in range(40, 60) for j in range(i + 1, 60)]
-    assert roc_auc(label, model.score_pairs(new, "a", context=context)) > 0.9
+    for known in (60, 40):  # with the edges of new nodes, and with nothing but their features
+        context = make(np.arange(60), np.arange(known))
+        assert roc_auc(label, model.score_pairs(new, "a", context=context)) > 0.9
     with pytest.raises(InputError, match="2 node features, got 0"):
         model.score_pairs([("n1", "n2")], "a", context=bx.Multiplex.from_edges(["n1"], ["n2"], "a"))
 
@@ -325,6 +326,7 @@ def test_what_cannot_be_trained_is_refused():
         "Unknown policy 3. Known: ": lambda: bx.LinkPredictor(policy=3).fit(mx),
         "Unknown relevance None": lambda: bx.LinkPredictor(relevance=None).fit(mx),
         "dictionary, layer: pairs, got list": lambda: bx.LinkPredictor().fit(mx, negatives=[[0, 1]]),
+        "checkpoint=, the folder of the training to resume": lambda: bx.LinkPredictor().fit(mx, resume=True),
         "a device of this machine, got 'abacus'": lambda: bx.LinkPredictor(device="abacus").fit(mx),
         "validation below 1, got 1": lambda: bx.LinkPredictor(validation=1).fit(mx),
     }.items():
@@ -345,6 +347,8 @@ def test_pairs_that_cannot_be_scored_are_refused(fitted):
     with pytest.raises(InputError, match="99"):
         model.score_pairs([[0, 99]], "g1-base")
     assert model.score_pairs([], "g1-base").shape == (0,)
+    with pytest.raises(InputError, match=r"Unknown node '0'. Known nodes: 0, 1, 2"):
+        model.score_pairs([["0", "1"]], "g1-base")
     with pytest.raises(InputError, match="a Multiplex as context, got dict"):
         model.score_pairs([[0, 1]], "g1-base", context={})
     for draws in (-1, 0.5):

@@ -134,6 +134,8 @@ class LinkPredictor(BaseEstimator):  # type: ignore[misc]
         resume
             Whether to go on with the training whose checkpoint is there: same settings, same data, same result.
         """
+        if resume and checkpoint is None:
+            raise InputError("Expected checkpoint=, the folder of the training to resume, got none.")
         trainer = self.make_trainer(mx, targets, negatives=negatives)
         kept = None if checkpoint is None else Checkpoint(checkpoint, mx, trainer, negatives=negatives)
         with fitting_threads(mx.num_edges), seeded_generators(trainer.config.seed, trainer.device):
