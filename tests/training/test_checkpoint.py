@@ -170,7 +170,8 @@ def test_other_data_are_refused_by_name(run, mx):
     assert "nodes differ" in refusal(run, replace(mx, node_names=mx.node_names[::-1]))
     heavier = replace(mx, weight=np.full(mx.num_edges, 2.0))
     assert "weighted differ; layer 'a' has other edges or weights" in refusal(run, heavier)
-    given = {layer: [[0, 1]] for layer in "abcd"}
+    free = next(v for v in range(1, 40) if not any(mx.has_edges(np.array([[0, v]]), layer)[0] for layer in "abcd"))
+    given = {layer: [[0, free]] for layer in "abcd"}
     assert "negatives differ" in refusal(run, mx, negatives=given)
 
 
