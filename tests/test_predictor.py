@@ -3,6 +3,8 @@
 import json
 import math
 import shutil
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -80,6 +82,7 @@ def test_recommend_ranks_all_pairs_that_are_no_edges(fitted, monkeypatch):
     assert not mx.has_edges(table[["source", "destination"]].to_numpy(), layer).any()
     few = model.recommend(layer, candidates=mx.edges(layer).T[:3].tolist() + pairs[:2].tolist())
     assert {(a, b) for a, b in few[["source", "destination"]].to_numpy().tolist()} == {tuple(p) for p in pairs[:2]}
+    assert len(model.recommend(layer, candidates=[*pairs[:2], pairs[0], pairs[1][::-1]])) == 2
 
 
 def test_manners_of_an_estimator(fitted):
@@ -92,6 +95,28 @@ def test_manners_of_an_estimator(fitted):
     assert model.layer_probabilities_.to_numpy().sum(axis=1) == pytest.approx(np.ones(4))
     assert set(model.history_["epoch"]) == {1, 2, 3}
     assert {"train_loss", "train_accuracy", "drawn", "layer_loss", "inclusion", "regret"} <= set(model.history_)
+
+
+def test_numbers_of_numpy_are_settings_too():
+    plain = {"k": 2, "epochs": 1, "learning_rate": 0.5, "validation": 0.25, "seed": 3}
+    numpy = {"k": np.int64(2), "epochs": np.int8(1), "learning_rate": np.float32(0.5), "validation": np.float16(0.25)}
+    models = [bx.LinkPredictor(width=0, **each).fit(small()) for each in (plain, {**numpy, "seed": np.uint32(3)})]
+    pairs = some_pairs(small())
+    assert np.array_equal(*(model.score_pairs(pairs, "g1-base") for model in models))
+    with pytest.raises(InputError, match="k from 1 to 3"):
+        bx.LinkPredictor(k=np.int64(4)).fit(small())
+
+
+@pytest.mark.parametrize("conv", [partial(GATConv, heads=2, concat=False), type("GCNConv", (GATConv,), {})])
+def test_a_convolution_of_your_own_is_needed_to_load(tmp_path, conv):
+    mx = small()
+    model = bx.LinkPredictor(**FAST, conv=conv).fit(mx, targets=["g1-base"])
+    model.save(tmp_path)
+    name = "partial" if isinstance(conv, partial) else "GCNConv"
+    with pytest.raises(InputError, match=f"conv= with the '{name}' that this model was trained with"):
+        bx.LinkPredictor.load(tmp_path)
+    again = bx.LinkPredictor.load(tmp_path, conv=conv, device="cpu")
+    assert np.array_equal(*(each.score_pairs(some_pairs(mx), "g1-base") for each in (model, again)))
 
 
 def test_on_epoch_sees_a_model_that_predicts_and_can_end_training():
@@ -121,6 +146,24 @@ def test_a_saved_model_predicts_without_the_training_data(tmp_path, conv):
     assert {path.suffix for path in (tmp_path / "run").iterdir()} == {".json", ".safetensors"}
 
 
+def test_a_model_is_not_saved_where_a_file_stands(fitted, tmp_path):
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(InputError, match="file: cannot be made: File exists"):
+        fitted[1].save(tmp_path / "file")
+    assert (tmp_path / "file").read_text() == "mine"
+
+
+def test_settings_changed_after_a_fit_are_those_of_the_next(tmp_path):
+    mx = small()
+    model = bx.LinkPredictor(**FAST).fit(mx)
+    model.set_params(width=8, policy="exp3+", k=2, seed=5).save(tmp_path)
+    again = bx.LinkPredictor.load(tmp_path, device="cpu")
+    assert {name: again.get_params()[name] for name in FAST} == FAST
+    assert (again.policy, again.k, again.seed) == ("default", 1, 0)
+    pairs, layer = some_pairs(mx), mx.layer_names[0]
+    assert np.array_equal(model.score_pairs(pairs, layer), again.score_pairs(pairs, layer))
+
+
 def test_broken_model_folders_are_refused(fitted, tmp_path):
     _, model = fitted
     with pytest.raises(InputError, match=r"model folder with a file model\.json"):
@@ -131,6 +174,20 @@ def test_broken_model_folders_are_refused(fitted, tmp_path):
     (tmp_path / "cut/weights.safetensors").unlink()
     with pytest.raises(InputError, match="complete model folder"):
         bx.LinkPredictor.load(tmp_path / "cut")
+    shutil.copytree(tmp_path / "run", tmp_path / "flipped")
+    for name in ("graph", "policy", "weights"):
+        file = tmp_path / f"flipped/{name}.safetensors"
+        whole = file.read_bytes()
+        file.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+        with pytest.raises(InputError, match=f"{name}.safetensors: expected the file that model.json was written with"):
+            bx.LinkPredictor.load(tmp_path / "flipped")
+        file.write_bytes(whole)
+    shutil.copytree(tmp_path / "run", tmp_path / "swapped")
+    wider = {**index, "config": {**index["config"], "width": 8}}
+    for wrong, what in (({"format": 1}, "KeyError: 'config'"), (wider, "RuntimeError: Error.* size mismatch")):
+        (tmp_path / "swapped/model.json").write_text(json.dumps(wrong))
+        with pytest.raises(InputError, match=f"swapped: expected a complete model folder, got {what}"):
+            bx.LinkPredictor.load(tmp_path / "swapped")
     (tmp_path / "run/model.json").write_text(json.dumps({**index, "format": 99}))
     with pytest.raises(InputError, match=r"model\.json: expected a model folder of format 1, got format 99"):
         bx.LinkPredictor.load(tmp_path / "run")
@@ -162,18 +219,19 @@ def test_new_nodes_with_features_are_scored_in_their_own_context():
     linked = upper[(group[upper[:, 0]] == group[upper[:, 1]]) & (rng.random(len(upper)) < 0.3)]
     names = [f"n{i}" for i in range(60)]
 
-    def make(nodes):
-        keep = np.isin(linked, nodes).all(1)
+    def make(nodes, known):
+        keep = np.isin(linked, known).all(1)
         return bx.Multiplex.from_edges(
             [names[i] for i in linked[keep, 0]], [names[i] for i in linked[keep, 1]], "a",
             node_names=[names[i] for i in nodes], node_features=features[nodes],
         )  # fmt: skip
 
-    model = bx.LinkPredictor(epochs=30, width=8).fit(make(np.arange(40)))
-    context = make(np.arange(60))
+    model = bx.LinkPredictor(epochs=30).fit(make(np.arange(40), np.arange(40)))
     new = [(names[i], names[j]) for i in range(40, 60) for j in range(i + 1, 60)]
     label = [group[i] == group[j] for i in range(40, 60) for j in range(i + 1, 60)]
-    assert roc_auc(label, model.score_pairs(new, "a", context=context)) > 0.9
+    for known in (60, 40):  # with the edges of new nodes, and with nothing but their features
+        context = make(np.arange(60), np.arange(known))
+        assert roc_auc(label, model.score_pairs(new, "a", context=context)) > 0.9
     with pytest.raises(InputError, match="2 node features, got 0"):
         model.score_pairs([("n1", "n2")], "a", context=bx.Multiplex.from_edges(["n1"], ["n2"], "a"))
 
@@ -188,6 +246,11 @@ def test_a_warm_start_goes_on_with_new_edges_and_new_nodes():
     )  # fmt: skip
     with pytest.raises(InputError, match="layers of the first fit"):
         model.fit(grown)
+    with pytest.raises(InputError, match="directed=False, as in the first fit"):
+        model.fit(replace(mx, directed=True))
+    for other in ({"width": 8}, {"width": 0}, {"hidden": 3}):
+        with pytest.raises(InputError, match="the settings of the first fit for a warm start"):
+            clone(model).set_params(**FAST).fit(mx).set_params(warm_start=True, **other).fit(mx)
     grown = bx.Multiplex.from_indices(
         *grown.edge_index, grown.edge_layer, node_names=np.arange(42), layer_names=mx.layer_names
     )
@@ -200,12 +263,16 @@ def test_a_warm_start_goes_on_with_new_edges_and_new_nodes():
 
 def test_given_negatives_are_the_only_ones_used(monkeypatch):
     mx = small()
-    given = {name: np.array([[0, 1], [2, 3], [4, 5]]) for name in mx.layer_names}
+    free = [pair for pair in some_pairs(mx) if not any(mx.has_edges(pair[None], name)[0] for name in mx.layer_names)]
+    given = dict.fromkeys(mx.layer_names, np.array(free[:3]))
     trainer = bx.LinkPredictor(**FAST).make_trainer(mx, negatives=given)
     drawn = trainer.sampler.draw(np.array([0, 1, 2, 3] * 20), np.random.default_rng(0))
-    assert {tuple(pair) for pair in drawn.tolist()} == {(0, 1), (2, 3), (4, 5)}
+    assert {tuple(pair) for pair in drawn.tolist()} == {tuple(pair.tolist()) for pair in free[:3]}
     with pytest.raises(InputError, match="Expected negatives for target layer 'g1-copy1', got none"):
         bx.LinkPredictor(**FAST).fit(mx, negatives={mx.layer_names[0]: [[0, 1]]})
+    edge = mx.edges("g1-base")[::-1, 0].tolist()
+    with pytest.raises(InputError, match=rf"no edges of layer 'g1-base', got \({edge[0]}, {edge[1]}\)"):
+        bx.LinkPredictor(**FAST).fit(mx, targets=["g1-base"], negatives={"g1-base": [edge]})
 
 
 @pytest.mark.parametrize("policy", ["uniform", "exp3+", "all", "none", "epsilon-greedy"])
@@ -253,7 +320,13 @@ def test_what_cannot_be_trained_is_refused():
         "Unknown relevance": lambda: bx.LinkPredictor(relevance="nearness").fit(mx),
         "width of at least 1 for relevance 'cosine'": lambda: bx.LinkPredictor(relevance="cosine", width=0).fit(mx),
         "distinct target layers": lambda: bx.LinkPredictor().fit(mx, targets=["g1-base", "g1-base"]),
-        "list of layer names as targets": lambda: bx.LinkPredictor().fit(mx, targets="g1-base"),
+        "list of layer names as targets, got 'g1-base'": lambda: bx.LinkPredictor().fit(mx, targets="g1-base"),
+        "list of layer names as targets, got 5": lambda: bx.LinkPredictor().fit(mx, targets=5),
+        "a Multiplex to learn from, got MultiGraph": lambda: bx.LinkPredictor().fit(mx.to_networkx()),
+        "Unknown policy 3. Known: ": lambda: bx.LinkPredictor(policy=3).fit(mx),
+        "Unknown relevance None": lambda: bx.LinkPredictor(relevance=None).fit(mx),
+        "dictionary, layer: pairs, got list": lambda: bx.LinkPredictor().fit(mx, negatives=[[0, 1]]),
+        "checkpoint=, the folder of the training to resume": lambda: bx.LinkPredictor().fit(mx, resume=True),
         "a device of this machine, got 'abacus'": lambda: bx.LinkPredictor(device="abacus").fit(mx),
         "validation below 1, got 1": lambda: bx.LinkPredictor(validation=1).fit(mx),
     }.items():
@@ -274,6 +347,16 @@ def test_pairs_that_cannot_be_scored_are_refused(fitted):
     with pytest.raises(InputError, match="99"):
         model.score_pairs([[0, 99]], "g1-base")
     assert model.score_pairs([], "g1-base").shape == (0,)
+    with pytest.raises(InputError, match=r"Unknown node '0'. Known nodes: 0, 1, 2"):
+        model.score_pairs([["0", "1"]], "g1-base")
+    with pytest.raises(InputError, match="a Multiplex as context, got dict"):
+        model.score_pairs([[0, 1]], "g1-base", context={})
+    for draws in (-1, 0.5):
+        with pytest.raises(InputError, match=f"draws to be an integer of at least 0, got {draws}"):
+            model.score_pairs([[0, 1]], "g1-base", draws=draws)
+    for top in (-1, 2.5, None):
+        with pytest.raises(InputError, match=f"top to be an integer of at least 0, got {top}"):
+            model.recommend("g1-base", top=top)
 
 
 def test_scores_of_all_targets_at_once_with_each_layer_alone(fitted):

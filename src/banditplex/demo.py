@@ -285,7 +285,7 @@ def _plot_probability(axes: "Axes", measured: Measured) -> None:
     several = f"{bandit['target'].nunique()} targets, {bandit['seed'].nunique()} seeds"
     axes.annotate(f"bandit, mean of\n{several}", (last, mean.iloc[-1]), (0, -8), textcoords="offset points", ha="right",
                   va="top", color=COLOURS["bandit"])  # fmt: skip
-    axes.axvspan(0, min(Config.warmup, last), color="#f3f4f6", linewidth=0, zorder=0)
+    axes.axvspan(0, Config(epochs=last).even_epochs, color="#f3f4f6", linewidth=0, zorder=0)
     axes.annotate("even draws\nto warm up", (0, 1), (6, -6), textcoords="offset points", va="top", color="#6b7280")
     axes.annotate("uniform", (last, start), (0, 5), textcoords="offset points", ha="right", color=COLOURS["uniform"])
     axes.set(xlabel="epoch", ylabel="probability of the relevant layer", xlim=(0, last), ylim=(0, 1))

@@ -1,7 +1,7 @@
 """`LinkPredictor`: a multiplex goes in, links of any layer and the layers that mattered come out."""
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -10,14 +10,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, clone
-from torch import nn
 
 from banditplex.errors import InputError
 from banditplex.multiplex import Multiplex, Name
+from banditplex.nn import Convolution
 from banditplex.relevance import Relevance
 from banditplex.training import Config, Trainer
 from banditplex.training.arms import to_layer
-from banditplex.training.checkpoint import Checkpoint
+from banditplex.training.checkpoint import Checkpoint, seeded_generators
 from banditplex.training.files import load, save
 from banditplex.training.fitted import Fitted
 from banditplex.training.named import in_arms
@@ -68,7 +68,7 @@ class LinkPredictor(BaseEstimator):  # type: ignore[misc]
         validation: float = Config.validation,
         warmup: int = Config.warmup,
         patience: int = Config.patience,
-        conv: str | type[nn.Module] = Config.conv,
+        conv: Convolution = Config.conv,
         width: int = Config.width,
         depth: int = Config.depth,
         fanout: int | None = Config.fanout,
@@ -137,11 +137,13 @@ class LinkPredictor(BaseEstimator):  # type: ignore[misc]
         resume
             Whether to go on with the training whose checkpoint is there, if any: same settings, same data, same result.
         """
+        if resume and checkpoint is None:
+            raise InputError("Expected checkpoint=, the folder of the training to resume, got none.")
         trainer = self.make_trainer(mx, targets, negatives=negatives)
         kept = None if checkpoint is None else Checkpoint(checkpoint, mx, trainer, negatives=negatives)
-        if kept is not None:
-            kept.begin(resume=resume)
-        with fitting_threads(mx.num_edges):
+        with fitting_threads(mx.num_edges), seeded_generators(trainer.config.seed, trainer.device):
+            if kept is not None:
+                kept.begin(resume=resume)
             while not trainer.finished:
                 row = _summary(trainer.run_epoch())
                 if kept is not None:
@@ -162,6 +164,8 @@ class LinkPredictor(BaseEstimator):  # type: ignore[misc]
         negatives: Mapping[Name, ArrayLike] | None = None,
     ) -> Trainer:
         """Return the trainer that `fit` runs: checked input, nothing learnt yet."""
+        if not isinstance(mx, Multiplex):
+            raise InputError(f"Expected a Multiplex to learn from, got {type(mx).__name__}.")
         chosen = _check_targets(mx, targets)
         if self.union:
             mx = with_union(mx)
@@ -182,14 +186,21 @@ class LinkPredictor(BaseEstimator):  # type: ignore[misc]
     def _config(self, mx: Multiplex, targets: Ints) -> Config:
         others = mx.num_layers - 1
         draws = others and self.policy not in ("all", "none", "fixed")
-        if draws and isinstance(self.k, int) and not 1 <= self.k <= others:
+        if draws and isinstance(self.k, int | np.integer) and not 1 <= self.k <= others:
             raise InputError(f"Expected k from 1 to {others}, the number of other layers, got {self.k}.")
         values = {field.name: getattr(self, field.name) for field in fields(Config)}
         options = in_arms(mx, targets, self.policy, self.policy_options or {})
         return Config(**{**values, "policy_options": options})
 
     def _given(self, mx: Multiplex, targets: Ints, negatives: Mapping[Name, ArrayLike]) -> dict[int, Ints]:
+        if not isinstance(negatives, Mapping):
+            raise InputError(f"Expected negatives as a dictionary, layer: pairs, got {type(negatives).__name__}.")
         given = {mx.layer_index(name): as_pairs(mx, pairs) for name, pairs in negatives.items()}
+        for name, pairs in ((mx.layer_names[layer], pairs) for layer, pairs in given.items()):
+            known = mx.has_edges(pairs, name)
+            if known.any():
+                pair = tuple(mx.node_names[pairs[np.argmax(known)]].tolist())
+                raise InputError(f"Expected negatives that are no edges of layer {name!r}, got {pair}.")
         for target in targets.tolist():
             if not len(given.get(target, ())):
                 raise InputError(f"Expected negatives for target layer {mx.layer_names[target]!r}, got none.")
@@ -209,7 +220,7 @@ class LinkPredictor(BaseEstimator):  # type: ignore[misc]
         `draws` > 0 takes the mean over so many draws of the policy instead of the most probable layers.
         """
         fitted = self._check_fitted()
-        mx = fitted.mx if context is None else context
+        mx = fitted.mx if context is None else fitted.check_context(context)
         return fitted.logits(as_pairs(mx, pairs), layer, context=context, draws=draws)
 
     def score_by_layer(self, pairs: ArrayLike, layer: ArrayLike, others: ArrayLike) -> Floats:
@@ -252,12 +263,14 @@ class LinkPredictor(BaseEstimator):  # type: ignore[misc]
     ) -> pd.DataFrame:
         """Return the `top` most likely new links of a layer: source, destination, probability.
 
-        All pairs that are no known edges are ranked, or those of `candidates` (n, 2); memory does not grow with
-        their number.
+        All pairs that are no known edges are ranked, or those of `candidates` (n, 2), each once; memory does not
+        grow with the number of pairs ranked.
         """
         fitted = self._check_fitted()
+        if not isinstance(top, int | np.integer) or top < 0:
+            raise InputError(f"Expected top to be an integer of at least 0, got {top!r}.")
         mx = fitted.mx if context is None else fitted.check_context(context)
-        chunks = _all_pairs(mx) if candidates is None else iter([as_pairs(mx, candidates)])
+        chunks = _all_pairs(mx) if candidates is None else iter([_distinct(as_pairs(mx, candidates), mx)])
         best, scores = np.empty((0, 2), np.int64), np.empty(0)
         for chunk in chunks:
             pairs = chunk[~mx.has_edges(chunk, layer)]
@@ -310,13 +323,13 @@ class LinkPredictor(BaseEstimator):  # type: ignore[misc]
 
     def save(self, folder: str | Path) -> None:
         """Write the model and the training graph to a folder: safetensors and JSON."""
-        save(folder, self._check_fitted(), self._config(self._fitted.mx, self._fitted.targets), self._rows)
+        save(folder, self._check_fitted(), self._rows)
 
     @classmethod
-    def load(cls, folder: str | Path, *, device: str = "auto", conv: type[nn.Module] | None = None) -> "LinkPredictor":
+    def load(cls, folder: str | Path, *, device: str = "auto", conv: Convolution | None = None) -> "LinkPredictor":
         """Read a model that `save` wrote; it predicts without the training data."""
-        fitted, config, history = load(folder, device=device, conv=conv)
-        model = cls(**{field.name: getattr(config, field.name) for field in fields(Config)})
+        fitted, history = load(folder, device=device, conv=conv)
+        model = cls(**{field.name: getattr(fitted.config, field.name) for field in fields(Config)})
         model._fitted, model._rows = fitted, history
         return model
 
@@ -351,8 +364,8 @@ def as_pairs(mx: Multiplex, pairs: ArrayLike) -> Ints:
 def _check_targets(mx: Multiplex, targets: Sequence[Name] | None) -> Ints:
     size = np.bincount(mx.edge_layer[mx.edge_index[0] != mx.edge_index[1]], minlength=mx.num_layers)
     if targets is not None:
-        if isinstance(targets, str):
-            raise InputError(f"Expected a list of layer names as targets, got the string {targets!r}.")
+        if isinstance(targets, str) or not isinstance(targets, Iterable):
+            raise InputError(f"Expected a list of layer names as targets, got {targets!r}.")
         chosen = np.array([mx.layer_index(name) for name in targets], np.int64)
         if len(np.unique(chosen)) != len(chosen) or not len(chosen):
             raise InputError(f"Expected distinct target layers, at least one, got {list(targets)!r}.")
@@ -380,6 +393,13 @@ def _summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
 def _mean(values: list[float]) -> float:
     known = [value for value in values if not np.isnan(value)]
     return float(np.mean(known)) if known else float("nan")
+
+
+def _distinct(pairs: Ints, mx: Multiplex) -> Ints:
+    """Return pairs (n, 2) without those that come again, the other way round too if undirected."""
+    _, first = np.unique(pairs if mx.directed else np.sort(pairs, axis=1), axis=0, return_index=True)
+    distinct: Ints = pairs[np.sort(first)]
+    return distinct
 
 
 def _all_pairs(mx: Multiplex) -> Iterator[Ints]:

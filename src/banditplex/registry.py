@@ -34,7 +34,7 @@ class Registry(Mapping[str, T], Generic[T]):
     def __getitem__(self, name: str) -> T:
         if name in self._things:
             return self._things[name]
-        close = get_close_matches(name, self._things, n=1)
+        close = get_close_matches(str(name), self._things, n=1)
         hint = f"; did you mean {close[0]!r}?" if close else "."
         raise InputError(f"Unknown {self._kind} {name!r}{hint} Known: {', '.join(self._things)}.")
 

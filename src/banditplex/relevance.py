@@ -31,6 +31,11 @@ class Seen:
     target_embedding: Tensor  # (m, width)
     layer_embedding: Tensor  # (m, width)
 
+    def is_finite(self) -> bool:
+        """Say whether all logits and embeddings are numbers."""
+        parts = (self.own, self.other, self.target_embedding, self.layer_embedding)
+        return all(bool(torch.isfinite(part).all()) for part in parts)
+
     def mean(self, values: Tensor, group: Tensor) -> Tensor:
         """Return the mean of `values` per comparison, (G,)."""
         total = values.new_zeros(self.num_groups).index_add_(0, group, values)
@@ -38,6 +43,10 @@ class Seen:
         return total / count.clamp(min=1)
 
 
+DIVERGED = (
+    "Expected finite losses, got a training that has diverged: try a smaller learning_rate, or node features and "
+    "weights of a smaller scale."
+)
 Relevance = Callable[[Seen], Tensor]
 RELEVANCES: Registry[Relevance] = Registry("relevance")
 
@@ -108,6 +117,8 @@ def layer_losses(relevance: Relevance, seen: Seen) -> Tensor:
         raise InputError(f"Expected relevance {name!r} to return a tensor of shape ({seen.num_groups},), got {got}.")
     losses = losses.detach().to("cpu", torch.float64)
     wrong = ~torch.isfinite(losses) | (losses < 0)
+    if wrong.any() and not seen.is_finite():
+        raise InputError(DIVERGED)
     if wrong.any():
         raise InputError(f"Expected finite layer losses >= 0 from relevance {name!r}, got {losses[wrong][0].item()}.")
     return losses

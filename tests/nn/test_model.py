@@ -1,13 +1,16 @@
 """The network: what it may see, what it may touch, and that encoders of any kind fit in."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 import torch
-from torch_geometric.nn import GATConv
+from torch_geometric.nn import ChebConv, GATConv, GINConv, SGConv
 
 from banditplex.errors import InputError
 from banditplex.multiplex import Multiplex
 from banditplex.nn import MultiplexModel, PackedGraph
+from banditplex.nn.encoder import make_convolution
 from tests.nn.test_graph import random_multiplex
 
 
@@ -107,5 +110,52 @@ def test_products_of_random_vectors_estimate_what_neighbour_lists_share():
 
 
 def test_unknown_convolutions_are_answered_with_the_known_ones():
-    with pytest.raises(InputError, match=r"one of sage, gcn, or a PyG convolution class, got 'gat'"):
-        make_model(random_multiplex(), conv="gat")
+    for conv in ("gat", None, GATConv(8, 8)):
+        with pytest.raises(InputError, match=r"one of sage, gcn, or a class or function that makes one, got "):
+            make_model(random_multiplex(), conv=conv)
+
+
+@pytest.mark.parametrize(
+    ("conv", "message"),
+    [
+        (ChebConv, "TypeError from 'ChebConv': .* missing 1 required positional argument: 'K'"),
+        (torch.nn.Linear, "called as .x, edge_index., got TypeError from 'Linear'"),
+        (partial(GATConv, heads=2), r"8 channels of 'partial' as conv\(8, 8\), got \(16,\)"),
+    ],
+)
+def test_convolutions_that_do_not_fit_are_refused(conv, message):
+    with pytest.raises(InputError, match=message):
+        make_model(random_multiplex(), conv=conv)
+
+
+@pytest.mark.parametrize(
+    ("conv", "hops"),
+    [
+        (GATConv, 1),
+        (lambda a, b: GINConv(torch.nn.Sequential(torch.nn.Linear(a, b), torch.nn.ReLU(), torch.nn.Linear(b, b))), 1),
+        (partial(SGConv, K=2), 2),
+        (partial(ChebConv, K=4), 3),
+    ],
+)
+def test_an_encoder_knows_how_far_its_convolutions_see(conv, hops):
+    assert make_model(random_multiplex(), conv=conv).encoder.reach == 2 * hops + 1
+
+
+def test_trying_a_convolution_leaves_no_trace():
+    class Counting(GATConv):
+        def __init__(self, width_in, width_out):
+            super().__init__(width_in, width_out)
+            self.register_buffer("calls", torch.zeros(()))
+
+        def forward(self, x, edge_index):
+            self.calls += 1
+            return torch.nn.functional.dropout(super().forward(x, edge_index))
+
+    torch.manual_seed(3)
+    made = make_convolution(Counting, 4)
+    after = torch.rand(3)
+    torch.manual_seed(3)
+    expected = Counting(4, 4)
+    assert torch.equal(torch.rand(3), after)
+    assert made.calls == 0
+    assert all(torch.equal(a, b) for a, b in zip(made.parameters(), expected.parameters(), strict=True))

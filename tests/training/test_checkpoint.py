@@ -109,15 +109,28 @@ def test_dropout_goes_on_with_the_same_draws(mx, tmp_path):
 
     scores = []
     for stop in (True, False):
-        torch.manual_seed(5)
+        torch.manual_seed(5 + stop)
         folder = tmp_path / str(stop)
         if stop:
             with pytest.raises(KeyboardInterrupt):
                 predictor(conv=Leaky).fit(mx, on_epoch=stop_after(1), checkpoint=folder)
-            torch.manual_seed(6)
+            torch.manual_seed(7)
         predictor(conv=Leaky).fit(mx, checkpoint=folder, resume=stop)
         scores.append(read_checkpoint(folder / FILE)["state"]["model"])
     assert all(torch.equal(scores[0][name], scores[1][name]) for name in scores[0])
+
+
+def test_torchs_own_generators_are_seeded_by_the_run_and_left_alone(mx, tmp_path):
+    states = []
+    for number in (7, 8):
+        torch.manual_seed(number)
+        before = torch.get_rng_state()
+        predictor(epochs=1).fit(mx, checkpoint=tmp_path / str(number))
+        assert torch.equal(torch.get_rng_state(), before)
+        states.append(read_checkpoint(tmp_path / str(number) / FILE)["generators"]["cpu"])
+    assert torch.equal(*states)
+    predictor(epochs=1, seed=1).fit(mx, checkpoint=tmp_path / "other")
+    assert not torch.equal(read_checkpoint(tmp_path / "other" / FILE)["generators"]["cpu"], states[0])
 
 
 # Refusals
@@ -159,7 +172,8 @@ def test_other_data_are_refused_by_name(run, mx):
     assert "nodes differ" in refusal(run, replace(mx, node_names=mx.node_names[::-1]))
     heavier = replace(mx, weight=np.full(mx.num_edges, 2.0))
     assert "weighted was False, now True; layer 'a' has other edges or weights" in refusal(run, heavier)
-    given = {layer: [[0, 1]] for layer in "abcd"}
+    free = next(v for v in range(1, 40) if not any(mx.has_edges(np.array([[0, v]]), layer)[0] for layer in "abcd"))
+    given = {layer: [[0, free]] for layer in "abcd"}
     assert "negatives differ" in refusal(run, mx, negatives=given)
 
 

@@ -33,7 +33,7 @@ def test_what_is_in_arms_already_stays():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({}, r"Expected layers \(--layers\) for the policy 'fixed' to look at, got 'none'"),
+        ({}, r"Expected layers \(--layers\) for the policy 'fixed' to look at, got none"),
         ({"layers": "ab"}, "got 'ab'"),
         ({"layers": ["a", "z"]}, "Unknown layer 'z'"),
         ({"layers": ["b", "c"]}, "leave each target as many others, at least one, got 2 for 'a' and 1 for 'b'"),

@@ -4,9 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from torch_geometric.nn import TAGConv
 
 from banditplex.bandits import Draw, Observations
 from banditplex.datasets import planted
+from banditplex.errors import InputError
 from banditplex.evaluation import roc_auc
 from banditplex.multiplex import Multiplex
 from banditplex.nn import Encoder, sampling
@@ -48,6 +50,40 @@ def test_known_edges_of_a_random_layer_cannot_be_told_from_other_pairs(width, fe
     assert auc[True] > 0.99
 
 
+def test_in_a_directed_layer_an_arc_and_its_reverse_do_not_tell_of_each_other_through_the_encoder():
+    """Whether an arc is known or not, beside its reverse, makes no difference to its score."""
+    arcs = np.unique(np.random.default_rng(0).integers(0, 30, (400, 2)), axis=0)
+    arcs = arcs[arcs[:, 0] != arcs[:, 1]]
+    known = {tuple(arc) for arc in arcs.tolist()}
+    both = [arc for arc in sorted(known) if arc[::-1] in known][:6]
+    ours = [arc in both or arc[::-1] in both for arc in map(tuple, arcs.tolist())]
+    layer = np.where(ours, 0, np.arange(len(arcs)) % 2)
+
+    def make(keep):
+        return Multiplex.from_edges(*arcs[keep].T, layer[keep], num_nodes=30, directed=True, layer_names=[0, 1])
+
+    whole = make(np.ones(len(arcs), np.bool_))
+    model = LinkPredictor(epochs=3, width=8, warmup=0).fit(whole, targets=[0])
+    for arc in both:
+        without = make(~(arcs == arc).all(1))
+        assert model.score_pairs([arc], 0) == pytest.approx(model.score_pairs([arc], 0, context=without), abs=1e-5)
+
+
+def test_validation_edges_of_a_random_layer_are_not_learnt_by_heart():
+    """Nothing can be known of them: of about 88 pairs half are told right, with a deviation of .053."""
+    ends = np.random.default_rng(0).integers(0, 100, (2, 150))
+    mx = Multiplex.from_edges(*ends, "a", num_nodes=100, self_loops="drop")
+    model = LinkPredictor(epochs=40, patience=40, validation=0.3, batch_size=16, learning_rate=0.03).fit(mx)
+    assert abs(model.history_["validation_accuracy"].iloc[-1] - 0.5) < 0.2
+
+
+@pytest.mark.parametrize("policy", ["default", "none"])
+def test_a_training_that_diverges_says_so(policy):
+    mx = random_layers(0, copied=False)
+    with pytest.raises(InputError, match="diverged: try a smaller learning_rate"):
+        LinkPredictor(policy=policy, learning_rate=1e30, epochs=3).fit(mx)
+
+
 def test_an_epoch_encodes_target_and_drawn_layers_only(monkeypatch):
     mx = planted(12, 3, 0.8, num_nodes=60, edges_per_layer=80, communities=4, seed=0)
     encoded = []
@@ -79,10 +115,12 @@ def test_a_step_looks_at_no_more_than_the_fanout_allows(monkeypatch, sampled):
     assert np.mean(vertices) < 100  # 4 pairs in 2 layers: at most 16, and common neighbours, with 3 neighbours each
 
 
-def test_prediction_sees_all_neighbours(monkeypatch, sampled):
-    mx = planted(4, 1, 0.8, num_nodes=60, edges_per_layer=150, communities=4, seed=0)
-    model = LinkPredictor(epochs=2, fanout=1).fit(mx)
-    pairs = np.array(np.triu_indices(60, 1)).T
+@pytest.mark.parametrize(("conv", "num_nodes"), [("sage", 60), (TAGConv, 400)])
+def test_prediction_sees_all_neighbours(conv, num_nodes, monkeypatch, sampled):
+    """TAGConv looks three steps far; in the sparse layer there are more."""
+    mx = planted(4, 1, 0.8, num_nodes=num_nodes, edges_per_layer=150 if num_nodes == 60 else 400, communities=4, seed=0)
+    model = LinkPredictor(epochs=2, fanout=1, conv=conv).fit(mx)
+    pairs = np.array(np.triu_indices(60, 1)).T[::30]
     near = model.score_pairs(pairs, mx.layer_names[0])
     monkeypatch.setattr(sampling, "WHOLE", 4096)
     np.testing.assert_allclose(near, model.score_pairs(pairs, mx.layer_names[0]), rtol=1e-4, atol=1e-5)

@@ -82,6 +82,21 @@ def test_known_edges_of_a_random_layer_cannot_be_told_from_other_pairs(width):
     assert abs(roc_auc(mx.has_edges(pairs, "a"), model.score_pairs(pairs, "a")) - 0.5) < 0.08
 
 
+def test_validation_edges_are_hidden_from_learnt_vectors_in_their_layer_and_in_the_union():
+    mx = random_layers(5)
+    trainer = bx.LinkPredictor(union=True, validation=0.4).make_trainer(mx)
+    held = list(zip(trainer.held.instance.tolist(), map(tuple, trainer.held.pairs.tolist()), strict=True))
+    edges = [set(map(tuple, mx.edges(layer).T.tolist())) for layer in "abc"]
+    alone = [pair for layer, pair in held if sum(pair in each for each in edges) == 1]
+    assert 0 < len(alone) < len(held)
+    hidden = [trainer.unseen.of(np.array([layer])) for layer in range(4)]
+    for layer, (pairs, where) in enumerate(hidden):
+        assert where.tolist() == [layer] * len(pairs)
+        mine = alone if layer == 3 else [pair for target, pair in held if target == layer]
+        assert sorted(map(tuple, pairs.tolist())) == sorted(mine)
+    assert bx.LinkPredictor(learnt_nodes=0).make_trainer(mx).unseen is None
+
+
 def test_bandits_find_the_union_where_each_layer_tells_a_part():
     """Links of the target are those of eight layers together: every one of them knows an eighth."""
     rng = np.random.default_rng(0)

@@ -135,7 +135,7 @@ class NameIndex:
     def _unknown(self, name: Name) -> InputError:
         shown = [str(known) for known in self._names[:1000]]
         close = get_close_matches(str(name), shown, n=1)
-        hint = f"; did you mean {close[0]!r}?" if close else f". {self._kinds()}"
+        hint = f"; did you mean {close[0]!r}?" if close and close[0] != str(name) else f". {self._kinds()}"
         return InputError(f"Unknown {self._what} {name!r}{hint}")
 
     def _kinds(self) -> str:

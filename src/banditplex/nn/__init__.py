@@ -1,5 +1,6 @@
 """The network: layers packed for the device, their encoder, features of pairs, and the sum of logits over layers."""
 
+from banditplex.nn.encoder import Convolution as Convolution
 from banditplex.nn.encoder import Encoder as Encoder
 from banditplex.nn.graph import Block as Block
 from banditplex.nn.graph import Neighbours as Neighbours

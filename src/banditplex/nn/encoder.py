@@ -1,6 +1,8 @@
 """The encoder of layers: convolutions whose weights all layers share, and a small adaptation to each layer."""
 
+import copy
 import inspect
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -12,6 +14,8 @@ from banditplex.nn.graph import Block
 from banditplex.nn.mean import Mean
 
 CONVOLUTIONS = ("sage", "gcn")
+Convolution = str | Callable[[int, int], nn.Module]
+"""A name, or what makes a convolution of so many channels in and out: a class, or a function of your own."""
 
 
 class Encoder(nn.Module):
@@ -23,8 +27,8 @@ class Encoder(nn.Module):
 
     Parameters: `num_features` 0 means that nodes have no features, and a base embedding per node stands in: learnt
     if there are at most `learnt_nodes` nodes, else random (`Sketch`); `conv` "sage" (mean of messages), "gcn", or any
-    PyG convolution class built as conv(in, out). Edge weights are message weights, for convolutions that take
-    `edge_weight` (both built-in ones do).
+    PyG convolution, as a class or function that is called as conv(in, out). Edge weights are message weights, for
+    convolutions that take `edge_weight` (both built-in ones do).
     """
 
     def __init__(
@@ -35,7 +39,7 @@ class Encoder(nn.Module):
         num_features: int,
         width: int,
         depth: int,
-        conv: str | type[nn.Module],
+        conv: Convolution,
         learnt_nodes: int,
     ) -> None:
         super().__init__()
@@ -48,7 +52,8 @@ class Encoder(nn.Module):
         self.convs = nn.ModuleList([make_convolution(conv, width) for _ in range(depth)])
         self.adapt = nn.Parameter(torch.zeros(num_layers, 2, width))
         self.averages = conv == "sage"  # a sample of the neighbours will do; others may add up, or divide by degrees
-        self.reach = depth + (not self.averages)  # steps that the result depends on, degrees of neighbours included
+        hops = 1 if conv in CONVOLUTIONS else count_hops(self.convs[0], width)
+        self.reach = depth * hops + (not self.averages)  # steps that the result depends on, degrees included
         self.takes_mean, self.takes_weights = (takes(self.convs[0], name) for name in ("mean", "edge_weight"))
 
     def forward(self, block: Block, features: Tensor | None) -> Tensor:
@@ -91,8 +96,8 @@ class Sketch(nn.Module):
         self.register_buffer("weight", torch.empty(num_nodes, width))
 
 
-def make_convolution(conv: str | type[nn.Module], width: int) -> nn.Module:
-    """Return a convolution from `width` to `width` channels, by name or class."""
+def make_convolution(conv: Convolution, width: int) -> nn.Module:
+    """Return a convolution from `width` to `width` channels."""
     if conv == "gcn":
         from torch_geometric.nn import GCNConv
 
@@ -101,10 +106,52 @@ def make_convolution(conv: str | type[nn.Module], width: int) -> nn.Module:
         from banditplex.nn.mean_conv import MeanConv
 
         return MeanConv(width, width)
-    if not isinstance(conv, type) or not issubclass(conv, nn.Module):
+    if isinstance(conv, str | nn.Module) or not callable(conv):
         known = ", ".join(CONVOLUTIONS)
-        raise InputError(f"Expected conv to be one of {known}, or a PyG convolution class, got {conv!r}.")
-    return conv(width, width)
+        raise InputError(f"Expected conv to be one of {known}, or a class or function that makes one, got {conv!r}.")
+    try:
+        made = conv(width, width)
+        found = tuple(try_convolution(made, torch.zeros(PATH, width)).shape)
+    except Exception as error:
+        raise InputError(
+            f"Expected conv({width}, {width}) to make a convolution that is called as (x, edge_index), "
+            f"got {type(error).__name__} from {name_of(conv)!r}: {error}"
+        ) from error
+    if found != (PATH, width):
+        raise InputError(f"Expected {width} channels of {name_of(conv)!r} as conv({width}, {width}), got {found[1:]}.")
+    return made
+
+
+def name_of(conv: Callable[[int, int], nn.Module]) -> str:
+    """Return what a convolution's class or function is called."""
+    return getattr(conv, "__name__", type(conv).__name__)
+
+
+PATH = 12
+"""Vertices of the path on which convolutions are tried."""
+
+
+@torch.no_grad()
+def try_convolution(conv: nn.Module, x: Tensor) -> Tensor:
+    """Return what a convolution makes of x (PATH, width) on a path; it and the random numbers stay as they are."""
+    ends = torch.arange(PATH - 1)
+    arcs = torch.stack([torch.cat([ends, ends + 1]), torch.cat([ends + 1, ends])])
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        return copy.deepcopy(conv).eval()(x, arcs)  # type: ignore[no-any-return]
+
+
+def count_hops(conv: nn.Module, width: int, trials: int = 4) -> int:
+    """Return how far a convolution sees: the largest distance on a path at which an input changes the output."""
+    generator = torch.Generator().manual_seed(0)
+    for distance in range(PATH - 1, 1, -1):
+        for _ in range(trials):
+            x = torch.randn(PATH, width, generator=generator)
+            other = x.clone()
+            other[distance] += torch.randn(width, generator=generator)
+            if not torch.equal(try_convolution(conv, x)[0], try_convolution(conv, other)[0]):
+                return distance
+    return 1
 
 
 def takes(conv: nn.Module, name: str) -> bool:

@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from banditplex.nn import sampling
-from banditplex.nn.encoder import Encoder
+from banditplex.nn.encoder import Convolution, Encoder
 from banditplex.nn.graph import Block, PackedGraph
 from banditplex.nn.pair_features import PairFeatures, describe, num_features
 from banditplex.nn.sampling import Fanout, near_block
@@ -45,7 +45,7 @@ class MultiplexModel(nn.Module):
         directed: bool,
         width: int,
         depth: int,
-        conv: str | type[nn.Module],
+        conv: Convolution,
         hidden: int,
         rank: int,
         learnt_nodes: int,

@@ -7,6 +7,7 @@ its data. On a CPU a resumed run ends with the very bits of an uninterrupted one
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,10 @@ from numpy.typing import ArrayLike
 from banditplex.changes import check_same, differences
 from banditplex.errors import InputError
 from banditplex.multiplex import Multiplex, Name
+from banditplex.rng import stream
 from banditplex.training.files import config_to_json
 from banditplex.training.trainer import Trainer
-from banditplex.training.tree import read_tree, write_tree
+from banditplex.training.tree import make_folder, read_tree, write_tree
 
 FILE = "checkpoint.safetensors"
 FORMAT = "banditplex checkpoint 2"
@@ -44,7 +46,7 @@ class Checkpoint:
         A new training where one was kept before is refused, as is to resume one with other settings or data.
         """
         if not self.path.exists():
-            _make_folder(self.path.parent)
+            make_folder(self.path.parent)
             self.save()
             return
         if not resume:
@@ -118,8 +120,16 @@ def _compare_layers(kept: Mapping[Any, Sequence[Any]], now: Mapping[Any, Sequenc
         yield "the layers come in another order"
 
 
+@contextmanager
+def seeded_generators(seed: int, device: torch.device) -> Iterator[None]:
+    """Seed torch's own generators, which convolutions with dropout draw from; afterwards they are as they were."""
+    with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
+        torch.manual_seed(int(stream(seed, "torch").integers(2**62)))
+        yield
+
+
 def get_generators() -> dict[str, Any]:
-    """Return the state of torch's own generators, which convolutions with dropout draw from."""
+    """Return the state of torch's own generators."""
     cuda = torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else []  # type: ignore[no-untyped-call]
     return {"cpu": torch.get_rng_state(), "cuda": cuda}
 
@@ -143,10 +153,3 @@ def _fingerprint(*values: Any) -> str:
         else:
             digest.update(repr(value).encode())
     return digest.hexdigest()[:16]
-
-
-def _make_folder(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"{folder}: cannot be made: {error.strerror or error}.") from None

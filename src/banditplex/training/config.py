@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from torch import nn
+import numpy as np
 
 from banditplex.errors import InputError
+from banditplex.nn import Convolution
 from banditplex.relevance import Relevance
 
 
@@ -33,7 +34,7 @@ class Config:
         3  # first epochs, at most a quarter, with even draws: layer losses of an untrained network say nothing
     )
     patience: int = 20  # epochs without a better validation loss before training ends
-    conv: str | type[nn.Module] = "sage"  # "sage", "gcn" or a PyG convolution class
+    conv: Convolution = "sage"  # "sage", "gcn", or a PyG convolution: a class or function called as conv(in, out)
     width: int = 16  # of node embeddings; 0 = structural features only
     depth: int = 2  # convolutions
     fanout: int | None = 10  # neighbours that "sage" sees in training, in layers of over 2,048 edges; None = all
@@ -60,9 +61,15 @@ class Config:
             if getattr(self, name) >= 1:
                 raise InputError(f"Expected {name} below 1, got {getattr(self, name)}.")
 
+    @property
+    def even_epochs(self) -> int:
+        """How many epochs warm up: at most a quarter."""
+        return min(self.warmup, self.epochs // 4)
+
     def _expect(self, name: str, kind: type[int] | type[float], low: int) -> None:
         value = getattr(self, name)
-        allowed = (int, float) if kind is float else (int,)
+        allowed = (int, np.integer) if kind is int else (int, float, np.integer, np.floating)
         if isinstance(value, bool) or not isinstance(value, allowed) or not low <= value < float("inf"):
             noun = "an integer" if kind is int else "a number"
             raise InputError(f"Expected {name} to be {noun} of at least {low}, got {value!r}.")
+        object.__setattr__(self, name, kind(value))  # numbers of numpy too, as a grid search has them

@@ -1,5 +1,6 @@
 """Model folders: safetensors and JSON, nothing that runs code when read."""
 
+import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import fields
@@ -16,11 +17,12 @@ from safetensors.torch import save as tensor_bytes
 from banditplex.bandits import make_policy
 from banditplex.errors import FormatError, InputError
 from banditplex.multiplex import Multiplex
-from banditplex.nn import MultiplexModel, PackedGraph
+from banditplex.nn import Convolution, MultiplexModel, PackedGraph
+from banditplex.nn.encoder import name_of
 from banditplex.training.config import Config
 from banditplex.training.fitted import Fitted
 from banditplex.training.trainer import choose_device
-from banditplex.training.tree import replace_file
+from banditplex.training.tree import make_folder, replace_file
 from banditplex.training.union import has_union
 
 FORMAT = 1
@@ -29,10 +31,10 @@ FILES = ("graph.safetensors", "policy.safetensors", "weights.safetensors")
 GRAPH = ("edge_index", "layer_offsets", "weight", "time", "node_features")
 
 
-def save(folder: str | Path, fitted: Fitted, config: Config, history: list[dict[str, Any]]) -> None:
-    """Write a model folder; each file is replaced in one go, the index `model.json` last."""
+def save(folder: str | Path, fitted: Fitted, history: list[dict[str, Any]]) -> None:
+    """Write a model folder; each file is replaced in one go, the index `model.json`, which knows the others, last."""
     folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     mx = fitted.mx
     graph = {name: np.ascontiguousarray(value) for name in GRAPH if (value := getattr(mx, name)) is not None}
     state = {} if fitted.policy is None else fitted.policy.state_dict()
@@ -40,7 +42,7 @@ def save(folder: str | Path, fitted: Fitted, config: Config, history: list[dict[
     weights = {name: value.detach().cpu().contiguous() for name, value in fitted.model.state_dict().items()}
     index = {
         "format": FORMAT,
-        "config": config_to_json(config),
+        "config": config_to_json(fitted.config),
         "directed": mx.directed,
         "layer_names": list(mx.layer_names),
         "node_names": mx.node_names.tolist(),
@@ -50,25 +52,36 @@ def save(folder: str | Path, fitted: Fitted, config: Config, history: list[dict[
         "policy": {name: value for name, value in state.items() if name not in arrays},
         "history": history,
     }
-    data = (array_bytes(graph), array_bytes(arrays), tensor_bytes(_distinct(weights)))
-    for name, content in zip(FILES, data, strict=True):
+    data = dict(zip(FILES, (array_bytes(graph), array_bytes(arrays), tensor_bytes(_distinct(weights))), strict=True))
+    index["sha256"] = {name: hashlib.sha256(content).hexdigest() for name, content in data.items()}
+    for name, content in data.items():
         replace_file(folder / name, content)
     replace_file(folder / INDEX, json.dumps(index, default=_plain).encode())
 
 
 def load(
-    folder: str | Path, *, device: str = "auto", conv: type[torch.nn.Module] | None = None
-) -> tuple[Fitted, Config, list[dict[str, Any]]]:
+    folder: str | Path, *, device: str = "auto", conv: Convolution | None = None
+) -> tuple[Fitted, list[dict[str, Any]]]:
     """Read a model folder; `conv` is needed if the encoder was built from a class that is not PyG's."""
     folder = Path(folder)
     index = _read_index(folder / INDEX)
-    config = _config_from_json(index["config"], device, conv)
     try:
-        graph = load_arrays(folder / "graph.safetensors")
-        arrays = load_arrays(folder / "policy.safetensors")
-        weights = load_tensors(folder / "weights.safetensors")
+        return _from_index(folder, index, device, conv)
+    except InputError:
+        raise
     except Exception as error:
-        raise FormatError(f"expected a complete model folder, got: {error}", path=folder) from error
+        found = " ".join(f"{type(error).__name__}: {error}".split())
+        raise FormatError(f"expected a complete model folder, got {found}", path=folder) from error
+
+
+def _from_index(
+    folder: Path, index: dict[str, Any], device: str, conv: Convolution | None
+) -> tuple[Fitted, list[dict[str, Any]]]:
+    config = _config_from_json(index["config"], device, conv)
+    _check_files(folder, index.get("sha256", {}))
+    graph = load_arrays(folder / "graph.safetensors")
+    arrays = load_arrays(folder / "policy.safetensors")
+    weights = load_tensors(folder / "weights.safetensors")
     mx = _multiplex(graph, index)
     where = choose_device(device)
     model = MultiplexModel(
@@ -92,9 +105,9 @@ def load(
     packed = PackedGraph.from_multiplex(mx, where, union=config.union and has_union(mx))
     fitted = Fitted(
         mx, model.to(where), packed, policy, targets,
-        np.array(index["layers"], np.int64).reshape(len(targets), -1), index["temperature"], config.seed,
+        np.array(index["layers"], np.int64).reshape(len(targets), -1), index["temperature"], config,
     )  # fmt: skip
-    return fitted, config, _history(index["history"], mx)
+    return fitted, _history(index["history"], mx)
 
 
 def _read_index(path: Path) -> dict[str, Any]:
@@ -108,6 +121,14 @@ def _read_index(path: Path) -> dict[str, Any]:
     if found != FORMAT:
         raise FormatError(f"expected a model folder of format {FORMAT}, got format {found!r}", path=path)
     return dict(index)
+
+
+def _check_files(folder: Path, expected: Mapping[str, str]) -> None:
+    """Refuse files that are damaged, or of another model than the index."""
+    for name, digest in expected.items():
+        with (folder / name).open("rb") as file:
+            if hashlib.file_digest(file, "sha256").hexdigest() != digest:
+                raise FormatError("expected the file that model.json was written with, got another", path=folder / name)
 
 
 def _multiplex(graph: Mapping[str, Any], index: Mapping[str, Any]) -> Multiplex:
@@ -139,24 +160,30 @@ def config_to_json(config: Config) -> dict[str, Any]:
     if not isinstance(config.relevance, str):
         values["relevance"] = getattr(config.relevance, "__name__", type(config.relevance).__name__)
     if not isinstance(config.conv, str):
-        values["conv"] = f"class {config.conv.__name__}"
+        name = name_of(config.conv)
+        values["conv"] = f"class {name}" if config.conv is _of_pyg(name) else f"own {name}"
     return values
 
 
-def _config_from_json(values: dict[str, Any], device: str, conv: type[torch.nn.Module] | None) -> Config:
+def _config_from_json(values: dict[str, Any], device: str, conv: Convolution | None) -> Config:
     known = {field.name for field in fields(Config)}
     if set(values) - known:
         raise InputError(f"Expected settings this version knows, got {', '.join(sorted(set(values) - known))}.")
     if conv is not None:
         values["conv"] = conv
-    elif values["conv"].startswith("class "):
-        import torch_geometric.nn
-
-        name = values["conv"].removeprefix("class ")
-        values["conv"] = getattr(torch_geometric.nn, name, None)
+    elif values["conv"].startswith(("class ", "own ")):
+        kind, name = values["conv"].split(" ", 1)
+        values["conv"] = _of_pyg(name) if kind == "class" else None
         if values["conv"] is None:
-            raise InputError(f"Expected conv= with the class {name!r} that this model was trained with, got none.")
+            raise InputError(f"Expected conv= with the {name!r} that this model was trained with, got none.")
     return Config(**{**values, "device": device})
+
+
+def _of_pyg(name: str) -> Any:
+    """Return PyG's convolution of that name, None if there is none."""
+    import torch_geometric.nn
+
+    return getattr(torch_geometric.nn, name, None)
 
 
 def _distinct(weights: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:

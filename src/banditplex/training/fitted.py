@@ -13,7 +13,9 @@ from banditplex.nn import MultiplexModel, PackedGraph
 from banditplex.nn.scoring import score, score_by_layer
 from banditplex.rng import stream
 from banditplex.training.arms import to_layer
-from banditplex.training.trainer import Trainer, as_features, best_temperature
+from banditplex.training.calibration import best_temperature
+from banditplex.training.config import Config
+from banditplex.training.trainer import Trainer, as_features
 from banditplex.training.union import with_union, without_union
 
 Ints = NDArray[np.int64]
@@ -32,14 +34,14 @@ class Fitted:
     targets: Ints  # (T,) layer indices
     layers: Ints  # (T, k): the other layers that predictions in each target use
     temperature: float
-    seed: int
+    config: Config  # the settings that it was trained with
 
     @classmethod
     def from_trainer(cls, trainer: Trainer) -> "Fitted":
         """Take over the state of a trainer; the temperature is fitted on the validation pairs."""
         return cls(
             trainer.mx, trainer.mean, trainer.graph, trainer.policy, trainer.targets, trainer.chosen_layers(),
-            fit_temperature(trainer), trainer.config.seed,
+            fit_temperature(trainer), trainer.config,
         )  # fmt: skip
 
     def instance(self, layer: Name) -> int:
@@ -60,6 +62,8 @@ class Fitted:
         With `context`, structure and features come from another multiplex with the same layers. With `draws`, the
         mean over so many draws of the policy is taken instead of its most probable layers.
         """
+        if not isinstance(draws, int | np.integer) or draws < 0:
+            raise InputError(f"Expected draws to be an integer of at least 0, got {draws!r}.")
         instance = self.instance(layer)
         graph, mx = self.graph, self.mx
         if context is not None:
@@ -101,18 +105,22 @@ class Fitted:
     def _choose(self, instance: int, draws: int) -> tuple[Ints, torch.Tensor | None]:
         if not draws or self.policy is None:
             return self.layers[instance], None
-        rng = stream(self.seed, "prediction draws")
+        rng = stream(self.config.seed, "prediction draws")
         drawn = np.concatenate([self.policy.draw(rng, [instance]).arms[0] for _ in range(draws)])
         arms, count = np.unique(drawn, return_counts=True)
         share = torch.tensor(count / draws, dtype=torch.float32, device=self.graph.device)
         return to_layer(self.targets[instance], arms), share
 
     def _folds(self, graph: PackedGraph, pairs: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
-        """Return the fold of pairs that are known edges, -1 for others and where there is no encoder."""
+        """Return the fold of pairs that are known edges, -1 for others and where there is no encoder.
+
+        As in training, the encoder sees no arc between the two nodes of a directed pair, whichever way it leads.
+        """
         nothing = torch.full((len(pairs),), -1, device=graph.device)
         if self.model.encoder is None:
             return nothing
-        return torch.where(graph.has_edge(pairs, target), pairs.sum(1) % FOLDS, nothing)
+        known = graph.has_edge(pairs, target) | graph.has_edge(pairs.flip(1), target)
+        return torch.where(known, pairs.sum(1) % FOLDS, nothing)
 
     def _fold_edges(
         self, mx: Multiplex, layer: Name, fold: int, device: torch.device
@@ -124,6 +132,8 @@ class Fitted:
 
     def check_context(self, context: Multiplex) -> Multiplex:
         """Return the context with the layers in the order of training; refuse one that the model cannot read."""
+        if not isinstance(context, Multiplex):
+            raise InputError(f"Expected a Multiplex as context, got {type(context).__name__}.")
         if context.directed != self.mx.directed:
             raise InputError(f"Expected a context with directed={self.mx.directed}, got directed={context.directed}.")
         if self.graph.union:

@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from banditplex.bandits import Draw, Observations
+from banditplex.errors import InputError
+from banditplex.relevance import DIVERGED
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -47,6 +49,8 @@ class EpochRecord:
         which mean layer loss, and how likely it was on average to be drawn when it was.
         """
         loss, right, count = self._sums.cpu().numpy().astype(np.float64).T
+        if not np.isfinite(loss).all():
+            raise InputError(DIVERGED)
         drawn = self._per_layer(len(targets), names)
         total = regret.total()
         return [

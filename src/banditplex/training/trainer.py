@@ -24,11 +24,13 @@ from banditplex.nn.scoring import score
 from banditplex.relevance import Seen, compares_embeddings, get_relevance, is_symmetric, layer_losses, predictive
 from banditplex.rng import stream
 from banditplex.training.arms import KeptDraws, free_observations, mirrored, most_probable, to_layer
+from banditplex.training.calibration import calibrated_loss
 from banditplex.training.config import Config
 from banditplex.training.descent import Descent
 from banditplex.training.history import EpochRecord, Regret
 from banditplex.training.plan import divide, edges_of, plan_epoch
 from banditplex.training.union import has_union
+from banditplex.training.unseen import EdgesByLayer
 
 Ints = NDArray[np.int64]
 STREAMS = ("batches", "negatives", "draws", "neighbours")
@@ -78,8 +80,9 @@ class Trainer:
         if compares_embeddings(self.relevance) and not config.width:
             raise InputError(f"Expected width of at least 1 for relevance {config.relevance!r}, got 0.")
         self.model = self._make_model(mx)
+        self.unseen = self._make_unseen()
         self.mean = copy.deepcopy(self.model)
-        self.epoch, self.warmup = 0, min(config.warmup, config.epochs // 4)
+        self.epoch, self.warmup = 0, config.even_epochs
         self.steps_per_epoch = len(self._plan(stream(0, "count")).start) - 1
         self.descent = Descent(self.model, self.mean, config, config.epochs * self.steps_per_epoch)
         self.best: dict[str, Any] = {"loss": None, "epoch": 0, "chosen": 0, "weights": None}
@@ -118,7 +121,7 @@ class Trainer:
         batch = self._batch(which, pairs, target, drawn)
         logits = self.model(
             self.graph, self.features, batch["pairs"], batch["target"], batch["layers"],
-            self._hidden(batch), self._asked(batch), self._fanout(),
+            self._hidden(batch, target, drawn), self._asked(batch), self._fanout(),
         )  # fmt: skip
         total = logits.total
         loss = F.binary_cross_entropy_with_logits(total, batch["label"], reduction="none")
@@ -151,16 +154,21 @@ class Trainer:
             "layers": chosen[:, 1:], "table": table,
         }  # fmt: skip
 
-    def _hidden(self, batch: dict[str, Tensor]) -> tuple[Tensor, Tensor]:
-        """Return what the encoder must not see: the pairs of the step in target and drawn layers.
+    def _hidden(self, batch: dict[str, Tensor], target: Ints, drawn: Ints) -> tuple[Tensor, Tensor]:
+        """Return what the encoder must not see: the pairs of the step in target and drawn layers, and unseen edges.
 
         Where embeddings are compared across all encoded layers, the pairs are hidden in all of these.
         """
         if self.free:
             layers = torch.unique(batch["table"])
-            return batch["pairs"].repeat_interleave(len(layers), 0), layers.repeat(len(batch["pairs"]))
-        width = batch["table"].shape[1]
-        return batch["pairs"].repeat_interleave(width, 0), batch["table"][batch["which"]].reshape(-1)
+            pairs, layer = batch["pairs"].repeat_interleave(len(layers), 0), layers.repeat(len(batch["pairs"]))
+        else:
+            pairs = batch["pairs"].repeat_interleave(batch["table"].shape[1], 0)
+            layer = batch["table"][batch["which"]].reshape(-1)
+        if self.unseen is None:
+            return pairs, layer
+        unseen = self.unseen.of(np.unique(np.append(target, drawn)))
+        return torch.cat([pairs, unseen[0]]), torch.cat([layer, unseen[1]])
 
     def _asked(self, batch: dict[str, Tensor]) -> tuple[Tensor, Tensor] | None:
         """Return the (layer, node) whose embeddings free observations compare."""
@@ -255,7 +263,7 @@ class Trainer:
         target = torch.from_numpy(self.targets[instance]).to(self.device)
         layers = torch.from_numpy(self.chosen_layers()[instance]).to(self.device)
         count = len(self.held.instance)
-        hidden = (pairs[:count], target[:count])
+        hidden = (pairs, target)  # of directed negatives, the arcs that lead the other way
         label = torch.zeros(len(instance), device=self.device)
         label[:count] = 1
         return instance, label, score(self.mean, self.graph, self.features, pairs, target, layers, hidden)
@@ -361,6 +369,18 @@ class Trainer:
         self._normalise(model, mx.num_layers)
         return model
 
+    def _make_unseen(self) -> EdgesByLayer | None:
+        """Return the validation edges, which vectors that are learnt must not see; None where none is learnt.
+
+        A vector per node learns by heart what it passes messages along: early stopping and calibration would be blind.
+        """
+        encoder = self.model.encoder
+        if encoder is None or not isinstance(encoder.input, torch.nn.Embedding) or not len(self.held.instance):
+            return None
+        pairs = torch.from_numpy(self.held.pairs).to(self.device)
+        layer = torch.from_numpy(self.targets[self.held.instance]).to(self.device)
+        return EdgesByLayer(*self.graph.in_union_too((pairs, layer)), self.graph.num_layers)
+
     def _normalise(self, model: MultiplexModel, num_layers: int, size: int = 4096) -> None:
         """Take mean and scale of the structural features from a sample of pairs and layers."""
         rng = stream(self.config.seed, "normalise")
@@ -374,25 +394,6 @@ class Trainer:
         model.own.normalise(own.values)
         if chosen is not None:
             model.other.normalise(other.values)
-
-
-def best_temperature(logit: Tensor, label: Tensor) -> float:
-    """Return the temperature T > 0 for which the link loss of sigmoid(logit / T) is least.
-
-    Temperatures from 1/8 to 8 in steps of a sixteenth of an octave are tried at once.
-    """
-    temperature = 2 ** torch.linspace(-3, 3, 97, dtype=torch.float64)
-    scaled = logit.cpu().double() / temperature.unsqueeze(1)
-    loss = F.binary_cross_entropy_with_logits(
-        scaled, label.cpu().double().expand_as(scaled), reduction="none"
-    ).mean(1)  # fmt: skip
-    return float(temperature[loss.argmin()])
-
-
-def calibrated_loss(logit: Tensor, label: Tensor) -> Tensor:
-    """Return the link loss of each pair (n,) at the best temperature."""
-    scaled = logit.cpu().double() / best_temperature(logit, label)
-    return F.binary_cross_entropy_with_logits(scaled, label.cpu().double(), reduction="none")
 
 
 def as_features(mx: Multiplex, device: torch.device) -> Tensor | None:

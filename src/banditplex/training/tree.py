@@ -93,6 +93,14 @@ def read_tree(path: Path, *, format: str) -> Any:
     return unpack(json.loads(arrays[TREE].tobytes()), arrays)
 
 
+def make_folder(folder: Path) -> None:
+    """Make a folder unless it is there."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be made: {error.strerror or error}.") from None
+
+
 def replace_file(path: Path, data: bytes) -> None:
     """Put `data` in place of a file in one go; it is on the disk when this returns."""
     draft = path.with_name(path.name + ".new")

@@ -17,11 +17,13 @@ def carry_over(fitted: Fitted, mx: Multiplex, trainer: Trainer) -> None:
 
     Policies are carried over if the targets are the same.
     """
-    if mx.layer_names != fitted.mx.layer_names or mx.directed != fitted.mx.directed:
+    if mx.directed != fitted.mx.directed:
+        raise InputError(f"Expected directed={fitted.mx.directed}, as in the first fit, for a warm start.")
+    if mx.layer_names != fitted.mx.layer_names:
         raise InputError(f"Expected the layers of the first fit for a warm start, got {list(mx.layer_names)!r}.")
     weights = {name: value.clone() for name, value in fitted.model.state_dict().items()}
     fresh = trainer.model.state_dict()
-    if set(weights) != set(fresh):
+    if _shapes(weights) != _shapes(fresh):
         raise InputError("Expected the settings of the first fit for a warm start, got a network of another shape.")
     if BASE in weights and fitted.mx.node_features is None:
         known = {name: place for place, name in enumerate(fitted.mx.node_names.tolist())}
@@ -29,8 +31,6 @@ def carry_over(fitted: Fitted, mx: Multiplex, trainer: Trainer) -> None:
         table = fresh[BASE].clone()
         table[torch.from_numpy(place >= 0)] = weights[BASE][torch.from_numpy(place[place >= 0])]
         weights[BASE] = table
-    if any(weights[name].shape != fresh[name].shape for name in fresh):
-        raise InputError("Expected the settings of the first fit for a warm start, got a network of another shape.")
     old, new = fitted.policy, trainer.policy
     same = np.array_equal(fitted.targets, trainer.targets)
     if old is not None and new is not None and same and type(old) is type(new) and old.k == new.k:
@@ -38,3 +38,8 @@ def carry_over(fitted: Fitted, mx: Multiplex, trainer: Trainer) -> None:
         trainer.warmup = 0
     trainer.model.load_state_dict(weights)
     trainer.mean.load_state_dict(weights)
+
+
+def _shapes(weights: dict[str, torch.Tensor]) -> dict[str, torch.Size]:
+    """Return the shapes of weights, without the number of nodes."""
+    return {name: value.shape[name == BASE :] for name, value in weights.items()}
