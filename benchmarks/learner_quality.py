@@ -10,7 +10,7 @@ best") is the truly relevant one where that is known, and else chosen by logisti
 import argparse
 import sys
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures import Future, ProcessPoolExecutor
 from functools import partial
 from typing import Any
 
@@ -130,6 +130,14 @@ class Regression:
         return self.sampler.draw(np.full(size, target), self.rng)
 
 
+def run(name: str, seed: int, epochs: int, method: str) -> dict[str, float]:
+    """Return what `measure` does, and say it on stderr."""
+    found = measure(name, seed, epochs, method)
+    for each, value in found.items():
+        print(f"{name}, seed {seed}, {each}: {value:.6f}", file=sys.stderr, flush=True)
+    return found
+
+
 def measure(name: str, seed: int, epochs: int, method: str) -> dict[str, float]:
     """Return the figures of one method, or of one group of simple ones, on one split."""
     mx = load(name, seed)
@@ -244,20 +252,17 @@ def main(arguments: list[str] | None = None) -> None:
         for name in options.data.split(","):
             methods = reversed(choose(name, skip))  # those that take longest begin first
             started[name] = {
-                each: [pool.submit(measure, name, seed, options.epochs, each) for seed in seeds] for each in methods
+                each: [pool.submit(run, name, seed, options.epochs, each) for seed in seeds] for each in methods
             }
-        for name, runs in started.items():
-            report(name, gather([run for method in reversed(runs.values()) for run in method]))
+        for name, by_method in started.items():
+            report(name, gather([task for tasks in reversed(by_method.values()) for task in tasks]))
 
 
-def gather(runs: list[Future[dict[str, float]]]) -> dict[str, list[float]]:
-    """Return the figures of all seeds by method; each goes to stderr as soon as it is there."""
-    for run in as_completed(runs):
-        for method, value in run.result().items():
-            print(f"{method} {value:.6f}", file=sys.stderr, flush=True)
+def gather(tasks: list[Future[dict[str, float]]]) -> dict[str, list[float]]:
+    """Return the figures of all seeds by method."""
     rows: dict[str, list[float]] = {}
-    for run in runs:
-        for method, value in run.result().items():
+    for task in tasks:
+        for method, value in task.result().items():
             rows.setdefault(method, []).append(value)
     return rows
 
