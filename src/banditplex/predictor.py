@@ -219,9 +219,8 @@ class LinkPredictor(BaseEstimator):  # type: ignore[misc]
         with the same layers (and node features) to look at instead of the training graph: new edges, new nodes.
         `draws` > 0 takes the mean over so many draws of the policy instead of the most probable layers.
         """
-        fitted = self._check_fitted()
-        mx = fitted.mx if context is None else fitted.check_context(context)
-        return fitted.logits(as_pairs(mx, pairs), layer, context=context, draws=draws)
+        fitted = self._check_fitted().within(context)
+        return fitted.logits(as_pairs(fitted.mx, pairs), layer, draws=draws)
 
     def score_by_layer(self, pairs: ArrayLike, layer: ArrayLike, others: ArrayLike) -> Floats:
         """Return the logits (n, m) of pairs (n, 2) with each of some other layers alone, of all targets in one go.
@@ -266,15 +265,15 @@ class LinkPredictor(BaseEstimator):  # type: ignore[misc]
         All pairs that are no known edges are ranked, or those of `candidates` (n, 2), each once; memory does not
         grow with the number of pairs ranked.
         """
-        fitted = self._check_fitted()
         if not isinstance(top, int | np.integer) or top < 0:
             raise InputError(f"Expected top to be an integer of at least 0, got {top!r}.")
-        mx = fitted.mx if context is None else fitted.check_context(context)
+        fitted = self._check_fitted().within(context)
+        mx = fitted.mx
         chunks = _all_pairs(mx) if candidates is None else iter([_distinct(as_pairs(mx, candidates), mx)])
         best, scores = np.empty((0, 2), np.int64), np.empty(0)
         for chunk in chunks:
             pairs = chunk[~mx.has_edges(chunk, layer)]
-            scores = np.concatenate([scores, fitted.logits(pairs, layer, context=context)])
+            scores = np.concatenate([scores, fitted.logits(pairs, layer)])
             best = np.concatenate([best, pairs])
             keep = np.argsort(-scores, kind="stable")[:top]
             best, scores = best[keep], scores[keep]
@@ -287,8 +286,8 @@ class LinkPredictor(BaseEstimator):  # type: ignore[misc]
         )
 
     def _probability(self, logits: Floats, prior: float) -> Floats:
-        if not 0 < prior < 1:
-            raise InputError(f"Expected prior between 0 and 1, got {prior}.")
+        if not isinstance(prior, int | float | np.number) or not 0 < prior < 1:
+            raise InputError(f"Expected prior between 0 and 1, got {prior!r}.")
         odds = logits / self._check_fitted().temperature + np.log(prior / (1 - prior))
         probability: Floats = 0.5 * (1 + np.tanh(odds / 2))
         return probability

@@ -1,6 +1,6 @@
 """A trained model, with all that predictions need: the training graph travels with it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -54,35 +54,35 @@ class Fitted:
             raise InputError(f"Expected a layer that was a target of training ({known}{more}), got {layer!r}.")
         return int(place[0])
 
-    def logits(
-        self, pairs: Ints, layer: Name, *, context: Multiplex | None = None, draws: int = 0
-    ) -> NDArray[np.float64]:
+    def within(self, context: Multiplex | None) -> "Fitted":
+        """Return the model as it sees another multiplex with the same layers; None is the training graph."""
+        if context is None:
+            return self
+        mx = self._check_context(context)
+        return replace(self, mx=mx, graph=PackedGraph.from_multiplex(mx, self.graph.device, union=self.graph.union))
+
+    def logits(self, pairs: Ints, layer: Name, *, draws: int = 0) -> NDArray[np.float64]:
         """Return the logits (n,) of pairs (n, 2) of node indices in a target layer.
 
-        With `context`, structure and features come from another multiplex with the same layers. With `draws`, the
-        mean over so many draws of the policy is taken instead of its most probable layers.
+        With `draws`, the mean over so many draws of the policy is taken instead of its most probable layers.
         """
         if not isinstance(draws, int | np.integer) or draws < 0:
             raise InputError(f"Expected draws to be an integer of at least 0, got {draws!r}.")
         instance = self.instance(layer)
-        graph, mx = self.graph, self.mx
-        if context is not None:
-            mx = self.check_context(context)
-            graph = PackedGraph.from_multiplex(mx, self.graph.device, union=self.graph.union)
         chosen, share = self._choose(instance, draws)
         needed = np.unique(np.append(chosen, self.targets[instance]))
-        graph = graph.only(torch.from_numpy(needed).to(graph.device))
+        graph = self.graph.only(torch.from_numpy(needed).to(self.graph.device))
         if not graph.directed:
             pairs = np.sort(pairs, axis=1)
         place = torch.from_numpy(np.array(pairs)).to(graph.device)
         target = torch.full((len(pairs),), int(self.targets[instance]), device=graph.device)
         layers = torch.from_numpy(chosen).to(graph.device).expand(len(pairs), -1)
-        features = as_features(mx, graph.device)
+        features = as_features(self.mx, graph.device)
         fold = self._folds(graph, place, target)
         result = torch.zeros(len(pairs), device=graph.device)
         for number in torch.unique(fold).tolist():
             at = fold == number
-            hidden = self._fold_edges(mx, layer, number, graph.device)
+            hidden = self._fold_edges(layer, number)
             result[at] = score(self.model, graph, features, place[at], target[at], layers[at], hidden, share)
         return result.cpu().numpy().astype(np.float64)
 
@@ -122,15 +122,13 @@ class Fitted:
         known = graph.has_edge(pairs, target) | graph.has_edge(pairs.flip(1), target)
         return torch.where(known, pairs.sum(1) % FOLDS, nothing)
 
-    def _fold_edges(
-        self, mx: Multiplex, layer: Name, fold: int, device: torch.device
-    ) -> tuple[torch.Tensor, torch.Tensor]:
-        edges = mx.edges(layer).T
+    def _fold_edges(self, layer: Name, fold: int) -> tuple[torch.Tensor, torch.Tensor]:
+        edges = self.mx.edges(layer).T
         edges = edges[edges.sum(axis=1) % FOLDS == fold] if fold >= 0 else edges[:0]
-        pairs = torch.from_numpy(np.array(edges)).to(device)
-        return pairs, torch.full((len(edges),), mx.layer_index(layer), device=device)
+        pairs = torch.from_numpy(np.array(edges)).to(self.graph.device)
+        return pairs, torch.full((len(edges),), self.mx.layer_index(layer), device=self.graph.device)
 
-    def check_context(self, context: Multiplex) -> Multiplex:
+    def _check_context(self, context: Multiplex) -> Multiplex:
         """Return the context with the layers in the order of training; refuse one that the model cannot read."""
         if not isinstance(context, Multiplex):
             raise InputError(f"Expected a Multiplex as context, got {type(context).__name__}.")
