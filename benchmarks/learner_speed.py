@@ -87,7 +87,16 @@ def prediction() -> None:
 
 
 def bookkeeping() -> None:
-    trainer = Trainer(make(1_000), np.arange(8), Config(patience=10_000, warmup=0))
+    mx = make(1_000)
+    for num_targets, epochs in ((1, 20), (8, 8), (64, 3)):
+        shares = bandit_shares(Trainer(mx, np.arange(num_targets), Config(patience=10_000, warmup=0)), epochs)
+        title = f"bandits at 1,000 layers, {num_targets:2d} target{'s' * (num_targets > 1)}"
+        print(f"{title}: {np.median(shares):.1f} % of the time of an epoch", end=" ")
+        print(f"(from {min(shares):.1f} to {max(shares):.1f})", flush=True)
+
+
+def bandit_shares(trainer: Trainer, epochs: int) -> list[float]:
+    """Return what part of the time of each epoch, in percent, goes to the policies; the first is for warming up."""
     policy, spent = trainer.policy, [0.0]
     assert policy is not None
 
@@ -103,12 +112,11 @@ def bookkeeping() -> None:
     policy.draw, policy.update = timed(policy.draw), timed(policy.update)  # type: ignore[method-assign, assignment]
     shares = []
     with mock.patch.object(trainer_module, "mirrored", timed(mirrored)):
-        for _ in range(8):
+        for _ in range(1 + epochs):
             spent[0], start = 0.0, time.process_time()
             trainer.run_epoch()
             shares.append(100 * spent[0] / (time.process_time() - start))
-    print(f"bandits at 1,000 layers: {np.median(shares[1:]):.1f} % of the time of an epoch", end=" ")
-    print(f"(from {min(shares[1:]):.1f} to {max(shares[1:]):.1f})")
+    return shares[1:]
 
 
 class HeteroLoop(nn.Module):

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from banditplex.bandits import Draw, Observations, make_policy
+from banditplex.bandits import Draw, Observations, hinted, make_policy
 from tests.bandits import reference
 from tests.bandits.games import forced_probabilities, loss_tables
 
@@ -125,3 +125,78 @@ def test_mass_on_the_best_layer_after_fifty_rounds(name, options, low, high):
         draw = policy.draw(rng)
         policy.update(draw, means[draw.arms] * rng.uniform(0.95, 1.05, draw.arms.shape))
     assert low <= policy.inclusion()[:, 0].mean() <= high
+
+
+def test_a_good_arm_that_turns_bad_while_others_see_more_arms():
+    """What instance 0 sees makes room in the table of instance 1, whose best arm then has a huge loss."""
+    policy, plain = make_policy("hinted", num_arms=200, num_instances=2), reference.Hinted(200)
+
+    def force(arm, loss):
+        p = max(float(policy.inclusion([1])[0, arm]), 1e-3)
+        policy.update(Draw([1], [[arm]], [[p]]), [[loss]])
+        plain.update({arm: (loss, p)})
+
+    for r in range(60):
+        force([0, 0, 0, 1, 2, 3][r % 6], [1e-3, 1e-3, 1e-3, 1.0, 1.0, 1.0][r % 6])
+    others = Observations([0] * 40, np.arange(1, 41), np.linspace(0, 1, 40))
+    policy.update(Draw([0], [[0]], [[0.5]]), [[1.0]], extra=others)
+    for loss in (1.0, 1e4, 1e7):
+        force(0, loss)
+        np.testing.assert_allclose(policy.inclusion([1])[0], plain.inclusion(), rtol=1e-9)
+
+
+def by_hand(draw):
+    return Draw(draw.instances, draw.arms, draw.probability)
+
+
+def same_draw(draw):
+    return draw
+
+
+@pytest.mark.parametrize("inner", ["hinted", "cost-aware"])
+@pytest.mark.parametrize(("n", "k", "rounds"), [(6, 1, 20), (6, 6, 3), (300, 1, 40), (90, 3, 20)])
+def test_nothing_depends_on_what_a_draw_leaves_for_its_update(inner, n, k, rounds):
+    """Whatever happens between a draw and its update, a draw built by hand teaches the same, to the last bit."""
+    options = {"prices": 1.0 + np.arange(n) % 3} if inner == "cost-aware" else {}
+    rng = np.random.default_rng(n)
+    own, other = (make_policy(inner, num_arms=n, k=k, num_instances=5, **options) for _ in range(2))
+    stored = own.state_dict()
+    for r in range(rounds):
+        seed, table = int(rng.integers(2**30)), rng.random((5, n))
+        chosen = rng.permutation(5)[: rng.integers(1, 6)] if r % 2 else np.arange(5)[rng.integers(4) :]
+        advice = Observations([0], [int(rng.integers(n))], [0.5])
+        for policy, as_told in ((own, same_draw), (other, by_hand)):
+            draw = policy.draw(np.random.default_rng(seed), chosen)
+            losses = table[draw.instances[:, None], draw.arms]
+            if r % 5 == 1:  # another draw of the same instances is told first
+                policy.update(as_told(policy.draw(np.random.default_rng(seed + 1), chosen)), losses)
+            if r % 5 == 2:  # nobody plays, one is advised
+                policy.update(policy.draw(np.random.default_rng(0), []), np.empty((0, k)), extra=advice)
+            if r % 5 == 3:  # someone else plays
+                policy.update(as_told(policy.draw(np.random.default_rng(seed + 2), [3])), table[3:4, :k])
+            if r % 10 == 4:
+                policy.load_state_dict(stored)
+            if r % 10 == 9:
+                policy.draw(np.random.default_rng(seed + 3))
+                policy.inclusion()
+            policy.update(as_told(draw), losses)
+        assert all(np.array_equal(a, b) for a, b in zip(states(own), states(other), strict=True))
+        if r % 10 == 0:
+            stored = own.state_dict()
+
+
+def states(policy):
+    return list(policy.state_dict().values())
+
+
+def test_late_rounds_are_like_early_ones(monkeypatch):
+    """What is prepared for the first rounds is computed anew for those that follow."""
+    prepared = make_policy("hinted", num_arms=120, num_instances=3)
+    monkeypatch.setattr(hinted, "PREPARED", 4)
+    computed = make_policy("hinted", num_arms=120, num_instances=3)
+    for seed in range(12):
+        table = np.random.default_rng(seed).random((3, 120))
+        for policy in (prepared, computed):
+            draw = policy.draw(np.random.default_rng(seed), np.arange(3)[seed % 3 :])
+            policy.update(draw, table[draw.instances[:, None], draw.arms])
+        assert (prepared.inclusion() == computed.inclusion()).all()

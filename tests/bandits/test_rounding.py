@@ -10,7 +10,15 @@ from hypothesis import strategies as st
 from banditplex.bandits import capped_softmax, dependent, systematic
 from banditplex.bandits.hedge import soft_smallest
 from banditplex.bandits.marginals import Marginals
-from banditplex.bandits.rounding import capped_logsumexp, distinct_ranks, greedy, invert, kth_smallest, solve_capped
+from banditplex.bandits.rounding import (
+    capped_logsumexp,
+    distinct_ranks,
+    greedy,
+    invert,
+    kth_smallest,
+    one_below,
+    solve_capped,
+)
 from tests.bandits import reference
 
 LOGITS = st.floats(-900, 900)
@@ -197,6 +205,14 @@ def test_systematic_draws_again_when_rounding_spoils_a_step():
     rng = Nearly()
     p = np.array([[0.1, 0.1, 0.1, 0.7, 1.0, 1.0, 1.0]])
     assert len(set(systematic(p, 4, rng)[0].tolist())) == 4
+
+
+@pytest.mark.parametrize("count", [0, 1, 8, 9, 50])
+def test_integers_below_limits_are_those_of_the_generator(count):
+    limits = np.arange(1, count + 1) * 7
+    one, other = np.random.default_rng(0), np.random.default_rng(0)
+    for _ in range(5):
+        assert one_below(limits, one).tolist() == other.integers(0, limits).tolist()
 
 
 @settings(max_examples=30)

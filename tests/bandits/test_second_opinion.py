@@ -94,6 +94,21 @@ def test_free_observations(kind, n, k, losses):
         assert_agree(policy, plain)
 
 
+def test_many_rounds_with_many_arms():
+    """As in training: most arms are never seen, and some of the instances play in each round."""
+    rng = np.random.default_rng(8)
+    policy, plain = make_both("hinted", n=250, k=1, instances=3)
+    means = rng.random(250)
+    for _ in range(60):
+        draw = policy.draw(rng, np.flatnonzero(rng.random(3) < 0.7))
+        losses = means[draw.arms] * rng.uniform(0.9, 1.1, draw.arms.shape)
+        policy.update(draw, losses)
+        for i, arm, loss in zip(draw.instances.tolist(), draw.arms[:, 0].tolist(), losses[:, 0].tolist(), strict=True):
+            plain[i].update({arm: (loss, None)})
+    want = np.array([one.inclusion() for one in plain])
+    np.testing.assert_allclose(policy.inclusion(), want, rtol=1e-10)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_long_runs(kind):
     rng = np.random.default_rng(7)

@@ -114,6 +114,43 @@ def test_a_state_survives_plain_storage(name, n):
         assert (policy.inclusion() == restored.inclusion()).all()
 
 
+def play_unevenly(policy, rounds, seed=0):
+    """Play rounds of random instances, with advice: some see many arms, others few."""
+    rng = np.random.default_rng(seed)
+    for _ in range(rounds):
+        draw, losses, extra = observe(rng, policy, share=rng.choice([0.0, 0.01]))
+        policy.update(draw, losses, extra=extra)
+
+
+@pytest.mark.parametrize("k", [1, 3])
+@pytest.mark.parametrize("name", LEARNERS)
+def test_unused_columns_repeat_the_shared_one(name, k):
+    policy = make_policy(name, num_arms=400, k=k, num_instances=4)
+    play_unevenly(policy, 30)
+    stored = policy.state_dict()
+    seen, width = stored["seen"], policy._state.width
+    assert len(np.unique(seen)) > 1
+    for i, used in enumerate(seen.tolist()):
+        assert (policy._state.size(slice(i, i + 1))[0] == [400 - used] + [1] * used + [0] * (width - 1 - used)).all()
+        for values in policy._state._arm.values():
+            assert (values[i, used + 1 : width] == values[i, 0]).all()
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_what_unused_columns_hold_in_a_stored_state_does_not_matter(name):
+    policy, restored = (make_policy(name, num_arms=400, num_instances=4) for _ in range(2))
+    play_unevenly(policy, 30)
+    stored = policy.state_dict()
+    unused = np.arange(policy._state.width) > stored["seen"][:, None]
+    assert unused.any()
+    for per_arm in policy._state._arm:
+        stored[per_arm][unused] = 7
+    restored.load_state_dict(stored)
+    for each in (policy, restored):
+        play_unevenly(each, 10, seed=1)
+    assert (policy.inclusion() == restored.inclusion()).all()
+
+
 def test_a_wrong_state_is_refused_and_changes_nothing():
     policy = make_policy("hinted", num_arms=4, num_instances=2)
     policy.update(policy.draw(np.random.default_rng(0)), [[1.0], [2.0]])

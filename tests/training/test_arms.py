@@ -78,15 +78,28 @@ def test_most_probable_layers_break_ties_by_seed():
     assert np.array_equal(most_probable(learnt, np.arange(6), 0), best)
 
 
+def tell(draw, target, losses, instance_of):
+    target = np.array(target)
+    return mirrored(draw, target, to_layer(target[:, None], draw.arms), np.array(losses), instance_of)
+
+
 def test_drawn_layers_hear_of_the_targets_that_drew_them():
     # Targets 0, 1, 3 draw layers 1, 0, 2; layers 0 and 1 drew each other, and 2 is no target.
     instance_of = np.array([0, 1, -1, 2])
     draw = Draw([0, 1, 2], [[0], [0], [2]], [[0.5], [0.5], [0.5]])
-    assert not len(mirrored(draw, np.array([0, 1, 3]), np.array([[0.1], [0.2], [0.3]]), instance_of).instance)
+    assert tell(draw, [0, 1, 3], [[0.1], [0.2], [0.3]], instance_of) is None
     # Targets 0 and 1 both draw layer 3, whose arms 0 and 1 they are.
     draw = Draw([0, 1], [[2], [2]], [[0.5], [0.5]])
-    told = mirrored(draw, np.array([0, 1]), np.array([[0.1], [0.2]]), instance_of)
+    told = tell(draw, [0, 1], [[0.1], [0.2]], instance_of)
     assert (told.instance.tolist(), told.arm.tolist(), told.loss.tolist()) == ([2, 2], [0, 1], [0.1, 0.2])
     assert np.isnan(told.probability).all()
     # Target 0 draws layer 2, which is no target.
-    assert mirrored(Draw([0], [[1]], [[0.5]]), np.array([0]), np.array([[0.1]]), instance_of) is None
+    assert tell(Draw([0], [[1]], [[0.5]]), [0], [[0.1]], instance_of) is None
+    # Targets 0 and 1 draw two layers each, 1 and 3, 2 and 3: both hear of layer 3 only what 3 did not draw itself.
+    draw = Draw([0, 1, 2], [[0, 2], [1, 2], [1, 2]], np.full((3, 2), 0.5))
+    told = tell(draw, [0, 1, 3], [[0.1, 0.2], [0.3, 0.4], [0.5, 0.6]], instance_of)
+    # 1 hears of 0, 3 hears of 0; not of 1, which 3 drew as its arm 1, and whose arm 2 it is
+    assert list(zip(told.instance.tolist(), told.arm.tolist(), told.loss.tolist(), strict=True)) == [
+        (1, 0, 0.1),
+        (2, 0, 0.2),
+    ]

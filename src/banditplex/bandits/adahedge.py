@@ -5,7 +5,7 @@ from typing import final
 import numpy as np
 
 from banditplex.bandits.base import Policy, register
-from banditplex.bandits.hedge import hedge_round, soft_smallest
+from banditplex.bandits.hedge import hedge_round, soft_smallest, with_infinite_rates
 from banditplex.bandits.marginals import Marginals
 from banditplex.bandits.rounding import FloatArray
 from banditplex.bandits.state import Rows
@@ -44,24 +44,26 @@ class AdaHedge(Policy):
 
     def _rate(self, rows: Rows) -> FloatArray:
         """Return eta (rows,), infinite where S is 0."""
-        with np.errstate(divide="ignore", over="ignore"):
-            eta: FloatArray = self.k * np.log(self.num_arms / self.k) / self._state.instance["S"][rows]
+        eta: FloatArray = self.k * np.log(self.num_arms / self.k) / self._state.instance["S"][rows]
         return eta
 
+    @with_infinite_rates
     def _marginals(self, rows: Rows) -> Marginals:
         state = self._state
         p, scale, _ = soft_smallest(state.read("L", rows), self._rate(rows), self.k, state.size(rows))
         p *= scale[:, None]
         return state.marginals(rows, p)
 
+    @with_infinite_rates
     def _learn(self, rows: Rows, seen: Feedback) -> None:
         if self.k == self.num_arms:
             return
         state = self._state
-        column = state.touch(self._instances(rows)[seen.row], seen.arm)
+        column = state.touch(seen.instance, seen.arm)
         L = state.read("L", rows).copy()
         losses = np.zeros_like(L)
         losses[seen.row, column] = seen.estimate
-        L, gap = hedge_round(L, losses, self._rate(rows), self.k, state.size(rows))
+        eta, size = self._rate(rows), state.size(rows)
+        L, gap = hedge_round(soft_smallest(L, eta, self.k, size), L, losses, eta, self.k, size)
         state.write("L", rows, L)
         state.instance["S"][rows] += gap

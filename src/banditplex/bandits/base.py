@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from banditplex.bandits.marginals import Marginals, at, dense
 from banditplex.bandits.rounding import FloatArray, IntArray
-from banditplex.bandits.state import Rows, State
+from banditplex.bandits.state import Rows, State, as_rows
 from banditplex.bandits.validation import (
     check_draw,
     check_instances,
@@ -128,19 +128,21 @@ class Policy(ABC):
     def inclusion(self, instances: ArrayLike | None = None) -> FloatArray:
         """Return how likely each arm is to be drawn next, (B, num_arms); rows sum to k."""
         chosen = check_instances(instances, self.num_instances)
-        return dense(self._parts(chosen), self.num_arms)
+        return dense(self._parts(as_rows(chosen)), self.num_arms)
 
     def draw(self, rng: np.random.Generator, instances: ArrayLike | None = None) -> Draw:
         """Draw k distinct arms for each of `instances` (distinct integers (B,); None = all)."""
         chosen = check_instances(instances, self.num_instances)
-        arms = np.empty((len(chosen), self.k), dtype=np.int64)
-        probability = np.empty((len(chosen), self.k))
-        parts = []
-        for rows, span in self._batches(chosen):
-            parts.append(self._next(rows))
-            arms[span], probability[span] = parts[-1].sample(self.k, rng)
-        marginals = tuple(parts) or (Marginals.alike(self.num_arms, self.k, 0),)
-        return Draw.made(chosen, arms, probability, marginals, sizes=(self.num_instances, self.num_arms, self.k))
+        sizes, rows = (self.num_instances, self.num_arms, self.k), as_rows(chosen)
+        marginals, drawn = [], []
+        for batch, _ in self._batches(rows):
+            marginals.append(self._next(batch))
+            drawn.append(marginals[-1].sample(self.k, rng))
+        if not drawn:
+            marginals = [Marginals.alike(self.num_arms, self.k, 0)]
+            drawn = [(np.empty((0, self.k), np.int64), np.empty((0, self.k)))]
+        arms, probability = drawn[0] if len(drawn) == 1 else map(np.concatenate, zip(*drawn, strict=True))
+        return Draw.made(chosen, arms, probability, tuple(marginals), rows=rows, sizes=sizes)
 
     def update(
         self,
@@ -157,11 +159,11 @@ class Policy(ABC):
         further arms. Anything wrong is a ValueError, and the state is as before.
         """
         feedback, advisory = self._read(draw, losses, probability, extra)
-        for rows, span in self._batches(draw.instances):
+        for rows, span in self._batches(draw.rows):
             self._learn(rows, feedback.part(span.start, span.stop))
+            self._state.instance["t"][rows] += 1
         if len(advisory[0]):
             self._advise(*advisory)
-        self._state.instance["t"][draw.instances] += 1
 
     def state_dict(self) -> dict[str, Any]:
         """Return everything learnt, as a plain dictionary of numbers and arrays."""
@@ -185,25 +187,29 @@ class Policy(ABC):
         instances = self._instances(rows)
         return Marginals.alike(self.num_arms, self.k, len(instances))
 
-    def _parts(self, instances: IntArray) -> list[Marginals]:
+    def _parts(self, rows: Rows) -> list[Marginals]:
         """Return the inclusion probabilities of the next draw, batch by batch."""
-        return [self._next(rows) for rows, _ in self._batches(instances)]
+        return [self._next(batch) for batch, _ in self._batches(rows)]
 
-    def _batches(self, instances: IntArray) -> Iterator[tuple[Rows, slice]]:
+    def _batches(self, rows: Rows) -> Iterator[tuple[Rows, slice]]:
         """Yield (instances as an index, their positions) in pieces that fit the cache."""
         step = max(1, BATCH_ELEMENTS // self._state.width)
-        consecutive = bool((instances[1:] - instances[:-1] == 1).all())
-        for low in range(0, len(instances), step):
-            span = slice(low, min(low + step, len(instances)))
-            first = int(instances[low])
-            yield slice(first, first + span.stop - low) if consecutive else instances[span], span
+        first, count = (rows.start, rows.stop - rows.start) if isinstance(rows, slice) else (0, len(rows))
+        if 0 < count <= step:
+            yield rows, slice(0, count)
+            return
+        for low in range(0, count, step):
+            span = slice(low, min(low + step, count))
+            yield slice(first + low, first + span.stop) if isinstance(rows, slice) else rows[span], span
 
     def _read(
         self, draw: Draw, losses: ArrayLike, probability: ArrayLike | None, extra: Observations | None
     ) -> tuple[Feedback, Advice]:
         """Check everything handed to `update`; return what was observed, and the advisory rows."""
         check_draw(draw, self.num_instances, self.num_arms, self.k)
-        instance, arm = np.repeat(draw.instances, self.k), draw.arms.ravel()
+        row, instance, arm = np.arange(len(draw.instances)), draw.instances, draw.arms.ravel()
+        if self.k != 1:
+            row, instance = row.repeat(self.k), instance.repeat(self.k)
         loss = to_floats(losses, "losses")
         check_shape(loss, "losses", draw.arms.shape)
         loss = check_losses(loss.ravel(), "losses", instance, arm)
@@ -215,8 +221,7 @@ class Policy(ABC):
             chance = to_floats(probability, "probability")
             check_shape(chance, "probability", draw.arms.shape)
             chance = check_probability(chance.ravel(), "probability", instance, arm)
-        row = np.repeat(np.arange(len(draw.instances)), self.k)
-        seen = Feedback(row, arm, loss, chance, draw.probability.ravel())
+        seen = Feedback(row, instance, arm, loss, chance, draw.probability.ravel())
         if extra is None:
             return seen, NO_ADVICE
         return self._read_extra(draw, seen, extra)
@@ -225,16 +230,17 @@ class Policy(ABC):
         """Check further observations and merge them in; return all observed, and the advisory rows."""
         check_observations(extra, draw, self.num_instances, self.num_arms)
         loss = check_losses(extra.loss, "extra.loss", extra.instance, extra.arm)
-        weighed = ~np.isnan(extra.probability)
-        rest = np.flatnonzero(~weighed)
-        rest = rest[np.argsort(extra.instance[rest], kind="stable")]
+        advisory = np.isnan(extra.probability)
+        rest = advisory.nonzero()[0]
+        rest = rest[extra.instance[rest].argsort(kind="stable")]
         advice = extra.instance[rest], extra.arm[rest], loss[rest]
-        if len(rest) == len(weighed):
+        if len(rest) == len(loss):
             return seen, advice
+        weighed = ~advisory
         instance, arm = extra.instance[weighed], extra.arm[weighed]
         chance = check_probability(extra.probability[weighed], "extra.probability", instance, arm)
         order = np.argsort(draw.instances)
         row = order[np.searchsorted(draw.instances, instance, sorter=order)]
-        inclusion = at(draw.marginals or self._parts(draw.instances), row, arm)
-        more = Feedback(row, arm, loss[weighed], chance, inclusion)
+        inclusion = at(draw.marginals or self._parts(draw.rows), row, arm)
+        more = Feedback(row, instance, arm, loss[weighed], chance, inclusion)
         return seen.merge(more), advice

@@ -56,7 +56,7 @@ class CostAware(Policy):
         return self.policy._marginals(rows)
 
     def _learn(self, rows: Rows, seen: Feedback) -> None:
-        self.policy._learn(rows, replace(seen, loss=self._priced(self._instances(rows)[seen.row], seen.arm, seen.loss)))
+        self.policy._learn(rows, replace(seen, loss=self._priced(seen.instance, seen.arm, seen.loss)))
 
     def _advise(self, instance: IntArray, arm: IntArray, loss: FloatArray) -> None:
         self.policy._advise(instance, arm, self._priced(instance, arm, loss))

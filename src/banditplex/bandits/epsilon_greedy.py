@@ -46,7 +46,7 @@ class EpsilonGreedy(Policy):
         return self._state.marginals(rows, np.minimum(p, 1.0))
 
     def _learn(self, rows: Rows, seen: Feedback) -> None:
-        state, owner = self._state, self._instances(rows)[seen.row]
+        state, owner = self._state, seen.instance
         column = state.touch(owner, seen.arm)
         count, mean = state.get("count", owner, column) + 1, state.get("mean", owner, column)
         state.put("count", owner, column, count)

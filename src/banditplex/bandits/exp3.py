@@ -40,4 +40,4 @@ class Exp3(Policy):
 
     def _learn(self, rows: Rows, seen: Feedback) -> None:
         estimate = importance_weighted(np.minimum(seen.loss, 1.0), seen.probability)
-        self._state.add("L", self._instances(rows)[seen.row], seen.arm, estimate)
+        self._state.add("L", seen.instance, seen.arm, estimate)

@@ -58,6 +58,6 @@ class Exp3IX(Policy):
     def _learn(self, rows: Rows, seen: Feedback) -> None:
         state = self._state
         estimate = seen.loss / (seen.probability + self._rate(rows)[seen.row] / 2)
-        state.add("L", self._instances(rows)[seen.row], seen.arm, estimate)
+        state.add("L", seen.instance, seen.arm, estimate)
         if self.scale is None:
             state.instance["M"][rows] = np.maximum(state.instance["M"][rows], seen.max(seen.loss))

@@ -67,7 +67,7 @@ class Exp3Plus(Policy):
 
     def _learn(self, rows: Rows, seen: Feedback) -> None:
         state = self._state
-        state.add("L", self._instances(rows)[seen.row], seen.arm, seen.estimate)
+        state.add("L", seen.instance, seen.arm, seen.estimate)
         state.instance["E"][rows] = np.maximum(state.instance["E"][rows], power_of_two(self._range(seen)))
         state.instance["V"][rows] += variance(seen, self.k)
 

@@ -1,19 +1,47 @@
 """The default policy: Hedge on surprises, with a learning rate that needs no constants."""
 
 from math import log
-from typing import final
+from typing import NamedTuple, final
 
 import numpy as np
 
 from banditplex.bandits.base import Policy, register
-from banditplex.bandits.hedge import hedge_round, soft_smallest
+from banditplex.bandits.hedge import Weights, hedge_round, soft_smallest, with_infinite_rates
 from banditplex.bandits.marginals import Marginals
 from banditplex.bandits.rounding import FloatArray, IntArray, row_sum
 from banditplex.bandits.state import Rows
+from banditplex.bandits.validation import LARGEST_LOSS
 from banditplex.bandits.values import Feedback
 
 TIE = 1e-13
 """A difference below this part of the larger number counts as 0: equal losses stay equal if sums round."""
+
+KEPT = 1 << 16
+"""Up to so many weights are kept from a draw to its update: more take as long to fetch as to solve again."""
+PREPARED = 4096
+"""For how many rounds that which depends on their number alone is computed beforehand."""
+
+
+class Pace(NamedTuple):
+    """What the number t of the round decides; all of one shape.
+
+    `f`: what is kept of the past, (t - 1)/t. `everywhere` and `new`: what share of the probability goes to all arms,
+    and to arms never seen. `least`: what an observation's probability counts as at least.
+    """
+
+    t: FloatArray
+    f: FloatArray
+    everywhere: FloatArray
+    new: FloatArray
+    least: FloatArray
+
+    @classmethod
+    def of(cls, t: FloatArray, n: int, k: int) -> "Pace":
+        """Return the pace of rounds `t` >= 1 of a game of n > k arms."""
+        everywhere = np.minimum((1 + 4 / n) / 20, np.sqrt(n * log(n / k) / k / t))
+        new = np.where(t > 1, t**-0.5, 0.0)
+        least = np.maximum(1 / t, np.sqrt(k * log(n / k) / (n * t)))
+        return cls(t, np.maximum(t - 1, 1) / t, everywhere, new, least)
 
 
 @register("hinted", "default")
@@ -50,98 +78,130 @@ class Hinted(Policy):
             per_arm={"L": 0.0, "m": 0.0, "c": np.int32(0)},
         )
         self._spread = self.k * log(self.num_arms / self.k)
+        self._begun: tuple[Rows, FloatArray, Pace, Weights | None] | None = None
+        self._paces = np.stack(Pace.of(np.arange(1.0, PREPARED + 1), self.num_arms, self.k), axis=1)
 
+    @with_infinite_rates
     def _marginals(self, rows: Rows) -> Marginals:
         n, k, state = self.num_arms, self.k, self._state
-        t = self._round(rows)
-        f, eta = self._rates(rows, t)
-        p, scale, _ = soft_smallest(state.read("L", rows), f * eta, k, state.size(rows))
-        everywhere = np.minimum((1 + 4 / n) / 20, np.sqrt(n * log(n / k) / k / t))
-        c = state.read("c", rows)
-        if all_seen(c):
-            p *= ((1 - everywhere) * scale)[:, None]
-            p += (everywhere * k / n)[:, None]
+        size, c = state.size(rows), state.read("c", rows)
+        pace, weights = self._begin(rows)
+        w, scale, _ = weights or self._solve(rows)
+        if size is None:
+            count = num_unseen(c)
+            new = pace.new * (count > 0)
         else:
-            unseen = c == 0
-            seen = c.shape[1] - unseen.sum(axis=1)
-            new = np.where((t > 1) & (seen < n), t**-0.5, 0.0)
-            each = np.minimum(1.0, k / np.maximum(n - seen, 1))
-            others = (k - (n - seen) * each) / np.maximum(seen, 1)
-            p *= ((1 - everywhere - new) * scale)[:, None]
-            if_unseen, if_seen = everywhere * (k / n) + new * each, everywhere * (k / n) + new * others
-            p += np.where(unseen, if_unseen[:, None], if_seen[:, None])
+            count, new = size[:, 0], pace.new
+        learnt = ((1 - pace.everywhere - new) * scale)[:, None]
+        p = np.multiply(w, learnt, out=None if weights else w)
+        p += (pace.everywhere * (k / n))[:, None]
+        if size is not None:  # unseen arms share column 0; when `new` is not 0, they are at least k
+            p[:, 0] += new * k / count
+        elif np.count_nonzero(count):
+            each = k / np.maximum(count, k)
+            others = np.maximum(k - count, 0) / np.maximum(n - count, 1)
+            p += np.where(c == 0, (new * each)[:, None], (new * others)[:, None])
         return state.marginals(rows, p if k == 1 else np.minimum(p, 1.0))
 
     def _learn(self, rows: Rows, seen: Feedback) -> None:
-        owner = self._instances(rows)[seen.row]
-        column = self._state.touch(owner, seen.arm)
-        if self.num_arms > self.k:
-            self._descend(rows, seen, column)
-        self._note(owner, column, seen.loss)
+        if self.k < self.num_arms:
+            column = self._descend(rows, seen)
+        else:
+            column = self._state.touch(seen.instance, seen.arm)
+        self._note(seen.instance, column, seen.loss)
 
     def _advise(self, instance: IntArray, arm: IntArray, loss: FloatArray) -> None:
+        self._begun = None
         self._note(instance, self._state.touch(instance, arm), loss)
 
-    def _round(self, rows: Rows) -> FloatArray:
-        """Return the number of the round, from 1: (rows,), or (1,) if it is the same for all, which is faster."""
-        t = self._state.instance["t"][rows] + 1.0
-        return t[:1] if (t == t[0]).all() else t
+    def _begin(self, rows: Rows) -> tuple[Pace, Weights | None]:
+        """Return what the draw of a round and its update both need: its pace, and weights before it if these are few.
 
-    def _rates(self, rows: Rows, t: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return f, what is kept of the past, and eta (rows,), infinite where S is 0."""
-        f = np.maximum(t - 1.0, 1.0) / t
-        with np.errstate(divide="ignore", over="ignore"):
-            eta = self._spread / (f * self._state.instance["S"][rows])
-        return f, eta
+        The last answer is kept until something is learnt. It serves for the very `rows` of the draw, and while S is the
+        very same array: loading a state replaces it.
+        """
+        S = self._state.instance["S"]
+        if self._begun is None or self._begun[0] is not rows or self._begun[1] is not S:
+            few = len(S[rows]) * self._state.width <= KEPT
+            self._begun = rows, S, self._pace(rows), self._solve(rows) if few else None
+        return self._begun[2:]
 
-    def _descend(self, rows: Rows, seen: Feedback, column: IntArray) -> None:
-        """Add the estimates of the round to L, and what Hedge lost beyond its potential to S."""
+    def _solve(self, rows: Rows) -> Weights:
+        """Return w, and the potential of L at the rate f eta = k ln(n/k) / S; f times it is that of f L at eta."""
         state = self._state
-        t = self._round(rows)
-        f, eta = self._rates(rows, t)
-        losses = self._estimates(rows, seen, column, t)
-        L, gap = hedge_round(state.read("L", rows) * f[:, None], losses, eta, self.k, state.size(rows))
-        state.write("L", rows, L)
-        S = state.instance["S"]
-        S[rows] = f * S[rows] + gap
+        eta = self._spread / state.instance["S"][rows]
+        return soft_smallest(state.read("L", rows), eta, self.k, state.size(rows))
 
-    def _estimates(self, rows: Rows, seen: Feedback, column: IntArray, t: FloatArray) -> FloatArray:
+    def _pace(self, rows: Rows) -> Pace:
+        """Return what the number of the round decides: (rows,), or (1,) if it is the same for all of many rows."""
+        completed = self._state.instance["t"][rows]
+        if len(completed) > 64 and not np.count_nonzero(completed != completed[0]):
+            completed = completed[:1]  # one number for a whole table is faster than one per row
+        try:
+            return Pace(*self._paces[completed].T)
+        except IndexError:  # a round later than those that were prepared
+            return Pace.of(completed + 1.0, self.num_arms, self.k)
+
+    @with_infinite_rates
+    def _descend(self, rows: Rows, seen: Feedback) -> IntArray:
+        """Add the round's estimates to L, and what Hedge lost beyond its potential to S; return columns of `seen`."""
+        state, was_dense = self._state, self._state.dense
+        pace, weights = self._begin(rows)
+        self._begun = None
+        column = state.touch(seen.instance, seen.arm)
+        losses = self._estimates(rows, seen, column, pace)
+        if weights is None or state.dense != was_dense:  # then columns are others than before
+            weights = self._solve(rows)
+        w, scale, potential = weights
+        L, S = state.read("L", rows) * pace.f[:, None], state.instance["S"][rows] * pace.f
+        before = state.widen(w), scale, potential * pace.f
+        L, gap = hedge_round(before, L, losses, self._spread / S, self.k, state.size(rows))
+        state.write("L", rows, L)
+        state.instance["S"][rows] = S + gap
+        return column
+
+    def _estimates(self, rows: Rows, seen: Feedback, column: IntArray, pace: Pace) -> FloatArray:
         """Return (h - min h) + (l - h) g for every arm (rows, columns); all 0 in the first round."""
         hint, lowest = hints(self._state.read("m", rows), self._state.read("c", rows))
-        believed = hint[seen.row, column]
-        cap = np.minimum(t, np.sqrt(self.num_arms * t / self._spread))
-        cap = cap[seen.row] if len(cap) > 1 else cap
-        weight = np.minimum(1 / np.maximum(seen.probability, 1e-300), cap)
         losses: FloatArray = hint - lowest[:, None]
-        losses[losses < TIE * lowest[:, None]] = 0.0
+        losses[losses < (TIE * lowest)[:, None]] = 0.0
+        at = seen.row, column
+        believed = hint[at]
         surprise = seen.loss - believed
         surprise[np.abs(surprise) < TIE * np.maximum(seen.loss, believed)] = 0.0
-        losses[seen.row, column] += surprise * weight
-        if t.min() == 1:
-            losses[np.broadcast_to(t == 1, len(losses))] = 0.0
+        least = pace.least[seen.row] if len(pace.least) > 1 else pace.least
+        losses[at] += surprise / np.maximum(seen.probability, least)
+        first = pace.t == 1
+        if np.count_nonzero(first):
+            losses[np.broadcast_to(first, len(losses))] = 0.0
         return losses
 
     def _note(self, instance: IntArray, column: IntArray, loss: FloatArray) -> None:
         """Count a loss of each (instance, column) and move the hint towards it."""
         count = self._state.get("c", instance, column) + 1
-        old = self._state.get("m", instance, column)
-        new = np.where(count == 1, loss, old + np.maximum(1 / count, 0.25) * (loss - old))
+        hint = self._state.get("m", instance, column)  # 0 before the first loss, which then replaces it
         self._state.put("c", instance, column, count)
-        self._state.put("m", instance, column, new)
+        self._state.put("m", instance, column, hint + np.maximum(1 / count, 0.25) * (loss - hint))
 
 
 def all_seen(c: IntArray) -> bool:
-    """Say whether no count (rows, columns) is 0; the first tells at once while unseen arms share a column."""
+    """Say whether no count (rows, columns) is 0; mostly the first tells at once."""
     return bool(c[0, 0] > 0 and c.min() > 0)
 
 
+def num_unseen(c: IntArray) -> FloatArray:
+    """Return how many counts of each row (rows, columns) are 0."""
+    return np.zeros(len(c)) if all_seen(c) else (c == 0).sum(axis=1, dtype=np.float64)
+
+
 def hints(m: FloatArray, c: IntArray) -> tuple[FloatArray, FloatArray]:
-    """Return the hint of each arm (rows, columns), for unseen ones the mean of the seen, and the lowest."""
+    """Return the hint of each arm (rows, columns), for unseen ones the mean of the seen, and the lowest.
+
+    Where no arm was seen, which happens in a first round only, hints mean nothing.
+    """
     if all_seen(c):
         return m, m.min(axis=1)
-    unseen = c == 0
-    count = c.shape[1] - unseen.sum(axis=1)
-    lowest = np.where(count > 0, np.where(unseen, np.inf, m).min(axis=1), 0.0)
-    above = np.where(unseen, 0.0, m - lowest[:, None])
-    mean = lowest + row_sum(above) / np.maximum(count, 1)
-    return np.where(unseen, mean[:, None], m), lowest
+    seen = c > 0
+    lowest = np.where(seen, m, LARGEST_LOSS).min(axis=1)
+    mean = lowest + row_sum(m - lowest[:, None], seen) / np.maximum(seen.sum(axis=1), 1)
+    return np.where(seen, m, mean[:, None]), lowest

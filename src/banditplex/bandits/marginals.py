@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from banditplex.bandits.rounding import FloatArray, IntArray, distinct_ranks, invert, systematic
+from banditplex.bandits.rounding import FloatArray, IntArray, distinct_ranks, invert, one_below, systematic
 
 MATCH_ELEMENTS = 1 << 20
 """How many comparisons of arms are held in memory at once."""
@@ -18,7 +18,8 @@ class Marginals:
 
     `p` (rows, columns) is a probability per arm. Without `arms`, column i is arm i. With `arms`
     (rows, columns) and `seen` (rows,), column 0 is shared by all arms that have no column of their own,
-    columns 1 to `seen` are the arms named in `arms`, and the rest is padding.
+    columns 1 to `seen` are the arms named in `arms`, and the rest is padding. `size` (rows, columns), how many
+    arms each column stands for, follows from these, and need not be given.
 
     >>> m = Marginals(5, p=np.array([[0.1, 0.6]]), arms=np.array([[-1, 3]]), seen=np.array([1]))
     >>> m.dense().tolist()
@@ -29,16 +30,17 @@ class Marginals:
     p: FloatArray
     arms: NDArray[np.integer] | None = None
     seen: IntArray | None = None
+    size: FloatArray | None = None
+
+    def __post_init__(self) -> None:
+        if self.size is None and self.seen is not None:
+            object.__setattr__(self, "size", column_sizes(self.num_arms, self.seen, self.p.shape[1]))
 
     @classmethod
     def alike(cls, num_arms: int, k: int, rows: int) -> "Marginals":
         """Return the marginals of arms that are all drawn with probability k / num_arms."""
         p, arms = np.full((rows, 1), k / num_arms), np.full((rows, 1), -1)
         return cls(num_arms, p, arms, np.zeros(rows, dtype=np.int64))
-
-    def size(self) -> FloatArray | None:
-        """Return how many arms each column stands for; None where it is one everywhere."""
-        return None if self.seen is None else column_sizes(self.num_arms, self.seen, self.p.shape[1])
 
     def dense(self) -> FloatArray:
         """Return the inclusion of every arm, (rows, num_arms)."""
@@ -64,12 +66,11 @@ class Marginals:
         """Draw `k` distinct arms per row with exactly these marginals; return (rows, k) arms and p."""
         if k in (0, self.num_arms):
             return np.tile(np.arange(k), (len(self.p), 1)), np.ones((len(self.p), k))
-        size = self.size()
-        length = self.p if size is None else self.p * size
+        length = self.p if self.size is None else self.p * self.size
         if k == 1:
             columns = invert(length, rng)[:, None]
         else:
-            columns = systematic(length, k, rng, size)
+            columns = systematic(length, k, rng, self.size)
         at = np.arange(len(columns))[:, None], columns
         return self._arms_of(at, rng), self.p[at]
 
@@ -79,32 +80,41 @@ class Marginals:
         if self.arms is None or self.seen is None:
             return columns
         arms = self.arms[at].astype(np.int64)
-        shared = columns == 0
-        row = np.flatnonzero(shared.any(axis=1))
-        if not len(row):
+        row, place = (columns == 0).nonzero()
+        if len(row) == 0:
             return arms
-        ranks = distinct_ranks(self.num_arms - self.seen[row], shared[row].sum(axis=1), rng)
+        if columns.shape[1] == 1:
+            arms[row] = _skip(self._known(row), one_below(self.num_arms - self.seen[row], rng)[:, None])
+        else:
+            owner, count = np.unique(row, return_counts=True)
+            ranks = distinct_ranks(self.num_arms - self.seen[owner], count, rng)
+            arms[row, place] = _skip(self._known(owner), ranks)[ranks >= 0]
+        return arms
+
+    def _known(self, row: IntArray) -> IntArray:
+        """Return the arms that have columns, sorted, for each of `row`, padded with 2 * num_arms."""
+        assert self.arms is not None
+        assert self.seen is not None
         occupied = np.arange(1, self.p.shape[1]) <= self.seen[row, None]
         known = np.where(occupied, self.arms[row, 1:], 2 * self.num_arms)
         known.sort(axis=1)
-        arms[shared] = _skip(known, ranks)[ranks >= 0]
-        return arms
+        return known
 
 
 def column_sizes(num_arms: int, seen: IntArray, width: int) -> FloatArray:
     """Return how many arms each column stands for (rows, width): the unseen ones, then 1 or 0 each."""
     size = (np.arange(width) <= seen[:, None]).astype(np.float64)
-    size[:, 0] = num_arms - seen
+    size[:, :1] = (num_arms - seen)[:, None]
     return size
 
 
 def find_columns(arms: NDArray[np.integer], row: IntArray, arm: IntArray) -> IntArray:
     """Return the column of each (row, arm), 0 where the arm has none; `row` and `arm` have one length."""
-    columns = np.empty(len(row), dtype=np.int64)
     step = max(1, MATCH_ELEMENTS // arms.shape[1])
-    for low in range(0, len(row), step):
-        part = slice(low, low + step)
-        columns[part] = (arms[row[part]] == arm[part, None]).argmax(axis=1)
+    if len(row) > step:
+        parts = [slice(low, low + step) for low in range(0, len(row), step)]
+        return np.concatenate([find_columns(arms, row[part], arm[part]) for part in parts])
+    columns: IntArray = (arms[row] == arm.astype(arms.dtype)[:, None]).argmax(axis=1)
     return columns
 
 

@@ -5,12 +5,16 @@ of `size` arms that share one value; padding is a group of size 0.
 """
 
 from math import isqrt
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
+
+FEW = 4096
+"""Up to so many numbers it takes longer to begin with another step than to do a little too much in one."""
 
 
 def capped_softmax(y: ArrayLike, k: int) -> FloatArray:
@@ -54,9 +58,8 @@ def solve_capped(y: FloatArray, k: int, size: FloatArray | None = None) -> tuple
         w = exp(y, out=y)
         total = row_sum(w, size)
         return w, 1 / total, np.log(total)
-    if size is not None:
-        y = np.where(size > 0, y, row_min(y, size)[:, None])
-    pivot = _largest_free(y, k, size)[:, None]
+    occupied = y if size is None else np.where(size > 0, y, row_min(y, size)[:, None])
+    pivot = _largest_free(occupied, k, size)[:, None]
     capped = y > pivot
     free = np.where(capped, 0.0, exp(np.minimum(y - pivot, 0.0)))
     room, total = k - row_sum(capped.astype(np.float64), size), row_sum(free, size)
@@ -95,14 +98,14 @@ def greedy(values: FloatArray, k: int, size: FloatArray | None = None) -> tuple[
 
 def exp(y: FloatArray, out: FloatArray | None = None) -> FloatArray:
     """Exponentials, cut off at -650: subnormal numbers are slow, and what is 0 is never drawn again."""
-    if y.min(initial=0.0) < -650.0:
+    if y.size <= FEW or y.min(initial=0.0) < -650.0:
         y = out = np.maximum(y, -650.0, out=out)
     return np.exp(y, out=out)
 
 
-def row_sum(values: FloatArray, size: FloatArray | None = None) -> FloatArray:
+def row_sum(values: FloatArray, size: NDArray[Any] | None = None) -> FloatArray:
     """Return the sum over all arms of each row."""
-    total: FloatArray = values.sum(axis=1) if size is None else np.einsum("ij,ij->i", values, size)
+    total: FloatArray = values.sum(axis=1) if size is None else np.vecdot(values, size)
     return total
 
 
@@ -141,13 +144,14 @@ def _largest_free(y: FloatArray, k: int, size: FloatArray | None) -> FloatArray:
 def invert(length: FloatArray, rng: np.random.Generator) -> IntArray:
     """Draw one column per row, with probability proportional to `length` (rows, columns).
 
-    Of many columns first a block of neighbours is drawn, then one of them: running sums are short.
+    Of many numbers first a block of neighbours is drawn, then one of them: running sums are short.
     """
     rows, columns = length.shape
     u = rng.random(rows)
-    if columns <= 64:
-        ends = np.cumsum(length, axis=1)
-        return _find(ends, u * ends[:, -1])[0]
+    if columns <= 64 or length.size <= FEW:
+        ends = length.cumsum(axis=1)
+        first: IntArray = (ends > (u * ends[:, -1])[:, None]).argmax(axis=1)  # u < 1, so that the last is above
+        return first
     step = isqrt(columns)
     blocks = np.cumsum(np.add.reduceat(length, np.arange(0, columns, step), axis=1), axis=1)
     block, rest = _find(blocks, u * blocks[:, -1])
@@ -225,6 +229,13 @@ def dependent(p: FloatArray, k: int, rng: np.random.Generator) -> IntArray:
         out[rows, right] = np.where(left_high, low, high)
         column = np.concatenate([np.where(left_high == full, right, left), odd], axis=1)
     return np.nonzero(np.rint(out))[1].reshape(len(out), k)
+
+
+def one_below(limits: IntArray, rng: np.random.Generator) -> IntArray:
+    """Draw an integer from 0 to below each of `limits` (m,), uniformly."""
+    if len(limits) > 8:
+        return rng.integers(0, limits)
+    return np.array([rng.integers(limit) for limit in limits.tolist()], dtype=np.int64)  # few: faster one by one
 
 
 def distinct_ranks(sizes: IntArray, counts: IntArray, rng: np.random.Generator) -> IntArray:

@@ -20,9 +20,10 @@ class State:
     """Numbers per instance and per arm for many instances.
 
     Arms of an instance that were never touched share one value. It is column 0; an arm that is touched gets
-    the next free column and starts from the shared value. Once an instance has touched half of its arms, the
-    whole table becomes dense: column i is arm i. So memory is proportional to instances x most arms touched
-    by any of them, and while it is not dense, every instance has arms left that were never touched.
+    the next free column and starts from the shared value: columns that are not used yet repeat column 0. Once
+    an instance has touched half of its arms, the whole table becomes dense: column i is arm i. So memory is
+    proportional to instances x most arms touched by any of them, and while it is not dense, every instance has
+    arms left that were never touched.
 
     >>> state = State(2, 1000, instance={"t": 0}, arm={"L": 0.5})
     >>> state.touch(np.array([0, 0, 1]), np.array([7, 9, 7])).tolist()
@@ -46,12 +47,13 @@ class State:
         }
         self._arms = np.full((num_instances, 0 if self.dense else columns), -1, dtype=np.int32)
         self._seen = np.zeros(num_instances, dtype=np.int64)
+        self._size = column_sizes(num_arms, self._seen, self._arms.shape[1])
         self.width = num_arms if self.dense else 1
 
     @property
     def nbytes(self) -> int:
         """Bytes of memory held."""
-        arrays = [*self.instance.values(), *self._arm.values(), self._arms, self._seen]
+        arrays = [*self.instance.values(), *self._arm.values(), self._arms, self._seen, self._size]
         return sum(array.nbytes for array in arrays)
 
     def read(self, name: str, rows: Rows) -> NDArray[Any]:
@@ -59,8 +61,13 @@ class State:
         return self._arm[name][rows, : self.width]
 
     def write(self, name: str, rows: Rows, values: NDArray[Any]) -> None:
-        """Set the values of all columns (rows, width)."""
+        """Set the values of all columns (rows, width); those that are not used yet must repeat column 0."""
         self._arm[name][rows, : self.width] = values
+
+    def widen(self, values: FloatArray) -> FloatArray:
+        """Return a table (rows, columns) made before some arms were touched with the columns of today (rows, width)."""
+        missing = self.width - values.shape[1]
+        return np.concatenate([values, values[:, :1].repeat(missing, axis=1)], axis=1) if missing else values
 
     def get(self, name: str, instance: IntArray, column: IntArray) -> NDArray[Any]:
         """Return single values; `instance` and `column` have one length."""
@@ -78,13 +85,14 @@ class State:
 
     def size(self, rows: Rows) -> FloatArray | None:
         """Return how many arms each column stands for (rows, width); None where it is one everywhere."""
-        return None if self.dense else column_sizes(self.num_arms, self._seen[rows], self.width)
+        return None if self.dense else self._size[rows, : self.width]
 
     def marginals(self, rows: Rows, p: FloatArray) -> Marginals:
         """Return `p` (rows, width), a probability per arm, with the arms its columns stand for."""
         if self.dense:
             return Marginals(self.num_arms, p)
-        return Marginals(self.num_arms, p, self._arms[rows, : self.width], self._seen[rows].copy())
+        size = self._size[rows, : self.width].copy()
+        return Marginals(self.num_arms, p, self._arms[rows, : self.width], self._seen[rows].copy(), size)
 
     def touch(self, instance: IntArray, arm: IntArray) -> IntArray:
         """Return the column of each (instance, arm), giving one to arms that have none.
@@ -94,17 +102,17 @@ class State:
         if self.dense:
             return arm
         column = find_columns(self._arms[:, : self.width], instance, arm)
-        new = np.flatnonzero(column == 0)
+        new = (column == 0).nonzero()[0]
         if len(new) == 0:
             return column
         owner = instance[new]
         free = self._seen[owner] + 1 + _ranks(owner)
         if not self._reserve(int(free.max())):
             return arm
-        for values in self._arm.values():
-            values[owner, free] = values[owner, 0]
         self._arms[owner, free] = arm[new]
+        self._size[owner, free] = 1.0
         self._seen[owner] = free  # of several free columns of an owner the last counts
+        self._size[owner, 0] = self.num_arms - free
         column[new] = free
         return column
 
@@ -113,12 +121,16 @@ class State:
         if 2 * most > self.num_arms:
             self._become_dense()
             return False
-        self.width = max(self.width, 1 + most)
+        low, self.width = self.width, max(self.width, 1 + most)
         columns = self._arms.shape[1]
         if self.width > columns:
             more = min(max(self.width, 2 * columns), 1 + self.num_arms // 2) - columns
             self._arm = {name: np.pad(values, ((0, 0), (0, more))) for name, values in self._arm.items()}
             self._arms = np.pad(self._arms, ((0, 0), (0, more)), constant_values=-1)
+            self._size = np.pad(self._size, ((0, 0), (0, more)))
+        if self.width > low:
+            for values in self._arm.values():
+                values[:, low : self.width] = values[:, :1]
         return True
 
     def _become_dense(self) -> None:
@@ -130,7 +142,7 @@ class State:
             full = np.repeat(values[:, :1], self.num_arms, axis=1)
             full[row, arm] = values[row, used]
             self._arm[name] = full
-        self._arms = self._arms[:, :0]
+        self._arms, self._size = self._arms[:, :0], self._size[:, :0]
         self.dense, self.width = True, self.num_arms
 
     def to_dict(self) -> dict[str, NDArray[Any]]:
@@ -155,17 +167,35 @@ class State:
             shape = (self.num_instances, width) if wide else (self.num_instances,)
             if values.shape != shape:
                 raise ValueError(f"state[{name!r}] must have shape {shape}; got {values.shape}.")
+        if grouped:
+            unused = np.arange(width) > loaded["seen"][:, None]
+            for name in self._arm:
+                np.copyto(loaded[name], loaded[name][:, :1], where=unused)
         self.instance = {name: loaded[name] for name in self.instance}
         self._arm = {name: loaded[name] for name in self._arm}
         self._arms = loaded.get("arms", self._arms[:, :0])
         self._seen = loaded.get("seen", np.zeros_like(self._seen))
+        self._size = column_sizes(self.num_arms, self._seen, self._arms.shape[1])
         self.dense, self.width = not grouped, width
+
+
+def as_rows(instances: IntArray) -> Rows:
+    """Return distinct instances (B,) as an index.
+
+    >>> as_rows(np.array([4, 5, 6])), as_rows(np.array([4, 6]))
+    (slice(4, 7, None), array([4, 6]))
+    """
+    if len(instances):
+        first, last = int(instances[0]), int(instances[-1])
+        if last - first == len(instances) - 1 and not np.count_nonzero(instances[1:] < instances[:-1]):
+            return slice(first, last + 1)
+    return instances
 
 
 def _ranks(owner: IntArray) -> IntArray | int:
     """Return the rank of each entry among those of one owner, which stand together; 0 if all owners differ."""
     first = owner[1:] != owner[:-1]
-    if first.all():
+    if np.count_nonzero(first) == len(first):
         return 0
     order = np.arange(len(owner))
     rank: IntArray = order - np.maximum.accumulate(np.where(np.append(True, first), order, 0))

@@ -51,7 +51,7 @@ class TsallisInf(Policy):
 
     def _learn(self, rows: Rows, seen: Feedback) -> None:
         state = self._state
-        state.add("L", self._instances(rows)[seen.row], seen.arm, seen.estimate)
+        state.add("L", seen.instance, seen.arm, seen.estimate)
         if self.scale is None:
             state.instance["M"][rows] = np.maximum(state.instance["M"][rows], seen.max(seen.loss))
 

@@ -68,8 +68,9 @@ def check_instances(instances: ArrayLike | None, num_instances: int) -> IntArray
         array = array.astype(np.int64)
     if array.ndim != 1 or array.dtype.kind not in "iu":
         raise ValueError(f"instances must be a flat array of integers; got {array.dtype} of shape {array.shape}.")
-    _check_range(array, "instances", num_instances)
-    if not (array[1:] > array[:-1]).all():
+    rising = not np.count_nonzero(array[1:] <= array[:-1])
+    if not (rising and len(array) and array[0] >= 0 and array[-1] < num_instances):  # else the ends tell all
+        _check_range(array, "instances", num_instances)
         ordered = np.sort(array)
         twice = ordered[1:][ordered[1:] == ordered[:-1]]
         if len(twice):
@@ -104,15 +105,18 @@ def to_floats(values: ArrayLike, name: str) -> FloatArray:
         raise ValueError(f"{name} must be an array of real numbers; got a ragged sequence.") from error
     if array.size and array.dtype.kind not in "iuf":
         raise ValueError(f"{name} must be an array of real numbers; got {array.dtype}.")
-    return array.astype(np.float64)
+    return array.astype(np.float64, copy=False)
 
 
 def check_losses(losses: FloatArray, name: str, instance: IntArray, arm: IntArray) -> FloatArray:
     """Return flat losses, tiny ones as zero; refuse NaN, negative, infinite and too large ones."""
-    good = (losses >= 0) & (losses <= LARGEST_LOSS)
+    usual = (losses >= SMALLEST_LOSS) & (losses <= LARGEST_LOSS)
+    if np.count_nonzero(usual) == len(losses):
+        return losses
+    good = usual | (losses >= 0) & (losses < SMALLEST_LOSS)
     if not good.all():
         _refuse(name, f"lie between 0 and {LARGEST_LOSS:g}", losses, ~good, instance, arm)
-    return np.where(losses < SMALLEST_LOSS, 0.0, losses)
+    return np.where(usual, losses, 0.0)
 
 
 def check_probability(probability: FloatArray, name: str, instance: IntArray, arm: IntArray) -> FloatArray:
@@ -130,7 +134,7 @@ def check_observations(extra: Observations, draw: Draw, num_instances: int, num_
     _check_range(extra.instance, "extra.instance", num_instances)
     _check_range(extra.arm, "extra.arm", num_arms, instance=extra.instance)
     weighed = ~np.isnan(extra.probability)
-    if weighed.any() and (stray := weighed & ~np.isin(extra.instance, draw.instances)).any():
+    if np.count_nonzero(weighed) and (stray := weighed & ~np.isin(extra.instance, draw.instances)).any():
         _refuse(
             "extra.probability",
             "be NaN (advisory) for instances outside the draw",
@@ -142,9 +146,9 @@ def check_observations(extra: Observations, draw: Draw, num_instances: int, num_
     drawn = (draw.instances[:, None] * num_arms + draw.arms).ravel()
     keys = np.concatenate([drawn, extra.instance * num_arms + extra.arm])
     keys.sort()
-    twice = np.flatnonzero(keys[1:] == keys[:-1])
+    twice = keys[1:][keys[1:] == keys[:-1]]
     if len(twice):
-        instance, arm = divmod(int(keys[twice[0]]), num_arms)
+        instance, arm = divmod(int(twice[0]), num_arms)
         raise ValueError(
             f"extra must hold arms that were not drawn, each once; got instance {instance}, arm {arm} again."
         )
@@ -161,7 +165,7 @@ def _check_distinct_arms(arms: IntArray, name: str, instances: IntArray, num_arm
 
 def _check_range(values: IntArray, name: str, count: int, *, instance: IntArray | None = None) -> None:
     wrong = (values < 0) | (values >= count)
-    if wrong.any():
+    if np.count_nonzero(wrong):
         first = int(wrong.argmax())
         owner = "" if instance is None else f" for instance {instance[first]}"
         raise ValueError(f"{name} must be integers from 0 to {count - 1}; got {values[first]}{owner}.")

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from banditplex.bandits.marginals import Marginals, dense
 from banditplex.bandits.rounding import FloatArray, IntArray
+from banditplex.bandits.state import Rows, as_rows
 
 
 def freeze(values: ArrayLike, kind: type[np.generic], what: str) -> NDArray[Any]:
@@ -62,6 +63,7 @@ class Draw:
         probability: FloatArray,
         marginals: tuple[Marginals, ...],
         *,
+        rows: Rows,
         sizes: tuple[int, int, int],
     ) -> "Draw":
         """Return the draw of a policy of `sizes` (num_instances, num_arms, k), which need not be checked again.
@@ -71,8 +73,14 @@ class Draw:
         draw = object.__new__(cls)
         for array in (instances, arms, probability):
             array.flags.writeable = False
-        vars(draw).update(instances=instances, arms=arms, probability=probability, marginals=marginals, made_for=sizes)
+        vars(draw).update(instances=instances, arms=arms, probability=probability, marginals=marginals)
+        vars(draw).update(rows=rows, made_for=sizes)
         return draw
+
+    @cached_property
+    def rows(self) -> Rows:
+        """The instances as an index."""
+        return as_rows(self.instances)
 
     @property
     def inclusion(self) -> FloatArray:
@@ -120,15 +128,20 @@ def importance_weighted(loss: FloatArray, probability: FloatArray) -> FloatArray
     return loss / np.maximum(probability, loss * 1e-150)
 
 
+BESIDE_ROW = ("instance", "arm", "loss", "probability", "inclusion")
+
+
 @dataclass(frozen=True, eq=False)
 class Feedback:
     """What a batch of instances observed in one round: flat, sorted by row, at least one entry per row.
 
-    `row` counts within the batch; `probability` is how likely the loss was to be observed; `inclusion` how
-    likely the arm was to be drawn, which is less where the loss could also be observed in another way.
+    `row` counts within the batch, `instance` within the policy; `probability` is how likely the loss was to be
+    observed; `inclusion` how likely the arm was to be drawn, which is less where the loss could also be observed
+    in another way.
     """
 
     row: IntArray
+    instance: IntArray
     arm: IntArray
     loss: FloatArray
     probability: FloatArray
@@ -151,15 +164,13 @@ class Feedback:
         if low == 0 and (len(self.row) == 0 or self.row[-1] < high):
             return self
         i, j = np.searchsorted(self.row, (low, high))
-        names = ("arm", "loss", "probability", "inclusion")
-        return Feedback(self.row[i:j] - low, **{name: getattr(self, name)[i:j] for name in names})
+        return Feedback(self.row[i:j] - low, **{name: getattr(self, name)[i:j] for name in BESIDE_ROW})
 
     def merge(self, other: "Feedback") -> "Feedback":
         """Return the entries of both, sorted by row."""
         row = np.concatenate([self.row, other.row])
         order = np.argsort(row, kind="stable")
-        names = ("arm", "loss", "probability", "inclusion")
-        both = {name: np.concatenate([getattr(self, name), getattr(other, name)])[order] for name in names}
+        both = {name: np.concatenate([getattr(self, name), getattr(other, name)])[order] for name in BESIDE_ROW}
         return Feedback(row[order], **both)
 
     def count(self) -> IntArray:

@@ -132,22 +132,23 @@ def free_observations(
     return of_drawn, Observations(instance, arm, loss, probability)
 
 
-def mirrored(draw: Draw, target: Ints, losses: Floats, instance_of: Ints) -> Observations | None:
-    """Return what drawn layers may learn of the targets that drew them, as advisory; None if no such layer is a target.
+def mirrored(draw: Draw, target: Ints, drawn: Ints, losses: Floats, instance_of: Ints) -> Observations | None:
+    """Return what drawn layers may learn of the targets that drew them, as advisory; None if that is nothing.
 
     If j helps to predict links of i, i probably helps to predict those of j: a hint, which j's own draws correct.
     Layers that are no targets, or drew that target themselves in this step, are told nothing.
+
+    Parameters: `target` (B,), layers of the draw's instances; `drawn` (B, k), the layers that its arms stand for;
+    `losses` (B, k); `instance_of` (num_layers,), the policy instance of each layer or -1.
     """
-    layer = to_layer(target[:, None], draw.arms)
-    instance = instance_of[layer]
-    if instance.max(initial=-1) < 0:
+    at = (instance_of[drawn] >= 0).nonzero()
+    if not len(at[0]):
         return None
-    arm = to_arm(layer, target[:, None])
-    width = len(instance_of)
-    known = np.sort(draw.instances[:, None] * width + draw.arms, axis=None)
-    key = instance * width + arm
-    keep = (instance >= 0) & (known[np.minimum(np.searchsorted(known, key), len(known) - 1)] != key)
-    return Observations(instance[keep], arm[keep], losses[keep])
+    instance, arm = instance_of[drawn[at]], to_arm(drawn[at], target[at[0]])
+    key, known = instance * len(instance_of) + arm, (draw.instances[:, None] * len(instance_of) + draw.arms).ravel()
+    known.sort()
+    told = known.take(known.searchsorted(key), mode="clip") != key
+    return Observations(instance[told], arm[told], losses[at][told]) if np.count_nonzero(told) else None
 
 
 def most_probable(policy: Policy, target: Ints, seed: int) -> Ints:

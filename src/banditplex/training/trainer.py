@@ -211,7 +211,7 @@ class Trainer:
                 draw, target, layers, table, self.instance_of, symmetric=is_symmetric(self.relevance)
             )
         elif self.relevance is predictive:
-            extra = mirrored(draw, target, own, self.instance_of)
+            extra = mirrored(draw, target, drawn, own, self.instance_of)
         record.add_draws(draw, drawn, own)
         if not self.warming:
             self.policy.update(draw, own, probability=probability, extra=extra)
