@@ -32,7 +32,7 @@ def test_work_is_counted_exactly(tiny_data):
     assert none["pairs"] == 2 * 2 * 44 * 2
     assert one["pairs"] == 2 * none["pairs"]
     assert everything["pairs"] == 5 * none["pairs"]
-    assert none["edges"] == 2 * (4 * 2 * 48 - 2 * 44)  # both targets in every step, each edge hidden once an epoch
+    assert none["edges"] == 2 * (4 * 2 * 44 - 2 * 44)  # both targets in every step, each edge hidden once an epoch
     assert none["edges"] < one["edges"] < everything["edges"]
     assert none["draws"] == 0
     assert one["draws"] == 2 * 4 * 2
