@@ -37,9 +37,31 @@ def test_version():
 
 def test_no_arguments_show_the_help_and_a_wrong_word_is_a_usage_error():
     assert "Usage" in run().stdout
-    wrong = run("frobnicate")
-    assert wrong.returncode == 2
-    assert "frobnicate" in wrong.stderr
+    assert "'frobnicate'" in refusal("frobnicate")
+
+
+@pytest.mark.parametrize(
+    ("words", "what", "came"),
+    [
+        ("train twins -o run --epochs ten", "--epochs", "'ten'"),
+        ("train twins -o run --epochs=ten", "--epochs", "'ten'"),
+        ("train twins -o run -k two", "-k", "'two'"),
+        ("predict run --layer a --top 0", "--top", "'0'"),
+        ("predict run --layer a --prior 50%", "--prior", "'50%'"),
+        ("train twins", "Missing option '-o' / '--out'", ""),
+        ("train -o run", "Missing argument", ""),
+        ("train twins -o run --epoch 3", "No such option: --epoch", ""),
+        ("convert twins a.csv b.csv", "b.csv", ""),
+    ],
+)
+def test_a_mistake_in_options_is_one_line_that_says_what_came(words, what, came, call, tmp_path):
+    status, out, error = call(*words.split(), cwd=tmp_path)
+    assert (status, out) == (2, "")
+    assert error.startswith("banditplex: ")
+    assert error.count("\n") == 1
+    assert what in error
+    assert came in error
+    assert error.endswith(f"{words.split()[0]} --help` says more.\n")
 
 
 def test_datasets_list_names_every_data_set():

@@ -20,6 +20,11 @@ def shown(call, *words, cwd):
 def test_a_table_without_a_header(tmp_path, call, refusal):
     (tmp_path / "bare.csv").write_text("ann,bob,work,2\nbob,cid,work,3\nann,cid,home,5\n")
     message = refusal("convert", "bare.csv", "x.csv", cwd=tmp_path)
+    assert message.endswith(
+        "'2'; source=NAME (--columns source=NAME) if it has another name"
+        "; header=False (--no-header) if the first line is an edge"
+    )
+    message = refusal("convert", "bare.csv", "x.csv", "--columns", "source=from", cwd=tmp_path)
     assert message.endswith("'2'; header=False (--no-header) if the first line is an edge")
     assert call("convert", "bare.csv", "whole.bx", "--no-header", cwd=tmp_path)[0] == 0
     whole = bx.Multiplex.from_edges(list("aba"), list("bcc"), ["work", "work", "home"], weight=[2, 3, 5])

@@ -46,6 +46,19 @@ def test_a_table_with_tests(call, folder, finished):
     assert len(error.splitlines()) == 8
 
 
+def test_models_can_be_set_as_in_train(call, folder):
+    settings = {
+        "steps_per_draw": 2, "patience": 3, "batch_size": 32, "learning_rate": 0.02, "validation": 0.2, "conv": "gcn",
+        "width": 4, "depth": 1,
+    }  # fmt: skip
+    words = [word for name, value in settings.items() for word in (f"--{name.replace('_', '-')}", str(value))]
+    command = ["evaluate", "data.csv", *QUICK, "--policy", "none", "--target", "noise1", "--trials", "1", "--quiet"]
+    status, _, error = call(*command, *words, "-o", "set.jsonl", cwd=folder)
+    assert (status, error) == (0, "")
+    about, _ = read_results(folder / "set.jsonl")
+    assert settings.items() <= about["methods"]["none"].items()
+
+
 def test_json_and_new_rows(call, folder):
     words = ["evaluate", "data.csv", *QUICK, "--policy", "all", "--metric", "hits_at_10", "--target", "noise1"]
     status, out, error = call(*words, "--trials", "1", "-o", "new.jsonl", "--json", "--quiet", cwd=folder)

@@ -325,6 +325,19 @@ def test_bad_pairs(name, text, message, model, tmp_path):
         runs.predict(model, "a", pairs=tmp_path / name)
 
 
+def test_pairs_in_columns_of_other_names(place, model, call, refusal):
+    (place / "transfers.csv").write_text("from,to,amount\n0,1,5\n2,3,7\n")
+    words = ("predict", "run", "--layer", "a", "--pairs", "transfers.csv")
+    message = refusal(*words, cwd=place)
+    assert message.endswith("'from', 'to', 'amount'; source=NAME (--columns source=NAME) if it has another name")
+    status, out, _ = call(*words, "--columns", "source=from,target=to", "--json", cwd=place)
+    assert status == 0
+    assert [row["score"] for row in json.loads(out)] == model.score_pairs([[0, 1], [2, 3]], "a").tolist()
+    message = refusal("predict", "run", "--layer", "a", "--top", "1", "--columns", "source=from", cwd=place)
+    assert message == "Expected --columns with --pairs FILE, whose columns it names, got it without."
+    assert refusal("predict", "run", "--layer", "a", cwd=place).endswith("--top N, got neither.")
+
+
 def test_pairs_of_an_empty_table(model, tmp_path):
     (tmp_path / "p.csv").write_text("source,target\n")
     assert len(runs.predict(model, "a", pairs=tmp_path / "p.csv")) == 0
@@ -334,7 +347,7 @@ def test_one_question_at_a_time(tmp_path, refusal):
     """Said before the model is looked for."""
     for words in ((), ("--top", "3", "--pairs", "p.csv")):
         message = refusal("predict", "nowhere", "--layer", "a", *words, cwd=tmp_path)
-        assert message == "Expected either --pairs FILE or --top N."
+        assert message.startswith("Expected either --pairs FILE or --top N, got ")
     message = refusal("predict", "nowhere", "--layer", "a", "--top", "3", "--force", cwd=tmp_path)
     assert message == "Expected --force with -o FILE, which it replaces, got it without."
 

@@ -100,12 +100,20 @@ def test_the_command(tmp_path, call):
     assert (tmp_path / found["picture"]).read_bytes().startswith(b"\x89PNG")
 
 
+def test_a_file_in_the_place_of_the_folder_is_refused_at_once(tmp_path, refusal, monkeypatch):
+    (tmp_path / "taken").write_text("mine")
+    monkeypatch.setattr(demo, "measure", None)
+    message = refusal("demo", "--out", "taken", cwd=tmp_path)
+    assert message == "taken: expected a folder for the picture, got a file."
+
+
 def test_the_tables_fit_a_page(measured):
     rows = demo.summarise(measured)
     heads, lines = demo.policy_table(rows)
     assert [line[0] for line in lines] == list(demo.POLICIES)
     assert all(len(line) == len(heads) for line in lines)
-    assert f"{rows[2]['auc']:.3f} ±" in lines[2][3]
+    assert lines[2][3] == f"{rows[2]['auc']:.3f}"  # one split has no deviation
+    assert demo.policy_table([{**rows[2], "auc": 0.5, "auc_deviation": 0.25}])[1][0][3] == "0.500 ± 0.250"
     assert "of the oracle's gain" in demo.conclude(rows)
     assert "1 split," in demo.introduce(measured)
     heads, lines = demo.learnt_table(demo.learnt(measured))

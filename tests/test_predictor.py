@@ -166,7 +166,7 @@ def test_settings_changed_after_a_fit_are_those_of_the_next(tmp_path):
 
 def test_broken_model_folders_are_refused(fitted, tmp_path):
     _, model = fitted
-    with pytest.raises(InputError, match=r"model folder with a file model\.json"):
+    with pytest.raises(InputError, match=r"expected a model's folder with a file model\.json, got"):
         bx.LinkPredictor.load(tmp_path / "none")
     model.save(tmp_path / "run")
     index = json.loads((tmp_path / "run/model.json").read_text())

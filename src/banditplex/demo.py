@@ -125,15 +125,16 @@ class Watch:
 def summarise(measured: Measured) -> list[dict[str, Any]]:
     """Return a row per policy: means over targets, then mean and deviation over seeds; of seconds the median.
 
-    The first training of a process is slower than the others, whatever its policy.
+    A single seed has no deviation (None). The first training of a process is slower than the others.
     """
     seeds = measured.results.groupby(["policy", "seed"])[["accuracy", "auc", "seconds"]].mean().groupby("policy")
     mean: Any = seeds.mean().assign(seconds=seeds["seconds"].median())
     deviation: Any = seeds.std(ddof=0)
+    several = measured.results["seed"].nunique() > 1
     return [
         {"policy": policy, "looks_at": looks_at}
         | {name: float(mean.loc[policy, name]) for name in ("accuracy", "auc", "seconds")}
-        | {f"{name}_deviation": float(deviation.loc[policy, name]) for name in ("accuracy", "auc")}
+        | {f"{name}_deviation": float(deviation.loc[policy, name]) if several else None for name in ("accuracy", "auc")}
         for policy, (_, looks_at) in POLICIES.items()
     ]
 
@@ -172,10 +173,11 @@ Table = tuple[list[str], list[list[Any]]]
 def introduce(measured: Measured) -> str:
     """Say what was done."""
     seeds, targets = measured.results["seed"].nunique(), len(measured.relevant)
+    deviation = "; mean ± standard deviation over splits" if seeds > 1 else ""
     return (
         f"twins: 200 nodes, 8 layers; {targets} of them are targets, each with one relevant other layer.\n"
         f"A fifth of all edges is hidden for the test, beside as many pairs without an edge;\n"
-        f"{_count(seeds, 'split')}, the same for all policies."
+        f"{_count(seeds, 'split')}, the same for all policies{deviation}."
     )
 
 
@@ -203,7 +205,8 @@ def learnt_table(rows: list[dict[str, Any]]) -> Table:
 
 
 def _plus_minus(row: dict[str, Any], name: str) -> str:
-    return f"{row[name]:.3f} ± {row[f'{name}_deviation']:.3f}"
+    deviation = row[f"{name}_deviation"]
+    return f"{row[name]:.3f}" + ("" if deviation is None else f" ± {deviation:.3f}")
 
 
 def _count(number: int, noun: str) -> str:
@@ -211,6 +214,12 @@ def _count(number: int, noun: str) -> str:
 
 
 # Showing
+
+
+def check_folder(folder: Path) -> None:
+    """Refuse a place for the picture where no folder can be, before anything is trained."""
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder}: expected a folder for the picture, got a file.")
 
 
 def write_picture(measured: Measured, folder: Path) -> Path:

@@ -257,7 +257,13 @@ def load(folder: Path, *, device: str = "auto") -> "LinkPredictor":
 
 
 def predict(
-    model: "LinkPredictor", layer: str, *, pairs: Path | None = None, top: int | None = None, prior: float = 0.5
+    model: "LinkPredictor",
+    layer: str,
+    *,
+    pairs: Path | None = None,
+    columns: Mapping[str, str] | None = None,
+    top: int | None = None,
+    prior: float = 0.5,
 ) -> "pd.DataFrame":
     """Return a table of the pairs of a file, or of the `top` most likely new links, with probability and score."""
     import pandas as pd
@@ -269,7 +275,7 @@ def predict(
     if pairs is None:
         table = model.recommend(name, top=top or 0, prior=prior)
     else:
-        table = pd.DataFrame(read_pairs(pairs, mx), columns=["source", "destination"])
+        table = pd.DataFrame(read_pairs(pairs, mx, columns=columns), columns=["source", "destination"])
         table["probability"] = model.predict_proba(_as_array(table), name, prior=prior)
     return table.assign(score=model.score_pairs(_as_array(table), name) if len(table) else pd.Series(dtype=float))
 

@@ -241,6 +241,8 @@ def test_what_is_no_scorer_is_refused(mx):
         bx.evaluate(Guess, mx, **QUICK)
     with pytest.raises(InputError, match="Expected at least one scorer, got none"):
         bx.evaluate({}, mx, **QUICK)
+    with pytest.raises(InputError, match="Expected a scorer, or a dictionary name: scorer, got list"):
+        bx.evaluate([Guess()], mx, **QUICK)
 
 
 def test_wrong_settings_are_refused_before_any_run(mx, tmp_path):

@@ -224,6 +224,17 @@ def test_metadata_is_added_to_a_copy(mx):
     assert more == mx
 
 
+def test_node_features_are_given_to_a_copy(mx):
+    given = np.arange(2.0 * mx.num_nodes).reshape(-1, 2)
+    more = mx.with_node_features(given)
+    given[:] = -1
+    assert more.node_features.tolist() == [[2.0 * i, 2.0 * i + 1] for i in range(mx.num_nodes)]
+    assert more.with_node_features(None).node_features is None
+    assert more.with_node_features(mx.node_features) == mx
+    with pytest.raises(InputError, match="Expected node features as a"):
+        mx.with_node_features(given[1:])
+
+
 # That nothing changes it
 
 

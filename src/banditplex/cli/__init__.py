@@ -6,7 +6,7 @@ Whatever a command needs is imported inside it, so that `banditplex --help` answ
 import os
 import sys
 import warnings
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 
@@ -31,15 +31,21 @@ app.command()(evaluate.evaluate)
 app.command()(demo.demo)
 app.command()(reproduce.reproduce)
 
+UsageError: Any = typer.BadParameter.__base__
+"""What all mistakes in options and arguments have in common, wherever typer keeps it."""
+
 
 def main() -> NoReturn:
     """Run the command line; what the user can mend is one line on stderr and status 2."""
     warnings.formatwarning = lambda message, *_, **__: f"banditplex: {message}\n"
     try:
         try:
-            app(standalone_mode=True)
+            status = app(standalone_mode=False)
         finally:
             sys.stdout.flush()
+    except UsageError as error:
+        say(_in_one_line(error))
+        raise SystemExit(2) from None
     except InputError as error:
         say(str(error))
         raise SystemExit(2) from None
@@ -52,7 +58,26 @@ def main() -> NoReturn:
         say(f"the output cannot be written: {error.strerror}.")
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left of it is not tried again
         raise SystemExit(2) from None
-    raise SystemExit(0)
+    raise SystemExit(status)
+
+
+def _in_one_line(error: Any) -> str:
+    """Return what is wrong with options or arguments, what came, and where to look."""
+    text = " ".join(error.format_message().split()).rstrip(".")
+    came = _given(getattr(error, "param", None))
+    got = f", got {came!r}" if came is not None and repr(came) not in text else ""
+    stop = "" if text.endswith("?") else "."
+    return f"{text}{got}{stop} `{error.ctx.command_path} --help` says more."
+
+
+def _given(option: Any) -> str | None:
+    """Return the word that was given for an option, if it was."""
+    names = option.opts if option is not None else ()
+    for word, following in zip(sys.argv[1:], [*sys.argv[2:], None], strict=True):
+        name, equals, value = word.partition("=")
+        if name in names:
+            return value if equals else following
+    return None
 
 
 def _print_version(wanted: bool) -> None:

@@ -20,6 +20,7 @@ def demo(
     """Show what choosing layers is worth, on the built-in data set `twins`; about a minute."""
     from banditplex import demo as show
 
+    show.check_folder(out)
     with _policies(show.POLICIES, seeds * epochs) as on_epoch:
         measured = show.measure(seeds=seeds, epochs=epochs, on_epoch=on_epoch)
     picture = show.write_picture(measured, out)

@@ -39,12 +39,20 @@ def evaluate(
     target: options.Target = None,
     k: options.K = None,
     union: options.Union = None,
+    steps_per_draw: options.StepsPerDraw = None,
     relevance: options.Relevance = None,
     layers: options.Layers = None,
     price: options.Price = None,
     policy_option: options.PolicyOption = None,
     epochs: options.Epochs = None,
     warmup: options.Warmup = None,
+    patience: options.Patience = None,
+    batch_size: options.BatchSize = None,
+    learning_rate: options.LearningRate = None,
+    validation: options.Validation = None,
+    conv: options.Conv = None,
+    width: options.Width = None,
+    depth: options.Depth = None,
     device: options.Device = None,
     engine: Annotated[
         str, typer.Option(metavar="processes|serial|ray", help="Where runs are made; ray needs the extra of that name.")
@@ -68,7 +76,11 @@ def evaluate(
     from banditplex.runs import as_name, compared, parse_options
 
     metrics = _metrics(metric)
-    given = {"relevance": relevance, "k": k, "union": union, "epochs": epochs, "warmup": warmup, "device": device}
+    given = {
+        "relevance": relevance, "k": k, "union": union, "steps_per_draw": steps_per_draw, "epochs": epochs,
+        "warmup": warmup, "patience": patience, "batch_size": batch_size, "learning_rate": learning_rate,
+        "validation": validation, "conv": conv, "width": width, "depth": depth, "device": device,
+    }  # fmt: skip
     settings = {name: value for name, value in given.items() if value is not None}
     if resume and out is None:
         raise InputError("Expected -o FILE with --resume, got none.")

@@ -122,7 +122,7 @@ def evaluate(
     >>> len(rows)  # 2 folds: 3 layers, pooled, mean
     10
     """
-    scorers = {type(scorer).__name__: scorer} if isinstance(scorer, LinkScorer) else dict(scorer)
+    scorers = _by_name(scorer)
     check_engine(engine, jobs)
     plan = Plan(
         hide=hide, trials=trials, folds=folds, seed=seed, negatives=negatives, each=each, metrics=tuple(metrics),
@@ -255,6 +255,14 @@ def _check(plan: Plan, scorers: Mapping[str, Any], mx: Multiplex) -> None:
             raise InputError(f"Expected a scorer with fit and score_pairs, got {type(scorer).__name__} as {name!r}.")
         if hasattr(scorer, "check_settings"):
             fresh(scorer, plan.seed).check_settings(mx, plan.targets)  # a copy, which takes nothing of it into the runs
+
+
+def _by_name(scorer: LinkScorer | Mapping[str, LinkScorer]) -> dict[str, LinkScorer]:
+    if isinstance(scorer, LinkScorer):
+        return {type(scorer).__name__: scorer}
+    if not isinstance(scorer, Mapping):
+        raise InputError(f"Expected a scorer, or a dictionary name: scorer, got {type(scorer).__name__}.")
+    return dict(scorer)
 
 
 def _choose_targets(mx: Multiplex, targets: Sequence[Name] | None, folds: int) -> tuple[Name, ...]:

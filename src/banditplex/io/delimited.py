@@ -121,7 +121,8 @@ def read_columns(
         raise FormatError("expected a header and rows, got an empty file", path=path)
     if not header and not any(given.values()):
         given = dict(zip(roles, names, strict=False))
-    columns = choose_columns(names, given, path, roles=roles, hint=_NO_HEADER * header)
+    hint = _NO_HEADER if header and roles == EDGE_ROLES else ""
+    columns = choose_columns(names, given, path, roles=roles, hint=hint)
     origin = Origin(path, columns, partial(_line_of_row, records))
     table = _parse(path, delimiter, None if header else names, columns, records, progress)
     _refuse_empty(table, origin)

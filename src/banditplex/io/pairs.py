@@ -1,5 +1,6 @@
 """Pairs of nodes to ask a model about: a CSV, TSV or Parquet file with columns source and target."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,11 +16,14 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-def read_pairs(path: Path, mx: Multiplex) -> Names:
-    """Return the pairs of a file as names (n, 2), each of two different nodes of `mx`; other columns do not matter."""
+def read_pairs(path: Path, mx: Multiplex, *, columns: Mapping[str, str] | None = None) -> Names:
+    """Return the pairs of a file as names (n, 2), each of two different nodes of `mx`; other columns do not matter.
+
+    `columns` says what the columns `source` and `destination` are called, if otherwise.
+    """
     if not path.is_file():
         raise InputError(f"{path}: no such file.")
-    table, origin = _read(path)
+    table, origin = _read(path, columns or {})
     known = {str(name): index for index, name in enumerate(mx.node_names.tolist())}
     pairs = np.stack([_index(table[role], role, known, mx, origin) for role in PAIR_ROLES], axis=1)
     same = pairs[:, 0] == pairs[:, 1]
@@ -30,13 +34,13 @@ def read_pairs(path: Path, mx: Multiplex) -> Names:
     return names
 
 
-def _read(path: Path) -> "tuple[pa.Table, Origin]":
+def _read(path: Path, columns: Mapping[str, str]) -> "tuple[pa.Table, Origin]":
     name = path.name.lower()
     if name.endswith(parquet.FORMAT.suffixes):
-        return parquet.read_columns(path, {}, roles=PAIR_ROLES)[:2]
+        return parquet.read_columns(path, columns, roles=PAIR_ROLES)[:2]
     for format, delimiter in ((delimited.CSV, ","), (delimited.TSV, "\t")):
         if name.endswith(format.suffixes):
-            return delimited.read_columns(path, delimiter, {}, roles=PAIR_ROLES)
+            return delimited.read_columns(path, delimiter, columns, roles=PAIR_ROLES)
     raise InputError(f"{path}: expected a name that ends in .csv, .tsv or .parquet.")
 
 

@@ -302,6 +302,14 @@ class Multiplex:
         """Return the same multiplex with more metadata: facts that travel with it and take no part in equality."""
         return replace(self, metadata={**self.metadata, **entries})
 
+    def with_node_features(self, features: Any) -> "Multiplex":
+        """Return the same multiplex with node features (num_nodes, F), in the order of `node_names`; None for none.
+
+        >>> Multiplex.from_edges(["ann"], ["bob"], "a").with_node_features([[30], [40]]).node_features.tolist()
+        [[30.0], [40.0]]
+        """
+        return replace(self, node_features=_own(build.check_features(features, self.num_nodes), features))
+
     def _rebuild(self, ends: Ints, layer: Any, **changes: Any) -> "Multiplex":
         options: dict[str, Any] = {
             "node_names": self.node_names, "layer_names": self.layer_names, "weight": self.weight,

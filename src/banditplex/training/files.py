@@ -114,7 +114,9 @@ def _read_index(path: Path) -> dict[str, Any]:
     try:
         index = json.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError):
-        raise InputError(f"Expected a model folder with a file model.json, found none at {path.parent}.") from None
+        folder = path.parent
+        got = "one without" if folder.is_dir() else "a file" if folder.exists() else "nothing"
+        raise InputError(f"{folder}: expected a model's folder with a file {path.name}, got {got}.") from None
     except ValueError as error:
         raise FormatError(f"expected JSON, got: {error}", path=path) from error
     found = index.get("format") if isinstance(index, dict) else None
