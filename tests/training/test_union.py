@@ -204,7 +204,24 @@ def test_two_layers_have_no_union_and_its_name_is_taken():
     assert with_union(random_layers(0, num_layers=2)).num_layers == 2
     with pytest.raises(InputError, match=r"other names than '\(union\)'"):
         with_union(with_union(random_layers(0)))
+    with pytest.raises(InputError, match="other names than -1"):
+        bx.LinkPredictor(union=True).fit(
+            Multiplex.from_edges(range(12), range(1, 13), [0, -1] * 6, layer_names=[0, -1])
+        )
     with pytest.raises(InputError, match="Expected k from 1 to 3, the number of other layers, got 4"):
         bx.LinkPredictor(k=4, union=True).fit(random_layers(0))
     with pytest.raises(InputError, match="Expected union to be True or False, got 1"):
         bx.LinkPredictor(union=1).fit(random_layers(0))
+
+
+def test_a_layer_may_have_the_name_of_the_union_where_there_is_none():
+    mx = Multiplex.from_edges(range(18), range(1, 19), ["a", "b", UNION] * 6, layer_names=["a", "b", UNION])
+    model = bx.LinkPredictor(**FAST).fit(mx)
+    assert model.multiplex_ == mx
+    assert list(model.layer_probabilities_.index) == ["a", "b", UNION]
+
+
+def test_settings_from_a_grid_of_numpy(tmp_path):
+    model = bx.LinkPredictor(union=np.array([False, True])[1], **FAST).fit(random_layers(0))
+    model.save(tmp_path)
+    assert bx.LinkPredictor.load(tmp_path).union is True
