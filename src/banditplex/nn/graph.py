@@ -35,7 +35,7 @@ class Neighbours:
     arc_row: Tensor  # (M + 1,) the row of the neighbour in the same layer, R where it has none
     arc_degree: Tensor  # (M + 1,) float, number of neighbours of the neighbour
     weight: Tensor | None  # (M + 1,) float
-    copies: Tensor | None = None  # (M + 1,) of arcs of the union: how many layers have it; elsewhere 0
+    copies: Tensor | None = None  # (M + 1,) int32, of arcs of the union: how many layers have it; elsewhere 0
 
     @classmethod
     def pack(
@@ -148,7 +148,7 @@ class Neighbours:
         merged = self.row_key[row] // self.num_nodes == union
         known = torch.sort(pair[~merged]).values
         copies = torch.searchsorted(known, pair, right=True) - torch.searchsorted(known, pair)
-        return replace(self, copies=_append(copies * merged, 0))
+        return replace(self, copies=_append((copies * merged).int(), 0))
 
 
 @dataclass(frozen=True, eq=False)
