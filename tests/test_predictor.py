@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 import shutil
 from dataclasses import replace
 from functools import partial
@@ -194,6 +195,62 @@ def test_broken_model_folders_are_refused(fitted, tmp_path):
     (tmp_path / "run/model.json").write_text("{")
     with pytest.raises(InputError, match="expected JSON"):
         bx.LinkPredictor.load(tmp_path / "run")
+
+
+class Killed(BaseException):
+    pass
+
+
+def save_until(model, folder, step, monkeypatch):
+    """Save a model, killed before writing to the disk for the step-th time; say whether all was done by then."""
+    steps = iter(range(step))
+
+    def dying(call):
+        def do(*arguments):
+            if next(steps, None) is None:
+                raise Killed
+            return call(*arguments)
+
+        return do
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", dying(os.fsync))
+        patch.setattr(os, "replace", dying(os.replace))
+        try:
+            model.save(folder)
+        except Killed:
+            return False
+    return True
+
+
+def test_a_save_that_is_cut_off_anywhere_leaves_the_old_model_or_the_new_one(tmp_path, monkeypatch):
+    mx = small()
+    models = [bx.LinkPredictor(**FAST | {"epochs": 1}, seed=seed).fit(mx) for seed in range(3)]
+    pairs, layer = some_pairs(mx), mx.layer_names[0]
+    scores = [model.score_pairs(pairs, layer) for model in models]
+
+    def which(folder):
+        found = bx.LinkPredictor.load(folder, device="cpu").score_pairs(pairs, layer)
+        (number,) = (number for number, each in enumerate(scores) if np.array_equal(found, each))
+        return number
+
+    left = []
+    for step in range(99):
+        folder = tmp_path / str(step)
+        models[0].save(folder)
+        whole = save_until(models[1], folder, step, monkeypatch)
+        left.append(which(folder))
+        for further in (2, 6):  # cut off once more, while there is no new index and when there is one
+            save_until(models[2], folder, further, monkeypatch)
+            assert which(folder) in (left[-1], 2)
+        models[2].save(folder)
+        assert which(folder) == 2
+        assert not list(folder.glob("*.new"))
+        if whole:
+            break
+    assert left == sorted(left)
+    assert set(left) == {0, 1}
+    assert len(left) == 13  # a draft of each of three files; draft, place and folder of the index; places and folders
 
 
 def test_directed_multiplexes_predict_directed_links():

@@ -12,6 +12,7 @@ from banditplex.bandits.base import POLICIES, SIZES
 from banditplex.errors import InputError
 from banditplex.training.checkpoint import FILE, read_checkpoint
 from banditplex.training.files import FILES, INDEX
+from banditplex.training.tree import draft_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -85,7 +86,7 @@ def occupied(folder: Path) -> bool:
     """Say whether something stands where a run would go; an empty folder, or a draft that was cut off, does not."""
     if not folder.is_dir():
         return folder.exists()
-    return any(path.name != f"{FILE}.new" for path in folder.iterdir())
+    return any(path != draft_of(folder / FILE) for path in folder.iterdir())
 
 
 def clear(folder: Path) -> None:
@@ -93,7 +94,8 @@ def clear(folder: Path) -> None:
     if not folder.is_dir():
         raise InputError(f"{folder}: expected a folder, got a file.")
     for name in (INDEX, FILE, *FILES):
-        (folder / name).unlink(missing_ok=True)
+        for path in (folder / name, draft_of(folder / name)):
+            path.unlink(missing_ok=True)
 
 
 def where_it_stopped(folder: Path, again: str) -> str:

@@ -167,3 +167,16 @@ def test_a_wrong_state_is_refused_and_changes_nothing():
         with pytest.raises(ValueError, match=message):
             policy.load_state_dict(bad)
         assert all(np.array_equal(good[name], policy.state_dict()[name]) for name in good)
+
+
+@pytest.mark.parametrize("k", [1, 3])
+def test_sizes_of_columns_that_are_not_kept_are_found_again(k, monkeypatch):
+    kept = make_policy("hinted", num_arms=150, k=k, num_instances=4)
+    monkeypatch.setattr(state, "KEPT_SIZES", 0)
+    found = make_policy("hinted", num_arms=150, k=k, num_instances=4)
+    assert found.nbytes == kept.nbytes - 8 * 4 * (1 + state.FIRST_WIDTH)
+    for seed in range(40):
+        losses = np.random.default_rng(seed).random((4, k))
+        for policy in (kept, found):
+            policy.update(policy.draw(np.random.default_rng(seed), np.arange(4)[seed % 3 :]), losses[seed % 3 :])
+        np.testing.assert_array_equal(kept.inclusion(), found.inclusion())

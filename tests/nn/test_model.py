@@ -31,7 +31,7 @@ def without(mx, layer, pair):
     source, destination = mx.edge_index[:, keep]
     return Multiplex.from_indices(
         source, destination, mx.edge_layer[keep], node_names=mx.node_names, layer_names=mx.layer_names,
-        directed=mx.directed,
+        directed=mx.directed, weight=None if mx.weight is None else mx.weight[keep],
     )  # fmt: skip
 
 

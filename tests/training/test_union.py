@@ -1,6 +1,7 @@
 """The union as one more layer: it never shows a pair's own edge, and everything else treats it as a layer."""
 
 import itertools
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from banditplex.errors import InputError
 from banditplex.evaluation import roc_auc
 from banditplex.multiplex import Multiplex
 from banditplex.nn import PackedGraph, describe, sampling
+from banditplex.nn.scoring import score
 from banditplex.training.union import UNION, UNION_NUMBER, with_union, without_union
 from tests.nn.test_graph import as_networkx, random_multiplex
 from tests.nn.test_model import make_model, without
@@ -72,6 +74,49 @@ def test_scores_from_the_union_are_those_of_a_graph_without_the_pairs_own_edge(d
         torch.testing.assert_close(seen.total, unseen.total)
 
 
+@pytest.mark.parametrize("directed", [False, True])
+def test_what_is_hidden_in_all_layers_that_have_it_is_hidden_in_the_union(directed):
+    """Some pairs are no edges of the layers that they are hidden in, as negatives are; some are hidden twice."""
+    mx = random_multiplex(3, num_edges=70, directed=directed)
+    graph = PackedGraph.from_multiplex(with_union(mx), union=True)
+    edges = [{frozenset(pair) for pair in mx.edges(layer).T.tolist()} for layer in range(3)]
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        pairs, layer = np.array(list(itertools.permutations(range(8), 2)) * 3), np.repeat(range(3), 56)
+        at = rng.random(len(pairs)) < 0.5
+        hidden = torch.from_numpy(pairs[at]), torch.from_numpy(layer[at])
+        asked = {(frozenset(pair), where) for pair, where in zip(pairs[at].tolist(), layer[at].tolist(), strict=True)}
+        expected = [
+            set(pair)
+            for pair in map(frozenset, itertools.combinations(range(8), 2))
+            if any(pair in each for each in edges)
+            and all((pair, where) in asked for where in range(3) if pair in edges[where])
+        ]
+        result, where = graph.in_union_too(hidden)
+        assert torch.equal(result[: at.sum()], hidden[0])
+        assert torch.equal(where[: at.sum()], hidden[1])
+        assert set(where[at.sum() :].tolist()) == {3}
+        found = [set(pair) for pair in result[at.sum() :].tolist()]
+        assert len(found) == len(expected) > 0
+        assert all(pair in found for pair in expected)
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_weights_of_hidden_edges_are_no_part_of_those_of_the_union(directed):
+    mx = random_multiplex(5, num_edges=90, directed=directed, weighted=True)
+    model = make_model(with_union(mx), conv="gcn")
+    graph = PackedGraph.from_multiplex(with_union(mx), union=True)
+    edges = mx.edges(1).T.tolist()
+    target, layers = torch.tensor([1]), torch.tensor([[3]])
+    edges = [pair for pair in edges if pair[0] != pair[1] and pair[::-1] not in edges]
+    assert mx.has_edges(np.array(edges), 0).any()
+    for pair in edges:
+        asked = torch.tensor([pair])
+        seen = score(model, graph, None, asked, target, layers, (asked, target))
+        blind = PackedGraph.from_multiplex(with_union(without(mx, 1, pair)), union=True)
+        torch.testing.assert_close(seen, score(model, blind, None, asked, target, layers, (asked[:0], target[:0])))
+
+
 @pytest.mark.parametrize("width", [0, 8])
 def test_known_edges_of_a_random_layer_cannot_be_told_from_other_pairs(width):
     mx = random_layers(0, features=True)
@@ -87,12 +132,14 @@ def test_validation_edges_are_hidden_from_learnt_vectors_in_their_layer_and_in_t
     trainer = bx.LinkPredictor(union=True, validation=0.4).make_trainer(mx)
     held = list(zip(trainer.held.instance.tolist(), map(tuple, trainer.held.pairs.tolist()), strict=True))
     edges = [set(map(tuple, mx.edges(layer).T.tolist())) for layer in "abc"]
-    alone = [pair for layer, pair in held if sum(pair in each for each in edges) == 1]
-    assert 0 < len(alone) < len(held)
+    times = Counter(pair for _, pair in held)
+    everywhere = [pair for pair, count in times.items() if sum(pair in each for each in edges) == count]
+    assert any(times[pair] == 2 for pair in everywhere)
+    assert len(everywhere) < len(times)
     hidden = [trainer.unseen.of(np.array([layer])) for layer in range(4)]
     for layer, (pairs, where) in enumerate(hidden):
         assert where.tolist() == [layer] * len(pairs)
-        mine = alone if layer == 3 else [pair for target, pair in held if target == layer]
+        mine = everywhere if layer == 3 else [pair for target, pair in held if target == layer]
         assert sorted(map(tuple, pairs.tolist())) == sorted(mine)
     assert bx.LinkPredictor(learnt_nodes=0).make_trainer(mx).unseen is None
 
@@ -157,7 +204,24 @@ def test_two_layers_have_no_union_and_its_name_is_taken():
     assert with_union(random_layers(0, num_layers=2)).num_layers == 2
     with pytest.raises(InputError, match=r"other names than '\(union\)'"):
         with_union(with_union(random_layers(0)))
+    with pytest.raises(InputError, match="other names than -1"):
+        bx.LinkPredictor(union=True).fit(
+            Multiplex.from_edges(range(12), range(1, 13), [0, -1] * 6, layer_names=[0, -1])
+        )
     with pytest.raises(InputError, match="Expected k from 1 to 3, the number of other layers, got 4"):
         bx.LinkPredictor(k=4, union=True).fit(random_layers(0))
     with pytest.raises(InputError, match="Expected union to be True or False, got 1"):
         bx.LinkPredictor(union=1).fit(random_layers(0))
+
+
+def test_a_layer_may_have_the_name_of_the_union_where_there_is_none():
+    mx = Multiplex.from_edges(range(18), range(1, 19), ["a", "b", UNION] * 6, layer_names=["a", "b", UNION])
+    model = bx.LinkPredictor(**FAST).fit(mx)
+    assert model.multiplex_ == mx
+    assert list(model.layer_probabilities_.index) == ["a", "b", UNION]
+
+
+def test_settings_from_a_grid_of_numpy(tmp_path):
+    model = bx.LinkPredictor(union=np.array([False, True])[1], **FAST).fit(random_layers(0))
+    model.save(tmp_path)
+    assert bx.LinkPredictor.load(tmp_path).union is True

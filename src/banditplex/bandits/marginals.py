@@ -32,10 +32,6 @@ class Marginals:
     seen: IntArray | None = None
     size: FloatArray | None = None
 
-    def __post_init__(self) -> None:
-        if self.size is None and self.seen is not None:
-            object.__setattr__(self, "size", column_sizes(self.num_arms, self.seen, self.p.shape[1]))
-
     @classmethod
     def alike(cls, num_arms: int, k: int, rows: int) -> "Marginals":
         """Return the marginals of arms that are all drawn with probability k / num_arms."""
@@ -66,11 +62,14 @@ class Marginals:
         """Draw `k` distinct arms per row with exactly these marginals; return (rows, k) arms and p."""
         if k in (0, self.num_arms):
             return np.tile(np.arange(k), (len(self.p), 1)), np.ones((len(self.p), k))
-        length = self.p if self.size is None else self.p * self.size
+        size = self.size
+        if size is None and self.seen is not None:
+            size = column_sizes(self.num_arms, self.seen, self.p.shape[1])
+        length = self.p if size is None else self.p * size
         if k == 1:
             columns = invert(length, rng)[:, None]
         else:
-            columns = systematic(length, k, rng, self.size)
+            columns = systematic(length, k, rng, size)
         at = np.arange(len(columns))[:, None], columns
         return self._arms_of(at, rng), self.p[at]
 

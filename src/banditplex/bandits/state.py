@@ -12,6 +12,8 @@ from banditplex.bandits.rounding import FloatArray, IntArray
 Rows = slice | IntArray
 """Instances as an index: a slice where they are consecutive, which then costs no copy."""
 
+KEPT_SIZES = 1 << 16
+"""Up to so many sizes of columns are kept; more would take memory, and little time to find again batch by batch."""
 FIRST_WIDTH = 32
 """How many arms per instance have room at first; with up to twice as many arms in all, all have."""
 
@@ -47,14 +49,14 @@ class State:
         }
         self._arms = np.full((num_instances, 0 if self.dense else columns), -1, dtype=np.int32)
         self._seen = np.zeros(num_instances, dtype=np.int64)
-        self._size = column_sizes(num_arms, self._seen, self._arms.shape[1])
+        self._size = self._kept_sizes()
         self.width = num_arms if self.dense else 1
 
     @property
     def nbytes(self) -> int:
         """Bytes of memory held."""
-        arrays = [*self.instance.values(), *self._arm.values(), self._arms, self._seen, self._size]
-        return sum(array.nbytes for array in arrays)
+        arrays = [*self.instance.values(), *self._arm.values(), self._arms, self._seen]
+        return sum(array.nbytes for array in arrays) + (0 if self._size is None else self._size.nbytes)
 
     def read(self, name: str, rows: Rows) -> NDArray[Any]:
         """Return the values of all columns (rows, width); a view if `rows` is a slice."""
@@ -85,13 +87,17 @@ class State:
 
     def size(self, rows: Rows) -> FloatArray | None:
         """Return how many arms each column stands for (rows, width); None where it is one everywhere."""
-        return None if self.dense else self._size[rows, : self.width]
+        if self.dense:
+            return None
+        if self._size is None:
+            return column_sizes(self.num_arms, self._seen[rows], self.width)
+        return self._size[rows, : self.width]
 
     def marginals(self, rows: Rows, p: FloatArray) -> Marginals:
         """Return `p` (rows, width), a probability per arm, with the arms its columns stand for."""
         if self.dense:
             return Marginals(self.num_arms, p)
-        size = self._size[rows, : self.width].copy()
+        size = None if self._size is None else self._size[rows, : self.width].copy()
         return Marginals(self.num_arms, p, self._arms[rows, : self.width], self._seen[rows].copy(), size)
 
     def touch(self, instance: IntArray, arm: IntArray) -> IntArray:
@@ -110,9 +116,10 @@ class State:
         if not self._reserve(int(free.max())):
             return arm
         self._arms[owner, free] = arm[new]
-        self._size[owner, free] = 1.0
         self._seen[owner] = free  # of several free columns of an owner the last counts
-        self._size[owner, 0] = self.num_arms - free
+        if self._size is not None:
+            self._size[owner, free] = 1.0
+            self._size[owner, 0] = self.num_arms - free
         column[new] = free
         return column
 
@@ -127,11 +134,16 @@ class State:
             more = min(max(self.width, 2 * columns), 1 + self.num_arms // 2) - columns
             self._arm = {name: np.pad(values, ((0, 0), (0, more))) for name, values in self._arm.items()}
             self._arms = np.pad(self._arms, ((0, 0), (0, more)), constant_values=-1)
-            self._size = np.pad(self._size, ((0, 0), (0, more)))
+            self._size = self._kept_sizes()
         if self.width > low:
             for values in self._arm.values():
                 values[:, low : self.width] = values[:, :1]
         return True
+
+    def _kept_sizes(self) -> FloatArray | None:
+        """Return how many arms each column stands for if these numbers are few."""
+        columns = self._arms.shape[1]
+        return column_sizes(self.num_arms, self._seen, columns) if self._arms.size <= KEPT_SIZES else None
 
     def _become_dense(self) -> None:
         """Give every arm its own column, in order."""
@@ -142,7 +154,7 @@ class State:
             full = np.repeat(values[:, :1], self.num_arms, axis=1)
             full[row, arm] = values[row, used]
             self._arm[name] = full
-        self._arms, self._size = self._arms[:, :0], self._size[:, :0]
+        self._arms, self._size = self._arms[:, :0], None
         self.dense, self.width = True, self.num_arms
 
     def to_dict(self) -> dict[str, NDArray[Any]]:
@@ -175,7 +187,7 @@ class State:
         self._arm = {name: loaded[name] for name in self._arm}
         self._arms = loaded.get("arms", self._arms[:, :0])
         self._seen = loaded.get("seen", np.zeros_like(self._seen))
-        self._size = column_sizes(self.num_arms, self._seen, self._arms.shape[1])
+        self._size = self._kept_sizes()
         self.dense, self.width = not grouped, width
 
 

@@ -35,7 +35,7 @@ class Neighbours:
     arc_row: Tensor  # (M + 1,) the row of the neighbour in the same layer, R where it has none
     arc_degree: Tensor  # (M + 1,) float, number of neighbours of the neighbour
     weight: Tensor | None  # (M + 1,) float
-    single: Tensor | None = None  # (M + 1,) of arcs of the union: whether only one layer has it; elsewhere False
+    copies: Tensor | None = None  # (M + 1,) int32, of arcs of the union: how many layers have it; elsewhere 0
 
     @classmethod
     def pack(
@@ -129,7 +129,7 @@ class Neighbours:
             arc_key=_append(self.arc_key[arc] - row_shift[slot] * self.num_nodes, LAST),
             arc_degree=_append(self.arc_degree[arc], 0),
             weight=None if self.weight is None else _append(self.weight[arc], 0),
-            single=None if self.single is None else _append(self.single[arc], False),
+            copies=None if self.copies is None else _append(self.copies[arc], 0),
         )
         there = self.arc_row[arc]
         there = torch.where(there == self.missing, lists.missing, there - row_shift[slot])
@@ -141,14 +141,14 @@ class Neighbours:
         moved: dict[str, Any] = {name: v.to(device) for name, v in values.items() if isinstance(v, Tensor)}
         return replace(self, **moved)
 
-    def with_single(self, union: int) -> "Neighbours":
-        """Return the lists with `single`, where layer `union`, the last, is the union of all others."""
+    def with_copies(self, union: int) -> "Neighbours":
+        """Return the lists with `copies`, where layer `union`, the last, is the union of all others."""
         row = torch.repeat_interleave(self.row_degree)
         pair = self.row_key[row] % self.num_nodes * self.num_nodes + self.neighbour[:-1]
         merged = self.row_key[row] // self.num_nodes == union
         known = torch.sort(pair[~merged]).values
         copies = torch.searchsorted(known, pair, right=True) - torch.searchsorted(known, pair)
-        return replace(self, single=_append(merged & (copies == 1), False))
+        return replace(self, copies=_append((copies * merged).int(), 0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -234,8 +234,8 @@ class PackedGraph:
             out = Neighbours.pack(layer, source, destination, weight, mx.num_nodes).to(torch.device(device))
             into = Neighbours.pack(layer, destination, source, weight, mx.num_nodes).to(torch.device(device))
         if union:
-            both = both.with_single(mx.num_layers - 1)
-            out = out.with_single(mx.num_layers - 1) if mx.directed else both
+            both = both.with_copies(mx.num_layers - 1)
+            out = out.with_copies(mx.num_layers - 1) if mx.directed else both
         starts = torch.arange(mx.num_layers + 1, device=device) * mx.num_nodes
         rows = torch.searchsorted(both.row_key, starts)
         return cls(mx.num_nodes, mx.num_layers, mx.directed, both, out, into, rows, union)
@@ -265,14 +265,53 @@ class PackedGraph:
         return self.out.find(self.out.rows(layer, pairs[:, 0]), pairs[:, 1])[0]
 
     def in_union_too(self, hidden: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
-        """Return hidden edges, pairs (n, 2) and layers (n,), and again, in the union, those that no other layer has."""
-        pairs, layer = hidden
-        if not self.union or self.both.single is None:
+        """Return hidden edges, pairs (n, 2) and layers (n,), and again, in the union, those that no other layer shows.
+
+        Pairs that are no edges of their layers count for nothing: in the union they are edges of others.
+        """
+        if not self.union or self.both.copies is None:
             return hidden
-        last = torch.full_like(layer, self.num_layers - 1)
-        found, arc = self.both.find(self.both.rows(last, pairs[:, 0]), pairs[:, 1])
-        alone = found & self.both.single[arc]
-        return torch.cat([pairs, pairs[alone]]), torch.cat([layer, last[alone]])
+        _, arc = self._arcs_in_union(hidden)
+        arc, count = torch.unique_consecutive(arc, return_counts=True)
+        gone = self._ends(arc[count == self.both.copies[arc]])
+        last = torch.full_like(gone[:, 0], self.num_layers - 1)
+        return torch.cat([hidden[0], gone]), torch.cat([hidden[1], last])
+
+    def lighter_in_union(self, hidden: tuple[Tensor, Tensor]) -> "PackedGraph":
+        """Return the graph with the weights of hidden edges, pairs (n, 2) and layers (n,), taken out of the union's."""
+        if not self.union or self.out.weight is None or self.both.weight is None:
+            return self
+        layer, arc = self._arcs_in_union(hidden)
+        union, which = torch.unique(arc, return_inverse=True)
+        ends, last = self._ends(union), torch.full_like(union, self.num_layers - 1)
+        one_way, other_way = (
+            self._weights(pairs, last).index_add(0, which, self._weights(pairs[which], layer), alpha=-1)
+            for pairs in (ends, ends.flip(1))
+        )
+        weight = self.both.weight.clone()
+        _, reverse = self.both.find(self.both.rows(last, ends[:, 1]), ends[:, 0])
+        weight[union] = weight[reverse] = torch.maximum(one_way, other_way)
+        return replace(self, both=replace(self.both, weight=weight))
+
+    def _arcs_in_union(self, hidden: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
+        """Return layers (m,) and arcs in the union (m,), rising, of those hidden pairs that are edges, each once."""
+        lists, layer = self.both, hidden[1]
+        pairs = hidden[0].sort(1).values
+        known = lists.find(lists.rows(layer, pairs[:, 0]), pairs[:, 1])[0]
+        found, arc = lists.find(lists.rows(torch.full_like(layer, self.num_layers - 1), pairs[:, 0]), pairs[:, 1])
+        key = torch.unique((arc * self.num_layers + layer)[known & found])
+        return key % self.num_layers, key // self.num_layers
+
+    def _ends(self, arc: Tensor) -> Tensor:
+        """Return the nodes (m, 2) that arcs (m,) join."""
+        node = self.both.row_key[self.both.arc_key[arc] // self.num_nodes] % self.num_nodes
+        return torch.stack([node, self.both.neighbour[arc]], 1)
+
+    def _weights(self, pairs: Tensor, layer: Tensor) -> Tensor:
+        """Return the weight of each pair (n, 2), in its direction, in its layer (n,); 0 where it is no edge."""
+        assert self.out.weight is not None
+        found, arc = self.out.find(self.out.rows(layer, pairs[:, 0]), pairs[:, 1])
+        return self.out.weight[arc] * found
 
     def block(self, layer: Tensor, node: Tensor, hidden: tuple[Tensor, Tensor], row: Tensor | None = None) -> Block:
         """Return the whole layers of all (layer, node) asked for, whose rows may be known.

@@ -85,11 +85,11 @@ def describe(graph: PackedGraph, pairs: Tensor, target: Tensor, layers: Tensor) 
 def _own_edges(graph: PackedGraph, ends: Tensor, layer: Tensor, num_pairs: int, k: int) -> Tensor:
     """Say where a pair's edge, if there, is its own: in its target layer, and in the union if it is there alone."""
     own = torch.arange(len(layer), device=layer.device) < num_pairs
-    if graph.union and graph.out.single is not None:
+    if graph.union and graph.out.copies is not None:
         merged = layer == graph.num_layers - 1
         known = graph.has_edge(ends[:num_pairs], layer[:num_pairs])
         arc = graph.out.find(graph.out.rows(layer, ends[:, 0]), ends[:, 1])[1]
-        own |= merged & graph.out.single[arc] & torch.cat([known, known.repeat_interleave(k)])
+        own |= merged & (graph.out.copies[arc] == 1) & torch.cat([known, known.repeat_interleave(k)])
     return own
 
 

@@ -24,9 +24,9 @@ def score(
     """Return the logits (P,) of pairs (P, 2) of targets (P,) with layers (P, k); see `MultiplexModel.forward`.
 
     `share` (k,) multiplies the layers' terms: how often each was drawn, where a mean over draws is wanted. Hidden
-    edges that no other layer has are hidden in the union of all layers, too.
+    edges that no other layer shows are hidden in the union of all layers, too; others are there with less weight.
     """
-    parts, hidden = [], graph.in_union_too(hidden)
+    parts, graph, hidden = [], graph.lighter_in_union(hidden), graph.in_union_too(hidden)
     for low in range(0, len(pairs), CHUNK):
         at = slice(low, low + CHUNK)
         logits = model(graph, features, pairs[at], target[at], layers[at], hidden)

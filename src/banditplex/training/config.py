@@ -45,8 +45,9 @@ class Config:
     seed: int = 0  # of every random stream
 
     def __post_init__(self) -> None:
-        if not isinstance(self.union, bool):
+        if not isinstance(self.union, bool | np.bool_):
             raise InputError(f"Expected union to be True or False, got {self.union!r}.")
+        object.__setattr__(self, "union", bool(self.union))
         for name in ("epochs", "steps_per_draw", "targets_per_step", "patience", "depth", "hidden", "rank"):
             self._expect(name, int, 1)
         for name in ("fanout", "max_rounds"):

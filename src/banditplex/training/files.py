@@ -22,7 +22,7 @@ from banditplex.nn.encoder import name_of
 from banditplex.training.config import Config
 from banditplex.training.fitted import Fitted
 from banditplex.training.trainer import choose_device
-from banditplex.training.tree import make_folder, replace_file
+from banditplex.training.tree import draft_of, make_folder, put_in_place, replace_file, write_draft
 from banditplex.training.union import has_union
 
 FORMAT = 1
@@ -32,7 +32,11 @@ GRAPH = ("edge_index", "layer_offsets", "weight", "time", "node_features")
 
 
 def save(folder: str | Path, fitted: Fitted, history: list[dict[str, Any]]) -> None:
-    """Write a model folder; each file is replaced in one go, the index `model.json`, which knows the others, last."""
+    """Write a model folder, which at any moment holds the old model or the new one, whole.
+
+    The index `model.json` knows the other files. It is replaced once their drafts are written, which then take their
+    places; a draft that the index knows counts as the file.
+    """
     folder = Path(folder)
     make_folder(folder)
     mx = fitted.mx
@@ -54,9 +58,12 @@ def save(folder: str | Path, fitted: Fitted, history: list[dict[str, Any]]) -> N
     }
     data = dict(zip(FILES, (array_bytes(graph), array_bytes(arrays), tensor_bytes(_distinct(weights))), strict=True))
     index["sha256"] = {name: hashlib.sha256(content).hexdigest() for name, content in data.items()}
+    _settle(folder)
     for name, content in data.items():
-        replace_file(folder / name, content)
+        write_draft(folder / name, content)
     replace_file(folder / INDEX, json.dumps(index, default=_plain).encode())
+    for name in data:
+        put_in_place(folder / name)
 
 
 def load(
@@ -78,10 +85,8 @@ def _from_index(
     folder: Path, index: dict[str, Any], device: str, conv: Convolution | None
 ) -> tuple[Fitted, list[dict[str, Any]]]:
     config = _config_from_json(index["config"], device, conv)
-    _check_files(folder, index.get("sha256", {}))
-    graph = load_arrays(folder / "graph.safetensors")
-    arrays = load_arrays(folder / "policy.safetensors")
-    weights = load_tensors(folder / "weights.safetensors")
+    files = [_known_file(folder / name, index.get("sha256", {}).get(name)) for name in FILES]
+    graph, arrays, weights = load_arrays(files[0]), load_arrays(files[1]), load_tensors(files[2])
     mx = _multiplex(graph, index)
     where = choose_device(device)
     model = MultiplexModel(
@@ -125,12 +130,35 @@ def _read_index(path: Path) -> dict[str, Any]:
     return dict(index)
 
 
-def _check_files(folder: Path, expected: Mapping[str, str]) -> None:
-    """Refuse files that are damaged, or of another model than the index."""
-    for name, digest in expected.items():
-        with (folder / name).open("rb") as file:
-            if hashlib.file_digest(file, "sha256").hexdigest() != digest:
-                raise FormatError("expected the file that model.json was written with, got another", path=folder / name)
+def _known_file(path: Path, digest: str | None) -> Path:
+    """Return a file or its draft, whichever the index knows by its digest; refuse damaged files and those of others."""
+    if digest is None or _digest(path) == digest:
+        return path
+    if _digest(draft_of(path)) == digest:
+        return draft_of(path)
+    if not path.exists():
+        raise FileNotFoundError(path)
+    raise FormatError("expected the file that model.json was written with, got another", path=path)
+
+
+def _settle(folder: Path) -> None:
+    """Let drafts that the index knows take their places: those of a model whose saving was cut off at its end."""
+    try:
+        known = _read_index(folder / INDEX).get("sha256", {})
+    except InputError:
+        return
+    for path, digest in ((folder / name, known.get(name)) for name in FILES):
+        if digest and _digest(draft_of(path)) == digest:
+            put_in_place(path)
+
+
+def _digest(path: Path) -> str | None:
+    """Return the SHA-256 of a file, None if there is none."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except FileNotFoundError:
+        return None
 
 
 def _multiplex(graph: Mapping[str, Any], index: Mapping[str, Any]) -> Multiplex:

@@ -103,12 +103,26 @@ def make_folder(folder: Path) -> None:
 
 def replace_file(path: Path, data: bytes) -> None:
     """Put `data` in place of a file in one go; it is on the disk when this returns."""
-    draft = path.with_name(path.name + ".new")
-    with draft.open("wb") as file:
+    write_draft(path, data)
+    put_in_place(path)
+
+
+def draft_of(path: Path) -> Path:
+    """Return where the draft of a file is written."""
+    return path.with_name(path.name + ".new")
+
+
+def write_draft(path: Path, data: bytes) -> None:
+    """Write the draft of a file, which is on the disk when this returns."""
+    with draft_of(path).open("wb") as file:
         file.write(data)
         file.flush()
         os.fsync(file.fileno())
-    os.replace(draft, path)
+
+
+def put_in_place(path: Path) -> None:
+    """Let the draft of a file take its place."""
+    os.replace(draft_of(path), path)
     if os.name == "posix":  # elsewhere a folder cannot be opened
         folder = os.open(path.parent, os.O_RDONLY)
         try:

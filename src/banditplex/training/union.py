@@ -18,11 +18,11 @@ def with_union(mx: Multiplex) -> Multiplex:
     >>> with_union(mx).layer_names, with_union(mx).edges(UNION).T.tolist()
     (('a', 'b', 'c', '(union)'), [[0, 1], [1, 2]])
     """
+    for taken in {UNION, UNION_NUMBER}.intersection(mx.layer_names):
+        raise InputError(f"Expected layers of other names than {taken!r} with union=True, got one of that name.")
     if mx.num_layers < 3:
         return mx
     name = UNION if isinstance(mx.layer_names[0], str) else UNION_NUMBER
-    if name in mx.layer_names:
-        raise InputError(f"Expected layers of other names than {name!r} with union=True, got one of that name.")
     merged = mx.union()
     return replace(
         mx,
