@@ -13,6 +13,7 @@ from banditplex.evaluation import roc_auc
 from banditplex.multiplex import Multiplex
 from banditplex.nn import PackedGraph, describe, sampling
 from banditplex.nn.scoring import score
+from banditplex.nn.union import hide_in_union
 from banditplex.training.union import UNION, UNION_NUMBER, with_union, without_union
 from tests.nn.test_graph import as_networkx, random_multiplex
 from tests.nn.test_model import make_model, without
@@ -68,7 +69,7 @@ def test_scores_from_the_union_are_those_of_a_graph_without_the_pairs_own_edge(d
     target, layers = torch.tensor([1]), torch.tensor([[3, 0]])
     for pair in [pair for pair in edges if pair[0] != pair[1] and pair[::-1] not in edges]:
         asked = torch.tensor([pair])
-        seen = model(graph, None, asked, target, layers, graph.in_union_too((asked, target)))
+        seen = model(graph, None, asked, target, layers, hide_in_union(graph, (asked, target)))
         blind = PackedGraph.from_multiplex(with_union(without(mx, 1, pair)), union=True)
         unseen = model(blind, None, asked, target, layers, (asked[:0], target[:0]))
         torch.testing.assert_close(seen.total, unseen.total)
@@ -92,7 +93,7 @@ def test_what_is_hidden_in_all_layers_that_have_it_is_hidden_in_the_union(direct
             if any(pair in each for each in edges)
             and all((pair, where) in asked for where in range(3) if pair in edges[where])
         ]
-        result, where = graph.in_union_too(hidden)
+        result, where = hide_in_union(graph, hidden)
         assert torch.equal(result[: at.sum()], hidden[0])
         assert torch.equal(where[: at.sum()], hidden[1])
         assert set(where[at.sum() :].tolist()) == {3}

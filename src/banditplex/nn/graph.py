@@ -264,55 +264,6 @@ class PackedGraph:
         """Say for each pair (n, 2) whether it is an edge, in its direction, of its layer (n,)."""
         return self.out.find(self.out.rows(layer, pairs[:, 0]), pairs[:, 1])[0]
 
-    def in_union_too(self, hidden: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
-        """Return hidden edges, pairs (n, 2) and layers (n,), and again, in the union, those that no other layer shows.
-
-        Pairs that are no edges of their layers count for nothing: in the union they are edges of others.
-        """
-        if not self.union or self.both.copies is None:
-            return hidden
-        _, arc = self._arcs_in_union(hidden)
-        arc, count = torch.unique_consecutive(arc, return_counts=True)
-        gone = self._ends(arc[count == self.both.copies[arc]])
-        last = torch.full_like(gone[:, 0], self.num_layers - 1)
-        return torch.cat([hidden[0], gone]), torch.cat([hidden[1], last])
-
-    def lighter_in_union(self, hidden: tuple[Tensor, Tensor]) -> "PackedGraph":
-        """Return the graph with the weights of hidden edges, pairs (n, 2) and layers (n,), taken out of the union's."""
-        if not self.union or self.out.weight is None or self.both.weight is None:
-            return self
-        layer, arc = self._arcs_in_union(hidden)
-        union, which = torch.unique(arc, return_inverse=True)
-        ends, last = self._ends(union), torch.full_like(union, self.num_layers - 1)
-        one_way, other_way = (
-            self._weights(pairs, last).index_add(0, which, self._weights(pairs[which], layer), alpha=-1)
-            for pairs in (ends, ends.flip(1))
-        )
-        weight = self.both.weight.clone()
-        _, reverse = self.both.find(self.both.rows(last, ends[:, 1]), ends[:, 0])
-        weight[union] = weight[reverse] = torch.maximum(one_way, other_way)
-        return replace(self, both=replace(self.both, weight=weight))
-
-    def _arcs_in_union(self, hidden: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
-        """Return layers (m,) and arcs in the union (m,), rising, of those hidden pairs that are edges, each once."""
-        lists, layer = self.both, hidden[1]
-        pairs = hidden[0].sort(1).values
-        known = lists.find(lists.rows(layer, pairs[:, 0]), pairs[:, 1])[0]
-        found, arc = lists.find(lists.rows(torch.full_like(layer, self.num_layers - 1), pairs[:, 0]), pairs[:, 1])
-        key = torch.unique((arc * self.num_layers + layer)[known & found])
-        return key % self.num_layers, key // self.num_layers
-
-    def _ends(self, arc: Tensor) -> Tensor:
-        """Return the nodes (m, 2) that arcs (m,) join."""
-        node = self.both.row_key[self.both.arc_key[arc] // self.num_nodes] % self.num_nodes
-        return torch.stack([node, self.both.neighbour[arc]], 1)
-
-    def _weights(self, pairs: Tensor, layer: Tensor) -> Tensor:
-        """Return the weight of each pair (n, 2), in its direction, in its layer (n,); 0 where it is no edge."""
-        assert self.out.weight is not None
-        found, arc = self.out.find(self.out.rows(layer, pairs[:, 0]), pairs[:, 1])
-        return self.out.weight[arc] * found
-
     def block(self, layer: Tensor, node: Tensor, hidden: tuple[Tensor, Tensor], row: Tensor | None = None) -> Block:
         """Return the whole layers of all (layer, node) asked for, whose rows may be known.
 

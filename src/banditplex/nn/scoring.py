@@ -5,6 +5,7 @@ from torch import Tensor
 
 from banditplex.nn.graph import PackedGraph
 from banditplex.nn.model import MultiplexModel
+from banditplex.nn.union import hide_in_union, lighten_union
 
 CHUNK = 1 << 15
 """Pairs scored at once."""
@@ -26,7 +27,7 @@ def score(
     `share` (k,) multiplies the layers' terms: how often each was drawn, where a mean over draws is wanted. Hidden
     edges that no other layer shows are hidden in the union of all layers, too; others are there with less weight.
     """
-    parts, graph, hidden = [], graph.lighter_in_union(hidden), graph.in_union_too(hidden)
+    parts, graph, hidden = [], lighten_union(graph, hidden), hide_in_union(graph, hidden)
     for low in range(0, len(pairs), CHUNK):
         at = slice(low, low + CHUNK)
         logits = model(graph, features, pairs[at], target[at], layers[at], hidden)

@@ -21,6 +21,7 @@ from banditplex.multiplex import Multiplex
 from banditplex.nn import MultiplexModel, PackedGraph, describe
 from banditplex.nn.sampling import Fanout
 from banditplex.nn.scoring import score
+from banditplex.nn.union import hide_in_union
 from banditplex.relevance import Seen, compares_embeddings, get_relevance, is_symmetric, layer_losses, predictive
 from banditplex.rng import stream
 from banditplex.training.arms import KeptDraws, free_observations, mirrored, most_probable, to_layer
@@ -379,7 +380,7 @@ class Trainer:
             return None
         pairs = torch.from_numpy(self.held.pairs).to(self.device)
         layer = torch.from_numpy(self.targets[self.held.instance]).to(self.device)
-        return EdgesByLayer(*self.graph.in_union_too((pairs, layer)), self.graph.num_layers)
+        return EdgesByLayer(*hide_in_union(self.graph, (pairs, layer)), self.graph.num_layers)
 
     def _normalise(self, model: MultiplexModel, num_layers: int, size: int = 4096) -> None:
         """Take mean and scale of the structural features from a sample of pairs and layers."""

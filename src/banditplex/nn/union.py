@@ -1,0 +1,66 @@
+"""The union of all layers as the last layer of a graph: what is hidden in its layers must not show in it.
+
+An edge is hidden in the union if every layer that has it has it hidden; otherwise it is there with the weight of those
+that show it.
+"""
+
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from banditplex.nn.graph import PackedGraph
+
+Hidden = tuple[Tensor, Tensor]
+"""Pairs (n, 2) and layers (n,); those that are no edges of their layers count for nothing."""
+
+
+def hide_in_union(graph: PackedGraph, hidden: Hidden) -> Hidden:
+    """Return hidden edges, and again, in the union, those that no other layer shows."""
+    if not graph.union or graph.both.copies is None:
+        return hidden
+    _, arc = _arcs(graph, hidden)
+    arc, count = torch.unique_consecutive(arc, return_counts=True)
+    gone = _ends(graph, arc[count == graph.both.copies[arc]])
+    last = torch.full_like(gone[:, 0], graph.num_layers - 1)
+    return torch.cat([hidden[0], gone]), torch.cat([hidden[1], last])
+
+
+def lighten_union(graph: PackedGraph, hidden: Hidden) -> PackedGraph:
+    """Return the graph with the weights of hidden edges taken out of the union's."""
+    if not graph.union or graph.out.weight is None or graph.both.weight is None:
+        return graph
+    layer, arc = _arcs(graph, hidden)
+    union, which = torch.unique(arc, return_inverse=True)
+    ends, last = _ends(graph, union), torch.full_like(union, graph.num_layers - 1)
+    one_way, other_way = (
+        _weights(graph, pairs, last).index_add(0, which, _weights(graph, pairs[which], layer), alpha=-1)
+        for pairs in (ends, ends.flip(1))
+    )
+    weight = graph.both.weight.clone()
+    _, reverse = graph.both.find(graph.both.rows(last, ends[:, 1]), ends[:, 0])
+    weight[union] = weight[reverse] = torch.maximum(one_way, other_way)
+    return replace(graph, both=replace(graph.both, weight=weight))
+
+
+def _arcs(graph: PackedGraph, hidden: Hidden) -> tuple[Tensor, Tensor]:
+    """Return layers (m,) and arcs in the union (m,), rising, of those hidden pairs that are edges, each once."""
+    lists, layer = graph.both, hidden[1]
+    pairs = hidden[0].sort(1).values
+    known = lists.find(lists.rows(layer, pairs[:, 0]), pairs[:, 1])[0]
+    found, arc = lists.find(lists.rows(torch.full_like(layer, graph.num_layers - 1), pairs[:, 0]), pairs[:, 1])
+    key = torch.unique((arc * graph.num_layers + layer)[known & found])
+    return key % graph.num_layers, key // graph.num_layers
+
+
+def _ends(graph: PackedGraph, arc: Tensor) -> Tensor:
+    """Return the nodes (m, 2) that arcs (m,) join."""
+    node = graph.both.row_key[graph.both.arc_key[arc] // graph.num_nodes] % graph.num_nodes
+    return torch.stack([node, graph.both.neighbour[arc]], 1)
+
+
+def _weights(graph: PackedGraph, pairs: Tensor, layer: Tensor) -> Tensor:
+    """Return the weight of each pair (n, 2), in its direction, in its layer (n,); 0 where it is no edge."""
+    assert graph.out.weight is not None
+    found, arc = graph.out.find(graph.out.rows(layer, pairs[:, 0]), pairs[:, 1])
+    return graph.out.weight[arc] * found
