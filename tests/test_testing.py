@@ -166,5 +166,5 @@ def test_arms_that_differ_by_design_may_be_excepted():
 
 def test_options_reach_the_policy():
     check_policy(Exp3Plus, raw_range=True)
-    with pytest.raises(ValueError, match="must be among"):
+    with pytest.raises(ValueError, match="must be given"):
         check_policy("uniform", raw_range=True)

@@ -64,8 +64,10 @@ def test_the_default_is_hinted():
 
 
 def test_options_are_those_of_the_class():
-    with pytest.raises(ValueError, match=r"Options of policy 'uniform' must be among: none; got 'epsilon'\."):
+    with pytest.raises(ValueError, match=r"Policy 'uniform' must be given no options; got 'epsilon'\."):
         make_policy("uniform", num_arms=3, epsilon=0.5)
+    with pytest.raises(ValueError, match=r"raw_range must be True or False; got 7\."):
+        make_policy("exp3+", num_arms=3, raw_range=7)
     with pytest.raises(ValueError, match="Unknown policy 'hintde'; did you mean 'hinted'"):
         make_policy("hintde", num_arms=3)
 

@@ -120,6 +120,7 @@ def test_unknown_convolutions_are_answered_with_the_known_ones():
     [
         (ChebConv, "TypeError from 'ChebConv': .* missing 1 required positional argument: 'K'"),
         (torch.nn.Linear, "called as .x, edge_index., got TypeError from 'Linear'"),
+        (lambda a, b: None, "TypeError from '<lambda>': no torch module, but None"),
         (partial(GATConv, heads=2), r"8 channels of 'partial' as conv\(8, 8\), got \(16,\)"),
     ],
 )

@@ -59,7 +59,7 @@ def make_policy(name: str, *, num_arms: int, k: int = 1, num_instances: int = 1,
     Exp3Plus(num_arms=5, k=1, num_instances=1)
     >>> make_policy("exp3+", num_arms=5, raw=True)
     Traceback (most recent call last):
-    ValueError: Options of policy 'exp3+' must be among: raw_range, printed_sign; got 'raw'.
+    ValueError: Policy 'exp3+' must be given options among: raw_range, printed_sign; got 'raw'.
     """
     policy = POLICIES[name]
     parameters = signature(policy).parameters
@@ -67,8 +67,8 @@ def make_policy(name: str, *, num_arms: int, k: int = 1, num_instances: int = 1,
     open_ended = any(parameter.kind is Parameter.VAR_KEYWORD for parameter in parameters.values())
     for option in options:
         if option not in known and not open_ended:
-            listed = ", ".join(known) or "none"
-            raise ValueError(f"Options of policy {name!r} must be among: {listed}; got {option!r}.")
+            allowed = f"options among: {', '.join(known)}" if known else "no options"
+            raise ValueError(f"Policy {name!r} must be given {allowed}; got {option!r}.")
     return policy(num_arms=num_arms, k=k, num_instances=num_instances, **options)
 
 

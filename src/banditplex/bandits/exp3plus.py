@@ -9,6 +9,7 @@ from banditplex.bandits.hedge import exponential_weights
 from banditplex.bandits.marginals import Marginals
 from banditplex.bandits.rounding import FloatArray
 from banditplex.bandits.state import Rows
+from banditplex.bandits.validation import check_flag
 from banditplex.bandits.values import Feedback
 
 
@@ -42,6 +43,8 @@ class Exp3Plus(Policy):
         raw_range: bool = False,
         printed_sign: bool = False,
     ) -> None:
+        self.raw_range = check_flag(raw_range, "raw_range")
+        self.printed_sign = check_flag(printed_sign, "printed_sign")
         super().__init__(
             num_arms=num_arms,
             k=k,
@@ -49,7 +52,6 @@ class Exp3Plus(Policy):
             per_instance={"E": 0.0 if raw_range else 1.0, "V": 0.0},
             per_arm={"L": 0.0},
         )
-        self.raw_range, self.printed_sign = raw_range, printed_sign
 
     def _rate(self, rows: Rows) -> FloatArray:
         """Return eta (rows,)."""

@@ -31,6 +31,13 @@ def check_number(value: object, name: str, low: float, high: float) -> float:
     return float(value)
 
 
+def check_flag(value: object, name: str) -> bool:
+    """Return `value` as bool, refusing what is neither True nor False."""
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"{name} must be True or False; got {value!r}.")
+    return bool(value)
+
+
 def check_scale(scale: float | None) -> float | None:
     """Return the scale of losses, refusing what cannot be one."""
     return None if scale is None else check_number(scale, "scale", SMALLEST_LOSS, LARGEST_LOSS)

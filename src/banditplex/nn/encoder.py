@@ -111,6 +111,8 @@ def make_convolution(conv: Convolution, width: int) -> nn.Module:
         raise InputError(f"Expected conv to be one of {known}, or a class or function that makes one, got {conv!r}.")
     try:
         made = conv(width, width)
+        if not isinstance(made, nn.Module):
+            raise TypeError(f"no torch module, but {made!r}")
         found = tuple(try_convolution(made, torch.zeros(PATH, width)).shape)
     except Exception as error:
         raise InputError(
