@@ -227,7 +227,8 @@ def report(name: str, rows: dict[str, list[float]]) -> None:
                 print(f"  {a} - {b}: {difference.mean():+.4f} (standard error {error:.4f})")
     if {"fixed best", "uniform", "default k=1"} <= rows.keys():
         low, reached, high = (float(np.mean(rows[method])) for method in ("uniform", "default k=1", "fixed best"))
-        print(f"  share of the oracle's gain over uniform: {(reached - low) / (high - low):.2f}", flush=True)
+        share = (reached - low) / (high - low) if high > low else np.nan
+        print(f"  share of the oracle's gain over uniform: {share:.2f}", flush=True)
 
 
 def choose(name: str, skip: frozenset[str]) -> list[str]:

@@ -184,21 +184,13 @@ class Block:
     def vertex(self, layer: Tensor, node: Tensor, row: Tensor | None = None) -> Tensor:
         """Return the vertex of each (layer, node), whose rows may be known; all must have been asked for."""
         row = self.graph.both.rows(layer, node) if row is None else row
-        number = self._vertex(row, layer)
+        place = row - self.shift[torch.searchsorted(self.layers, layer.contiguous())]  # of missing rows, anything
+        number = place if self.number is None else self.number[place.clamp(max=len(self.number) - 1)]
         if not len(self.lone):
             return number
         start = len(self.key) - len(self.lone)
         lone = start + torch.searchsorted(self.lone, layer * self.graph.num_nodes + node)
         return torch.where(row == self.graph.both.missing, lone, number)
-
-    def vertex_of_arc(self, arc: Tensor, layer: Tensor) -> Tensor:
-        """Return the vertex that arcs of the graph, in the given layers, lead to."""
-        return self._vertex(self.graph.both.arc_row[arc], layer)
-
-    def _vertex(self, row: Tensor, layer: Tensor) -> Tensor:
-        """Return the vertex of rows in their layers; of rows that are missing, anything."""
-        place = row - self.shift[torch.searchsorted(self.layers, layer.contiguous())]
-        return place if self.number is None else self.number[place.clamp(max=len(self.number) - 1)]
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,6 +5,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from banditplex.nn.graph import ranges
+
 Ints = NDArray[np.int64]
 
 
@@ -14,7 +16,7 @@ class EdgesByLayer:
     def __init__(self, pairs: Tensor, layer: Tensor, num_layers: int) -> None:
         order = torch.argsort(layer, stable=True)
         self._pairs, self._layer = pairs[order], layer[order]
-        self._start = np.searchsorted(self._layer.cpu().numpy(), np.arange(num_layers + 1))
+        self._start = torch.searchsorted(self._layer.cpu(), torch.arange(num_layers + 1))
 
     def of(self, layers: Ints) -> tuple[Tensor, Tensor]:
         """Return the edges of some layers (m,), each of these once.
@@ -23,7 +25,6 @@ class EdgesByLayer:
         >>> [values.tolist() for values in edges.of(np.array([1, 0]))]
         [[[0, 1], [2, 3]], [0, 0]]
         """
-        start, size = self._start[layers], self._start[layers + 1] - self._start[layers]
-        at = np.arange(size.sum()) + np.repeat(start - (np.cumsum(size) - size), size)
-        place = torch.from_numpy(at).to(self._layer.device)
+        start = self._start[layers]
+        place = ranges(start, self._start[layers + 1] - start)[1].to(self._layer.device)
         return self._pairs.index_select(0, place), self._layer.index_select(0, place)
