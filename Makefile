@@ -28,7 +28,7 @@ test: lint
 	$(BIN)/python -m pytest -q -n 2
 
 test-all: lint
-	$(BIN)/python -m pytest -q -n 2 -m 'not download and not gpu'
+	$(BIN)/python -m pytest -q -n 2 -m 'not download and not gpu' --hypothesis-profile=new
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks

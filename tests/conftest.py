@@ -1,12 +1,21 @@
-"""Tests run beside each other: one thread each is fastest. Commands run inside, as a new process takes seconds."""
+"""Tests run beside each other: one thread each is fastest. Commands run inside, as a new process takes seconds.
+
+Examples that Hypothesis makes up are the same in every run, so that a change is judged by what it changes;
+`make test-all` looks at new ones, and more of them.
+"""
 
 import os
 import sys
 import warnings
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+PATIENT = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]}
+settings.register_profile("same", derandomize=True, **PATIENT)
+settings.register_profile("new", print_blob=True, max_examples=1000, **PATIENT)
+settings.load_profile("same")
 
 
 @pytest.fixture

@@ -33,7 +33,7 @@ def scored(draw):
     return label, draw(st.lists(values, min_size=len(label), max_size=len(label)))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(scored())
 def test_metrics_are_those_of_scikit_learn(pairs):
     label, score = pairs
@@ -46,7 +46,7 @@ def test_metrics_are_those_of_scikit_learn(pairs):
     assert brier(label, probability) == pytest.approx(metrics.brier_score_loss(label, probability))
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(scored())
 def test_without_a_threshold_as_many_are_called_as_there_are(pairs):
     label, score = pairs
@@ -56,7 +56,7 @@ def test_without_a_threshold_as_many_are_called_as_there_are(pairs):
     assert accuracy(label, score, threshold=None) == pytest.approx(metrics.accuracy_score(label, called))
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.lists(TIED, min_size=1, max_size=8), st.lists(TIED, min_size=1, max_size=30))
 def test_ranks_are_mean_ranks(positive, pool):
     expected = [plain_rank(score, pool) for score in positive]

@@ -113,7 +113,7 @@ def test_negatives_by_degree_are_uniform_where_there_are_none():
     assert parts.negatives.shape == (1, 5, 2)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(
     mx=multiplexes(path=3),
     hide=st.sampled_from(["layer", "pair"]),

@@ -7,6 +7,7 @@ from banditplex.multiplex import Multiplex
 
 NASTY = ["a b", " a", "a ", '"', 'say "hi"', "it's", "a,b", "a;b", "a\tb", "#a", "007", "7", "-1", "1.5", "1e3", "nan"]
 NASTY += ["NA", "null", "None", "true", "", "é", "e\u0301", "猫", "🦉", "a/b", "a\\b", "a=b", "<a>&", "[a]", "layer"]
+NASTY += ["--", "--a"]
 
 integers = st.one_of(st.integers(0, 20), st.integers(-(2**63), 2**63 - 1))
 # Any text a file encoded as UTF-8 can hold; what a format cannot hold, its tests leave out with `names=`.

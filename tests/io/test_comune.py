@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import banditplex as bx
@@ -14,7 +14,7 @@ from banditplex.errors import FormatError, InputError
 from banditplex.io import detect
 from tests.io.strategies import multiplexes, strings
 
-PLAIN = settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+PLAIN = settings(max_examples=200)
 
 held = strings.filter(lambda name: name.encode() == name.encode().strip() != b"" and not re.search("[\r\n]", name))
 

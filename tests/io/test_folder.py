@@ -8,7 +8,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 
 import banditplex as bx
 from banditplex.errors import FormatError, InputError
@@ -16,7 +16,7 @@ from banditplex.io import folder
 from banditplex.io.base import side_note_path
 from tests.io.strategies import multiplexes
 
-PLAIN = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+PLAIN = settings(max_examples=40)
 
 
 @pytest.fixture

@@ -9,7 +9,9 @@ from banditplex.multiplex import Multiplex
 from tests.io.checks import comes_back, edges_by_name, lay_out
 from tests.io.strategies import multiplexes, strings
 
-NAMES = strings.filter(lambda name: name and name == name.strip(" \t") and "," not in name and name[0] != "#")
+NAMES = strings.filter(lambda name: name and name == name.strip(" \t") and "," not in name).filter(
+    lambda name: not name.startswith(("#", "--"))
+)
 
 
 @given(multiplexes(names=NAMES))

@@ -9,7 +9,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import banditplex as bx
@@ -17,7 +17,7 @@ from banditplex.errors import FormatError, InputError
 from banditplex.io import detect
 from tests.io.strategies import multiplexes, strings
 
-PLAIN = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+PLAIN = settings(max_examples=100)
 
 TEXT = ["net.csv", "net.tsv", "net.csv.gz"]
 ALL = [*TEXT, "net.parquet"]

@@ -13,7 +13,7 @@ from banditplex.multiplex.build import EdgeError
 from banditplex.multiplex.names import NameIndex, as_names, factorize
 from tests.multiplex.plain import edges_of, merge, raw_rows
 
-PLAIN = settings(max_examples=200, deadline=None)
+PLAIN = settings(max_examples=200)
 
 
 def from_rows(rows, **options):

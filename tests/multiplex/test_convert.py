@@ -15,7 +15,7 @@ from banditplex.errors import InputError
 from banditplex.multiplex import Multiplex
 from tests.io.strategies import multiplexes
 
-PLAIN = settings(max_examples=60, deadline=None)
+PLAIN = settings(max_examples=60)
 
 
 @pytest.fixture

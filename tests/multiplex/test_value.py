@@ -17,7 +17,7 @@ from banditplex.multiplex import Multiplex
 from tests.io.strategies import multiplexes
 from tests.multiplex.plain import edges_of
 
-PLAIN = settings(max_examples=100, deadline=None)
+PLAIN = settings(max_examples=100)
 
 
 @pytest.fixture
@@ -315,3 +315,22 @@ def test_memory_never_grows_with_layers_times_nodes():
     tracemalloc.stop()
     assert mx.num_layers == num_layers
     assert peak < 40 * 2**20
+
+
+@PLAIN
+@given(mx=multiplexes(), data=st.data())
+def test_edges_that_are_kept(mx, data):
+    keep = np.array(data.draw(st.lists(st.booleans(), min_size=mx.num_edges, max_size=mx.num_edges)), np.bool_)
+    kept = mx.keep_edges(keep)
+    rows = zip(mx.edge_layer.tolist(), *mx.edge_index.tolist(), strict=True)
+    left = {row for row, chosen in zip(rows, keep.tolist(), strict=True) if chosen}
+    assert set(zip(kept.edge_layer.tolist(), *kept.edge_index.tolist(), strict=True)) == left
+    assert edges_of(kept).items() <= edges_of(mx).items()
+    assert (kept.layer_names, kept.num_nodes) == (mx.layer_names, mx.num_nodes)
+
+
+@pytest.mark.parametrize("keep", [[True], [1, 0, 1], [[True, True, True]]])
+def test_what_does_not_say_for_each_edge_whether_to_keep_it_is_refused(keep):
+    mx = Multiplex.from_edges([0, 1, 2], [1, 2, 3], "a")
+    with pytest.raises(InputError, match="Expected 3 truth values, one per edge, got"):
+        mx.keep_edges(keep)

@@ -42,7 +42,7 @@ def one_step(trainer, state):
     batch = trainer._batch(which, pairs, target, drawn)
     logits = trainer.model(
         trainer.graph, trainer.features, batch["pairs"], batch["target"], batch["layers"],
-        trainer._hidden(batch, target, drawn), trainer._asked(batch), trainer._fanout(),
+        trainer._hidden(batch), trainer._asked(batch), trainer._fanout(),
     )  # fmt: skip
     loss = F.binary_cross_entropy_with_logits(logits.total, batch["label"])
     names, weights = zip(*trainer.model.named_parameters(), strict=True)

@@ -35,11 +35,13 @@ def test_edges_of_targets_leave_self_loops_out():
     examples = edges_of(mx, np.array([2, 0]))
     assert examples.instance.tolist() == [0, 1]
     assert examples.pairs.tolist() == [[2, 3], [0, 1]]
+    assert mx.edge_index[:, examples.place].T.tolist() == examples.pairs.tolist()
 
 
 def test_validation_takes_its_share_of_each_target():
-    examples = Examples(np.repeat([0, 1], [20, 9]), np.arange(58).reshape(29, 2))
+    examples = Examples(np.repeat([0, 1], [20, 9]), np.arange(58).reshape(29, 2), np.arange(29))
     train, held = divide(examples, 0.1, np.random.default_rng(0))
     assert np.bincount(held.instance, minlength=2).tolist() == [2, 0]
+    assert (held.place == held.pairs[:, 0] // 2).all()
     together = np.concatenate([train.pairs, held.pairs])
     assert sorted(together[:, 0].tolist()) == examples.pairs[:, 0].tolist()

@@ -186,7 +186,7 @@ def temporal_split(
         raise InputError(f"Expected a share between 0 and 1, got {share}.")
     cut = np.sort(mx.time)[math.ceil((1 - share) * mx.num_edges) - 1] if after is None else _as_time(after)
     late = mx.time > cut
-    seen = KnownPairs(_keep(mx, ~late), everywhere=hide == "pair", ordered=False)
+    seen = KnownPairs(mx.keep_edges(~late), everywhere=hide == "pair", ordered=False)
     out = late & (mx.edge_index[0] != mx.edge_index[1])
     out[out] = ~seen.has(mx.edge_layer[out], mx.edge_index[:, out].T)
     if not out.any():
@@ -293,7 +293,7 @@ def _held_out(
     each: int | None,
 ) -> Split:
     """Return the split that trains on the edges `keep` (num_edges,) and tests on the edges `out`."""
-    train = _keep(mx, keep)
+    train = mx.keep_edges(keep)
     layer, positives = mx.edge_layer[out], np.ascontiguousarray(mx.edge_index[:, out].T)
     known = KnownPairs(mx, everywhere=hide == "pair", ordered=False)
     pool = pool_negatives(mx, layer, known, rng, kind=negatives if negatives in PROPOSALS else "uniform")
@@ -312,18 +312,6 @@ def _held_out(
         np.concatenate([positives, pool]),
         np.repeat([1, 0], len(layer)).astype(np.int64),
         own,
-    )
-
-
-def _keep(mx: Multiplex, keep: Bools) -> Multiplex:
-    """Return the multiplex of the edges `keep` (num_edges,); nothing of the others is left."""
-    offsets = np.concatenate([[0], np.cumsum(keep)])[mx.layer_offsets].astype(np.int64)
-    return replace(
-        mx,
-        edge_index=np.ascontiguousarray(mx.edge_index[:, keep]),
-        layer_offsets=offsets,
-        weight=None if mx.weight is None else mx.weight[keep],
-        time=None if mx.time is None else mx.time[keep],
     )
 
 

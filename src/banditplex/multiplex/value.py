@@ -263,6 +263,23 @@ class Multiplex:
         chosen = self if layers is None else self._take_layers(list(layers))
         return chosen if nodes is None else chosen._take_nodes(list(nodes))
 
+    def keep_edges(self, keep: npt.ArrayLike) -> "Multiplex":
+        """Return the multiplex of the edges for which `keep` (num_edges,) is true; nodes and layers stay.
+
+        >>> Multiplex.from_edges([1, 2, 3], [2, 3, 1], ["a", "a", "b"]).keep_edges([True, False, True])
+        Multiplex(3 nodes, 2 layers, 2 edges, undirected): 'a' (1), 'b' (1)
+        """
+        kept = np.asarray(keep)
+        if kept.dtype != np.bool_ or kept.shape != (self.num_edges,):
+            raise InputError(f"Expected {self.num_edges} truth values, one per edge, got {kept.dtype} {kept.shape}.")
+        return replace(
+            self,
+            edge_index=np.ascontiguousarray(self.edge_index[:, kept]),
+            layer_offsets=np.append(0, np.cumsum(kept))[self.layer_offsets],
+            weight=None if self.weight is None else self.weight[kept],
+            time=None if self.time is None else self.time[kept],
+        )
+
     def union(self) -> "Multiplex":
         """Return all layers merged into one, named "union"; weights (1 each where there are none) are added up."""
         source, destination = self.edge_index

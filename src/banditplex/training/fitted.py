@@ -40,7 +40,7 @@ class Fitted:
     def from_trainer(cls, trainer: Trainer) -> "Fitted":
         """Take over the state of a trainer; the temperature is fitted on the validation pairs."""
         return cls(
-            trainer.mx, trainer.mean, trainer.graph, trainer.policy, trainer.targets, trainer.chosen_layers(),
+            trainer.mx, trainer.mean, trainer.whole, trainer.policy, trainer.targets, trainer.chosen_layers(),
             fit_temperature(trainer), trainer.config,
         )  # fmt: skip
 

@@ -14,10 +14,11 @@ MIN_BATCHES = 4
 
 @dataclass(frozen=True)
 class Examples:
-    """Edges of the targets, sorted by target: `instance` (E,) counts targets, `pairs` (E, 2) are node indices."""
+    """Edges of the targets, sorted by target."""
 
-    instance: Ints
-    pairs: Ints
+    instance: Ints  # (E,) which target
+    pairs: Ints  # (E, 2) node indices
+    place: Ints  # (E,) which edge of the multiplex
 
 
 @dataclass(frozen=True)
@@ -35,17 +36,17 @@ def edges_of(mx: Multiplex, targets: Ints) -> Examples:
     place = np.arange(len(which)) + np.repeat(mx.layer_offsets[targets] - (np.cumsum(size) - size), size)
     pairs = mx.edge_index[:, place].T
     keep = pairs[:, 0] != pairs[:, 1]
-    return Examples(which[keep], np.ascontiguousarray(pairs[keep]))
+    return Examples(which[keep], np.ascontiguousarray(pairs[keep]), place[keep])
 
 
 def divide(examples: Examples, share: float, rng: np.random.Generator) -> tuple[Examples, Examples]:
     """Divide at random into training and validation edges; each target gives its share, rounded down."""
     rank, size = _ranks(examples.instance, rng)
     aside = rank < np.floor(share * size)[examples.instance]
-    return (
-        Examples(examples.instance[~aside], examples.pairs[~aside]),
-        Examples(examples.instance[aside], examples.pairs[aside]),
+    train, held = (
+        Examples(examples.instance[part], examples.pairs[part], examples.place[part]) for part in (~aside, aside)
     )
+    return train, held
 
 
 def plan_epoch(

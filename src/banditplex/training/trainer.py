@@ -6,6 +6,7 @@ Layers that are neither target nor drawn are not looked at. Everything that a la
 
 import copy
 import math
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,6 @@ from banditplex.multiplex import Multiplex
 from banditplex.nn import MultiplexModel, PackedGraph, describe
 from banditplex.nn.sampling import Fanout
 from banditplex.nn.scoring import score
-from banditplex.nn.union import hide_in_union
 from banditplex.relevance import Seen, compares_embeddings, get_relevance, is_symmetric, layer_losses, predictive
 from banditplex.rng import stream
 from banditplex.training.arms import KeptDraws, free_observations, mirrored, most_probable, to_layer
@@ -30,8 +30,7 @@ from banditplex.training.config import Config
 from banditplex.training.descent import Descent
 from banditplex.training.history import EpochRecord, Regret
 from banditplex.training.plan import divide, edges_of, plan_epoch
-from banditplex.training.union import has_union
-from banditplex.training.unseen import EdgesByLayer
+from banditplex.training.union import has_union, without_edges
 
 Ints = NDArray[np.int64]
 STREAMS = ("batches", "negatives", "draws", "neighbours")
@@ -52,6 +51,9 @@ def choose_device(device: str) -> torch.device:
 class Trainer:
     """Trains a network on a multiplex, one epoch at a time.
 
+    Validation edges are as unknown to it as test edges will be: not seen, and negatives like any other pair that is
+    not seen. What is left out of the graph or of the negatives only where it counts shows in the rest of them.
+
     Parameters: `mx`, with its union as the last layer if that can be drawn; `targets` (T,), indices of the layers in
     which links are predicted; `negatives`, pairs per layer index to use instead of drawn ones.
     """
@@ -63,13 +65,16 @@ class Trainer:
         self.device = choose_device(config.device)
         self.relevance = get_relevance(config.relevance)
         self.layer_names = mx.layer_names
-        self.graph = PackedGraph.from_multiplex(mx, self.device, union=config.union and has_union(mx))
         self.features = as_features(mx, self.device)
         self.rng = {name: stream(config.seed, name) for name in STREAMS}
         self.train, self.held = divide(edges_of(mx, targets), config.validation, stream(config.seed, "validation"))
-        self.sampler: Any = NegativeSampler(mx) if negatives is None else GivenNegatives(negatives, mx.num_layers)
+        self.union = config.union and has_union(mx)
+        self.seen = without_edges(mx, self.held.place, union=self.union)
+        self.graph = self._pack(self.seen)
+        given = None if negatives is None else GivenNegatives(negatives, mx.num_layers)
+        self.sampler, unlinked = given or NegativeSampler(self.seen), given or NegativeSampler(mx)
         held_layer = targets[self.held.instance]
-        self.held_negatives: Ints = self.sampler.draw(held_layer, stream(config.seed, "validation negatives"))
+        self.held_negatives: Ints = unlinked.draw(held_layer, stream(config.seed, "validation negatives"))
         self.policy = self._make_policy(mx.num_layers)
         self.beginner = self._make_beginner()
         self.kept = KeptDraws(
@@ -81,7 +86,6 @@ class Trainer:
         if compares_embeddings(self.relevance) and not config.width:
             raise InputError(f"Expected width of at least 1 for relevance {config.relevance!r}, got 0.")
         self.model = self._make_model(mx)
-        self.unseen = self._make_unseen()
         self.mean = copy.deepcopy(self.model)
         self.epoch, self.warmup = 0, config.even_epochs
         self.steps_per_epoch = len(self._plan(stream(0, "count")).start) - 1
@@ -89,6 +93,11 @@ class Trainer:
         self.best: dict[str, Any] = {"loss": None, "epoch": 0, "chosen": 0, "weights": None}
         self.regret = Regret(len(targets), mx.num_layers - 1)
         self.history: list[dict[str, Any]] = []
+
+    @cached_property
+    def whole(self) -> PackedGraph:
+        """The graph with the validation edges, which predictions look at."""
+        return self._pack(self.mx) if len(self.held.place) else self.graph
 
     # The loop
 
@@ -122,7 +131,7 @@ class Trainer:
         batch = self._batch(which, pairs, target, drawn)
         logits = self.model(
             self.graph, self.features, batch["pairs"], batch["target"], batch["layers"],
-            self._hidden(batch, target, drawn), self._asked(batch), self._fanout(),
+            self._hidden(batch), self._asked(batch), self._fanout(),
         )  # fmt: skip
         total = logits.total
         loss = F.binary_cross_entropy_with_logits(total, batch["label"], reduction="none")
@@ -155,21 +164,16 @@ class Trainer:
             "layers": chosen[:, 1:], "table": table,
         }  # fmt: skip
 
-    def _hidden(self, batch: dict[str, Tensor], target: Ints, drawn: Ints) -> tuple[Tensor, Tensor]:
-        """Return what the encoder must not see: the pairs of the step in target and drawn layers, and unseen edges.
+    def _hidden(self, batch: dict[str, Tensor]) -> tuple[Tensor, Tensor]:
+        """Return what the encoder must not see: the pairs of the step in target and drawn layers.
 
         Where embeddings are compared across all encoded layers, the pairs are hidden in all of these.
         """
         if self.free:
             layers = torch.unique(batch["table"])
-            pairs, layer = batch["pairs"].repeat_interleave(len(layers), 0), layers.repeat(len(batch["pairs"]))
-        else:
-            pairs = batch["pairs"].repeat_interleave(batch["table"].shape[1], 0)
-            layer = batch["table"][batch["which"]].reshape(-1)
-        if self.unseen is None:
-            return pairs, layer
-        unseen = self.unseen.of(np.unique(np.append(target, drawn)))
-        return torch.cat([pairs, unseen[0]]), torch.cat([layer, unseen[1]])
+            return batch["pairs"].repeat_interleave(len(layers), 0), layers.repeat(len(batch["pairs"]))
+        pairs = batch["pairs"].repeat_interleave(batch["table"].shape[1], 0)
+        return pairs, batch["table"][batch["which"]].reshape(-1)
 
     def _asked(self, batch: dict[str, Tensor]) -> tuple[Tensor, Tensor] | None:
         """Return the (layer, node) whose embeddings free observations compare."""
@@ -332,6 +336,9 @@ class Trainer:
 
     # Construction
 
+    def _pack(self, mx: Multiplex) -> PackedGraph:
+        return PackedGraph.from_multiplex(mx, self.device, union=self.union)
+
     def _plan(self, rng: np.random.Generator) -> Any:
         return plan_epoch(
             self.train.instance,
@@ -369,18 +376,6 @@ class Trainer:
             ).to(self.device)  # fmt: skip
         self._normalise(model, mx.num_layers)
         return model
-
-    def _make_unseen(self) -> EdgesByLayer | None:
-        """Return the validation edges, which vectors that are learnt must not see; None where none is learnt.
-
-        A vector per node learns by heart what it passes messages along: early stopping and calibration would be blind.
-        """
-        encoder = self.model.encoder
-        if encoder is None or not isinstance(encoder.input, torch.nn.Embedding) or not len(self.held.instance):
-            return None
-        pairs = torch.from_numpy(self.held.pairs).to(self.device)
-        layer = torch.from_numpy(self.targets[self.held.instance]).to(self.device)
-        return EdgesByLayer(*hide_in_union(self.graph, (pairs, layer)), self.graph.num_layers)
 
     def _normalise(self, model: MultiplexModel, num_layers: int, size: int = 4096) -> None:
         """Take mean and scale of the structural features from a sample of pairs and layers."""

@@ -3,10 +3,12 @@
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from banditplex.errors import InputError
 from banditplex.multiplex import Multiplex
 
+Ints = NDArray[np.int64]
 UNION, UNION_NUMBER = "(union)", -1
 """Its name, where layers have names, and where they have numbers."""
 
@@ -37,6 +39,14 @@ def with_union(mx: Multiplex) -> Multiplex:
 def without_union(mx: Multiplex) -> Multiplex:
     """Return the multiplex that `with_union` was given."""
     return mx.subset(layers=mx.layer_names[:-1]) if has_union(mx) else mx
+
+
+def without_edges(mx: Multiplex, place: Ints, *, union: bool) -> Multiplex:
+    """Return the multiplex without the edges at some places (n,), and the last layer the `union` of what is left."""
+    keep = np.ones(mx.num_edges, np.bool_)
+    keep[place] = False
+    left = mx.keep_edges(keep)
+    return with_union(without_union(left)) if union else left
 
 
 def has_union(mx: Multiplex) -> bool:
