@@ -6,6 +6,7 @@ import re
 import pytest
 
 import banditplex as bx
+from banditplex.cli.evaluate import _cells
 from banditplex.evaluation import read_results
 
 QUICK = ("--hide", "layer", "--trials", "2", "--folds", "2", "--epochs", "1", "--engine", "serial")
@@ -88,7 +89,7 @@ def test_policies_are_told_of_layers_prices_and_options(call, folder):
 
 
 def test_what_a_small_layer_cannot_tell(call, folder):
-    """Half of 40 edges are held out, and ranked among as many pairs: no hits at 50, and intervals beyond 0 and 1."""
+    """Half of 40 edges are held out, and ranked among as many pairs: no hits at 50."""
     words = ["evaluate", "data.csv", *QUICK, "--policy", "none", "--metric", "hits_at_50,hits_at_10", "--trials", "1"]
     words += ["--quiet", "-o", "small.jsonl", "--resume"]
     status, out, _ = call(*words, cwd=folder)
@@ -105,7 +106,12 @@ def test_what_a_small_layer_cannot_tell(call, folder):
     assert [float(number) for number in shown.groups()] == pytest.approx(
         [max(0, stored["low"]), min(1, stored["high"])], abs=5e-4
     )
-    assert stored["low"] < 0 or stored["high"] > 1
+
+
+def test_intervals_are_shown_where_metrics_live():
+    line = {"metric": "accuracy", "method": "none", "mean": 0.6, "deviation": 0.2, "low": -0.3, "high": 1.5}
+    cells = _cells(line | dict.fromkeys(("difference", "p", "p_wilcoxon")))
+    assert cells == ["accuracy", "none", "0.600 ± 0.200", "0.000 .. 1.000", "", "", ""]
 
 
 def test_one_layer_has_nothing_to_compare(call, folder):
@@ -182,6 +188,14 @@ def test_missing_ray(refusal, folder, monkeypatch):
     monkeypatch.setattr("banditplex.evaluation.engine.find_spec", lambda name: None)
     message = "Expected Ray for engine 'ray', which is not installed: pip install banditplex[ray]"
     assert refusal("evaluate", "data.csv", *QUICK, "--engine", "ray", cwd=folder) == message
+
+
+def test_models_learn_for_what_is_hidden(call, folder):
+    words = ["evaluate", "data.csv", *QUICK, "--policy", "none", "--trials", "1", "--quiet"]
+    for hide in ("layer", "pair"):
+        assert call(*words, "--hide", hide, "-o", f"{hide}.jsonl", cwd=folder)[0] == 0
+        about = read_results(folder / f"{hide}.jsonl")[0]
+        assert about["methods"]["none"]["hide"] == hide
 
 
 def test_hide_must_be_chosen(call, folder):

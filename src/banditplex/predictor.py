@@ -55,6 +55,7 @@ class LinkPredictor(BaseEstimator):  # type: ignore[misc]
         policy_options: Mapping[str, Any] | None = None,
         relevance: str | Relevance = "predictive",
         k: int = 1,
+        hide: str = Config.hide,
         union: bool = Config.union,
         steps_per_draw: int = Config.steps_per_draw,
         epochs: int = Config.epochs,
@@ -83,6 +84,7 @@ class LinkPredictor(BaseEstimator):  # type: ignore[misc]
         self.policy_options = policy_options
         self.relevance = relevance
         self.k = k
+        self.hide = hide
         self.union = union
         self.steps_per_draw = steps_per_draw
         self.epochs = epochs

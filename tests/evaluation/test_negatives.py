@@ -61,7 +61,7 @@ def test_a_full_layer_has_no_negatives():
     with pytest.raises(InputError, match="at least 1 pairs without an edge in layer 'a', got 0"):
         split(mx, hide="layer")
     loose = Multiplex.from_edges([0, 0, 1, 2], [1, 2, 2, 3], "a", num_nodes=4)
-    with pytest.raises(InputError, match="3 pairs without an edge in any layer, for tests of layer 'a', got 2"):
+    with pytest.raises(InputError, match="3 pairs without an edge in any layer, for layer 'a', got 2"):
         split(loose, hide="pair", each=3)
 
 

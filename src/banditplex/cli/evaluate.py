@@ -24,7 +24,11 @@ WIDTH = 79
 def evaluate(
     data: Data,
     hide: Annotated[
-        str, typer.Option(metavar="layer|pair", help="Whether a held-out pair is hidden in its layer or in all layers.")
+        str,
+        typer.Option(
+            metavar="layer|pair",
+            help="Whether a held-out pair is hidden in its layer or in all; models learn for that.",
+        ),
     ],
     policy: Annotated[
         str, typer.Option(metavar="A,B,..", help=f"What to compare: {', '.join(options.POLICIES)}.")
@@ -77,9 +81,10 @@ def evaluate(
 
     metrics = _metrics(metric)
     given = {
-        "relevance": relevance, "k": k, "union": union, "steps_per_draw": steps_per_draw, "epochs": epochs,
-        "warmup": warmup, "patience": patience, "batch_size": batch_size, "learning_rate": learning_rate,
-        "validation": validation, "conv": conv, "width": width, "depth": depth, "device": device,
+        "relevance": relevance, "k": k, "hide": hide, "union": union, "steps_per_draw": steps_per_draw,
+        "epochs": epochs, "warmup": warmup, "patience": patience, "batch_size": batch_size,
+        "learning_rate": learning_rate, "validation": validation, "conv": conv, "width": width,
+        "depth": depth, "device": device,
     }  # fmt: skip
     settings = {name: value for name, value in given.items() if value is not None}
     if resume and out is None:

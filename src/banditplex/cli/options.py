@@ -12,9 +12,9 @@ POLICIES = (
 RELEVANCES = ("predictive", "euclidean", "cosine")
 
 
-def _setting(*flags: str, default: object, help: str, panel: str = _TRAINING) -> Any:
+def _setting(*flags: str, default: object, help: str, panel: str = _TRAINING, metavar: str | None = None) -> Any:
     """Return an option for a setting of the library, whose default it shows, but does not set."""
-    return typer.Option(*flags, help=help, show_default=str(default), rich_help_panel=panel)
+    return typer.Option(*flags, help=help, metavar=metavar, show_default=str(default), rich_help_panel=panel)
 
 
 Target = Annotated[
@@ -23,6 +23,15 @@ Target = Annotated[
 ]
 Policy = Annotated[str | None, _setting(default="default", help=f"Who decides: {', '.join(POLICIES)}.", panel=_LAYERS)]
 K = Annotated[int | None, _setting("-k", default=1, help="Layers drawn per round.", panel=_LAYERS)]
+Hide = Annotated[
+    str | None,
+    _setting(
+        metavar="layer|pair",
+        default="layer",
+        help="Whether other layers show a pair's edge, or none does.",
+        panel=_LAYERS,
+    ),
+]
 Union = Annotated[
     bool | None,
     _setting(

@@ -26,6 +26,7 @@ def train(
     as_json: Json = False,
     policy: options.Policy = None,
     k: options.K = None,
+    hide: options.Hide = None,
     union: options.Union = None,
     steps_per_draw: options.StepsPerDraw = None,
     relevance: options.Relevance = None,
@@ -57,9 +58,9 @@ def train(
 
     given = {
         "policy": policy, "policy_options": runs.parse_options(policy_option), "relevance": relevance, "k": k,
-        "union": union, "steps_per_draw": steps_per_draw, "epochs": epochs, "warmup": warmup, "patience": patience,
-        "batch_size": batch_size, "learning_rate": learning_rate, "validation": validation, "conv": conv,
-        "width": width, "depth": depth, "seed": seed, "device": device,
+        "hide": hide, "union": union, "steps_per_draw": steps_per_draw, "epochs": epochs, "warmup": warmup,
+        "patience": patience, "batch_size": batch_size, "learning_rate": learning_rate, "validation": validation,
+        "conv": conv, "width": width, "depth": depth, "seed": seed, "device": device,
     }  # fmt: skip
     settings = {name: value for name, value in given.items() if value is not None}
     runs.check_place(run, resume=resume, force=force)

@@ -26,7 +26,7 @@ class NegativeSampler:
 
     The multiplex that is passed decides what is known: pass the training graph for training negatives. Self pairs
     are never drawn; undirected pairs have their smaller index first. Of a directed multiplex, a pair is an arc: its
-    reverse may be an edge.
+    reverse may be an edge. With `everywhere`, pairs have no edge in any layer, in neither direction.
 
     >>> mx = Multiplex.from_edges([0, 0, 1], [1, 2, 3], "a", num_nodes=4)
     >>> drawn = NegativeSampler(mx).draw(np.zeros(3, int), np.random.default_rng(0), distinct=True)
@@ -34,8 +34,8 @@ class NegativeSampler:
     [(0, 3), (1, 2), (2, 3)]
     """
 
-    def __init__(self, mx: Multiplex) -> None:
-        self._known = KnownPairs(mx)
+    def __init__(self, mx: Multiplex, *, everywhere: bool = False) -> None:
+        self._known = KnownPairs(mx, everywhere=everywhere, ordered=False if everywhere else None)
         self._free = self._known.free()
         self._names = mx.layer_names
         self._propose = even_pairs(mx)
@@ -50,7 +50,9 @@ class NegativeSampler:
         short = np.flatnonzero(self._free[asked] < need)
         if len(short):
             at = int(asked[short[0]])
-            raise InputError(_no_room(int(need[short[0]]), self._names[at], int(self._free[at])))
+            raise InputError(
+                _no_room(int(need[short[0]]), self._names[at], int(self._free[at]), everywhere=self._known.everywhere)
+            )
         return draw_unknown(layer, self._known, self._propose, rng, distinct=distinct)
 
 
@@ -267,7 +269,7 @@ def check_room(need: Ints, known: KnownPairs, mx: Multiplex) -> None:
 
 
 def _no_room(need: int, layer: object, free: int, *, everywhere: bool = False) -> str:
-    where = f"any layer, for tests of layer {layer!r}" if everywhere else f"layer {layer!r}"
+    where = f"any layer, for layer {layer!r}" if everywhere else f"layer {layer!r}"
     return f"Expected at least {need} pairs without an edge in {where}, got {free}."
 
 

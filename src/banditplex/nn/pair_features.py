@@ -1,7 +1,8 @@
 """What the layers say about a pair: its edge, common neighbours, degrees; sparse, for many (pair, layer) at once.
 
-In the target layer the pair's own edge is never visible, nor in the union of all layers if no other layer has it.
-Common neighbours of (u, v) never use that edge; degrees do, and there it is subtracted.
+In the target layer the pair's own edge is never visible, nor in the union of all layers if no other layer has it; where
+pairs are hidden everywhere, its edges are visible in no layer. Common neighbours of (u, v) never use these edges;
+degrees do, and there they are subtracted.
 """
 
 from dataclasses import dataclass
@@ -43,7 +44,9 @@ def num_features(directed: bool) -> tuple[int, int]:
 
 
 @torch.no_grad()
-def describe(graph: PackedGraph, pairs: Tensor, target: Tensor, layers: Tensor) -> tuple[PairFeatures, PairFeatures]:
+def describe(
+    graph: PackedGraph, pairs: Tensor, target: Tensor, layers: Tensor, *, everywhere: bool = False
+) -> tuple[PairFeatures, PairFeatures]:
     """Describe pairs (P, 2) in their target layers (P,) and in other layers (P, k): P and P * k rows of numbers.
 
     In the target layer, as if the pair were no edge there: log(1 + common neighbours), log(1 + Adamic-Adar),
@@ -53,7 +56,8 @@ def describe(graph: PackedGraph, pairs: Tensor, target: Tensor, layers: Tensor) 
 
     In another layer, the same with the pair's edge where it is; then whether the pair is an edge, and log(1 +
     count), log(1 + Adamic-Adar), sqrt(resource allocation) of the nodes that are next to one end in the target layer
-    and next to the other end in this layer.
+    and next to the other end in this layer. With `everywhere`, as if the pair were no edge there either, and had no
+    reverse arc in any layer.
     """
     lists, (num_pairs, k) = graph.both, layers.shape
     layer = torch.cat([target, layers.reshape(-1)])
@@ -66,8 +70,8 @@ def describe(graph: PackedGraph, pairs: Tensor, target: Tensor, layers: Tensor) 
     )
     degree = lists.arc_degree.index_select(0, arc)
     sums = _sums(which, torch.sqrt(degree * lists.arc_degree.index_select(0, other)), size + 2 * rest)
-    own = _own_edges(graph, ends, layer, num_pairs, k)
-    columns, edge = _columns(graph, ends, layer, row, sums[:size], own)
+    own = torch.ones_like(layer, dtype=torch.bool) if everywhere else _own_edges(graph, ends, layer, num_pairs, k)
+    columns, edge = _columns(graph, ends, layer, row, sums[:size], own, everywhere)
     count, adamic, allocation = (sums[size : size + rest] + sums[size + rest :]).unbind(1)
     cross = [edge[num_pairs:], torch.log1p(count), torch.log1p(adamic), torch.sqrt(allocation)]
     first, last = torch.searchsorted(which, torch.tensor([num_pairs, size], device=layer.device)).tolist()
@@ -94,7 +98,7 @@ def _own_edges(graph: PackedGraph, ends: Tensor, layer: Tensor, num_pairs: int, 
 
 
 def _columns(
-    graph: PackedGraph, ends: Tensor, layer: Tensor, row: Tensor, sums: Tensor, own: Tensor
+    graph: PackedGraph, ends: Tensor, layer: Tensor, row: Tensor, sums: Tensor, own: Tensor, everywhere: bool
 ) -> tuple[Tensor, Tensor]:
     """Return the columns that target and other layers share, and whether each pair is a visible edge of its layer."""
     lists = graph.both
@@ -102,7 +106,7 @@ def _columns(
     edge, hidden = joined, joined & own
     further: list[Tensor] = []
     if graph.directed:
-        edge, reverse = graph.has_edge(ends, layer), graph.has_edge(ends.flip(1), layer)
+        edge, reverse = graph.has_edge(ends, layer), graph.has_edge(ends.flip(1), layer) & (not everywhere)
         hidden = joined & own & ~reverse
         further = [reverse.float(), *_directed(graph, ends, layer, (edge & own).float())]
     count, adamic, allocation = sums.unbind(1)

@@ -41,9 +41,12 @@ def score_by_layer(
 ) -> Tensor:
     """Return the logits (P, m) of pairs (P, 2) of targets (P,), each with every one of layers (P, m) alone.
 
-    Nothing is hidden from the encoder: the pairs are no edges of their targets.
+    The pairs are no edges of their targets; where pairs are hidden everywhere, the encoder does not see them in the
+    other layers either.
     """
     hidden = pairs[:0], target[:0]
+    if model.everywhere:
+        hidden = pairs.repeat_interleave(layers.shape[1], 0), layers.reshape(-1)
     size = max(1, CHUNK // max(1, layers.shape[1]))
     parts = []
     for low in range(0, len(pairs), size):

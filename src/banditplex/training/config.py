@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from banditplex.errors import InputError
+from banditplex.evaluation.split import HIDE
 from banditplex.nn import Convolution
 from banditplex.relevance import Relevance
 
@@ -19,6 +20,7 @@ class Config:
     policy_options: Mapping[str, Any] = field(default_factory=dict)  # options of that policy
     relevance: str | Relevance = "predictive"  # layer loss: a name or a callable
     k: int = 1  # layers drawn per round
+    hide: str = "layer"  # "layer": other layers may show a pair's edge; "pair": its edges are visible in no layer
     union: bool = False  # whether the union of all layers can be drawn, too, as one more layer
     steps_per_draw: int = 1  # consecutive steps of a target that use the same drawn layers
     epochs: int = 100  # at most; see patience
@@ -48,6 +50,8 @@ class Config:
         if not isinstance(self.union, bool | np.bool_):
             raise InputError(f"Expected union to be True or False, got {self.union!r}.")
         object.__setattr__(self, "union", bool(self.union))
+        if self.hide not in HIDE:
+            raise InputError(f"Expected hide to be one of {', '.join(HIDE)}, got {self.hide!r}.")
         for name in ("epochs", "steps_per_draw", "targets_per_step", "patience", "depth", "hidden", "rank"):
             self._expect(name, int, 1)
         for name in ("fanout", "max_rounds"):
@@ -61,6 +65,11 @@ class Config:
             self._expect(name, float, 0)
             if getattr(self, name) >= 1:
                 raise InputError(f"Expected {name} below 1, got {getattr(self, name)}.")
+
+    @property
+    def everywhere(self) -> bool:
+        """Whether a pair's edges are hidden in every layer."""
+        return self.hide == "pair"
 
     @property
     def even_epochs(self) -> int:

@@ -17,11 +17,11 @@ from safetensors.torch import save as tensor_bytes
 from banditplex.bandits import make_policy
 from banditplex.errors import FormatError, InputError
 from banditplex.multiplex import Multiplex
-from banditplex.nn import Convolution, MultiplexModel, PackedGraph
+from banditplex.nn import Convolution, PackedGraph
 from banditplex.nn.encoder import name_of
 from banditplex.training.config import Config
 from banditplex.training.fitted import Fitted
-from banditplex.training.trainer import choose_device
+from banditplex.training.trainer import choose_device, make_model
 from banditplex.training.tree import draft_of, make_folder, put_in_place, replace_file, write_draft
 from banditplex.training.union import has_union
 
@@ -89,12 +89,7 @@ def _from_index(
     graph, arrays, weights = load_arrays(files[0]), load_arrays(files[1]), load_tensors(files[2])
     mx = _multiplex(graph, index)
     where = choose_device(device)
-    model = MultiplexModel(
-        num_nodes=mx.num_nodes, num_layers=mx.num_layers, directed=mx.directed,
-        num_node_features=0 if mx.node_features is None else mx.node_features.shape[1],
-        width=config.width, depth=config.depth, conv=config.conv, hidden=config.hidden, rank=config.rank,
-        learnt_nodes=config.learnt_nodes,
-    )  # fmt: skip
+    model = make_model(mx, config)
     if not mx.directed:
         weights |= {
             name.replace(".source.", ".destination."): value for name, value in weights.items() if ".source." in name

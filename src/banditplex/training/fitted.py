@@ -78,11 +78,12 @@ class Fitted:
         target = torch.full((len(pairs),), int(self.targets[instance]), device=graph.device)
         layers = torch.from_numpy(chosen).to(graph.device).expand(len(pairs), -1)
         features = as_features(self.mx, graph.device)
-        fold = self._folds(graph, place, target)
+        shown = needed if self.config.everywhere else self.targets[[instance]]  # layers that hide known edges
+        fold = self._folds(graph, place, shown)
         result = torch.zeros(len(pairs), device=graph.device)
         for number in torch.unique(fold).tolist():
             at = fold == number
-            hidden = self._fold_edges(layer, number)
+            hidden = self._fold_edges(shown, number)
             result[at] = score(self.model, graph, features, place[at], target[at], layers[at], hidden, share)
         return result.cpu().numpy().astype(np.float64)
 
@@ -111,22 +112,25 @@ class Fitted:
         share = torch.tensor(count / draws, dtype=torch.float32, device=self.graph.device)
         return to_layer(self.targets[instance], arms), share
 
-    def _folds(self, graph: PackedGraph, pairs: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
-        """Return the fold of pairs that are known edges, -1 for others and where there is no encoder.
+    def _folds(self, graph: PackedGraph, pairs: torch.Tensor, layers: Ints) -> torch.Tensor:
+        """Return the fold of pairs that are known edges of some layers, -1 for others and where there is no encoder.
 
         As in training, the encoder sees no arc between the two nodes of a directed pair, whichever way it leads.
         """
         nothing = torch.full((len(pairs),), -1, device=graph.device)
         if self.model.encoder is None:
             return nothing
-        known = graph.has_edge(pairs, target) | graph.has_edge(pairs.flip(1), target)
+        layer = torch.from_numpy(layers).to(graph.device).repeat_interleave(len(pairs))
+        ends = pairs.repeat(len(layers), 1)
+        known = (graph.has_edge(ends, layer) | graph.has_edge(ends.flip(1), layer)).view(len(layers), -1).any(0)
         return torch.where(known, pairs.sum(1) % FOLDS, nothing)
 
-    def _fold_edges(self, layer: Name, fold: int) -> tuple[torch.Tensor, torch.Tensor]:
-        edges = self.mx.edges(layer).T
-        edges = edges[edges.sum(axis=1) % FOLDS == fold] if fold >= 0 else edges[:0]
-        pairs = torch.from_numpy(np.array(edges)).to(self.graph.device)
-        return pairs, torch.full((len(edges),), self.mx.layer_index(layer), device=self.graph.device)
+    def _fold_edges(self, layers: Ints, fold: int) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return the edges of some layers that are in a fold: pairs (n, 2) and layers (n,)."""
+        found = [self.mx.edges(self.mx.layer_names[layer]).T for layer in layers.tolist()]
+        parts = [edges[edges.sum(axis=1) % FOLDS == fold] if fold >= 0 else edges[:0] for edges in found]
+        layer = torch.from_numpy(np.repeat(layers, [len(edges) for edges in parts]))
+        return torch.from_numpy(np.concatenate(parts)).to(self.graph.device), layer.to(self.graph.device)
 
     def _check_context(self, context: Multiplex) -> Multiplex:
         """Return the context with the layers in the order of training; refuse one that the model cannot read."""

@@ -42,7 +42,23 @@ def edges_of(mx: Multiplex, targets: Ints) -> Examples:
 def divide(examples: Examples, share: float, rng: np.random.Generator) -> tuple[Examples, Examples]:
     """Divide at random into training and validation edges; each target gives its share, rounded down."""
     rank, size = _ranks(examples.instance, rng)
-    aside = rank < np.floor(share * size)[examples.instance]
+    return _part(examples, rank < np.floor(share * size)[examples.instance])
+
+
+def divide_pairs(examples: Examples, share: float, rng: np.random.Generator) -> tuple[Examples, Examples]:
+    """Divide so that all edges between two nodes are training edges or all validation edges.
+
+    The share is that of all pairs, rounded down; where a target would have nothing left to train on, its pairs stay.
+    """
+    pairs, which = np.unique(np.sort(examples.pairs, axis=1), axis=0, return_inverse=True)
+    which = which.reshape(-1)  # some versions of numpy return a column
+    chosen = rng.permutation(len(pairs)) < np.floor(share * len(pairs))
+    left = np.bincount(examples.instance, ~chosen[which])
+    chosen[which[left[examples.instance] == 0]] = False
+    return _part(examples, chosen[which])
+
+
+def _part(examples: Examples, aside: NDArray[np.bool_]) -> tuple[Examples, Examples]:
     train, held = (
         Examples(examples.instance[part], examples.pairs[part], examples.place[part]) for part in (~aside, aside)
     )

@@ -17,6 +17,7 @@ from torch import Tensor
 
 from banditplex.bandits import Draw, Observations, Policy, make_policy
 from banditplex.errors import InputError
+from banditplex.evaluation.known import pair_keys
 from banditplex.evaluation.negatives import GivenNegatives, NegativeSampler
 from banditplex.multiplex import Multiplex
 from banditplex.nn import MultiplexModel, PackedGraph, describe
@@ -29,7 +30,7 @@ from banditplex.training.calibration import calibrated_loss
 from banditplex.training.config import Config
 from banditplex.training.descent import Descent
 from banditplex.training.history import EpochRecord, Regret
-from banditplex.training.plan import divide, edges_of, plan_epoch
+from banditplex.training.plan import Examples, divide, divide_pairs, edges_of, plan_epoch
 from banditplex.training.union import has_union, without_edges
 
 Ints = NDArray[np.int64]
@@ -67,12 +68,14 @@ class Trainer:
         self.layer_names = mx.layer_names
         self.features = as_features(mx, self.device)
         self.rng = {name: stream(config.seed, name) for name in STREAMS}
-        self.train, self.held = divide(edges_of(mx, targets), config.validation, stream(config.seed, "validation"))
         self.union = config.union and has_union(mx)
-        self.seen = without_edges(mx, self.held.place, union=self.union)
+        self.train, self.held, gone = self._hold_out()
+        self.seen = without_edges(mx, gone, union=self.union)
         self.graph = self._pack(self.seen)
         given = None if negatives is None else GivenNegatives(negatives, mx.num_layers)
-        self.sampler, unlinked = given or NegativeSampler(self.seen), given or NegativeSampler(mx)
+        self.sampler, unlinked = (
+            given or NegativeSampler(known, everywhere=config.everywhere) for known in (self.seen, mx)
+        )
         held_layer = targets[self.held.instance]
         self.held_negatives: Ints = unlinked.draw(held_layer, stream(config.seed, "validation negatives"))
         self.policy = self._make_policy(mx.num_layers)
@@ -336,6 +339,16 @@ class Trainer:
 
     # Construction
 
+    def _hold_out(self) -> tuple[Examples, Examples, Ints]:
+        """Return training edges and validation edges of the targets, and the places of all edges that are not seen."""
+        mx, share, rng = self.mx, self.config.validation, stream(self.config.seed, "validation")
+        if not self.config.everywhere:
+            train, held = divide(edges_of(mx, self.targets), share, rng)
+            return train, held, held.place
+        train, held = divide_pairs(edges_of(mx, self.targets), share, rng)
+        ends = pair_keys(np.zeros(mx.num_edges, np.int64), mx.edge_index.T, mx.num_nodes, ordered=False)
+        return train, held, np.flatnonzero(np.isin(ends, ends[held.place]))
+
     def _pack(self, mx: Multiplex) -> PackedGraph:
         return PackedGraph.from_multiplex(mx, self.device, union=self.union)
 
@@ -368,12 +381,7 @@ class Trainer:
         config = self.config
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(int(stream(config.seed, "weights").integers(2**62)))
-            model = MultiplexModel(
-                num_nodes=mx.num_nodes, num_layers=mx.num_layers, directed=mx.directed,
-                num_node_features=0 if mx.node_features is None else mx.node_features.shape[1],
-                width=config.width, depth=config.depth, conv=config.conv, hidden=config.hidden, rank=config.rank,
-                learnt_nodes=config.learnt_nodes,
-            ).to(self.device)  # fmt: skip
+            model = make_model(mx, config).to(self.device)
         self._normalise(model, mx.num_layers)
         return model
 
@@ -386,10 +394,23 @@ class Trainer:
         target = np.tile(target, 2)
         chosen = to_layer(target, rng.integers(0, num_layers - 1, len(target)))[:, None] if num_layers > 1 else None
         layers = torch.empty((len(target), 0), dtype=torch.int64) if chosen is None else torch.from_numpy(chosen)
-        own, other = describe(self.graph, pairs, torch.from_numpy(target).to(self.device), layers.to(self.device))
+        own, other = describe(
+            self.graph, pairs, torch.from_numpy(target).to(self.device), layers.to(self.device),
+            everywhere=self.config.everywhere,
+        )  # fmt: skip
         model.own.normalise(own.values)
         if chosen is not None:
             model.other.normalise(other.values)
+
+
+def make_model(mx: Multiplex, config: Config) -> MultiplexModel:
+    """Return the network for a multiplex, not yet trained."""
+    return MultiplexModel(
+        num_nodes=mx.num_nodes, num_layers=mx.num_layers, directed=mx.directed,
+        num_node_features=0 if mx.node_features is None else mx.node_features.shape[1],
+        width=config.width, depth=config.depth, conv=config.conv, hidden=config.hidden, rank=config.rank,
+        learnt_nodes=config.learnt_nodes, everywhere=config.everywhere,
+    )  # fmt: skip
 
 
 def as_features(mx: Multiplex, device: torch.device) -> Tensor | None:
