@@ -190,14 +190,6 @@ def test_missing_ray(refusal, folder, monkeypatch):
     assert refusal("evaluate", "data.csv", *QUICK, "--engine", "ray", cwd=folder) == message
 
 
-def test_models_learn_for_what_is_hidden(call, folder):
-    words = ["evaluate", "data.csv", *QUICK, "--policy", "none", "--trials", "1", "--quiet"]
-    for hide in ("layer", "pair"):
-        assert call(*words, "--hide", hide, "-o", f"{hide}.jsonl", cwd=folder)[0] == 0
-        about = read_results(folder / f"{hide}.jsonl")[0]
-        assert about["methods"]["none"]["hide"] == hide
-
-
 def test_hide_must_be_chosen(call, folder):
     status, _, error = call("evaluate", "data.csv", cwd=folder)
     assert status == 2

@@ -37,8 +37,9 @@ class LinkPredictor(BaseEstimator):  # type: ignore[misc]
     """Predicts links in the layers of a multiplex; bandits learn which other layers to look at.
 
     The constructor stores, `fit` learns. All settings are those of `banditplex.training.Config`, plus `warm_start`:
-    whether a second `fit` begins where the first ended. Directed multiplexes predict directed links. Weights are
-    message weights of the encoder; structural features count edges.
+    whether a second `fit` begins where the first ended. `hide=None` is what `evaluate` hides, and "edge" elsewhere.
+    Directed multiplexes predict directed links. Weights are message weights of the encoder; structural features count
+    edges.
 
     >>> rng = np.random.default_rng(0)
     >>> ends = rng.integers(0, 20, (2, 120))
@@ -55,7 +56,7 @@ class LinkPredictor(BaseEstimator):  # type: ignore[misc]
         policy_options: Mapping[str, Any] | None = None,
         relevance: str | Relevance = "predictive",
         k: int = 1,
-        hide: str = Config.hide,
+        hide: str | None = None,
         union: bool = Config.union,
         steps_per_draw: int = Config.steps_per_draw,
         epochs: int = Config.epochs,
@@ -192,7 +193,7 @@ class LinkPredictor(BaseEstimator):  # type: ignore[misc]
             raise InputError(f"Expected k from 1 to {others}, the number of other layers, got {self.k}.")
         values = {field.name: getattr(self, field.name) for field in fields(Config)}
         options = in_arms(mx, targets, self.policy, self.policy_options or {})
-        return Config(**{**values, "policy_options": options})
+        return Config(**{**values, "policy_options": options, "hide": self.hide or Config.hide})
 
     def _given(self, mx: Multiplex, targets: Ints, negatives: Mapping[Name, ArrayLike]) -> dict[int, Ints]:
         if not isinstance(negatives, Mapping):

@@ -14,11 +14,11 @@ from banditplex.nn.encoder import make_convolution
 from tests.nn.test_graph import random_multiplex
 
 
-def make_model(mx, *, width=8, conv="sage", seed=0, learnt_nodes=1_000, everywhere=False):
+def make_model(mx, *, width=8, conv="sage", seed=0, learnt_nodes=1_000, hide="edge"):
     torch.manual_seed(seed)
     model = MultiplexModel(
         num_nodes=mx.num_nodes, num_layers=mx.num_layers, num_node_features=0, directed=mx.directed,
-        width=width, depth=2, conv=conv, hidden=4, rank=2, learnt_nodes=learnt_nodes, everywhere=everywhere,
+        width=width, depth=2, conv=conv, hidden=4, rank=2, learnt_nodes=learnt_nodes, hide=hide,
     )  # fmt: skip
     with torch.no_grad():
         for weight in model.parameters():

@@ -1,4 +1,4 @@
-"""`hide="pair"`: what is between two nodes shows in no layer, as in a graph that does not have it."""
+"""`hide`: what is between two nodes shows neither in its layer nor, if so wished, in any, as if it were not there."""
 
 import itertools
 
@@ -22,32 +22,34 @@ from tests.training.test_trainer import random_layers
 FAST = {"epochs": 2, "width": 4, "warmup": 0, "hide": "pair"}
 
 
-def apart(mx, pair):
-    """Return the multiplex without any edge between two nodes."""
-    return mx.keep_edges(np.array([set(ends) != set(pair) for ends in mx.edge_index.T.tolist()]))
+def apart(mx, pair, layer=None):
+    """Return the multiplex without any edge between two nodes, in one layer or in all."""
+    between = np.array([set(ends) == set(pair) for ends in mx.edge_index.T.tolist()])
+    return mx.keep_edges(~(between & ((mx.edge_layer == layer) | (layer is None))))
 
 
 @pytest.mark.parametrize("union", [False, True])
 @pytest.mark.parametrize("directed", [False, True])
-def test_features_are_those_of_a_graph_without_the_pair(directed, union):
+@pytest.mark.parametrize(("hide", "where"), [("layer", 1), ("pair", None)])
+def test_features_are_those_of_a_graph_without_the_pair(hide, where, directed, union):
     mx = random_multiplex(3, num_edges=90, directed=directed)
     pack = (lambda mx: PackedGraph.from_multiplex(with_union(mx), union=True)) if union else PackedGraph.from_multiplex
     graph, target, layers = pack(mx), torch.tensor([1]), torch.tensor([[0, 3 if union else 2]])
     linked = 0
     for pair in itertools.permutations(range(9), 2):
         asked = torch.tensor([pair])
-        found = describe(graph, asked, target, layers, everywhere=True)
-        expected = describe(pack(apart(mx, pair)), asked, target, layers)
+        found = describe(graph, asked, target, layers, hide=hide)
+        expected = describe(pack(apart(mx, pair, where)), asked, target, layers)
         for mine, theirs in zip(found, expected, strict=True):
             torch.testing.assert_close(mine.values, theirs.values)
-        linked += apart(mx, pair) != mx
-    assert linked > 30
+        linked += apart(mx, pair, where) != mx
+    assert linked > 20
 
 
 @pytest.mark.parametrize("directed", [False, True])
 def test_scores_by_layer_are_those_of_a_graph_without_the_pair(directed):
     mx = random_multiplex(5, num_edges=60, directed=directed)
-    model = make_model(mx, conv="gcn", everywhere=True)
+    model = make_model(mx, conv="gcn", hide="pair")
     target, layers = torch.tensor([1]), torch.tensor([[0, 2]])
     pairs = [pair for pair in itertools.permutations(range(11), 2) if apart(mx, pair) != mx]
     for pair in [pair for pair in pairs if not mx.has_edges([pair, pair[::-1]], 1).any()][:20]:
@@ -115,7 +117,7 @@ def test_the_edges_of_a_pair_are_divided_together():
     edges = sorted({(i, *sorted(pair)) for i, *pair in rng.integers(0, 9, (120, 3)).tolist() if pair[0] != pair[1]})
     instance, *ends = np.array(edges).T
     examples = Examples(instance, np.stack(ends, 1), np.arange(len(edges)))
-    train, held = divide_pairs(examples, 0.3, rng)
+    train, held = divide_pairs(examples, 0.3, rng, everywhere=True)
     kept, aside = ({tuple(pair) for pair in part.pairs.tolist()} for part in (train, held))
     assert not kept & aside
     assert len(aside) == int(0.3 * len(kept | aside))
@@ -125,9 +127,39 @@ def test_the_edges_of_a_pair_are_divided_together():
 def test_no_target_is_left_without_a_training_edge():
     examples = Examples(np.array([0, 0, 0, 0, 1]), np.array([[0, 1], [1, 2], [2, 3], [3, 4], [4, 3]]), np.arange(5))
     for seed in range(20):
-        train, held = divide_pairs(examples, 0.9, np.random.default_rng(seed))
+        train, held = divide_pairs(examples, 0.9, np.random.default_rng(seed), everywhere=True)
         assert set(train.instance.tolist()) == {0, 1}
         assert len(held.instance) <= 3
+
+
+def test_of_a_directed_layer_both_arcs_are_divided_together_and_hidden():
+    mx = random_multiplex(5, num_edges=120, directed=True)
+    trainer = bx.LinkPredictor(**FAST | {"hide": "layer"}, validation=0.3).make_trainer(mx)
+    held = set(zip(trainer.held.instance.tolist(), map(frozenset, trainer.held.pairs.tolist()), strict=True))
+    edges = zip(mx.edge_layer.tolist(), map(frozenset, mx.edge_index.T.tolist()), strict=True)
+    assert trainer.seen == mx.keep_edges([edge not in held for edge in edges])
+    for layer in range(3):
+        pairs = {frozenset(ends) for ends in mx.edges(layer).T.tolist() if ends[0] != ends[1]}
+        assert sum(target == layer for target, _ in held) == int(0.3 * len(pairs))
+        drawn = trainer.sampler.draw(np.full(2000, layer), np.random.default_rng(0)).tolist()
+        seen = {pair for pair in pairs if (layer, pair) not in held}
+        free = {arc for arc in itertools.permutations(range(12), 2) if frozenset(arc) not in seen}
+        assert set(map(tuple, drawn)) == free
+
+
+@pytest.mark.parametrize("given", [None, "edge"])
+def test_evaluation_tells_a_model_what_it_hides_unless_that_was_chosen(given, monkeypatch):
+    told, fit = [], bx.LinkPredictor.fit
+
+    def spy(model, *words, **more):
+        told.append(model.hide)
+        return fit(model, *words, **more)
+
+    monkeypatch.setattr(bx.LinkPredictor, "fit", spy)
+    model = bx.LinkPredictor(epochs=1, width=0, hide=given)
+    list(bx.evaluate(model, bx.load_dataset("twins"), hide="pair", trials=1, folds=2, engine="serial", targets=["a"]))
+    assert told == [given or "pair"] * 2
+    assert model.hide is given
 
 
 def test_a_model_remembers_what_it_hides(tmp_path):
@@ -142,7 +174,7 @@ def test_a_model_remembers_what_it_hides(tmp_path):
 
 def test_what_cannot_be_hidden_is_refused():
     mx = Multiplex.from_edges([0, 0, 0, 1, 1, 2], [1, 2, 3, 2, 3, 3], ["a", "a", "a", "a", "a", "b"], num_nodes=4)
-    with pytest.raises(InputError, match="Expected hide to be one of layer, pair, got 'node'"):
+    with pytest.raises(InputError, match="Expected hide to be one of edge, layer, pair, got 'node'"):
         bx.LinkPredictor(hide="node").fit(mx, targets=["a"])
     with pytest.raises(InputError, match="at least 1 pairs without an edge in any layer, for layer 'a', got 0"):
         bx.LinkPredictor(**FAST, validation=0).fit(mx, targets=["a"])

@@ -81,7 +81,7 @@ def evaluate(
 
     metrics = _metrics(metric)
     given = {
-        "relevance": relevance, "k": k, "hide": hide, "union": union, "steps_per_draw": steps_per_draw,
+        "relevance": relevance, "k": k, "union": union, "steps_per_draw": steps_per_draw,
         "epochs": epochs, "warmup": warmup, "patience": patience, "batch_size": batch_size,
         "learning_rate": learning_rate, "validation": validation, "conv": conv, "width": width,
         "depth": depth, "device": device,

@@ -26,9 +26,9 @@ K = Annotated[int | None, _setting("-k", default=1, help="Layers drawn per round
 Hide = Annotated[
     str | None,
     _setting(
-        metavar="layer|pair",
-        default="layer",
-        help="Whether other layers show a pair's edge, or none does.",
+        metavar="edge|layer|pair",
+        default="edge",
+        help="Unseen of a pair: its edge; in its layer the reverse arc, too; all between the two.",
         panel=_LAYERS,
     ),
 ]

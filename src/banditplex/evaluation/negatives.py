@@ -26,7 +26,7 @@ class NegativeSampler:
 
     The multiplex that is passed decides what is known: pass the training graph for training negatives. Self pairs
     are never drawn; undirected pairs have their smaller index first. Of a directed multiplex, a pair is an arc: its
-    reverse may be an edge. With `everywhere`, pairs have no edge in any layer, in neither direction.
+    reverse may be an edge, unless `ordered` is false. With `everywhere`, pairs have no edge in any layer.
 
     >>> mx = Multiplex.from_edges([0, 0, 1], [1, 2, 3], "a", num_nodes=4)
     >>> drawn = NegativeSampler(mx).draw(np.zeros(3, int), np.random.default_rng(0), distinct=True)
@@ -34,8 +34,8 @@ class NegativeSampler:
     [(0, 3), (1, 2), (2, 3)]
     """
 
-    def __init__(self, mx: Multiplex, *, everywhere: bool = False) -> None:
-        self._known = KnownPairs(mx, everywhere=everywhere, ordered=False if everywhere else None)
+    def __init__(self, mx: Multiplex, *, everywhere: bool = False, ordered: bool | None = None) -> None:
+        self._known = KnownPairs(mx, everywhere=everywhere, ordered=ordered)
         self._free = self._known.free()
         self._names = mx.layer_names
         self._propose = even_pairs(mx)

@@ -82,8 +82,9 @@ def evaluate(
     ----------
     scorer
         Anything with `fit` and `score_pairs`, not fitted, or several under names of yours. Each run has a fresh copy; a
-        parameter `seed` is set anew for it. `fit` is given the training graph alone. If there is a `check_settings`, it
-        is called as check_settings(mx, targets) before all runs, on a copy of its own, to refuse what `fit` would.
+        parameter `seed` is set anew for it, and a parameter `hide` that is None to what is hidden. `fit` is given the
+        training graph alone. If there is a `check_settings`, it is called as check_settings(mx, targets) before all
+        runs, on a copy of its own, to refuse what `fit` would.
     mx
         The full multiplex.
     hide
@@ -158,7 +159,7 @@ class Judge:
         parts = self._split(run.trial, run.fold)
         asked = _askable(parts, self._plan.targets)
         seed = int(stream(self._plan.seed, "scorer", run.trial, run.fold).integers(2**31))
-        scorer = fresh(self._scorers[run.method], seed)
+        scorer = fresh(self._scorers[run.method], seed, self._plan.hide)
         began = perf_counter()
         scorer.fit(parts.train, targets=asked)
         fitted = perf_counter()
@@ -183,14 +184,16 @@ class Judge:
         return self._last[1]
 
 
-def fresh(scorer: LinkScorer, seed: int) -> Any:
-    """Return a copy of a scorer that has learnt nothing, with a seed of its own if it takes one."""
+def fresh(scorer: LinkScorer, seed: int, hide: str) -> Any:
+    """Return a copy of a scorer that has learnt nothing, told its seed, and what is hidden if it leaves that open."""
     if not hasattr(scorer, "get_params"):
         return copy.deepcopy(scorer)
     from sklearn.base import clone
 
     made = clone(scorer)
-    return made.set_params(seed=seed) if "seed" in made.get_params() else made
+    asked = made.get_params(deep=False)
+    told = ({"seed": seed} if "seed" in asked else {}) | ({"hide": hide} if asked.get("hide", "") is None else {})
+    return made.set_params(**told)
 
 
 def _askable(parts: Split, targets: Sequence[Name]) -> list[Name]:
@@ -254,7 +257,9 @@ def _check(plan: Plan, scorers: Mapping[str, Any], mx: Multiplex) -> None:
         if not isinstance(scorer, LinkScorer):
             raise InputError(f"Expected a scorer with fit and score_pairs, got {type(scorer).__name__} as {name!r}.")
         if hasattr(scorer, "check_settings"):
-            fresh(scorer, plan.seed).check_settings(mx, plan.targets)  # a copy, which takes nothing of it into the runs
+            fresh(scorer, plan.seed, plan.hide).check_settings(
+                mx, plan.targets
+            )  # a copy, which takes nothing of it into the runs
 
 
 def _by_name(scorer: LinkScorer | Mapping[str, LinkScorer]) -> dict[str, LinkScorer]:

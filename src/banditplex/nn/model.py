@@ -33,8 +33,8 @@ class MultiplexModel(nn.Module):
     """Scores pairs of target layers from k other layers each, at a cost that depends on k alone.
 
     Only target and drawn layers are looked at: their structure (`pair_features`) and, if `width` > 0, the
-    embeddings of their nodes. `hidden` and `rank` size the two heads. `everywhere` says that structure shows the edges
-    of a pair in no layer, not only in the target layer.
+    embeddings of their nodes. `hidden` and `rank` size the two heads. `hide` says what structure does not
+    show of a pair: see `describe`.
     """
 
     def __init__(
@@ -50,10 +50,10 @@ class MultiplexModel(nn.Module):
         hidden: int,
         rank: int,
         learnt_nodes: int,
-        everywhere: bool = False,
+        hide: str = "edge",
     ) -> None:
         super().__init__()
-        self.everywhere = everywhere
+        self.hide = hide
         self.encoder = None
         if width:
             self.encoder = Encoder(
@@ -82,7 +82,7 @@ class MultiplexModel(nn.Module):
         layers (m,) and nodes (m,), are further embeddings wanted, of layers that are encoded anyway. `fanout` limits
         the neighbours that an encoder which averages over them sees in large layers.
         """
-        own, other = describe(graph, pairs, target, layers, everywhere=self.everywhere)
+        own, other = describe(graph, pairs, target, layers, hide=self.hide)
         block = embedding = None
         ends: Sequence[Tensor | None] = (None, None)
         between: Sequence[Tensor | None] = (None, None)

@@ -1,8 +1,8 @@
 """What the layers say about a pair: its edge, common neighbours, degrees; sparse, for many (pair, layer) at once.
 
-In the target layer the pair's own edge is never visible, nor in the union of all layers if no other layer has it; where
-pairs are hidden everywhere, its edges are visible in no layer. Common neighbours of (u, v) never use these edges;
-degrees do, and there they are subtracted.
+In the target layer the pair's own edge is never visible, nor in the union of all layers if no other layer has it. What
+else is between the two is hidden or not: the reverse arc (hide="layer"), edges of other layers (hide="pair"). Common
+neighbours of (u, v) never use these edges; degrees do, and there they are subtracted.
 """
 
 from dataclasses import dataclass
@@ -45,7 +45,7 @@ def num_features(directed: bool) -> tuple[int, int]:
 
 @torch.no_grad()
 def describe(
-    graph: PackedGraph, pairs: Tensor, target: Tensor, layers: Tensor, *, everywhere: bool = False
+    graph: PackedGraph, pairs: Tensor, target: Tensor, layers: Tensor, *, hide: str = "edge"
 ) -> tuple[PairFeatures, PairFeatures]:
     """Describe pairs (P, 2) in their target layers (P,) and in other layers (P, k): P and P * k rows of numbers.
 
@@ -56,8 +56,10 @@ def describe(
 
     In another layer, the same with the pair's edge where it is; then whether the pair is an edge, and log(1 +
     count), log(1 + Adamic-Adar), sqrt(resource allocation) of the nodes that are next to one end in the target layer
-    and next to the other end in this layer. With `everywhere`, as if the pair were no edge there either, and had no
-    reverse arc in any layer.
+    and next to the other end in this layer.
+
+    `hide`: "edge" is as said; with "layer" the target layer does not show the reverse arc either; with "pair" no layer
+    shows anything between the two.
     """
     lists, (num_pairs, k) = graph.both, layers.shape
     layer = torch.cat([target, layers.reshape(-1)])
@@ -70,8 +72,8 @@ def describe(
     )
     degree = lists.arc_degree.index_select(0, arc)
     sums = _sums(which, torch.sqrt(degree * lists.arc_degree.index_select(0, other)), size + 2 * rest)
-    own = torch.ones_like(layer, dtype=torch.bool) if everywhere else _own_edges(graph, ends, layer, num_pairs, k)
-    columns, edge = _columns(graph, ends, layer, row, sums[:size], own, everywhere)
+    hidden = _hidden_arcs(graph, ends, layer, num_pairs, k, hide)
+    columns, edge = _columns(graph, ends, layer, row, sums[:size], *hidden)
     count, adamic, allocation = (sums[size : size + rest] + sums[size + rest :]).unbind(1)
     cross = [edge[num_pairs:], torch.log1p(count), torch.log1p(adamic), torch.sqrt(allocation)]
     first, last = torch.searchsorted(which, torch.tensor([num_pairs, size], device=layer.device)).tolist()
@@ -86,6 +88,19 @@ def describe(
     )  # fmt: skip
 
 
+def _hidden_arcs(
+    graph: PackedGraph, ends: Tensor, layer: Tensor, num_pairs: int, k: int, hide: str
+) -> tuple[Tensor, Tensor]:
+    """Say where a pair's arc, if there, is hidden, and where the reverse one."""
+    if hide == "pair":
+        every = torch.ones_like(layer, dtype=torch.bool)
+        return every, every
+    own = _own_edges(graph, ends, layer, num_pairs, k)
+    if hide == "edge" or not graph.directed:
+        return own, torch.zeros_like(own)
+    return own, _own_edges(graph, ends.flip(1), layer, num_pairs, k)
+
+
 def _own_edges(graph: PackedGraph, ends: Tensor, layer: Tensor, num_pairs: int, k: int) -> Tensor:
     """Say where a pair's edge, if there, is its own: in its target layer, and in the union if it is there alone."""
     own = torch.arange(len(layer), device=layer.device) < num_pairs
@@ -98,7 +113,7 @@ def _own_edges(graph: PackedGraph, ends: Tensor, layer: Tensor, num_pairs: int, 
 
 
 def _columns(
-    graph: PackedGraph, ends: Tensor, layer: Tensor, row: Tensor, sums: Tensor, own: Tensor, everywhere: bool
+    graph: PackedGraph, ends: Tensor, layer: Tensor, row: Tensor, sums: Tensor, own: Tensor, own_reverse: Tensor
 ) -> tuple[Tensor, Tensor]:
     """Return the columns that target and other layers share, and whether each pair is a visible edge of its layer."""
     lists = graph.both
@@ -106,8 +121,8 @@ def _columns(
     edge, hidden = joined, joined & own
     further: list[Tensor] = []
     if graph.directed:
-        edge, reverse = graph.has_edge(ends, layer), graph.has_edge(ends.flip(1), layer) & (not everywhere)
-        hidden = joined & own & ~reverse
+        edge, reverse = graph.has_edge(ends, layer), graph.has_edge(ends.flip(1), layer) & ~own_reverse
+        hidden = joined & ~reverse & ~(edge & ~own)
         further = [reverse.float(), *_directed(graph, ends, layer, (edge & own).float())]
     count, adamic, allocation = sums.unbind(1)
     degree = lists.row_degree[row] - hidden.float()

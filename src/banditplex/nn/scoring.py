@@ -41,12 +41,12 @@ def score_by_layer(
 ) -> Tensor:
     """Return the logits (P, m) of pairs (P, 2) of targets (P,), each with every one of layers (P, m) alone.
 
-    The pairs are no edges of their targets; where pairs are hidden everywhere, the encoder does not see them in the
-    other layers either.
+    The encoder sees nothing between the two nodes in the target layer and, with hide="pair", in the other layers.
     """
-    hidden = pairs[:0], target[:0]
-    if model.everywhere:
-        hidden = pairs.repeat_interleave(layers.shape[1], 0), layers.reshape(-1)
+    hidden = pairs, target
+    if model.hide == "pair":
+        each = layers.shape[1]
+        hidden = torch.cat([pairs, pairs.repeat_interleave(each, 0)]), torch.cat([target, layers.reshape(-1)])
     size = max(1, CHUNK // max(1, layers.shape[1]))
     parts = []
     for low in range(0, len(pairs), size):

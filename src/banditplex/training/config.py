@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from banditplex.errors import InputError
-from banditplex.evaluation.split import HIDE
 from banditplex.nn import Convolution
 from banditplex.relevance import Relevance
+
+HIDE = ("edge", "layer", "pair")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,7 +21,7 @@ class Config:
     policy_options: Mapping[str, Any] = field(default_factory=dict)  # options of that policy
     relevance: str | Relevance = "predictive"  # layer loss: a name or a callable
     k: int = 1  # layers drawn per round
-    hide: str = "layer"  # "layer": other layers may show a pair's edge; "pair": its edges are visible in no layer
+    hide: str = "edge"  # of a pair: "edge", its own in the target layer; "layer", the reverse arc too; "pair", in all
     union: bool = False  # whether the union of all layers can be drawn, too, as one more layer
     steps_per_draw: int = 1  # consecutive steps of a target that use the same drawn layers
     epochs: int = 100  # at most; see patience
@@ -65,11 +66,6 @@ class Config:
             self._expect(name, float, 0)
             if getattr(self, name) >= 1:
                 raise InputError(f"Expected {name} below 1, got {getattr(self, name)}.")
-
-    @property
-    def everywhere(self) -> bool:
-        """Whether a pair's edges are hidden in every layer."""
-        return self.hide == "pair"
 
     @property
     def even_epochs(self) -> int:

@@ -78,7 +78,7 @@ class Fitted:
         target = torch.full((len(pairs),), int(self.targets[instance]), device=graph.device)
         layers = torch.from_numpy(chosen).to(graph.device).expand(len(pairs), -1)
         features = as_features(self.mx, graph.device)
-        shown = needed if self.config.everywhere else self.targets[[instance]]  # layers that hide known edges
+        shown = needed if self.config.hide == "pair" else self.targets[[instance]]  # layers that hide known edges
         fold = self._folds(graph, place, shown)
         result = torch.zeros(len(pairs), device=graph.device)
         for number in torch.unique(fold).tolist():

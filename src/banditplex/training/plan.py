@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from banditplex.evaluation.known import pair_keys
 from banditplex.multiplex import Multiplex
 
 Ints = NDArray[np.int64]
@@ -45,14 +46,20 @@ def divide(examples: Examples, share: float, rng: np.random.Generator) -> tuple[
     return _part(examples, rank < np.floor(share * size)[examples.instance])
 
 
-def divide_pairs(examples: Examples, share: float, rng: np.random.Generator) -> tuple[Examples, Examples]:
-    """Divide so that all edges between two nodes are training edges or all validation edges.
+def divide_pairs(
+    examples: Examples, share: float, rng: np.random.Generator, *, everywhere: bool
+) -> tuple[Examples, Examples]:
+    """Divide so that all edges between two nodes, of one target or `everywhere`, go to the same side.
 
-    The share is that of all pairs, rounded down; where a target would have nothing left to train on, its pairs stay.
+    The share is that of a target's pairs or of all pairs, rounded down; where a target would have nothing left to
+    train on, its pairs stay.
     """
-    pairs, which = np.unique(np.sort(examples.pairs, axis=1), axis=0, return_inverse=True)
-    which = which.reshape(-1)  # some versions of numpy return a column
-    chosen = rng.permutation(len(pairs)) < np.floor(share * len(pairs))
+    num_nodes = int(examples.pairs.max(initial=0)) + 1
+    group = np.zeros_like(examples.instance) if everywhere else examples.instance
+    unit, which = np.unique(pair_keys(group, examples.pairs, num_nodes, ordered=False), return_inverse=True)
+    group = unit // num_nodes**2
+    rank, size = _ranks(group, rng)
+    chosen = rank < np.floor(share * size)[group]
     left = np.bincount(examples.instance, ~chosen[which])
     chosen[which[left[examples.instance] == 0]] = False
     return _part(examples, chosen[which])

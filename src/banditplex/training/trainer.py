@@ -73,9 +73,7 @@ class Trainer:
         self.seen = without_edges(mx, gone, union=self.union)
         self.graph = self._pack(self.seen)
         given = None if negatives is None else GivenNegatives(negatives, mx.num_layers)
-        self.sampler, unlinked = (
-            given or NegativeSampler(known, everywhere=config.everywhere) for known in (self.seen, mx)
-        )
+        self.sampler, unlinked = (given or self._make_sampler(known) for known in (self.seen, mx))
         held_layer = targets[self.held.instance]
         self.held_negatives: Ints = unlinked.draw(held_layer, stream(config.seed, "validation negatives"))
         self.policy = self._make_policy(mx.num_layers)
@@ -339,13 +337,20 @@ class Trainer:
 
     # Construction
 
+    def _make_sampler(self, mx: Multiplex) -> NegativeSampler:
+        hide = self.config.hide
+        return NegativeSampler(mx, everywhere=hide == "pair", ordered=None if hide == "edge" else False)
+
     def _hold_out(self) -> tuple[Examples, Examples, Ints]:
         """Return training edges and validation edges of the targets, and the places of all edges that are not seen."""
-        mx, share, rng = self.mx, self.config.validation, stream(self.config.seed, "validation")
-        if not self.config.everywhere:
-            train, held = divide(edges_of(mx, self.targets), share, rng)
+        mx, config = self.mx, self.config
+        edges, rng = edges_of(mx, self.targets), stream(config.seed, "validation")
+        if config.hide == "edge" or (config.hide == "layer" and not mx.directed):
+            train, held = divide(edges, config.validation, rng)
             return train, held, held.place
-        train, held = divide_pairs(edges_of(mx, self.targets), share, rng)
+        train, held = divide_pairs(edges, config.validation, rng, everywhere=config.hide == "pair")
+        if config.hide == "layer":
+            return train, held, held.place
         ends = pair_keys(np.zeros(mx.num_edges, np.int64), mx.edge_index.T, mx.num_nodes, ordered=False)
         return train, held, np.flatnonzero(np.isin(ends, ends[held.place]))
 
@@ -396,7 +401,7 @@ class Trainer:
         layers = torch.empty((len(target), 0), dtype=torch.int64) if chosen is None else torch.from_numpy(chosen)
         own, other = describe(
             self.graph, pairs, torch.from_numpy(target).to(self.device), layers.to(self.device),
-            everywhere=self.config.everywhere,
+            hide=self.config.hide,
         )  # fmt: skip
         model.own.normalise(own.values)
         if chosen is not None:
@@ -409,7 +414,7 @@ def make_model(mx: Multiplex, config: Config) -> MultiplexModel:
         num_nodes=mx.num_nodes, num_layers=mx.num_layers, directed=mx.directed,
         num_node_features=0 if mx.node_features is None else mx.node_features.shape[1],
         width=config.width, depth=config.depth, conv=config.conv, hidden=config.hidden, rank=config.rank,
-        learnt_nodes=config.learnt_nodes, everywhere=config.everywhere,
+        learnt_nodes=config.learnt_nodes, hide=config.hide,
     )  # fmt: skip
 
 
