@@ -193,7 +193,7 @@ class LinkPredictor(BaseEstimator):  # type: ignore[misc]
             raise InputError(f"Expected k from 1 to {others}, the number of other layers, got {self.k}.")
         values = {field.name: getattr(self, field.name) for field in fields(Config)}
         options = in_arms(mx, targets, self.policy, self.policy_options or {})
-        return Config(**{**values, "policy_options": options, "hide": self.hide or Config.hide})
+        return Config(**{**values, "policy_options": options, "hide": Config.hide if self.hide is None else self.hide})
 
     def _given(self, mx: Multiplex, targets: Ints, negatives: Mapping[Name, ArrayLike]) -> dict[int, Ints]:
         if not isinstance(negatives, Mapping):

@@ -202,7 +202,7 @@ def test_damage_is_noticed(damage, run, mx):
 def test_another_version_is_refused(run, mx):
     kept = read_tree(run / FILE, format=FORMAT)
     write_tree(run / FILE, kept, format="banditplex checkpoint 99")
-    assert "expected banditplex checkpoint 2, got banditplex checkpoint 99" in refusal(run, mx)
+    assert "expected banditplex checkpoint 3, got banditplex checkpoint 99" in refusal(run, mx)
     from safetensors.numpy import save_file
 
     save_file({"x": np.zeros(3)}, run / FILE)

@@ -257,9 +257,8 @@ def _check(plan: Plan, scorers: Mapping[str, Any], mx: Multiplex) -> None:
         if not isinstance(scorer, LinkScorer):
             raise InputError(f"Expected a scorer with fit and score_pairs, got {type(scorer).__name__} as {name!r}.")
         if hasattr(scorer, "check_settings"):
-            fresh(scorer, plan.seed, plan.hide).check_settings(
-                mx, plan.targets
-            )  # a copy, which takes nothing of it into the runs
+            made = fresh(scorer, plan.seed, plan.hide)  # a copy, which takes nothing of it into the runs
+            made.check_settings(mx, plan.targets)
 
 
 def _by_name(scorer: LinkScorer | Mapping[str, LinkScorer]) -> dict[str, LinkScorer]:

@@ -43,14 +43,12 @@ def score_by_layer(
 
     The encoder sees nothing between the two nodes in the target layer and, with hide="pair", in the other layers.
     """
-    hidden = pairs, target
-    if model.hide == "pair":
-        each = layers.shape[1]
-        hidden = torch.cat([pairs, pairs.repeat_interleave(each, 0)]), torch.cat([target, layers.reshape(-1)])
+    table = torch.cat([target.unsqueeze(1), layers], 1) if model.hide == "pair" else target.unsqueeze(1)
     size = max(1, CHUNK // max(1, layers.shape[1]))
     parts = []
     for low in range(0, len(pairs), size):
         at = slice(low, low + size)
+        hidden = pairs[at].repeat_interleave(table.shape[1], 0), table[at].reshape(-1)
         logits = model(graph, features, pairs[at], target[at], layers[at], hidden)
         parts.append(logits.own.unsqueeze(1) + logits.other)
     return torch.cat(parts) if parts else torch.zeros(layers.shape, device=graph.device)

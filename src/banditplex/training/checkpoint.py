@@ -24,7 +24,7 @@ from banditplex.training.trainer import Trainer
 from banditplex.training.tree import make_folder, read_tree, write_tree
 
 FILE = "checkpoint.safetensors"
-FORMAT = "banditplex checkpoint 2"
+FORMAT = "banditplex checkpoint 3"
 
 
 class Checkpoint:

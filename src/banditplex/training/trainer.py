@@ -73,7 +73,8 @@ class Trainer:
         self.seen = without_edges(mx, gone, union=self.union)
         self.graph = self._pack(self.seen)
         given = None if negatives is None else GivenNegatives(negatives, mx.num_layers)
-        self.sampler, unlinked = (given or self._make_sampler(known) for known in (self.seen, mx))
+        self.sampler = given or self._make_sampler(self.seen)
+        unlinked = self.sampler if given or self.seen is mx else self._make_sampler(mx)
         held_layer = targets[self.held.instance]
         self.held_negatives: Ints = unlinked.draw(held_layer, stream(config.seed, "validation negatives"))
         self.policy = self._make_policy(mx.num_layers)
@@ -98,7 +99,7 @@ class Trainer:
     @cached_property
     def whole(self) -> PackedGraph:
         """The graph with the validation edges, which predictions look at."""
-        return self._pack(self.mx) if len(self.held.place) else self.graph
+        return self.graph if self.seen is self.mx else self._pack(self.mx)
 
     # The loop
 

@@ -43,6 +43,8 @@ def without_union(mx: Multiplex) -> Multiplex:
 
 def without_edges(mx: Multiplex, place: Ints, *, union: bool) -> Multiplex:
     """Return the multiplex without the edges at some places (n,), and the last layer the `union` of what is left."""
+    if not len(place):
+        return mx
     keep = np.ones(mx.num_edges, np.bool_)
     keep[place] = False
     left = mx.keep_edges(keep)
