@@ -3,6 +3,7 @@
 import json
 import re
 
+import numpy as np
 import pytest
 
 import banditplex as bx
@@ -188,6 +189,21 @@ def test_missing_ray(refusal, folder, monkeypatch):
     monkeypatch.setattr("banditplex.evaluation.engine.find_spec", lambda name: None)
     message = "Expected Ray for engine 'ray', which is not installed: pip install banditplex[ray]"
     assert refusal("evaluate", "data.csv", *QUICK, "--engine", "ray", cwd=folder) == message
+
+
+def test_means_of_each_layer(call, folder):
+    words = ["evaluate", "data.csv", *QUICK, "--policy", "uniform,none", "--metric", "roc_auc,hits_at_50", "--quiet"]
+    words += ["-o", "layers.jsonl", "--by-layer", "--resume"]
+    _, out, _ = call(*words, cwd=folder)
+    rows = [row for row in read_results(folder / "layers.jsonl")[1] if row["scope"] == "layer"]
+    mine = [row["roc_auc"] for row in rows if (row["layer"], row["method"]) == ("noise1", "none")]
+    line = next(
+        line for line in json.loads(call(*words, "--json", cwd=folder)[1])["layers"] if line["layer"] == "noise1"
+    )
+    assert len(mine) == 4
+    assert f"{np.mean(mine):.3f} ± {np.std(mine, ddof=1):.3f}" in out
+    assert line["method"] == "uniform"
+    assert re.search(r"hits_at_50 +noise1 +\? ± \? +\? ± \?", out)
 
 
 def test_hide_must_be_chosen(call, folder):

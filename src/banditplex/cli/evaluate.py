@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from statistics import fmean, stdev
 from textwrap import fill
 from typing import Annotated, Any
 
@@ -66,6 +67,7 @@ def evaluate(
         Path | None, typer.Option("-o", "--out", metavar="FILE", help="Keep all rows, as lines of JSON.")
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with FILE: finished runs are kept.")] = False,
+    by_layer: Annotated[bool, typer.Option("--by-layer", help="Show the means of each layer, too.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
     as_json: Json = False,
     from_format: From = None,
@@ -115,11 +117,15 @@ def evaluate(
     lines = [_without_nan(line) for line in summary(rows, methods=list(methods), metrics=metrics).to_dict("records")]
     if as_json:
         asked = {"data": data, "hide": hide, "trials": trials, "folds": folds, "seed": seed, "negatives": negatives}
-        print_json(asked | {"out": out and str(out), "summary": lines})
+        more = {"layers": _layer_lines(rows, metrics)} if by_layer else {}
+        print_json(asked | {"out": out and str(out), "summary": lines} | more)
         return
     print(f"{data}: {mx}")
     print_table(COLUMNS, [_cells(line) for line in lines])
     print(f"\n{_explain(lines, hide)}")
+    if by_layer:
+        print()
+        print_table(["metric", "layer", *methods], _layer_cells(_layer_lines(rows, metrics), list(methods)))
     for name in dict.fromkeys(line["metric"] for line in lines if line["mean"] is None):
         print(fill(_unknown(name, negatives), WIDTH))
     if out:
@@ -138,6 +144,30 @@ def _metrics(text: str) -> list[str]:
 
 def _without_nan(line: Any) -> dict[str, Any]:
     return {name: None if isinstance(value, float) and math.isnan(value) else value for name, value in line.items()}
+
+
+def _layer_lines(rows: list[dict[str, Any]], metrics: list[str]) -> list[dict[str, Any]]:
+    """Return mean and deviation over runs for each metric, layer and policy; runs that do not know it are left out."""
+    found: dict[tuple[str, Any, str], list[float]] = {}
+    for metric in metrics:
+        for row in rows:
+            if row["scope"] == "layer":
+                found.setdefault((metric, row["layer"], row["method"]), []).append(row[metric])
+    lines = []
+    for (metric, layer, method), values in found.items():
+        known = [value for value in values if not math.isnan(value)]
+        mean, deviation = fmean(known) if known else None, stdev(known) if len(known) > 1 else None
+        lines.append({"metric": metric, "layer": layer, "method": method, "mean": mean, "deviation": deviation})
+    return lines
+
+
+def _layer_cells(lines: list[dict[str, Any]], methods: list[str]) -> list[list[str]]:
+    """Return a row per metric and layer, with a column per policy."""
+    table: dict[tuple[str, Any], dict[str, str]] = {}
+    for line in lines:
+        mean, deviation = ("?" if line[name] is None else f"{line[name]:.3f}" for name in ("mean", "deviation"))
+        table.setdefault((line["metric"], line["layer"]), {})[line["method"]] = f"{mean} ± {deviation}"
+    return [[metric, str(layer), *(cells[name] for name in methods)] for (metric, layer), cells in table.items()]
 
 
 def _explain(lines: list[dict[str, Any]], hide: str) -> str:
