@@ -1,7 +1,7 @@
 """What it is worth to learn for what will be hidden: models with hide="edge" and with that of the split.
 
-    python -m benchmarks.hidden_pairs --hide pair --first-seed 100 --seeds 10
-    python -m benchmarks.hidden_pairs --hide layer --directed --first-seed 100 --seeds 10
+    python -m benchmarks.hidden_pairs --data vickers,ckm --hide pair --first-seed 100 --seeds 10
+    python -m benchmarks.hidden_pairs --data vickers,ckm --hide layer --directed --first-seed 100 --seeds 10
 
 80/20, one negative per held-out edge, ROC-AUC and Brier score averaged over layers, paired over seeds: the default
 policy with k = 1 and k = 2.
@@ -30,7 +30,7 @@ def measure(mx: Multiplex, hide: str, seed: int, k: int, epochs: int) -> list[tu
 
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", default="vickers,ckm,lazega-corrected,celegans")
+    parser.add_argument("--data", default="twins")
     parser.add_argument("--hide", default="pair", choices=("layer", "pair"))
     parser.add_argument("--directed", action="store_true", help="keep directions, as the data have them")
     parser.add_argument("--seeds", type=int, default=2)

@@ -1,7 +1,7 @@
 """Tests run beside each other: one thread each is fastest. Commands run inside, as a new process takes seconds.
 
 Examples that Hypothesis makes up are the same in every run, so that a change is judged by what it changes;
-`make test-all` looks at new ones, and more of them.
+`make test-all` looks at new ones.
 """
 
 import os

@@ -11,7 +11,7 @@ from banditplex.errors import InputError
 from banditplex.evaluation import roc_auc
 from banditplex.multiplex import Multiplex
 from banditplex.nn import PackedGraph, describe
-from banditplex.nn.scoring import score_by_layer
+from banditplex.nn.scoring import between, score_by_layer
 from banditplex.training import fitted
 from banditplex.training.plan import Examples, divide_pairs
 from banditplex.training.union import with_union
@@ -57,6 +57,37 @@ def test_scores_by_layer_are_those_of_a_graph_without_the_pair(directed):
         seen = score_by_layer(model, PackedGraph.from_multiplex(mx), None, asked, target, layers)
         unseen = score_by_layer(model, PackedGraph.from_multiplex(apart(mx, pair)), None, asked, target, layers)
         torch.testing.assert_close(seen, unseen)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(("hide", "where"), [("layer", 1), ("pair", None)])
+def test_scores_by_the_union_are_those_of_a_graph_without_the_pair(hide, where, weighted):
+    mx = random_multiplex(5, num_edges=90, directed=True, weighted=weighted)
+    model = make_model(with_union(mx), conv="gcn", hide=hide)
+    target, layers = torch.tensor([1]), torch.tensor([[3]])
+    pairs = [pair for pair in itertools.permutations(range(11), 2) if apart(mx, pair, where) != mx]
+    for pair in [pair for pair in pairs if not mx.has_edges([pair], 1).any()][:20]:
+        asked = torch.tensor([pair])
+        seen, unseen = (
+            score_by_layer(model, PackedGraph.from_multiplex(with_union(each), union=True), None, asked, target, layers)
+            for each in (mx, apart(mx, pair, where))
+        )
+        torch.testing.assert_close(seen, unseen)
+
+
+@pytest.mark.parametrize(("hide", "layers"), [("edge", [1]), ("pair", [1, 0])])
+def test_validation_hides_pairs_where_training_does(hide, layers):
+    pairs = torch.tensor([[0, 1], [2, 3]])
+    hidden, where = between(pairs, torch.tensor([1, 1]), torch.tensor([[0], [0]]), hide=hide)
+    assert hidden.tolist() == [pair for pair in pairs.tolist() for _ in layers]
+    assert where.tolist() == layers * 2
+
+
+def test_a_warm_start_hides_what_was_hidden():
+    mx = random_layers(0, copied=True)
+    model = bx.LinkPredictor(**FAST, warm_start=True).fit(mx)
+    with pytest.raises(InputError, match="Expected hide='pair', as in the first fit, for a warm start"):
+        model.set_params(hide="edge").fit(mx)
 
 
 @pytest.mark.parametrize("union", [False, True])
@@ -122,6 +153,15 @@ def test_the_edges_of_a_pair_are_divided_together():
     assert not kept & aside
     assert len(aside) == int(0.3 * len(kept | aside))
     assert sorted([*train.place.tolist(), *held.place.tolist()]) == examples.place.tolist()
+
+
+def test_no_target_loses_more_than_twice_the_share():
+    instance = np.repeat(np.arange(200), 6)
+    ends = np.random.default_rng(0).integers(0, 400, (1200, 2))
+    examples = Examples(instance, np.stack([ends[:, 0], ends[:, 1] + 400], 1), np.arange(1200))
+    train, held = divide_pairs(examples, 0.1, np.random.default_rng(1), everywhere=True)
+    assert np.bincount(train.instance).min() == 5  # 6 - 2 * 0.1 * 6, rounded up
+    assert len(held.place) > 40
 
 
 def test_no_target_is_left_without_a_training_edge():

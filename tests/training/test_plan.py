@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from banditplex.multiplex import Multiplex
-from banditplex.training.plan import Examples, divide, edges_of, plan_epoch
+from banditplex.training.plan import Examples, divide, divide_given, edges_of, plan_epoch
 
 
 @pytest.mark.parametrize("targets_per_step", [1, 2, 8])
@@ -45,3 +45,16 @@ def test_validation_takes_its_share_of_each_target():
     assert (held.place == held.pairs[:, 0] // 2).all()
     together = np.concatenate([train.pairs, held.pairs])
     assert sorted(together[:, 0].tolist()) == examples.pairs[:, 0].tolist()
+
+
+@pytest.mark.parametrize(("size", "kept", "aside"), [(20, 18, 2), (5, 4, 1), (2, 1, 1)])
+def test_given_negatives_are_for_training_or_for_validation(size, kept, aside):
+    given = {3: np.arange(2 * size).reshape(size, 2)}
+    train, held = divide_given(given, 0.1, np.random.default_rng(0))
+    assert (len(train[3]), len(held[3])) == (kept, aside)
+    assert sorted(np.concatenate([train[3], held[3]]).tolist()) == given[3].tolist()
+
+
+def test_a_single_negative_is_for_both():
+    train, held = divide_given({0: np.array([[1, 2]])}, 0.1, np.random.default_rng(0))
+    assert train[0].tolist() == held[0].tolist() == [[1, 2]]

@@ -35,20 +35,27 @@ def score(
     return torch.cat(parts) if parts else torch.zeros(0, device=graph.device)
 
 
+def between(pairs: Tensor, target: Tensor, layers: Tensor, *, hide: str) -> tuple[Tensor, Tensor]:
+    """Return what the encoder must not see of pairs (P, 2): in targets (P,) and, with hide="pair", layers (P, k)."""
+    table = torch.cat([target.unsqueeze(1), layers], 1) if hide == "pair" else target.unsqueeze(1)
+    return pairs.repeat_interleave(table.shape[1], 0), table.reshape(-1)
+
+
 @torch.no_grad()
 def score_by_layer(
     model: MultiplexModel, graph: PackedGraph, features: Tensor | None, pairs: Tensor, target: Tensor, layers: Tensor
 ) -> Tensor:
     """Return the logits (P, m) of pairs (P, 2) of targets (P,), each with every one of layers (P, m) alone.
 
-    The encoder sees nothing between the two nodes in the target layer and, with hide="pair", in the other layers.
+    The encoder sees nothing between the two nodes of any pair that is scored at once, in its target layer and, with
+    hide="pair", in its other layers.
     """
-    table = torch.cat([target.unsqueeze(1), layers], 1) if model.hide == "pair" else target.unsqueeze(1)
     size = max(1, CHUNK // max(1, layers.shape[1]))
     parts = []
     for low in range(0, len(pairs), size):
         at = slice(low, low + size)
-        hidden = pairs[at].repeat_interleave(table.shape[1], 0), table[at].reshape(-1)
-        logits = model(graph, features, pairs[at], target[at], layers[at], hidden)
+        asked = pairs[at], target[at], layers[at]
+        hidden = between(*asked, hide=model.hide)
+        logits = model(lighten_union(graph, hidden), features, *asked, hide_in_union(graph, hidden))
         parts.append(logits.own.unsqueeze(1) + logits.other)
     return torch.cat(parts) if parts else torch.zeros(layers.shape, device=graph.device)

@@ -120,9 +120,10 @@ class Fitted:
         nothing = torch.full((len(pairs),), -1, device=graph.device)
         if self.model.encoder is None:
             return nothing
-        layer = torch.from_numpy(layers).to(graph.device).repeat_interleave(len(pairs))
-        ends = pairs.repeat(len(layers), 1)
-        known = (graph.has_edge(ends, layer) | graph.has_edge(ends.flip(1), layer)).view(len(layers), -1).any(0)
+        known = torch.zeros_like(nothing, dtype=torch.bool)
+        for index in layers.tolist():
+            layer = torch.full_like(nothing, index)
+            known |= graph.has_edge(pairs, layer) | graph.has_edge(pairs.flip(1), layer)
         return torch.where(known, pairs.sum(1) % FOLDS, nothing)
 
     def _fold_edges(self, layers: Ints, fold: int) -> tuple[torch.Tensor, torch.Tensor]:

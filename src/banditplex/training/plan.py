@@ -1,5 +1,6 @@
 """What an epoch goes through: the edges of the targets, in batches, and which batches share a step. Vectorised."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -51,8 +52,8 @@ def divide_pairs(
 ) -> tuple[Examples, Examples]:
     """Divide so that all edges between two nodes, of one target or `everywhere`, go to the same side.
 
-    The share is that of a target's pairs or of all pairs, rounded down; where a target would have nothing left to
-    train on, its pairs stay.
+    The share is that of a target's pairs or of all pairs, rounded down. A target that would lose more than twice the
+    share of its edges, or all of them, keeps them.
     """
     num_nodes = int(examples.pairs.max(initial=0)) + 1
     group = np.zeros_like(examples.instance) if everywhere else examples.instance
@@ -60,9 +61,25 @@ def divide_pairs(
     group = unit // num_nodes**2
     rank, size = _ranks(group, rng)
     chosen = rank < np.floor(share * size)[group]
-    left = np.bincount(examples.instance, ~chosen[which])
-    chosen[which[left[examples.instance] == 0]] = False
+    left, size = np.bincount(examples.instance, ~chosen[which]), np.bincount(examples.instance)
+    short = left < np.maximum(1, (1 - 2 * share) * size)
+    chosen[which[short[examples.instance]]] = False
     return _part(examples, chosen[which])
+
+
+def divide_given(
+    negatives: Mapping[int, Ints], share: float, rng: np.random.Generator
+) -> tuple[dict[int, Ints], dict[int, Ints]]:
+    """Divide lists of pairs (n, 2) at random into those for training and for validation, at least one each.
+
+    A list of one pair is for both.
+    """
+    train, held = {}, {}
+    for layer, pairs in negatives.items():
+        mixed = rng.permutation(pairs)
+        count = min(max(1, int(share * len(pairs))), len(pairs) - 1)
+        train[layer], held[layer] = mixed[count:], mixed[:count] if count else mixed
+    return train, held
 
 
 def _part(examples: Examples, aside: NDArray[np.bool_]) -> tuple[Examples, Examples]:

@@ -22,7 +22,7 @@ from banditplex.evaluation.negatives import GivenNegatives, NegativeSampler
 from banditplex.multiplex import Multiplex
 from banditplex.nn import MultiplexModel, PackedGraph, describe
 from banditplex.nn.sampling import Fanout
-from banditplex.nn.scoring import score
+from banditplex.nn.scoring import between, score
 from banditplex.relevance import Seen, compares_embeddings, get_relevance, is_symmetric, layer_losses, predictive
 from banditplex.rng import stream
 from banditplex.training.arms import KeptDraws, free_observations, mirrored, most_probable, to_layer
@@ -30,7 +30,7 @@ from banditplex.training.calibration import calibrated_loss
 from banditplex.training.config import Config
 from banditplex.training.descent import Descent
 from banditplex.training.history import EpochRecord, Regret
-from banditplex.training.plan import Examples, divide, divide_pairs, edges_of, plan_epoch
+from banditplex.training.plan import Examples, divide, divide_given, divide_pairs, edges_of, plan_epoch
 from banditplex.training.union import has_union, without_edges
 
 Ints = NDArray[np.int64]
@@ -72,11 +72,7 @@ class Trainer:
         self.train, self.held, gone = self._hold_out()
         self.seen = without_edges(mx, gone, union=self.union)
         self.graph = self._pack(self.seen)
-        given = None if negatives is None else GivenNegatives(negatives, mx.num_layers)
-        self.sampler = given or self._make_sampler(self.seen)
-        unlinked = self.sampler if given or self.seen is mx else self._make_sampler(mx)
-        held_layer = targets[self.held.instance]
-        self.held_negatives: Ints = unlinked.draw(held_layer, stream(config.seed, "validation negatives"))
+        self.sampler, self.held_negatives = self._make_negatives(negatives)
         self.policy = self._make_policy(mx.num_layers)
         self.beginner = self._make_beginner()
         self.kept = KeptDraws(
@@ -270,7 +266,7 @@ class Trainer:
         target = torch.from_numpy(self.targets[instance]).to(self.device)
         layers = torch.from_numpy(self.chosen_layers()[instance]).to(self.device)
         count = len(self.held.instance)
-        hidden = (pairs, target)  # of directed negatives, the arcs that lead the other way
+        hidden = between(pairs, target, layers, hide=self.config.hide)  # reverse arcs, and given negatives' other edges
         label = torch.zeros(len(instance), device=self.device)
         label[:count] = 1
         return instance, label, score(self.mean, self.graph, self.features, pairs, target, layers, hidden)
@@ -338,9 +334,20 @@ class Trainer:
 
     # Construction
 
-    def _make_sampler(self, mx: Multiplex) -> NegativeSampler:
-        hide = self.config.hide
-        return NegativeSampler(mx, everywhere=hide == "pair", ordered=None if hide == "edge" else False)
+    def _make_negatives(self, given: dict[int, Ints] | None) -> tuple[NegativeSampler | GivenNegatives, Ints]:
+        """Return what draws training negatives, and one negative (n, 2) for each validation edge."""
+        layer, rng = self.targets[self.held.instance], stream(self.config.seed, "validation negatives")
+        train: NegativeSampler | GivenNegatives
+        held: NegativeSampler | GivenNegatives
+        if given is None:
+            hide = self.config.hide
+            options: dict[str, Any] = {"everywhere": hide == "pair", "ordered": None if hide == "edge" else False}
+            train = NegativeSampler(self.seen, **options)
+            held = train if self.seen is self.mx else NegativeSampler(self.mx, **options)
+        else:
+            parts = divide_given(given, self.config.validation, rng) if len(layer) else (given, given)
+            train, held = (GivenNegatives(part, self.mx.num_layers) for part in parts)
+        return train, held.draw(layer, rng)
 
     def _hold_out(self) -> tuple[Examples, Examples, Ints]:
         """Return training edges and validation edges of the targets, and the places of all edges that are not seen."""

@@ -21,6 +21,8 @@ def carry_over(fitted: Fitted, mx: Multiplex, trainer: Trainer) -> None:
         raise InputError(f"Expected directed={fitted.mx.directed}, as in the first fit, for a warm start.")
     if mx.layer_names != fitted.mx.layer_names:
         raise InputError(f"Expected the layers of the first fit for a warm start, got {list(mx.layer_names)!r}.")
+    if trainer.config.hide != fitted.config.hide:
+        raise InputError(f"Expected hide={fitted.config.hide!r}, as in the first fit, for a warm start.")
     weights = {name: value.clone() for name, value in fitted.model.state_dict().items()}
     fresh = trainer.model.state_dict()
     if _shapes(weights) != _shapes(fresh):
