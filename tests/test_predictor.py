@@ -318,13 +318,16 @@ def test_a_warm_start_goes_on_with_new_edges_and_new_nodes():
     assert model.score_pairs([[0, 41]], mx.layer_names[0]).shape == (1,)
 
 
-def test_given_negatives_are_the_only_ones_used(monkeypatch):
+def test_given_negatives_are_the_only_ones_used():
     mx = small()
     free = [pair for pair in some_pairs(mx) if not any(mx.has_edges(pair[None], name)[0] for name in mx.layer_names)]
     given = dict.fromkeys(mx.layer_names, np.array(free[:3]))
     trainer = bx.LinkPredictor(**FAST).make_trainer(mx, negatives=given)
-    drawn = trainer.sampler.draw(np.array([0, 1, 2, 3] * 20), np.random.default_rng(0))
-    assert {tuple(pair) for pair in drawn.tolist()} == {tuple(pair.tolist()) for pair in free[:3]}
+    for layer in range(4):
+        drawn = {tuple(pair) for pair in trainer.sampler.draw(np.full(40, layer), np.random.default_rng(0)).tolist()}
+        held = {tuple(pair) for pair in trainer.held_negatives[trainer.held.instance == layer].tolist()}
+        assert (len(drawn), len(held)) == (2, 1)  # of three, one is for validation
+        assert drawn | held == {tuple(pair.tolist()) for pair in free[:3]}
     with pytest.raises(InputError, match="Expected negatives for target layer 'g1-copy1', got none"):
         bx.LinkPredictor(**FAST).fit(mx, negatives={mx.layer_names[0]: [[0, 1]]})
     edge = mx.edges("g1-base")[::-1, 0].tolist()
