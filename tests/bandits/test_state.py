@@ -180,3 +180,15 @@ def test_sizes_of_columns_that_are_not_kept_are_found_again(k, monkeypatch):
         for policy in (kept, found):
             policy.update(policy.draw(np.random.default_rng(seed), np.arange(4)[seed % 3 :]), losses[seed % 3 :])
         np.testing.assert_array_equal(kept.inclusion(), found.inclusion())
+
+
+@pytest.mark.parametrize("k", [1, 3])
+@pytest.mark.parametrize("name", LEARNERS)
+def test_columns_of_arms_that_are_not_kept_are_searched_for(name, k, monkeypatch):
+    kept = make_policy(name, num_arms=150, k=k, num_instances=4)
+    monkeypatch.setattr(state, "KEPT_COLUMNS", 0)
+    searched = make_policy(name, num_arms=150, k=k, num_instances=4)
+    assert searched.nbytes == kept.nbytes - 8 * 4 * 150
+    for policy in (kept, searched):
+        play_unevenly(policy, 30)
+    np.testing.assert_array_equal(kept.inclusion(), searched.inclusion())

@@ -5,9 +5,8 @@ from typing import final
 import numpy as np
 
 from banditplex.bandits.base import Policy, register
-from banditplex.bandits.hedge import hedge_round, soft_smallest, with_infinite_rates
+from banditplex.bandits.hedge import adaptive_smallest, hedge_round
 from banditplex.bandits.marginals import Marginals
-from banditplex.bandits.rounding import FloatArray
 from banditplex.bandits.state import Rows
 from banditplex.bandits.values import Feedback
 
@@ -41,29 +40,24 @@ class AdaHedge(Policy):
             per_instance={"S": 0.0},
             per_arm={"L": 0.0},
         )
+        self._spread = float(self.k * np.log(self.num_arms / self.k))
 
-    def _rate(self, rows: Rows) -> FloatArray:
-        """Return eta (rows,), infinite where S is 0."""
-        eta: FloatArray = self.k * np.log(self.num_arms / self.k) / self._state.instance["S"][rows]
-        return eta
-
-    @with_infinite_rates
     def _marginals(self, rows: Rows) -> Marginals:
         state = self._state
-        p, scale, _ = soft_smallest(state.read("L", rows), self._rate(rows), self.k, state.size(rows))
+        L, S = state.read("L", rows), state.instance["S"][rows]
+        p, scale, _ = adaptive_smallest(L, S, self._spread, self.k, state.size(rows))
         p *= scale[:, None]
         return state.marginals(rows, p)
 
-    @with_infinite_rates
     def _learn(self, rows: Rows, seen: Feedback) -> None:
         if self.k == self.num_arms:
             return
         state = self._state
         column = state.touch(seen.instance, seen.arm)
-        L = state.read("L", rows).copy()
+        L, S = state.read("L", rows).copy(), state.instance["S"][rows]
         losses = np.zeros_like(L)
         losses[seen.row, column] = seen.estimate
-        eta, size = self._rate(rows), state.size(rows)
-        L, gap = hedge_round(soft_smallest(L, eta, self.k, size), L, losses, eta, self.k, size)
+        how = S, self._spread, self.k, state.size(rows)
+        L, S = hedge_round(adaptive_smallest(L, *how), L, losses, *how)
         state.write("L", rows, L)
-        state.instance["S"][rows] += gap
+        state.instance["S"][rows] = S

@@ -5,7 +5,7 @@ arms of small loss. The draw leaves with its probabilities and returns with them
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from inspect import Parameter, signature
 from typing import Any, ClassVar, TypeVar
 
@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from banditplex.bandits.marginals import Marginals, at, dense
 from banditplex.bandits.rounding import FloatArray, IntArray
-from banditplex.bandits.state import Rows, State, as_rows
+from banditplex.bandits.state import Rows, State
 from banditplex.bandits.validation import (
     check_draw,
     check_instances,
@@ -127,13 +127,13 @@ class Policy(ABC):
 
     def inclusion(self, instances: ArrayLike | None = None) -> FloatArray:
         """Return how likely each arm is to be drawn next, (B, num_arms); rows sum to k."""
-        chosen = check_instances(instances, self.num_instances)
-        return dense(self._parts(as_rows(chosen)), self.num_arms)
+        _, rows = check_instances(instances, self.num_instances)
+        return dense(self._parts(rows), self.num_arms)
 
     def draw(self, rng: np.random.Generator, instances: ArrayLike | None = None) -> Draw:
         """Draw k distinct arms for each of `instances` (distinct integers (B,); None = all)."""
-        chosen = check_instances(instances, self.num_instances)
-        sizes, rows = (self.num_instances, self.num_arms, self.k), as_rows(chosen)
+        chosen, rows = check_instances(instances, self.num_instances)
+        sizes = self.num_instances, self.num_arms, self.k
         marginals, drawn = [], []
         for batch, _ in self._batches(rows):
             marginals.append(self._next(batch))
@@ -159,8 +159,9 @@ class Policy(ABC):
         further arms. Anything wrong is a ValueError, and the state is as before.
         """
         feedback, advisory = self._read(draw, losses, probability, extra)
-        for rows, span in self._batches(draw.rows):
-            self._learn(rows, feedback.part(span.start, span.stop))
+        batches = self._batches(draw.rows)
+        for rows, span in batches:
+            self._learn(rows, feedback if len(batches) == 1 else feedback.part(span.start, span.stop))
             self._state.instance["t"][rows] += 1
         if len(advisory[0]):
             self._advise(*advisory)
@@ -191,16 +192,16 @@ class Policy(ABC):
         """Return the inclusion probabilities of the next draw, batch by batch."""
         return [self._next(batch) for batch, _ in self._batches(rows)]
 
-    def _batches(self, rows: Rows) -> Iterator[tuple[Rows, slice]]:
-        """Yield (instances as an index, their positions) in pieces that fit the cache."""
+    def _batches(self, rows: Rows) -> list[tuple[Rows, slice]]:
+        """Return (instances as an index, their positions) in pieces that fit the cache."""
+        count = rows.stop - rows.start if isinstance(rows, slice) else len(rows)
+        if 0 < count * self._state.width <= BATCH_ELEMENTS:
+            return [(rows, slice(0, count))]
         step = max(1, BATCH_ELEMENTS // self._state.width)
-        first, count = (rows.start, rows.stop - rows.start) if isinstance(rows, slice) else (0, len(rows))
-        if 0 < count <= step:
-            yield rows, slice(0, count)
-            return
-        for low in range(0, count, step):
-            span = slice(low, min(low + step, count))
-            yield slice(first + low, first + span.stop) if isinstance(rows, slice) else rows[span], span
+        spans = [slice(low, min(low + step, count)) for low in range(0, count, step)]
+        if isinstance(rows, slice):
+            return [(slice(rows.start + span.start, rows.start + span.stop), span) for span in spans]
+        return [(rows[span], span) for span in spans]
 
     def _read(
         self, draw: Draw, losses: ArrayLike, probability: ArrayLike | None, extra: Observations | None

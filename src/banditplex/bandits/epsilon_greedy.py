@@ -46,8 +46,8 @@ class EpsilonGreedy(Policy):
         return self._state.marginals(rows, np.minimum(p, 1.0))
 
     def _learn(self, rows: Rows, seen: Feedback) -> None:
-        state, owner = self._state, seen.instance
-        column = state.touch(owner, seen.arm)
-        count, mean = state.get("count", owner, column) + 1, state.get("mean", owner, column)
-        state.put("count", owner, column, count)
-        state.put("mean", owner, column, np.where(count == 1, seen.loss, mean + (seen.loss - mean) / count))
+        at = seen.instance, self._state.touch(seen.instance, seen.arm)
+        counts, means = self._state.table("count"), self._state.table("mean")
+        count, mean = counts[at] + 1, means[at]
+        counts[at] = count
+        means[at] = np.where(count == 1, seen.loss, mean + (seen.loss - mean) / count)

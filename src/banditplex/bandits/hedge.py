@@ -4,8 +4,8 @@ import numpy as np
 
 from banditplex.bandits.rounding import FloatArray, greedy, row_min, solve_capped
 
-with_infinite_rates = np.errstate(divide="ignore", over="ignore")
-"""Decorator where eta may be infinite, k ln(n/k) / 0, or eta L larger than all numbers, so that a weight is 0."""
+STEEP = 1e100
+"""A rate below this, times any sum of losses, is below the largest number."""
 
 Weights = tuple[FloatArray, FloatArray, FloatArray]
 """Weights (rows, columns), a factor per row that they lack, and their potential (rows,)."""
@@ -29,44 +29,61 @@ def exponential_weights(L: FloatArray, eta: FloatArray, k: int, size: FloatArray
     return w
 
 
+@np.errstate(over="ignore")  # a product with eta that is larger than all numbers means weight 0
 def soft_smallest(L: FloatArray, eta: FloatArray, k: int, size: FloatArray | None = None) -> Weights:
     """Return w and scale, where w * scale[:, None] = capped_softmax(-eta L, k), and the potential.
 
     The potential is the smallest <w, L> + (1/eta) sum w log w over 0 <= w <= 1 with sum k. For k = 1 it is
     -(1/eta) logsumexp(-eta L); with eta infinite it is the sum of the k smallest, and ties share the weight.
 
-    Parameters: `L` (rows, columns), the lowest of each row 0; `eta` (rows,), above 0; `size` as above. A product of
-    `eta` and `L` may overflow: see `with_infinite_rates`.
+    Parameters: `L` (rows, columns), the lowest of each row 0; `eta` (rows,), above 0; `size` as above.
 
     >>> w, scale, phi = soft_smallest(np.array([[0.0, 1.0], [0.0, 1.0]]), np.array([np.log(3), np.inf]), 1)
     >>> (w * scale[:, None]).round(9).tolist(), phi.round(3).tolist()
     ([[0.75, 0.25], [1.0, 0.0]], [-0.262, 0.0])
     """
     cold = np.isinf(eta)
-    some_cold = np.count_nonzero(cold) > 0
-    y = L * -(np.where(cold, 0.0, eta) if some_cold else eta)[:, None]
-    w, scale, value = solve_capped(y, k, size)
+    w, scale, value = solve_capped(L * -np.where(cold, 0.0, eta)[:, None], k, size)
     phi = -value / eta
-    if some_cold:
-        w[cold], phi[cold] = greedy(L[cold], k, None if size is None else size[cold])
-        scale[cold] = 1.0
+    w[cold], phi[cold] = greedy(L[cold], k, None if size is None else size[cold])
+    scale[cold] = 1.0
     return w, scale, phi
 
 
+def adaptive_smallest(L: FloatArray, S: FloatArray, spread: float, k: int, size: FloatArray | None = None) -> Weights:
+    """Return `soft_smallest` at AdaHedge's learning rate: eta = spread / S, infinite where S is 0.
+
+    Parameters: `S` (rows,), the mixability gaps so far; `spread`, which is k ln(n/k); others as above.
+    """
+    if S[S.argmin()] > spread / STEEP:
+        slope = -spread / S
+        w, scale, value = solve_capped(L * slope[:, None], k, size)
+        return w, scale, value / slope
+    with np.errstate(divide="ignore", over="ignore"):
+        eta = spread / S
+    return soft_smallest(L, eta, k, size)
+
+
 def hedge_round(
-    before: Weights, L: FloatArray, losses: FloatArray, eta: FloatArray, k: int, size: FloatArray | None = None
+    before: Weights,
+    L: FloatArray,
+    losses: FloatArray,
+    S: FloatArray,
+    spread: float,
+    k: int,
+    size: FloatArray | None = None,
 ) -> tuple[FloatArray, FloatArray]:
-    """Return L + losses, its lowest shifted to 0, and by how much Hedge lost more than its potential rose.
+    """Return L + losses, its lowest shifted to 0, and S with what Hedge lost beyond its potential.
 
     That excess, the mixability gap (rows,), is what AdaHedge's learning rate is made of. `L` is overwritten.
 
-    Parameters: `before`, which is soft_smallest(L, eta, k, size); `L` and `losses` (rows, columns), the lowest L of
-    each row 0; `eta`, `k`, `size` as above. Padding must not be lower than the rest, before and after.
+    Parameters: `before`, which is adaptive_smallest(L, S, spread, k, size); `L` and `losses` (rows, columns), the
+    lowest L of each row 0; others as above. Padding must not be lower than the rest, before and after.
     """
     w, scale, potential = before
     lost = np.einsum("ij,ij->i", w, losses) if size is None else np.vecdot(w, losses * size)
     L += losses
     lowest = L.min(axis=1)
     L -= lowest[:, None]
-    after = k * lowest + soft_smallest(L, eta, k, size)[2]
-    return L, np.maximum(lost * scale - (after - potential), 0.0)
+    after = k * lowest + adaptive_smallest(L, S, spread, k, size)[2]
+    return L, S + np.maximum(lost * scale - (after - potential), 0.0)

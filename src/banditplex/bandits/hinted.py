@@ -1,12 +1,12 @@
 """The default policy: Hedge on surprises, with a learning rate that needs no constants."""
 
 from math import log
-from typing import NamedTuple, final
+from typing import Any, final
 
 import numpy as np
 
 from banditplex.bandits.base import Policy, register
-from banditplex.bandits.hedge import Weights, hedge_round, soft_smallest, with_infinite_rates
+from banditplex.bandits.hedge import Weights, adaptive_smallest, hedge_round
 from banditplex.bandits.marginals import Marginals
 from banditplex.bandits.rounding import FloatArray, IntArray, row_sum
 from banditplex.bandits.state import Rows
@@ -21,27 +21,20 @@ KEPT = 1 << 16
 PREPARED = 4096
 """For how many rounds that which depends on their number alone is computed beforehand."""
 
+Pace = list[float] | FloatArray
+"""What the number t of the round decides: four numbers that hold for all rows, or four per row (4, rows).
 
-class Pace(NamedTuple):
-    """What the number t of the round decides; all of one shape.
+f: what is kept of the past, (t - 1)/t, in the first round 1. everywhere, new: what share of the probability goes to all
+arms, and to arms never seen. least: what an observation's probability counts as at least.
+"""
 
-    `f`: what is kept of the past, (t - 1)/t. `everywhere` and `new`: what share of the probability goes to all arms,
-    and to arms never seen. `least`: what an observation's probability counts as at least.
-    """
 
-    t: FloatArray
-    f: FloatArray
-    everywhere: FloatArray
-    new: FloatArray
-    least: FloatArray
-
-    @classmethod
-    def of(cls, t: FloatArray, n: int, k: int) -> "Pace":
-        """Return the pace of rounds `t` >= 1 of a game of n > k arms."""
-        everywhere = np.minimum((1 + 4 / n) / 20, np.sqrt(n * log(n / k) / k / t))
-        new = np.where(t > 1, t**-0.5, 0.0)
-        least = np.maximum(1 / t, np.sqrt(k * log(n / k) / (n * t)))
-        return cls(t, np.maximum(t - 1, 1) / t, everywhere, new, least)
+def paces(t: FloatArray, n: int, k: int) -> FloatArray:
+    """Return f, everywhere, new and least (rounds, 4) for rounds `t` (rounds,) >= 1 of a game of n > k arms."""
+    everywhere = np.minimum((1 + 4 / n) / 20, np.sqrt(n * log(n / k) / k / t))
+    new = np.where(t > 1, t**-0.5, 0.0)
+    least = np.maximum(1 / t, np.sqrt(k * log(n / k) / (n * t)))
+    return np.stack([np.maximum(t - 1, 1) / t, everywhere, new, least], axis=1)
 
 
 @register("hinted", "default")
@@ -78,25 +71,23 @@ class Hinted(Policy):
             per_arm={"L": 0.0, "m": 0.0, "c": np.int32(0)},
         )
         self._spread = self.k * log(self.num_arms / self.k)
-        self._begun: tuple[Rows, FloatArray, Pace, Weights | None] | None = None
-        self._paces = np.stack(Pace.of(np.arange(1.0, PREPARED + 1), self.num_arms, self.k), axis=1)
+        self._begun: tuple[Rows, FloatArray, tuple[Pace, Weights | None]] | None = None
+        self._paces = paces(np.arange(1.0, PREPARED + 1), self.num_arms, self.k)
 
-    @with_infinite_rates
     def _marginals(self, rows: Rows) -> Marginals:
-        n, k, state = self.num_arms, self.k, self._state
-        size, c = state.size(rows), state.read("c", rows)
-        pace, weights = self._begin(rows)
+        n, k, state, size = self.num_arms, self.k, self._state, self._state.size(rows)
+        (_, everywhere, new, _), weights = self._begin(rows)
         w, scale, _ = weights or self._solve(rows)
         if size is None:
+            c = state.read("c", rows)
             count = num_unseen(c)
-            new = pace.new * (count > 0)
-        else:
-            count, new = size[:, 0], pace.new
-        learnt = ((1 - pace.everywhere - new) * scale)[:, None]
-        p = np.multiply(w, learnt, out=None if weights else w)
-        p += (pace.everywhere * (k / n))[:, None]
+            new = new * (count > 0)
+        learnt = (1 - everywhere - new) * scale
+        p = np.multiply(w, learnt[:, None], out=None if weights else w)
+        p += as_column(everywhere * (k / n))
         if size is not None:  # unseen arms share column 0; when `new` is not 0, they are at least k
-            p[:, 0] += new * k / count
+            unseen = p[:, 0]
+            unseen += new * k / size[:, 0]
         elif np.count_nonzero(count):
             each = k / np.maximum(count, k)
             others = np.maximum(k - count, 0) / np.maximum(n - count, 1)
@@ -123,26 +114,26 @@ class Hinted(Policy):
         S = self._state.instance["S"]
         if self._begun is None or self._begun[0] is not rows or self._begun[1] is not S:
             few = len(S[rows]) * self._state.width <= KEPT
-            self._begun = rows, S, self._pace(rows), self._solve(rows) if few else None
-        return self._begun[2:]
+            self._begun = rows, S, (self._pace(rows), self._solve(rows) if few else None)
+        return self._begun[2]
 
     def _solve(self, rows: Rows) -> Weights:
         """Return w, and the potential of L at the rate f eta = k ln(n/k) / S; f times it is that of f L at eta."""
         state = self._state
-        eta = self._spread / state.instance["S"][rows]
-        return soft_smallest(state.read("L", rows), eta, self.k, state.size(rows))
+        L, S = state.read("L", rows), state.instance["S"][rows]
+        return adaptive_smallest(L, S, self._spread, self.k, state.size(rows))
 
     def _pace(self, rows: Rows) -> Pace:
-        """Return what the number of the round decides: (rows,), or (1,) if it is the same for all of many rows."""
+        """Return what the number of the round decides; plain numbers, which are faster, if it is the same for all."""
         completed = self._state.instance["t"][rows]
-        if len(completed) > 64 and not np.count_nonzero(completed != completed[0]):
-            completed = completed[:1]  # one number for a whole table is faster than one per row
+        alike = len(completed) == 1 or not np.count_nonzero(completed != completed[0])
         try:
-            return Pace(*self._paces[completed].T)
+            pace: Pace = self._paces[completed[0]].tolist() if alike else self._paces[completed].T
         except IndexError:  # a round later than those that were prepared
-            return Pace.of(completed + 1.0, self.num_arms, self.k)
+            later = paces(completed + 1.0, self.num_arms, self.k)
+            pace = later[0].tolist() if alike else later.T
+        return pace
 
-    @with_infinite_rates
     def _descend(self, rows: Rows, seen: Feedback) -> IntArray:
         """Add the round's estimates to L, and what Hedge lost beyond its potential to S; return columns of `seen`."""
         state, was_dense = self._state, self._state.dense
@@ -153,40 +144,47 @@ class Hinted(Policy):
         if weights is None or state.dense != was_dense:  # then columns are others than before
             weights = self._solve(rows)
         w, scale, potential = weights
-        L, S = state.read("L", rows) * pace.f[:, None], state.instance["S"][rows] * pace.f
-        before = state.widen(w), scale, potential * pace.f
-        L, gap = hedge_round(before, L, losses, self._spread / S, self.k, state.size(rows))
+        f = pace[0]
+        L, S = state.read("L", rows) * as_column(f), state.instance["S"][rows] * f
+        before = state.widen(w), scale, potential * f
+        L, S = hedge_round(before, L, losses, S, self._spread, self.k, state.size(rows))
         state.write("L", rows, L)
-        state.instance["S"][rows] = S + gap
+        state.instance["S"][rows] = S
         return column
 
     def _estimates(self, rows: Rows, seen: Feedback, column: IntArray, pace: Pace) -> FloatArray:
         """Return (h - min h) + (l - h) g for every arm (rows, columns); all 0 in the first round."""
         hint, lowest = hints(self._state.read("m", rows), self._state.read("c", rows))
-        losses: FloatArray = hint - lowest[:, None]
-        losses[losses < (TIE * lowest)[:, None]] = 0.0
+        losses: FloatArray = hint - lowest
+        losses[losses < TIE * lowest] = 0.0
         at = seen.row, column
         believed = hint[at]
         surprise = seen.loss - believed
         surprise[np.abs(surprise) < TIE * np.maximum(seen.loss, believed)] = 0.0
-        least = pace.least[seen.row] if len(pace.least) > 1 else pace.least
+        f, _, _, least = pace
+        if isinstance(least, np.ndarray):
+            least = least[seen.row]
         losses[at] += surprise / np.maximum(seen.probability, least)
-        first = pace.t == 1
-        if np.count_nonzero(first):
-            losses[np.broadcast_to(first, len(losses))] = 0.0
+        if (first := f == 1) is not False:  # some rows, or all
+            losses[first] = 0.0
         return losses
 
     def _note(self, instance: IntArray, column: IntArray, loss: FloatArray) -> None:
         """Count a loss of each (instance, column) and move the hint towards it."""
-        count = self._state.get("c", instance, column) + 1
-        hint = self._state.get("m", instance, column)  # 0 before the first loss, which then replaces it
-        self._state.put("c", instance, column, count)
-        self._state.put("m", instance, column, hint + np.maximum(1 / count, 0.25) * (loss - hint))
+        m, c, at = self._state.table("m"), self._state.table("c"), (instance, column)
+        count, hint = c[at] + 1, m[at]  # a hint is 0 before the first loss, which then replaces it
+        c[at] = count
+        m[at] = hint + np.maximum(1 / count, 0.25) * (loss - hint)
+
+
+def as_column(x: Any) -> Any:
+    """Return numbers per row (rows,) as a column; one number for all rows is as good as it is."""
+    return x[:, None] if isinstance(x, np.ndarray) else x
 
 
 def all_seen(c: IntArray) -> bool:
     """Say whether no count (rows, columns) is 0; mostly the first tells at once."""
-    return bool(c[0, 0] > 0 and c.min() > 0)
+    return bool(c.item(0) > 0 and c.min() > 0)
 
 
 def num_unseen(c: IntArray) -> FloatArray:
@@ -195,13 +193,13 @@ def num_unseen(c: IntArray) -> FloatArray:
 
 
 def hints(m: FloatArray, c: IntArray) -> tuple[FloatArray, FloatArray]:
-    """Return the hint of each arm (rows, columns), for unseen ones the mean of the seen, and the lowest.
+    """Return the hint of each arm (rows, columns), for unseen ones the mean of the seen, and the lowest (rows, 1).
 
     Where no arm was seen, which happens in a first round only, hints mean nothing.
     """
     if all_seen(c):
-        return m, m.min(axis=1)
+        return m, m.min(axis=1, keepdims=True)
     seen = c > 0
-    lowest = np.where(seen, m, LARGEST_LOSS).min(axis=1)
-    mean = lowest + row_sum(m - lowest[:, None], seen) / np.maximum(seen.sum(axis=1), 1)
-    return np.where(seen, m, mean[:, None]), lowest
+    lowest = np.where(seen, m, LARGEST_LOSS).min(axis=1, keepdims=True)
+    above = row_sum(m - lowest, seen) / np.maximum(seen.sum(axis=1), 1)
+    return np.where(seen, m, lowest + above[:, None]), lowest

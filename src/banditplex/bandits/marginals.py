@@ -12,7 +12,7 @@ MATCH_ELEMENTS = 1 << 20
 """How many comparisons of arms are held in memory at once."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Marginals:
     """Inclusion probabilities of a batch of instances.
 
@@ -48,7 +48,7 @@ class Marginals:
             out[:] = self.p
             return
         out[:] = self.p[:, :1]
-        row, column = np.nonzero(_occupied(self.seen, self.p.shape[1]))
+        row, column = np.nonzero(occupied(self.seen, self.p.shape[1]))
         out[row, self.arms[row, column]] = self.p[row, column]
 
     def at(self, row: IntArray, arm: IntArray) -> FloatArray:
@@ -79,9 +79,9 @@ class Marginals:
         if self.arms is None or self.seen is None:
             return columns
         arms = self.arms[at].astype(np.int64)
-        row, place = (columns == 0).nonzero()
-        if len(row) == 0:
+        if np.count_nonzero(columns) == columns.size:
             return arms
+        row, place = (columns == 0).nonzero()
         if columns.shape[1] == 1:
             arms[row] = _skip(self._known(row), one_below(self.num_arms - self.seen[row], rng)[:, None])
         else:
@@ -90,12 +90,13 @@ class Marginals:
             arms[row, place] = _skip(self._known(owner), ranks)[ranks >= 0]
         return arms
 
-    def _known(self, row: IntArray) -> IntArray:
+    def _known(self, row: IntArray) -> NDArray[np.integer]:
         """Return the arms that have columns, sorted, for each of `row`, padded with 2 * num_arms."""
         assert self.arms is not None
         assert self.seen is not None
-        occupied = np.arange(1, self.p.shape[1]) <= self.seen[row, None]
-        known = np.where(occupied, self.arms[row, 1:], 2 * self.num_arms)
+        known, seen = self.arms[row, 1:], self.seen[row]
+        if np.count_nonzero(seen < known.shape[1]):
+            known = np.where(np.arange(known.shape[1]) < seen[:, None], known, 2 * self.num_arms)
         known.sort(axis=1)
         return known
 
@@ -136,13 +137,13 @@ def at(parts: Sequence[Marginals], row: IntArray, arm: IntArray) -> FloatArray:
     return out
 
 
-def _occupied(seen: IntArray, width: int) -> NDArray[np.bool_]:
+def occupied(seen: IntArray, width: int) -> NDArray[np.bool_]:
     """Return which columns are a single arm."""
     column = np.arange(width)
     return (column >= 1) & (column <= seen[:, None])
 
 
-def _skip(known: IntArray, ranks: IntArray) -> IntArray:
+def _skip(known: NDArray[np.integer], ranks: IntArray) -> IntArray:
     """Return the arm at each rank (rows, m) among those not `known`: rows sorted, padded with 2 * num_arms.
 
     known[i] - i arms are missing before the i-th known one, so a rank moves up by the number of i with

@@ -149,7 +149,7 @@ def invert(length: FloatArray, rng: np.random.Generator) -> IntArray:
     rows, columns = length.shape
     u = rng.random(rows)
     if columns <= 64 or length.size <= FEW:
-        ends = length.cumsum(axis=1)
+        ends = np.add.accumulate(length, axis=1)
         first: IntArray = (ends > (u * ends[:, -1])[:, None]).argmax(axis=1)  # u < 1, so that the last is above
         return first
     step = isqrt(columns)

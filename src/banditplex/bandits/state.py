@@ -6,7 +6,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from banditplex.bandits.marginals import Marginals, column_sizes, find_columns
+from banditplex.bandits.marginals import Marginals, column_sizes, find_columns, occupied
 from banditplex.bandits.rounding import FloatArray, IntArray
 
 Rows = slice | IntArray
@@ -14,6 +14,8 @@ Rows = slice | IntArray
 
 KEPT_SIZES = 1 << 16
 """Up to so many sizes of columns are kept; more would take memory, and little time to find again batch by batch."""
+KEPT_COLUMNS = 1 << 16
+"""Up to so many arms of all instances the column of each is kept; among more, it is searched for."""
 FIRST_WIDTH = 32
 """How many arms per instance have room at first; with up to twice as many arms in all, all have."""
 
@@ -49,14 +51,14 @@ class State:
         }
         self._arms = np.full((num_instances, 0 if self.dense else columns), -1, dtype=np.int32)
         self._seen = np.zeros(num_instances, dtype=np.int64)
-        self._size = self._kept_sizes()
+        self._size, self._column = self._kept_sizes(), self._kept_columns()
         self.width = num_arms if self.dense else 1
 
     @property
     def nbytes(self) -> int:
         """Bytes of memory held."""
-        arrays = [*self.instance.values(), *self._arm.values(), self._arms, self._seen]
-        return sum(array.nbytes for array in arrays) + (0 if self._size is None else self._size.nbytes)
+        arrays = [*self.instance.values(), *self._arm.values(), self._arms, self._seen, self._size, self._column]
+        return sum(array.nbytes for array in arrays if array is not None)
 
     def read(self, name: str, rows: Rows) -> NDArray[Any]:
         """Return the values of all columns (rows, width); a view if `rows` is a slice."""
@@ -71,14 +73,9 @@ class State:
         missing = self.width - values.shape[1]
         return np.concatenate([values, values[:, :1].repeat(missing, axis=1)], axis=1) if missing else values
 
-    def get(self, name: str, instance: IntArray, column: IntArray) -> NDArray[Any]:
-        """Return single values; `instance` and `column` have one length."""
-        values: NDArray[Any] = self._arm[name][instance, column]
-        return values
-
-    def put(self, name: str, instance: IntArray, column: IntArray, values: NDArray[Any]) -> None:
-        """Set single values; no (instance, column) twice."""
-        self._arm[name][instance, column] = values
+    def table(self, name: str) -> NDArray[Any]:
+        """Return the values of all instances and columns, and room for more; single ones may be set in it."""
+        return self._arm[name]
 
     def add(self, name: str, instance: IntArray, arm: IntArray, values: FloatArray) -> None:
         """Add to the values of single arms; the pairs are as in `touch`."""
@@ -107,15 +104,21 @@ class State:
         """
         if self.dense:
             return arm
-        column = find_columns(self._arms[:, : self.width], instance, arm)
-        new = (column == 0).nonzero()[0]
-        if len(new) == 0:
+        if self._column is None:
+            column = find_columns(self._arms[:, : self.width], instance, arm)
+        else:
+            column = self._column[instance, arm]
+        if np.count_nonzero(column) == len(column):
             return column
+        new = (column == 0).nonzero()[0]
         owner = instance[new]
         free = self._seen[owner] + 1 + _ranks(owner)
         if not self._reserve(int(free.max())):
             return arm
-        self._arms[owner, free] = arm[new]
+        found = arm[new]
+        self._arms[owner, free] = found
+        if self._column is not None:
+            self._column[owner, found] = free
         self._seen[owner] = free  # of several free columns of an owner the last counts
         if self._size is not None:
             self._size[owner, free] = 1.0
@@ -145,16 +148,24 @@ class State:
         columns = self._arms.shape[1]
         return column_sizes(self.num_arms, self._seen, columns) if self._arms.size <= KEPT_SIZES else None
 
+    def _kept_columns(self) -> IntArray | None:
+        """Return the column of each arm (num_instances, num_arms), 0 for those that have none, if these are few."""
+        if self.dense or not self._arm or self.num_instances * self.num_arms > KEPT_COLUMNS:
+            return None
+        columns = np.zeros((self.num_instances, self.num_arms), dtype=np.int64)
+        row, used = np.nonzero(occupied(self._seen, self._arms.shape[1]))
+        columns[row, self._arms[row, used]] = used
+        return columns
+
     def _become_dense(self) -> None:
         """Give every arm its own column, in order."""
-        column = np.arange(self._arms.shape[1])
-        row, used = np.nonzero((column >= 1) & (column <= self._seen[:, None]))
+        row, used = np.nonzero(occupied(self._seen, self._arms.shape[1]))
         arm = self._arms[row, used]
         for name, values in self._arm.items():
             full = np.repeat(values[:, :1], self.num_arms, axis=1)
             full[row, arm] = values[row, used]
             self._arm[name] = full
-        self._arms, self._size = self._arms[:, :0], None
+        self._arms, self._size, self._column = self._arms[:, :0], None, None
         self.dense, self.width = True, self.num_arms
 
     def to_dict(self) -> dict[str, NDArray[Any]]:
@@ -187,25 +198,32 @@ class State:
         self._arm = {name: loaded[name] for name in self._arm}
         self._arms = loaded.get("arms", self._arms[:, :0])
         self._seen = loaded.get("seen", np.zeros_like(self._seen))
-        self._size = self._kept_sizes()
         self.dense, self.width = not grouped, width
+        self._size, self._column = self._kept_sizes(), self._kept_columns()
 
 
 def as_rows(instances: IntArray) -> Rows:
-    """Return distinct instances (B,) as an index.
+    """Return instances (B,) as an index; a slice says that they are consecutive.
 
     >>> as_rows(np.array([4, 5, 6])), as_rows(np.array([4, 6]))
     (slice(4, 7, None), array([4, 6]))
     """
     if len(instances):
         first, last = int(instances[0]), int(instances[-1])
-        if last - first == len(instances) - 1 and not np.count_nonzero(instances[1:] < instances[:-1]):
+        if last - first == len(instances) - 1 and (first == last or is_rising(instances)):
             return slice(first, last + 1)
     return instances
 
 
+def is_rising(instances: IntArray) -> bool:
+    """Say whether each instance (B,) is above the one before it."""
+    return not np.count_nonzero(instances[1:] <= instances[:-1])
+
+
 def _ranks(owner: IntArray) -> IntArray | int:
     """Return the rank of each entry among those of one owner, which stand together; 0 if all owners differ."""
+    if len(owner) == 1:
+        return 0
     first = owner[1:] != owner[:-1]
     if np.count_nonzero(first) == len(first):
         return 0

@@ -7,8 +7,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from banditplex.bandits.rounding import FloatArray, IntArray
+from banditplex.bandits.state import Rows, as_rows, is_rising
 from banditplex.bandits.values import Draw, Observations, freeze
 
+FLOAT = np.dtype(np.float64)
 LARGEST_LOSS = 1e100
 SMALLEST_LOSS = 1e-300
 """Losses below this count as zero."""
@@ -66,23 +68,28 @@ def check_arms(arms: ArrayLike, num_instances: int, num_arms: int) -> IntArray:
     return array
 
 
-def check_instances(instances: ArrayLike | None, num_instances: int) -> IntArray:
-    """Return distinct instance numbers (B,); None means all."""
+def check_instances(instances: ArrayLike | None, num_instances: int) -> tuple[IntArray, Rows]:
+    """Return distinct instance numbers (B,), and these as an index; None means all."""
     if instances is None:
-        return np.arange(num_instances)
+        return np.arange(num_instances), slice(0, num_instances)
     array = np.asarray(instances)
     if array.size == 0:
         array = array.astype(np.int64)
     if array.ndim != 1 or array.dtype.kind not in "iu":
         raise ValueError(f"instances must be a flat array of integers; got {array.dtype} of shape {array.shape}.")
-    rising = not np.count_nonzero(array[1:] <= array[:-1])
-    if not (rising and len(array) and array[0] >= 0 and array[-1] < num_instances):  # else the ends tell all
+    rows = as_rows(array)
+    if isinstance(rows, slice):
+        sound = rows.start >= 0 and rows.stop <= num_instances
+    else:
+        sound = len(array) > 0 and array[0] >= 0 and array[-1] < num_instances and is_rising(array)
+    if not sound:
         _check_range(array, "instances", num_instances)
         ordered = np.sort(array)
         twice = ordered[1:][ordered[1:] == ordered[:-1]]
         if len(twice):
             raise ValueError(f"instances must be distinct; got {twice[0]} more than once.")
-    return array.astype(np.int64)
+    chosen = array.astype(np.int64)
+    return chosen, rows if isinstance(rows, slice) else chosen
 
 
 def check_draw(draw: Draw, num_instances: int, num_arms: int, k: int) -> None:
@@ -110,16 +117,18 @@ def to_floats(values: ArrayLike, name: str) -> FloatArray:
         array = np.asarray(values)
     except ValueError as error:
         raise ValueError(f"{name} must be an array of real numbers; got a ragged sequence.") from error
+    if array.dtype == FLOAT:
+        return array
     if array.size and array.dtype.kind not in "iuf":
         raise ValueError(f"{name} must be an array of real numbers; got {array.dtype}.")
-    return array.astype(np.float64, copy=False)
+    return array.astype(np.float64)
 
 
 def check_losses(losses: FloatArray, name: str, instance: IntArray, arm: IntArray) -> FloatArray:
     """Return flat losses, tiny ones as zero; refuse NaN, negative, infinite and too large ones."""
-    usual = (losses >= SMALLEST_LOSS) & (losses <= LARGEST_LOSS)
-    if np.count_nonzero(usual) == len(losses):
+    if losses.min(initial=LARGEST_LOSS) > SMALLEST_LOSS and losses.max(initial=SMALLEST_LOSS) < LARGEST_LOSS:
         return losses
+    usual = (losses >= SMALLEST_LOSS) & (losses <= LARGEST_LOSS)
     good = usual | (losses >= 0) & (losses < SMALLEST_LOSS)
     if not good.all():
         _refuse(name, f"lie between 0 and {LARGEST_LOSS:g}", losses, ~good, instance, arm)

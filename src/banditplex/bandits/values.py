@@ -70,11 +70,12 @@ class Draw:
 
         The arrays are taken over, and must not be changed by others any more.
         """
-        draw = object.__new__(cls)
         for array in (instances, arms, probability):
-            array.flags.writeable = False
-        vars(draw).update(instances=instances, arms=arms, probability=probability, marginals=marginals)
-        vars(draw).update(rows=rows, made_for=sizes)
+            array.setflags(write=False)
+        draw = object.__new__(cls)
+        vars(draw).update(
+            instances=instances, arms=arms, probability=probability, marginals=marginals, rows=rows, made_for=sizes
+        )
         return draw
 
     @cached_property
@@ -131,7 +132,7 @@ def importance_weighted(loss: FloatArray, probability: FloatArray) -> FloatArray
 BESIDE_ROW = ("instance", "arm", "loss", "probability", "inclusion")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Feedback:
     """What a batch of instances observed in one round: flat, sorted by row, at least one entry per row.
 
@@ -161,8 +162,6 @@ class Feedback:
 
     def part(self, low: int, high: int) -> "Feedback":
         """Return the rows from `low` to below `high`, counted from 0."""
-        if low == 0 and (len(self.row) == 0 or self.row[-1] < high):
-            return self
         i, j = np.searchsorted(self.row, (low, high))
         return Feedback(self.row[i:j] - low, **{name: getattr(self, name)[i:j] for name in BESIDE_ROW})
 

@@ -213,7 +213,7 @@ class Trainer:
             probability, extra = free_observations(
                 draw, target, layers, table, self.instance_of, symmetric=is_symmetric(self.relevance)
             )
-        elif self.relevance is predictive:
+        elif self.relevance is predictive and len(self.targets) > 1:
             extra = mirrored(draw, target, drawn, own, self.instance_of)
         record.add_draws(draw, drawn, own)
         if not self.warming:
