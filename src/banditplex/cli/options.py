@@ -28,7 +28,7 @@ Hide = Annotated[
     _setting(
         metavar="edge|layer|pair",
         default="edge",
-        help="Unseen of a pair: its edge; in its layer the reverse arc, too; all between the two.",
+        help="Hidden of a pair, edge: its own; layer: its reverse arc, too; pair: all edges, in every layer.",
         panel=_LAYERS,
     ),
 ]
