@@ -6,7 +6,7 @@ Layers that are neither target nor drawn are not looked at. Everything that a la
 
 import copy
 import math
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -53,7 +53,8 @@ class Trainer:
     """Trains a network on a multiplex, one epoch at a time.
 
     Validation edges are as unknown to it as test edges will be: not seen, and negatives like any other pair that is
-    not seen. What is left out of the graph or of the negatives only where it counts shows in the rest of them.
+    not seen. Hidden only where they are asked for, they would show in the neighbourhoods of other pairs, and as what
+    is never a negative.
 
     Parameters: `mx`, with its union as the last layer if that can be drawn; `targets` (T,), indices of the layers in
     which links are predicted; `negatives`, pairs per layer index to use instead of drawn ones.
@@ -337,17 +338,14 @@ class Trainer:
     def _make_negatives(self, given: dict[int, Ints] | None) -> tuple[NegativeSampler | GivenNegatives, Ints]:
         """Return what draws training negatives, and one negative (n, 2) for each validation edge."""
         layer, rng = self.targets[self.held.instance], stream(self.config.seed, "validation negatives")
-        train: NegativeSampler | GivenNegatives
-        held: NegativeSampler | GivenNegatives
-        if given is None:
-            hide = self.config.hide
-            options: dict[str, Any] = {"everywhere": hide == "pair", "ordered": None if hide == "edge" else False}
-            train = NegativeSampler(self.seen, **options)
-            held = train if self.seen is self.mx else NegativeSampler(self.mx, **options)
-        else:
+        if given is not None:
             parts = divide_given(given, self.config.validation, rng) if len(layer) else (given, given)
             train, held = (GivenNegatives(part, self.mx.num_layers) for part in parts)
-        return train, held.draw(layer, rng)
+            return train, held.draw(layer, rng)
+        hide = self.config.hide
+        sampler = partial(NegativeSampler, everywhere=hide == "pair", ordered=None if hide == "edge" else False)
+        seen = sampler(self.seen)
+        return seen, (seen if self.seen is self.mx else sampler(self.mx)).draw(layer, rng)
 
     def _hold_out(self) -> tuple[Examples, Examples, Ints]:
         """Return training edges and validation edges of the targets, and the places of all edges that are not seen."""
