@@ -18,7 +18,7 @@ from banditplex.datasets import load_dataset
 from banditplex.evaluation import split
 from banditplex.multiplex import Multiplex
 from banditplex.predictor import LinkPredictor
-from benchmarks.learner_quality import by_model, mean_auc, mean_brier
+from benchmarks.learner_quality import by_model, mean_auc, mean_brier, standard_error
 
 
 def measure(mx: Multiplex, hide: str, seed: int, k: int, epochs: int) -> list[tuple[float, float]]:
@@ -45,10 +45,11 @@ def main(arguments: list[str] | None = None) -> None:
         for k in (1, 2):
             found = np.array([measure(mx, options.hide, seed, k, options.epochs) for seed in seeds])  # (seeds, 2, 2)
             gain = found[:, 1, 0] - found[:, 0, 0]
-            error = gain.std(ddof=1) / np.sqrt(len(gain)) if len(gain) > 1 else np.nan
             (auc, brier), (other_auc, other_brier) = found.mean(0)
             print(f"{name:17} k={k}  ROC-AUC: edge {auc:.4f}, {options.hide} {other_auc:.4f}", end="  ")
-            print(f"({gain.mean():+.4f} ± {error:.4f})  Brier: {brier:.4f}, {other_brier:.4f}", flush=True)
+            print(
+                f"({gain.mean():+.4f} ± {standard_error(gain):.4f})  Brier: {brier:.4f}, {other_brier:.4f}", flush=True
+            )
 
 
 if __name__ == "__main__":

@@ -223,12 +223,16 @@ def report(name: str, rows: dict[str, list[float]]) -> None:
         for a, b in ((one, "uniform"), (one, "fixed best"), (one, "all"), (more, best), (more, f"all{kind}")):
             if a in rows and b in rows:
                 difference = np.array(rows[a]) - np.array(rows[b])
-                error = difference.std(ddof=1) / np.sqrt(len(difference)) if len(difference) > 1 else np.nan
-                print(f"  {a} - {b}: {difference.mean():+.4f} (standard error {error:.4f})")
+                print(f"  {a} - {b}: {difference.mean():+.4f} (standard error {standard_error(difference):.4f})")
     if {"fixed best", "uniform", "default k=1"} <= rows.keys():
         low, reached, high = (float(np.mean(rows[method])) for method in ("uniform", "default k=1", "fixed best"))
         share = (reached - low) / (high - low) if high > low else np.nan
         print(f"  share of the oracle's gain over uniform: {share:.2f}", flush=True)
+
+
+def standard_error(values: Floats) -> float:
+    """Return the standard error of the mean of values (n,); NaN for a single one."""
+    return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else np.nan
 
 
 def choose(name: str, skip: frozenset[str]) -> list[str]:

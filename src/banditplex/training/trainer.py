@@ -171,8 +171,7 @@ class Trainer:
         if self.free:
             layers = torch.unique(batch["table"])
             return batch["pairs"].repeat_interleave(len(layers), 0), layers.repeat(len(batch["pairs"]))
-        pairs = batch["pairs"].repeat_interleave(batch["table"].shape[1], 0)
-        return pairs, batch["table"][batch["which"]].reshape(-1)
+        return between(batch["pairs"], batch["target"], batch["layers"], hide="pair")
 
     def _asked(self, batch: dict[str, Tensor]) -> tuple[Tensor, Tensor] | None:
         """Return the (layer, node) whose embeddings free observations compare."""
