@@ -9,9 +9,9 @@ import numpy as np
 
 from banditplex.datasets import planted
 from banditplex.evaluation import evaluate_scores, k_fold, split
-from banditplex.evaluation.known import KnownPairs
-from banditplex.evaluation.negatives import own_negatives, pool_negatives
 from banditplex.multiplex import Multiplex
+from banditplex.pairs.known import KnownPairs
+from banditplex.pairs.negatives import own_negatives, pool_negatives
 
 MILLION = 1_000_000
 REPEATS = 3

@@ -18,11 +18,11 @@ from torch import nn
 
 from banditplex.datasets import planted
 from banditplex.multiplex import Multiplex, Name
+from banditplex.prediction import FOLDS
 from banditplex.predictor import LinkPredictor
 from banditplex.training import Config, Trainer
-from banditplex.training import trainer as trainer_module
-from banditplex.training.arms import mirrored
-from banditplex.training.fitted import FOLDS
+from banditplex.training import loop as trainer_module
+from banditplex.training.draws import mirrored
 
 NODES, EDGES = 500, 1_000
 

@@ -6,6 +6,8 @@ The public names are handed out lazily: importing the package imports neither to
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from banditplex.version import __version__
+
 if TYPE_CHECKING:
     from banditplex.datasets import load_dataset, planted
     from banditplex.errors import InputError
@@ -14,7 +16,6 @@ if TYPE_CHECKING:
     from banditplex.multiplex import Multiplex
     from banditplex.predictor import LinkPredictor
 
-__version__ = "0.1.0"
 __all__ = [
     "InputError",
     "LinkPredictor",

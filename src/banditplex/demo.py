@@ -17,10 +17,10 @@ from banditplex.datasets import load_dataset
 from banditplex.errors import InputError
 from banditplex.evaluation import Split, accuracy, roc_auc, split
 from banditplex.multiplex import Multiplex, Name
+from banditplex.plots import spread
 from banditplex.predictor import LinkPredictor
-from banditplex.report.labels import spread
 from banditplex.training import Config
-from banditplex.training.arms import to_arm
+from banditplex.training.draws import to_arm
 from banditplex.training.threads import fitting_threads
 
 if TYPE_CHECKING:

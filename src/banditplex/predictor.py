@@ -14,16 +14,16 @@ from sklearn.base import BaseEstimator, clone
 from banditplex.errors import InputError
 from banditplex.multiplex import Multiplex, Name
 from banditplex.nn import Convolution
-from banditplex.relevance import Relevance
+from banditplex.nn.relevance import Relevance
+from banditplex.persistence.checkpoint import Checkpoint, seeded_generators
+from banditplex.persistence.model_folder import load, save
+from banditplex.persistence.warm_start import carry_over
+from banditplex.prediction import Fitted
 from banditplex.training import Config, Trainer
-from banditplex.training.arms import to_layer
-from banditplex.training.checkpoint import Checkpoint, seeded_generators
-from banditplex.training.files import load, save
-from banditplex.training.fitted import Fitted
-from banditplex.training.named import in_arms
+from banditplex.training.draws import to_layer
+from banditplex.training.layer_options import in_arms
 from banditplex.training.threads import fitting_threads
 from banditplex.training.union import with_union, without_union
-from banditplex.training.warm import carry_over
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from banditplex.bandits.base import POLICIES, SIZES
 from banditplex.errors import InputError
-from banditplex.training.checkpoint import FILE, read_checkpoint
-from banditplex.training.files import FILES, INDEX
-from banditplex.training.tree import draft_of
+from banditplex.persistence.checkpoint import FILE, read_checkpoint
+from banditplex.persistence.model_folder import FILES, INDEX
+from banditplex.persistence.tree import draft_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -270,7 +270,7 @@ def predict(
     """Return a table of the pairs of a file, or of the `top` most likely new links, with probability and score."""
     import pandas as pd
 
-    from banditplex.io.pairs import read_pairs
+    from banditplex.io.pair_table import read_pairs
 
     mx = model.multiplex_
     name = as_name(layer, mx.layer_names)

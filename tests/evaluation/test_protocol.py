@@ -14,7 +14,7 @@ import sklearn.metrics
 import banditplex as bx
 from banditplex.errors import InputError
 from banditplex.evaluation import k_fold, read_results
-from banditplex.evaluation.task import TaskError
+from banditplex.jobs.task import TaskError
 from banditplex.rng import stream
 from tests.evaluation import scorers
 from tests.evaluation.scorers import Degrees, Guess, Spy

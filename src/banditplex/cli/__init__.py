@@ -10,10 +10,10 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
-from banditplex import __version__
 from banditplex.cli import convert, datasets, demo, evaluate, formats, predict, reproduce, train
 from banditplex.errors import InputError
 from banditplex.terminal import say
+from banditplex.version import __version__
 
 app = typer.Typer(
     name="banditplex",

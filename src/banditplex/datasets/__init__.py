@@ -2,7 +2,7 @@
 
 from banditplex.datasets.base import Dataset, File
 from banditplex.datasets.checks import check_dataset
-from banditplex.datasets.door import check_files, describe, fetch, list_datasets, load_dataset, register
+from banditplex.datasets.loading import check_files, describe, fetch, list_datasets, load_dataset, register
 from banditplex.datasets.planted import planted, similar_layer
 
 __all__ = [

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from banditplex.datasets.door import describe, load_dataset
+from banditplex.datasets.loading import describe, load_dataset
 from banditplex.multiplex import Multiplex
 
 

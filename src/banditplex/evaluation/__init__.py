@@ -11,9 +11,7 @@ from banditplex.evaluation.metrics import hits as hits
 from banditplex.evaluation.metrics import mrr as mrr
 from banditplex.evaluation.metrics import ranks as ranks
 from banditplex.evaluation.metrics import roc_auc as roc_auc
-from banditplex.evaluation.negatives import NegativeSampler as NegativeSampler
 from banditplex.evaluation.protocol import evaluate as evaluate
-from banditplex.evaluation.results import read_results as read_results
 from banditplex.evaluation.split import FixedSplit as FixedSplit
 from banditplex.evaluation.split import Split as Split
 from banditplex.evaluation.split import fixed_split as fixed_split
@@ -21,3 +19,5 @@ from banditplex.evaluation.split import k_fold as k_fold
 from banditplex.evaluation.split import split as split
 from banditplex.evaluation.split import temporal_split as temporal_split
 from banditplex.evaluation.statistics import summary as summary
+from banditplex.jobs.results import read_results as read_results
+from banditplex.pairs.negatives import NegativeSampler as NegativeSampler

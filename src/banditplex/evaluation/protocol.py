@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from banditplex.errors import InputError
-from banditplex.evaluation.engine import Finished, check_engine, outcomes
 from banditplex.evaluation.metrics import AT, evaluate_layers
-from banditplex.evaluation.results import Row, RowStore, describe_data
 from banditplex.evaluation.split import HIDE, NEGATIVES, Split, k_fold
+from banditplex.jobs.engine import Finished, check_engine, outcomes
+from banditplex.jobs.results import Row, RowStore, describe_data
 from banditplex.multiplex import Multiplex, Name
 from banditplex.rng import stream
 from banditplex.scorer import LinkScorer
@@ -103,7 +103,7 @@ def evaluate(
     targets
         Layers to predict links in; None = every layer with enough edges.
     engine, jobs
-        "processes" (default), "serial" or "ray", and how many runs at a time; see `banditplex.evaluation.engine.run`.
+        "processes" (default), "serial" or "ray", and how many runs at a time; see `banditplex.jobs.engine.run`.
     out, resume
         A file for the rows, JSON lines, which must not exist; with `resume`, a file whose finished runs are not run
         again. `read_results` reads it.

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from banditplex.errors import InputError
-from banditplex.evaluation.hard import hard_negatives
-from banditplex.evaluation.known import Bools, Ints, KnownPairs, pair_keys, repeated
-from banditplex.evaluation.negatives import PROPOSALS, check_room, own_negatives, pool_negatives
-from banditplex.evaluation.proof import prove
+from banditplex.evaluation.leakage import prove
 from banditplex.multiplex import Multiplex, Name
+from banditplex.pairs.hard_negatives import hard_negatives
+from banditplex.pairs.known import Bools, Ints, KnownPairs, pair_keys, repeated
+from banditplex.pairs.negatives import PROPOSALS, check_room, own_negatives, pool_negatives
 from banditplex.rng import stream
 
 HIDE = ("layer", "pair")
@@ -58,7 +58,7 @@ class Split:
         return split(self.train, hide=self.hide, share=share, seed=seed, **options)
 
     def check(self, full: Multiplex | None = None) -> None:
-        """Prove that nothing leaks, and refuse with the first pair that does; see `banditplex.evaluation.proof`.
+        """Prove that nothing leaks, and refuse with the first pair that does; see `banditplex.evaluation.leakage`.
 
         Parameters: `full`, the multiplex that was split. Without it, what is known of it is the training graph and the
         held-out edges, which after `split` and `k_fold` is all there is.

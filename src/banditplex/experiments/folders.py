@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from banditplex.errors import InputError
-from banditplex.evaluation.engine import outcomes
-from banditplex.evaluation.results import Row, RowStore, read_results
-from banditplex.evaluation.task import Function
+from banditplex.jobs.engine import outcomes
+from banditplex.jobs.results import Row, RowStore, read_results
+from banditplex.jobs.task import Function
 from banditplex.terminal import again, bars, say, say_new, say_twentieths
 
 ROWS = "rows.jsonl"

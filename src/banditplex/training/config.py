@@ -8,7 +8,7 @@ import numpy as np
 
 from banditplex.errors import InputError
 from banditplex.nn import Convolution
-from banditplex.relevance import Relevance
+from banditplex.nn.relevance import Relevance
 
 HIDE = ("edge", "layer", "pair")
 

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from banditplex.bandits import Draw, Observations
 from banditplex.errors import InputError
-from banditplex.relevance import DIVERGED
+from banditplex.nn.relevance import DIVERGED
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

@@ -8,7 +8,7 @@ from banditplex.evaluation import k_fold
 from banditplex.experiments.paper import measure
 from banditplex.experiments.paper.measure import Judge, Task, draw_each, folds_of, make_model
 from banditplex.experiments.paper.settings import METHODS
-from banditplex.relevance import compares_embeddings
+from banditplex.nn.relevance import compares_embeddings
 
 
 @pytest.fixture

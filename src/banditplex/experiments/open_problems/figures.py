@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from banditplex.experiments import pictures
+from banditplex import plots
 from banditplex.experiments.open_problems import settings
 from banditplex.experiments.open_problems.analysis import difference
 
@@ -42,7 +42,7 @@ def _names(table: pd.DataFrame) -> list[str]:
 def draw_k(folder: Path, table: pd.DataFrame) -> None:
     """Draw test AUC, time and edges against k; `table` are the lines of part k of the summary."""
     names = _names(table)
-    with pictures.figure(folder, "k", size=(13.6, 0.6 + 2.8 * len(names))) as figure:
+    with plots.figure(folder, "k", size=(13.6, 0.6 + 2.8 * len(names))) as figure:
         panels: Any = figure.subplots(len(names), len(K_COLUMNS), squeeze=False)
         for line, data in zip(panels, names, strict=True):
             here = table[table["data"] == data]
@@ -69,7 +69,7 @@ def _plot_k(axes: "Axes", table: pd.DataFrame, measure: str) -> None:
     ks = sorted(table.loc[table["value"] > 0, "value"].unique())
     axes.set_xscale("log", base=2)
     axes.set_xticks(ks, [f"{k:g}" for k in ks])
-    pictures.grid(axes)
+    plots.grid(axes)
 
 
 def _with_errors(axes: "Axes", x: Any, y: Any, error: Any, colour: str, label: str) -> None:
@@ -97,7 +97,7 @@ def _draw_work(
 ) -> None:
     names, values = _names(curves), sorted(curves["value"].unique())
     size = (max(5.2, 3.6 * len(names)), 0.9 + 2.9 * len(columns))
-    with pictures.figure(folder, name, size=size) as figure:
+    with plots.figure(folder, name, size=size) as figure:
         panels: Any = figure.subplots(len(columns), len(names), squeeze=False)
         for line, (measure, text) in zip(panels, columns.items(), strict=True):
             for panel, data in zip(line, names, strict=True):
@@ -109,7 +109,7 @@ def _draw_work(
                 else:
                     panel.xaxis.set_major_formatter(_short)
                 panel.set(title=title(data), xlabel=f"{text} so far")
-                pictures.grid(panel)
+                plots.grid(panel)
             line[0].set_ylabel("test ROC-AUC")
         handles, labels = panels[0, 0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), title=legend)
@@ -144,7 +144,7 @@ def draw_losses(folder: Path, summary: pd.DataFrame, finals: pd.DataFrame) -> No
     table = summary[summary["part"] == "losses"]
     names = _names(table)
     known = [data for data in names if not table.loc[table["data"] == data, "probability"].isna().any()]
-    with pictures.figure(folder, "losses", size=(10.0, 1.7 + 0.42 * max(len(names), 3))) as figure:
+    with plots.figure(folder, "losses", size=(10.0, 1.7 + 0.42 * max(len(names), 3))) as figure:
         gain, found = figure.subplots(1, 2, width_ratios=(1.5, 1))
         _plot_gains(gain, names, finals)
         _plot_found(found, known, table)
@@ -166,7 +166,7 @@ def _plot_gains(axes: "Axes", names: list[str], finals: pd.DataFrame) -> None:
     axes.set(ylim=(len(names) - 0.5, -0.5), xlabel="test ROC-AUC above that of uniform draws, with standard error")
     axes.set_title("What a layer loss is worth, k = 1")
     axes.tick_params(axis="y", length=0)
-    pictures.grid(axes, "x")
+    plots.grid(axes, "x")
 
 
 def _plot_found(axes: "Axes", names: list[str], table: pd.DataFrame) -> None:
@@ -179,4 +179,4 @@ def _plot_found(axes: "Axes", names: list[str], table: pd.DataFrame) -> None:
     axes.set(ylim=(0, 1), xlim=(-0.6, max(len(names), 1) - 0.4), ylabel="probability")
     axes.set_title("Probability of relevant layers")
     axes.tick_params(axis="x", length=0)
-    pictures.grid(axes)
+    plots.grid(axes)

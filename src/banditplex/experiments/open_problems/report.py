@@ -6,11 +6,11 @@ from typing import Any
 
 import pandas as pd
 
-from banditplex import __version__
 from banditplex.experiments.open_problems import figures, settings
 from banditplex.experiments.open_problems.analysis import Difference, curves, difference, finals, ratio, summary
 from banditplex.experiments.open_problems.figures import title
 from banditplex.experiments.tables import markdown_table, number, plus_minus
+from banditplex.version import __version__
 
 Rows = list[dict[str, Any]]
 Columns = dict[str, Callable[[Any], str]]

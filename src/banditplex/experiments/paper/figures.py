@@ -11,7 +11,7 @@ import numpy as np
 
 from banditplex.experiments.paper.analysis import Runs
 from banditplex.experiments.paper.settings import DATASETS
-from banditplex.report.labels import spread
+from banditplex.plots import spread
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

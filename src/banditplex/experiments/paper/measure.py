@@ -7,13 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from banditplex import relevance
 from banditplex.datasets import load_dataset
 from banditplex.evaluation import Split, k_fold
 from banditplex.experiments.paper.settings import FOLDS, HIDE, METHODS, TRAINING
 from banditplex.multiplex import Multiplex
+from banditplex.nn import relevance
+from banditplex.nn.relevance import Seen
 from banditplex.predictor import LinkPredictor
-from banditplex.relevance import Seen
 from banditplex.rng import stream
 
 Ints = NDArray[np.int64]

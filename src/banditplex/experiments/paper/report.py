@@ -6,11 +6,11 @@ from typing import Any
 
 import pandas as pd
 
-from banditplex import __version__
 from banditplex.experiments.paper.analysis import CHANCE, MIN_TRIALS, Difference, Runs, curve_table
 from banditplex.experiments.paper.claims import Finding, as_records, findings, overall, published, why
 from banditplex.experiments.paper.figures import FIGURES, write_figures
 from banditplex.experiments.paper.settings import DATASETS, FOLDS, JUDGED, METHODS, SEED, SYNTHETIC, TRAINING, Size
+from banditplex.version import __version__
 
 CLAIMS, CURVES, INDEX = "claims", "curves.csv", "index.md"
 

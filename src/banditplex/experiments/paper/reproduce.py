@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import Any
 
 from banditplex.errors import InputError
-from banditplex.evaluation.engine import run
-from banditplex.evaluation.results import describe_data
 from banditplex.experiments.folders import check_folder, open_store
 from banditplex.experiments.paper.analysis import Runs
 from banditplex.experiments.paper.claims import Finding
 from banditplex.experiments.paper.measure import Task, measure, multiplex_of
 from banditplex.experiments.paper.report import write
 from banditplex.experiments.paper.settings import DATASETS, FULL, HIDE, METHODS, SEED, TRAINING, Size
+from banditplex.jobs.engine import run
+from banditplex.jobs.results import describe_data
 
 Progress = Callable[[str, int], Any]
 
@@ -38,7 +38,7 @@ def reproduce(
     datasets, size
         What is run.
     engine, jobs
-        As in `banditplex.evaluation.engine.run`; the results do not depend on them.
+        As in `banditplex.jobs.engine.run`; the results do not depend on them.
     resume
         Whether to go on with the run that is there; if that is complete, tables and figures are made anew.
     command

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from banditplex import plots
 from banditplex.bandits import Policy, make_policy
-from banditplex.experiments import pictures
 from banditplex.experiments.regret.analysis import Cell
 from banditplex.experiments.regret.measure import game_of, rounds
 from banditplex.experiments.regret.settings import FIGURE_POLICIES, POLICIES
@@ -29,18 +29,18 @@ def draw_sizes(folder: Path, cells: Sequence[Cell]) -> None:
     """Draw the mean relative regret of each policy at each size."""
     means = [cell for cell in cells if cell.environment == "mean"]
     sizes = list(dict.fromkeys((cell.arms, cell.horizon) for cell in means))
-    with pictures.figure(folder, "sizes", size=(10.4, 4.4)) as figure:
+    with plots.figure(folder, "sizes", size=(10.4, 4.4)) as figure:
         axes = figure.subplots()
         for policy, colour in COLOURS.items():
             line = [cell.relative for cell in means if cell.policy == policy]
             thick = 2.6 if policy == "hinted" else 1.5
             axes.plot(range(len(sizes)), line, "o-", color=colour, linewidth=thick, markersize=4, label=policy)
-        axes.axhline(1, color=pictures.FAINT, linestyle=":", linewidth=1.2)
-        axes.annotate("uniform", (0, 1), (-30, 4), textcoords="offset points", color=pictures.FAINT)
+        axes.axhline(1, color=plots.FAINT, linestyle=":", linewidth=1.2)
+        axes.annotate("uniform", (0, 1), (-30, 4), textcoords="offset points", color=plots.FAINT)
         axes.set_xticks(range(len(sizes)), [f"{arms} arms\n{horizon} rounds" for arms, horizon in sizes])
         axes.set(ylabel="relative regret", ylim=(0, None), title="Relative regret, mean over environments")
         axes.margins(x=0.08)
-        pictures.grid(axes)
+        plots.grid(axes)
         axes.legend(loc="center left", bbox_to_anchor=(1, 0.5))
 
 
@@ -48,7 +48,7 @@ def draw_environments(folder: Path, cells: Sequence[Cell]) -> None:
     """Draw the relative regret in each environment as a coloured table, one for each size."""
     sizes = list(dict.fromkeys((cell.arms, cell.horizon) for cell in cells))
     names = list(dict.fromkeys(cell.environment for cell in cells))
-    with pictures.figure(folder, "environments", size=(0.9 + 4.6 * len(sizes), 1.5 + 0.27 * len(names))) as figure:
+    with plots.figure(folder, "environments", size=(0.9 + 4.6 * len(sizes), 1.5 + 0.27 * len(names))) as figure:
         panels = figure.subplots(1, len(sizes), sharey=True, squeeze=False)[0]
         for panel, size in zip(panels, sizes, strict=True):
             found = {(cell.environment, cell.policy): cell for cell in cells if (cell.arms, cell.horizon) == size}
@@ -78,7 +78,7 @@ def draw_theorem(
     folder: Path, examples: Sequence[str], compared: Sequence[Comparison], *, runs: int, seed: int
 ) -> None:
     """Draw regret and bounds over rounds in the counter-examples, and against each other in all games."""
-    with pictures.figure(folder, "theorem", size=(4.0 * (len(examples) + 1), 4.0)) as figure:
+    with plots.figure(folder, "theorem", size=(4.0 * (len(examples) + 1), 4.0)) as figure:
         *panels, last = figure.subplots(1, len(examples) + 1)
         for panel, game in zip(panels, examples, strict=True):
             sides = [tuple(np.mean(side) for side in row) for row in follow_example(game, runs=runs, seed=seed)]
@@ -99,7 +99,7 @@ def _plot_bounds(axes: "Axes", sides: Array) -> None:
     for values, (label, colour, style) in zip(sides.T, lines, strict=True):
         axes.plot(time, np.maximum(values[time - 1], 1e-9), style, color=colour, linewidth=2, label=label)
     axes.set(xscale="log", yscale="log", xlim=(1, len(sides)), ylim=(np.maximum(sides[0, 0], 1e-2), None))
-    pictures.grid(axes)
+    plots.grid(axes)
 
 
 def _plot_games(axes: "Axes", compared: Sequence[Comparison]) -> None:
@@ -111,7 +111,7 @@ def _plot_games(axes: "Axes", compared: Sequence[Comparison]) -> None:
         axes.scatter(bound, regret, color=colour, marker=mark, s=26, alpha=0.85, label=label)
     low, high = (pick(axes.get_xlim() + axes.get_ylim()) for pick in (min, max))
     low = max(low, 1e-2)
-    axes.plot([low, high], [low, high], color=pictures.FAINT, linewidth=1)
+    axes.plot([low, high], [low, high], color=plots.FAINT, linewidth=1)
     axes.fill_between([low, high], [low, high], high, color=FOUND, alpha=0.08, linewidth=0)
     axes.annotate("the bound fails", (0.06, 0.93), xycoords="axes fraction", color=FOUND, va="top")
     axes.set(xscale="log", yscale="log", xlabel="bound", ylabel="regret", title="All games")
@@ -131,7 +131,7 @@ def draw_probabilities(
     folder: Path, games: Sequence[tuple[str, int, int]], *, runs: int, seed: int, name: str = "probabilities"
 ) -> None:
     """Draw probabilities over time: games (environment, arms, horizon) down, policies across, best arm in colour."""
-    with pictures.figure(folder, name, size=(10.4, 0.5 + 2.2 * len(games))) as figure:
+    with plots.figure(folder, name, size=(10.4, 0.5 + 2.2 * len(games))) as figure:
         panels: Any = figure.subplots(len(games), len(FIGURE_POLICIES), sharey=True, squeeze=False)
         for line, (environment, arms, horizon) in zip(panels, games, strict=True):
             for panel, label in zip(line, FIGURE_POLICIES, strict=True):

@@ -6,12 +6,12 @@ from typing import Any
 
 import pandas as pd
 
-from banditplex import __version__
 from banditplex.experiments.regret import figure, settings
 from banditplex.experiments.regret.analysis import Cell, expected_numbers, with_means
 from banditplex.experiments.regret.environments import MAIN
 from banditplex.experiments.regret.theorem import Comparison
 from banditplex.experiments.tables import markdown_table, number
+from banditplex.version import __version__
 
 Rows = list[dict[str, Any]]
 CLOSE = 0.03

@@ -1,0 +1,1 @@
+"""Models and trainings on disk: model folders, checkpoints, warm starts, run folders."""

@@ -1,0 +1,155 @@
+"""Checkpoints: a run that was stopped, whenever and however, goes on as if nothing had happened.
+
+A checkpoint is one file in the run's folder. It holds the trainer's state after an epoch (weights, their running
+mean, optimiser, policies, random streams, history, early stopping) and the identity of the run: its settings and
+its data. On a CPU a resumed run ends with the very bits of an uninterrupted one.
+"""
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike
+
+from banditplex.changes import check_same, differences
+from banditplex.errors import InputError
+from banditplex.multiplex import Multiplex, Name
+from banditplex.persistence.model_folder import config_to_json
+from banditplex.persistence.tree import make_folder, read_tree, write_tree
+from banditplex.rng import stream
+from banditplex.training.loop import Trainer
+
+FILE = "checkpoint.safetensors"
+FORMAT = "banditplex checkpoint 3"
+
+
+class Checkpoint:
+    """The checkpoint of one training in a folder.
+
+    Parameters: `negatives`, the pairs (n, 2) of each layer name that the trainer was given, if any.
+    """
+
+    def __init__(
+        self, folder: str | Path, mx: Multiplex, trainer: Trainer, *, negatives: Mapping[Name, ArrayLike] | None = None
+    ) -> None:
+        self.path = Path(folder) / FILE
+        self._trainer = trainer
+        self._identity = identify(mx, trainer, negatives or {})
+
+    def begin(self, *, resume: bool) -> None:
+        """Keep the state before the first epoch, or with `resume` go back to the state that was kept last, if any.
+
+        A new training where one was kept before is refused, as is to resume one with other settings or data.
+        """
+        if not self.path.exists():
+            make_folder(self.path.parent)
+            self.save()
+            return
+        if not resume:
+            raise InputError(f"{self.path}: exists; go on with it (resume=True), or choose another folder.")
+        kept = read_checkpoint(self.path)
+        check_same(self.path, compare(kept["identity"], self._identity))
+        self._trainer.load_state_dict(kept["state"])
+        set_generators(kept["generators"])
+
+    def save(self) -> None:
+        """Keep the state of now instead of what was kept before."""
+        kept = {"identity": self._identity, "state": self._trainer.state_dict(), "generators": get_generators()}
+        write_tree(self.path, kept, format=FORMAT)
+
+
+def read_checkpoint(path: Path) -> dict[str, Any]:
+    """Return what a checkpoint holds: identity, state and generators."""
+    if not path.exists():
+        raise InputError(f"{path}: no such file.")
+    kept: dict[str, Any] = read_tree(path, format=FORMAT)
+    return kept
+
+
+def identify(mx: Multiplex, trainer: Trainer, negatives: Mapping[Name, ArrayLike]) -> dict[str, Any]:
+    """Return what makes a run this run: settings, targets and data, the latter as counts and checksums.
+
+    The device is left out: a run may move to another machine.
+    """
+    settings = config_to_json(trainer.config)
+    del settings["device"]
+    settings["policy_options"] = {name: _as_list(value) for name, value in settings["policy_options"].items()}
+    settings["targets"] = [mx.layer_names[target] for target in trainer.targets]
+    return {
+        "settings": settings,
+        "data": {
+            "directed": mx.directed,
+            "nodes": _fingerprint(mx.node_names.tolist()),
+            "node features": _fingerprint(mx.node_features),
+            "weighted": mx.weight is not None,
+            "negatives": {name: _fingerprint(np.asarray(pairs).tolist()) for name, pairs in negatives.items()},
+        },
+        "layers": {
+            name: (int(size), _fingerprint(mx.edges(name), mx.weights(name)))
+            for name, size in zip(mx.layer_names, mx.layer_sizes, strict=True)
+        },
+    }
+
+
+def compare(kept: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
+    """Say in words how a run differs from the one that was kept."""
+    yield from differences(kept["settings"], now["settings"])
+    for name, old in kept["data"].items():
+        new = now["data"].get(name)
+        if old != new:
+            yield f"{name} was {old}, now {new}" if isinstance(old, bool) else f"{name} differ"
+    yield from _compare_layers(kept["layers"], now["layers"])
+
+
+def _compare_layers(kept: Mapping[Any, Sequence[Any]], now: Mapping[Any, Sequence[Any]]) -> Iterator[str]:
+    for name, (old_size, old) in kept.items():
+        if name not in now:
+            yield f"layer {name!r} is gone"
+            continue
+        size, new = now[name]
+        if size != old_size:
+            yield f"layer {name!r} had {old_size:,} edges, now {size:,}"
+        elif new != old:
+            yield f"layer {name!r} has other edges or weights"
+    yield from (f"layer {name!r} is new" for name in now if name not in kept)
+    if kept.keys() == now.keys() and list(kept) != list(now):
+        yield "the layers come in another order"
+
+
+@contextmanager
+def seeded_generators(seed: int, device: torch.device) -> Iterator[None]:
+    """Seed torch's own generators, which convolutions with dropout draw from; afterwards they are as they were."""
+    with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
+        torch.manual_seed(int(stream(seed, "torch").integers(2**62)))
+        yield
+
+
+def get_generators() -> dict[str, Any]:
+    """Return the state of torch's own generators."""
+    cuda = torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else []  # type: ignore[no-untyped-call]
+    return {"cpu": torch.get_rng_state(), "cuda": cuda}
+
+
+def set_generators(states: Mapping[str, Any]) -> None:
+    """Set torch's own generators back, as far as this machine has them."""
+    torch.set_rng_state(states["cpu"])
+    if states["cuda"] and len(states["cuda"]) == torch.cuda.device_count():
+        torch.cuda.set_rng_state_all(states["cuda"])
+
+
+def _as_list(value: Any) -> Any:
+    return value.tolist() if isinstance(value, np.ndarray) else value
+
+
+def _fingerprint(*values: Any) -> str:
+    digest = hashlib.sha256()
+    for value in values:
+        if isinstance(value, np.ndarray):
+            digest.update(f"{value.dtype} {value.shape}".encode() + np.ascontiguousarray(value).tobytes())
+        else:
+            digest.update(repr(value).encode())
+    return digest.hexdigest()[:16]

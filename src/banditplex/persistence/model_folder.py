@@ -1,0 +1,225 @@
+"""Model folders: safetensors and JSON, nothing that runs code when read."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors.numpy import load_file as load_arrays
+from safetensors.numpy import save as array_bytes
+from safetensors.torch import load_file as load_tensors
+from safetensors.torch import save as tensor_bytes
+
+from banditplex.bandits import make_policy
+from banditplex.errors import FormatError, InputError
+from banditplex.multiplex import Multiplex
+from banditplex.nn import Convolution, PackedGraph
+from banditplex.nn.encoder import name_of
+from banditplex.persistence.tree import draft_of, make_folder, put_in_place, replace_file, write_draft
+from banditplex.prediction import Fitted
+from banditplex.training.config import Config
+from banditplex.training.loop import choose_device, make_model
+from banditplex.training.union import has_union
+
+FORMAT = 1
+INDEX = "model.json"
+FILES = ("graph.safetensors", "policy.safetensors", "weights.safetensors")
+GRAPH = ("edge_index", "layer_offsets", "weight", "time", "node_features")
+
+
+def save(folder: str | Path, fitted: Fitted, history: list[dict[str, Any]]) -> None:
+    """Write a model folder, which at any moment holds the old model or the new one, whole.
+
+    The index `model.json` knows the other files. It is replaced once their drafts are written, which then take their
+    places; a draft that the index knows counts as the file.
+    """
+    folder = Path(folder)
+    make_folder(folder)
+    mx = fitted.mx
+    graph = {name: np.ascontiguousarray(value) for name in GRAPH if (value := getattr(mx, name)) is not None}
+    state = {} if fitted.policy is None else fitted.policy.state_dict()
+    arrays = {name: value for name, value in state.items() if isinstance(value, np.ndarray)}
+    weights = {name: value.detach().cpu().contiguous() for name, value in fitted.model.state_dict().items()}
+    index = {
+        "format": FORMAT,
+        "config": config_to_json(fitted.config),
+        "directed": mx.directed,
+        "layer_names": list(mx.layer_names),
+        "node_names": mx.node_names.tolist(),
+        "targets": fitted.targets.tolist(),
+        "layers": fitted.layers.tolist(),
+        "temperature": fitted.temperature,
+        "policy": {name: value for name, value in state.items() if name not in arrays},
+        "history": history,
+    }
+    data = dict(zip(FILES, (array_bytes(graph), array_bytes(arrays), tensor_bytes(_distinct(weights))), strict=True))
+    index["sha256"] = {name: hashlib.sha256(content).hexdigest() for name, content in data.items()}
+    _settle(folder)
+    for name, content in data.items():
+        write_draft(folder / name, content)
+    replace_file(folder / INDEX, json.dumps(index, default=_plain).encode())
+    for name in data:
+        put_in_place(folder / name)
+
+
+def load(
+    folder: str | Path, *, device: str = "auto", conv: Convolution | None = None
+) -> tuple[Fitted, list[dict[str, Any]]]:
+    """Read a model folder; `conv` is needed if the encoder was built from a class that is not PyG's."""
+    folder = Path(folder)
+    index = _read_index(folder / INDEX)
+    try:
+        return _from_index(folder, index, device, conv)
+    except InputError:
+        raise
+    except Exception as error:
+        found = " ".join(f"{type(error).__name__}: {error}".split())
+        raise FormatError(f"expected a complete model folder, got {found}", path=folder) from error
+
+
+def _from_index(
+    folder: Path, index: dict[str, Any], device: str, conv: Convolution | None
+) -> tuple[Fitted, list[dict[str, Any]]]:
+    config = _config_from_json(index["config"], device, conv)
+    files = [_known_file(folder / name, index.get("sha256", {}).get(name)) for name in FILES]
+    graph, arrays, weights = load_arrays(files[0]), load_arrays(files[1]), load_tensors(files[2])
+    mx = _multiplex(graph, index)
+    where = choose_device(device)
+    model = make_model(mx, config)
+    if not mx.directed:
+        weights |= {
+            name.replace(".source.", ".destination."): value for name, value in weights.items() if ".source." in name
+        }
+    model.load_state_dict(weights)
+    targets = np.array(index["targets"], np.int64)
+    policy = None
+    if mx.num_layers > 1:
+        policy = make_policy(
+            config.policy, num_arms=mx.num_layers - 1, k=config.k, num_instances=len(targets), **config.policy_options
+        )
+        policy.load_state_dict({**index["policy"], **arrays})
+    packed = PackedGraph.from_multiplex(mx, where, union=config.union and has_union(mx))
+    fitted = Fitted(
+        mx, model.to(where), packed, policy, targets,
+        np.array(index["layers"], np.int64).reshape(len(targets), -1), index["temperature"], config,
+    )  # fmt: skip
+    return fitted, _history(index["history"], mx)
+
+
+def _read_index(path: Path) -> dict[str, Any]:
+    try:
+        index = json.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, NotADirectoryError):
+        folder = path.parent
+        got = "one without" if folder.is_dir() else "a file" if folder.exists() else "nothing"
+        raise InputError(f"{folder}: expected a model's folder with a file {path.name}, got {got}.") from None
+    except ValueError as error:
+        raise FormatError(f"expected JSON, got: {error}", path=path) from error
+    found = index.get("format") if isinstance(index, dict) else None
+    if found != FORMAT:
+        raise FormatError(f"expected a model folder of format {FORMAT}, got format {found!r}", path=path)
+    return dict(index)
+
+
+def _known_file(path: Path, digest: str | None) -> Path:
+    """Return a file or its draft, whichever the index knows by its digest; refuse damaged files and those of others."""
+    if digest is None or _digest(path) == digest:
+        return path
+    if _digest(draft_of(path)) == digest:
+        return draft_of(path)
+    if not path.exists():
+        raise FileNotFoundError(path)
+    raise FormatError("expected the file that model.json was written with, got another", path=path)
+
+
+def _settle(folder: Path) -> None:
+    """Let drafts that the index knows take their places: those of a model whose saving was cut off at its end."""
+    try:
+        known = _read_index(folder / INDEX).get("sha256", {})
+    except InputError:
+        return
+    for path, digest in ((folder / name, known.get(name)) for name in FILES):
+        if digest and _digest(draft_of(path)) == digest:
+            put_in_place(path)
+
+
+def _digest(path: Path) -> str | None:
+    """Return the SHA-256 of a file, None if there is none."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except FileNotFoundError:
+        return None
+
+
+def _multiplex(graph: Mapping[str, Any], index: Mapping[str, Any]) -> Multiplex:
+    names = index["node_names"]
+    integers = all(isinstance(name, int) for name in names)
+    return Multiplex(
+        graph["edge_index"], graph["layer_offsets"], tuple(index["layer_names"]),
+        np.array(names, dtype=np.int64 if integers else object), directed=index["directed"],
+        weight=graph.get("weight"), time=graph.get("time"), node_features=graph.get("node_features"),
+    )  # fmt: skip
+
+
+def _history(rows: list[dict[str, Any]], mx: Multiplex) -> list[dict[str, Any]]:
+    """Give dictionaries over layers their names back: JSON makes strings of integers."""
+    names = {str(name): name for name in mx.layer_names}
+    return [
+        {
+            key: {names[name]: number for name, number in value.items()} if isinstance(value, dict) else value
+            for key, value in row.items()
+        }
+        for row in rows
+    ]
+
+
+def config_to_json(config: Config) -> dict[str, Any]:
+    """Return the settings as JSON can hold them: callables and classes by their names."""
+    values = {field.name: getattr(config, field.name) for field in fields(config)}
+    values["policy_options"] = dict(config.policy_options)
+    if not isinstance(config.relevance, str):
+        values["relevance"] = getattr(config.relevance, "__name__", type(config.relevance).__name__)
+    if not isinstance(config.conv, str):
+        name = name_of(config.conv)
+        values["conv"] = f"class {name}" if config.conv is _of_pyg(name) else f"own {name}"
+    return values
+
+
+def _config_from_json(values: dict[str, Any], device: str, conv: Convolution | None) -> Config:
+    known = {field.name for field in fields(Config)}
+    if set(values) - known:
+        raise InputError(f"Expected settings this version knows, got {', '.join(sorted(set(values) - known))}.")
+    if conv is not None:
+        values["conv"] = conv
+    elif values["conv"].startswith(("class ", "own ")):
+        kind, name = values["conv"].split(" ", 1)
+        values["conv"] = _of_pyg(name) if kind == "class" else None
+        if values["conv"] is None:
+            raise InputError(f"Expected conv= with the {name!r} that this model was trained with, got none.")
+    return Config(**{**values, "device": device})
+
+
+def _of_pyg(name: str) -> Any:
+    """Return PyG's convolution of that name, None if there is none."""
+    import torch_geometric.nn
+
+    return getattr(torch_geometric.nn, name, None)
+
+
+def _distinct(weights: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """Leave out names that share another's memory: undirected models use one projection for both ends."""
+    first: dict[int, str] = {}
+    for name, value in weights.items():
+        first.setdefault(value.data_ptr() if value.numel() else id(value), name)
+    return {name: weights[name] for name in first.values()}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.generic | np.ndarray):
+        return value.tolist()
+    raise TypeError(f"{type(value).__name__} is not JSON")

@@ -1,0 +1,212 @@
+"""`banditplex evaluate`: tables, files, and one line for what the user can mend."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+import banditplex as bx
+from banditplex.cli.evaluate import _cells
+from banditplex.evaluation import read_results
+
+QUICK = ("--hide", "layer", "--trials", "2", "--folds", "2", "--epochs", "1", "--engine", "serial")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("evaluate")
+    bx.write(
+        bx.planted(3, 1, 0.8, num_nodes=30, edges_per_layer=40, communities=3, within=0.9, seed=1), folder / "data.csv"
+    )
+    return folder
+
+
+@pytest.fixture(scope="module")
+def finished(folder):
+    """The rows of two policies, made without the command line."""
+    models = {name: bx.LinkPredictor(policy=name, epochs=1) for name in ("none", "uniform")}
+    options = {"hide": "layer", "trials": 2, "folds": 2, "engine": "serial"}
+    return list(bx.evaluate(models, bx.read(folder / "data.csv"), **options, out=folder / "rows.jsonl"))
+
+
+def test_a_table_with_tests(call, folder, finished):
+    """What finished elsewhere is not run again: only a table is printed."""
+    words = ["evaluate", "data.csv", "--policy", "none,uniform", *QUICK, "-o", "rows.jsonl", "--resume"]
+    status, out, error = call(*words, cwd=folder)
+    assert status == 0, error
+    lines = out.splitlines()
+    assert lines[1].split("  ")[0] == "metric"
+    assert [line.split()[:2] for line in lines[2:8]] == [
+        [metric, policy] for metric in ("accuracy", "roc_auc", "mrr") for policy in ("none", "uniform")
+    ]
+    mean = sum(row["roc_auc"] for row in finished if (row["scope"], row["method"]) == ("mean", "none")) / 4
+    assert f"{mean:.3f} ±" in lines[4]
+    assert "Differences to uniform, on the same splits:" in out
+    assert "Rows: rows.jsonl" in out
+    assert error.splitlines()[0].startswith("1/8  trial 0, fold 0, none: accuracy 0.")
+    assert len(error.splitlines()) == 8
+
+
+def test_models_can_be_set_as_in_train(call, folder):
+    settings = {
+        "steps_per_draw": 2, "patience": 3, "batch_size": 32, "learning_rate": 0.02, "validation": 0.2, "conv": "gcn",
+        "width": 4, "depth": 1,
+    }  # fmt: skip
+    words = [word for name, value in settings.items() for word in (f"--{name.replace('_', '-')}", str(value))]
+    command = ["evaluate", "data.csv", *QUICK, "--policy", "none", "--target", "noise1", "--trials", "1", "--quiet"]
+    status, _, error = call(*command, *words, "-o", "set.jsonl", cwd=folder)
+    assert (status, error) == (0, "")
+    about, _ = read_results(folder / "set.jsonl")
+    assert settings.items() <= about["methods"]["none"].items()
+
+
+def test_json_and_new_rows(call, folder):
+    words = ["evaluate", "data.csv", *QUICK, "--policy", "all", "--metric", "hits_at_10", "--target", "noise1"]
+    status, out, error = call(*words, "--trials", "1", "-o", "new.jsonl", "--json", "--quiet", cwd=folder)
+    assert (status, error) == (0, "")
+    told = json.loads(out)
+    assert (told["trials"], told["out"], told["summary"][0]["runs"]) == (1, "new.jsonl", 2)
+    assert told["summary"][0]["difference"] is None
+    about, rows = read_results(folder / "new.jsonl")
+    assert about["methods"]["all"]["epochs"] == 1
+    assert about["targets"] == ["noise1"]
+    mean = [row["hits_at_10"] for row in rows if row["scope"] == "mean"]
+    assert told["summary"][0]["mean"] == pytest.approx(sum(mean) / 2)
+
+
+def test_policies_are_told_of_layers_prices_and_options(call, folder):
+    words = ["evaluate", "data.csv", *QUICK, "--target", "noise1", "--warmup", "0", "--quiet", "-o", "told.jsonl"]
+    words += ["--policy", "uniform,exp3+", "--policy-option", "raw_range=true", "--price", "noise1=2"]
+    assert call(*words, "--union", "--layers", "g1-base,(union)", cwd=folder)[0] == 0
+    about, _ = read_results(folder / "told.jsonl")
+    assert {name: method["policy_options"] for name, method in about["methods"].items()} == {
+        "uniform": None,
+        "exp3+": {"raw_range": True},
+        "fixed": {"layers": ["g1-base", "(union)"]},
+        "cost-aware": {"prices": {"noise1": 2.0}},
+    }
+    assert {(method["warmup"], method["union"]) for method in about["methods"].values()} == {(0, True)}
+
+
+def test_what_a_small_layer_cannot_tell(call, folder):
+    """Half of 40 edges are held out, and ranked among as many pairs: no hits at 50."""
+    words = ["evaluate", "data.csv", *QUICK, "--policy", "none", "--metric", "hits_at_50,hits_at_10", "--trials", "1"]
+    words += ["--quiet", "-o", "small.jsonl", "--resume"]
+    status, out, _ = call(*words, cwd=folder)
+    assert status == 0
+    assert " ".join(out.split()).endswith(
+        "hits_at_50 is not known (?) where held-out edges of a layer are ranked among fewer than 50 pairs: all would "
+        "be hits. --negatives hard ranks each among 100 of its own. Rows: small.jsonl"
+    )
+    stored = json.loads(call(*words, "--json", cwd=folder)[1])["summary"][1]
+    shown = re.search(r"(\S+) \.\. (\S+)", out)
+    runs = [row["hits_at_10"] for row in read_results(folder / "small.jsonl")[1] if row["scope"] == "mean"]
+    half = 12.7062 * abs(runs[0] - runs[1]) / 2**0.5 * (1 / 2 + 1) ** 0.5  # t of one degree of freedom; as many train
+    assert stored["low"] == pytest.approx(sum(runs) / 2 - half, abs=1e-4)
+    assert [float(number) for number in shown.groups()] == pytest.approx(
+        [max(0, stored["low"]), min(1, stored["high"])], abs=5e-4
+    )
+
+
+def test_intervals_are_shown_where_metrics_live():
+    line = {"metric": "accuracy", "method": "none", "mean": 0.6, "deviation": 0.2, "low": -0.3, "high": 1.5}
+    cells = _cells(line | dict.fromkeys(("difference", "p", "p_wilcoxon")))
+    assert cells == ["accuracy", "none", "0.600 ± 0.200", "0.000 .. 1.000", "", "", ""]
+
+
+def test_one_layer_has_nothing_to_compare(call, folder):
+    bx.write(bx.read(folder / "data.csv").subset(layers=["noise1"]), folder / "one.csv")
+    words = ["evaluate", "one.csv", *QUICK, "--trials", "1"]
+    said = "banditplex: one.csv has a single layer: there is no other to look at, and policies cannot differ.\n"
+    assert call(*words, cwd=folder)[2].startswith(said)
+    assert "single" not in call(*words, "--policy", "all", cwd=folder)[2]
+
+
+def test_resuming_nothing_begins_and_says_so(call, folder):
+    words = ["evaluate", "data.csv", *QUICK, "--policy", "none", "--trials", "1", "-o", "begun.jsonl", "--resume"]
+    status, _, error = call(*words, cwd=folder)
+    assert status == 0
+    assert error.startswith("banditplex: begun.jsonl: there is nothing to resume; a new run begins.\n1/2  trial 0")
+    assert "nothing to resume" not in call(*words, cwd=folder)[2]
+    assert call(*words, "-o", "x.jsonl", "--epochs", "0", cwd=folder)[2].startswith("banditplex: Expected epochs to be")
+
+
+def test_ctrl_c_says_how_to_go_on(call, folder, monkeypatch):
+    def interrupted(*_, **__):
+        yield {"scope": "mean"}
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("banditplex.evaluation.evaluate", interrupted)
+    status, _, error = call("evaluate", "data.csv", *QUICK, "-o", "x.jsonl", cwd=folder)
+    assert status == 130
+    again = f"banditplex evaluate data.csv {' '.join(QUICK)} -o x.jsonl --resume"
+    assert error == f"banditplex: stopped after 1 of 8 runs; go on with: {again}\n"
+    assert call("evaluate", "data.csv", *QUICK, cwd=folder)[2].endswith("nothing was kept, as there is no -o FILE\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--policy", "unifrom"], "Unknown policy 'unifrom'; did you mean 'uniform'?"),
+        (["--policy", "uniform,uniform"], "Expected different policies, got uniform,uniform."),
+        (["--metric", "auc"], "Expected metrics among accuracy, roc_auc, "),
+        (["--trials", "0"], "Expected at least 1 trial, got 0."),
+        (["--folds", "1"], "Expected at least 2 folds, got 1."),
+        (["--folds", "41"], "Expected at least 41 edges for 41 folds in 'g1-base', got 40."),
+        (["--hide", "edge"], "Expected hide to be one of layer, pair, got 'edge'."),
+        (["--negatives", "easy"], "Expected negatives to be one of uniform, degree, hard, got 'easy'."),
+        (["--target", "g1"], "Unknown layer 'g1'"),
+        (["--engine", "threads"], "Unknown engine 'threads'"),
+        (["--jobs", "0"], "Expected at least 1 job, got 0."),
+        (["--epochs", "0"], "Expected epochs to be an integer of at least 1, got 0."),
+        (["-k", "9"], "Expected k from 1 to 2, the number of other layers, got 9."),
+        (["--warmup", "-1"], "Expected warmup to be an integer of at least 0, got -1."),
+        (["--relevance", "cosin"], "Unknown relevance 'cosin'; did you mean 'cosine'?"),
+        (["--policy", "fixed"], "Expected layers (--layers) for the policy 'fixed' to look at, got none."),
+        (["--layers", "g1"], "Unknown layer 'g1'"),
+        (["--price", "noise1=0"], "Expected --price LAYER=NUMBER with a number above 0, got 'noise1=0'."),
+        (["--policy-option", "raw_range"], "Expected --policy-option KEY=VALUE, got 'raw_range'."),
+        (["--policy-option", "raw_range=true"], "Expected an option of uniform or default as --policy-option, got "),
+        (["--policy-option", "k=2"], "Expected an option of uniform or default as --policy-option, got 'k'."),
+        (["--policy", "epsilon-greedy", "--policy-option", "epsilon=2"], "epsilon must be a number from 0 to 1"),
+        (["-o", "data.csv"], "data.csv: exists; go on with that run (resume=True, --resume), or choose another file."),
+        (
+            ["-o", "rows.jsonl", "--resume", "--policy", "none,uniform,all", "--seed", "7"],
+            "rows.jsonl: expected the settings and data that this run began with; seed was 0, now 7; "
+            "methods all was not given, now given.",
+        ),
+        (["-o", "no/where.jsonl"], "no/where.jsonl: cannot be written: expected a folder at no."),
+        (["--resume"], "Expected -o FILE with --resume, got none."),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_refusals(refusal, folder, finished, words, message):
+    assert refusal("evaluate", "data.csv", *QUICK, "--quiet", *words, cwd=folder).startswith(message)
+
+
+def test_missing_ray(refusal, folder, monkeypatch):
+    monkeypatch.setattr("banditplex.jobs.engine.find_spec", lambda name: None)
+    message = "Expected Ray for engine 'ray', which is not installed: pip install banditplex[ray]"
+    assert refusal("evaluate", "data.csv", *QUICK, "--engine", "ray", cwd=folder) == message
+
+
+def test_means_of_each_layer(call, folder):
+    words = ["evaluate", "data.csv", *QUICK, "--policy", "uniform,none", "--metric", "roc_auc,hits_at_50", "--quiet"]
+    words += ["-o", "layers.jsonl", "--by-layer", "--resume"]
+    _, out, _ = call(*words, cwd=folder)
+    rows = [row for row in read_results(folder / "layers.jsonl")[1] if row["scope"] == "layer"]
+    mine = [row["roc_auc"] for row in rows if (row["layer"], row["method"]) == ("noise1", "none")]
+    line = next(
+        line for line in json.loads(call(*words, "--json", cwd=folder)[1])["layers"] if line["layer"] == "noise1"
+    )
+    assert len(mine) == 4
+    assert f"{np.mean(mine):.3f} ± {np.std(mine, ddof=1):.3f}" in out
+    assert line["method"] == "uniform"
+    assert re.search(r"hits_at_50 +noise1 +\? ± \? +\? ± \?", out)
+
+
+def test_hide_must_be_chosen(call, folder):
+    status, _, error = call("evaluate", "data.csv", cwd=folder)
+    assert status == 2
+    assert "--hide" in error

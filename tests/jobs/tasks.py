@@ -1,0 +1,75 @@
+"""Functions of tasks, importable from other processes, and a script that is killed half-way."""
+
+import os
+import random
+import signal
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from banditplex.errors import InputError
+from banditplex.jobs.engine import run
+from banditplex.jobs.results import RowStore
+
+ABOUT = {"seed": 3, "data": {"edges": 7}}
+
+
+@dataclass(frozen=True)
+class Task:
+    key: str
+    number: int
+
+
+TASKS = [Task(f"number {n}", n) for n in range(6)]
+
+
+def squares(task):
+    """Return two rows per task: the square, and what global generators give."""
+    print("tasks may print")
+    luck = random.random() + np.random.random()  # noqa: NPY002
+    return [{"number": task.number, "square": np.int64(task.number**2)}, {"number": task.number, "luck": luck}]
+
+
+def slow_squares(task):
+    time.sleep(0.2)
+    return squares(task)
+
+
+def refuse_three(task):
+    if task.number == 3:
+        raise InputError("Expected any number but 3.")
+    return []
+
+
+def fail_at_three(task):
+    if task.number == 3:
+        raise KeyError("three")
+    return []
+
+
+def die_at_three(task):
+    if task.number == 3:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return []
+
+
+def sleep_and_note(folder):
+    """Return a function that writes its process number down, then sleeps for long."""
+
+    def function(task):
+        (Path(folder) / str(os.getpid())).touch()
+        time.sleep(60)
+        return []
+
+    return function
+
+
+if __name__ == "__main__":
+    path, what = sys.argv[1:]
+    function = {"slow": slow_squares, "sleep": sleep_and_note(Path(path).parent / "pids")}[what]
+    store = RowStore(path, ABOUT, resume=True)
+    for row in run(function, TASKS, jobs=2, store=store):
+        print(row, flush=True)

@@ -1,0 +1,245 @@
+"""Engines give the same rows; what goes wrong names its task; what was killed goes on."""
+
+import importlib.util
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from banditplex.errors import InputError
+from banditplex.jobs.engine import run
+from banditplex.jobs.results import RowStore, read_results
+from banditplex.jobs.task import TaskError
+from tests.jobs import tasks as scripts
+
+PARALLEL = [
+    "processes",
+    pytest.param(
+        "ray",
+        marks=pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="Ray is not installed (extra `ray`)"),
+    ),
+]
+
+
+def in_order(rows):
+    return sorted(rows, key=lambda row: (row["number"], *row))
+
+
+def serial():
+    return in_order(run(scripts.squares, scripts.TASKS, engine="serial"))
+
+
+def start(path, what):
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    command = [sys.executable, "-m", "tests.jobs.tasks", path, what]
+    root = Path(__file__).parents[2]
+    return subprocess.Popen(command, env=environment, cwd=root, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def wait_for(condition, seconds=30):
+    deadline = time.monotonic() + seconds
+    while not (found := condition()):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    return found
+
+
+def alive(number):
+    try:
+        os.kill(number, 0)
+    except ProcessLookupError:
+        return False
+    return "Z" not in Path(f"/proc/{number}/stat").read_text().split()[2] if Path("/proc").exists() else True
+
+
+# The same rows everywhere
+
+
+def test_serial_squares():
+    rows = serial()
+    assert [row["square"] for row in rows if "square" in row] == [0, 1, 4, 9, 16, 25]
+    assert all(type(row["square"]) is int for row in rows if "square" in row)
+
+
+@pytest.mark.parametrize("engine", PARALLEL)
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_engines_agree_to_the_bit(engine, jobs):
+    assert in_order(run(scripts.squares, scripts.TASKS, engine=engine, jobs=jobs)) == serial()
+
+
+def test_global_generators_are_seeded_by_the_key_and_left_alone():
+    def luck():
+        return random.random(), np.random.random()  # noqa: NPY002
+
+    before = random.getstate(), np.random.get_state()  # noqa: NPY002
+    expected = luck()
+    random.setstate(before[0])
+    np.random.set_state(before[1])  # noqa: NPY002
+    assert serial() == serial()
+    assert luck() == expected
+
+
+def test_a_task_that_is_the_first_to_import_torch_finds_it_seeded():
+    def luck(task):
+        return [{"luck": __import__("torch").rand(1).item()}]
+
+    there = list(run(luck, scripts.TASKS[:1], engine="processes", jobs=1))
+    assert there == list(run(luck, scripts.TASKS[:1], engine="serial"))
+
+
+def test_one_thread():
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        (here,) = run(lambda task: [{"threads": torch.get_num_threads()}], scripts.TASKS[:1], engine="serial")
+        assert (here["threads"], torch.get_num_threads()) == (1, 2)
+    finally:
+        torch.set_num_threads(before)
+    wanted = ["OMP_NUM_THREADS", "MKL_NUM_THREADS"]
+    there = run(lambda task: [{"threads": os.environ[task["name"]]}], [{"key": name, "name": name} for name in wanted])
+    assert list(there) == [{"threads": "1"}] * 2
+
+
+# What goes wrong
+
+
+@pytest.mark.parametrize("engine", ["serial", *PARALLEL])
+def test_a_task_that_fails_is_named(engine):
+    with pytest.raises(TaskError, match=r"^number 3: KeyError: 'three'") as caught:
+        list(run(scripts.fail_at_three, scripts.TASKS, engine=engine, jobs=1))
+    if engine == "serial":
+        assert isinstance(caught.value.__cause__, KeyError)
+    else:
+        assert "in fail_at_three" in caught.value.__notes__[0]
+
+
+@pytest.mark.parametrize("engine", ["serial", *PARALLEL])
+def test_a_refusal_stays_a_refusal(engine):
+    with pytest.raises(InputError, match=r"^number 3: Expected any number but 3\.$"):
+        list(run(scripts.refuse_three, scripts.TASKS, engine=engine, jobs=1))
+
+
+@pytest.mark.parametrize("engine", PARALLEL)
+def test_a_process_that_dies_names_its_task(engine):
+    with pytest.raises(TaskError, match=r"^number 3: its process ended"):
+        list(run(scripts.die_at_three, scripts.TASKS, engine=engine, jobs=1))
+
+
+def test_what_had_finished_is_kept_when_a_task_fails(tmp_path):
+    """Tasks 0 to 5 end one after another while nobody looks; 3 fails, and 4 and 5 stand behind it."""
+    path, ended = tmp_path / "rows.jsonl", tmp_path / "ended"
+    ended.mkdir()
+
+    def function(task):
+        (ended / str(task.number)).touch()
+        return scripts.fail_at_three(task) or [{"number": task.number}]
+
+    rows = run(function, scripts.TASKS, jobs=1, store=RowStore(path, scripts.ABOUT))
+    first = next(rows)
+    wait_for(lambda: len(list(ended.iterdir())) == 6)
+    time.sleep(0.5)  # for the last answer to come back
+    with pytest.raises(TaskError, match=r"^number 3: KeyError: 'three'"):
+        list(rows)
+    assert [first, *read_results(path)[1][1:]] == [{"number": number} for number in (0, 1, 2, 4, 5)]
+
+
+def test_rows_must_be_plain():
+    with pytest.raises(TaskError, match="number 0: TypeError: Expected rows of strings, numbers, booleans and None"):
+        list(run(lambda task: [{"array": np.arange(2)}], scripts.TASKS, engine="serial"))
+
+
+def test_bad_input():
+    with pytest.raises(InputError, match=r"Unknown engine 'threads'\. Known: serial, processes, ray"):
+        run(scripts.squares, scripts.TASKS, engine="threads")
+    with pytest.raises(InputError, match="Expected at least 1 job, got 0"):
+        run(scripts.squares, scripts.TASKS, jobs=0)
+    with pytest.raises(ValueError, match="different keys, got 'number 0' twice"):
+        run(scripts.squares, [scripts.Task("number 0", 1), scripts.Task("number 0", 2)])
+    with pytest.raises(InputError, match=r"can be sent to other processes.*engine 'serial' takes anything"):
+        list(run(lambda task, lock=sys.stdout: [], scripts.TASKS))
+
+
+def test_missing_ray_says_what_to_install(monkeypatch):
+    monkeypatch.setattr("banditplex.jobs.engine.find_spec", lambda name: None)
+    with pytest.raises(InputError, match=r"pip install banditplex\[ray\]"):
+        run(scripts.squares, scripts.TASKS, engine="ray")
+
+
+def test_a_cluster_that_cannot_be_reached_is_one_line(monkeypatch):
+    def init(**_):
+        raise ConnectionError("Failed to connect\nto Ray cluster at 192.0.2.1:6379")
+
+    monkeypatch.setitem(sys.modules, "ray", SimpleNamespace(is_initialized=lambda: False, init=init))
+    monkeypatch.setattr("banditplex.jobs.engine.find_spec", lambda name: "there")
+    with pytest.raises(InputError, match="lets us in, got: Failed to connect to Ray cluster at 192"):
+        list(run(scripts.squares, scripts.TASKS, engine="ray"))
+
+
+# Stopping and going on
+
+
+def test_finished_tasks_are_not_run_again(tmp_path):
+    path = tmp_path / "rows.jsonl"
+    rows = run(scripts.squares, scripts.TASKS, engine="serial", store=RowStore(path, scripts.ABOUT))
+    first = [next(rows), next(rows), next(rows)]
+    rows.close()
+    ran = []
+    rest = run(
+        lambda task: ran.append(task.number) or scripts.squares(task), scripts.TASKS, engine="serial",
+        store=RowStore(path, scripts.ABOUT, resume=True),
+    )  # fmt: skip
+    assert in_order(rest) == serial()
+    assert ran == [2, 3, 4, 5]
+    assert in_order(first) == in_order([row for row in serial() if row in first])
+    assert len(first) == 3
+
+
+def test_leaving_early_ends_the_processes(tmp_path):
+    numbers = tmp_path / "pids"
+    numbers.mkdir()
+
+    def function(task):
+        return [] if task.number else scripts.sleep_and_note(numbers)(task)
+
+    rows = run(lambda task: [{"n": task.number}] if task.number else function(task), scripts.TASKS, jobs=2)
+    next(rows)
+    wait_for(lambda: list(numbers.iterdir()))
+    rows.close()
+    assert not any(alive(int(path.name)) for path in numbers.iterdir())
+
+
+def test_killed_and_resumed_is_as_if_nothing_had_happened(tmp_path):
+    path = tmp_path / "rows.jsonl"
+    child = start(path, "slow")
+    wait_for(path.exists)
+    child.kill()
+    child.communicate()
+    assert 0 < len(read_results(path)[1]) < 2 * len(scripts.TASKS)
+    with path.open("ab") as file:
+        file.write(b'{"task": "number 5", "rows": [{"num')  # as a kill in the middle of a line would leave it
+    list(run(scripts.squares, scripts.TASKS, engine="serial", store=RowStore(path, scripts.ABOUT, resume=True)))
+    whole = tmp_path / "whole.jsonl"
+    list(run(scripts.squares, scripts.TASKS, engine="serial", store=RowStore(whole, scripts.ABOUT)))
+    assert sorted(path.read_bytes().splitlines()) == sorted(whole.read_bytes().splitlines())
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGKILL])
+def test_children_end_with_their_parent(sent, tmp_path):
+    numbers = tmp_path / "pids"
+    numbers.mkdir()
+    child = start(tmp_path / "rows.jsonl", "sleep")
+    wait_for(lambda: len(list(numbers.iterdir())) == 2)
+    began = time.monotonic()
+    child.send_signal(sent)
+    child.communicate()
+    wait_for(lambda: not any(alive(int(path.name)) for path in numbers.iterdir()))
+    assert time.monotonic() - began < 5

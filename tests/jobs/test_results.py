@@ -1,0 +1,139 @@
+"""Rows in a file: nothing is overwritten, and nothing is mixed."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from banditplex import Multiplex, __version__
+from banditplex.errors import FormatError, InputError
+from banditplex.jobs.results import RowStore, describe_data, read_results
+
+ABOUT = {"seed": 0, "settings": {"hide": "pair", "metrics": ["mrr"]}}
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "rows.jsonl"
+
+
+@pytest.fixture
+def store(path):
+    store = RowStore(path, ABOUT)
+    store.add("b", [{"x": 2.5, "name": "naïve"}])
+    store.add("a", [{"x": 1}, {"x": float("nan"), "y": None}])
+    return store
+
+
+def test_the_file_is_lines_of_json(store, path):
+    head, first, _ = map(json.loads, path.read_text(encoding="utf-8").splitlines())
+    assert head == {"format": "banditplex results 1", "about": {"version": __version__, **ABOUT}}
+    assert first == {"task": "b", "rows": [{"x": 2.5, "name": "naïve"}]}
+
+
+def test_rows_come_back_sorted_by_task(store, path):
+    about, rows = read_results(path)
+    assert about == {"version": __version__, **ABOUT}
+    assert repr(rows) == "[{'x': 1}, {'x': nan, 'y': None}, {'x': 2.5, 'name': 'naïve'}]"
+
+
+def test_existing_files_are_refused(store, path):
+    before = path.read_bytes()
+    with pytest.raises(InputError, match=r"exists; go on with that run \(resume=True, --resume\), or choose another"):
+        RowStore(path, ABOUT)
+    assert path.read_bytes() == before
+
+
+def test_other_settings_are_refused_by_name(store, path):
+    other = {"seed": 1, "settings": {"hide": "layer", "metrics": ["mrr"], "folds": 5}}
+    with pytest.raises(InputError) as caught:
+        RowStore(path, other, resume=True)
+    assert str(caught.value).endswith(
+        "expected the settings and data that this run began with; seed was 0, now 1; "
+        "settings hide was 'pair', now 'layer'; settings folds was not given, now 5."
+    )
+
+
+def test_another_version_is_refused(store, path, monkeypatch):
+    monkeypatch.setattr("banditplex.jobs.results.__version__", "9.0")
+    with pytest.raises(InputError, match=f"version was '{__version__}', now '9.0'"):
+        RowStore(path, ABOUT, resume=True)
+
+
+@pytest.mark.parametrize("cut", [1, 10, 40])
+def test_a_torn_last_line_is_dropped(cut, store, path):
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-cut])
+    again = RowStore(path, ABOUT, resume=True)
+    assert list(again.finished) == ["b"]
+    again.add("a", store.finished["a"])
+    assert path.read_bytes() == whole
+
+
+def test_a_torn_first_line_begins_anew(store, path):
+    whole = path.read_bytes()
+    path.write_bytes(whole[:20])
+    again = RowStore(path, ABOUT, resume=True)
+    for key in ("b", "a"):
+        again.add(key, store.finished[key])
+    assert path.read_bytes() == whole
+
+
+@pytest.mark.parametrize("text", ["source,destination,layer\n", "1 2 friend", "[1, 2, 3]\n", '{"format": 1'])
+def test_a_file_of_another_kind_is_kept(text, path):
+    path.write_text(text)
+    with pytest.raises(FormatError, match="line 1: expected banditplex results 1"):
+        RowStore(path, ABOUT, resume=True)
+    assert path.read_text() == text
+
+
+def test_resuming_where_nothing_is_begins(path):
+    RowStore(path, ABOUT, resume=True).add("a", [])
+    assert read_results(path) == ({"version": __version__, **ABOUT}, [])
+
+
+def test_damage_elsewhere_is_refused_with_its_line(store, path):
+    path.write_bytes(path.read_bytes().replace(b'{"task": "b"', b'{"task: "b"'))
+    with pytest.raises(FormatError, match=r"rows.jsonl, line 2: expected JSON"):
+        RowStore(path, ABOUT, resume=True)
+
+
+def test_other_files_are_refused(path):
+    path.write_text("source,target\na,b\n")
+    with pytest.raises(FormatError, match="line 1: expected banditplex results 1"):
+        read_results(path)
+    path.write_text('{"a": 1}\n')
+    with pytest.raises(FormatError, match="expected banditplex results 1, got None"):
+        RowStore(path, ABOUT, resume=True)
+    with pytest.raises(InputError, match="no such file or folder"):
+        read_results(path.parent / "missing")
+    with pytest.raises(InputError, match="cannot be opened: Is a directory"):
+        read_results(path.parent)
+
+
+def test_nothing_is_made_before_a_task_has_finished(path):
+    one, two = RowStore(path, ABOUT), RowStore(path, ABOUT)
+    assert not path.exists()
+    one.add("a", [])
+    with pytest.raises(InputError, match="exists; go on with that run"):
+        two.add("a", [])
+    with pytest.raises(InputError, match=r"cannot be written: expected a folder at .*missing"):
+        RowStore(path.parent / "missing" / "rows.jsonl", ABOUT)
+
+
+def test_data_is_described_by_all_it_holds():
+    mx = Multiplex.from_edges([0, 0, 1], [1, 2, 2], ["a", "b", "b"], weight=[1.0, 2.0, 3.0], num_nodes=3)
+    assert {**describe_data(mx), "checksum": ""} == {
+        "nodes": 3, "layers": 2, "edges": 3, "directed": False, "checksum": "",
+    }  # fmt: skip
+    others = [
+        replace(mx, weight=np.array([1.0, 2.0, 4.0])),
+        replace(mx, weight=None),
+        replace(mx, layer_names=("a", "c")),
+        replace(mx, node_names=np.array([0, 1, 3])),
+        replace(mx, node_features=np.ones((3, 1))),
+        replace(mx, edge_index=np.array([[0, 0, 0], [1, 1, 2]])),
+    ]
+    assert len({describe_data(each)["checksum"] for each in [mx, *others]}) == 7
+    assert describe_data(mx.with_metadata(name="x")) == describe_data(mx)

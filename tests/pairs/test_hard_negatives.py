@@ -1,0 +1,158 @@
+"""Hard negatives: heuristics against networkx, the choice against a plain loop over all nodes."""
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from banditplex.errors import InputError
+from banditplex.evaluation import split
+from banditplex.multiplex import Multiplex
+from banditplex.pairs import hard_negatives as hard
+from banditplex.pairs.known import KnownPairs
+from tests.evaluation.plain import edge_sets, everywhere, linked
+
+
+def sparse(seed=0, directed=False, num_nodes=40):
+    """Three layers of random edges with a self loop each, and two nodes that are linked with nobody."""
+    rng = np.random.default_rng(seed)
+    ends = rng.integers(0, num_nodes - 2, (2, 120))
+    ends[1, ::40] = ends[0, ::40]
+    return Multiplex.from_edges(*ends, np.repeat(list("abc"), 40), num_nodes=num_nodes, directed=directed)
+
+
+def union_graph(mx):
+    graph = nx.Graph()
+    graph.add_nodes_from(range(mx.num_nodes))
+    graph.add_edges_from(tuple(pair) for pair in everywhere(mx))
+    return graph
+
+
+def plain_scores(mx):
+    """Return resource allocation and PageRank of all pairs (n, n) by plain loops over the union."""
+    graph = union_graph(mx)
+    size = mx.num_nodes
+    allocation = np.zeros((size, size))
+    for u in range(size):
+        for v in range(size):
+            allocation[u, v] = sum(1 / graph.degree(z) for z in set(graph[u]) & set(graph[v]))
+    walk = np.zeros((size, size))
+    for u in range(size):
+        for v in graph[u]:
+            walk[u, v] = 1 / graph.degree(u)
+    pagerank = sum(0.15 * 0.85**t * np.linalg.matrix_power(walk, t) for t in range(21))
+    return np.round(allocation, 9), np.round(pagerank, 9)
+
+
+def better_rank(node, free, scores):
+    """Return the better rank of a node among the free ones, by the scores that are above 0."""
+    return min([1 + sum(score[x] > score[node] for x in free) for score in scores if score[node] > 0], default=None)
+
+
+def scores(mx):
+    union = hard.union_matrix(mx)
+    found = hard.rank_candidates(union, union.sum(axis=1), np.arange(mx.num_nodes))
+    columns = np.zeros((2, mx.num_nodes, mx.num_nodes))
+    for column, value in zip(columns, (found.allocation, found.pagerank), strict=True):
+        column[found.anchor, found.node] = value
+    return columns
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_heuristics_are_those_of_networkx(directed, monkeypatch):
+    mx = sparse(directed=directed)
+    graph = union_graph(mx)
+    allocation, pagerank = scores(mx)
+    for u, v, value in nx.resource_allocation_index(graph, [(u, v) for u in graph for v in graph if u != v]):
+        assert allocation[u, v] == pytest.approx(value, abs=1e-9)
+    component = max(nx.connected_components(graph), key=len)
+    for steps, least, tolerance in ((hard.STEPS, hard.LEAST, 0.85**21), (200, 0, 1e-7)):
+        monkeypatch.setattr(hard, "STEPS", steps)
+        monkeypatch.setattr(hard, "LEAST", least)
+        pagerank = scores(mx)[1]
+        for u in sorted(component)[:8]:
+            expected = nx.pagerank(graph, alpha=0.85, personalization={u: 1}, tol=1e-10)
+            assert pagerank[u] == pytest.approx([expected[v] for v in graph], abs=tolerance)
+
+
+def test_scores_worked_by_hand():
+    """A path 0 - 1 - 2 over two layers, and node 3 alone: 0 and 2 share node 1, which has degree 2."""
+    mx = Multiplex.from_edges([0, 1], [1, 2], ["a", "b"], num_nodes=4)
+    allocation, pagerank = scores(mx)
+    assert allocation[0].tolist() == [0.5, 0, 0.5, 0]
+    to_two = sum(0.15 * 0.85**t * 0.5 for t in range(2, 21, 2))  # from 0, every second step is at 0 or 2, evenly
+    assert pagerank[0, 2] == pytest.approx(to_two, abs=1e-9)
+    assert pagerank[0, 3] == 0
+    assert pagerank[3].tolist() == [0, 0, 0, 0.15]
+
+
+@pytest.mark.parametrize("budget", [1, 1 << 21])
+@pytest.mark.parametrize(("hide", "directed"), [(h, d) for h in ("layer", "pair") for d in (False, True)])
+def test_the_hardest_candidates_are_chosen(hide, directed, budget, monkeypatch):
+    monkeypatch.setattr(hard, "BUDGET", budget)
+    mx = sparse(seed=1, directed=directed)
+    parts = split(mx, hide=hide, negatives="hard", each=9)
+    parts.check(full=mx)
+    allocation, pagerank = plain_scores(parts.train)
+    for name in "abc":
+        edges = everywhere(mx) if hide == "pair" else linked(mx)[name]
+        for (u, v), row in zip(*(part.tolist() for part in parts.ranking(name)), strict=True):
+            for kept, chosen, count in ((u, row[:5], 5), (v, row[5:], 4)):
+                free = [w for w in range(mx.num_nodes) if w != kept and frozenset((kept, w)) not in edges]
+                assert all(kept in pair for pair in chosen)
+                if directed:
+                    assert all(pair[kept == v] == kept for pair in chosen)
+                ranks = {w: better_rank(w, free, (allocation[kept], pagerank[kept])) for w in free}
+                scored = [w for w in free if allocation[kept, w] > 0 or pagerank[kept, w] > 0]
+                best = sorted(ranks[w] for w in scored)[:count]
+                taken = [sum(pair) - kept for pair in chosen]
+                assert sorted(ranks[w] for w in taken if w in scored) == best
+                assert len(set(taken)) == count
+                assert set(taken) <= set(free)
+
+
+def test_an_edge_of_another_layer_is_the_hardest_of_all():
+    """Layer a is a ring. In layer b, 0 is linked with 5, and the three others that 5 knows are known to 0 also."""
+    ring = np.arange(10)
+    source = [*ring, 0, 0, 0, 0, 5, 5, 5]
+    destination = [*(ring + 1) % 10, 5, 11, 12, 13, 11, 12, 13]
+    mx = Multiplex.from_edges(source, destination, ["a"] * 10 + ["b"] * 7, num_nodes=14)
+    known = KnownPairs(mx, ordered=False)
+    nearest = hard.nearest_nodes(mx, np.array([0]), np.array([0]), 1, known, np.random.default_rng(0))
+    assert nearest.tolist() == [[5]]
+    everywhere_known = KnownPairs(mx, everywhere=True, ordered=False)
+    hidden = hard.nearest_nodes(mx, np.array([0]), np.array([0]), 20, everywhere_known, np.random.default_rng(0))
+    assert not {1, 5, 9, 11, 12, 13} & set(hidden[0].tolist())
+    assert (hidden[0] == -1).sum() == 20 - (
+        14 - 1 - 6 - 1
+    )  # not itself, its six neighbours, nor 10, which nobody knows
+
+
+def test_where_an_end_has_no_more_candidates_the_rest_are_any_pairs():
+    """Node 0 is linked with everybody, so that no pair (0, w) is left; the other end has few."""
+    source = [0] * 7 + [1, 2, 3]
+    destination = [*range(1, 8), 2, 3, 4]
+    mx = Multiplex.from_edges(source, destination, "a", num_nodes=8)
+    parts = split(mx, hide="layer", share=0.9, negatives="hard", each=12)
+    parts.check(full=mx)
+    assert len(edge_sets(mx)["a"]) == 10
+    pairs, own = parts.ranking("a")
+    with_hub = own[pairs[:, 0] == 0]
+    assert len(with_hub)
+    assert not (with_hub == 0).any()
+
+
+def test_as_many_as_there_is_room_for():
+    mx = Multiplex.from_edges([0, 1, 2, 3], [1, 2, 3, 4], "a", num_nodes=5)  # 6 of 10 pairs are free
+    parts = split(mx, hide="layer", negatives="hard")
+    assert parts.negatives.shape == (1, 6, 2)
+    parts.check(full=mx)
+    with pytest.raises(InputError, match="at least 7 pairs without an edge in layer 'a', got 6"):
+        split(mx, hide="layer", negatives="hard", each=7)
+    assert split(sparse(), hide="pair", negatives="hard").negatives.shape[1] == 100
+
+
+def test_labelled_pairs_are_uniform_beside_hard_ones():
+    mx = sparse(seed=2)
+    plain, ranked = (split(mx, hide="pair", negatives=kind) for kind in ("uniform", "hard"))
+    assert np.array_equal(plain.pairs, ranked.pairs)
+    assert plain.train == ranked.train

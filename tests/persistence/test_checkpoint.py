@@ -1,0 +1,273 @@
+"""A training that is killed at any moment and resumed ends like one that was left alone, bit by bit."""
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+import banditplex as bx
+from banditplex.errors import InputError
+from banditplex.persistence import tree
+from banditplex.persistence.checkpoint import FILE, FORMAT, read_checkpoint
+from banditplex.persistence.tree import pack, read_tree, unpack, write_tree
+from tests.persistence.killed import multiplex
+
+SCRIPT = Path(__file__).with_name("killed.py")
+
+
+@pytest.fixture(scope="module")
+def mx():
+    return multiplex()
+
+
+def predictor(**settings):
+    return bx.LinkPredictor(**{"epochs": 3, "batch_size": 64, "width": 4, "warmup": 1, **settings})
+
+
+# Killed processes
+
+
+@pytest.fixture(scope="module")
+def killed(tmp_path_factory):
+    """Train in processes that get killed: the folder with what came out."""
+    folder = tmp_path_factory.mktemp("killed")
+    environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    done = subprocess.run([sys.executable, SCRIPT, folder], env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+@pytest.mark.parametrize(("way", "at_least"), [("random", 3), ("writing", 6)])
+def test_killed_and_resumed_is_as_if_nothing_had_happened(way, at_least, killed):
+    assert json.loads((killed / "kills.json").read_text())[way] >= at_least
+    for name in (FILE, "scores.npy", "history.txt"):
+        assert (killed / way / name).read_bytes() == (killed / "whole" / name).read_bytes(), name
+
+
+# Resuming
+
+
+def stop_after(epoch):
+    def on_epoch(model, row):
+        if row["epoch"] == epoch:
+            raise KeyboardInterrupt
+
+    return on_epoch
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"policy": "exp3+", "relevance": "euclidean"},
+        {"policy": "all", "width": 0},
+        {"policy": "none", "conv": "gcn"},
+        {"policy": "fixed", "policy_options": {"arms": np.array([[0], [1]])}, "validation": 0.0},
+        {"policy": "cost-aware", "policy_options": {"prices": [1.0, 2.0, 1.0]}},
+    ],
+    ids=lambda settings: settings["policy"],
+)
+def test_every_kind_of_state_survives(settings, mx, tmp_path):
+    with pytest.raises(KeyboardInterrupt):
+        predictor(**settings).fit(mx, ["a", "c"], stop_after(2), checkpoint=tmp_path / "stopped")
+    resumed = predictor(**settings).fit(mx, ["a", "c"], checkpoint=tmp_path / "stopped", resume=True)
+    whole = predictor(**settings).fit(mx, ["a", "c"], checkpoint=tmp_path / "whole")
+    assert (tmp_path / "stopped" / FILE).read_bytes() == (tmp_path / "whole" / FILE).read_bytes()
+    pairs = [[0, 1], [2, 9], [30, 4]]
+    assert resumed.score_pairs(pairs, "c").tolist() == whole.score_pairs(pairs, "c").tolist()
+    assert resumed.layer_probabilities_.equals(whole.layer_probabilities_)
+    assert resumed.history_.equals(whole.history_)
+
+
+def test_a_checkpoint_changes_nothing(mx, tmp_path):
+    kept, plain = predictor().fit(mx, checkpoint=tmp_path / "run"), predictor().fit(mx)
+    assert kept.score_pairs([[0, 1], [5, 7]], "b").tolist() == plain.score_pairs([[0, 1], [5, 7]], "b").tolist()
+    assert [path.name for path in (tmp_path / "run").iterdir()] == [FILE]
+
+
+def test_a_finished_training_may_be_resumed_and_stays_as_it_is(mx, tmp_path):
+    first = predictor().fit(mx, checkpoint=tmp_path)
+    before = (tmp_path / FILE).read_bytes()
+    again = predictor().fit(mx, checkpoint=tmp_path, resume=True)
+    assert (tmp_path / FILE).read_bytes() == before
+    assert again.score_pairs([[0, 1]], "a") == first.score_pairs([[0, 1]], "a")
+
+
+def test_dropout_goes_on_with_the_same_draws(mx, tmp_path):
+    class Leaky(torch.nn.Module):
+        def __init__(self, width_in, width_out):
+            super().__init__()
+            self.linear = torch.nn.Linear(width_in, width_out)
+
+        def forward(self, x, edge_index, *rest):
+            return torch.nn.functional.dropout(self.linear(x), 0.5)
+
+    scores = []
+    for stop in (True, False):
+        torch.manual_seed(5 + stop)
+        folder = tmp_path / str(stop)
+        if stop:
+            with pytest.raises(KeyboardInterrupt):
+                predictor(conv=Leaky).fit(mx, on_epoch=stop_after(1), checkpoint=folder)
+            torch.manual_seed(7)
+        predictor(conv=Leaky).fit(mx, checkpoint=folder, resume=stop)
+        scores.append(read_checkpoint(folder / FILE)["state"]["model"])
+    assert all(torch.equal(scores[0][name], scores[1][name]) for name in scores[0])
+
+
+def test_torchs_own_generators_are_seeded_by_the_run_and_left_alone(mx, tmp_path):
+    states = []
+    for number in (7, 8):
+        torch.manual_seed(number)
+        before = torch.get_rng_state()
+        predictor(epochs=1).fit(mx, checkpoint=tmp_path / str(number))
+        assert torch.equal(torch.get_rng_state(), before)
+        states.append(read_checkpoint(tmp_path / str(number) / FILE)["generators"]["cpu"])
+    assert torch.equal(*states)
+    predictor(epochs=1, seed=1).fit(mx, checkpoint=tmp_path / "other")
+    assert not torch.equal(read_checkpoint(tmp_path / "other" / FILE)["generators"]["cpu"], states[0])
+
+
+# Refusals
+
+
+@pytest.fixture
+def run(mx, tmp_path):
+    predictor(epochs=1).fit(mx, checkpoint=tmp_path)
+    return tmp_path
+
+
+def refusal(folder, mx, targets=None, *, negatives=None, **settings):
+    """Return why a resume is refused; the checkpoint must be as it was."""
+    before = (folder / FILE).read_bytes()
+    with pytest.raises(InputError) as caught:
+        predictor(**{"epochs": 1, **settings}).fit(mx, targets, checkpoint=folder, resume=True, negatives=negatives)
+    assert (folder / FILE).read_bytes() == before
+    return str(caught.value)
+
+
+def test_other_settings_are_refused_by_name(run, mx):
+    message = refusal(run, mx, k=2, policy="exp3+")
+    assert "began with; policy was 'default', now 'exp3+'; k was 1, now 2." in message
+    message = refusal(run, mx, policy="exp3+", policy_options={"raw_range": True})
+    assert "policy_options raw_range was not given, now True." in message
+    assert "targets was ['a', 'b', 'c', 'd'], now ['b']" in refusal(run, mx, ["b"])
+
+
+def test_other_data_are_refused_by_name(run, mx):
+    fewer = mx.subset(layers=["a", "b", "c"])
+    assert "layer 'd' is gone" in refusal(run, fewer)
+    swapped = replace(mx, layer_names=("a", "c", "b", "d"))
+    assert "layer 'b' has other edges or weights" in refusal(run, swapped)
+    size = mx.layer_sizes[3]
+    shorter = replace(mx, edge_index=mx.edge_index[:, :-1], layer_offsets=mx.layer_offsets - [0, 0, 0, 0, 1])
+    assert f"layer 'd' had {size} edges, now {size - 1}." in refusal(run, shorter)
+    assert "layer 'e' is new" in refusal(run, replace(mx, layer_names=("a", "b", "c", "e")))
+    assert "directed was False, now True" in refusal(run, replace(mx, directed=True))
+    assert "nodes differ" in refusal(run, replace(mx, node_names=mx.node_names[::-1]))
+    heavier = replace(mx, weight=np.full(mx.num_edges, 2.0))
+    assert "weighted was False, now True; layer 'a' has other edges or weights" in refusal(run, heavier)
+    free = next(v for v in range(1, 40) if not any(mx.has_edges(np.array([[0, v]]), layer)[0] for layer in "abcd"))
+    given = {layer: [[0, free]] for layer in "abcd"}
+    assert "negatives differ" in refusal(run, mx, negatives=given)
+
+
+def test_a_new_training_does_not_overwrite_an_old_one(run, mx):
+    with pytest.raises(InputError, match="exists"):
+        predictor().fit(mx, checkpoint=run)
+
+
+def test_resuming_nothing_begins(mx, tmp_path):
+    for resume in (True, False):
+        predictor(epochs=1).fit(mx, checkpoint=tmp_path / str(resume), resume=resume)
+    assert (tmp_path / "True" / FILE).read_bytes() == (tmp_path / "False" / FILE).read_bytes()
+
+
+@pytest.mark.parametrize("damage", ["cut", "flip", "empty", "text"])
+def test_damage_is_noticed(damage, run, mx):
+    data = (run / FILE).read_bytes()
+    flipped = bytearray(data)
+    flipped[-100] ^= 1
+    (run / FILE).write_bytes(
+        {"cut": data[: len(data) // 2], "flip": bytes(flipped), "empty": b"", "text": b"{}"}[damage]
+    )
+    assert "damaged" in refusal(run, mx)
+
+
+def test_another_version_is_refused(run, mx):
+    kept = read_tree(run / FILE, format=FORMAT)
+    write_tree(run / FILE, kept, format="banditplex checkpoint 99")
+    assert "expected banditplex checkpoint 3, got banditplex checkpoint 99" in refusal(run, mx)
+    from safetensors.numpy import save_file
+
+    save_file({"x": np.zeros(3)}, run / FILE)
+    assert "got a file of another kind" in refusal(run, mx)
+
+
+def test_a_folder_that_cannot_be_made(mx, tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="cannot be made"):
+        predictor().fit(mx, checkpoint=tmp_path / "file" / "run")
+
+
+# The tree
+
+
+def same(a, b):
+    """Compare two trees type by type and bit by bit."""
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, dict):
+        return list(a) == list(b) and all(same(a[name], b[name]) for name in a)
+    if isinstance(a, list | tuple):
+        return len(a) == len(b) and all(map(same, a, b))
+    if isinstance(a, np.ndarray):
+        return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
+    if isinstance(a, torch.Tensor):
+        return a.dtype == b.dtype and a.shape == b.shape and a.numpy().tobytes() == b.numpy().tobytes()
+    return repr(a) == repr(b)
+
+
+def test_what_is_read_is_what_was_written(tmp_path):
+    tree = {
+        "numbers": [1, -(2**127), 0.1, float("inf"), float("nan"), True, None, "ü\n"],
+        3: (np.float64(0.5).item(), {"tuple": [1], "array": "0"}),
+        ("a", 1): {},
+        "arrays": [np.zeros((0, 3)), np.array(7, np.int32), np.eye(3)[:, ::2], np.array([True, False])],
+        "tensors": (torch.tensor(3.0), torch.arange(6).reshape(2, 3).T, torch.zeros(2, dtype=torch.uint8)),
+        "generator": np.random.default_rng(0).bit_generator.state,
+    }
+    write_tree(tmp_path / "t", tree, format="test 1")
+    assert same(read_tree(tmp_path / "t", format="test 1"), tree)
+    assert [path.name for path in tmp_path.iterdir()] == ["t"]
+
+
+def test_tensors_that_share_memory_come_back_on_their_own():
+    shared = torch.zeros(3)
+    first, second = unpack(*pack([shared, shared]))
+    first += 1
+    assert second.tolist() == [0, 0, 0]
+
+
+def test_what_is_not_plain_is_a_mistake_of_ours():
+    with pytest.raises(TypeError, match="got object"):
+        pack({"x": object()})
+    with pytest.raises(TypeError, match="got ndarray"):
+        pack([np.array(["a"])])
+
+
+def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
+    write_tree(tmp_path / "t", {"old": 1}, format="test 1")
+
+    def full(file):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(tree.os, "fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        write_tree(tmp_path / "t", {"new": 2}, format="test 1")
+    assert read_tree(tmp_path / "t", format="test 1") == {"old": 1}

@@ -1,0 +1,61 @@
+"""Gradient steps on long vectors against torch's AdamW, weight by weight."""
+
+import copy
+import math
+
+import torch
+from torch import nn
+
+from banditplex.training import Config
+from banditplex.training.optimizer import SINGLE_RATE, Descent
+
+
+class Net(nn.Module):
+    """Two groups of weights; the names decide which."""
+
+    def __init__(self):
+        super().__init__()
+        self.shared, self.encoder, self.idle = nn.Linear(3, 5), nn.Linear(5, 1), nn.Linear(2, 2)
+
+    def forward(self, x):
+        """Return one number per row."""
+        return self.encoder(torch.tanh(self.shared(x)))
+
+
+def test_steps_and_running_mean_are_those_of_adamw_weight_by_weight():
+    torch.manual_seed(0)
+    config, steps = Config(learning_rate=0.1, weight_decay=0.2, layer_decay=0.7, average=0.9), 8
+    model = Net()
+    mean, plain = copy.deepcopy(model), copy.deepcopy(model)
+    descent = Descent(model, mean, config, steps)
+    groups = [
+        {"params": plain.shared.parameters(), "weight_decay": 0.2},
+        {"params": plain.encoder.parameters(), "weight_decay": 0.7},
+    ]
+    optimiser = torch.optim.AdamW(groups)
+    expected_mean = [weight.detach().clone() for weight in (*plain.shared.parameters(), *plain.encoder.parameters())]
+    for step in range(steps):
+        x = torch.randn(20, 3)
+        descent.descend(model(x).square().mean())
+        rate = 0.1 * max(0.05, 0.5 * (1 + math.cos(math.pi * step / steps)))
+        for group, share in zip(optimiser.param_groups, (1.0, SINGLE_RATE), strict=True):
+            group["lr"] = rate * share
+        optimiser.zero_grad()
+        plain(x).square().mean().backward()
+        optimiser.step()
+        keep = min(0.9, (2 + step) / (11 + step))
+        weights = (*plain.shared.parameters(), *plain.encoder.parameters())
+        expected_mean = [keep * old + (1 - keep) * new for old, new in zip(expected_mean, weights, strict=True)]
+    found = (*model.shared.parameters(), *model.encoder.parameters())
+    torch.testing.assert_close([*found], [*weights])
+    found = (*mean.shared.parameters(), *mean.encoder.parameters())
+    torch.testing.assert_close([*found], [value.detach() for value in expected_mean], check_dtype=True)
+
+
+def test_weights_are_views_of_few_vectors_and_stay_weights_of_the_network():
+    model = Net()
+    before = {name: value.clone() for name, value in model.state_dict().items()}
+    Descent(model, copy.deepcopy(model), Config(), 1)
+    assert all(torch.equal(before[name], value) for name, value in model.state_dict().items())
+    assert len({weight.untyped_storage().data_ptr() for weight in model.parameters()}) == 2
+    assert all(weight.requires_grad and weight.is_leaf for weight in model.parameters())
