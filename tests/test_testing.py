@@ -7,6 +7,7 @@ from banditplex.bandits import Draw, Exp3Plus, Policy
 from banditplex.bandits.hedge import exponential_weights
 from banditplex.bandits.marginals import Marginals
 from banditplex.testing import check_policy
+from tests.refusals import refuses
 
 
 class Sound(Policy):
@@ -137,26 +138,27 @@ class HasNoPlainState(Sound):
 
 
 BROKEN = {
-    SumsToLess: r"SumsToLess\(num_arms=5, k=1, num_instances=4\): expected that inclusion sums to k = 1; got",
-    DrawsByChoice: r"expected that arm \d is drawn with probability [\d.]+; got [\d.]+ of 20000 draws",
-    StatesOtherProbabilities: "expected that draw.probability is inclusion",
-    UsesTheGlobalGenerator: "expected that randomness comes from the generator handed in",
-    IgnoresTheGenerator: "expected that equal generators draw equal arms",
-    Forgets: "expected that (a restored policy has the same future|instances outside the draw stay as they were)",
-    ChangesBeforeItRefuses: "expected that an update refused for losses of the wrong shape changes nothing",
-    TakesAnyLoss: "expected that a loss of nan is refused with a ValueError; got no error",
-    PrefersSmallNumbers: "expected that renumbering arms renumbers inclusion",
-    LearnsFromNeighbours: "expected that many instances equal one by one",
-    TouchesOthers: "expected that instances outside the draw stay as they were",
-    Overflows: "expected that (rounds of play raise no error; got RuntimeWarning|inclusion)",
-    TakesTooMany: "expected that k = 4 of 3 arms is refused with a ValueError; got k = 4",
-    HasNoPlainState: r"expected that state_dict\(\)\['names'\] is a number or a plain array; got list",
+    SumsToLess: ["SumsToLess(num_arms=5, k=1, num_instances=4)", "inclusion", "k = 1"],
+    DrawsByChoice: ["probability", "of 20000 draws"],
+    StatesOtherProbabilities: ["draw.probability", 0.99],
+    UsesTheGlobalGenerator: ["global generator"],
+    IgnoresTheGenerator: ["equal generators"],
+    Forgets: ["instances outside the draw"],
+    ChangesBeforeItRefuses: ["losses of the wrong shape", "changed state"],
+    TakesAnyLoss: ["loss of nan", "no error"],
+    PrefersSmallNumbers: ["renumber"],
+    LearnsFromNeighbours: ["one by one"],
+    TouchesOthers: ["instances outside the draw"],
+    Overflows: ["inclusion", "[0, 1]"],
+    TakesTooMany: ["k = 4", "3 arms"],
+    HasNoPlainState: ["state_dict()['names']", "list"],
 }
 
 
+@pytest.mark.filterwarnings("ignore:.*encountered in:RuntimeWarning")
 @pytest.mark.parametrize("policy", BROKEN, ids=lambda policy: policy.__name__)
 def test_a_broken_policy_is_found_out(policy):
-    with pytest.raises(AssertionError, match=BROKEN[policy]):
+    with refuses(*BROKEN[policy], error=AssertionError):
         check_policy(policy)
 
 
@@ -166,5 +168,5 @@ def test_arms_that_differ_by_design_may_be_excepted():
 
 def test_options_reach_the_policy():
     check_policy(Exp3Plus, raw_range=True)
-    with pytest.raises(ValueError, match="must be given"):
+    with refuses("'uniform'", "'raw_range'"):
         check_policy("uniform", raw_range=True)

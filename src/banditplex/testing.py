@@ -321,4 +321,4 @@ def _expect(holds: bool, policy: object, expected: str, got: object) -> None:
     """Raise the one form of complaint."""
     if not holds:
         with np.printoptions(threshold=12, precision=4):
-            raise AssertionError(f"{policy!r}: expected that {expected}; got {got}.")
+            raise AssertionError(f"{policy!r}: expected that {expected}, got {got}.")

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from banditplex.bandits import POLICIES, CostAware, Draw, Fixed, Observations, make_policy
 from banditplex.bandits.tsallis_inf import inverse_square_weights
 from banditplex.testing import check_policy
+from tests.refusals import refuses
 
 
 def cost_aware(*, num_arms, k, num_instances):
@@ -64,12 +65,20 @@ def test_the_default_is_hinted():
 
 
 def test_options_are_those_of_the_class():
-    with pytest.raises(ValueError, match=r"Policy 'uniform' must be given no options; got 'epsilon'\."):
+    with refuses("'uniform'", "'epsilon'"):
         make_policy("uniform", num_arms=3, epsilon=0.5)
-    with pytest.raises(ValueError, match=r"raw_range must be True or False; got 7\."):
+    with refuses("'exp3+'", "raw_range", "printed_sign", "'raw'"):
+        make_policy("exp3+", num_arms=3, raw=True)
+    with refuses("raw_range", True, False, 7):
         make_policy("exp3+", num_arms=3, raw_range=7)
-    with pytest.raises(ValueError, match="Unknown policy 'hintde'; did you mean 'hinted'"):
+    with refuses("'hintde'", "'hinted'"):
         make_policy("hintde", num_arms=3)
+
+
+@pytest.mark.parametrize(("name", "option"), [("fixed", "arms"), ("cost-aware", "prices")])
+def test_an_option_without_a_default_must_be_given(name, option):
+    with refuses(f"'{name}'", f"'{option}'"):
+        make_policy(name, num_arms=3)
 
 
 def test_importing_the_bandits_imports_nothing_heavy():

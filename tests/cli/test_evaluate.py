@@ -169,11 +169,11 @@ def test_ctrl_c_says_how_to_go_on(call, folder, monkeypatch):
         (["--policy-option", "raw_range"], "Expected --policy-option KEY=VALUE, got 'raw_range'."),
         (["--policy-option", "raw_range=true"], "Expected an option of uniform or default as --policy-option, got "),
         (["--policy-option", "k=2"], "Expected an option of uniform or default as --policy-option, got 'k'."),
-        (["--policy", "epsilon-greedy", "--policy-option", "epsilon=2"], "epsilon must be a number from 0 to 1"),
+        (["--policy", "epsilon-greedy", "--policy-option", "epsilon=2"], "Expected epsilon to be a number from 0 to 1"),
         (["-o", "data.csv"], "data.csv: exists; go on with that run (resume=True, --resume), or choose another file."),
         (
             ["-o", "rows.jsonl", "--resume", "--policy", "none,uniform,all", "--seed", "7"],
-            "rows.jsonl: expected the settings and data that this run began with; seed was 0, now 7; "
+            "rows.jsonl: expected the settings and data of this run, got changes: seed was 0, now 7; "
             "methods all was not given, now given.",
         ),
         (["-o", "no/where.jsonl"], "no/where.jsonl: cannot be written: expected a folder at no."),

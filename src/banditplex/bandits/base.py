@@ -26,6 +26,7 @@ from banditplex.bandits.validation import (
     to_floats,
 )
 from banditplex.bandits.values import Draw, Feedback, Observations
+from banditplex.errors import InputError
 from banditplex.registry import Registry
 
 BATCH_ELEMENTS = 1 << 17
@@ -59,16 +60,18 @@ def make_policy(name: str, *, num_arms: int, k: int = 1, num_instances: int = 1,
     Exp3Plus(num_arms=5, k=1, num_instances=1)
     >>> make_policy("exp3+", num_arms=5, raw=True)
     Traceback (most recent call last):
-    ValueError: Policy 'exp3+' must be given options among: raw_range, printed_sign; got 'raw'.
+    banditplex.errors.InputError: Expected an option of policy 'exp3+' (raw_range, printed_sign), got 'raw'.
     """
     policy = POLICIES[name]
-    parameters = signature(policy).parameters
-    known = [option for option in parameters if option not in SIZES]
-    open_ended = any(parameter.kind is Parameter.VAR_KEYWORD for parameter in parameters.values())
+    parameters = [parameter for parameter in signature(policy).parameters.values() if parameter.name not in SIZES]
+    known = {parameter.name: parameter for parameter in parameters if parameter.kind is not Parameter.VAR_KEYWORD}
     for option in options:
-        if option not in known and not open_ended:
-            allowed = f"options among: {', '.join(known)}" if known else "no options"
-            raise ValueError(f"Policy {name!r} must be given {allowed}; got {option!r}.")
+        if option not in known and len(known) == len(parameters):
+            listed = ", ".join(known) or "it has none"
+            raise InputError(f"Expected an option of policy {name!r} ({listed}), got {option!r}.")
+    for option, parameter in known.items():
+        if parameter.default is Parameter.empty and option not in options:
+            raise InputError(f"Expected the option {option!r} of policy {name!r}, got none.")
     return policy(num_arms=num_arms, k=k, num_instances=num_instances, **options)
 
 
@@ -156,7 +159,7 @@ class Policy(ABC):
 
         Parameters: `losses` (B, k), of the drawn arms; `probability` (B, k), how likely each was to be
         observed (default `draw.probability`; larger when others may have drawn it too); `extra`, losses of
-        further arms. Anything wrong is a ValueError, and the state is as before.
+        further arms. Bad input raises an InputError and leaves the state unchanged.
         """
         feedback, advisory = self._read(draw, losses, probability, extra)
         batches = self._batches(draw.rows)
@@ -174,7 +177,7 @@ class Policy(ABC):
         """Take over what `state_dict` of a policy of the same kind and sizes returned."""
         for name in SIZES:
             if state.get(name) != getattr(self, name):
-                raise ValueError(f"state[{name!r}] must be {getattr(self, name)}; got {state.get(name)!r}.")
+                raise InputError(f"Expected state[{name!r}] to be {getattr(self, name)}, got {state.get(name)!r}.")
         self._state.from_dict({name: values for name, values in state.items() if name not in SIZES})
 
     def _instances(self, rows: Rows) -> IntArray:

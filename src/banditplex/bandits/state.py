@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from banditplex.bandits.marginals import Marginals, column_sizes, find_columns, occupied
 from banditplex.bandits.rounding import FloatArray, IntArray
+from banditplex.errors import InputError
 
 Rows = slice | IntArray
 """Instances as an index: a slice where they are consecutive, which then costs no copy."""
@@ -182,14 +183,14 @@ class State:
         if grouped := "arms" in arrays:
             expected |= {"arms": self._arms, "seen": self._seen}
         if set(arrays) != set(expected):
-            raise ValueError(f"state must hold {', '.join(expected)}; got {', '.join(arrays) or 'nothing'}.")
+            raise InputError(f"Expected a state with {', '.join(expected)}, got {', '.join(arrays) or 'nothing'}.")
         width = np.shape(arrays["arms"])[-1] if grouped else self.num_arms
         loaded = {name: np.array(arrays[name], dtype=old.dtype, order=self._order) for name, old in expected.items()}
         for name, values in loaded.items():
             wide = name in self._arm or name == "arms"
             shape = (self.num_instances, width) if wide else (self.num_instances,)
             if values.shape != shape:
-                raise ValueError(f"state[{name!r}] must have shape {shape}; got {values.shape}.")
+                raise InputError(f"Expected state[{name!r}] of shape {shape}, got {values.shape}.")
         if grouped:
             unused = np.arange(width) > loaded["seen"][:, None]
             for name in self._arm:

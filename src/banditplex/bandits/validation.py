@@ -1,4 +1,4 @@
-"""Every refusal of bad input, in one voice: what must be, what came, for which instance and arm."""
+"""Checks of input. An error says what was expected, what came, and for which instance and arm."""
 
 from numbers import Integral, Real
 from typing import Any
@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from banditplex.bandits.rounding import FloatArray, IntArray
 from banditplex.bandits.state import Rows, as_rows, is_rising
 from banditplex.bandits.values import Draw, Observations, freeze
+from banditplex.errors import InputError
 
 FLOAT = np.dtype(np.float64)
 LARGEST_LOSS = 1e100
@@ -22,21 +23,21 @@ def check_integer(value: object, name: str, low: int, high: int | None = None) -
     number = int(value) if isinstance(value, Integral) else low
     if not whole or number < low or (high is not None and number > high):
         span = f"of at least {low}" if high is None else f"from {low} to {high}"
-        raise ValueError(f"{name} must be an integer {span}; got {value!r}.")
+        raise InputError(f"Expected {name} to be an integer {span}, got {value!r}.")
     return number
 
 
 def check_number(value: object, name: str, low: float, high: float) -> float:
     """Return `value` as float, refusing what is not a number from `low` to `high`."""
     if not isinstance(value, Real) or not low <= float(value) <= high:
-        raise ValueError(f"{name} must be a number from {low:g} to {high:g}; got {value!r}.")
+        raise InputError(f"Expected {name} to be a number from {low:g} to {high:g}, got {value!r}.")
     return float(value)
 
 
 def check_flag(value: object, name: str) -> bool:
     """Return `value` as bool, refusing what is neither True nor False."""
     if not isinstance(value, bool | np.bool_):
-        raise ValueError(f"{name} must be True or False; got {value!r}.")
+        raise InputError(f"Expected {name} to be True or False, got {value!r}.")
     return bool(value)
 
 
@@ -50,10 +51,10 @@ def check_prices(prices: ArrayLike, num_instances: int, num_arms: int) -> FloatA
     array = np.atleast_2d(to_floats(prices, "prices"))
     if array.shape not in ((1, num_arms), (num_instances, num_arms)):
         shapes = f"({num_arms},) or ({num_instances}, {num_arms})"
-        raise ValueError(f"prices must have shape {shapes}; got {np.shape(prices)}.")
+        raise InputError(f"Expected prices of shape {shapes}, got {np.shape(prices)}.")
     if not (np.isfinite(array) & (array > 0)).all():
         worst = array[~(np.isfinite(array) & (array > 0))][0]
-        raise ValueError(f"prices must be finite and above 0; got {worst}.")
+        raise InputError(f"Expected finite prices above 0, got {worst}.")
     return array
 
 
@@ -63,7 +64,7 @@ def check_arms(arms: ArrayLike, num_instances: int, num_arms: int) -> IntArray:
     if array.ndim == 1:
         array = np.tile(array, (num_instances, 1))
     if array.ndim != 2 or len(array) != num_instances:
-        raise ValueError(f"arms must have shape (k,) or ({num_instances}, k); got {np.shape(arms)}.")
+        raise InputError(f"Expected arms of shape (k,) or ({num_instances}, k), got {np.shape(arms)}.")
     _check_distinct_arms(array, "arms", np.arange(num_instances), num_arms)
     return array
 
@@ -76,7 +77,7 @@ def check_instances(instances: ArrayLike | None, num_instances: int) -> tuple[In
     if array.size == 0:
         array = array.astype(np.int64)
     if array.ndim != 1 or array.dtype.kind not in "iu":
-        raise ValueError(f"instances must be a flat array of integers; got {array.dtype} of shape {array.shape}.")
+        raise InputError(f"Expected instances as a flat array of integers, got {array.dtype} of shape {array.shape}.")
     rows = as_rows(array)
     if isinstance(rows, slice):
         sound = rows.start >= 0 and rows.stop <= num_instances
@@ -87,7 +88,7 @@ def check_instances(instances: ArrayLike | None, num_instances: int) -> tuple[In
         ordered = np.sort(array)
         twice = ordered[1:][ordered[1:] == ordered[:-1]]
         if len(twice):
-            raise ValueError(f"instances must be distinct; got {twice[0]} more than once.")
+            raise InputError(f"Expected distinct instances, got {twice[0]} more than once.")
     chosen = array.astype(np.int64)
     return chosen, rows if isinstance(rows, slice) else chosen
 
@@ -95,7 +96,7 @@ def check_instances(instances: ArrayLike | None, num_instances: int) -> tuple[In
 def check_draw(draw: Draw, num_instances: int, num_arms: int, k: int) -> None:
     """Refuse a draw that does not fit the policy."""
     if not isinstance(draw, Draw):
-        raise ValueError(f"draw must be a Draw; got {type(draw).__name__}.")
+        raise InputError(f"Expected draw to be a Draw, got {type(draw).__name__}.")
     if draw.made_for == (num_instances, num_arms, k):
         return
     check_instances(draw.instances, num_instances)
@@ -108,7 +109,7 @@ def check_draw(draw: Draw, num_instances: int, num_arms: int, k: int) -> None:
 def check_shape(array: NDArray[Any], name: str, shape: tuple[int, ...]) -> None:
     """Refuse an array of another shape."""
     if array.shape != shape:
-        raise ValueError(f"{name} must have shape {shape}; got {array.shape}.")
+        raise InputError(f"Expected {name} of shape {shape}, got {array.shape}.")
 
 
 def to_floats(values: ArrayLike, name: str) -> FloatArray:
@@ -116,11 +117,11 @@ def to_floats(values: ArrayLike, name: str) -> FloatArray:
     try:
         array = np.asarray(values)
     except ValueError as error:
-        raise ValueError(f"{name} must be an array of real numbers; got a ragged sequence.") from error
+        raise InputError(f"Expected {name} as an array of real numbers, got a ragged sequence.") from error
     if array.dtype == FLOAT:
         return array
     if array.size and array.dtype.kind not in "iuf":
-        raise ValueError(f"{name} must be an array of real numbers; got {array.dtype}.")
+        raise InputError(f"Expected {name} as an array of real numbers, got {array.dtype}.")
     return array.astype(np.float64)
 
 
@@ -131,7 +132,7 @@ def check_losses(losses: FloatArray, name: str, instance: IntArray, arm: IntArra
     usual = (losses >= SMALLEST_LOSS) & (losses <= LARGEST_LOSS)
     good = usual | (losses >= 0) & (losses < SMALLEST_LOSS)
     if not good.all():
-        _refuse(name, f"lie between 0 and {LARGEST_LOSS:g}", losses, ~good, instance, arm)
+        _refuse(f"{name} from 0 to {LARGEST_LOSS:g}", losses, ~good, instance, arm)
     return np.where(usual, losses, 0.0)
 
 
@@ -139,35 +140,27 @@ def check_probability(probability: FloatArray, name: str, instance: IntArray, ar
     """Return flat probabilities; refuse what is not above 0 and at most 1 (but for rounding)."""
     good = (probability > 0) & (probability <= 1 + 1e-9)
     if not good.all():
-        _refuse(name, "be above 0 and at most 1", probability, ~good, instance, arm)
+        _refuse(f"{name} above 0 and at most 1", probability, ~good, instance, arm)
     return np.minimum(probability, 1.0)
 
 
 def check_observations(extra: Observations, draw: Draw, num_instances: int, num_arms: int) -> None:
     """Refuse further observations that do not fit the policy, repeat themselves or repeat the draw."""
     if not isinstance(extra, Observations):
-        raise ValueError(f"extra must be Observations; got {type(extra).__name__}.")
+        raise InputError(f"Expected extra to be Observations, got {type(extra).__name__}.")
     _check_range(extra.instance, "extra.instance", num_instances)
     _check_range(extra.arm, "extra.arm", num_arms, instance=extra.instance)
     weighed = ~np.isnan(extra.probability)
     if np.count_nonzero(weighed) and (stray := weighed & ~np.isin(extra.instance, draw.instances)).any():
-        _refuse(
-            "extra.probability",
-            "be NaN (advisory) for instances outside the draw",
-            extra.probability,
-            stray,
-            extra.instance,
-            extra.arm,
-        )
+        expected = "extra.probability to be NaN (advisory) for instances outside the draw"
+        _refuse(expected, extra.probability, stray, extra.instance, extra.arm)
     drawn = (draw.instances[:, None] * num_arms + draw.arms).ravel()
     keys = np.concatenate([drawn, extra.instance * num_arms + extra.arm])
     keys.sort()
     twice = keys[1:][keys[1:] == keys[:-1]]
     if len(twice):
         instance, arm = divmod(int(twice[0]), num_arms)
-        raise ValueError(
-            f"extra must hold arms that were not drawn, each once; got instance {instance}, arm {arm} again."
-        )
+        raise InputError(f"Expected each arm once in draw and extra, got instance {instance}, arm {arm} again.")
 
 
 def _check_distinct_arms(arms: IntArray, name: str, instances: IntArray, num_arms: int) -> None:
@@ -176,7 +169,7 @@ def _check_distinct_arms(arms: IntArray, name: str, instances: IntArray, num_arm
     row, column = np.nonzero(ordered[:, 1:] == ordered[:, :-1])
     if len(row):
         where = f"arm {ordered[row[0], column[0]]} twice for instance {instances[row[0]]}"
-        raise ValueError(f"{name} must be distinct within an instance; got {where}.")
+        raise InputError(f"Expected {name} to be distinct within an instance, got {where}.")
 
 
 def _check_range(values: IntArray, name: str, count: int, *, instance: IntArray | None = None) -> None:
@@ -184,11 +177,9 @@ def _check_range(values: IntArray, name: str, count: int, *, instance: IntArray 
     if np.count_nonzero(wrong):
         first = int(wrong.argmax())
         owner = "" if instance is None else f" for instance {instance[first]}"
-        raise ValueError(f"{name} must be integers from 0 to {count - 1}; got {values[first]}{owner}.")
+        raise InputError(f"Expected {name} from 0 to {count - 1}, got {values[first]}{owner}.")
 
 
-def _refuse(
-    name: str, must: str, values: FloatArray, bad: NDArray[np.bool_], instance: IntArray, arm: IntArray
-) -> None:
+def _refuse(expected: str, values: FloatArray, bad: NDArray[np.bool_], instance: IntArray, arm: IntArray) -> None:
     i = int(np.flatnonzero(bad)[0])
-    raise ValueError(f"{name} must {must}; got {values[i]} for instance {instance[i]}, arm {arm[i]}.")
+    raise InputError(f"Expected {expected}, got {values[i]} for instance {instance[i]}, arm {arm[i]}.")

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from banditplex.bandits.marginals import Marginals, dense
 from banditplex.bandits.rounding import FloatArray, IntArray
 from banditplex.bandits.state import Rows, as_rows
+from banditplex.errors import InputError
 
 
 def freeze(values: ArrayLike, kind: type[np.generic], what: str) -> NDArray[Any]:
@@ -18,9 +19,9 @@ def freeze(values: ArrayLike, kind: type[np.generic], what: str) -> NDArray[Any]
     try:
         array = np.array(values)
     except ValueError as error:
-        raise ValueError(f"{what} must be an array of {expected}; got a ragged sequence.") from error
+        raise InputError(f"Expected {what} as an array of {expected}, got a ragged sequence.") from error
     if array.size and array.dtype.kind not in kinds:
-        raise ValueError(f"{what} must be an array of {expected}; got {array.dtype}.")
+        raise InputError(f"Expected {what} as an array of {expected}, got {array.dtype}.")
     array = array.astype(kind, copy=False)
     array.flags.writeable = False
     return array
@@ -87,9 +88,9 @@ class Draw:
     def inclusion(self) -> FloatArray:
         """The probability of every arm at the time of the draw, (B, num_arms); computed when asked for."""
         if not self.marginals:
-            raise ValueError(
-                "Draw.inclusion must come from a policy's own draw; got a draw built by hand, which knows "
-                "its own arms only. Policy.inclusion(draw.instances) has the present probabilities."
+            raise InputError(
+                "Expected a draw from Policy.draw, got one built by hand, which has no inclusion; "
+                "Policy.inclusion(draw.instances) returns the current probabilities."
             )
         return dense(self.marginals, self.marginals[0].num_arms)
 
@@ -121,7 +122,7 @@ class Observations:
         if len(shape) != 1 or not shape == self.arm.shape == self.loss.shape == self.probability.shape:
             names = ("instance", "arm", "loss", "probability")
             got = ", ".join(f"{name} {getattr(self, name).shape}" for name in names)
-            raise ValueError(f"Observations must be flat arrays of one length; got shapes {got}.")
+            raise InputError(f"Expected Observations as flat arrays of one length, got shapes {got}.")
 
 
 def importance_weighted(loss: FloatArray, probability: FloatArray) -> FloatArray:
