@@ -1,13 +1,11 @@
-import pytest
-
-from banditplex.errors import InputError
 from banditplex.registry import Registry
+from tests.refusals import refuses
 
 
 def test_a_name_is_given_once():
     table: Registry[int] = Registry("thing")
     table.add("one", 1)
-    with pytest.raises(ValueError, match="'one' is registered already"):
+    with refuses("thing", "'one'", error=ValueError):
         table.add("one", 2)
     assert dict(table) == {"one": 1}
     assert "two" not in table
@@ -16,5 +14,5 @@ def test_a_name_is_given_once():
 def test_an_unknown_name_is_answered_with_those_that_are_known():
     table: Registry[int] = Registry("thing")
     table.add("one", 1)
-    with pytest.raises(InputError, match=r"Unknown thing 'zzz'\. Known: one\."):
+    with refuses("thing", "'zzz'", "one"):
         table["zzz"]

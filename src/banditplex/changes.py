@@ -1,4 +1,4 @@
-"""What has changed since a run began: settings by name, what they were and what they are now."""
+"""Compare the settings and data of a run with those it started with."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -7,14 +7,14 @@ from typing import Any
 from banditplex.errors import InputError
 
 SHOWN = 5
-"""So many changes are listed when a run is refused."""
+"""How many changes an error lists."""
 LONG = 40
-"""Characters of a value that are shown."""
+"""Values are cut off after this many characters."""
 ABSENT = object()
 
 
 def differences(before: Mapping[str, Any], now: Mapping[str, Any], *, within: str = "") -> Iterator[str]:
-    """Say in words how two descriptions differ, entry by entry.
+    """Describe how two mappings differ, one line per entry.
 
     >>> list(differences({"seed": 0, "data": {"edges": 5}}, {"seed": 1, "data": {"edges": 6}}))
     ['seed was 0, now 1', 'data edges was 5, now 6']
@@ -33,12 +33,12 @@ def differences(before: Mapping[str, Any], now: Mapping[str, Any], *, within: st
 
 
 def check_same(path: Path, changes: Iterable[str]) -> None:
-    """Refuse to go on with the run of a file if anything has changed."""
+    """Refuse to resume the run stored at `path` if there are any changes."""
     found = list(changes)
     if found:
         more = [f"and {len(found) - SHOWN} more"] if len(found) > SHOWN else []
         listed = "; ".join(found[:SHOWN] + more)
-        raise InputError(f"{path}: expected the settings and data that this run began with; {listed}.")
+        raise InputError(f"{path}: expected the settings and data of this run, got changes: {listed}.")
 
 
 def _shown(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""A name for everything that can be chosen by name: policies, formats, data sets, relevances."""
+"""Tables of what can be chosen by name: policies, formats, data sets, relevances."""
 
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 class Registry(Mapping[str, T], Generic[T]):
-    """A table from names to things that refuses duplicates and lists what it knows.
+    """A table from names to things, in order of registration, that refuses duplicates and lists what it knows.
 
     >>> colours: Registry[int] = Registry("colour")
     >>> colours.add("red", 0xFF0000)
@@ -28,7 +28,7 @@ class Registry(Mapping[str, T], Generic[T]):
     def add(self, name: str, thing: T) -> None:
         """Enter `thing` under `name`, which must be free."""
         if name in self._things:
-            raise ValueError(f"The {self._kind} {name!r} is registered already.")
+            raise ValueError(f"Expected a new {self._kind} name, got {name!r}, which is registered already.")
         self._things[name] = thing
 
     def __getitem__(self, name: str) -> T:

@@ -50,8 +50,7 @@ def test_other_settings_are_refused_by_name(store, path):
     with pytest.raises(InputError) as caught:
         RowStore(path, other, resume=True)
     assert str(caught.value).endswith(
-        "expected the settings and data that this run began with; seed was 0, now 1; "
-        "settings hide was 'pair', now 'layer'; settings folds was not given, now 5."
+        "seed was 0, now 1; settings hide was 'pair', now 'layer'; settings folds was not given, now 5."
     )
 
 

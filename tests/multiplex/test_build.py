@@ -1,17 +1,15 @@
 """From loose columns to sorted, merged, checked edges."""
 
-import re
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from banditplex.errors import InputError
 from banditplex.multiplex import Multiplex, build
 from banditplex.multiplex.build import EdgeError
 from banditplex.multiplex.names import NameIndex, as_names, factorize
 from tests.multiplex.plain import edges_of, merge, raw_rows
+from tests.refusals import refuses
 
 PLAIN = settings(max_examples=200)
 
@@ -56,7 +54,7 @@ def test_duplicates_follow_their_rule():
 
 @pytest.mark.parametrize("more", [{}, {"weight": [1, 2, 3, 4]}, {"time": [1, 2, 3, 4]}])
 def test_duplicates_can_be_refused(more):
-    with pytest.raises(EdgeError, match=r"Expected each edge once per layer, got one again .* \(edge 3\)") as caught:
+    with refuses("edge 3", error=EdgeError) as caught:
         Multiplex.from_edges([5, 0, 1, 1], [6, 1, 2, 0], ["a", "b", "b", "b"], duplicates="error", **more)
     assert caught.value.edge == 3
     Multiplex.from_edges([5, 0, 1], [6, 1, 2], ["a", "b", "b"], duplicates="error")
@@ -67,7 +65,7 @@ def test_self_loops_follow_their_rule():
     assert Multiplex.from_edges(*columns, weight=[2, 3]).layer_sizes.tolist() == [1, 1]
     dropped = Multiplex.from_edges(*columns, weight=[2, 3], time=[4, 5], self_loops="drop")
     assert (dropped.layer_sizes.tolist(), dropped.weight.tolist(), dropped.time.tolist()) == ([1, 0], [2], [4])
-    with pytest.raises(EdgeError, match=r"Expected no self loops, got one of node 1 in layer 'b' \(edge 1\)"):
+    with refuses("node 1", "'b'", "edge 1", error=EdgeError):
         Multiplex.from_edges(*columns, self_loops="error")
 
 
@@ -171,96 +169,90 @@ def test_many_strings_are_found_where_they_stand():
 # What is refused
 
 BAD = {
-    "lengths": (([0, 1], [1], "a"), {}, "Expected one source, destination and layer per edge, got 2, 1 and 2."),
+    "lengths": (([0, 1], [1], "a"), {}, ["source", "destination", "layer", "2, 1 and 2"]),
     "beyond": (
         ([0, 1], [1, 2], "a"),
         {"num_nodes": 2},
-        "Layer 'a' has an edge to node 2, but there are 2 nodes (edge 1)",
+        ["node", "0 to 1", "got 2", "'a'", "edge 1"],
     ),
-    "negative index": (([-1], [1], "a"), {"num_nodes": 2}, "Layer 'a' has an edge to node -1, but there are 2 nodes"),
+    "negative index": (([-1], [1], "a"), {"num_nodes": 2}, ["node", "0 to 1", -1, "'a'", "edge 0"]),
     "strings as indices": (
         (["a"], ["b"], "a"),
         {"num_nodes": 2},
-        "Expected integer node indices where num_nodes is given",
+        ["integer", "num_nodes", "strings"],
     ),
-    "name count": (([0], [1], "a"), {"num_nodes": 2, "node_names": [1]}, "Expected 2 node names, got 1."),
-    "mixed ends": (([0], ["b"], "a"), {}, "Expected node names that are all strings or all integers, got both."),
+    "name count": (([0], [1], "a"), {"num_nodes": 2, "node_names": [1]}, ["2 node names", 1]),
+    "mixed ends": (([0], ["b"], "a"), {}, ["strings", "integers", "both"]),
     "mixed column": (
         ([0, "a"], [1, 2], "a"),
         {"node_names": [0, "a"]},
-        "Expected node names that are all strings or all",
+        ["strings", "integers", "int and str"],
     ),
-    "fractions": (([0.5], [1], "a"), {}, "Expected node names that are all strings or all integers, got float."),
-    "booleans": (([True], [1], "a"), {}, "Expected node names that are all strings or all integers, got bool."),
-    "mixed kinds": (([1, True], [1, 2], "a"), {}, "all strings or all integers, got bool and int."),
-    "table": (([[0]], [1], "a"), {}, "Expected a flat sequence of node names, got an array of shape (1, 1)."),
-    "huge": (([2**64], [1], "a"), {}, "Expected node names below 2**63, got 18446744073709551616."),
+    "fractions": (([0.5], [1], "a"), {}, ["strings", "integers", "float"]),
+    "booleans": (([True], [1], "a"), {}, ["strings", "integers", "bool"]),
+    "mixed kinds": (([1, True], [1, 2], "a"), {}, ["strings", "integers", "bool and int"]),
+    "table": (([[0]], [1], "a"), {}, ["node", (1, 1)]),
+    "huge": (([2**64], [1], "a"), {}, ["node", "2**63", 2**64]),
     "unknown node": (
         (["x"], ["anne"], "a"),
         {"node_names": ["x", "anna"]},
-        "Unknown node 'anne'; did you mean 'anna'?",
+        ["node", "'anne'", "'anna'"],
     ),
-    "unknown layer": (([0], [1], [5]), {"layer_names": [1, 2]}, "Unknown layer 5. Known layers: 1, 2."),
-    "node twice": (([0], [1], "a"), {"node_names": [0, 1, 1]}, "Expected distinct node names, got 1 more than once."),
+    "unknown layer": (([0], [1], [5]), {"layer_names": [1, 2]}, ["layer 5", "1, 2"]),
+    "node twice": (([0], [1], "a"), {"node_names": [0, 1, 1]}, ["distinct node", 1]),
     "index twice": (
         ([0], [1], "a"),
         {"num_nodes": 2, "node_names": ["x", "x"]},
-        "Expected distinct node names, got 'x' more",
+        ["distinct node", "'x'"],
     ),
     "layer twice": (
         ([0], [1], ["a"]),
         {"layer_names": ["a", "a"]},
-        "Expected distinct layer names, got 'a' more than once.",
+        ["distinct layer", "'a'"],
     ),
-    "nan": (([0, 0], [1, 2], "a"), {"weight": [1, np.nan]}, "Expected a finite weight of at least 0, got nan (edge 1)"),
-    "infinite": (([0], [1], "a"), {"weight": [np.inf]}, "Expected a finite weight of at least 0, got inf (edge 0)"),
-    "negative": (([0], [1], "a"), {"weight": [-1]}, "Expected a finite weight of at least 0, got -1.0 (edge 0)"),
-    "text weight": (([0], [1], "a"), {"weight": ["1"]}, "Expected weights that are numbers, got <U1."),
+    "nan": (([0, 0], [1, 2], "a"), {"weight": [1, np.nan]}, ["weight", "nan", "edge 1"]),
+    "infinite": (([0], [1], "a"), {"weight": [np.inf]}, ["weight", "inf", "edge 0"]),
+    "negative": (([0], [1], "a"), {"weight": [-1]}, ["weight", -1.0, "edge 0"]),
+    "text weight": (([0], [1], "a"), {"weight": ["1"]}, ["weights", "<U1"]),
     "weight count": (
         ([0], [1], "a"),
         {"weight": [1, 2]},
-        "Expected one of the weights for each of 1 edges, got shape (2,).",
+        ["weights", "1 edge", (2,)],
     ),
-    "no time": (([0], [1], "a"), {"time": np.array(["NaT"], "datetime64[s]")}, "Expected a time, got NaT (edge 0)"),
-    "nan time": (([0], [1], "a"), {"time": [np.nan]}, "Expected a finite time, got nan (edge 0)"),
+    "no time": (([0], [1], "a"), {"time": np.array(["NaT"], "datetime64[s]")}, ["time", "NaT", "edge 0"]),
+    "nan time": (([0], [1], "a"), {"time": [np.nan]}, ["time", "nan", "edge 0"]),
     "features": (
         ([0], [1], "a"),
         {"node_features": [1, 2]},
-        "Expected node features as a (2, F) array of numbers, got (2,)",
+        ["node features", "(2, F)", (2,)],
     ),
     "nan feature": (
         ([0], [1], "a"),
         {"node_features": [[1], [np.nan]]},
-        "Expected finite node features, got nan at node 1,",
+        ["node features", "nan", "node 1", "column 0"],
     ),
     "duplicates": (
         ([0], [1], "a"),
         {"duplicates": "add"},
-        "Expected duplicates to be one of sum, max, error, got 'add'.",
+        ["duplicates", "sum, max, error", "'add'"],
     ),
     "self loops": (
         ([0], [1], "a"),
         {"self_loops": "no"},
-        "Expected self_loops to be one of keep, drop, error, got 'no'.",
+        ["self_loops", "keep, drop, error", "'no'"],
     ),
 }
 
 
-@pytest.mark.parametrize(("columns", "options", "complaint"), BAD.values(), ids=BAD)
-def test_bad_input_is_refused(columns, options, complaint):
-    with pytest.raises(InputError, match=re.escape(complaint)):
+@pytest.mark.parametrize(("columns", "options", "named"), BAD.values(), ids=BAD)
+def test_bad_input_is_refused(columns, options, named):
+    with refuses(*named):
         Multiplex.from_edges(*columns, **options)
 
 
-@pytest.mark.parametrize(
-    ("layer", "complaint"),
-    [
-        ([2], "Expected a layer index below 2, got 2 (edge 0)"),
-        ([0.0], "Expected a flat array of integer indices, got float64"),
-    ],
-)
-def test_bad_indices_are_refused(layer, complaint):
-    with pytest.raises(InputError, match=re.escape(complaint)):
+@pytest.mark.parametrize(("layer", "named"), [([2], ["layer", "0 to 1", 2, "edge 0"]), ([0.0], ["indices", "float64"])])
+def test_bad_indices_are_refused(layer, named):
+    with refuses(*named):
         Multiplex.from_indices([0], [1], layer, node_names=["a", "b"], layer_names=["x", "y"])
 
 

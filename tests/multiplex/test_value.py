@@ -2,7 +2,6 @@
 
 import copy
 import pickle
-import re
 import tracemalloc
 from dataclasses import FrozenInstanceError
 
@@ -12,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from banditplex.errors import InputError
 from banditplex.multiplex import Multiplex
 from tests.io.strategies import multiplexes
 from tests.multiplex.plain import edges_of
+from tests.refusals import refuses
 
 PLAIN = settings(max_examples=100)
 
@@ -67,9 +66,9 @@ def test_indices_of_names(mx):
     assert mx.node_index("cid") == 2
     assert mx.node_index([["dan", "ann"], ["bob", "bob"]]).tolist() == [[3, 0], [1, 1]]
     assert mx.node_index([]).tolist() == []
-    with pytest.raises(InputError, match=re.escape("Unknown layer 'hom'; did you mean 'home'?")):
+    with refuses("layer", "'hom'", "'home'"):
         mx.edges("hom")
-    with pytest.raises(InputError, match=re.escape("Unknown node 7. Known nodes: 'ann', 'bob', 'cid', 'dan'.")):
+    with refuses("node 7", "'ann', 'bob', 'cid', 'dan'"):
         mx.node_index([7])
 
 
@@ -82,7 +81,7 @@ def test_pairs_that_are_edges(mx):
     pairs = [[0, 1], [1, 0], [0, 2], [2, 2], [3, 3]]
     assert mx.has_edges(pairs, "work").tolist() == [True, True, False, True, False]
     assert mx.has_edges(np.empty((0, 2)), "work").tolist() == []
-    with pytest.raises(InputError, match="Expected node indices below 4, got 5"):
+    with refuses("node", "0 to 3", 5):
         mx.has_edges([[0, 5]], "work")
     arcs = Multiplex.from_edges([0, 1], [1, 2], "a", directed=True)
     assert arcs.has_edges([[0, 1], [1, 0]], "a").tolist() == [True, False]
@@ -139,7 +138,7 @@ def test_subset_of_nodes(mx):
 
 @pytest.mark.parametrize("chosen", [{"layers": ["work", "work"]}, {"nodes": ["ann", "ann"]}])
 def test_nothing_is_chosen_twice(mx, chosen):
-    with pytest.raises(InputError, match=r"Expected distinct \w+ names, got '\w+' more than once"):
+    with refuses("distinct", *(repr(names[0]) for names in chosen.values())):
         mx.subset(**chosen)
 
 
@@ -231,7 +230,7 @@ def test_node_features_are_given_to_a_copy(mx):
     assert more.node_features.tolist() == [[2.0 * i, 2.0 * i + 1] for i in range(mx.num_nodes)]
     assert more.with_node_features(None).node_features is None
     assert more.with_node_features(mx.node_features) == mx
-    with pytest.raises(InputError, match="Expected node features as a"):
+    with refuses("node features", "(4, F)", (3, 2)):
         mx.with_node_features(given[1:])
 
 
@@ -242,7 +241,7 @@ def test_it_is_frozen(mx):
     with pytest.raises(FrozenInstanceError):
         mx.directed = True
     for name in ("edge_index", "layer_offsets", "node_names", "weight", "time", "node_features"):
-        with pytest.raises(ValueError, match="read-only"):
+        with refuses("read-only", error=ValueError):
             getattr(mx, name)[0] = 0
     with pytest.raises(TypeError):
         mx.metadata["year"] = 2000
@@ -279,7 +278,7 @@ def test_equality_sees_every_part(mx):
         assert Multiplex.from_edges(**rebuilt | change) != mx
     assert mx != "mx"
     assert Multiplex.from_edges([1], [2], "a") != Multiplex.from_edges(["1"], ["2"], "a")
-    with pytest.raises(TypeError, match="unhashable"):
+    with pytest.raises(TypeError):
         hash(mx)
 
 
@@ -332,5 +331,5 @@ def test_edges_that_are_kept(mx, data):
 @pytest.mark.parametrize("keep", [[True], [1, 0, 1], [[True, True, True]]])
 def test_what_does_not_say_for_each_edge_whether_to_keep_it_is_refused(keep):
     mx = Multiplex.from_edges([0, 1, 2], [1, 2, 3], "a")
-    with pytest.raises(InputError, match="Expected 3 truth values, one per edge, got"):
+    with refuses(3, "edge", np.asarray(keep).dtype, np.shape(keep)):
         mx.keep_edges(keep)

@@ -153,7 +153,7 @@ def refusal(folder, mx, targets=None, *, negatives=None, **settings):
 
 def test_other_settings_are_refused_by_name(run, mx):
     message = refusal(run, mx, k=2, policy="exp3+")
-    assert "began with; policy was 'default', now 'exp3+'; k was 1, now 2." in message
+    assert "policy was 'default', now 'exp3+'; k was 1, now 2." in message
     message = refusal(run, mx, policy="exp3+", policy_options={"raw_range": True})
     assert "policy_options raw_range was not given, now True." in message
     assert "targets was ['a', 'b', 'c', 'd'], now ['b']" in refusal(run, mx, ["b"])

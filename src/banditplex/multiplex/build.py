@@ -189,12 +189,12 @@ def check_edges(
         )
     edge = _first_outside(layer, len(layer_names))
     if edge is not None:
-        raise EdgeError(f"Expected a layer index below {len(layer_names)}, got {layer[edge]}", edge)
+        raise EdgeError(f"Expected layer indices from 0 to {len(layer_names) - 1}, got {layer[edge]}", edge)
     for column in (source, destination):
         edge = _first_outside(column, len(node_names))
         if edge is not None:
-            where, node = layer_names[layer[edge]], column[edge]
-            raise EdgeError(f"Layer {where!r} has an edge to node {node}, but there are {len(node_names)} nodes", edge)
+            where, last = layer_names[layer[edge]], len(node_names) - 1
+            raise EdgeError(f"Expected node indices from 0 to {last}, got {column[edge]} in layer {where!r}", edge)
     return source, destination, layer
 
 

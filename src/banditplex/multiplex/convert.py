@@ -285,7 +285,7 @@ def _join_node_types(data: "HeteroData") -> tuple[dict[str, int], Any]:
     kinds = data.node_types
     counts = [data[kind].num_nodes for kind in kinds]
     if None in counts:
-        raise InputError(f"Expected node type {kinds[counts.index(None)]!r} to say how many nodes it has.")
+        raise InputError(f"Expected num_nodes for node type {kinds[counts.index(None)]!r}, got none.")
     first = dict(zip(kinds, np.cumsum([0, *counts]).tolist(), strict=False))
     if len(counts) == 1:
         store = data[kinds[0]]

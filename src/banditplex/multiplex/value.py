@@ -228,7 +228,7 @@ class Multiplex:
         pairs = np.asarray(pairs, dtype=np.int64).reshape(-1, 2)
         outside = (pairs < 0) | (pairs >= self.num_nodes)
         if outside.any():
-            raise InputError(f"Expected node indices below {self.num_nodes}, got {pairs[outside][0]}.")
+            raise InputError(f"Expected node indices from 0 to {self.num_nodes - 1}, got {pairs[outside][0]}.")
         low, high = pairs.T if self.directed else (pairs.min(axis=1), pairs.max(axis=1))
         edges = self.edges(layer)
         known = edges[0] * self.num_nodes + edges[1]
