@@ -1,5 +1,7 @@
 """The public checks complain of broken policies, each for its own reason."""
 
+from types import MappingProxyType
+
 import numpy as np
 import pytest
 
@@ -129,6 +131,21 @@ class TakesTooMany(Sound):
         super().__init__(num_arms=max(num_arms, k), k=k, num_instances=num_instances)
 
 
+class LearnsThoughItSaysNo(Sound):
+    learns = False
+
+
+class HasItsOwnK(Sound):
+    """Draws one arm, whatever k was passed, and does not say so in `takes_k`."""
+
+    def __init__(self, *, num_arms, k=1, num_instances=1):
+        super().__init__(num_arms=num_arms, num_instances=num_instances)
+
+
+class DeclaresAnOptionThatItLacks(Sound):
+    arm_options = MappingProxyType({"prices": "values"})
+
+
 class HasNoPlainState(Sound):
     def state_dict(self):
         return super().state_dict() | {"names": ["a", "b"]}
@@ -151,6 +168,9 @@ BROKEN = {
     TouchesOthers: ["instances outside the draw"],
     Overflows: ["inclusion", "[0, 1]"],
     TakesTooMany: ["k = 4", "3 arms"],
+    LearnsThoughItSaysNo: ["inclusion", "learns", False],
+    HasItsOwnK: ["k = 2", "takes_k", "k = 1"],
+    DeclaresAnOptionThatItLacks: ["arm_options", "num_arms", "prices"],
     HasNoPlainState: ["state_dict()['names']", "list"],
 }
 

@@ -7,6 +7,7 @@ import random
 import warnings
 from collections.abc import Callable, Iterator
 from functools import partial
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,7 @@ def check_policy(
         _check_round_trip,
         _check_refusals,
         _check_extremes,
+        _check_learning,
     ]
     if equivariant:
         checks.append(_check_equivariance)
@@ -54,7 +56,7 @@ def check_policy(
         for check in checks:
             rng = np.random.default_rng([seed, num_arms, k])
             _run(check, partial(make, num_arms=num_arms, k=k), rng)
-    _check_too_many_plays(make)
+    _check_attributes(make)
 
 
 _Make = Callable[..., Policy]
@@ -225,13 +227,29 @@ def _check_equivariance(make: _Make, rng: np.random.Generator) -> None:
         _expect(_near(p, q), policy, "renumbering arms renumbers inclusion", q - p)
 
 
-def _check_too_many_plays(make: _Make) -> None:
-    """Check that more plays than arms are refused, unless the policy has a k of its own."""
+def _check_learning(make: _Make, rng: np.random.Generator) -> None:
+    """Check that a policy whose `learns` is False keeps its inclusion."""
+    policy = make(num_instances=NUM_INSTANCES)
+    before = policy.inclusion()
+    for _ in _play(policy, rng, rounds=12):
+        pass
+    p = policy.inclusion()
+    _expect(policy.learns or _near(before, p), policy, "inclusion never changes, as learns is False", p)
+
+
+def _check_attributes(make: _Make) -> None:
+    """Check `arm_options` and `takes_k`: where the caller chooses k, it is kept, or refused if too large."""
+    policy = make(num_arms=3, k=2, num_instances=1)
+    known = list(signature(type(policy)).parameters)
+    named = list(policy.arm_options)
+    _expect(set(named) <= set(known), policy, f"arm_options are among the parameters {known}", named)
+    _expect(policy.k == 2 or not policy.takes_k, policy, "k = 2 is kept, as takes_k is True", f"k = {policy.k}")
     try:
         policy = make(num_arms=3, k=4, num_instances=1)
     except ValueError:
         return
-    _expect(policy.k <= 3, policy, "k = 4 of 3 arms is refused with a ValueError", f"k = {policy.k}")
+    refused = policy.k <= 3 and not policy.takes_k
+    _expect(refused, policy, "k = 4 of 3 arms is refused with a ValueError", f"k = {policy.k}")
 
 
 def _bad_updates(policy: Policy, draw: Draw) -> Iterator[tuple[str, Callable[[], None]]]:

@@ -64,6 +64,28 @@ def test_the_default_is_hinted():
     assert POLICIES["default"] is POLICIES["hinted"]
 
 
+def test_policies_are_listed_in_their_order():
+    """What to use, what to compare with it, and what does not learn."""
+    learning = "default hinted exp3+ exp3 exp3-ix tsallis-inf epsilon-greedy adahedge cost-aware"
+    assert list(POLICIES) == f"{learning} uniform fixed all none".split()
+
+
+def test_attributes_describe_each_policy():
+    assert [name for name in POLICIES if not POLICIES[name].learns] == ["uniform", "fixed", "all", "none"]
+    assert [name for name in POLICIES if not POLICIES[name].takes_k] == ["fixed", "all", "none"]
+    declared = {name: dict(POLICIES[name].arm_options) for name in POLICIES if POLICIES[name].arm_options}
+    assert declared == {"cost-aware": {"prices": "values"}, "fixed": {"arms": "indices"}}
+
+
+@pytest.mark.parametrize(
+    ("inner", "options", "learns", "takes_k"),
+    [("exp3", {}, True, True), ("uniform", {}, False, True), ("fixed", {"arms": [2, 0]}, False, False)],
+)
+def test_cost_aware_learns_and_takes_k_as_the_policy_it_wraps(inner, options, learns, takes_k):
+    policy = make_policy("cost-aware", num_arms=3, prices=[1.0, 2.0, 3.0], policy=inner, **options)
+    assert (policy.learns, policy.takes_k) == (learns, takes_k)
+
+
 def test_options_are_those_of_the_class():
     with refuses("'uniform'", "'epsilon'"):
         make_policy("uniform", num_arms=3, epsilon=0.5)

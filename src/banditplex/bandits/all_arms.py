@@ -18,6 +18,8 @@ class AllArms(Policy):
     (3, [[1.0, 1.0, 1.0]])
     """
 
+    learns, takes_k = False, False
+
     def __init__(self, *, num_arms: int, k: int | None = None, num_instances: int = 1) -> None:
         super().__init__(num_arms=num_arms, k=num_arms, num_instances=num_instances)
 

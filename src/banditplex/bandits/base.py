@@ -7,7 +7,8 @@ arms of small loss. The draw leaves with its probabilities and returns with them
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from inspect import Parameter, signature
-from typing import Any, ClassVar, TypeVar
+from types import MappingProxyType
+from typing import Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -38,7 +39,7 @@ Advice = tuple[IntArray, IntArray, FloatArray]
 """Instances, arms and losses of advisory observations, sorted by instance."""
 NO_ADVICE: Advice = (np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
 
-POLICIES: Registry[Callable[..., "Policy"]] = Registry("policy")
+POLICIES: Registry[type["Policy"]] = Registry("policy")
 P = TypeVar("P", bound="type[Policy]")
 
 
@@ -84,8 +85,20 @@ class Policy(ABC):
 
     Parameters: `num_arms` n >= 1; `k` arms per round, from 1 to n; `num_instances`; `per_instance` and
     `per_arm` name the numbers to remember and their first values (`t`, rounds completed, is always there).
+
+    Class attributes describe a policy to code that knows only its name:
+
+    >>> [name for name in POLICIES if not POLICIES[name].learns]
+    ['uniform', 'fixed', 'all', 'none']
     """
 
+    learns: bool = True
+    """Whether losses change the inclusion probabilities. A policy that does not learn needs no warm-up."""
+    takes_k: bool = True
+    """Whether the caller chooses k. Otherwise the argument `k` is ignored: k follows from the other arguments."""
+    arm_options: ClassVar[Mapping[str, Literal["indices", "values"]]] = MappingProxyType({})
+    """Options that refer to arms, and how: by arm index, (k,) or (num_instances, k), or with one value per arm,
+    (num_arms,) or (num_instances, num_arms). Where arms have names, these options have to be translated."""
     _smallest_k: ClassVar[int] = 1
 
     def __init__(

@@ -1,6 +1,7 @@
 """A wrapper for arms that differ in price."""
 
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, final
 
 from numpy.typing import ArrayLike
@@ -35,6 +36,8 @@ class CostAware(Policy):
     True
     """
 
+    arm_options = MappingProxyType({"prices": "values"})
+
     def __init__(
         self,
         *,
@@ -50,6 +53,7 @@ class CostAware(Policy):
         super().__init__(num_arms=num_arms, k=inner.k, num_instances=num_instances)
         prices = check_prices(prices, num_instances, num_arms)
         self.policy, self._state = inner, inner._state
+        self.learns, self.takes_k = inner.learns, inner.takes_k
         self._factor = (prices / prices.max(axis=1, keepdims=True)) ** check_number(strength, "strength", 0, 1)
 
     def _marginals(self, rows: Rows) -> Marginals:

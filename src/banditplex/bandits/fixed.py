@@ -1,5 +1,6 @@
 """Arms given beforehand: the oracle, or a replay."""
 
+from types import MappingProxyType
 from typing import final
 
 import numpy as np
@@ -22,6 +23,9 @@ class Fixed(Policy):
     >>> Fixed(num_arms=4, arms=[0, 2]).inclusion().tolist()
     [[1.0, 0.0, 1.0, 0.0]]
     """
+
+    learns, takes_k = False, False
+    arm_options = MappingProxyType({"arms": "indices"})
 
     def __init__(self, *, num_arms: int, k: int | None = None, num_instances: int = 1, arms: ArrayLike) -> None:
         self.arms = check_arms(arms, num_instances, num_arms)

@@ -37,7 +37,7 @@ def paces(t: FloatArray, n: int, k: int) -> FloatArray:
     return np.stack([np.maximum(t - 1, 1) / t, everywhere, new, least], axis=1)
 
 
-@register("hinted", "default")
+@register("default", "hinted")
 @final
 class Hinted(Policy):
     """Hinted AdaHedge: exponential weights on estimates centred on what was last believed of each arm.

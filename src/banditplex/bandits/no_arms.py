@@ -18,6 +18,7 @@ class NoArms(Policy):
     (0, [[0.0, 0.0, 0.0]])
     """
 
+    learns, takes_k = False, False
     _smallest_k: ClassVar[int] = 0
 
     def __init__(self, *, num_arms: int, k: int | None = None, num_instances: int = 1) -> None:

@@ -17,6 +17,8 @@ class Uniform(Policy):
     [[0.5, 0.5, 0.5, 0.5]]
     """
 
+    learns = False
+
     def __init__(self, *, num_arms: int, k: int = 1, num_instances: int = 1) -> None:
         super().__init__(num_arms=num_arms, k=k, num_instances=num_instances)
 
