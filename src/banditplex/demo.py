@@ -19,7 +19,7 @@ from banditplex.evaluation import Split, accuracy, roc_auc, split
 from banditplex.multiplex import Multiplex, Name
 from banditplex.plots import spread
 from banditplex.predictor import LinkPredictor
-from banditplex.training import Config
+from banditplex.training.config import Config
 from banditplex.training.draws import to_arm
 from banditplex.training.threads import fitting_threads
 
@@ -294,7 +294,7 @@ def _plot_probability(axes: "Axes", measured: Measured) -> None:
     several = f"{bandit['target'].nunique()} targets, {bandit['seed'].nunique()} seeds"
     axes.annotate(f"bandit, mean of\n{several}", (last, mean.iloc[-1]), (0, -8), textcoords="offset points", ha="right",
                   va="top", color=COLOURS["bandit"])  # fmt: skip
-    axes.axvspan(0, Config(epochs=last).even_epochs, color="#f3f4f6", linewidth=0, zorder=0)
+    axes.axvspan(0, Config(epochs=last).warmup_epochs, color="#f3f4f6", linewidth=0, zorder=0)
     axes.annotate("even draws\nto warm up", (0, 1), (6, -6), textcoords="offset points", va="top", color="#6b7280")
     axes.annotate("uniform", (last, start), (0, 5), textcoords="offset points", ha="right", color=COLOURS["uniform"])
     axes.set(xlabel="epoch", ylabel="probability of the relevant layer", xlim=(0, last), ylim=(0, 1))

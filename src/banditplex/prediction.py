@@ -1,22 +1,22 @@
-"""A trained model, with all that predictions need: the training graph travels with it."""
+"""What a fitted model answers: logits of pairs, on the training graph or on another one with the same layers."""
 
 from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from banditplex.bandits import Policy
 from banditplex.errors import InputError
 from banditplex.multiplex import Multiplex, Name
-from banditplex.nn import MultiplexModel, PackedGraph
+from banditplex.nn import HiddenEdges, MultiplexModel, PackedGraph
 from banditplex.nn.scoring import score, score_by_layer
 from banditplex.rng import stream
-from banditplex.training.calibration import best_temperature
 from banditplex.training.config import Config
+from banditplex.training.data import node_features
 from banditplex.training.draws import to_layer
-from banditplex.training.loop import Trainer, as_features
-from banditplex.training.union import with_union, without_union
+from banditplex.training.loop import Trainer
 
 Ints = NDArray[np.int64]
 FOLDS = 8
@@ -24,10 +24,10 @@ FOLDS = 8
 
 
 @dataclass(frozen=True, eq=False)
-class Fitted:
-    """What `LinkPredictor.fit` leaves behind."""
+class FittedModel:
+    """A trained network with all that its predictions need; the training graph is part of it."""
 
-    mx: Multiplex  # the training graph, with its union as the last layer if `graph.union`
+    mx: Multiplex  # the training graph
     model: MultiplexModel
     graph: PackedGraph
     policy: Policy | None
@@ -37,12 +37,19 @@ class Fitted:
     config: Config  # the settings that it was trained with
 
     @classmethod
-    def from_trainer(cls, trainer: Trainer) -> "Fitted":
+    def from_trainer(cls, trainer: Trainer) -> "FittedModel":
         """Take over the state of a trainer; the temperature is fitted on the validation pairs."""
+        data, layers = trainer.data, trainer.predicted_layers()
+        temperature = trainer.validate().temperature()
         return cls(
-            trainer.mx, trainer.mean, trainer.whole, trainer.policy, trainer.targets, trainer.chosen_layers(),
-            fit_temperature(trainer), trainer.config,
+            data.full_mx, trainer.ema_model, data.full_graph, trainer.policy, data.targets, layers, temperature,
+            trainer.config,
         )  # fmt: skip
+
+    @property
+    def layer_names(self) -> tuple[Name, ...]:
+        """The names of all layers that can be drawn, the union among them if it is one."""
+        return self.model.visibility.layer_names(self.mx)
 
     def instance(self, layer: Name) -> int:
         """Return which target a layer is."""
@@ -54,8 +61,8 @@ class Fitted:
             raise InputError(f"Expected a layer that was a target of training ({known}{more}), got {layer!r}.")
         return int(place[0])
 
-    def within(self, context: Multiplex | None) -> "Fitted":
-        """Return the model as it sees another multiplex with the same layers; None is the training graph."""
+    def within(self, context: Multiplex | None) -> "FittedModel":
+        """Return the model on another multiplex with the same layers; None is the training graph."""
         if context is None:
             return self
         mx = self._check_context(context)
@@ -64,27 +71,28 @@ class Fitted:
     def logits(self, pairs: Ints, layer: Name, *, draws: int = 0) -> NDArray[np.float64]:
         """Return the logits (n,) of pairs (n, 2) of node indices in a target layer.
 
-        With `draws`, the mean over so many draws of the policy is taken instead of its most probable layers.
+        With `draws`, the result is the mean over so many draws of the policy instead of its most probable layers.
         """
         if not isinstance(draws, int | np.integer) or draws < 0:
             raise InputError(f"Expected draws to be an integer of at least 0, got {draws!r}.")
         instance = self.instance(layer)
         chosen, share = self._choose(instance, draws)
-        needed = np.unique(np.append(chosen, self.targets[instance]))
-        graph = self.graph.only(torch.from_numpy(needed).to(self.graph.device))
+        table = np.append(self.targets[instance], chosen)[None]
+        graph = self.graph.only(torch.from_numpy(np.unique(table)).to(self.graph.device))
         if not graph.directed:
             pairs = np.sort(pairs, axis=1)
         place = torch.from_numpy(np.array(pairs)).to(graph.device)
-        target = torch.full((len(pairs),), int(self.targets[instance]), device=graph.device)
-        layers = torch.from_numpy(chosen).to(graph.device).expand(len(pairs), -1)
-        features = as_features(self.mx, graph.device)
-        shown = needed if self.config.hide == "pair" else self.targets[[instance]]  # layers that hide known edges
-        fold = self._folds(graph, place, shown)
+        layers = torch.from_numpy(table).to(graph.device).expand(len(pairs), -1)
+        features = node_features(self.mx, graph.device)
+        hiding = np.unique(self.model.visibility.hidden_layers(table))
+        known, fold = self._known_edges(hiding), self._folds(graph, place, hiding)
         result = torch.zeros(len(pairs), device=graph.device)
         for number in torch.unique(fold).tolist():
             at = fold == number
-            hidden = self._fold_edges(shown, number)
-            result[at] = score(self.model, graph, features, place[at], target[at], layers[at], hidden, share)
+            here = known.pairs.sum(1) % FOLDS == number
+            hidden = HiddenEdges(known.pairs[here], known.layer[here])
+            asked = place[at], layers[at, 0], layers[at, 1:]
+            result[at] = score(self.model, graph, features, *asked, hidden, share)
         return result.cpu().numpy().astype(np.float64)
 
     def logits_by_layer(self, pairs: Ints, target: Ints, others: Ints) -> NDArray[np.float64]:
@@ -99,11 +107,12 @@ class Fitted:
         if known.any():
             pair = tuple(self.mx.node_names[pairs[int(known.nonzero()[0])]].tolist())
             raise InputError(f"Expected pairs that are no edges of their layer in training, got {pair}.")
-        features = as_features(self.mx, self.graph.device)
+        features = node_features(self.mx, self.graph.device)
         logits = score_by_layer(self.model, self.graph, features, place, layer, other)
         return logits.cpu().numpy().astype(np.float64)
 
-    def _choose(self, instance: int, draws: int) -> tuple[Ints, torch.Tensor | None]:
+    def _choose(self, instance: int, draws: int) -> tuple[Ints, Tensor | None]:
+        """Return the layers (m,) to look at, and the share of draws (m,) that each has, if layers are drawn."""
         if not draws or self.policy is None:
             return self.layers[instance], None
         rng = stream(self.config.seed, "prediction draws")
@@ -112,10 +121,10 @@ class Fitted:
         share = torch.tensor(count / draws, dtype=torch.float32, device=self.graph.device)
         return to_layer(self.targets[instance], arms), share
 
-    def _folds(self, graph: PackedGraph, pairs: torch.Tensor, layers: Ints) -> torch.Tensor:
+    def _folds(self, graph: PackedGraph, pairs: Tensor, layers: Ints) -> Tensor:
         """Return the fold of pairs that are known edges of some layers, -1 for others and where there is no encoder.
 
-        As in training, the encoder sees no arc between the two nodes of a directed pair, whichever way it leads.
+        Messages are undirected, so the reverse of a known edge counts as known, too.
         """
         nothing = torch.full((len(pairs),), -1, device=graph.device)
         if self.model.encoder is None:
@@ -126,12 +135,16 @@ class Fitted:
             known |= graph.has_edge(pairs, layer) | graph.has_edge(pairs.flip(1), layer)
         return torch.where(known, pairs.sum(1) % FOLDS, nothing)
 
-    def _fold_edges(self, layers: Ints, fold: int) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the edges of some layers that are in a fold: pairs (n, 2) and layers (n,)."""
-        found = [self.mx.edges(self.mx.layer_names[layer]).T for layer in layers.tolist()]
-        parts = [edges[edges.sum(axis=1) % FOLDS == fold] if fold >= 0 else edges[:0] for edges in found]
-        layer = torch.from_numpy(np.repeat(layers, [len(edges) for edges in parts]))
-        return torch.from_numpy(np.concatenate(parts)).to(self.graph.device), layer.to(self.graph.device)
+    def _known_edges(self, layers: Ints) -> HiddenEdges:
+        """Return all edges of some layers."""
+        names = self.mx.layer_names
+        found = [
+            self.mx.edges(names[layer]) if layer < len(names) else self.mx.union().edge_index
+            for layer in layers.tolist()
+        ]
+        layer = torch.from_numpy(np.repeat(layers, [each.shape[1] for each in found]))
+        pairs = torch.from_numpy(np.concatenate(found, axis=1).T)
+        return HiddenEdges(pairs.to(self.graph.device), layer.to(self.graph.device))
 
     def _check_context(self, context: Multiplex) -> Multiplex:
         """Return the context with the layers in the order of training; refuse one that the model cannot read."""
@@ -139,8 +152,6 @@ class Fitted:
             raise InputError(f"Expected a Multiplex as context, got {type(context).__name__}.")
         if context.directed != self.mx.directed:
             raise InputError(f"Expected a context with directed={self.mx.directed}, got directed={context.directed}.")
-        if self.graph.union:
-            context = with_union(context.subset(layers=without_union(self.mx).layer_names))
         context = context.subset(layers=self.mx.layer_names)
         trained, given = (
             0 if mx.node_features is None else mx.node_features.shape[1] for mx in (self.mx, context)
@@ -150,15 +161,7 @@ class Fitted:
         encoder = self.model.encoder
         if encoder is not None and not trained and not np.array_equal(context.node_names, self.mx.node_names):
             raise InputError(
-                "Expected a context with the nodes of training: without node features, nodes that were not trained on "
-                "are unknown to the model (train with node features, or with width=0)."
+                "Expected a context with the nodes of training: without node features the model knows nothing of new "
+                "nodes (train with node features, or with width=0)."
             )
         return context
-
-
-def fit_temperature(trainer: Trainer) -> float:
-    """Return the T > 0 for which sigmoid(logit / T) has the least loss on the validation pairs; 1 without any."""
-    if not len(trainer.held.instance):
-        return 1.0
-    _, label, logit = trainer.validation_logits()
-    return best_temperature(logit, label)

@@ -1,8 +1,8 @@
-"""`LinkPredictor`: a multiplex goes in, links of any layer and the layers that mattered come out."""
+"""`LinkPredictor`: learns from a multiplex, predicts links in its layers and says which layers it looked at."""
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,36 +11,41 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, clone
 
+from banditplex.bandits import POLICIES
 from banditplex.errors import InputError
 from banditplex.multiplex import Multiplex, Name
 from banditplex.nn import Convolution
-from banditplex.nn.relevance import Relevance
+from banditplex.pairs.visibility import Visibility
 from banditplex.persistence.checkpoint import Checkpoint, seeded_generators
 from banditplex.persistence.model_folder import load, save
 from banditplex.persistence.warm_start import carry_over
-from banditplex.prediction import Fitted
-from banditplex.training import Config, Trainer
+from banditplex.prediction import FittedModel
+from banditplex.training.config import SETTINGS, Config, Setting, numpydoc
 from banditplex.training.draws import to_layer
-from banditplex.training.layer_options import in_arms
+from banditplex.training.layer_options import resolve_layer_options
+from banditplex.training.loop import Trainer
+from banditplex.training.setup import make_trainer
 from banditplex.training.threads import fitting_threads
-from banditplex.training.union import with_union, without_union
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 MIN_EDGES = 5
 """A layer with fewer edges cannot be a target."""
 CHUNK = 1 << 17
-"""Pairs that `recommend` looks at in one go."""
+"""Pairs that `recommend` scores at once."""
 
 
-class LinkPredictor(BaseEstimator):  # type: ignore[misc]
+@dataclass(kw_only=True, repr=False, eq=False)
+class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
     """Predicts links in the layers of a multiplex; bandits learn which other layers to look at.
 
-    The constructor stores, `fit` learns. All settings are those of `banditplex.training.Config`, plus `warm_start`:
-    whether a second `fit` begins where the first ended. `hide=None` is what `evaluate` hides, and "edge" elsewhere.
-    Directed multiplexes predict directed links. Weights are message weights of the encoder; structural features count
-    edges.
+    The constructor stores its arguments, `fit` learns. Directed multiplexes predict directed links. Edge weights are
+    message weights of the encoder; structural features count edges.
 
+    {parameters}
+
+    Examples
+    --------
     >>> rng = np.random.default_rng(0)
     >>> ends = rng.integers(0, 20, (2, 120))
     >>> mx = Multiplex.from_edges(*ends, np.repeat(["a", "b"], 60), num_nodes=20, self_loops="drop")
@@ -49,66 +54,7 @@ class LinkPredictor(BaseEstimator):  # type: ignore[misc]
     (2,)
     """
 
-    def __init__(
-        self,
-        *,
-        policy: str = "default",
-        policy_options: Mapping[str, Any] | None = None,
-        relevance: str | Relevance = "predictive",
-        k: int = 1,
-        hide: str | None = None,
-        union: bool = Config.union,
-        steps_per_draw: int = Config.steps_per_draw,
-        epochs: int = Config.epochs,
-        batch_size: int = Config.batch_size,
-        max_rounds: int | None = Config.max_rounds,
-        targets_per_step: int = Config.targets_per_step,
-        learning_rate: float = Config.learning_rate,
-        weight_decay: float = Config.weight_decay,
-        layer_decay: float = Config.layer_decay,
-        average: float = Config.average,
-        validation: float = Config.validation,
-        warmup: int = Config.warmup,
-        patience: int = Config.patience,
-        conv: Convolution = Config.conv,
-        width: int = Config.width,
-        depth: int = Config.depth,
-        fanout: int | None = Config.fanout,
-        learnt_nodes: int = Config.learnt_nodes,
-        hidden: int = Config.hidden,
-        rank: int = Config.rank,
-        device: str = Config.device,
-        seed: int = Config.seed,
-        warm_start: bool = False,
-    ) -> None:
-        self.policy = policy
-        self.policy_options = policy_options
-        self.relevance = relevance
-        self.k = k
-        self.hide = hide
-        self.union = union
-        self.steps_per_draw = steps_per_draw
-        self.epochs = epochs
-        self.batch_size = batch_size
-        self.max_rounds = max_rounds
-        self.targets_per_step = targets_per_step
-        self.learning_rate = learning_rate
-        self.weight_decay = weight_decay
-        self.layer_decay = layer_decay
-        self.average = average
-        self.validation = validation
-        self.warmup = warmup
-        self.patience = patience
-        self.conv = conv
-        self.width = width
-        self.depth = depth
-        self.fanout = fanout
-        self.learnt_nodes = learnt_nodes
-        self.hidden = hidden
-        self.rank = rank
-        self.device = device
-        self.seed = seed
-        self.warm_start = warm_start
+    warm_start: bool = False
 
     # Learning
 
@@ -144,7 +90,7 @@ class LinkPredictor(BaseEstimator):  # type: ignore[misc]
             raise InputError("Expected checkpoint=, the folder of the training to resume, got none.")
         trainer = self.make_trainer(mx, targets, negatives=negatives)
         kept = None if checkpoint is None else Checkpoint(checkpoint, mx, trainer, negatives=negatives)
-        with fitting_threads(mx.num_edges), seeded_generators(trainer.config.seed, trainer.device):
+        with fitting_threads(mx.num_edges), seeded_generators(trainer.config.seed, trainer.data.device):
             if kept is not None:
                 kept.begin(resume=resume)
             while not trainer.finished:
@@ -170,13 +116,11 @@ class LinkPredictor(BaseEstimator):  # type: ignore[misc]
         if not isinstance(mx, Multiplex):
             raise InputError(f"Expected a Multiplex to learn from, got {type(mx).__name__}.")
         chosen = _check_targets(mx, targets)
-        if self.union:
-            mx = with_union(mx)
         config = self._config(mx, chosen)
         given = None if negatives is None else self._given(mx, chosen, negatives)
-        trainer = Trainer(mx, chosen, config, negatives=given)
+        trainer = make_trainer(mx, chosen, config, negatives=given)
         if self.warm_start and hasattr(self, "_fitted"):
-            carry_over(self._fitted, mx, trainer)
+            carry_over(self._fitted, trainer)
         return trainer
 
     def check_settings(self, mx: Multiplex, targets: Sequence[Name] | None = None) -> None:
@@ -187,13 +131,14 @@ class LinkPredictor(BaseEstimator):  # type: ignore[misc]
         same.make_trainer(mx, targets)
 
     def _config(self, mx: Multiplex, targets: Ints) -> Config:
-        others = mx.num_layers - 1
-        draws = others and self.policy not in ("all", "none", "fixed")
-        if draws and isinstance(self.k, int | np.integer) and not 1 <= self.k <= others:
+        """Return checked settings, with layer names in policy options as arms."""
+        config = self.checked()
+        visibility = Visibility.of_training(config.hide, mx, union=config.union)
+        others = len(visibility.layer_names(mx)) - 1
+        if others and POLICIES[config.policy].takes_k and not 1 <= config.k <= others:
             raise InputError(f"Expected k from 1 to {others}, the number of other layers, got {self.k}.")
-        values = {field.name: getattr(self, field.name) for field in fields(Config)}
-        options = in_arms(mx, targets, self.policy, self.policy_options or {})
-        return Config(**{**values, "policy_options": options, "hide": Config.hide if self.hide is None else self.hide})
+        options = resolve_layer_options(mx, targets, config.policy, config.policy_options or {}, visibility)
+        return self.checked(policy_options=options)
 
     def _given(self, mx: Multiplex, targets: Ints, negatives: Mapping[Name, ArrayLike]) -> dict[int, Ints]:
         if not isinstance(negatives, Mapping):
@@ -210,7 +155,7 @@ class LinkPredictor(BaseEstimator):  # type: ignore[misc]
         return given
 
     def _take(self, trainer: Trainer) -> None:
-        self._fitted = Fitted.from_trainer(trainer)
+        self._fitted = FittedModel.from_trainer(trainer)
         self._rows = trainer.history
 
     # Predicting
@@ -239,8 +184,10 @@ class LinkPredictor(BaseEstimator):  # type: ignore[misc]
             shapes = f"{target.shape} and {table.shape}"
             raise InputError(f"Expected a layer (n,) and other layers (n, m) for {len(index)} pairs, got {shapes}.")
         every = np.concatenate([target[:, None], table], 1)
-        if len(index) and (every.min() < 0 or every.max() >= fitted.mx.num_layers or (every[:, :1] == table).any()):
-            raise InputError(f"Expected layer indices below {fitted.mx.num_layers}, none of them a pair's own layer.")
+        if len(index) and (every.min() < 0 or every.max() >= fitted.graph.num_layers or (every[:, :1] == table).any()):
+            raise InputError(
+                f"Expected layer indices below {fitted.graph.num_layers}, none of them a pair's own layer."
+            )
         return fitted.logits_by_layer(index, target, table)
 
     def predict_proba(
@@ -300,14 +247,13 @@ class LinkPredictor(BaseEstimator):  # type: ignore[misc]
     @property
     def multiplex_(self) -> Multiplex:
         """The training graph."""
-        fitted = self._check_fitted()
-        return without_union(fitted.mx) if fitted.graph.union else fitted.mx
+        return self._check_fitted().mx
 
     @property
     def layer_probabilities_(self) -> pd.DataFrame:
         """How likely each policy is to draw each layer: target x layer; rows sum to k."""
         fitted = self._check_fitted()
-        names = fitted.mx.layer_names
+        names = fitted.layer_names
         table = np.zeros((len(fitted.targets), len(names)))
         if fitted.policy is not None:
             inclusion = fitted.policy.inclusion()
@@ -331,17 +277,24 @@ class LinkPredictor(BaseEstimator):  # type: ignore[misc]
     def load(cls, folder: str | Path, *, device: str = "auto", conv: Convolution | None = None) -> "LinkPredictor":
         """Read a model that `save` wrote; it predicts without the training data."""
         fitted, history = load(folder, device=device, conv=conv)
-        model = cls(**{field.name: getattr(fitted.config, field.name) for field in fields(Config)})
+        model = cls(**fitted.config.values())
         model._fitted, model._rows = fitted, history
         return model
 
-    def _check_fitted(self) -> Fitted:
+    def _check_fitted(self) -> FittedModel:
         if not hasattr(self, "_fitted"):
             raise InputError("Expected a fitted LinkPredictor, got one that has not seen a multiplex: call fit first.")
         return self._fitted
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_fitted")
+
+
+_WARM_START = Setting(False, "Whether another `fit` continues from the weights and policies of the last one.")
+if LinkPredictor.__doc__:  # python -OO has none
+    LinkPredictor.__doc__ = LinkPredictor.__doc__.replace(
+        "{parameters}", numpydoc(SETTINGS | {"warm_start": _WARM_START}).replace("\n", "\n    ")
+    )
 
 
 def as_pairs(mx: Multiplex, pairs: ArrayLike) -> Ints:

@@ -6,6 +6,7 @@ A stream depends on the seed and its own name alone, so drawing more negatives d
 import hashlib
 
 import numpy as np
+from numpy.typing import NDArray
 
 from banditplex.errors import InputError
 
@@ -24,3 +25,12 @@ def stream(seed: int, *name: str | int) -> np.random.Generator:
     digest = hashlib.sha256(repr(name).encode()).digest()
     words = np.frombuffer(digest[:16], dtype="<u4")
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed, *words.tolist()])))
+
+
+def random_ranks(group: NDArray[np.int64], rng: np.random.Generator) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return a random rank of each entry (n,) within its group, and the size of each group."""
+    size = np.bincount(group)
+    order = np.lexsort((rng.random(len(group)), group))
+    rank = np.empty(len(group), np.int64)
+    rank[order] = np.arange(len(group)) - (np.cumsum(size) - size)[group[order]]
+    return rank, size

@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 
 from banditplex.errors import InputError
 from banditplex.evaluation.metrics import AT, evaluate_layers
-from banditplex.evaluation.split import HIDE, NEGATIVES, Split, k_fold
+from banditplex.evaluation.split import NEGATIVES, Split, k_fold
 from banditplex.jobs.engine import Finished, check_engine, outcomes
 from banditplex.jobs.results import Row, RowStore, describe_data
 from banditplex.multiplex import Multiplex, Name
+from banditplex.pairs.visibility import Visibility
 from banditplex.rng import stream
 from banditplex.scorer import LinkScorer
 
@@ -241,9 +242,9 @@ def _judge(scorer: LinkScorer, parts: Split, asked: Sequence[Name], plan: Plan) 
 
 
 def _check(plan: Plan, scorers: Mapping[str, Any], mx: Multiplex) -> None:
-    for option, value, choices in (("hide", plan.hide, HIDE), ("negatives", plan.negatives, NEGATIVES)):
-        if value not in choices:
-            raise InputError(f"Expected {option} to be one of {', '.join(choices)}, got {value!r}.")
+    Visibility.of_split(plan.hide, mx)  # refuses what no split hides
+    if plan.negatives not in NEGATIVES:
+        raise InputError(f"Expected negatives to be one of {', '.join(NEGATIVES)}, got {plan.negatives!r}.")
     if plan.trials < 1:
         raise InputError(f"Expected at least 1 trial, got {plan.trials}.")
     unknown = [name for name in plan.metrics if name not in METRICS]

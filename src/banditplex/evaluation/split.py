@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from banditplex.errors import InputError
-from banditplex.evaluation.leakage import prove
+from banditplex.evaluation.leakage import check_leakage
 from banditplex.multiplex import Multiplex, Name
 from banditplex.pairs.hard_negatives import hard_negatives
-from banditplex.pairs.known import Bools, Ints, KnownPairs, pair_keys, repeated
+from banditplex.pairs.known import Bools, Ints, repeated
 from banditplex.pairs.negatives import PROPOSALS, check_room, own_negatives, pool_negatives
-from banditplex.rng import stream
+from banditplex.pairs.visibility import Visibility
+from banditplex.rng import random_ranks, stream
 
-HIDE = ("layer", "pair")
 NEGATIVES = (*PROPOSALS, "hard")
 HARD_EACH = 100
 """Hard negatives of each positive where no number is asked for, if there is room for so many."""
@@ -58,12 +58,12 @@ class Split:
         return split(self.train, hide=self.hide, share=share, seed=seed, **options)
 
     def check(self, full: Multiplex | None = None) -> None:
-        """Prove that nothing leaks, and refuse with the first pair that does; see `banditplex.evaluation.leakage`.
+        """Check that nothing leaks; refuse with the first pair that does. See `banditplex.evaluation.leakage`.
 
-        Parameters: `full`, the multiplex that was split. Without it, what is known of it is the training graph and the
-        held-out edges, which after `split` and `k_fold` is all there is.
+        Parameters: `full`, the multiplex that was split. Without it, the full multiplex is taken to be the training
+        graph and the held-out edges, which is true after `split` and `k_fold`.
         """
-        prove(self, full)
+        check_leakage(self.train, self.hide, self.layer, self.pairs, self.label, self.negatives, full)
 
 
 def split(
@@ -105,13 +105,12 @@ def split(
     >>> parts.train.num_edges, parts.label.tolist()
     (4, [1, 0])
     """
-    _check_options(hide, negatives, each)
-    if not 0 < share < 1:
-        raise InputError(f"Expected a share between 0 and 1, got {share}.")
+    visibility = _check_options(hide, mx, negatives, each)
+    _check_share(share)
     rng = stream(seed, "split")
-    units = _Units.of(mx, hide)
+    units = _Units.of(mx, visibility)
     out = units.edges(units.ranks(rng) < units.counts(share)[units.stratum])
-    return _held_out(mx, out, ~out, rng, hide=hide, negatives=negatives, each=each)
+    return _held_out(mx, out, ~out, rng, visibility, negatives=negatives, each=each)
 
 
 def k_fold(
@@ -135,15 +134,15 @@ def k_fold(
     >>> sorted(parts.train.num_edges for parts in k_fold(mx, hide="pair", folds=2))
     [2, 3]
     """
-    _check_options(hide, negatives, each)
+    visibility = _check_options(hide, mx, negatives, each)
     if folds < 2:
         raise InputError(f"Expected at least 2 folds, got {folds}.")
-    units = _Units.of(mx, hide, least=folds)
+    units = _Units.of(mx, visibility, least=folds)
     rng = stream(seed, "folds")
     fold = (units.ranks(rng) + rng.integers(0, folds, len(units.size))[units.stratum]) % folds
     fold = np.where(units.size[units.stratum] > 1, fold, -1)
     return (
-        _held_out(mx, out, ~out, stream(seed, "fold", index), hide=hide, negatives=negatives, each=each)
+        _held_out(mx, out, ~out, stream(seed, "fold", index), visibility, negatives=negatives, each=each)
         for index in (range(folds) if only is None else [only])
         for out in [units.edges(fold == index)]
     )
@@ -179,19 +178,18 @@ def temporal_split(
     >>> temporal_split(mx, hide="layer", after=3).pairs[0].tolist()
     [2, 3]
     """
-    _check_options(hide, negatives, each)
+    visibility = _check_options(hide, mx, negatives, each)
     if mx.time is None:
         raise InputError("Expected a multiplex with times, got one without: give `time` to from_edges, or use `split`.")
-    if not 0 < share < 1:
-        raise InputError(f"Expected a share between 0 and 1, got {share}.")
+    _check_share(share)
     cut = np.sort(mx.time)[math.ceil((1 - share) * mx.num_edges) - 1] if after is None else _as_time(after)
     late = mx.time > cut
-    seen = KnownPairs(mx.keep_edges(~late), everywhere=hide == "pair", ordered=False)
+    seen = visibility.known_pairs(mx.keep_edges(~late))
     out = late & (mx.edge_index[0] != mx.edge_index[1])
     out[out] = ~seen.has(mx.edge_layer[out], mx.edge_index[:, out].T)
     if not out.any():
         raise InputError(f"Expected new pairs after {cut}, got none: times are {mx.time.min()} to {mx.time.max()}.")
-    return _held_out(mx, out, ~late, stream(seed, "split"), hide=hide, negatives=negatives, each=each)
+    return _held_out(mx, out, ~late, stream(seed, "split"), visibility, negatives=negatives, each=each)
 
 
 class FixedSplit(NamedTuple):
@@ -224,7 +222,7 @@ def fixed_split(folder: str | Path, *, leaks: str = "error", directed: bool = Tr
         Split(files.train, "layer", part.layer, part.pairs, part.label.astype(np.int64))
         for part in (files.test, files.valid)
     )
-    known = KnownPairs(files.train, ordered=False)
+    known = Visibility.of_split("layer", files.train).known_pairs(files.train)
     bad = []
     for part in (test, valid):
         keys = known.keys(part.layer, part.pairs)
@@ -250,27 +248,23 @@ class _Units:
     size: Ints  # (strata,) how many units there are
 
     @classmethod
-    def of(cls, mx: Multiplex, hide: str, *, least: int = 2) -> "_Units":
+    def of(cls, mx: Multiplex, visibility: Visibility, *, least: int = 2) -> "_Units":
         """Count the pairs of a multiplex; refuse if no stratum has at least so many."""
         proper = mx.edge_index[0] != mx.edge_index[1]
-        layer = mx.edge_layer[proper] * (hide == "layer")
-        keys = pair_keys(layer, mx.edge_index[:, proper].T, mx.num_nodes, ordered=False)
+        keys = visibility.keys(mx.edge_layer[proper], mx.edge_index[:, proper].T, mx.num_nodes)
         distinct, place = np.unique(keys, return_inverse=True)
         unit = np.full(mx.num_edges, -1, np.int64)
         unit[proper] = place
         stratum = distinct // max(mx.num_nodes, 1) ** 2
-        size = np.bincount(stratum, minlength=mx.num_layers if hide == "layer" else 1)
+        size = np.bincount(stratum, minlength=1 if visibility.hides_everywhere else mx.num_layers)
         if size.max(initial=0) < least:
-            where = "a layer with " if hide == "layer" else ""
+            where = "" if visibility.hides_everywhere else "a layer with "
             raise InputError(f"Expected {where}at least {least} linked pairs to split, got {size.max(initial=0)}.")
         return cls(unit, stratum, size)
 
     def ranks(self, rng: np.random.Generator) -> Ints:
         """Return a random rank of each unit within its stratum."""
-        order = np.lexsort((rng.random(len(self.stratum)), self.stratum))
-        rank = np.empty(len(order), np.int64)
-        rank[order] = np.arange(len(order)) - (np.cumsum(self.size) - self.size)[self.stratum[order]]
-        return rank
+        return random_ranks(self.stratum, rng)[0]
 
     def counts(self, share: float) -> Ints:
         """Return how many units of each stratum are held out: the rounded share, at least 1 of 2 or more."""
@@ -287,15 +281,15 @@ def _held_out(
     out: Bools,
     keep: Bools,
     rng: np.random.Generator,
+    visibility: Visibility,
     *,
-    hide: str,
     negatives: str,
     each: int | None,
 ) -> Split:
     """Return the split that trains on the edges `keep` (num_edges,) and tests on the edges `out`."""
     train = mx.keep_edges(keep)
     layer, positives = mx.edge_layer[out], np.ascontiguousarray(mx.edge_index[:, out].T)
-    known = KnownPairs(mx, everywhere=hide == "pair", ordered=False)
+    known = visibility.known_pairs(mx)
     pool = pool_negatives(mx, layer, known, rng, kind=negatives if negatives in PROPOSALS else "uniform")
     if each is None and negatives == "hard":
         each = int(min(HARD_EACH, known.free()[np.unique(layer)].min(initial=HARD_EACH)))
@@ -307,7 +301,7 @@ def _held_out(
         own = own_negatives(mx, layer, each, known, rng, kind=negatives)
     return Split(
         train,
-        hide,
+        visibility.hide,
         np.concatenate([layer, layer]),
         np.concatenate([positives, pool]),
         np.repeat([1, 0], len(layer)).astype(np.int64),
@@ -324,9 +318,15 @@ def _as_time(after: Any) -> Any:
     return after if isinstance(after, int | float | np.number) else np.datetime64(after, "ns").astype(np.int64)
 
 
-def _check_options(hide: str, negatives: str, each: int | None) -> None:
-    for option, value, choices in (("hide", hide, HIDE), ("negatives", negatives, NEGATIVES)):
-        if value not in choices:
-            raise InputError(f"Expected {option} to be one of {', '.join(choices)}, got {value!r}.")
+def _check_options(hide: str, mx: Multiplex, negatives: str, each: int | None) -> Visibility:
+    """Refuse options that no split has; return what the split hides."""
+    if negatives not in NEGATIVES:
+        raise InputError(f"Expected negatives to be one of {', '.join(NEGATIVES)}, got {negatives!r}.")
     if each is not None and each < 0:
         raise InputError(f"Expected each to be at least 0, got {each}.")
+    return Visibility.of_split(hide, mx)
+
+
+def _check_share(share: float) -> None:
+    if not 0 < share < 1:
+        raise InputError(f"Expected a share between 0 and 1, got {share}.")

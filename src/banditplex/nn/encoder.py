@@ -25,8 +25,8 @@ class Encoder(nn.Module):
     layer normalisation and, per layer, x * (1 + scale) + shift. Embeddings of different layers are comparable
     because only scale and shift belong to a layer; both start at 0.
 
-    Parameters: `num_features` 0 means that nodes have no features, and a base embedding per node stands in: learnt
-    if there are at most `learnt_nodes` nodes, else random (`Sketch`); `conv` "sage" (mean of messages), "gcn", or any
+    Parameters: `num_features` 0 means that nodes have no features; then each node has an input vector, trained if there
+    are at most `max_node_embeddings` nodes, else random (`Sketch`). `conv` is "sage" (mean of messages), "gcn", or any
     PyG convolution, as a class or function that is called as conv(in, out). Edge weights are message weights, for
     convolutions that take `edge_weight` (both built-in ones do).
     """
@@ -40,11 +40,11 @@ class Encoder(nn.Module):
         width: int,
         depth: int,
         conv: Convolution,
-        learnt_nodes: int,
+        max_node_embeddings: int,
     ) -> None:
         super().__init__()
         self.num_features = num_features
-        base = nn.Embedding if num_nodes <= learnt_nodes else Sketch
+        base = nn.Embedding if num_nodes <= max_node_embeddings else Sketch
         self.input: nn.Module = nn.Linear(num_features, width) if num_features else base(num_nodes, width)
         if isinstance(self.input, nn.Embedding | Sketch):
             nn.init.normal_(self.input.weight, std=width**-0.5)

@@ -7,7 +7,7 @@ number of layers only through the logarithm of a binary search.
 
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -18,6 +18,13 @@ from banditplex.multiplex import Multiplex
 
 LAST = np.iinfo(np.int64).max
 """A key above all keys: every search ends at a valid place."""
+
+
+class HiddenEdges(NamedTuple):
+    """Edges that must not be seen; entries that are no edges of their layer do not matter."""
+
+    pairs: Tensor  # (n, 2)
+    layer: Tensor  # (n,)
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,7 +209,7 @@ class PackedGraph:
     """
 
     num_nodes: int
-    num_layers: int
+    num_layers: int  # the union counted, if it is one
     directed: bool
     both: Neighbours
     out: Neighbours
@@ -212,10 +219,19 @@ class PackedGraph:
 
     @classmethod
     def from_multiplex(cls, mx: Multiplex, device: torch.device | str = "cpu", *, union: bool = False) -> "PackedGraph":
-        """Pack the edges of a multiplex and move them to a device; `union` says that its last layer is all others."""
-        keep = mx.edge_index[0] != mx.edge_index[1]
-        layer, (source, destination) = mx.edge_layer[keep], mx.edge_index[:, keep]
-        weight = None if mx.weight is None else mx.weight[keep]
+        """Pack the edges of a multiplex and move them to a device; with `union`, the union of all layers is one more.
+
+        The union is the last layer. Its weights are the sums over layers.
+        """
+        layer, ends, weight = mx.edge_layer, mx.edge_index, mx.weight
+        if union:
+            merged = mx.union()
+            layer = np.append(layer, np.full(merged.num_edges, mx.num_layers))
+            ends = np.concatenate([ends, merged.edge_index], axis=1)
+            weight = None if weight is None or merged.weight is None else np.append(weight, merged.weight)
+        keep, num_layers = ends[0] != ends[1], mx.num_layers + union
+        layer, (source, destination) = layer[keep], ends[:, keep]
+        weight = None if weight is None else weight[keep]
         twice = None if weight is None else np.concatenate([weight, weight])
         both = Neighbours.pack(
             np.concatenate([layer, layer]), np.concatenate([source, destination]),
@@ -226,11 +242,11 @@ class PackedGraph:
             out = Neighbours.pack(layer, source, destination, weight, mx.num_nodes).to(torch.device(device))
             into = Neighbours.pack(layer, destination, source, weight, mx.num_nodes).to(torch.device(device))
         if union:
-            both = both.with_copies(mx.num_layers - 1)
-            out = out.with_copies(mx.num_layers - 1) if mx.directed else both
-        starts = torch.arange(mx.num_layers + 1, device=device) * mx.num_nodes
+            both = both.with_copies(mx.num_layers)
+            out = out.with_copies(mx.num_layers) if mx.directed else both
+        starts = torch.arange(num_layers + 1, device=device) * mx.num_nodes
         rows = torch.searchsorted(both.row_key, starts)
-        return cls(mx.num_nodes, mx.num_layers, mx.directed, both, out, into, rows, union)
+        return cls(mx.num_nodes, num_layers, mx.directed, both, out, into, rows, union)
 
     @cached_property
     def max_arcs(self) -> int:
@@ -256,11 +272,10 @@ class PackedGraph:
         """Say for each pair (n, 2) whether it is an edge, in its direction, of its layer (n,)."""
         return self.out.find(self.out.rows(layer, pairs[:, 0]), pairs[:, 1])[0]
 
-    def block(self, layer: Tensor, node: Tensor, hidden: tuple[Tensor, Tensor], row: Tensor | None = None) -> Block:
+    def block(self, layer: Tensor, node: Tensor, hidden: HiddenEdges, row: Tensor | None = None) -> Block:
         """Return the whole layers of all (layer, node) asked for, whose rows may be known.
 
-        `hidden` is pairs (n, 2) and layers (n,): these edges are left out, in both directions; those of layers that
-        are not asked for do not matter.
+        Edges in `hidden` are left out, in both directions.
         """
         lists = self.both
         layers = torch.unique(layer)
@@ -285,7 +300,7 @@ class PackedGraph:
         weight = None if lists.weight is None else lists.weight.index_select(0, arc.index_select(0, kept))
         return Block(self, key, inside, weight, degree, layers, shift, lone, symmetric=True)
 
-    def _places(self, hidden: tuple[Tensor, Tensor], layers: Tensor, begin: Tensor) -> Tensor:
+    def _places(self, hidden: HiddenEdges, layers: Tensor, begin: Tensor) -> Tensor:
         """Return where the arcs of hidden edges stand in a block whose layers' arcs start at `begin`."""
         pairs, layer = hidden
         ends = torch.cat([pairs, pairs.flip(1)])

@@ -9,9 +9,10 @@ from torch import Tensor, nn
 
 from banditplex.nn import sampling
 from banditplex.nn.encoder import Convolution, Encoder
-from banditplex.nn.graph import Block, PackedGraph
-from banditplex.nn.pair_features import PairFeatures, describe, num_features
+from banditplex.nn.graph import Block, HiddenEdges, PackedGraph
+from banditplex.nn.pair_features import PairFeatures, compute_pair_features, num_features
 from banditplex.nn.sampling import Fanout, near_block
+from banditplex.pairs.visibility import Visibility
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,8 +34,7 @@ class MultiplexModel(nn.Module):
     """Scores pairs of target layers from k other layers each, at a cost that depends on k alone.
 
     Only target and drawn layers are looked at: their structure (`pair_features`) and, if `width` > 0, the
-    embeddings of their nodes. `hidden` and `rank` size the two heads. `hide` says what structure does not
-    show of a pair: see `describe`.
+    embeddings of their nodes. `hidden_units` and `rank` size the two heads. `visibility` says what is hidden of a pair.
     """
 
     def __init__(
@@ -43,26 +43,26 @@ class MultiplexModel(nn.Module):
         num_nodes: int,
         num_layers: int,
         num_node_features: int,
-        directed: bool,
+        visibility: Visibility,
         width: int,
         depth: int,
         conv: Convolution,
-        hidden: int,
+        hidden_units: int,
         rank: int,
-        learnt_nodes: int,
-        hide: str = "edge",
+        max_node_embeddings: int,
     ) -> None:
         super().__init__()
-        self.hide = hide
+        self.visibility, directed = visibility, visibility.directed
         self.encoder = None
         if width:
             self.encoder = Encoder(
                 num_nodes=num_nodes, num_layers=num_layers, num_features=num_node_features,
-                width=width, depth=depth, conv=conv, learnt_nodes=learnt_nodes,
+                width=width, depth=depth, conv=conv,
+                max_node_embeddings=max_node_embeddings,
             )  # fmt: skip
         own, other = num_features(directed)
-        self.own = Head(own, width, hidden, num_layers, None, directed)
-        self.other = Head(other, width, hidden, num_layers, rank, directed)
+        self.own = Head(own, width, hidden_units, num_layers, None, directed)
+        self.other = Head(other, width, hidden_units, num_layers, rank, directed)
 
     def forward(
         self,
@@ -71,18 +71,17 @@ class MultiplexModel(nn.Module):
         pairs: Tensor,
         target: Tensor,
         layers: Tensor,
-        hidden: tuple[Tensor, Tensor],
+        hidden: HiddenEdges,
         asked: tuple[Tensor, Tensor] | None = None,
         fanout: Fanout | None = None,
     ) -> Logits:
         """Score pairs (P, 2) of target layers (P,) with drawn layers (P, k).
 
-        `features` are node features (num_nodes, F). `hidden`, pairs (n, 2) and layers (n,), are edges that the
-        encoder must not see; the structural features of the target layer never see the pair's own edge. `asked`,
-        layers (m,) and nodes (m,), are further embeddings wanted, of layers that are encoded anyway. `fanout` limits
-        the neighbours that an encoder which averages over them sees in large layers.
+        `features` are node features (num_nodes, F). The encoder does not see `hidden` edges; structural features follow
+        `visibility`. `asked`, layers (m,) and nodes (m,), names further embeddings wanted, of layers that are encoded
+        anyway. `fanout` limits the neighbours seen in large layers by an encoder that averages over neighbours.
         """
-        own, other = describe(graph, pairs, target, layers, hide=self.hide)
+        own, other = compute_pair_features(graph, pairs, target, layers, self.visibility)
         block = embedding = None
         ends: Sequence[Tensor | None] = (None, None)
         between: Sequence[Tensor | None] = (None, None)
@@ -101,7 +100,7 @@ class MultiplexModel(nn.Module):
         graph: PackedGraph,
         own: PairFeatures,
         other: PairFeatures,
-        hidden: tuple[Tensor, Tensor],
+        hidden: HiddenEdges,
         asked: tuple[Tensor, Tensor] | None,
         fanout: Fanout | None,
     ) -> Block:
@@ -123,8 +122,8 @@ class MultiplexModel(nn.Module):
 class Head(nn.Module):
     """From what one layer says about a pair to one number.
 
-    logit = linear(x) + net(x) + <x, c> + meet(embeddings), where x are the normalised structural features, net is a
-    small network, and c belongs to the layer (target head) or is the low-rank product a[target] b[layer] (other
+    logit = linear(x) + net(x) + <x, c> + interaction(embeddings), where x are the normalised structural features, net
+    is a small network, and c belongs to the layer (target head) or is the low-rank product a[target] b[layer] (other
     head). All four start at 0.
     """
 
@@ -132,31 +131,31 @@ class Head(nn.Module):
     scale: Tensor
 
     def __init__(
-        self, num_inputs: int, width: int, hidden: int, num_layers: int, rank: int | None, directed: bool
+        self, num_inputs: int, width: int, hidden_units: int, num_layers: int, rank: int | None, directed: bool
     ) -> None:
         super().__init__()
         self.register_buffer("mean", torch.zeros(num_inputs))
         self.register_buffer("scale", torch.ones(num_inputs))
         self.linear = _zero(nn.Linear(num_inputs, 1))
-        self.net = nn.Sequential(nn.Linear(num_inputs, hidden), nn.SiLU(), _zero(nn.Linear(hidden, 1)))
+        self.net = nn.Sequential(nn.Linear(num_inputs, hidden_units), nn.SiLU(), _zero(nn.Linear(hidden_units, 1)))
         shape = (num_layers, num_inputs + 1) if rank is None else (num_layers, rank, num_inputs + 1)
         self.of_layer = nn.Parameter(torch.zeros(shape))
         self.of_target = None if rank is None else nn.Parameter(torch.full((num_layers, rank), 0.3))
-        self.meet = Meeting(width, hidden, directed) if width else None
+        self.interaction = PairInteraction(width, hidden_units, directed) if width else None
 
-    def forward(self, described: PairFeatures, target: Tensor, ends: Tensor | None, between: Tensor | None) -> Tensor:
-        """Return one number per (pair, layer) described, (n,), given the target of each (n,).
+    def forward(self, features: PairFeatures, target: Tensor, ends: Tensor | None, between: Tensor | None) -> Tensor:
+        """Return one number per (pair, layer), (n,), given the target of each (n,).
 
         `ends` (2n, width) and `between` (m, width) are embeddings of the pairs' nodes and of their common neighbours.
         """
-        x = (described.values - self.mean) / self.scale
-        correction = self.of_layer.index_select(0, described.layer)
+        x = (features.values - self.mean) / self.scale
+        correction = self.of_layer.index_select(0, features.layer)
         if self.of_target is not None:
             correction = (self.of_target.index_select(0, target).unsqueeze(1) @ correction).squeeze(1)
         logit = (self.linear(x) + self.net(x)).squeeze(1) + (F.pad(x, (0, 1), value=1.0) * correction).sum(1)
-        if self.meet is None or ends is None or between is None:
+        if self.interaction is None or ends is None or between is None:
             return logit  # type: ignore[no-any-return]
-        return logit + self.meet(described, ends, between)  # type: ignore[no-any-return]
+        return logit + self.interaction(features, ends, between)  # type: ignore[no-any-return]
 
     @torch.no_grad()
     def normalise(self, values: Tensor) -> None:
@@ -165,28 +164,28 @@ class Head(nn.Module):
         self.scale.copy_(values.std(0, unbiased=False).clamp(min=1e-3))
 
 
-class Meeting(nn.Module):
+class PairInteraction(nn.Module):
     """What the embeddings of a pair and of its common neighbours add to the logit.
 
     net(z_u * z_v, sum over common neighbours w of message(z_w) / sqrt(degree of w)); directed layers have one
     projection for sources and one for destinations.
     """
 
-    def __init__(self, width: int, hidden: int, directed: bool) -> None:
+    def __init__(self, width: int, hidden_units: int, directed: bool) -> None:
         super().__init__()
         self.source = nn.Linear(width, width)
         self.destination = nn.Linear(width, width) if directed else self.source
         self.message = nn.Linear(width, width)
-        self.net = nn.Sequential(nn.Linear(2 * width, hidden), nn.SiLU(), _zero(nn.Linear(hidden, 1)))
+        self.net = nn.Sequential(nn.Linear(2 * width, hidden_units), nn.SiLU(), _zero(nn.Linear(hidden_units, 1)))
 
-    def forward(self, described: PairFeatures, ends: Tensor, between: Tensor) -> Tensor:
+    def forward(self, features: PairFeatures, ends: Tensor, between: Tensor) -> Tensor:
         """Return one number per (pair, layer), (n,), given embeddings as `Head` is."""
         if self.destination is self.source:
             at_u, at_v = self.source(ends).chunk(2)
         else:
             at_u, at_v = self.source(ends[: len(ends) // 2]), self.destination(ends[len(ends) // 2 :])
-        messages = self.message(between) * torch.rsqrt(described.degree).unsqueeze(1)
-        common = torch.zeros_like(at_u).index_add(0, described.which, messages)
+        messages = self.message(between) * torch.rsqrt(features.degree).unsqueeze(1)
+        common = torch.zeros_like(at_u).index_add(0, features.which, messages)
         return self.net(torch.cat([at_u * at_v, common], 1)).squeeze(1)  # type: ignore[no-any-return]
 
 

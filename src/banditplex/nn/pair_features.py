@@ -1,8 +1,7 @@
-"""What the layers say about a pair: its edge, common neighbours, degrees; sparse, for many (pair, layer) at once.
+"""Structural features of a pair in a layer: edge, common neighbours, degrees; sparse, for many (pair, layer) at once.
 
-In the target layer the pair's own edge is never visible, nor in the union of all layers if no other layer has it. What
-else is between the two is hidden or not: the reverse arc (hide="layer"), edges of other layers (hide="pair"). Common
-neighbours of (u, v) never use these edges; degrees do, and there they are subtracted.
+`Visibility` says what is hidden of a pair. Common neighbours of (u, v) never use edges between u and v; degrees do, so
+hidden edges are subtracted there.
 """
 
 from dataclasses import dataclass
@@ -11,7 +10,9 @@ import torch
 from torch import Tensor
 
 from banditplex.nn.graph import Neighbours, PackedGraph, ranges
+from banditplex.pairs.visibility import Visibility
 
+HIDE_EDGE = Visibility()
 NUM_SHARED = 7
 NUM_FLAG = 1
 NUM_CROSS = 3
@@ -44,10 +45,10 @@ def num_features(directed: bool) -> tuple[int, int]:
 
 
 @torch.no_grad()
-def describe(
-    graph: PackedGraph, pairs: Tensor, target: Tensor, layers: Tensor, *, hide: str = "edge"
+def compute_pair_features(
+    graph: PackedGraph, pairs: Tensor, target: Tensor, layers: Tensor, visibility: Visibility = HIDE_EDGE
 ) -> tuple[PairFeatures, PairFeatures]:
-    """Describe pairs (P, 2) in their target layers (P,) and in other layers (P, k): P and P * k rows of numbers.
+    """Return features of pairs (P, 2) in their target layers (P,) and in other layers (P, k): P and P * k rows.
 
     In the target layer, as if the pair were no edge there: log(1 + common neighbours), log(1 + Adamic-Adar),
     sqrt(resource allocation), log(1 + smaller degree), log(1 + larger degree), Jaccard, product of the two logs; if
@@ -58,8 +59,7 @@ def describe(
     count), log(1 + Adamic-Adar), sqrt(resource allocation) of the nodes that are next to one end in the target layer
     and next to the other end in this layer.
 
-    `hide`: "edge" is as said; with "layer" the target layer does not show the reverse arc either; with "pair" no layer
-    shows anything between the two.
+    `visibility` says which further edges between the two nodes count as absent.
     """
     lists, (num_pairs, k) = graph.both, layers.shape
     layer = torch.cat([target, layers.reshape(-1)])
@@ -72,7 +72,7 @@ def describe(
     )
     degree = lists.arc_degree.index_select(0, arc)
     sums = _sums(which, torch.sqrt(degree * lists.arc_degree.index_select(0, other)), size + 2 * rest)
-    hidden = _hidden_arcs(graph, ends, layer, num_pairs, k, hide)
+    hidden = _hidden_arcs(graph, ends, layer, num_pairs, k, visibility)
     columns, edge = _columns(graph, ends, layer, row, sums[:size], *hidden)
     count, adamic, allocation = (sums[size : size + rest] + sums[size + rest :]).unbind(1)
     cross = [edge[num_pairs:], torch.log1p(count), torch.log1p(adamic), torch.sqrt(allocation)]
@@ -89,14 +89,14 @@ def describe(
 
 
 def _hidden_arcs(
-    graph: PackedGraph, ends: Tensor, layer: Tensor, num_pairs: int, k: int, hide: str
+    graph: PackedGraph, ends: Tensor, layer: Tensor, num_pairs: int, k: int, visibility: Visibility
 ) -> tuple[Tensor, Tensor]:
-    """Say where a pair's arc, if there, is hidden, and where the reverse one."""
-    if hide == "pair":
+    """Say for each (pair, layer) whether the pair's edge is hidden there, and whether its reverse is."""
+    if visibility.hides_everywhere:
         every = torch.ones_like(layer, dtype=torch.bool)
         return every, every
     own = _own_edges(graph, ends, layer, num_pairs, k)
-    if hide == "edge" or not graph.directed:
+    if not visibility.hides_reverse:
         return own, torch.zeros_like(own)
     return own, _own_edges(graph, ends.flip(1), layer, num_pairs, k)
 

@@ -1,9 +1,9 @@
-"""Layer losses: how little another layer has to say about a target layer, as a number >= 0 (small = relevant).
+"""Layer losses: how little another layer says about a target layer, as a number >= 0 (small = relevant).
 
-A relevance is a function from what a step has seen to one layer loss per (target, layer) that was compared.
+A relevance turns what a step has seen into one layer loss per comparison of a target layer with another layer.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 import torch
@@ -15,16 +15,17 @@ from banditplex.registry import Registry
 
 
 @dataclass(frozen=True, eq=False)
-class Seen:
+class RelevanceBatch:
     """What a step has seen of G comparisons of a target layer with another layer, as flat lists.
 
-    Pairs of the batch: entry i belongs to comparison `pair_group[i]`. Nodes of the batch, each once per
-    comparison: entry i belongs to comparison `node_group[i]`; the pairs' own edges are left out of both embeddings.
+    Pairs of the batch: entry i belongs to comparison `pair_group[i]`. Nodes of the batch, each once per comparison:
+    entry i belongs to comparison `node_group[i]`; both embeddings leave out the pairs' own edges. What the relevance
+    does not need is empty.
     """
 
     num_groups: int
     pair_group: Tensor  # (n,)
-    label: Tensor  # (n,) 1 = edge, 0 = none
+    label: Tensor  # (n,) 1 = edge, 0 = no edge
     own: Tensor  # (n,) logit of the target layer's term alone
     other: Tensor  # (n,) logit of the compared layer's term alone
     node_group: Tensor  # (m,)
@@ -32,7 +33,7 @@ class Seen:
     layer_embedding: Tensor  # (m, width)
 
     def is_finite(self) -> bool:
-        """Say whether all logits and embeddings are numbers."""
+        """Say whether all logits and embeddings are finite."""
         parts = (self.own, self.other, self.target_embedding, self.layer_embedding)
         return all(bool(torch.isfinite(part).all()) for part in parts)
 
@@ -47,78 +48,113 @@ DIVERGED = (
     "Expected finite losses, got a training that has diverged: try a smaller learning_rate, or node features and "
     "weights of a smaller scale."
 )
-Relevance = Callable[[Seen], Tensor]
-RELEVANCES: Registry[Relevance] = Registry("relevance")
+LayerLoss = Callable[[RelevanceBatch], Tensor]
+NEEDS = frozenset({"logits", "embeddings"})
 
 
-def euclidean(seen: Seen) -> Tensor:
-    """Root mean square, over the nodes of the batch, of the distance of their embeddings in the two layers.
+@dataclass(frozen=True)
+class Relevance:
+    """A layer loss, with what it needs to be computed.
 
-    >>> zero, ends = torch.zeros(2, dtype=torch.long), torch.tensor([[3.0, 4.0], [0.0, 0.0]])
-    >>> none = torch.zeros(0)
-    >>> euclidean(Seen(1, none.long(), none, none, none, zero, ends, torch.zeros(2, 2))).square()
-    tensor([12.5000])
+    Parameters
+    ----------
+    function
+        Called with a `RelevanceBatch` of G comparisons; returns G layer losses >= 0.
+    needs
+        What it reads: "logits" (`label`, `own`, `other`), "embeddings" (`target_embedding`, `layer_embedding`), or
+        both. A layer loss that needs embeddings alone gets free observations: it is computed for every pair of layers
+        that a step has encoded anyway, drawn or not.
+    symmetric
+        Whether the loss of (target, layer) is also that of (layer, target).
+
+    To change a layer loss and keep its needs, use `dataclasses.replace`:
+
+    >>> from dataclasses import replace
+    >>> squared = replace(euclidean, function=lambda batch: euclidean(batch).square())
+    >>> sorted(squared.needs), squared.symmetric
+    (['embeddings'], True)
     """
-    distance = (seen.target_embedding - seen.layer_embedding).square().sum(1)
-    return seen.mean(distance, seen.node_group).sqrt()
+
+    function: LayerLoss
+    needs: Collection[str] = NEEDS
+    symmetric: bool = False
+
+    def __post_init__(self) -> None:
+        if not callable(self.function):
+            raise InputError(f"Expected a function as relevance, got {self.function!r}.")
+        if isinstance(self.needs, str) or not self.needs or not set(self.needs) <= NEEDS:
+            raise InputError(f"Expected needs to be a set out of {sorted(NEEDS)}, got {self.needs!r}.")
+        object.__setattr__(self, "needs", frozenset(self.needs))
+
+    @property
+    def name(self) -> str:
+        """What the function is called."""
+        return getattr(self.function, "__name__", type(self.function).__name__)
+
+    @property
+    def is_free(self) -> bool:
+        """Whether it can be computed wherever two layers have been encoded."""
+        return self.needs == {"embeddings"}
+
+    def __call__(self, batch: RelevanceBatch) -> Tensor:
+        """Return the layer losses (G,) as the function computes them."""
+        return self.function(batch)
+
+    def losses(self, batch: RelevanceBatch) -> Tensor:
+        """Return the layer losses (G,) on the CPU; refuse what is no layer loss."""
+        with torch.no_grad():
+            losses = self.function(batch)
+        if not isinstance(losses, Tensor) or losses.shape != (batch.num_groups,):
+            got = tuple(losses.shape) if isinstance(losses, Tensor) else type(losses).__name__
+            expected = f"a tensor of shape ({batch.num_groups},)"
+            raise InputError(f"Expected relevance {self.name!r} to return {expected}, got {got}.")
+        losses = losses.detach().to("cpu", torch.float64)
+        wrong = ~torch.isfinite(losses) | (losses < 0)
+        if wrong.any() and not batch.is_finite():
+            raise InputError(DIVERGED)
+        if wrong.any():
+            first = losses[wrong][0].item()
+            raise InputError(f"Expected finite layer losses >= 0 from relevance {self.name!r}, got {first}.")
+        return losses
 
 
-def cosine(seen: Seen) -> Tensor:
+def _euclidean(batch: RelevanceBatch) -> Tensor:
+    """Root mean square, over the nodes of the batch, of the distance of their embeddings in the two layers."""
+    distance = (batch.target_embedding - batch.layer_embedding).square().sum(1)
+    return batch.mean(distance, batch.node_group).sqrt()
+
+
+def _cosine(batch: RelevanceBatch) -> Tensor:
     """Mean, over the nodes of the batch, of 1 - cos of their embeddings in the two layers; a zero vector gives 1."""
-    a, b = seen.target_embedding, seen.layer_embedding
+    a, b = batch.target_embedding, batch.layer_embedding
     size = a.norm(dim=1) * b.norm(dim=1)
     angle = torch.where(size > 0, (a * b).sum(1) / torch.where(size > 0, size, 1), 0)
-    return seen.mean((1 - angle).clamp(0, 2), seen.node_group)
+    return batch.mean((1 - angle).clamp(0, 2), batch.node_group)
 
 
-def predictive(seen: Seen) -> Tensor:
+def _predictive(batch: RelevanceBatch) -> Tensor:
     """Link loss with the target's own term and the layer's term, divided by that of the own term alone.
 
     On the pairs of the batch, before the gradient step: below 1 if the layer helps.
     """
-    alone = F.binary_cross_entropy_with_logits(seen.own, seen.label, reduction="none")
-    with_layer = F.binary_cross_entropy_with_logits(seen.own + seen.other, seen.label, reduction="none")
-    below = seen.mean(alone, seen.pair_group).clamp(min=1e-12)
-    return seen.mean(with_layer, seen.pair_group) / below
+    alone = F.binary_cross_entropy_with_logits(batch.own, batch.label, reduction="none")
+    with_layer = F.binary_cross_entropy_with_logits(batch.own + batch.other, batch.label, reduction="none")
+    below = batch.mean(alone, batch.pair_group).clamp(min=1e-12)
+    return batch.mean(with_layer, batch.pair_group) / below
 
 
+predictive = Relevance(_predictive, needs={"logits"})
+euclidean = Relevance(_euclidean, needs={"embeddings"}, symmetric=True)
+cosine = Relevance(_cosine, needs={"embeddings"}, symmetric=True)
+
+RELEVANCES: Registry[Relevance] = Registry("relevance")
 RELEVANCES.add("predictive", predictive)
 RELEVANCES.add("euclidean", euclidean)
 RELEVANCES.add("cosine", cosine)
 
 
-def get_relevance(relevance: str | Relevance) -> Relevance:
-    """Return a relevance by name, or the given callable."""
-    if callable(relevance):
+def get_relevance(relevance: str | Relevance | LayerLoss) -> Relevance:
+    """Return a relevance by name; a plain function needs logits and embeddings, and so gets no free observations."""
+    if isinstance(relevance, Relevance):
         return relevance
-    return RELEVANCES[relevance]
-
-
-def compares_embeddings(relevance: Relevance) -> bool:
-    """Say whether a relevance can be computed wherever two embeddings are: all but `predictive`, unless it says no.
-
-    A callable of yours is asked for pairs that were drawn only, unless it has an attribute `compares_embeddings`.
-    """
-    return relevance in (euclidean, cosine) or bool(getattr(relevance, "compares_embeddings", False))
-
-
-def is_symmetric(relevance: Relevance) -> bool:
-    """Say whether a relevance of (target, layer) is also that of (layer, target)."""
-    return relevance in (euclidean, cosine) or bool(getattr(relevance, "symmetric", False))
-
-
-def layer_losses(relevance: Relevance, seen: Seen) -> Tensor:
-    """Apply a relevance and refuse what is no layer loss, with the relevance's name."""
-    with torch.no_grad():
-        losses = relevance(seen)
-    name = getattr(relevance, "__name__", type(relevance).__name__)
-    if not isinstance(losses, Tensor) or losses.shape != (seen.num_groups,):
-        got = tuple(losses.shape) if isinstance(losses, Tensor) else type(losses).__name__
-        raise InputError(f"Expected relevance {name!r} to return a tensor of shape ({seen.num_groups},), got {got}.")
-    losses = losses.detach().to("cpu", torch.float64)
-    wrong = ~torch.isfinite(losses) | (losses < 0)
-    if wrong.any() and not seen.is_finite():
-        raise InputError(DIVERGED)
-    if wrong.any():
-        raise InputError(f"Expected finite layer losses >= 0 from relevance {name!r}, got {losses[wrong][0].item()}.")
-    return losses
+    return Relevance(relevance) if callable(relevance) else RELEVANCES[relevance]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from banditplex.nn.graph import Block, PackedGraph, ranges
+from banditplex.nn.graph import Block, HiddenEdges, PackedGraph, ranges
 
 WHOLE = 4096
 """Layers with at most so many arcs, two per edge, are encoded whole: looking for less would cost more."""
@@ -27,7 +27,7 @@ def near_block(
     graph: PackedGraph,
     layer: Tensor,
     node: Tensor,
-    hidden: tuple[Tensor, Tensor],
+    hidden: HiddenEdges,
     row: Tensor,
     *,
     between: Tensor,
@@ -89,7 +89,7 @@ class View:
     matter.
     """
 
-    def __init__(self, graph: PackedGraph, layers: Tensor, hidden: tuple[Tensor, Tensor]) -> None:
+    def __init__(self, graph: PackedGraph, layers: Tensor, hidden: HiddenEdges) -> None:
         lists = graph.both
         self.layers, self.lists = layers, lists
         self._first, last = graph.layer_rows[layers], graph.layer_rows[layers + 1]
@@ -106,7 +106,7 @@ class View:
         rank = torch.arange(len(arc), device=arc.device) - self._start[self._place]
         self._before = self._place * lists.num_nodes + arc - lists.indptr[row] - rank
 
-    def _arcs(self, hidden: tuple[Tensor, Tensor]) -> Tensor:
+    def _arcs(self, hidden: HiddenEdges) -> Tensor:
         """Return the arcs of hidden edges, rising, each once."""
         pairs, layer = hidden
         slot = torch.searchsorted(self.layers, layer).clamp(max=len(self.layers) - 1)

@@ -1,10 +1,11 @@
-"""Checkpoints: a run that was stopped, whenever and however, goes on as if nothing had happened.
+"""Checkpoints: a training that was stopped, whenever and however, continues as if nothing had happened.
 
-A checkpoint is one file in the run's folder. It holds the trainer's state after an epoch (weights, their running
-mean, optimiser, policies, random streams, history, early stopping) and the identity of the run: its settings and
-its data. On a CPU a resumed run ends with the very bits of an uninterrupted one.
+A checkpoint is one file in the folder of a run. It holds the state of the trainer after an epoch (weights and their
+moving average, optimizer, policies, random streams, history, early stopping) and the identity of the run: its settings
+and its data. On a CPU a resumed run ends with exactly the bits of an uninterrupted one.
 """
 
+import copy
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -24,7 +25,7 @@ from banditplex.rng import stream
 from banditplex.training.loop import Trainer
 
 FILE = "checkpoint.safetensors"
-FORMAT = "banditplex checkpoint 3"
+FORMAT = "banditplex checkpoint 4"
 
 
 class Checkpoint:
@@ -53,13 +54,42 @@ class Checkpoint:
             raise InputError(f"{self.path}: exists; go on with it (resume=True), or choose another folder.")
         kept = read_checkpoint(self.path)
         check_same(self.path, compare(kept["identity"], self._identity))
-        self._trainer.load_state_dict(kept["state"])
+        restore(self._trainer, kept["state"])
         set_generators(kept["generators"])
 
     def save(self) -> None:
         """Keep the state of now instead of what was kept before."""
-        kept = {"identity": self._identity, "state": self._trainer.state_dict(), "generators": get_generators()}
+        kept = {"identity": self._identity, "state": snapshot(self._trainer), "generators": get_generators()}
         write_tree(self.path, kept, format=FORMAT)
+
+
+def snapshot(trainer: Trainer) -> dict[str, Any]:
+    """Return all that the next epoch depends on; later epochs do not change it."""
+    state = {
+        "epoch": trainer.epoch, "warmup_epochs": trainer.warmup_epochs, "history": trainer.history,
+        "policy": None if trainer.policy is None else trainer.policy.state_dict(),
+        "rng": {name: rng.bit_generator.state for name, rng in trainer.rng.items()},
+        **{name: part.state_dict() for name, part in _parts(trainer).items()},
+    }  # fmt: skip
+    return copy.deepcopy(state)
+
+
+def restore(trainer: Trainer, state: Mapping[str, Any]) -> None:
+    """Set a trainer back to a snapshot."""
+    state = copy.deepcopy(dict(state))
+    trainer.epoch, trainer.warmup_epochs, trainer.history = state["epoch"], state["warmup_epochs"], state["history"]
+    if trainer.policy is not None:
+        trainer.policy.load_state_dict(state["policy"])
+    for name, rng in trainer.rng.items():
+        rng.bit_generator.state = state["rng"][name]
+    for name, part in _parts(trainer).items():
+        part.load_state_dict(state[name])
+
+
+def _parts(trainer: Trainer) -> dict[str, Any]:
+    """Return the parts of a trainer that know their own state."""
+    names = ("model", "ema_model", "optimizer", "schedule", "early_stopping", "regret")
+    return {name: getattr(trainer, name) for name in names}
 
 
 def read_checkpoint(path: Path) -> dict[str, Any]:
@@ -77,8 +107,8 @@ def identify(mx: Multiplex, trainer: Trainer, negatives: Mapping[Name, ArrayLike
     """
     settings = config_to_json(trainer.config)
     del settings["device"]
-    settings["policy_options"] = {name: _as_list(value) for name, value in settings["policy_options"].items()}
-    settings["targets"] = [mx.layer_names[target] for target in trainer.targets]
+    settings["policy_options"] = {name: _as_list(value) for name, value in (settings["policy_options"] or {}).items()}
+    settings["targets"] = [mx.layer_names[target] for target in trainer.data.targets]
     return {
         "settings": settings,
         "data": {

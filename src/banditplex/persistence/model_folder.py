@@ -2,8 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
-from dataclasses import fields
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,24 +13,25 @@ from safetensors.numpy import save as array_bytes
 from safetensors.torch import load_file as load_tensors
 from safetensors.torch import save as tensor_bytes
 
-from banditplex.bandits import make_policy
 from banditplex.errors import FormatError, InputError
-from banditplex.multiplex import Multiplex
+from banditplex.multiplex import Multiplex, Name
 from banditplex.nn import Convolution, PackedGraph
 from banditplex.nn.encoder import name_of
+from banditplex.nn.relevance import get_relevance
+from banditplex.pairs.visibility import Visibility
 from banditplex.persistence.tree import draft_of, make_folder, put_in_place, replace_file, write_draft
-from banditplex.prediction import Fitted
-from banditplex.training.config import Config
-from banditplex.training.loop import choose_device, make_model
-from banditplex.training.union import has_union
+from banditplex.prediction import FittedModel
+from banditplex.training.config import SETTINGS, Config
+from banditplex.training.data import choose_device
+from banditplex.training.setup import build_network, make_policies
 
-FORMAT = 1
+FORMAT = 2
 INDEX = "model.json"
 FILES = ("graph.safetensors", "policy.safetensors", "weights.safetensors")
 GRAPH = ("edge_index", "layer_offsets", "weight", "time", "node_features")
 
 
-def save(folder: str | Path, fitted: Fitted, history: list[dict[str, Any]]) -> None:
+def save(folder: str | Path, fitted: FittedModel, history: list[dict[str, Any]]) -> None:
     """Write a model folder, which at any moment holds the old model or the new one, whole.
 
     The index `model.json` knows the other files. It is replaced once their drafts are written, which then take their
@@ -68,7 +68,7 @@ def save(folder: str | Path, fitted: Fitted, history: list[dict[str, Any]]) -> N
 
 def load(
     folder: str | Path, *, device: str = "auto", conv: Convolution | None = None
-) -> tuple[Fitted, list[dict[str, Any]]]:
+) -> tuple[FittedModel, list[dict[str, Any]]]:
     """Read a model folder; `conv` is needed if the encoder was built from a class that is not PyG's."""
     folder = Path(folder)
     index = _read_index(folder / INDEX)
@@ -83,31 +83,28 @@ def load(
 
 def _from_index(
     folder: Path, index: dict[str, Any], device: str, conv: Convolution | None
-) -> tuple[Fitted, list[dict[str, Any]]]:
+) -> tuple[FittedModel, list[dict[str, Any]]]:
     config = _config_from_json(index["config"], device, conv)
     files = [_known_file(folder / name, index.get("sha256", {}).get(name)) for name in FILES]
     graph, arrays, weights = load_arrays(files[0]), load_arrays(files[1]), load_tensors(files[2])
     mx = _multiplex(graph, index)
     where = choose_device(device)
-    model = make_model(mx, config)
+    visibility = Visibility.of_training(config.hide, mx, union=config.union)
+    model = build_network(mx, config, visibility)
     if not mx.directed:
         weights |= {
             name.replace(".source.", ".destination."): value for name, value in weights.items() if ".source." in name
         }
     model.load_state_dict(weights)
     targets = np.array(index["targets"], np.int64)
-    policy = None
-    if mx.num_layers > 1:
-        policy = make_policy(
-            config.policy, num_arms=mx.num_layers - 1, k=config.k, num_instances=len(targets), **config.policy_options
-        )
+    policy = make_policies(config, mx.num_layers + visibility.union, len(targets))
+    if policy is not None:
         policy.load_state_dict({**index["policy"], **arrays})
-    packed = PackedGraph.from_multiplex(mx, where, union=config.union and has_union(mx))
-    fitted = Fitted(
-        mx, model.to(where), packed, policy, targets,
+    fitted = FittedModel(
+        mx, model.to(where), PackedGraph.from_multiplex(mx, where, union=visibility.union), policy, targets,
         np.array(index["layers"], np.int64).reshape(len(targets), -1), index["temperature"], config,
     )  # fmt: skip
-    return fitted, _history(index["history"], mx)
+    return fitted, _history(index["history"], fitted.layer_names)
 
 
 def _read_index(path: Path) -> dict[str, Any]:
@@ -166,9 +163,9 @@ def _multiplex(graph: Mapping[str, Any], index: Mapping[str, Any]) -> Multiplex:
     )  # fmt: skip
 
 
-def _history(rows: list[dict[str, Any]], mx: Multiplex) -> list[dict[str, Any]]:
-    """Give dictionaries over layers their names back: JSON makes strings of integers."""
-    names = {str(name): name for name in mx.layer_names}
+def _history(rows: list[dict[str, Any]], layer_names: Sequence[Name]) -> list[dict[str, Any]]:
+    """Give dictionaries over layers their names back: JSON turns integers into strings."""
+    names = {str(name): name for name in layer_names}
     return [
         {
             key: {names[name]: number for name, number in value.items()} if isinstance(value, dict) else value
@@ -180,10 +177,10 @@ def _history(rows: list[dict[str, Any]], mx: Multiplex) -> list[dict[str, Any]]:
 
 def config_to_json(config: Config) -> dict[str, Any]:
     """Return the settings as JSON can hold them: callables and classes by their names."""
-    values = {field.name: getattr(config, field.name) for field in fields(config)}
-    values["policy_options"] = dict(config.policy_options)
+    values = config.values()
+    values["policy_options"] = config.policy_options and dict(config.policy_options)
     if not isinstance(config.relevance, str):
-        values["relevance"] = getattr(config.relevance, "__name__", type(config.relevance).__name__)
+        values["relevance"] = get_relevance(config.relevance).name
     if not isinstance(config.conv, str):
         name = name_of(config.conv)
         values["conv"] = f"class {name}" if config.conv is _of_pyg(name) else f"own {name}"
@@ -191,9 +188,9 @@ def config_to_json(config: Config) -> dict[str, Any]:
 
 
 def _config_from_json(values: dict[str, Any], device: str, conv: Convolution | None) -> Config:
-    known = {field.name for field in fields(Config)}
-    if set(values) - known:
-        raise InputError(f"Expected settings this version knows, got {', '.join(sorted(set(values) - known))}.")
+    unknown = sorted(set(values) - SETTINGS.keys())
+    if unknown:
+        raise InputError(f"Expected settings this version knows, got {', '.join(unknown)}.")
     if conv is not None:
         values["conv"] = conv
     elif values["conv"].startswith(("class ", "own ")):
@@ -201,7 +198,7 @@ def _config_from_json(values: dict[str, Any], device: str, conv: Convolution | N
         values["conv"] = _of_pyg(name) if kind == "class" else None
         if values["conv"] is None:
             raise InputError(f"Expected conv= with the {name!r} that this model was trained with, got none.")
-    return Config(**{**values, "device": device})
+    return Config(**{**values, "device": device}).checked()
 
 
 def _of_pyg(name: str) -> Any:

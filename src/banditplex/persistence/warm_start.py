@@ -4,23 +4,24 @@ import numpy as np
 import torch
 
 from banditplex.errors import InputError
-from banditplex.multiplex import Multiplex
-from banditplex.prediction import Fitted
+from banditplex.prediction import FittedModel
 from banditplex.training.loop import Trainer
 
 BASE = "encoder.input.weight"
 
 
 @torch.no_grad()
-def carry_over(fitted: Fitted, mx: Multiplex, trainer: Trainer) -> None:
-    """Begin a trainer from a fitted model: same layers, known nodes keep their base embeddings.
+def carry_over(fitted: FittedModel, trainer: Trainer) -> None:
+    """Begin a trainer from a fitted model with the same layers; known nodes keep their input vectors.
 
     Policies are carried over if the targets are the same.
     """
+    mx, targets = trainer.data.full_mx, trainer.data.targets
     if mx.directed != fitted.mx.directed:
         raise InputError(f"Expected directed={fitted.mx.directed}, as in the first fit, for a warm start.")
-    if mx.layer_names != fitted.mx.layer_names:
-        raise InputError(f"Expected the layers of the first fit for a warm start, got {list(mx.layer_names)!r}.")
+    if trainer.data.layer_names != fitted.layer_names:
+        found = list(trainer.data.layer_names)
+        raise InputError(f"Expected the layers of the first fit for a warm start, got {found!r}.")
     if trainer.config.hide != fitted.config.hide:
         raise InputError(f"Expected hide={fitted.config.hide!r}, as in the first fit, for a warm start.")
     weights = {name: value.clone() for name, value in fitted.model.state_dict().items()}
@@ -34,12 +35,12 @@ def carry_over(fitted: Fitted, mx: Multiplex, trainer: Trainer) -> None:
         table[torch.from_numpy(place >= 0)] = weights[BASE][torch.from_numpy(place[place >= 0])]
         weights[BASE] = table
     old, new = fitted.policy, trainer.policy
-    same = np.array_equal(fitted.targets, trainer.targets)
+    same = np.array_equal(fitted.targets, targets)
     if old is not None and new is not None and same and type(old) is type(new) and old.k == new.k:
         new.load_state_dict(old.state_dict())
-        trainer.warmup = 0
+        trainer.warmup_epochs = 0
     trainer.model.load_state_dict(weights)
-    trainer.mean.load_state_dict(weights)
+    trainer.ema_model.load_state_dict(weights)
 
 
 def _shapes(weights: dict[str, torch.Tensor]) -> dict[str, torch.Size]:

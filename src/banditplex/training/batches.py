@@ -1,13 +1,15 @@
-"""What an epoch goes through: the edges of the targets, in batches, and which batches share a step. Vectorised."""
+"""The batches of an epoch: which edges share a step, and a step's pairs as one flat list. Vectorised."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
-from banditplex.multiplex import Multiplex
-from banditplex.pairs.known import pair_keys
+from banditplex.nn import HiddenEdges
+from banditplex.nn.hidden_edges import hide_pairs
+from banditplex.rng import random_ranks
 
 Ints = NDArray[np.int64]
 MIN_BATCHES = 4
@@ -20,7 +22,14 @@ class Examples:
 
     instance: Ints  # (E,) which target
     pairs: Ints  # (E, 2) node indices
-    place: Ints  # (E,) which edge of the multiplex
+    position: Ints  # (E,) which edge of the multiplex
+
+    def __len__(self) -> int:
+        return len(self.instance)
+
+    def take(self, which: NDArray[np.bool_]) -> "Examples":
+        """Return those of a mask (E,)."""
+        return Examples(self.instance[which], self.pairs[which], self.position[which])
 
 
 @dataclass(frozen=True)
@@ -31,62 +40,52 @@ class Plan:
     start: Ints  # (steps + 1,)
 
 
-def edges_of(mx: Multiplex, targets: Ints) -> Examples:
-    """Return all edges of the target layers, self loops left out."""
-    size = mx.layer_sizes[targets]
-    which = np.repeat(np.arange(len(targets)), size)
-    place = np.arange(len(which)) + np.repeat(mx.layer_offsets[targets] - (np.cumsum(size) - size), size)
-    pairs = mx.edge_index[:, place].T
-    keep = pairs[:, 0] != pairs[:, 1]
-    return Examples(which[keep], np.ascontiguousarray(pairs[keep]), place[keep])
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """The pairs of one step: P pairs, half of them edges, of B targets with k drawn layers each."""
 
+    instances: Ints  # (B,) policy instance of each target, rising
+    table: Ints  # (B, 1 + k) target layer and drawn layers
+    row: Tensor  # (P,) which of the B targets a pair belongs to
+    pairs: Tensor  # (P, 2) node indices
+    label: Tensor  # (P,) 1 = edge, 0 = negative
+    layers: Tensor  # (P, 1 + k) target layer and drawn layers of each pair
 
-def divide(examples: Examples, share: float, rng: np.random.Generator) -> tuple[Examples, Examples]:
-    """Divide at random into training and validation edges; each target gives its share, rounded down."""
-    rank, size = _ranks(examples.instance, rng)
-    return _part(examples, rank < np.floor(share * size)[examples.instance])
+    @classmethod
+    def of(cls, instance: Ints, pairs: Tensor, instances: Ints, table: Ints) -> "Batch":
+        """Lay out edges and negatives `pairs` (2, E, 2) of targets `instance` (E,), rising, as one flat list."""
+        row = torch.from_numpy(np.searchsorted(instances, instance)).to(pairs.device).repeat(2)
+        label = torch.zeros(len(row), device=pairs.device)
+        label[: len(instance)] = 1
+        layers = torch.from_numpy(table).to(pairs.device)[row]
+        return cls(instances, table, row, pairs.reshape(-1, 2), label, layers)
 
+    @property
+    def target(self) -> Ints:
+        """The target layers, (B,)."""
+        return self.table[:, 0]
 
-def divide_pairs(
-    examples: Examples, share: float, rng: np.random.Generator, *, everywhere: bool
-) -> tuple[Examples, Examples]:
-    """Divide so that all edges between two nodes, of one target or `everywhere`, go to the same side.
+    @property
+    def drawn(self) -> Ints:
+        """The drawn layers, (B, k)."""
+        return self.table[:, 1:]
 
-    The share is that of a target's pairs or of all pairs, rounded down. A target that would lose more than twice the
-    share of its edges, or all of them, keeps them.
-    """
-    num_nodes = int(examples.pairs.max(initial=0)) + 1
-    group = np.zeros_like(examples.instance) if everywhere else examples.instance
-    unit, which = np.unique(pair_keys(group, examples.pairs, num_nodes, ordered=False), return_inverse=True)
-    group = unit // num_nodes**2
-    rank, size = _ranks(group, rng)
-    chosen = rank < np.floor(share * size)[group]
-    left, size = np.bincount(examples.instance, ~chosen[which]), np.bincount(examples.instance)
-    short = left < np.maximum(1, (1 - 2 * share) * size)
-    chosen[which[short[examples.instance]]] = False
-    return _part(examples, chosen[which])
+    @property
+    def encoded(self) -> Ints:
+        """All layers that the step encodes, rising, (S,)."""
+        return np.unique(self.table)
 
+    def hidden_edges(self, *, in_all: bool) -> HiddenEdges:
+        """Return the step's pairs as edges that the encoder must not see, in their layers or `in_all` encoded ones."""
+        if in_all:
+            every = torch.from_numpy(self.encoded).to(self.pairs.device)
+            return hide_pairs(self.pairs, every.expand(len(self.pairs), -1))
+        return hide_pairs(self.pairs, self.layers)
 
-def divide_given(
-    negatives: Mapping[int, Ints], share: float, rng: np.random.Generator
-) -> tuple[dict[int, Ints], dict[int, Ints]]:
-    """Divide lists of pairs (n, 2) at random into those for training and for validation, at least one each.
-
-    A list of one pair is for both.
-    """
-    train, held = {}, {}
-    for layer, pairs in negatives.items():
-        mixed = rng.permutation(pairs)
-        count = min(max(1, int(share * len(pairs))), len(pairs) - 1)
-        train[layer], held[layer] = mixed[count:], mixed[:count] if count else mixed
-    return train, held
-
-
-def _part(examples: Examples, aside: NDArray[np.bool_]) -> tuple[Examples, Examples]:
-    train, held = (
-        Examples(examples.instance[part], examples.pairs[part], examples.place[part]) for part in (~aside, aside)
-    )
-    return train, held
+    def every_embedding(self) -> tuple[Tensor, Tensor]:
+        """Return each (layer, node) of encoded layers and nodes of the batch, as layers (m,) and nodes (m,)."""
+        layers, nodes = torch.from_numpy(self.encoded).to(self.pairs.device), torch.unique(self.pairs)
+        return layers.repeat_interleave(len(nodes)), nodes.repeat(len(layers))
 
 
 def plan_epoch(
@@ -94,10 +93,10 @@ def plan_epoch(
 ) -> Plan:
     """Divide the edges of each target into batches at random and put batches of different targets into steps.
 
-    A target comes at most once in a step, and in at most `max_rounds` of them: batches of large targets grow. The
-    b-th batches of all targets that have so many come in a random order, `targets_per_step` to a step.
+    A target comes at most once in a step, and in at most `max_rounds` steps: batches of large targets grow. The b-th
+    batches of all targets that have so many come in random order, `targets_per_step` to a step.
     """
-    rank, size = _ranks(instance, rng)
+    rank, size = random_ranks(instance, rng)
     batches = np.minimum(size, np.maximum(-(-size // batch_edges), MIN_BATCHES))
     if max_rounds is not None:
         batches = np.minimum(batches, max_rounds)
@@ -114,12 +113,3 @@ def plan_epoch(
     edge_step = step[(np.cumsum(batches) - batches)[instance] + batch]
     edge_order = np.lexsort((instance, edge_step))
     return Plan(edge_order, np.searchsorted(edge_step[edge_order], np.arange(steps.sum() + 1)))
-
-
-def _ranks(instance: Ints, rng: np.random.Generator) -> tuple[Ints, Ints]:
-    """Return a random rank of each edge among those of its target, and the number of edges of each target."""
-    size = np.bincount(instance)
-    order = np.lexsort((rng.random(len(instance)), instance))
-    rank = np.empty(len(instance), np.int64)
-    rank[order] = np.arange(len(instance)) - (np.cumsum(size) - size)[instance[order]]
-    return rank, size

@@ -16,9 +16,3 @@ def best_temperature(logit: Tensor, label: Tensor) -> float:
         scaled, label.cpu().double().expand_as(scaled), reduction="none"
     ).mean(1)  # fmt: skip
     return float(temperature[loss.argmin()])
-
-
-def calibrated_loss(logit: Tensor, label: Tensor) -> Tensor:
-    """Return the link loss of each pair (n,) at the best temperature."""
-    scaled = logit.cpu().double() / best_temperature(logit, label)
-    return F.binary_cross_entropy_with_logits(scaled, label.cpu().double(), reduction="none")

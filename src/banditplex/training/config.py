@@ -1,81 +1,153 @@
-"""Settings of training, each with the text that explains it."""
+"""The settings of training, each declared once: type, default, range and a sentence.
+
+The documentation of `LinkPredictor`, the options of the command line and the table in the docs are made from here.
+"""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from banditplex.errors import InputError
-from banditplex.nn import Convolution
-from banditplex.nn.relevance import Relevance
+from banditplex.pairs.visibility import HIDE
 
-HIDE = ("edge", "layer", "pair")
+if TYPE_CHECKING:
+    from banditplex.nn.encoder import Convolution
+    from banditplex.nn.relevance import LayerLoss, Relevance
 
 
-@dataclass(frozen=True, kw_only=True)
+class Setting(NamedTuple):
+    """What is known of a setting besides its name."""
+
+    default: Any
+    text: str
+    low: float | None = None  # the least number allowed
+    below: float | None = None  # numbers must be smaller
+    choices: tuple[str, ...] = ()
+    closed: bool = True  # whether there is nothing but the choices
+    optional: bool = False  # whether None is allowed
+    group: str = "Training"
+
+    def check(self, name: str, value: Any) -> Any:
+        """Return a value as a plain bool, int or float; refuse one that is out of range."""
+        if value is None and self.optional:
+            return None
+        if self.choices and self.closed and value not in self.choices:
+            raise InputError(f"Expected {name} to be one of {', '.join(self.choices)}, got {value!r}.")
+        if isinstance(self.default, bool):
+            if not isinstance(value, bool | np.bool_):
+                raise InputError(f"Expected {name} to be True or False, got {value!r}.")
+            return bool(value)
+        if self.low is None:
+            return value
+        kind, noun = (int, "an integer") if isinstance(self.default, int) else (float, "a number")
+        allowed = (int, np.integer) if kind is int else (int, float, np.integer, np.floating)
+        if isinstance(value, bool) or not isinstance(value, allowed) or not self.low <= value < float("inf"):
+            raise InputError(f"Expected {name} to be {noun} of at least {self.low}, got {value!r}.")
+        if self.below is not None and value >= self.below:
+            raise InputError(f"Expected {name} below {self.below}, got {value}.")
+        return kind(value)
+
+
+def setting(default: Any, text: str, **more: Any) -> Any:
+    """Declare a field of `Config`; further arguments are those of `Setting`."""
+    return field(default=default, metadata={"setting": Setting(default, text, **more)})
+
+
+_LAYERS, _NETWORK = "Which layers are drawn", "Network"
+
+
+@dataclass(kw_only=True, repr=False, eq=False)
 class Config:
-    """Everything that training can be told; the defaults are what the benchmarks use."""
+    """All settings of training; the defaults are those of the benchmarks. Values are checked by `checked`."""
 
-    policy: str = "default"  # name of a policy: who decides which layers are looked at
-    policy_options: Mapping[str, Any] = field(default_factory=dict)  # options of that policy
-    relevance: str | Relevance = "predictive"  # layer loss: a name or a callable
-    k: int = 1  # layers drawn per round
-    hide: str = "edge"  # of a pair: "edge", its own in the target layer; "layer", the reverse arc too; "pair", in all
-    union: bool = False  # whether the union of all layers can be drawn, too, as one more layer
-    steps_per_draw: int = 1  # consecutive steps of a target that use the same drawn layers
-    epochs: int = 100  # at most; see patience
-    batch_size: int = 64  # pairs per target and step, half of them edges
-    max_rounds: int | None = 64  # of a target per epoch: batches of targets with more edges grow; None = no limit
-    targets_per_step: int = 8  # targets whose batches share a step
-    learning_rate: float = 0.01  # at the start; falls to 5 % along a cosine
-    weight_decay: float = 0.1  # of shared weights (AdamW)
-    layer_decay: float = 1.0  # of weights that belong to single layers, or see single nodes (encoder)
-    average: float = 0.98  # of the running mean of weights that predictions use
-    validation: float = 0.1  # share of each target's edges kept for early stopping and calibration
-    warmup: int = (
-        3  # first epochs, at most a quarter, with even draws: layer losses of an untrained network say nothing
+    policy: str = setting("default", "Policy that decides which layers are drawn.", group=_LAYERS)
+    policy_options: Mapping[str, Any] | None = setting(
+        None, "Options of the policy, by name.", optional=True, group=_LAYERS
     )
-    patience: int = 20  # epochs without a better validation loss before training ends
-    conv: Convolution = "sage"  # "sage", "gcn", or a PyG convolution: a class or function called as conv(in, out)
-    width: int = 16  # of node embeddings; 0 = structural features only
-    depth: int = 2  # convolutions
-    fanout: int | None = 10  # neighbours that "sage" sees in training, in layers of over 2,048 edges; None = all
-    learnt_nodes: int = 2_000  # without node features, a vector per node is learnt, or random if there are more nodes
-    hidden: int = 8  # hidden units of the two heads
-    rank: int = 2  # of the correction per (target, layer)
-    device: str = "auto"  # "auto" = CUDA where there is one
-    seed: int = 0  # of every random stream
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.union, bool | np.bool_):
-            raise InputError(f"Expected union to be True or False, got {self.union!r}.")
-        object.__setattr__(self, "union", bool(self.union))
-        if self.hide not in HIDE:
-            raise InputError(f"Expected hide to be one of {', '.join(HIDE)}, got {self.hide!r}.")
-        for name in ("epochs", "steps_per_draw", "targets_per_step", "patience", "depth", "hidden", "rank"):
-            self._expect(name, int, 1)
-        for name in ("fanout", "max_rounds"):
-            if getattr(self, name) is not None:
-                self._expect(name, int, 1)
-        for name, low in (("batch_size", 2), ("k", 0), ("warmup", 0), ("width", 0), ("learnt_nodes", 0), ("seed", 0)):
-            self._expect(name, int, low)
-        for name in ("learning_rate", "weight_decay", "layer_decay"):
-            self._expect(name, float, 0)
-        for name in ("validation", "average"):
-            self._expect(name, float, 0)
-            if getattr(self, name) >= 1:
-                raise InputError(f"Expected {name} below 1, got {getattr(self, name)}.")
+    relevance: "str | Relevance | LayerLoss" = setting(
+        "predictive", "Layer loss that the policy learns from: a name, a `Relevance` or a function.",
+        choices=("predictive", "euclidean", "cosine"), closed=False, group=_LAYERS,
+    )  # fmt: skip
+    k: int = setting(1, "Layers drawn per round.", low=0, group=_LAYERS)
+    hide: str | None = setting(
+        None,
+        "What the model must not see of a pair: its edge (edge), all edges between its two nodes in the target layer "
+        "(layer), or all edges between them in any layer (pair). None: what `evaluate` hides, and edge elsewhere.",
+        choices=HIDE, optional=True, group=_LAYERS,
+    )  # fmt: skip
+    union: bool = setting(False, "Whether the union of all layers can be drawn as one more layer.", group=_LAYERS)
+    steps_per_draw: int = setting(1, "Consecutive steps of a target that use the same draw.", low=1, group=_LAYERS)
+    warmup: int = setting(
+        3, "First epochs with uniform draws, at most a quarter of all: early layer losses are noise.", low=0,
+        group=_LAYERS,
+    )  # fmt: skip
+    epochs: int = setting(100, "Maximum number of epochs.", low=1)
+    patience: int = setting(20, "Epochs without a lower validation loss after which training stops.", low=1)
+    batch_size: int = setting(64, "Pairs per target and step, half of them edges.", low=2)
+    max_rounds: int | None = setting(
+        64, "Maximum number of steps of a target per epoch; batches grow to fit. None: no limit.", low=1, optional=True
+    )
+    targets_per_step: int = setting(8, "Targets whose batches share a step.", low=1)
+    learning_rate: float = setting(0.01, "Learning rate at the start; it falls to 5 % along a cosine.", low=0)
+    weight_decay: float = setting(0.1, "Weight decay of shared weights (AdamW).", low=0)
+    layer_decay: float = setting(1.0, "Weight decay of weights of single layers and of the encoder.", low=0)
+    ema_decay: float = setting(
+        0.98, "Decay of the exponential moving average of the weights, which predictions use.", low=0, below=1
+    )
+    validation: float = setting(
+        0.1, "Share of each target's edges held out for early stopping and calibration.", low=0, below=1
+    )
+    conv: "Convolution" = setting(
+        "sage", "Convolution: a name, or a PyG class or function called as conv(in, out).", choices=("sage", "gcn"),
+        closed=False, group=_NETWORK,
+    )  # fmt: skip
+    width: int = setting(16, "Width of node embeddings; 0 = structural features only.", low=0, group=_NETWORK)
+    depth: int = setting(2, "Number of convolutions.", low=1, group=_NETWORK)
+    fanout: int | None = setting(
+        10, "Neighbours sampled per node in layers of more than 2,048 edges (sage, in training). None: all.", low=1,
+        optional=True, group=_NETWORK,
+    )  # fmt: skip
+    max_node_embeddings: int = setting(
+        2_000, "Largest number of nodes whose input vectors are trained; beyond it they are random. Not used with node "
+        "features.", low=0, group=_NETWORK,
+    )  # fmt: skip
+    hidden_units: int = setting(8, "Hidden units of the heads.", low=1, group=_NETWORK)
+    rank: int = setting(2, "Rank of the correction for each pair of target and drawn layer.", low=1, group=_NETWORK)
+    device: str = setting("auto", "Device: auto (CUDA if there is one), cpu, cuda, ...")
+    seed: int = setting(0, "Seed of every random stream.", low=0)
 
     @property
-    def even_epochs(self) -> int:
-        """How many epochs warm up: at most a quarter."""
+    def warmup_epochs(self) -> int:
+        """Number of warm-up epochs: at most a quarter of all."""
         return min(self.warmup, self.epochs // 4)
 
-    def _expect(self, name: str, kind: type[int] | type[float], low: int) -> None:
-        value = getattr(self, name)
-        allowed = (int, np.integer) if kind is int else (int, float, np.integer, np.floating)
-        if isinstance(value, bool) or not isinstance(value, allowed) or not low <= value < float("inf"):
-            noun = "an integer" if kind is int else "a number"
-            raise InputError(f"Expected {name} to be {noun} of at least {low}, got {value!r}.")
-        object.__setattr__(self, name, kind(value))  # numbers of numpy too, as a grid search has them
+    def values(self) -> dict[str, Any]:
+        """Return the settings by name."""
+        return {name: getattr(self, name) for name in SETTINGS}
+
+    def checked(self, **changes: Any) -> "Config":
+        """Return a copy with checked values; None as `hide` becomes "edge"."""
+        values = {name: SETTINGS[name].check(name, value) for name, value in (self.values() | changes).items()}
+        return replace(Config(**values), hide=values["hide"] or HIDE[0])
+
+
+SETTINGS: dict[str, Setting] = {each.name: each.metadata["setting"] for each in fields(Config)}
+
+
+def numpydoc(settings: Mapping[str, Setting]) -> str:  # noqa: D417, what looks like a section is the result
+    """Return settings as the parameters of a docstring, in the manner of numpydoc.
+
+    >>> print(numpydoc({"rank": SETTINGS["rank"]}))
+
+    Parameters
+    ----------
+    rank : default 2
+        Rank of the correction for each pair of target and drawn layer.
+    """
+    lines = ["Parameters", "----------"]
+    for name, each in settings.items():
+        choices = f"{{{', '.join(map(repr, each.choices))}}}, " if each.choices else ""
+        lines += [f"{name} : {choices}default {each.default!r}", f"    {each.text}"]
+    return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""Options of policies in words of layers: which to look at, and what each costs. Policies know arms only."""
+"""Policy options in terms of layers. Policies know arms only, so layer names are translated here."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -6,50 +6,65 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from banditplex.bandits import POLICIES
 from banditplex.errors import InputError
 from banditplex.multiplex import Multiplex, Name
+from banditplex.pairs.visibility import Visibility
 from banditplex.training.draws import to_arm
 
 Ints = NDArray[np.int64]
 
 
-def in_arms(mx: Multiplex, targets: Ints, policy: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of a policy, with arms of each target in place of layers.
+def resolve_layer_options(
+    mx: Multiplex, targets: Ints, policy: str, options: Mapping[str, Any], visibility: Visibility
+) -> dict[str, Any]:
+    """Return the options of a policy with arms of each target in place of layers.
 
-    `fixed` takes `layers`, the names of the layers that every target looks at, itself left out. `cost-aware` takes
-    `prices` by layer name, where other layers cost 1; without `prices`, every edge of a layer costs 1.
+    Options that are arm indices (`fixed`: `arms`) are given as `layers`, the names of layers to draw for every target;
+    a target itself is left out. Options with a value per arm (`cost-aware`: `prices`) are given by layer name, and
+    other layers get 1; if they are not given, the value of a layer is its number of edges.
 
     >>> mx = Multiplex.from_edges([0, 1, 2], [1, 2, 0], ["a", "b", "c"])
-    >>> in_arms(mx, np.array([1, 2]), "fixed", {"layers": ["a"]})
+    >>> resolve_layer_options(mx, np.array([1, 2]), "fixed", {"layers": ["a"]}, Visibility())
     {'arms': [[0], [0]]}
-    >>> in_arms(mx, np.array([1]), "cost-aware", {"prices": {"c": 5}, "policy": "exp3"})
+    >>> resolve_layer_options(mx, np.array([1]), "cost-aware", {"prices": {"c": 5}, "policy": "exp3"}, Visibility())
     {'prices': [[1.0, 5.0]], 'policy': 'exp3'}
     """
-    if mx.num_layers == 1:
-        return dict(options)
-    if policy == "fixed" and "arms" not in options:
-        rest = {name: value for name, value in options.items() if name != "layers"}
-        return rest | {"arms": _arms(mx, targets, options.get("layers") or ())}
-    if policy == "cost-aware" and isinstance(options.get("prices", {}), Mapping):
-        return {**options, "prices": _prices(mx, targets, options.get("prices"))}
-    return dict(options)
+    resolved = dict(options)
+    names = visibility.layer_names(mx)
+    if len(names) == 1:
+        return resolved
+    index = {name: place for place, name in enumerate(names)}
+    for option, kind in POLICIES[policy].arm_options.items():
+        if kind == "indices" and option not in options:
+            resolved[option] = _arms(mx, index, targets, policy, resolved.pop("layers", None) or ())
+        elif kind == "values" and isinstance(options.get(option, {}), Mapping):
+            values = _layer_sizes(mx, visibility) if option not in options else np.ones(len(names))
+            for name, value in options.get(option, {}).items():
+                values[_index(mx, index, name)] = value
+            resolved[option] = [np.delete(values, target).tolist() for target in targets]
+    return resolved
 
 
-def _arms(mx: Multiplex, targets: Ints, layers: Sequence[Name]) -> list[list[int]]:
+def _arms(
+    mx: Multiplex, index: Mapping[Name, int], targets: Ints, policy: str, layers: Sequence[Name]
+) -> list[list[int]]:
     if isinstance(layers, str) or not len(layers):
         found = repr(layers) if layers else "none"
-        raise InputError(f"Expected layers (--layers) for the policy 'fixed' to look at, got {found}.")
-    chosen = np.array([mx.layer_index(name) for name in layers], np.int64)
+        raise InputError(f"Expected layers= for policy {policy!r}, the layers to draw, got {found}.")
+    chosen = np.array([_index(mx, index, name) for name in layers], np.int64)
     arms = [to_arm(target, chosen[chosen != target]).tolist() for target in targets]
     counts = {len(row): mx.layer_names[target] for row, target in zip(arms, targets, strict=True)}
     if len(counts) > 1 or 0 in counts:
         found = " and ".join(f"{count} for {name!r}" for count, name in counts.items())
-        raise InputError(f"Expected layers that leave each target as many others, at least one, got {found}.")
+        raise InputError(f"Expected as many other layers for each target, at least one, got {found}.")
     return arms
 
 
-def _prices(mx: Multiplex, targets: Ints, given: Mapping[Name, float] | None) -> list[list[float]]:
-    prices = np.maximum(mx.layer_sizes, 1.0) if given is None else np.ones(mx.num_layers)
-    for name, price in (given or {}).items():
-        prices[mx.layer_index(name)] = price
-    return [np.delete(prices, target).tolist() for target in targets]
+def _index(mx: Multiplex, index: Mapping[Name, int], name: Name) -> int:
+    return index[name] if name in index else mx.layer_index(name)  # which refuses unknown names
+
+
+def _layer_sizes(mx: Multiplex, visibility: Visibility) -> NDArray[np.float64]:
+    sizes = np.append(mx.layer_sizes, mx.union().num_edges) if visibility.union else mx.layer_sizes
+    return np.maximum(sizes, 1.0)

@@ -1,6 +1,6 @@
-"""Gradient steps and the running mean of the weights, on a few long vectors of which all weights are views.
+"""AdamW and an exponential moving average of the weights, on two long vectors of which all weights are views.
 
-One operation on a long vector takes a fraction of the time of one for each weight.
+One operation on a long vector takes a fraction of the time of one operation per weight.
 """
 
 import math
@@ -11,66 +11,66 @@ from torch import Tensor, nn
 
 from banditplex.training.config import Config
 
-SINGLE = (".of_layer", ".of_target", "encoder.", ".meet.")
-"""Parts of names of weights that belong to single layers, or see single nodes: they fit noise most easily."""
-SINGLE_RATE = 0.1
-"""These learn at this share of the learning rate, and with a stronger decay."""
+LOCAL = (".of_layer", ".of_target", "encoder.", ".interaction.")
+"""Parts of names of weights that belong to single layers, or see single nodes: they overfit most easily."""
+LOCAL_RATE = 0.1
+"""Local weights learn at this share of the learning rate, and with the weight decay `layer_decay`."""
 ALIGN = 16
-"""Weights begin at multiples of this many numbers, as memory of their own would: products may depend on it."""
+"""Weights start at multiples of this many numbers, as if each had its own memory: sums may depend on alignment."""
 
 
-class Descent:
-    """AdamW on the weights of `model`, and their running mean in `mean`, a network of the same shape.
+class FlatAdamW:
+    """AdamW on the weights of `model`, with their exponential moving average in `ema_model`, a copy of it.
 
     The learning rate falls along a cosine over `num_steps`, to 5 % of its first value.
     """
 
-    def __init__(self, model: nn.Module, mean: nn.Module, config: Config, num_steps: int) -> None:
-        self.step = 0
+    def __init__(self, model: nn.Module, ema_model: nn.Module, config: Config, num_steps: int) -> None:
+        self.num_done = 0
         self._config, self._num_steps = config, num_steps
-        means = dict(mean.named_parameters())
+        averages = dict(ema_model.named_parameters())
         groups: tuple[list[str], list[str]] = ([], [])
         for name, weight in model.named_parameters():
             if weight.requires_grad:
-                groups[any(part in name for part in SINGLE)].append(name)
+                groups[any(part in name for part in LOCAL)].append(name)
         weights = dict(model.named_parameters())
         self._weights = [weights[name] for names in groups for name in names]
         self._vectors = [flatten([weights[name] for name in names]) for names in groups]
-        self._means = [flatten([means[name] for name in names]) for names in groups]
+        self._averages = [flatten([averages[name] for name in names]) for names in groups]
         self._gradients: list[Tensor] = []
         for vector, names in zip(self._vectors, groups, strict=True):
             vector.grad, views = room_for([weights[name] for name in names])
             self._gradients += views
         decays = (config.weight_decay, config.layer_decay)
-        self._optimiser = torch.optim.AdamW(
+        self._optimizer = torch.optim.AdamW(
             [{"params": [v], "weight_decay": decay} for v, decay in zip(self._vectors, decays, strict=True)],
             lr=config.learning_rate,
             fused=True,
         )
 
     @torch.no_grad()
-    def descend(self, loss: Tensor) -> None:
-        """Take one step down the gradient of a loss."""
+    def step(self, loss: Tensor) -> None:
+        """Take one gradient step and update the moving average."""
         gradients = torch.autograd.grad(loss, self._weights, allow_unused=True, materialize_grads=True)
         torch._foreach_copy_(self._gradients, list(gradients))
-        done = self.step / self._num_steps
+        done = self.num_done / self._num_steps
         rate = self._config.learning_rate * max(0.05, 0.5 * (1 + math.cos(math.pi * done)))
-        for group, share in zip(self._optimiser.param_groups, (1.0, SINGLE_RATE), strict=True):
+        for group, share in zip(self._optimizer.param_groups, (1.0, LOCAL_RATE), strict=True):
             group["lr"] = rate * share
-        self._optimiser.step()
-        self.step += 1
-        keep = min(self._config.average, (1 + self.step) / (10 + self.step))
-        for mean, vector in zip(self._means, self._vectors, strict=True):
-            mean.lerp_(vector, 1 - keep)
+        self._optimizer.step()
+        self.num_done += 1
+        decay = min(self._config.ema_decay, (1 + self.num_done) / (10 + self.num_done))
+        for average, vector in zip(self._averages, self._vectors, strict=True):
+            average.lerp_(vector, 1 - decay)
 
     def state_dict(self) -> dict[str, Any]:
-        """Return what the next step depends on besides the weights and their mean."""
-        return {"step": self.step, "optimiser": self._optimiser.state_dict()}
+        """Return what the next step depends on besides the weights and their average."""
+        return {"num_done": self.num_done, "adamw": self._optimizer.state_dict()}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go back to where `state_dict` was taken."""
-        self.step = state["step"]
-        self._optimiser.load_state_dict(state["optimiser"])
+        """Restore what `state_dict` returned."""
+        self.num_done = state["num_done"]
+        self._optimizer.load_state_dict(state["adamw"])
 
 
 def room_for(weights: list[Tensor]) -> tuple[Tensor, list[Tensor]]:

@@ -12,7 +12,7 @@ from banditplex.experiments.open_problems.data import load
 from banditplex.experiments.open_problems.tasks import Task
 from banditplex.multiplex import Multiplex, Name
 from banditplex.predictor import LinkPredictor
-from banditplex.training import Trainer
+from banditplex.training.loop import Trainer
 
 CURVES = ("steps", "cost")
 """Parts in which a model is judged after each epoch."""

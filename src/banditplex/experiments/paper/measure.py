@@ -12,7 +12,7 @@ from banditplex.evaluation import Split, k_fold
 from banditplex.experiments.paper.settings import FOLDS, HIDE, METHODS, TRAINING
 from banditplex.multiplex import Multiplex
 from banditplex.nn import relevance
-from banditplex.nn.relevance import Seen
+from banditplex.nn.relevance import RelevanceBatch
 from banditplex.predictor import LinkPredictor
 from banditplex.rng import stream
 
@@ -78,14 +78,14 @@ def _number(seed: int, *name: str | int) -> int:
 # Layer losses
 
 
-def drawn_euclidean(seen: Seen) -> Tensor:
+def drawn_euclidean(batch: RelevanceBatch) -> Tensor:
     """Return the paper's first layer loss, of drawn layers alone: the trainer gives our own functions no more."""
-    return relevance.euclidean(seen)
+    return relevance.euclidean(batch)
 
 
-def drawn_cosine(seen: Seen) -> Tensor:
+def drawn_cosine(batch: RelevanceBatch) -> Tensor:
     """Return the paper's second layer loss, of drawn layers alone."""
-    return relevance.cosine(seen)
+    return relevance.cosine(batch)
 
 
 LAYER_LOSSES: dict[str | None, Any] = {

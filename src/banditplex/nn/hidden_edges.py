@@ -1,7 +1,6 @@
-"""The union of all layers as the last layer of a graph: what is hidden in its layers must not show in it.
+"""Edges that an encoder must not see, in their layers and in the union of all layers.
 
-An edge is hidden in the union if every layer that has it has it hidden; otherwise it is there with the weight of those
-that show it.
+The union shows an edge if some layer shows it, with the sum of the weights of those layers.
 """
 
 from dataclasses import replace
@@ -9,24 +8,30 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from banditplex.nn.graph import PackedGraph
-
-Hidden = tuple[Tensor, Tensor]
-"""Pairs (n, 2) and layers (n,); those that are no edges of their layers count for nothing."""
+from banditplex.nn.graph import HiddenEdges, PackedGraph
 
 
-def hide_in_union(graph: PackedGraph, hidden: Hidden) -> Hidden:
+def hide_pairs(pairs: Tensor, layers: Tensor) -> HiddenEdges:
+    """Hide each of `pairs` (P, 2) in all its `layers` (P, m).
+
+    >>> hide_pairs(torch.tensor([[0, 1], [2, 3]]), torch.tensor([[5, 6], [5, 7]])).layer
+    tensor([5, 6, 5, 7])
+    """
+    return HiddenEdges(pairs.repeat_interleave(layers.shape[1], 0), layers.reshape(-1))
+
+
+def hide_in_union(graph: PackedGraph, hidden: HiddenEdges) -> HiddenEdges:
     """Return hidden edges, and again, in the union, those that no other layer shows."""
     if not graph.union or graph.both.copies is None:
         return hidden
     _, arc = _arcs(graph, hidden)
     arc, count = torch.unique_consecutive(arc, return_counts=True)
-    gone = _ends(graph, arc[count == graph.both.copies[arc]])
-    last = torch.full_like(gone[:, 0], graph.num_layers - 1)
-    return torch.cat([hidden[0], gone]), torch.cat([hidden[1], last])
+    pairs = _ends(graph, arc[count == graph.both.copies[arc]])
+    last = torch.full_like(pairs[:, 0], graph.num_layers - 1)
+    return HiddenEdges(torch.cat([hidden.pairs, pairs]), torch.cat([hidden.layer, last]))
 
 
-def lighten_union(graph: PackedGraph, hidden: Hidden) -> PackedGraph:
+def lighten_union(graph: PackedGraph, hidden: HiddenEdges) -> PackedGraph:
     """Return the graph with the weights of hidden edges taken out of the union's."""
     if not graph.union or graph.out.weight is None or graph.both.weight is None:
         return graph
@@ -43,10 +48,10 @@ def lighten_union(graph: PackedGraph, hidden: Hidden) -> PackedGraph:
     return replace(graph, both=replace(graph.both, weight=weight))
 
 
-def _arcs(graph: PackedGraph, hidden: Hidden) -> tuple[Tensor, Tensor]:
+def _arcs(graph: PackedGraph, hidden: HiddenEdges) -> tuple[Tensor, Tensor]:
     """Return layers (m,) and arcs in the union (m,), rising, of those hidden pairs that are edges, each once."""
-    lists, layer = graph.both, hidden[1]
-    pairs = hidden[0].sort(1).values
+    lists, layer = graph.both, hidden.layer
+    pairs = hidden.pairs.sort(1).values
     known = lists.find(lists.rows(layer, pairs[:, 0]), pairs[:, 1])[0]
     found, arc = lists.find(lists.rows(torch.full_like(layer, graph.num_layers - 1), pairs[:, 0]), pairs[:, 1])
     key = torch.unique((arc * graph.num_layers + layer)[known & found])

@@ -1,0 +1,121 @@
+"""What may be seen of a pair of nodes whose link is to be predicted: the one place that knows.
+
+A model is asked whether (u, v) is an edge of a target layer, and must not see the answer. How much else it must not see
+depends on how it will be used, and is the same in training, validation and prediction:
+
+| `hide` | hidden in the target layer | hidden in other layers | a negative is a pair without |
+|---|---|---|---|
+| "edge" | the edge (u, v) | nothing | that edge in the layer |
+| "layer" | every edge between u and v: in a directed layer the reverse edge, too | nothing | an edge between u and v in the layer |
+| "pair" | every edge between u and v | every edge between u and v | an edge between u and v in any layer |
+
+The union of all layers shows an edge if some layer shows it: the edge is hidden there if every layer that has it hides it.
+Node embeddings come from undirected messages, so for them "edge" also hides the reverse edge of the target layer.
+"""  # noqa: E501
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from banditplex.errors import InputError
+from banditplex.multiplex import Multiplex, Name
+from banditplex.pairs.known import Ints, KnownPairs, pair_keys
+from banditplex.pairs.negatives import NegativeSampler
+
+HIDE = ("edge", "layer", "pair")
+UNION = "(union)"
+"""What the union of all layers is called in tables, beside the names of the layers."""
+
+
+@dataclass(frozen=True)
+class Visibility:
+    """What is hidden of the pairs of a multiplex.
+
+    Parameters
+    ----------
+    hide
+        "edge", "layer" or "pair"; see the table above.
+    directed
+        Whether the multiplex is directed.
+    union
+        Whether the union of all layers is a layer that can be drawn.
+
+    >>> Visibility("layer", directed=True).hides_reverse, Visibility("layer", directed=True).hides_everywhere
+    (True, False)
+    """
+
+    hide: str = "edge"
+    directed: bool = False
+    union: bool = False
+
+    def __post_init__(self) -> None:
+        check_hide(self.hide)
+
+    @classmethod
+    def of_training(cls, hide: str | None, mx: Multiplex, *, union: bool) -> "Visibility":
+        """Return what training on `mx` hides; None is "edge". Two layers or fewer have no union of use."""
+        if union and UNION in mx.layer_names:
+            raise InputError(f"Expected layers of other names than {UNION!r} with union=True, got one of that name.")
+        return cls(hide or HIDE[0], mx.directed, union and mx.num_layers > 2)
+
+    @classmethod
+    def of_split(cls, hide: str, mx: Multiplex) -> "Visibility":
+        """Return what a split of `mx` hides: all edges between two nodes are held out together."""
+        check_hide(hide, HIDE[1:])
+        return cls(hide, mx.directed)
+
+    def layer_names(self, mx: Multiplex) -> tuple[Name, ...]:
+        """Return the names of all layers that can be drawn: those of `mx`, and last the union if it is one."""
+        return (*mx.layer_names, UNION) if self.union else mx.layer_names
+
+    # What is hidden of one pair
+
+    @property
+    def hides_everywhere(self) -> bool:
+        """Whether a pair is hidden in every layer, not in its target layer alone."""
+        return self.hide == "pair"
+
+    @property
+    def hides_reverse(self) -> bool:
+        """Whether the reverse edge is hidden wherever the edge is."""
+        return self.directed and self.hide != "edge"
+
+    def hidden_layers(self, table: Any) -> Any:
+        """Return in which layers a pair's edges are hidden from the encoder: all columns of `table`, or the first.
+
+        `table` (P, 1 + k), an array or a tensor, holds each pair's target layer and its drawn layers.
+        """
+        return table if self.hides_everywhere else table[:, :1]
+
+    # Negatives, and what is held out together
+
+    @property
+    def _ordered(self) -> bool:
+        return self.directed and not self.hides_reverse
+
+    def keys(self, layer: Ints, pairs: Ints, num_nodes: int) -> Ints:
+        """Return an integer for each pair (n, 2) in its layer (n,); pairs that are hidden together have the same."""
+        layer = np.zeros_like(layer) if self.hides_everywhere else layer
+        return pair_keys(layer, pairs, num_nodes, ordered=self._ordered)
+
+    def known_pairs(self, mx: Multiplex) -> KnownPairs:
+        """Return the pairs that are no negatives where the edges of `mx` are known."""
+        return KnownPairs(mx, everywhere=self.hides_everywhere, ordered=self._ordered)
+
+    def negative_sampler(self, mx: Multiplex) -> NegativeSampler:
+        """Return a sampler of negatives where the edges of `mx` are known."""
+        return NegativeSampler(mx, everywhere=self.hides_everywhere, ordered=self._ordered)
+
+    def hidden_edges(self, mx: Multiplex, held_out: Ints) -> Ints:
+        """Return the positions of all edges that are hidden when the edges at positions `held_out` (n,) are."""
+        if not self.hides_everywhere:
+            return held_out
+        keys = self.keys(mx.edge_layer, mx.edge_index.T, mx.num_nodes)
+        return np.flatnonzero(np.isin(keys, keys[held_out]))
+
+
+def check_hide(hide: object, allowed: tuple[str, ...] = HIDE) -> None:
+    """Refuse a value of `hide` that is not allowed."""
+    if hide not in allowed:
+        raise InputError(f"Expected hide to be one of {', '.join(allowed)}, got {hide!r}.")

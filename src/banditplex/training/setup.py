@@ -1,0 +1,86 @@
+"""What a training starts from: the network, its policies, and the trainer that holds them together."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from banditplex.bandits import Policy, make_policy
+from banditplex.errors import InputError
+from banditplex.multiplex import Multiplex
+from banditplex.nn import MultiplexModel, compute_pair_features
+from banditplex.nn.relevance import get_relevance
+from banditplex.pairs.visibility import Visibility
+from banditplex.rng import stream
+from banditplex.training.config import Config
+from banditplex.training.data import TrainingData, prepare
+from banditplex.training.draws import to_layer
+from banditplex.training.loop import Trainer
+
+Ints = NDArray[np.int64]
+SAMPLE = 4096
+"""Edges, and as many negatives, whose features give mean and scale of the network's inputs."""
+
+
+def make_trainer(
+    mx: Multiplex, targets: Ints, config: Config, *, negatives: Mapping[int, Ints] | None = None
+) -> Trainer:
+    """Return a trainer that has learnt nothing yet.
+
+    Parameters: `targets` (T,), the indices of the layers in which links are predicted; `negatives`, pairs per layer
+    index to use instead of drawn ones.
+    """
+    relevance = get_relevance(config.relevance)
+    if relevance.is_free and not config.width:
+        raise InputError(f"Expected width of at least 1 for relevance {relevance.name!r}, got 0.")
+    data = prepare(mx, targets, config, negatives=negatives)
+    policy = make_policies(config, len(data.layer_names), len(targets))
+    warmup = None
+    if policy is not None and policy.learns:
+        warmup = make_policy("uniform", num_arms=policy.num_arms, k=policy.k, num_instances=len(targets))
+    return Trainer(data, config, relevance, make_network(data, config), policy, warmup)
+
+
+def make_policies(config: Config, num_layers: int, num_targets: int) -> Policy | None:
+    """Return a policy with one instance per target; None if there is no other layer."""
+    if num_layers == 1:
+        return None
+    sizes = {"num_arms": num_layers - 1, "k": config.k, "num_instances": num_targets}
+    return make_policy(config.policy, **sizes, **(config.policy_options or {}))
+
+
+def build_network(mx: Multiplex, config: Config, visibility: Visibility) -> MultiplexModel:
+    """Return the network for a multiplex, not yet trained."""
+    return MultiplexModel(
+        num_nodes=mx.num_nodes, num_layers=mx.num_layers + visibility.union, visibility=visibility,
+        num_node_features=0 if mx.node_features is None else mx.node_features.shape[1],
+        width=config.width, depth=config.depth, conv=config.conv, hidden_units=config.hidden_units, rank=config.rank,
+        max_node_embeddings=config.max_node_embeddings,
+    )  # fmt: skip
+
+
+def make_network(data: TrainingData, config: Config) -> MultiplexModel:
+    """Return the network of a training, with random weights and inputs of mean 0 and deviation 1."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(int(stream(config.seed, "weights").integers(2**62)))
+        model = build_network(data.full_mx, config, data.visibility).to(data.device)
+    normalise(model, data, stream(config.seed, "normalise"))
+    return model
+
+
+def normalise(model: MultiplexModel, data: TrainingData, rng: np.random.Generator) -> None:
+    """Take mean and scale of the structural features from a sample of pairs and layers."""
+    num_layers = len(data.layer_names)
+    at = rng.integers(0, len(data.train_edges), SAMPLE)
+    target = data.targets[data.train_edges.instance[at]]
+    pairs = np.concatenate([data.train_edges.pairs[at], data.negatives.draw(target, rng)])
+    target = np.tile(target, 2)
+    layers = np.empty((len(target), 0), np.int64)
+    if num_layers > 1:
+        layers = to_layer(target, rng.integers(0, num_layers - 1, len(target)))[:, None]
+    asked, of_target, drawn = (torch.from_numpy(each).to(data.device) for each in (pairs, target, layers))
+    own, other = compute_pair_features(data.train_graph, asked, of_target, drawn, data.visibility)
+    model.own.normalise(own.values)
+    if num_layers > 1:
+        model.other.normalise(other.values)

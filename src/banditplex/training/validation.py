@@ -1,0 +1,103 @@
+"""Validation after each epoch: losses on held-out edges, early stopping, and which weights are kept."""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from banditplex.nn import MultiplexModel
+from banditplex.nn.hidden_edges import hide_pairs
+from banditplex.nn.scoring import score
+from banditplex.training.calibration import best_temperature
+from banditplex.training.data import TrainingData
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+class Validation(NamedTuple):
+    """Scores of the validation pairs: held-out edges, then as many negatives."""
+
+    instance: Ints  # (n,) which target
+    label: Tensor  # (n,)
+    logit: Tensor  # (n,)
+
+    def by_target(self, num_targets: int) -> tuple[Floats, Floats]:
+        """Return link loss and accuracy of each target, NaN without validation pairs."""
+        loss = F.binary_cross_entropy_with_logits(self.logit, self.label, reduction="none")
+        right = (self.logit > 0) == (self.label > 0)
+        with np.errstate(invalid="ignore"):
+            count = np.bincount(self.instance, minlength=num_targets)
+            values = (loss.cpu().numpy().astype(np.float64), right.cpu().numpy())
+            first, second = (np.bincount(self.instance, each, num_targets) / count for each in values)
+        return first, second
+
+    def calibrated_loss(self) -> Tensor:
+        """Return the link loss of each pair (n,) at the best temperature."""
+        logit, label = self.logit.cpu().double(), self.label.cpu().double()
+        return F.binary_cross_entropy_with_logits(logit / self.temperature(), label, reduction="none")
+
+    def temperature(self) -> float:
+        """Return the temperature T > 0 for which sigmoid(logit / T) has the least loss; 1 without validation pairs."""
+        return best_temperature(self.logit, self.label) if len(self.label) else 1.0
+
+
+def validate(model: MultiplexModel, data: TrainingData, layers: Ints) -> Validation:
+    """Score the validation pairs on the training graph with layers (T, k) for each target."""
+    instance = np.tile(data.validation_edges.instance, 2)
+    label = torch.zeros(len(instance), device=data.device)
+    label[: len(data.validation_edges)] = 1
+    if not len(instance):
+        return Validation(instance, label, label)
+    pairs = np.concatenate([data.validation_edges.pairs, data.validation_negatives])
+    table = np.concatenate([data.targets[instance][:, None], layers[instance]], 1)
+    asked, where = torch.from_numpy(pairs).to(data.device), torch.from_numpy(table).to(data.device)
+    hidden = hide_pairs(asked, data.visibility.hidden_layers(where))  # reverse edges; other edges of given negatives
+    logit = score(model, data.train_graph, data.node_features, asked, where[:, 0], where[:, 1:], hidden)
+    return Validation(instance, label, logit)
+
+
+class EarlyStopping:
+    """Stops training once the validation loss has not fallen for `patience` epochs, and keeps the best weights.
+
+    The weights kept are those of the last epoch whose loss is within one standard error of the lowest, pair by pair: on
+    few validation pairs the lowest loss is luck, and longer training is better.
+    """
+
+    def __init__(self, patience: int) -> None:
+        self._patience = patience
+        self.best_epoch = self.kept_epoch = 0
+        self._best_loss: Tensor | None = None
+        self._weights: dict[str, Tensor] | None = None
+
+    def update(self, epoch: int, loss: Tensor, model: nn.Module) -> None:
+        """Take in the validation loss (n,) of each pair after an epoch."""
+        if self._best_loss is None or loss.mean() < self._best_loss.mean():
+            self._best_loss, self.best_epoch = loss, epoch
+        above = loss - self._best_loss
+        if above.mean() <= above.std() / math.sqrt(len(above)):
+            self.kept_epoch = epoch
+            self._weights = {name: value.clone() for name, value in model.state_dict().items()}
+
+    def should_stop(self, epoch: int) -> bool:
+        """Say whether the loss has not fallen for `patience` epochs."""
+        return self._best_loss is not None and epoch - self.best_epoch >= self._patience
+
+    def restore(self, model: nn.Module) -> None:
+        """Put the weights that were kept into a model, if there are any."""
+        if self._weights is not None:
+            model.load_state_dict(self._weights)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return what the next epoch depends on."""
+        epochs = {"best_epoch": self.best_epoch, "kept_epoch": self.kept_epoch}
+        return epochs | {"best_loss": self._best_loss, "weights": self._weights}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Restore what `state_dict` returned."""
+        self.best_epoch, self.kept_epoch = state["best_epoch"], state["kept_epoch"]
+        self._best_loss, self._weights = state["best_loss"], state["weights"]
