@@ -1,5 +1,6 @@
 """What the commands read: a data set by its name, or a file or folder, with one set of options for all of them."""
 
+from collections.abc import Iterable
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,7 +11,7 @@ from banditplex.errors import InputError
 from banditplex.terminal import progress, say
 
 if TYPE_CHECKING:
-    from banditplex.multiplex import Multiplex
+    from banditplex.multiplex import Multiplex, Name
 
 _PANEL = "How to read DATA"
 
@@ -109,3 +110,13 @@ def parse_columns(text: str | None) -> dict[str, str]:
             raise InputError(f"Expected --columns like source=from,target=to, got {part!r}; roles: {', '.join(roles)}.")
         columns[roles[role]] = column
     return columns
+
+
+def as_name(text: str, names: "Iterable[Name]") -> "Name":
+    """Return what was typed as a name of the kind that `names` are: strings or integers.
+
+    >>> as_name("7", (1, 2)), as_name("7", ("a", "b"))
+    (7, '7')
+    """
+    integers = all(isinstance(name, int) for name in names)
+    return int(text) if integers and text.lstrip("-").isdigit() else text

@@ -12,27 +12,31 @@ from typing import Annotated, Any
 import typer
 
 from banditplex.cli import options
-from banditplex.cli.data import Columns, Data, Directed, From, Header, NumNodes, load
+from banditplex.cli.data import Columns, Data, Directed, From, Header, NumNodes, as_name, load
 from banditplex.cli.output import Json, print_json, print_table
+from banditplex.cli.policy_options import compared, parse_options
 from banditplex.errors import InputError
 from banditplex.terminal import again, bars, say, say_new
+from banditplex.training.config import SETTINGS
 
 COLUMNS = ["metric", "policy", "mean ± deviation", "95 % interval", "difference", "p (t)", "p (W)"]
 WIDTH = 79
 """Of the lines below the table."""
 
 
+@options.with_settings("policy", "hide", "seed")
 def evaluate(
     data: Data,
     hide: Annotated[
         str,
         typer.Option(
             metavar="layer|pair",
-            help="Whether a held-out pair is hidden in its layer or in all; models learn for that.",
+            help="Hide held-out pairs in their own layer or in every layer; models are trained for that.",
         ),
     ],
+    settings: dict[str, Any],
     policy: Annotated[
-        str, typer.Option(metavar="A,B,..", help=f"What to compare: {', '.join(options.POLICIES)}.")
+        str, typer.Option(metavar="A,B,..", help=f"Policies to compare: {', '.join(SETTINGS['policy'].choices)}.")
     ] = "uniform,default",
     trials: Annotated[int, typer.Option(help="How often edges are dealt out anew.")] = 10,
     folds: Annotated[int, typer.Option(help="Folds of each trial.")] = 5,
@@ -42,23 +46,9 @@ def evaluate(
         str, typer.Option(metavar="uniform|degree|hard", help="Which pairs without an edge to test with.")
     ] = "uniform",
     target: options.Target = None,
-    k: options.K = None,
-    union: options.Union = None,
-    steps_per_draw: options.StepsPerDraw = None,
-    relevance: options.Relevance = None,
     layers: options.Layers = None,
     price: options.Price = None,
     policy_option: options.PolicyOption = None,
-    epochs: options.Epochs = None,
-    warmup: options.Warmup = None,
-    patience: options.Patience = None,
-    batch_size: options.BatchSize = None,
-    learning_rate: options.LearningRate = None,
-    validation: options.Validation = None,
-    conv: options.Conv = None,
-    width: options.Width = None,
-    depth: options.Depth = None,
-    device: options.Device = None,
     engine: Annotated[
         str, typer.Option(metavar="processes|serial|ray", help="Where runs are made; ray needs the extra of that name.")
     ] = "processes",
@@ -79,16 +69,8 @@ def evaluate(
     """Compare policies by cross validation, all on the same splits: means, deviations and paired tests."""
     from banditplex.evaluation import evaluate as rows_of
     from banditplex.evaluation import summary
-    from banditplex.runs import as_name, compared, parse_options
 
     metrics = _metrics(metric)
-    given = {
-        "relevance": relevance, "k": k, "union": union, "steps_per_draw": steps_per_draw,
-        "epochs": epochs, "warmup": warmup, "patience": patience, "batch_size": batch_size,
-        "learning_rate": learning_rate, "validation": validation, "conv": conv, "width": width,
-        "depth": depth, "device": device,
-    }  # fmt: skip
-    settings = {name: value for name, value in given.items() if value is not None}
     if resume and out is None:
         raise InputError("Expected -o FILE with --resume, got none.")
     mx = load(data, from_format, columns, header, num_nodes, directed, quiet=quiet)
@@ -174,8 +156,8 @@ def _explain(lines: list[dict[str, Any]], hide: str) -> str:
     """Say in words what the table shows."""
     reference = next(line["method"] for line in lines if line["difference"] is None)
     others = len({line["method"] for line in lines}) - 1
-    text = f"Means over layers, in {lines[0]['runs']} runs; a held-out pair is hidden "
-    text += "in its own layer." if hide == "layer" else "in every layer."
+    where = {"layer": "its own layer", "pair": "every layer"}[hide]
+    text = f"Means over layers, in {lines[0]['runs']} runs; a held-out pair is hidden in {where}."
     if others:
         text += f" Differences to {reference}, on the same splits: Nadeau and Bengio's t-test over runs"
         text += " (its interval, too), Wilcoxon's test over trial means"

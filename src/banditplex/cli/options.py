@@ -1,76 +1,90 @@
-"""Options of the model, the same wherever one is trained; the library has the defaults, and checks what is given."""
+"""Options of commands that train: one for each setting of `banditplex.training.config`, and those of policies."""
 
+import inspect
+from collections.abc import Callable
+from functools import wraps
 from typing import Annotated, Any
 
 import typer
 
-_LAYERS, _TRAINING = "Which layers are looked at", "Training"
-POLICIES = (
-    "default", "hinted", "exp3+", "exp3", "exp3-ix", "tsallis-inf", "epsilon-greedy", "adahedge", "cost-aware",
-    "uniform", "fixed", "all", "none",
-)  # fmt: skip
-RELEVANCES = ("predictive", "euclidean", "cosine")
+from banditplex.training.config import SETTINGS, Setting
 
-
-def _setting(*flags: str, default: object, help: str, panel: str = _TRAINING, metavar: str | None = None) -> Any:
-    """Return an option for a setting of the library, whose default it shows, but does not set."""
-    return typer.Option(*flags, help=help, metavar=metavar, show_default=str(default), rich_help_panel=panel)
-
+FLAGS = {"k": "-k"}
+SHORT = 16
+"""Characters of choices that fit beside the name of an option; longer ones follow its text."""
+_POLICY = SETTINGS["policy"].group
 
 Target = Annotated[
     list[str] | None,
-    typer.Option(metavar="LAYER", help="Predict links in this layer; several are allowed.", show_default="all"),
-]
-Policy = Annotated[str | None, _setting(default="default", help=f"Who decides: {', '.join(POLICIES)}.", panel=_LAYERS)]
-K = Annotated[int | None, _setting("-k", default=1, help="Layers drawn per round.", panel=_LAYERS)]
-Hide = Annotated[
-    str | None,
-    _setting(
-        metavar="edge|layer|pair",
-        default="edge",
-        help="Hidden of a pair, edge: its own; layer: its reverse arc, too; pair: all edges, in every layer.",
-        panel=_LAYERS,
-    ),
-]
-Union = Annotated[
-    bool | None,
-    _setting(
-        "--union/--no-union", default="no-union", help="The union of all layers can be drawn, too.", panel=_LAYERS
-    ),
-]
-StepsPerDraw = Annotated[
-    int | None, _setting(default=1, help="Steps of a target that use the same drawn layers.", panel=_LAYERS)
-]
-Relevance = Annotated[
-    str | None, _setting(default="predictive", help=f"Layer loss: {', '.join(RELEVANCES)}.", panel=_LAYERS)
+    typer.Option(metavar="LAYER", help="Predict links in this layer; may be repeated.", show_default="all"),
 ]
 Layers = Annotated[
     list[str] | None,
-    typer.Option(metavar="NAME,..", help="Look at these, always (--policy fixed).", rich_help_panel=_LAYERS),
+    typer.Option(metavar="NAME,..", help="Always draw these layers (--policy fixed).", rich_help_panel=_POLICY),
 ]
 Price = Annotated[
     list[str] | None,
     typer.Option(
         metavar="LAYER=NUMBER",
-        help="What a layer costs (--policy cost-aware); several are allowed, others cost 1.",
-        show_default="its edges",
-        rich_help_panel=_LAYERS,
+        help="Price of a layer (--policy cost-aware); may be repeated, other layers cost 1.",
+        show_default="number of edges",
+        rich_help_panel=_POLICY,
     ),
 ]
 PolicyOption = Annotated[
     list[str] | None,
-    typer.Option(
-        metavar="KEY=VALUE", help="Another option of the policy; several are allowed.", rich_help_panel=_LAYERS
-    ),
+    typer.Option(metavar="KEY=VALUE", help="Another option of the policy; may be repeated.", rich_help_panel=_POLICY),
 ]
-Epochs = Annotated[int | None, _setting(default=100, help="Epochs at most.")]
-Warmup = Annotated[int | None, _setting(default=3, help="First epochs, at most a quarter: even draws.")]
-Patience = Annotated[int | None, _setting(default=20, help="Epochs without a better validation loss.")]
-BatchSize = Annotated[int | None, _setting(default=64, help="Pairs per target and step.")]
-LearningRate = Annotated[float | None, _setting(default=0.01, help="Step size at the start.")]
-Validation = Annotated[float | None, _setting(default=0.1, help="Share of edges kept for validation.")]
-Conv = Annotated[str | None, _setting(default="sage", help="Convolution: sage, gcn.")]
-Width = Annotated[int | None, _setting(default=16, help="Of node embeddings; 0 = structural features only.")]
-Depth = Annotated[int | None, _setting(default=2, help="Number of convolutions.")]
-Seed = Annotated[int | None, _setting(default=0, help="Seed of every random stream.")]
-Device = Annotated[str | None, _setting(default="auto", help="auto, cpu, cuda, ...")]
+
+
+def with_settings(*left_out: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return a decorator that gives a command an option for each setting of training, but for those left out.
+
+    The command gets the settings that were given as one dictionary, `settings`.
+    """
+    chosen = {name: each for name, each in SETTINGS.items() if name not in ("policy_options", *left_out)}
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        own = [each for each in inspect.signature(command).parameters.values() if each.name != "settings"]
+        added = [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=_option(name, each))
+            for name, each in chosen.items()
+        ]
+
+        @wraps(command)
+        def run(**words: Any) -> None:
+            given = {name: words.pop(name) for name in chosen}
+            settings = {name: None if value == "none" else value for name, value in given.items() if value is not None}
+            command(**words, settings=settings)
+
+        run.__signature__ = inspect.Signature([*own, *added])  # type: ignore[attr-defined]
+        run.__annotations__ = {each.name: each.annotation for each in (*own, *added)}
+        return run
+
+    return decorate
+
+
+def _option(name: str, each: Setting) -> Any:
+    """Return the type of an option for a setting; the library has its default, the option only shows it."""
+    flag = f"--{name.replace('_', '-')}"
+    kind: Any = str if each.default is None else type(each.default)
+    listed = "|".join(each.choices)
+    text = f"{each.text} One of {', '.join(each.choices)}." if len(listed) > SHORT else each.text
+    more: dict[str, Any] = {"metavar": "NAME" if len(listed) > SHORT else listed or None}
+    if kind is bool:
+        flag = f"{flag}/--no-{name.replace('_', '-')}"
+    elif each.optional and kind is int:
+        kind, more = str, {"metavar": "INTEGER|none", "parser": _integer_or_none}
+    shown = each.default if each.default is not None else each.choices[0]
+    option = typer.Option(FLAGS.get(name, flag), help=text, show_default=str(shown), rich_help_panel=each.group, **more)
+    return Annotated[kind | None, option]
+
+
+def _integer_or_none(text: str) -> int | str:
+    """Read the value of a setting that may be None."""
+    if text.lower() == "none":
+        return "none"
+    try:
+        return int(text)
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is not an integer or none.") from None

@@ -1,14 +1,23 @@
 """`banditplex predict`."""
 
+import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from banditplex.cli.data import parse_columns
+from banditplex.cli.data import as_name, parse_columns
 from banditplex.cli.output import Json, print_json
 from banditplex.errors import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from banditplex.predictor import LinkPredictor
+
+SEPARATOR = {".csv": ",", ".tsv": "\t"}
 
 
 def predict(
@@ -21,7 +30,7 @@ def predict(
         str | None,
         typer.Option(metavar="ROLE=NAME,..", help="Columns of the pairs' file, as source=from,target=to."),
     ] = None,
-    top: Annotated[int | None, typer.Option(min=1, help="The most likely new links, so many.")] = None,
+    top: Annotated[int | None, typer.Option(min=1, help="The N most likely new links.", metavar="N")] = None,
     prior: Annotated[float, typer.Option(help="Share of links among the pairs you ask about.")] = 0.5,
     out: Annotated[
         Path | None, typer.Option("-o", "--out", metavar="FILE", help="CSV, TSV or Parquet. Default: CSV to stdout.")
@@ -31,23 +40,86 @@ def predict(
     as_json: Json = False,
 ) -> None:
     """Predict with a trained model: pairs of your own, or the most likely new links of a layer."""
-    from banditplex import runs
-
     if (pairs is None) == (top is None):
         raise InputError(f"Expected either --pairs FILE or --top N, got {'neither' if top is None else 'both'}.")
     if columns is not None and pairs is None:
         raise InputError("Expected --columns with --pairs FILE, whose columns it names, got it without.")
     if out is not None:
-        runs.check_table(out, force=force)
+        check_table(out, force=force)
     elif force:
         raise InputError("Expected --force with -o FILE, which it replaces, got it without.")
     roles = parse_columns(columns)
-    table = runs.predict(runs.load(run, device=device), layer, pairs=pairs, columns=roles, top=top, prior=prior)
+    table = predictions(load_model(run, device=device), layer, pairs=pairs, columns=roles, top=top, prior=prior)
     if out is not None:
-        runs.write_table(table, out, force=force)
+        write_table(table, out, force=force)
     if as_json:
         print_json(table.to_dict("records") if out is None else {"out": str(out), "layer": layer, "pairs": len(table)})
     elif out is not None:
         print(f"{out}: {len(table)} pair{'s' * (len(table) != 1)}")
     else:
         table.to_csv(sys.stdout, index=False)
+
+
+def load_model(folder: Path, *, device: str = "auto") -> "LinkPredictor":
+    """Return the model of a run; refuse a run whose training has not finished."""
+    from banditplex.persistence.run_folder import RunFolder
+    from banditplex.predictor import LinkPredictor
+
+    run = RunFolder(folder)
+    if run.begun and not run.finished:
+        command = f"banditplex train DATA -o {folder} --resume"
+        raise InputError(f"{folder}: training has not finished; continue it with `{command}`.")
+    return LinkPredictor.load(folder, device=device)
+
+
+def predictions(
+    model: "LinkPredictor",
+    layer: str,
+    *,
+    pairs: Path | None = None,
+    columns: Mapping[str, str] | None = None,
+    top: int | None = None,
+    prior: float = 0.5,
+) -> "pd.DataFrame":
+    """Return a table of the pairs of a file, or of the `top` most likely new links, with probability and score."""
+    import pandas as pd
+
+    from banditplex.io.pair_table import read_pairs
+
+    mx = model.multiplex_
+    name = as_name(layer, mx.layer_names)
+    if pairs is None:
+        table = model.recommend(name, top=top or 0, prior=prior)
+    else:
+        table = pd.DataFrame(read_pairs(pairs, mx, columns=columns), columns=["source", "destination"])
+        table["probability"] = model.predict_proba(_as_array(table), name, prior=prior)
+    return table.assign(score=model.score_pairs(_as_array(table), name) if len(table) else pd.Series(dtype=float))
+
+
+def check_table(path: Path, *, force: bool = False) -> None:
+    """Refuse a table file whose name says no format, or that exists already, unless `force` replaces it."""
+    if path.suffix.lower() not in (*SEPARATOR, ".parquet"):
+        raise InputError(f"{path}: expected a name that ends in .csv, .tsv or .parquet.")
+    if not path.parent.is_dir():
+        raise InputError(f"{path}: expected the folder {path.parent} to exist.")
+    if path.exists() and not force:
+        raise InputError(f"{path}: exists; --force replaces it.")
+
+
+def write_table(table: "pd.DataFrame", path: Path, *, force: bool = False) -> None:
+    """Write a table as CSV, TSV or Parquet, by the ending of the name; `force` replaces a file that exists."""
+    check_table(path, force=force)
+    draft = path.with_name(path.name + ".new")
+    try:
+        if path.suffix.lower() == ".parquet":
+            table.to_parquet(draft, index=False)
+        else:
+            table.to_csv(draft, index=False, sep=SEPARATOR[path.suffix.lower()])
+        os.replace(draft, path)
+    except OSError as error:
+        draft.unlink(missing_ok=True)
+        raise InputError(f"{path}: cannot be written: {error.strerror or error}.") from None
+
+
+def _as_array(table: "pd.DataFrame") -> Any:
+    return table[["source", "destination"]].to_numpy()

@@ -1,6 +1,7 @@
 """`banditplex train`."""
 
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -8,81 +9,141 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from banditplex.cli import options
-from banditplex.cli.data import Columns, Data, Directed, From, Header, NumNodes, load
+from banditplex.cli.data import Columns, Data, Directed, From, Header, NumNodes, as_name, load
 from banditplex.cli.output import Json, print_json, print_table
+from banditplex.cli.policy_options import parse_options, with_layers
 from banditplex.terminal import again, bars, say, say_new
 
 if TYPE_CHECKING:
+    from banditplex.multiplex import Multiplex, Name
+    from banditplex.persistence.run_folder import RunFolder
     from banditplex.predictor import LinkPredictor
 
+COLUMNS = ["target", "validation loss", "accuracy", "most probable layers"]
+SHOWN = 20
+"""Targets that the table shows."""
 
+
+@options.with_settings()
 def train(
     data: Data,
     run: Annotated[Path, typer.Option("-o", "--out", metavar="RUN", help="The folder of the run.")],
+    settings: dict[str, Any],
     target: options.Target = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with the run that is there.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace the run that is there.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue the run in that folder.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace the run in that folder.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="No bar, no notes and, without --json, no result.")] = False,
     as_json: Json = False,
-    policy: options.Policy = None,
-    k: options.K = None,
-    hide: options.Hide = None,
-    union: options.Union = None,
-    steps_per_draw: options.StepsPerDraw = None,
-    relevance: options.Relevance = None,
     layers: options.Layers = None,
     price: options.Price = None,
     policy_option: options.PolicyOption = None,
-    epochs: options.Epochs = None,
-    warmup: options.Warmup = None,
-    patience: options.Patience = None,
-    batch_size: options.BatchSize = None,
-    learning_rate: options.LearningRate = None,
-    validation: options.Validation = None,
-    conv: options.Conv = None,
-    width: options.Width = None,
-    depth: options.Depth = None,
-    seed: options.Seed = None,
-    device: options.Device = None,
     from_format: From = None,
     columns: Columns = None,
     header: Header = None,
     num_nodes: NumNodes = None,
     directed: Directed = None,
 ) -> None:
-    """Train a model on a multiplex, in a folder; a run that was stopped goes on with --resume.
+    """Train a model on a multiplex and save it in a folder; --resume continues a run that was stopped.
 
-    With --resume, what is not given stays as it was; where there is no run yet, one begins.
+    With --resume, settings that are not given stay as they were; if there is no run yet, a new one starts.
     """
-    from banditplex import runs
+    from banditplex.persistence.run_folder import RunFolder
 
-    given = {
-        "policy": policy, "policy_options": runs.parse_options(policy_option), "relevance": relevance, "k": k,
-        "hide": hide, "union": union, "steps_per_draw": steps_per_draw, "epochs": epochs, "warmup": warmup,
-        "patience": patience, "batch_size": batch_size, "learning_rate": learning_rate, "validation": validation,
-        "conv": conv, "width": width, "depth": depth, "seed": seed, "device": device,
-    }  # fmt: skip
-    settings = {name: value for name, value in given.items() if value is not None}
-    runs.check_place(run, resume=resume, force=force)
+    folder = RunFolder(run)
+    folder.check_free(resume=resume, force=force)
+    parsed = parse_options(policy_option)
     mx = load(data, from_format, columns, header, num_nodes, directed, quiet=quiet)
-    if resume and not runs.begun(run) and not quiet:
+    if resume and not folder.begun and not quiet:
         say_new(run)
+    given = with_layers(settings, parsed, layers, price, mx.layer_names)
+    targets = [as_name(name, mx.layer_names) for name in target] if target else None
     try:
         with _epochs(quiet) as on_epoch:
-            model = runs.train(
-                mx, run, targets=target, layers=layers, prices=price, settings=settings,
-                resume=resume, force=force, on_epoch=on_epoch,
-            )  # fmt: skip
+            model = fit_in(folder, mx, targets, given, resume=resume, force=force, on_epoch=on_epoch)
     except KeyboardInterrupt:
-        say(runs.where_it_stopped(run, again()))
+        say(f"stopped after epoch {folder.progress().epoch}; continue with: {again()}" if folder.begun else "stopped.")
         raise typer.Exit(130) from None
-    result = runs.describe(model, run)
+    result = summarise(model, folder)
     if as_json:
         print_json({"run": str(run), "directed": mx.directed} | result)
     elif not quiet:
         print(f"{data}: {mx.title}")
-        print_table(runs.TARGET_COLUMNS, runs.target_rows(result, limit=20))
-        print(f"{run}: {runs.in_words(result)}")
+        print_table(COLUMNS, _rows(result))
+        print(f"{run}: {_length(result)}")
+
+
+def fit_in(
+    folder: "RunFolder",
+    mx: "Multiplex",
+    targets: "Sequence[Name] | None",
+    settings: Mapping[str, Any],
+    *,
+    resume: bool = False,
+    force: bool = False,
+    on_epoch: "Callable[[LinkPredictor, dict[str, Any]], Any] | None" = None,
+) -> "LinkPredictor":
+    """Fit a model in a run folder, with a checkpoint after each epoch, and save it there.
+
+    With `resume`, the run in the folder continues; `targets` and `settings` that are not given stay as they were. With
+    `force`, a run in the folder is replaced.
+    """
+    from banditplex.predictor import LinkPredictor
+
+    settings = dict(settings)
+    if resume and folder.begun:
+        before = folder.settings()
+        targets = targets or before.pop("targets")
+        settings = {name: value for name, value in before.items() if name != "targets"} | settings
+    model = LinkPredictor(**settings)
+    folder.check_free(resume=resume, force=force)
+    if force and folder.occupied:
+        model.make_trainer(mx, targets)  # refuses bad input before anything is removed
+        folder.clear()
+    model.fit(mx, targets, on_epoch, checkpoint=folder.path, resume=resume)
+    model.save(folder.path)
+    return model
+
+
+def summarise(model: "LinkPredictor", folder: "RunFolder") -> dict[str, Any]:
+    """Return the result of a run: epochs, and for each target its validation and how likely layers are drawn."""
+    progress = folder.progress()
+    rows = {row["layer"]: row for row in progress.history if row["epoch"] == progress.kept_epoch}
+    table = model.layer_probabilities_
+    return {
+        "epochs": progress.epoch,
+        "best_epoch": progress.kept_epoch,
+        "targets": [
+            {
+                "target": target,
+                "validation_loss": _known(rows[target]["validation_loss"]),
+                "validation_accuracy": _known(rows[target]["validation_accuracy"]),
+                "layer_probabilities": table.loc[target].drop(target).sort_values(ascending=False).to_dict(),
+            }
+            for target in table.index
+        ],
+    }
+
+
+def _rows(result: dict[str, Any]) -> list[list[Any]]:
+    """Return a row per target for the table, with its three most probable layers."""
+    rows = []
+    for entry in result["targets"][:SHOWN]:
+        likely = list(entry["layer_probabilities"].items())[:3]
+        shown = ", ".join(f"{name} {probability:.2f}" for name, probability in likely)
+        rows.append([entry["target"], entry["validation_loss"], entry["validation_accuracy"], shown])
+    more = len(result["targets"]) - SHOWN
+    return rows + [[f"... {more} more", "", "", ""]] * (more > 0)
+
+
+def _length(result: dict[str, Any]) -> str:
+    """Say how long a training was, and which weights it kept."""
+    epochs, best = result["epochs"], result["best_epoch"]
+    kept = f"; restored weights from epoch {best} (validation loss within one standard error of the best)"
+    return f"{epochs} epoch{'s' * (epochs != 1)}{kept * (best != epochs)}."
+
+
+def _known(number: float) -> float | None:
+    return None if math.isnan(number) else number
 
 
 @contextmanager

@@ -2,7 +2,6 @@
 
 from banditplex.multiplex.adjacency import Adjacency
 from banditplex.multiplex.names import Name
-from banditplex.multiplex.summary import Summary
 from banditplex.multiplex.value import Multiplex
 
-__all__ = ["Adjacency", "Multiplex", "Name", "Summary"]
+__all__ = ["Adjacency", "Multiplex", "Name"]

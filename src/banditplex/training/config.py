@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from banditplex.bandits import POLICIES
 from banditplex.errors import InputError
 from banditplex.pairs.visibility import HIDE
 
@@ -28,6 +29,7 @@ class Setting(NamedTuple):
     closed: bool = True  # whether there is nothing but the choices
     optional: bool = False  # whether None is allowed
     group: str = "Training"
+    also: str = ""  # what can be said in Python, and not on the command line
 
     def check(self, name: str, value: Any) -> Any:
         """Return a value as a plain bool, int or float; refuse one that is out of range."""
@@ -62,19 +64,22 @@ _LAYERS, _NETWORK = "Which layers are drawn", "Network"
 class Config:
     """All settings of training; the defaults are those of the benchmarks. Values are checked by `checked`."""
 
-    policy: str = setting("default", "Policy that decides which layers are drawn.", group=_LAYERS)
+    policy: str = setting(
+        "default", "Policy that decides which layers are drawn.", choices=tuple(POLICIES), closed=False, group=_LAYERS
+    )
     policy_options: Mapping[str, Any] | None = setting(
         None, "Options of the policy, by name.", optional=True, group=_LAYERS
     )
     relevance: "str | Relevance | LayerLoss" = setting(
-        "predictive", "Layer loss that the policy learns from: a name, a `Relevance` or a function.",
+        "predictive", "Layer loss that the policy learns from.", also="Or a `Relevance`, or a function.",
         choices=("predictive", "euclidean", "cosine"), closed=False, group=_LAYERS,
     )  # fmt: skip
     k: int = setting(1, "Layers drawn per round.", low=0, group=_LAYERS)
     hide: str | None = setting(
         None,
         "What the model must not see of a pair: its edge (edge), all edges between its two nodes in the target layer "
-        "(layer), or all edges between them in any layer (pair). None: what `evaluate` hides, and edge elsewhere.",
+        "(layer), or all edges between them in any layer (pair).",
+        also="None: `evaluate` sets it to what it hides; elsewhere it means edge.",
         choices=HIDE, optional=True, group=_LAYERS,
     )  # fmt: skip
     union: bool = setting(False, "Whether the union of all layers can be drawn as one more layer.", group=_LAYERS)
@@ -100,8 +105,8 @@ class Config:
         0.1, "Share of each target's edges held out for early stopping and calibration.", low=0, below=1
     )
     conv: "Convolution" = setting(
-        "sage", "Convolution: a name, or a PyG class or function called as conv(in, out).", choices=("sage", "gcn"),
-        closed=False, group=_NETWORK,
+        "sage", "Convolution of the encoder.", also="Or a PyG class, or a function, called as conv(in, out).",
+        choices=("sage", "gcn"), closed=False, group=_NETWORK,
     )  # fmt: skip
     width: int = setting(16, "Width of node embeddings; 0 = structural features only.", low=0, group=_NETWORK)
     depth: int = setting(2, "Number of convolutions.", low=1, group=_NETWORK)
@@ -149,5 +154,5 @@ def numpydoc(settings: Mapping[str, Setting]) -> str:  # noqa: D417, what looks 
     lines = ["Parameters", "----------"]
     for name, each in settings.items():
         choices = f"{{{', '.join(map(repr, each.choices))}}}, " if each.choices else ""
-        lines += [f"{name} : {choices}default {each.default!r}", f"    {each.text}"]
+        lines += [f"{name} : {choices}default {each.default!r}", f"    {each.text} {each.also}".rstrip()]
     return "\n".join(lines)

@@ -1,0 +1,127 @@
+"""Policies on the command line: which are compared, and what they are told about layers."""
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from inspect import Parameter, signature
+from typing import TYPE_CHECKING, Any
+
+from banditplex.bandits import POLICIES
+from banditplex.bandits.base import SIZES
+from banditplex.cli.data import as_name
+from banditplex.errors import InputError
+
+if TYPE_CHECKING:
+    from banditplex.multiplex import Multiplex, Name
+    from banditplex.predictor import LinkPredictor
+
+
+def parse_options(texts: Sequence[str] | None) -> dict[str, Any]:
+    """Return options of a policy, each given as key=value; values are JSON, or else strings.
+
+    >>> parse_options(["raw_range=true", "arms=[0, 2]", "policy=exp3"])
+    {'raw_range': True, 'arms': [0, 2], 'policy': 'exp3'}
+    """
+    options: dict[str, Any] = {}
+    for text in texts or ():
+        key, equals, value = text.partition("=")
+        if not key or not equals:
+            raise InputError(f"Expected --policy-option KEY=VALUE, got {text!r}.")
+        try:
+            options[key] = json.loads(value)
+        except ValueError:
+            options[key] = value
+    return options
+
+
+def layer_options(
+    layers: Sequence[str] | None, prices: Sequence[str] | None, names: "Sequence[Name]"
+) -> dict[str, dict[str, Any]]:
+    """Return the options that --layers and --price stand for, by the policy that takes them.
+
+    >>> layer_options(["a,b"], ["a=3", "b=0.5"], ["a", "b", "c"])
+    {'fixed': {'layers': ['a', 'b']}, 'cost-aware': {'prices': {'a': 3.0, 'b': 0.5}}}
+    """
+    by_policy: dict[str, dict[str, Any]] = {}
+    if layers:
+        parts = [part for text in layers for part in ([text] if text in names else text.split(","))]
+        by_policy[_policy_with("indices")] = {"layers": [as_name(part, names) for part in parts]}
+    if prices:
+        by_policy[_policy_with("values")] = {"prices": dict(_parse_price(text, names) for text in prices)}
+    return by_policy
+
+
+def with_layers(
+    settings: Mapping[str, Any],
+    options: Mapping[str, Any],
+    layers: Sequence[str] | None,
+    prices: Sequence[str] | None,
+    names: "Sequence[Name]",
+) -> dict[str, Any]:
+    """Return settings with the options of the policy; --layers and --price also say which policy it is.
+
+    >>> with_layers({"k": 1}, {}, ["a,b"], None, ["a", "b", "c"])
+    {'k': 1, 'policy': 'fixed', 'policy_options': {'layers': ['a', 'b']}}
+    """
+    made = {**settings, "policy_options": dict(options)} if options else dict(settings)
+    for policy, given in layer_options(layers, prices, names).items():
+        if made.get("policy", policy) != policy:
+            flag = "--layers" if "layers" in given else "--price"
+            raise InputError(f"Expected {flag} with --policy {policy}, got it with --policy {made['policy']}.")
+        made |= {"policy": policy, "policy_options": {**options, **given}}
+    return made
+
+
+def compared(
+    policies: Sequence[str],
+    mx: "Multiplex",
+    *,
+    settings: Mapping[str, Any],
+    options: Mapping[str, Any],
+    layers: Sequence[str] | None = None,
+    prices: Sequence[str] | None = None,
+) -> "dict[str, LinkPredictor]":
+    """Return a model per policy, by its name.
+
+    Each of `options` goes to the policies that take it. --layers and --price add the policies that they belong to.
+    """
+    from banditplex.predictor import LinkPredictor
+
+    for name in policies:
+        _ = POLICIES[name]  # refuses unknown names
+    if len(set(policies)) != len(policies):
+        raise InputError(f"Expected different policies, got {','.join(policies)}.")
+    of_layers = layer_options(layers, prices, mx.layer_names)
+    names = [*policies, *(policy for policy in of_layers if policy not in policies)]
+    chosen: dict[str, dict[str, Any]] = {name: dict(of_layers.get(name, {})) for name in names}
+    for option, value in options.items():
+        for name in _takers(names, option):
+            chosen[name][option] = value
+    return {name: LinkPredictor(policy=name, policy_options=chosen[name] or None, **settings) for name in names}
+
+
+def _policy_with(kind: str) -> str:
+    """Return the policy that has an option of a kind: arm indices, or values per arm."""
+    return next(name for name in POLICIES if kind in POLICIES[name].arm_options.values())
+
+
+def _takers(policies: Sequence[str], option: str) -> list[str]:
+    """Return the policies that have an option or, if none has, those that pass it on to another policy."""
+    parameters = {name: signature(POLICIES[name]).parameters for name in policies}
+    having = [name for name in policies if option in parameters[name]]
+    open_ended = [name for name in policies if any(p.kind is Parameter.VAR_KEYWORD for p in parameters[name].values())]
+    takers = [] if option in SIZES else having or open_ended
+    if not takers:
+        raise InputError(f"Expected an option of {' or '.join(policies)} as --policy-option, got {option!r}.")
+    return takers
+
+
+def _parse_price(text: str, names: "Sequence[Name]") -> "tuple[Name, float]":
+    layer, _, price = text.rpartition("=")
+    try:
+        number = float(price)
+    except ValueError:
+        number = math.nan
+    if not layer or not 0 < number < math.inf:
+        raise InputError(f"Expected --price LAYER=NUMBER with a number above 0, got {text!r}.")
+    return as_name(layer, names), number

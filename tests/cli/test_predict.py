@@ -1,0 +1,119 @@
+"""`banditplex predict` as a user meets it."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import banditplex as bx
+from banditplex.cli.predict import load_model, predictions, write_table
+from tests.refusals import refuses
+
+
+def test_predict_pairs(place, model, call, refusal):
+    (place / "pairs.csv").write_text("source,target\n0,1\n3,9\n12,4\n")
+    pairs = [[0, 1], [3, 9], [12, 4]]
+    words = ("predict", "run", "--layer", "c", "--pairs", "pairs.csv", "-o", "out.csv")
+    assert call(*words, cwd=place) == (0, "out.csv: 3 pairs\n", "")
+    table = pd.read_csv(place / "out.csv")
+    assert table.columns.tolist() == ["source", "destination", "probability", "score"]
+    assert table[["source", "destination"]].to_numpy().tolist() == pairs
+    assert table["score"].tolist() == pytest.approx(model.score_pairs(pairs, "c").tolist())
+    assert table["probability"].tolist() == pytest.approx(model.predict_proba(pairs, "c").tolist())
+    assert "exists" in refusal("predict", "run", "--layer", "c", "--top", "2", "-o", "out.csv", cwd=place)
+    status, text, _ = call(*words, "--force", "--json", cwd=place)
+    assert (status, json.loads(text)) == (0, {"out": "out.csv", "layer": "c", "pairs": 3})
+
+
+def test_predict_top_to_stdout(place, model, call):
+    words = ("predict", "run", "--layer", "a", "--top", "4", "--prior", "0.1")
+    rows = json.loads(call(*words, "--json", cwd=place)[1])
+    expected = model.recommend("a", top=4, prior=0.1)
+    assert [[row["source"], row["destination"]] for row in rows] == expected.iloc[:, :2].to_numpy().tolist()
+    assert [row["probability"] for row in rows] == pytest.approx(expected["probability"].tolist())
+    lines = call(*words, cwd=place)[1].splitlines()
+    assert lines[0] == "source,destination,probability,score"
+    assert len(lines) == 5
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "parquet"])
+def test_tables_of_every_kind(ending, model, tmp_path):
+    path = tmp_path / f"pairs.{ending}"
+    write_table(pd.DataFrame({"source": [5, 6], "destination": [7, 8], "more": ["x", "y"]}), path)
+    table = predictions(model, "a", pairs=path)
+    assert table["score"].tolist() == model.score_pairs([[5, 7], [6, 8]], "a").tolist()
+
+
+def test_names_stay_what_they_are(tmp_path):
+    """Names like NA and 007 are names, not gaps and numbers."""
+    ends = np.random.default_rng(0).integers(0, 12, (2, 80))
+    names = np.array(["NA", "007", "7", *"abcdefghi"], dtype=object)
+    mx = bx.Multiplex.from_edges(names[ends[0]], names[ends[1]], np.repeat([1, 2], 40), self_loops="drop")
+    model = bx.LinkPredictor(epochs=1, width=0).fit(mx, [2])
+    model.save(tmp_path / "run")
+    (tmp_path / "pairs.tsv").write_text("source\ttarget\nNA\t007\n7\ta\n")
+    table = predictions(load_model(tmp_path / "run"), "2", pairs=tmp_path / "pairs.tsv")
+    assert table[["source", "destination"]].to_numpy().tolist() == [["NA", "007"], ["7", "a"]]
+    assert table["score"].tolist() == model.score_pairs([["NA", "007"], ["7", "a"]], 2).tolist()
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "named"),
+    [
+        ("p.csv", "source,target\n0,1\n0,99\n", ("line 3", "'target'", "'99'", "'9'")),
+        ("p.csv", "target,source\n\n\nx,1\n", ("line 4", "'target'", "'x'", "0, 1,")),
+        ("p.csv", "source,destination\n0,01\n", ("line 2", "'destination'", "'01'")),
+        ("p.csv", "source,target\n0,1\n5,5\n", ("line 3", "'5'")),
+        ("p.csv", "source,target\n0,1\n5\n", ("line 3", "2 columns", "source, target", "1")),
+        ("p.csv", "source,target\n0,1\n5,\n", ("line 3", "destination", "empty")),
+        ("p.csv", "from,to\n0,1\n", ("'source'", "'from'", "'to'")),
+        ("p.csv", "", ("empty",)),
+        ("p.parquet", "no", ("Parquet",)),
+        ("p.txt", "0 1\n", (".csv", ".tsv", ".parquet")),
+    ],
+)
+def test_bad_pairs(name, text, named, model, tmp_path):
+    (tmp_path / name).write_text(text)
+    with refuses(name, *named):
+        predictions(model, "a", pairs=tmp_path / name)
+
+
+def test_pairs_in_columns_of_other_names(place, model, call, refusal):
+    (place / "transfers.csv").write_text("from,to,amount\n0,1,5\n2,3,7\n")
+    words = ("predict", "run", "--layer", "a", "--pairs", "transfers.csv")
+    message = refusal(*words, cwd=place)
+    assert "'from', 'to', 'amount'" in message
+    assert "--columns source=NAME" in message
+    status, out, _ = call(*words, "--columns", "source=from,target=to", "--json", cwd=place)
+    assert status == 0
+    assert [row["score"] for row in json.loads(out)] == model.score_pairs([[0, 1], [2, 3]], "a").tolist()
+    message = refusal("predict", "run", "--layer", "a", "--top", "1", "--columns", "source=from", cwd=place)
+    assert "--columns" in message
+    assert "--pairs FILE" in message
+    assert refusal("predict", "run", "--layer", "a", cwd=place).endswith("--top N, got neither.")
+
+
+def test_pairs_of_an_empty_table(model, tmp_path):
+    (tmp_path / "p.csv").write_text("source,target\n")
+    assert len(predictions(model, "a", pairs=tmp_path / "p.csv")) == 0
+
+
+def test_one_question_at_a_time(tmp_path, refusal):
+    """Said before the model is looked for."""
+    for words in ((), ("--top", "3", "--pairs", "p.csv")):
+        message = refusal("predict", "nowhere", "--layer", "a", *words, cwd=tmp_path)
+        assert "--pairs FILE" in message
+        assert "--top N" in message
+    message = refusal("predict", "nowhere", "--layer", "a", "--top", "3", "--force", cwd=tmp_path)
+    assert "--force" in message
+    assert "-o FILE" in message
+
+
+def test_what_cannot_be_predicted(model, tmp_path):
+    with refuses(tmp_path / "p.csv"):
+        predictions(model, "a", pairs=tmp_path / "p.csv")
+    with refuses("'b'", "'a'", "'c'"):
+        predictions(model, "b", top=3)
+    with refuses("model.json"):
+        load_model(tmp_path)
