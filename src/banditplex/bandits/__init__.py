@@ -1,7 +1,7 @@
 """Adversarial bandits with k plays and losses of unknown scale, for many instances at once.
 
-A policy draws k of n arms for each instance, is told their losses, and learns which arms have small ones.
-Only numpy is needed.
+A policy draws k of n arms for each instance, observes their losses, and learns which arms have small losses.
+The package needs only numpy.
 
 >>> import numpy as np
 >>> rng = np.random.default_rng(0)

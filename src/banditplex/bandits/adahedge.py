@@ -1,4 +1,4 @@
-"""Hedge with a learning rate that needs no constants: for rounds in which every loss is observed."""
+"""AdaHedge: exponential weights with a parameter-free learning rate, for full information."""
 
 from typing import final
 
@@ -14,10 +14,10 @@ from banditplex.bandits.values import Feedback
 @register("adahedge")
 @final
 class AdaHedge(Policy):
-    """AdaHedge: inclusion capped_softmax(-eta L, k), eta = k ln(n/k) / S, S the sum of mixability gaps.
+    """AdaHedge: inclusion capped_softmax(-eta L, k), eta = k ln(n/k) / S.
 
-    L sums l / probability. Meant for full information: every arm is observed with probability 1. With fewer
-    observations it is AdaHedge on the unbiased estimates.
+    L is the sum of l / probability, S the sum of the mixability gaps. Meant for full information, where every
+    arm is observed with probability 1. With partial information it runs on importance-weighted estimates.
 
     >>> from banditplex.bandits import Observations
     >>> policy = AdaHedge(num_arms=3)

@@ -1,4 +1,4 @@
-"""Every arm in every round."""
+"""All arms in every round."""
 
 from typing import final
 
@@ -11,7 +11,7 @@ from banditplex.bandits.values import Feedback
 @register("all")
 @final
 class AllArms(Policy):
-    """Draws all arms: k = num_arms, whatever was passed. No sampling, the dearest reference.
+    """Draws all arms: k = num_arms, and the argument `k` is ignored. The most expensive reference.
 
     >>> policy = AllArms(num_arms=3)
     >>> policy.k, policy.inclusion().tolist()
@@ -24,7 +24,7 @@ class AllArms(Policy):
         super().__init__(num_arms=num_arms, k=num_arms, num_instances=num_instances)
 
     def _marginals(self, rows: Rows) -> Marginals:
-        return Marginals.alike(self.num_arms, self.k, len(self._instances(rows)))
+        return Marginals.uniform(self.num_arms, self.k, len(self._instances(rows)))
 
     def _learn(self, rows: Rows, seen: Feedback) -> None:
-        """Nothing is learnt."""
+        """Do nothing: this policy does not learn."""

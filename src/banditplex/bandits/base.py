@@ -1,7 +1,7 @@
-"""The contract of a policy, and how policies are found by name.
+"""The interface of policies, and the registry that finds them by name.
 
-A policy draws k of `num_arms` arms for each of many independent instances, is told losses, and learns to draw
-arms of small loss. The draw leaves with its probabilities and returns with them.
+A policy draws k of `num_arms` arms for each of many independent instances, observes losses, and learns to draw
+arms of small loss. A draw carries its inclusion probabilities, and is handed back with the losses.
 """
 
 from abc import ABC, abstractmethod
@@ -31,7 +31,7 @@ from banditplex.errors import InputError
 from banditplex.registry import Registry
 
 BATCH_ELEMENTS = 1 << 17
-"""Instances are worked through in batches of about this many numbers, which stay in the processor's cache."""
+"""Instances are processed in batches of about this many numbers, which fit into the processor's cache."""
 
 SIZES = ("num_arms", "k", "num_instances")
 
@@ -44,7 +44,7 @@ P = TypeVar("P", bound="type[Policy]")
 
 
 def register(*names: str) -> Callable[[P], P]:
-    """Return a decorator that enters a policy class under `names`."""
+    """Return a decorator that registers a policy class under `names`."""
 
     def enter(policy: P) -> P:
         for name in names:
@@ -55,7 +55,7 @@ def register(*names: str) -> Callable[[P], P]:
 
 
 def make_policy(name: str, *, num_arms: int, k: int = 1, num_instances: int = 1, **options: Any) -> "Policy":
-    """Return a new policy by name; `options` are those of its class.
+    """Create a policy by name; `options` are those of its class.
 
     >>> make_policy("exp3+", num_arms=5, raw_range=True)
     Exp3Plus(num_arms=5, k=1, num_instances=1)
@@ -79,12 +79,12 @@ def make_policy(name: str, *, num_arms: int, k: int = 1, num_instances: int = 1,
 class Policy(ABC):
     """Draws k of n arms for each of many instances and learns from losses >= 0 of any scale.
 
-    A policy defines two things: `_marginals`, how likely each arm is to be drawn next, and `_learn`, what a
-    round changes; and, if it makes use of advisory observations, `_advise`. Its memory is one `State`. Input
-    has been checked when these are called, and instances come in batches, so that they hold formulas only.
+    A subclass defines `_marginals`, the inclusion probabilities of the next draw, and `_learn`, the update
+    after a round. It may also define `_advise`, which uses advisory observations. These methods receive checked
+    input for a batch of instances, so they contain formulas only. Everything that is learnt is in `_state`.
 
     Parameters: `num_arms` n >= 1; `k` arms per round, from 1 to n; `num_instances`; `per_instance` and
-    `per_arm` name the numbers to remember and their first values (`t`, rounds completed, is always there).
+    `per_arm` name the numbers in the state and their initial values (`t`, rounds completed, is always there).
 
     Class attributes describe a policy to code that knows only its name:
 
@@ -126,23 +126,23 @@ class Policy(ABC):
 
     @abstractmethod
     def _learn(self, rows: Rows, seen: Feedback) -> None:
-        """Change the state of `rows` after a round in which `seen` was observed; `t` is counted elsewhere."""
+        """Update the state of `rows` with the feedback of a round; the caller increments `t`."""
 
     def _advise(self, instance: IntArray, arm: IntArray, loss: FloatArray) -> None:  # noqa: B027
-        """Take note of losses whose probability of observation is unknown; they are sorted by instance."""
+        """Use losses whose observation probability is unknown; they are sorted by instance."""
 
     @property
     def rounds(self) -> IntArray:
-        """Rounds completed by each instance, (num_instances,)."""
+        """Number of rounds that each instance has completed, (num_instances,)."""
         return self._state.instance["t"].copy()
 
     @property
     def nbytes(self) -> int:
-        """Bytes of memory that the state holds."""
+        """Size of the state in bytes."""
         return self._state.nbytes
 
     def inclusion(self, instances: ArrayLike | None = None) -> FloatArray:
-        """Return how likely each arm is to be drawn next, (B, num_arms); rows sum to k."""
+        """Return the inclusion probabilities of the next draw, (B, num_arms); rows sum to k."""
         _, rows = check_instances(instances, self.num_instances)
         return dense(self._parts(rows), self.num_arms)
 
@@ -155,7 +155,7 @@ class Policy(ABC):
             marginals.append(self._next(batch))
             drawn.append(marginals[-1].sample(self.k, rng))
         if not drawn:
-            marginals = [Marginals.alike(self.num_arms, self.k, 0)]
+            marginals = [Marginals.uniform(self.num_arms, self.k, 0)]
             drawn = [(np.empty((0, self.k), np.int64), np.empty((0, self.k)))]
         arms, probability = drawn[0] if len(drawn) == 1 else map(np.concatenate, zip(*drawn, strict=True))
         return Draw.made(chosen, arms, probability, tuple(marginals), rows=rows, sizes=sizes)
@@ -168,11 +168,11 @@ class Policy(ABC):
         probability: ArrayLike | None = None,
         extra: Observations | None = None,
     ) -> None:
-        """Learn from the losses of a round, which is thereby completed for the instances of the draw.
+        """Learn from the losses of a round; this completes the round for the instances of the draw.
 
-        Parameters: `losses` (B, k), of the drawn arms; `probability` (B, k), how likely each was to be
-        observed (default `draw.probability`; larger when others may have drawn it too); `extra`, losses of
-        further arms. Bad input raises an InputError and leaves the state unchanged.
+        Parameters: `losses` (B, k) of the drawn arms; `probability` (B, k), the probability of observing each
+        loss (default `draw.probability`; larger if a draw of another instance may also reveal it); `extra`, side
+        observations of arms that were not drawn. Bad input raises an InputError and leaves the state unchanged.
         """
         feedback, advisory = self._read(draw, losses, probability, extra)
         batches = self._batches(draw.rows)
@@ -183,11 +183,11 @@ class Policy(ABC):
             self._advise(*advisory)
 
     def state_dict(self) -> dict[str, Any]:
-        """Return everything learnt, as a plain dictionary of numbers and arrays."""
+        """Return everything learnt as a plain dictionary of numbers and arrays."""
         return {name: getattr(self, name) for name in SIZES} | self._state.to_dict()
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Take over what `state_dict` of a policy of the same kind and sizes returned."""
+        """Restore what `state_dict` returned for a policy of the same kind and sizes."""
         for name in SIZES:
             if state.get(name) != getattr(self, name):
                 raise InputError(f"Expected state[{name!r}] to be {getattr(self, name)}, got {state.get(name)!r}.")
@@ -198,18 +198,18 @@ class Policy(ABC):
         return np.arange(rows.start, rows.stop) if isinstance(rows, slice) else rows
 
     def _next(self, rows: Rows) -> Marginals:
-        """Return the inclusion probabilities of the next draw; where there is no choice, without asking."""
+        """Return the inclusion probabilities of the next draw; calls `_marginals` only if there is a choice."""
         if 0 < self.k < self.num_arms:
             return self._marginals(rows)
         instances = self._instances(rows)
-        return Marginals.alike(self.num_arms, self.k, len(instances))
+        return Marginals.uniform(self.num_arms, self.k, len(instances))
 
     def _parts(self, rows: Rows) -> list[Marginals]:
         """Return the inclusion probabilities of the next draw, batch by batch."""
         return [self._next(batch) for batch, _ in self._batches(rows)]
 
     def _batches(self, rows: Rows) -> list[tuple[Rows, slice]]:
-        """Return (instances as an index, their positions) in pieces that fit the cache."""
+        """Split `rows` into batches that fit into the cache; return each as (index, positions)."""
         count = rows.stop - rows.start if isinstance(rows, slice) else len(rows)
         if 0 < count * self._state.width <= BATCH_ELEMENTS:
             return [(rows, slice(0, count))]
@@ -222,7 +222,7 @@ class Policy(ABC):
     def _read(
         self, draw: Draw, losses: ArrayLike, probability: ArrayLike | None, extra: Observations | None
     ) -> tuple[Feedback, Advice]:
-        """Check everything handed to `update`; return what was observed, and the advisory rows."""
+        """Check the arguments of `update`; return the feedback and the advisory observations."""
         check_draw(draw, self.num_instances, self.num_arms, self.k)
         row, instance, arm = np.arange(len(draw.instances)), draw.instances, draw.arms.ravel()
         if self.k != 1:
@@ -231,20 +231,20 @@ class Policy(ABC):
         check_shape(loss, "losses", draw.arms.shape)
         loss = check_losses(loss.ravel(), "losses", instance, arm)
         if probability is None and draw.made_for is not None:
-            chance = np.minimum(draw.probability.ravel(), 1.0)
+            p = np.minimum(draw.probability.ravel(), 1.0)
         elif probability is None:
-            chance = check_probability(draw.probability.ravel(), "draw.probability", instance, arm)
+            p = check_probability(draw.probability.ravel(), "draw.probability", instance, arm)
         else:
-            chance = to_floats(probability, "probability")
-            check_shape(chance, "probability", draw.arms.shape)
-            chance = check_probability(chance.ravel(), "probability", instance, arm)
-        seen = Feedback(row, instance, arm, loss, chance, draw.probability.ravel())
+            p = to_floats(probability, "probability")
+            check_shape(p, "probability", draw.arms.shape)
+            p = check_probability(p.ravel(), "probability", instance, arm)
+        seen = Feedback(row, instance, arm, loss, p, draw.probability.ravel())
         if extra is None:
             return seen, NO_ADVICE
         return self._read_extra(draw, seen, extra)
 
     def _read_extra(self, draw: Draw, seen: Feedback, extra: Observations) -> tuple[Feedback, Advice]:
-        """Check further observations and merge them in; return all observed, and the advisory rows."""
+        """Check side observations and merge them into `seen`; return all feedback and the advisory observations."""
         check_observations(extra, draw, self.num_instances, self.num_arms)
         loss = check_losses(extra.loss, "extra.loss", extra.instance, extra.arm)
         advisory = np.isnan(extra.probability)
@@ -253,11 +253,11 @@ class Policy(ABC):
         advice = extra.instance[rest], extra.arm[rest], loss[rest]
         if len(rest) == len(loss):
             return seen, advice
-        weighed = ~advisory
-        instance, arm = extra.instance[weighed], extra.arm[weighed]
-        chance = check_probability(extra.probability[weighed], "extra.probability", instance, arm)
+        weighted = ~advisory
+        instance, arm = extra.instance[weighted], extra.arm[weighted]
+        p = check_probability(extra.probability[weighted], "extra.probability", instance, arm)
         order = np.argsort(draw.instances)
         row = order[np.searchsorted(draw.instances, instance, sorter=order)]
         inclusion = at(draw.marginals or self._parts(draw.rows), row, arm)
-        more = Feedback(row, instance, arm, loss[weighed], chance, inclusion)
+        more = Feedback(row, instance, arm, loss[weighted], p, inclusion)
         return seen.merge(more), advice

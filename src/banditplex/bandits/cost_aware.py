@@ -1,4 +1,4 @@
-"""A wrapper for arms that differ in price."""
+"""A wrapper for arms of different prices."""
 
 from dataclasses import replace
 from types import MappingProxyType
@@ -17,14 +17,13 @@ from banditplex.bandits.values import Feedback
 @register("cost-aware")
 @final
 class CostAware(Policy):
-    """Any policy, told losses in units of price: each is multiplied by (price / highest price)^strength.
+    """Wraps a policy and multiplies each loss by (price / highest price)^strength.
 
-    It looks for the smallest loss x price, that is, for the most relevance (one over loss) per unit of price.
-    Among arms of equal loss it prefers the cheap; among arms of equal price it is the policy it wraps.
+    The wrapped policy thus minimises loss x price: it seeks the highest relevance (1 / loss) per unit of price.
+    With equal losses it prefers cheap arms; with equal prices it behaves like the policy alone.
 
     Parameters: `num_arms`, `k`, `num_instances`; `prices` (num_arms,) or (num_instances, num_arms), above 0;
-    `policy`, the name of the policy to wrap, with its `options`; `strength` from 0 (prices do not matter)
-    to 1.
+    `policy`, the name of the policy to wrap, and its `options`; `strength` from 0 (ignore prices) to 1.
 
     >>> import numpy as np
     >>> policy = CostAware(num_arms=2, prices=[1.0, 4.0])
@@ -66,6 +65,6 @@ class CostAware(Policy):
         self.policy._advise(instance, arm, self._priced(instance, arm, loss))
 
     def _priced(self, instance: IntArray, arm: IntArray, loss: FloatArray) -> FloatArray:
-        """Return losses times prices."""
+        """Return losses times price factors."""
         priced: FloatArray = loss * self._factor[instance % len(self._factor), arm]
         return priced

@@ -1,4 +1,4 @@
-"""The best arms so far, and now and then any."""
+"""Epsilon-greedy: usually the arms of smallest mean loss, sometimes random arms."""
 
 from typing import final
 
@@ -17,7 +17,7 @@ from banditplex.bandits.values import Feedback
 class EpsilonGreedy(Policy):
     """Epsilon-greedy: inclusion (1 - epsilon) on the k smallest mean losses, epsilon k/n on every arm.
 
-    Arms that were never observed come first; ties share.
+    Arms that were never observed come first. Ties share the probability evenly.
 
     Parameters: `num_arms`, `k`, `num_instances`; `epsilon` from 0 to 1.
 

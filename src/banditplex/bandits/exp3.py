@@ -1,4 +1,4 @@
-"""Exponential weights for losses in [0, 1], the classic."""
+"""Exp3: exponential weights for losses in [0, 1]."""
 
 from typing import final
 
@@ -16,8 +16,8 @@ from banditplex.bandits.values import Feedback, importance_weighted
 class Exp3(Policy):
     """Exp3 with losses capped at 1: inclusion capped_softmax(-eta L, k), eta = sqrt(k ln(n/k) / (n t)).
 
-    L sums min(l, 1) / probability. With all losses above 1 it cannot tell arms apart, which is what the paper
-    holds against it.
+    L is the sum of min(l, 1) / probability. If all losses exceed 1, Exp3 cannot tell arms apart; this is the
+    paper's reason for Exp3+.
 
     >>> from banditplex.bandits import Draw
     >>> policy = Exp3(num_arms=2)
@@ -26,8 +26,8 @@ class Exp3(Policy):
     >>> policy.inclusion().tolist()
     [[0.5, 0.5]]
 
-    Auer, Cesa-Bianchi, Freund and Schapire 2002, "The nonstochastic multiarmed bandit problem"; rate for any
-    horizon: Bubeck and Cesa-Bianchi 2012, theorem 3.1.
+    Auer, Cesa-Bianchi, Freund and Schapire 2002, "The nonstochastic multiarmed bandit problem"; anytime
+    learning rate: Bubeck and Cesa-Bianchi 2012, theorem 3.1.
     """
 
     def __init__(self, *, num_arms: int, k: int = 1, num_instances: int = 1) -> None:

@@ -1,4 +1,4 @@
-"""Exponential weights on estimates that are held down a little, so that none is huge."""
+"""Exp3-IX: exponential weights on estimates with a small downward bias, which limits their variance."""
 
 from typing import final
 
@@ -18,9 +18,9 @@ from banditplex.bandits.values import Feedback
 class Exp3IX(Policy):
     """Exp3 with implicit exploration: inclusion capped_softmax(-eta L / M, k).
 
-    L sums l / (probability + gamma); eta = 2 gamma = sqrt(k ln(n/k) / (n t)); M is the scale of the losses.
+    L is the sum of l / (probability + gamma); eta = 2 gamma = sqrt(k ln(n/k) / (n t)); M is the scale of the losses.
 
-    Parameters: `num_arms`, `k`, `num_instances`; `scale`, an upper limit of the losses (None: the largest
+    Parameters: `num_arms`, `k`, `num_instances`; `scale`, an upper bound on the losses (None: the largest
     loss that the instance has observed so far).
 
     >>> policy = Exp3IX(num_arms=3)

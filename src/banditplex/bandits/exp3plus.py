@@ -1,4 +1,4 @@
-"""The paper's policy: exponential weights with a rate that adapts to range and variance of the estimates."""
+"""The paper's policy: exponential weights whose learning rate adapts to the range and variance of estimates."""
 
 from typing import final
 
@@ -18,12 +18,12 @@ from banditplex.bandits.values import Feedback
 class Exp3Plus(Policy):
     """Exp3+: inclusion capped_softmax(-eta L), eta = min(1/E, sqrt(k ln(n/k) / V)), 0 in the first round.
 
-    L sums the estimates l / probability, E is the smallest power of two above every range of estimates (at
-    least 1), V sums the variance of the estimates under the draw.
+    L is the sum of the estimates l / probability, E the smallest power of two not below the range of the
+    estimates in any round (at least 1), V the sum of the variances of the estimates under the draw.
 
-    Parameters: `num_arms`, `k`, `num_instances`; `raw_range` takes E from raw losses, starting at 0, which
-    makes the policy scale-free and its regret bound true; `printed_sign` draws from exp(+eta L), as the
-    algorithm was printed, and so converges to the worst arm: for documentation only.
+    Parameters: `num_arms`, `k`, `num_instances`; `raw_range` computes E from the raw losses, starting at 0: the
+    policy becomes scale-free, and its regret bound holds; `printed_sign` draws from exp(+eta L), as printed in
+    the paper, and converges to the worst arm (for documentation only).
 
     >>> policy = Exp3Plus(num_arms=2)
     >>> draw = policy.draw(np.random.default_rng(0))
@@ -84,8 +84,8 @@ class Exp3Plus(Policy):
 def variance(seen: Feedback, k: int) -> FloatArray:
     """Return sum p x^2 - (sum p x)^2 / k (rows,) of the estimates x, which are 0 for arms not observed.
 
-    It is written as a sum of squares about the mean, so that nothing cancels: k = 1, p = probability gives
-    l^2 (1 - p) / p.
+    It is computed as a sum of squares about the mean, which avoids cancellation. For k = 1 and p = probability
+    it is l^2 (1 - p) / p.
     """
     p, x = seen.inclusion, seen.estimate
     mean = seen.sum(p * x) / k

@@ -1,4 +1,4 @@
-"""Arms given beforehand: the oracle, or a replay."""
+"""The same arms in every round: an oracle, or a replay."""
 
 from types import MappingProxyType
 from typing import final
@@ -16,7 +16,7 @@ from banditplex.bandits.values import Feedback
 @register("fixed")
 @final
 class Fixed(Policy):
-    """Draws the same given arms in every round; k is their number, whatever was passed.
+    """Draws the given arms in every round: k is their number, and the argument `k` is ignored.
 
     Parameters: `arms` (k,) for all instances or (num_instances, k), distinct within an instance.
 
@@ -36,4 +36,4 @@ class Fixed(Policy):
         return Marginals(self.num_arms, (arms >= 0).astype(np.float64), arms, np.full(len(arms), self.k))
 
     def _learn(self, rows: Rows, seen: Feedback) -> None:
-        """Nothing is learnt."""
+        """Do nothing: this policy does not learn."""

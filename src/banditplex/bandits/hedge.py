@@ -1,14 +1,14 @@
-"""Hedge: weights on the k smallest losses, more or less softly."""
+"""Hedge: exponential weights on k of n arms, and the learning rate of AdaHedge."""
 
 import numpy as np
 
 from banditplex.bandits.rounding import FloatArray, greedy, row_min, solve_capped
 
 STEEP = 1e100
-"""A rate below this, times any sum of losses, is below the largest number."""
+"""A learning rate below this, times any sum of losses, does not overflow."""
 
 Weights = tuple[FloatArray, FloatArray, FloatArray]
-"""Weights (rows, columns), a factor per row that they lack, and their potential (rows,)."""
+"""Unscaled weights (rows, columns), the scale of each row (rows,), and the potential (rows,)."""
 
 
 def exponential_weights(L: FloatArray, eta: FloatArray, k: int, size: FloatArray | None = None) -> FloatArray:
@@ -20,40 +20,38 @@ def exponential_weights(L: FloatArray, eta: FloatArray, k: int, size: FloatArray
     [[0.75, 0.25]]
     """
     y = L * -eta[:, None]
-    if (
-        max(-y.min(initial=0.0), y.max(initial=0.0)) > 100
-    ):  # short of that, exponentials need no shift to be exact to 1e-13
+    if max(-y.min(initial=0.0), y.max(initial=0.0)) > 100:  # below that, exact to 1e-13 without a shift
         y = (row_min(L, size)[:, None] - L) * eta[:, None]
     w, scale, _ = solve_capped(y, k, size)
     w *= scale[:, None]
     return w
 
 
-@np.errstate(over="ignore")  # a product with eta that is larger than all numbers means weight 0
+@np.errstate(over="ignore")  # a product with eta that overflows means weight 0
 def soft_smallest(L: FloatArray, eta: FloatArray, k: int, size: FloatArray | None = None) -> Weights:
     """Return w and scale, where w * scale[:, None] = capped_softmax(-eta L, k), and the potential.
 
     The potential is the smallest <w, L> + (1/eta) sum w log w over 0 <= w <= 1 with sum k. For k = 1 it is
-    -(1/eta) logsumexp(-eta L); with eta infinite it is the sum of the k smallest, and ties share the weight.
+    -(1/eta) logsumexp(-eta L). For infinite eta it is the sum of the k smallest L, and ties share the weight.
 
-    Parameters: `L` (rows, columns), the lowest of each row 0; `eta` (rows,), above 0; `size` as above.
+    Parameters: `L` (rows, columns), with minimum 0 in each row; `eta` (rows,), above 0; `size` as above.
 
     >>> w, scale, phi = soft_smallest(np.array([[0.0, 1.0], [0.0, 1.0]]), np.array([np.log(3), np.inf]), 1)
     >>> (w * scale[:, None]).round(9).tolist(), phi.round(3).tolist()
     ([[0.75, 0.25], [1.0, 0.0]], [-0.262, 0.0])
     """
-    cold = np.isinf(eta)
-    w, scale, value = solve_capped(L * -np.where(cold, 0.0, eta)[:, None], k, size)
+    infinite = np.isinf(eta)
+    w, scale, value = solve_capped(L * -np.where(infinite, 0.0, eta)[:, None], k, size)
     phi = -value / eta
-    w[cold], phi[cold] = greedy(L[cold], k, None if size is None else size[cold])
-    scale[cold] = 1.0
+    w[infinite], phi[infinite] = greedy(L[infinite], k, None if size is None else size[infinite])
+    scale[infinite] = 1.0
     return w, scale, phi
 
 
 def adaptive_smallest(L: FloatArray, S: FloatArray, spread: float, k: int, size: FloatArray | None = None) -> Weights:
     """Return `soft_smallest` at AdaHedge's learning rate: eta = spread / S, infinite where S is 0.
 
-    Parameters: `S` (rows,), the mixability gaps so far; `spread`, which is k ln(n/k); others as above.
+    Parameters: `S` (rows,), the sum of mixability gaps so far; `spread` = k ln(n/k); others as above.
     """
     if S[S.argmin()] > spread / STEEP:
         slope = -spread / S
@@ -73,12 +71,12 @@ def hedge_round(
     k: int,
     size: FloatArray | None = None,
 ) -> tuple[FloatArray, FloatArray]:
-    """Return L + losses, its lowest shifted to 0, and S with what Hedge lost beyond its potential.
+    """Return L + losses, shifted to minimum 0 in each row, and S plus the mixability gap of the round.
 
-    That excess, the mixability gap (rows,), is what AdaHedge's learning rate is made of. `L` is overwritten.
+    The mixability gap (rows,) is the loss of Hedge minus the increase of its potential. `L` is overwritten.
 
-    Parameters: `before`, which is adaptive_smallest(L, S, spread, k, size); `L` and `losses` (rows, columns), the
-    lowest L of each row 0; others as above. Padding must not be lower than the rest, before and after.
+    Parameters: `before` = adaptive_smallest(L, S, spread, k, size); `L` and `losses` (rows, columns), with minimum
+    0 in each row of L; others as above. Padding must not fall below the minimum of its row.
     """
     w, scale, potential = before
     lost = np.einsum("ij,ij->i", w, losses) if size is None else np.vecdot(w, losses * size)

@@ -1,4 +1,4 @@
-"""The default policy: Hedge on surprises, with a learning rate that needs no constants."""
+"""The default policy: AdaHedge on loss estimates that are centred on hints."""
 
 from math import log
 from typing import Any, final
@@ -14,41 +14,41 @@ from banditplex.bandits.validation import LARGEST_LOSS
 from banditplex.bandits.values import Feedback
 
 TIE = 1e-13
-"""A difference below this part of the larger number counts as 0: equal losses stay equal if sums round."""
+"""Relative differences below this count as 0, so that equal losses stay equal despite rounding."""
 
 KEPT = 1 << 16
-"""Up to so many weights are kept from a draw to its update: more take as long to fetch as to solve again."""
+"""At most this many weights are kept from a draw to its update; recomputing more is as fast as reading them."""
 PREPARED = 4096
-"""For how many rounds that which depends on their number alone is computed beforehand."""
+"""The schedule of this many rounds is computed in advance."""
 
-Pace = list[float] | FloatArray
-"""What the number t of the round decides: four numbers that hold for all rows, or four per row (4, rows).
+Schedule = list[float] | FloatArray
+"""Four numbers that depend only on the round t: the same for all rows, or one each per row (4, rows).
 
-f: what is kept of the past, (t - 1)/t, in the first round 1. everywhere, new: what share of the probability goes to all
-arms, and to arms never seen. least: what an observation's probability counts as at least.
+f: discount of the past, (t - 1)/t, but 1 in the first round. explore, explore_new: share of the probability spread over
+all arms, and over arms never observed. floor: lower limit of the observation probability in importance weights.
 """
 
 
-def paces(t: FloatArray, n: int, k: int) -> FloatArray:
-    """Return f, everywhere, new and least (rounds, 4) for rounds `t` (rounds,) >= 1 of a game of n > k arms."""
-    everywhere = np.minimum((1 + 4 / n) / 20, np.sqrt(n * log(n / k) / k / t))
-    new = np.where(t > 1, t**-0.5, 0.0)
-    least = np.maximum(1 / t, np.sqrt(k * log(n / k) / (n * t)))
-    return np.stack([np.maximum(t - 1, 1) / t, everywhere, new, least], axis=1)
+def schedules(t: FloatArray, n: int, k: int) -> FloatArray:
+    """Return f, explore, explore_new and floor (rounds, 4) for rounds `t` (rounds,) >= 1 and n > k arms."""
+    explore = np.minimum((1 + 4 / n) / 20, np.sqrt(n * log(n / k) / k / t))
+    explore_new = np.where(t > 1, t**-0.5, 0.0)
+    floor = np.maximum(1 / t, np.sqrt(k * log(n / k) / (n * t)))
+    return np.stack([np.maximum(t - 1, 1) / t, explore, explore_new, floor], axis=1)
 
 
 @register("default", "hinted")
 @final
 class Hinted(Policy):
-    """Hinted AdaHedge: exponential weights on estimates centred on what was last believed of each arm.
+    """Hinted AdaHedge: exponential weights on loss estimates that are centred on a hint for each arm.
 
-    Round t: w = capped_softmax(-eta f L, k) with f = (t - 1)/t and AdaHedge's eta = k ln(n/k) / (f S); a
-    little of the probability goes to all arms and to arms never seen. An observed loss l moves the estimate
-    from the hint h by (l - h) min(1/probability, t, sqrt(n t / (k ln(n/k)))), so that importance weights
-    multiply surprises only. Multiplying all losses by a constant, or adding one, changes no probability.
+    Round t: w = capped_softmax(-eta f L, k) with f = (t - 1)/t and AdaHedge's eta = k ln(n/k) / (f S). A small
+    share of the probability explores all arms, and arms never observed. The estimate of an arm is its hint h; an
+    observed loss l adds (l - h) min(1/probability, t, sqrt(n t / (k ln(n/k)))). Importance weights thus multiply
+    only the deviation from the hint. Scaling all losses, or adding a constant to them, changes no probability.
 
-    State: t, L and S as above, m (hints: running means, at least 1/4 for the newest loss) and c (times seen).
-    Advisory observations change m and c.
+    State: t, L and S as above, m (hints: running means, weight of the newest loss at least 1/4) and c (number of
+    observations). Advisory observations change only m and c.
 
     >>> policy = Hinted(num_arms=3)
     >>> rng = np.random.default_rng(0)
@@ -71,80 +71,80 @@ class Hinted(Policy):
             per_arm={"L": 0.0, "m": 0.0, "c": np.int32(0)},
         )
         self._spread = self.k * log(self.num_arms / self.k)
-        self._begun: tuple[Rows, FloatArray, tuple[Pace, Weights | None]] | None = None
-        self._paces = paces(np.arange(1.0, PREPARED + 1), self.num_arms, self.k)
+        self._cached: tuple[Rows, FloatArray, tuple[Schedule, Weights | None]] | None = None
+        self._schedules = schedules(np.arange(1.0, PREPARED + 1), self.num_arms, self.k)
 
     def _marginals(self, rows: Rows) -> Marginals:
         n, k, state, size = self.num_arms, self.k, self._state, self._state.size(rows)
-        (_, everywhere, new, _), weights = self._begin(rows)
+        (_, explore, explore_new, _), weights = self._shared(rows)
         w, scale, _ = weights or self._solve(rows)
         if size is None:
             c = state.read("c", rows)
             count = num_unseen(c)
-            new = new * (count > 0)
-        learnt = (1 - everywhere - new) * scale
+            explore_new = explore_new * (count > 0)
+        learnt = (1 - explore - explore_new) * scale
         p = np.multiply(w, learnt[:, None], out=None if weights else w)
-        p += as_column(everywhere * (k / n))
-        if size is not None:  # unseen arms share column 0; when `new` is not 0, they are at least k
+        p += as_column(explore * (k / n))
+        if size is not None:  # unseen arms share column 0; there are at least k of them unless explore_new is 0
             unseen = p[:, 0]
-            unseen += new * k / size[:, 0]
+            unseen += explore_new * k / size[:, 0]
         elif np.count_nonzero(count):
             each = k / np.maximum(count, k)
             others = np.maximum(k - count, 0) / np.maximum(n - count, 1)
-            p += np.where(c == 0, (new * each)[:, None], (new * others)[:, None])
+            p += np.where(c == 0, (explore_new * each)[:, None], (explore_new * others)[:, None])
         return state.marginals(rows, p if k == 1 else np.minimum(p, 1.0))
 
     def _learn(self, rows: Rows, seen: Feedback) -> None:
         if self.k < self.num_arms:
-            column = self._descend(rows, seen)
+            column = self._add_estimates(rows, seen)
         else:
             column = self._state.touch(seen.instance, seen.arm)
-        self._note(seen.instance, column, seen.loss)
+        self._move_hints(seen.instance, column, seen.loss)
 
     def _advise(self, instance: IntArray, arm: IntArray, loss: FloatArray) -> None:
-        self._begun = None
-        self._note(instance, self._state.touch(instance, arm), loss)
+        self._cached = None
+        self._move_hints(instance, self._state.touch(instance, arm), loss)
 
-    def _begin(self, rows: Rows) -> tuple[Pace, Weights | None]:
-        """Return what the draw of a round and its update both need: its pace, and weights before it if these are few.
+    def _shared(self, rows: Rows) -> tuple[Schedule, Weights | None]:
+        """Return what draw and update of a round share: the schedule, and the weights if there are at most KEPT.
 
-        The last answer is kept until something is learnt. It serves for the very `rows` of the draw, and while S is the
-        very same array: loading a state replaces it.
+        The result is cached until the next update. It is valid for the same object `rows`, and for the same array S,
+        which is replaced when a state is loaded.
         """
         S = self._state.instance["S"]
-        if self._begun is None or self._begun[0] is not rows or self._begun[1] is not S:
+        if self._cached is None or self._cached[0] is not rows or self._cached[1] is not S:
             few = len(S[rows]) * self._state.width <= KEPT
-            self._begun = rows, S, (self._pace(rows), self._solve(rows) if few else None)
-        return self._begun[2]
+            self._cached = rows, S, (self._schedule(rows), self._solve(rows) if few else None)
+        return self._cached[2]
 
     def _solve(self, rows: Rows) -> Weights:
-        """Return w, and the potential of L at the rate f eta = k ln(n/k) / S; f times it is that of f L at eta."""
+        """Return w and the potential of L at the rate f eta = k ln(n/k) / S, which is 1/f that of f L at eta."""
         state = self._state
         L, S = state.read("L", rows), state.instance["S"][rows]
         return adaptive_smallest(L, S, self._spread, self.k, state.size(rows))
 
-    def _pace(self, rows: Rows) -> Pace:
-        """Return what the number of the round decides; plain numbers, which are faster, if it is the same for all."""
+    def _schedule(self, rows: Rows) -> Schedule:
+        """Return the schedule of the round: plain numbers, which are faster, if all rows are in the same round."""
         completed = self._state.instance["t"][rows]
         alike = len(completed) == 1 or not np.count_nonzero(completed != completed[0])
         try:
-            pace: Pace = self._paces[completed[0]].tolist() if alike else self._paces[completed].T
-        except IndexError:  # a round later than those that were prepared
-            later = paces(completed + 1.0, self.num_arms, self.k)
-            pace = later[0].tolist() if alike else later.T
-        return pace
+            schedule: Schedule = self._schedules[completed[0]].tolist() if alike else self._schedules[completed].T
+        except IndexError:  # a round beyond those computed in advance
+            later = schedules(completed + 1.0, self.num_arms, self.k)
+            schedule = later[0].tolist() if alike else later.T
+        return schedule
 
-    def _descend(self, rows: Rows, seen: Feedback) -> IntArray:
-        """Add the round's estimates to L, and what Hedge lost beyond its potential to S; return columns of `seen`."""
+    def _add_estimates(self, rows: Rows, seen: Feedback) -> IntArray:
+        """Add the estimates of the round to L and the mixability gap to S; return the columns of `seen`."""
         state, was_dense = self._state, self._state.dense
-        pace, weights = self._begin(rows)
-        self._begun = None
+        schedule, weights = self._shared(rows)
+        self._cached = None
         column = state.touch(seen.instance, seen.arm)
-        losses = self._estimates(rows, seen, column, pace)
-        if weights is None or state.dense != was_dense:  # then columns are others than before
+        losses = self._estimates(rows, seen, column, schedule)
+        if weights is None or state.dense != was_dense:  # the columns have changed
             weights = self._solve(rows)
         w, scale, potential = weights
-        f = pace[0]
+        f = schedule[0]
         L, S = state.read("L", rows) * as_column(f), state.instance["S"][rows] * f
         before = state.widen(w), scale, potential * f
         L, S = hedge_round(before, L, losses, S, self._spread, self.k, state.size(rows))
@@ -152,8 +152,8 @@ class Hinted(Policy):
         state.instance["S"][rows] = S
         return column
 
-    def _estimates(self, rows: Rows, seen: Feedback, column: IntArray, pace: Pace) -> FloatArray:
-        """Return (h - min h) + (l - h) g for every arm (rows, columns); all 0 in the first round."""
+    def _estimates(self, rows: Rows, seen: Feedback, column: IntArray, schedule: Schedule) -> FloatArray:
+        """Return (h - min h) + (l - h) / max(probability, floor) of every arm (rows, columns); 0 in round 1."""
         hint, lowest = hints(self._state.read("m", rows), self._state.read("c", rows))
         losses: FloatArray = hint - lowest
         losses[losses < TIE * lowest] = 0.0
@@ -161,16 +161,16 @@ class Hinted(Policy):
         believed = hint[at]
         surprise = seen.loss - believed
         surprise[np.abs(surprise) < TIE * np.maximum(seen.loss, believed)] = 0.0
-        f, _, _, least = pace
-        if isinstance(least, np.ndarray):
-            least = least[seen.row]
-        losses[at] += surprise / np.maximum(seen.probability, least)
+        f, _, _, floor = schedule
+        if isinstance(floor, np.ndarray):
+            floor = floor[seen.row]
+        losses[at] += surprise / np.maximum(seen.probability, floor)
         if (first := f == 1) is not False:  # some rows, or all
             losses[first] = 0.0
         return losses
 
-    def _note(self, instance: IntArray, column: IntArray, loss: FloatArray) -> None:
-        """Count a loss of each (instance, column) and move the hint towards it."""
+    def _move_hints(self, instance: IntArray, column: IntArray, loss: FloatArray) -> None:
+        """Count one loss for each (instance, column), and move the hint towards it."""
         m, c, at = self._state.table("m"), self._state.table("c"), (instance, column)
         count, hint = c[at] + 1, m[at]  # a hint is 0 before the first loss, which then replaces it
         c[at] = count
@@ -178,24 +178,24 @@ class Hinted(Policy):
 
 
 def as_column(x: Any) -> Any:
-    """Return numbers per row (rows,) as a column; one number for all rows is as good as it is."""
+    """Return numbers per row (rows,) as a column, and a single number unchanged."""
     return x[:, None] if isinstance(x, np.ndarray) else x
 
 
 def all_seen(c: IntArray) -> bool:
-    """Say whether no count (rows, columns) is 0; mostly the first tells at once."""
+    """Return whether no count (rows, columns) is 0; the first count often decides."""
     return bool(c.item(0) > 0 and c.min() > 0)
 
 
 def num_unseen(c: IntArray) -> FloatArray:
-    """Return how many counts of each row (rows, columns) are 0."""
+    """Return the number of zero counts in each row, (rows,)."""
     return np.zeros(len(c)) if all_seen(c) else (c == 0).sum(axis=1, dtype=np.float64)
 
 
 def hints(m: FloatArray, c: IntArray) -> tuple[FloatArray, FloatArray]:
-    """Return the hint of each arm (rows, columns), for unseen ones the mean of the seen, and the lowest (rows, 1).
+    """Return the hint of each arm (rows, columns), for unseen arms the mean of the seen, and the minimum (rows, 1).
 
-    Where no arm was seen, which happens in a first round only, hints mean nothing.
+    If no arm was seen, which happens only in the first round, the hints are meaningless.
     """
     if all_seen(c):
         return m, m.min(axis=1, keepdims=True)

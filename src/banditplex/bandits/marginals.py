@@ -1,4 +1,4 @@
-"""How likely each arm is to be drawn, held as columns so that unseen arms need not be spelled out."""
+"""Inclusion probabilities in compressed form: arms that were never seen share one column."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from banditplex.bandits.rounding import FloatArray, IntArray, distinct_ranks, invert, one_below, systematic
 
 MATCH_ELEMENTS = 1 << 20
-"""How many comparisons of arms are held in memory at once."""
+"""At most this many comparisons of arms are in memory at once."""
 
 
 @dataclass(eq=False)
@@ -18,8 +18,8 @@ class Marginals:
 
     `p` (rows, columns) is a probability per arm. Without `arms`, column i is arm i. With `arms`
     (rows, columns) and `seen` (rows,), column 0 is shared by all arms that have no column of their own,
-    columns 1 to `seen` are the arms named in `arms`, and the rest is padding. `size` (rows, columns), how many
-    arms each column stands for, follows from these, and need not be given.
+    columns 1 to `seen` are the arms in `arms`, and the rest is padding. `size` (rows, columns) is the number of
+    arms of each column; it is optional, because it follows from these.
 
     >>> m = Marginals(5, p=np.array([[0.1, 0.6]]), arms=np.array([[-1, 3]]), seen=np.array([1]))
     >>> m.dense().tolist()
@@ -33,8 +33,8 @@ class Marginals:
     size: FloatArray | None = None
 
     @classmethod
-    def alike(cls, num_arms: int, k: int, rows: int) -> "Marginals":
-        """Return the marginals of arms that are all drawn with probability k / num_arms."""
+    def uniform(cls, num_arms: int, k: int, rows: int) -> "Marginals":
+        """Return the marginals of a uniform draw: k / num_arms for every arm."""
         p, arms = np.full((rows, 1), k / num_arms), np.full((rows, 1), -1)
         return cls(num_arms, p, arms, np.zeros(rows, dtype=np.int64))
 
@@ -52,7 +52,7 @@ class Marginals:
         out[row, self.arms[row, column]] = self.p[row, column]
 
     def at(self, row: IntArray, arm: IntArray) -> FloatArray:
-        """Return the inclusion of single arms; `row` and `arm` have one length."""
+        """Return the inclusion of single arms; `row` and `arm` have the same length."""
         if self.arms is None or self.seen is None:
             return self.p[row, arm]
         column = find_columns(self.arms, row, arm)
@@ -74,7 +74,7 @@ class Marginals:
         return self._arms_of(at, rng), self.p[at]
 
     def _arms_of(self, at: tuple[IntArray, IntArray], rng: np.random.Generator) -> IntArray:
-        """Return the arms at (rows, columns); the shared column gives distinct unseen arms at random."""
+        """Return the arms at (rows, columns); for the shared column, draw distinct unseen arms at random."""
         columns = at[1]
         if self.arms is None or self.seen is None:
             return columns
@@ -91,7 +91,7 @@ class Marginals:
         return arms
 
     def _known(self, row: IntArray) -> NDArray[np.integer]:
-        """Return the arms that have columns, sorted, for each of `row`, padded with 2 * num_arms."""
+        """Return the arms that have a column, for each of `row`: sorted, padded with 2 * num_arms."""
         assert self.arms is not None
         assert self.seen is not None
         known, seen = self.arms[row, 1:], self.seen[row]
@@ -102,14 +102,14 @@ class Marginals:
 
 
 def column_sizes(num_arms: int, seen: IntArray, width: int) -> FloatArray:
-    """Return how many arms each column stands for (rows, width): the unseen ones, then 1 or 0 each."""
+    """Return the number of arms of each column (rows, width): the unseen arms, then 1 per seen arm, then 0."""
     size = (np.arange(width) <= seen[:, None]).astype(np.float64)
     size[:, :1] = (num_arms - seen)[:, None]
     return size
 
 
 def find_columns(arms: NDArray[np.integer], row: IntArray, arm: IntArray) -> IntArray:
-    """Return the column of each (row, arm), 0 where the arm has none; `row` and `arm` have one length."""
+    """Return the column of each (row, arm), 0 if the arm has none; `row` and `arm` have the same length."""
     step = max(1, MATCH_ELEMENTS // arms.shape[1])
     if len(row) > step:
         parts = [slice(low, low + step) for low in range(0, len(row), step)]
@@ -119,7 +119,7 @@ def find_columns(arms: NDArray[np.integer], row: IntArray, arm: IntArray) -> Int
 
 
 def dense(parts: Sequence[Marginals], num_arms: int) -> FloatArray:
-    """Return the inclusion of every arm for the rows of all parts, one after the other, (rows, num_arms)."""
+    """Return the inclusion of every arm for the rows of all parts, concatenated, (rows, num_arms)."""
     out, start = np.empty((sum(len(part.p) for part in parts), num_arms)), 0
     for part in parts:
         part.write(out[start : start + len(part.p)])
@@ -128,7 +128,7 @@ def dense(parts: Sequence[Marginals], num_arms: int) -> FloatArray:
 
 
 def at(parts: Sequence[Marginals], row: IntArray, arm: IntArray) -> FloatArray:
-    """Return the inclusion of single arms; `row` counts through all parts."""
+    """Return the inclusion of single arms; `row` refers to the concatenated parts."""
     out, start = np.empty(len(row)), 0
     for part in parts:
         here = (row >= start) & (row < start + len(part.p))
@@ -138,15 +138,15 @@ def at(parts: Sequence[Marginals], row: IntArray, arm: IntArray) -> FloatArray:
 
 
 def occupied(seen: IntArray, width: int) -> NDArray[np.bool_]:
-    """Return which columns are a single arm."""
+    """Return which columns belong to a single arm, (rows, width)."""
     column = np.arange(width)
     return (column >= 1) & (column <= seen[:, None])
 
 
 def _skip(known: NDArray[np.integer], ranks: IntArray) -> IntArray:
-    """Return the arm at each rank (rows, m) among those not `known`: rows sorted, padded with 2 * num_arms.
+    """Return the arm at each rank (rows, m) among the arms not in `known`, which is sorted and padded as above.
 
-    known[i] - i arms are missing before the i-th known one, so a rank moves up by the number of i with
+    There are known[i] - i unknown arms below known[i], so a rank moves up by the number of i with
     known[i] - i <= rank.
     """
     gaps = known - np.arange(known.shape[1])

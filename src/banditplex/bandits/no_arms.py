@@ -1,4 +1,4 @@
-"""No arm in any round."""
+"""No arms in any round."""
 
 from typing import ClassVar, final
 
@@ -11,7 +11,7 @@ from banditplex.bandits.values import Feedback
 @register("none")
 @final
 class NoArms(Policy):
-    """Draws nothing: k = 0, whatever was passed. What one does without looking at other layers.
+    """Draws nothing: k = 0, and the argument `k` is ignored. The reference without other layers.
 
     >>> policy = NoArms(num_arms=3)
     >>> policy.k, policy.inclusion().tolist()
@@ -25,7 +25,7 @@ class NoArms(Policy):
         super().__init__(num_arms=num_arms, k=0, num_instances=num_instances)
 
     def _marginals(self, rows: Rows) -> Marginals:
-        return Marginals.alike(self.num_arms, self.k, len(self._instances(rows)))
+        return Marginals.uniform(self.num_arms, self.k, len(self._instances(rows)))
 
     def _learn(self, rows: Rows, seen: Feedback) -> None:
-        """Nothing is learnt."""
+        """Do nothing: this policy does not learn."""

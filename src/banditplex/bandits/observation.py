@@ -1,4 +1,4 @@
-"""How likely a layer's loss is to be seen when several targets draw at once."""
+"""Observation probabilities when several targets draw in the same step."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -7,12 +7,12 @@ Array = NDArray[np.float64]
 
 
 def observation_probability(inclusion: Array, targets: NDArray[np.int64]) -> Array:
-    """Return how likely each layer is to be computed in a step: q_j = 1 - prod_i (1 - p_ij), 1 for targets.
+    """Return the probability that each layer is computed: q_j = 1 - prod_i (1 - p_ij), but 1 for targets.
 
-    A step has B target layers that draw independently. A target is computed anyway, another layer if
-    at least one target draws it, and whatever is computed shows its loss to every target.
+    A step has B target layers that draw independently. Target layers are always computed, another layer if
+    at least one target draws it. Every layer that is computed reveals its loss to all targets.
 
-    inclusion: (..., B, L), the probability that target i draws layer j, 0 for itself.
+    inclusion: (..., B, L), the probability that target i draws layer j, 0 for the target itself.
     targets: (..., B), the target layers.
     Returns (..., L).
 

@@ -1,4 +1,4 @@
-"""A policy against losses, one row per round: what was drawn, what it cost, and the regret so far."""
+"""Play a policy against given losses, and measure its regret after each round."""
 
 import math
 from collections.abc import Iterable, Iterator
@@ -15,11 +15,11 @@ from banditplex.bandits.values import Draw
 
 
 class Round(NamedTuple):
-    """What one round gave; arrays lead with the instances, an axis left out when rows of losses are (n,).
+    """The outcome of one round. The first axis of arrays is the instance; it is dropped if losses are rows (n,).
 
-    `regret` is what the inclusion probabilities cost beyond the best fixed set K of k arms,
-    sum_t <p_t, l_t> - min_K sum_t sum_{i in K} l_ti. `estimated_regret` is the same with the estimates
-    l / p for drawn arms and 0 for the others. `bound` is what it cannot exceed if the policy is `exp3+`:
+    `regret` is the expected loss so far minus the loss of the best fixed set K of k arms,
+    sum_t <p_t, l_t> - min_K sum_t sum_{i in K} l_ti. `estimated_regret` is the same for the estimates,
+    l / p for drawn arms and 0 for the others. `bound` is an upper bound on it for the policy `exp3+`:
 
         6 k E + 4 E D + 6 sqrt(V D),    D = k ln(n / k),    E = max(1, largest l / p),
         V = sum over rounds of (sum over drawn of l^2 / p - (sum over drawn of l)^2 / k).
@@ -43,12 +43,12 @@ def play(
     *,
     expected: Iterable[ArrayLike] | None = None,
 ) -> Iterator[Round]:
-    """Let `policy` play against `losses`, and yield a `Round` after each.
+    """Play `policy` against `losses`, and yield a `Round` after each round.
 
     losses: an array (T, n) or (T, R, n), or anything that yields rows (n,) or (R, n), for a policy of R
-        instances, all of which play in every round. Nobody needs to know T.
-    expected: expected losses, shaped like `losses`. Where given, `expected_loss` and `regret` are
-        measured with them, so that the noise of single losses stays out.
+        instances, all of which play in every round. T need not be known in advance.
+    expected: expected losses, shaped like `losses`. If given, `expected_loss` and `regret` are computed from
+        them, which removes the noise of single losses.
 
     >>> from banditplex.bandits import make_policy
     >>> losses = np.tile([0.1, 0.9, 0.8], (500, 1))
@@ -75,7 +75,7 @@ def play(
 
 
 class _Tally:
-    """What adds up over a game, per instance."""
+    """Running sums of a game, per instance."""
 
     def __init__(self, policy: Policy) -> None:
         runs, arms = policy.num_instances, policy.num_arms
@@ -86,7 +86,7 @@ class _Tally:
         self.E, self.V = np.ones(runs), np.zeros(runs)
 
     def add(self, draw: Draw, drawn: FloatArray, expected_loss: FloatArray, mean: FloatArray) -> None:
-        """Count one round: `drawn` (R, k) losses, `mean` (R, n) losses of all arms."""
+        """Add one round: `drawn` (R, k) losses, `mean` (R, n) losses of all arms."""
         if not self.k:
             return
         estimate, total = drawn / draw.probability, drawn.sum(axis=1)
@@ -116,7 +116,7 @@ def _smallest(totals: FloatArray, k: int) -> FloatArray:
 
 
 def _checked(row: ArrayLike, policy: Policy, name: str) -> FloatArray:
-    """Return `row` as numbers (R, n), or refuse it."""
+    """Return `row` as valid losses (R, n)."""
     shape = (policy.num_instances, policy.num_arms)
     values = to_floats(row, name)
     check_shape(values, name, shape if values.ndim != 1 or shape[0] > 1 else shape[1:])

@@ -1,7 +1,7 @@
-"""From log-weights to inclusion probabilities, and from these to k distinct columns.
+"""From log-weights to inclusion probabilities, and from inclusion probabilities to k distinct columns.
 
-Everything works on batches (rows, columns). A column stands for one arm, or, with `size` given, for a group
-of `size` arms that share one value; padding is a group of size 0.
+All functions work on batches (rows, columns). A column is one arm or, if `size` is given, a group of `size` arms
+that share one value; padding is a group of size 0.
 """
 
 from math import isqrt
@@ -14,13 +14,13 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 FEW = 4096
-"""Up to so many numbers it takes longer to begin with another step than to do a little too much in one."""
+"""For arrays up to this size, an extra numpy call costs more than the work it saves."""
 
 
 def capped_softmax(y: ArrayLike, k: int) -> FloatArray:
     """Return w = min(1, exp(y + b)) with b such that each row sums to `k`.
 
-    k = 1 is the softmax; with k arms everything is 1. It is where `capped_logsumexp` is attained.
+    For k = 1 it is the softmax, for k = n all weights are 1. It attains the maximum in `capped_logsumexp`.
 
     Parameters: `y` (n,) or (rows, n), finite or -inf; `k` from 1 to n.
 
@@ -37,7 +37,7 @@ def capped_softmax(y: ArrayLike, k: int) -> FloatArray:
 
 
 def capped_logsumexp(y: ArrayLike, k: int) -> FloatArray:
-    """Return the largest <w, y> - sum w log w over 0 <= w <= 1 with sum `k`; k = 1 is the logsumexp.
+    """Return the maximum of <w, y> - sum w log w over 0 <= w <= 1 with sum `k`; for k = 1, the logsumexp.
 
     >>> float(np.exp(capped_logsumexp(np.log([1.0, 2.0, 5.0]), 1)).round(9))
     8.0
@@ -51,8 +51,8 @@ def capped_logsumexp(y: ArrayLike, k: int) -> FloatArray:
 def solve_capped(y: FloatArray, k: int, size: FloatArray | None = None) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return w (rows, columns), scale (rows,) and `capped_logsumexp` (rows,) of groups of arms.
 
-    `w * scale[:, None]` is `capped_softmax`, per arm; a factor per row is cheaper joined to the next one.
-    The largest `y` of each row must lie within 100 of 0, and its memory is used for the result.
+    `w * scale[:, None]` is `capped_softmax`, per arm; callers can combine the scale with another factor per row.
+    The largest `y` of each row must lie within 100 of 0. `y` may be overwritten.
     """
     if k == 1:
         w = exp(y, out=y)
@@ -80,7 +80,7 @@ def kth_smallest(values: FloatArray, k: int, size: FloatArray | None = None) -> 
 
 
 def greedy(values: FloatArray, k: int, size: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
-    """Return the weights of the k smallest values, ties sharing evenly, and the sum of these values.
+    """Return weight 1 on the k smallest values, shared evenly among ties, and the sum of these values.
 
     It is the limit of `capped_softmax(-eta * values, k)` as eta grows.
 
@@ -97,7 +97,7 @@ def greedy(values: FloatArray, k: int, size: FloatArray | None = None) -> tuple[
 
 
 def exp(y: FloatArray, out: FloatArray | None = None) -> FloatArray:
-    """Exponentials, cut off at -650: subnormal numbers are slow, and what is 0 is never drawn again."""
+    """Return e to the power max(y, -650): subnormal numbers are slow, and an arm of weight 0 is never drawn again."""
     if y.size <= FEW or y.min(initial=0.0) < -650.0:
         y = out = np.maximum(y, -650.0, out=out)
     return np.exp(y, out=out)
@@ -118,8 +118,8 @@ def row_min(values: FloatArray, size: FloatArray | None = None) -> FloatArray:
 def _largest_free(y: FloatArray, k: int, size: FloatArray | None) -> FloatArray:
     """Return the largest y (rows,) that is not capped: the first whose weight stays below 1, k > 1.
 
-    With the r largest capped, the next has weight (k - r) exp(-excess), where excess is the logsumexp of all
-    that are left, less that next one. Only differences of y enter, so that y may be as large as can be.
+    If the r largest are capped, the next one has weight (k - r) exp(-excess), where excess is the logsumexp of
+    the remaining y minus the next y. Only differences of y are used, so y may be arbitrarily large.
     """
     m = min(k, y.shape[1])
     order = np.argpartition(-y, m - 1, axis=1)
@@ -144,13 +144,13 @@ def _largest_free(y: FloatArray, k: int, size: FloatArray | None) -> FloatArray:
 def invert(length: FloatArray, rng: np.random.Generator) -> IntArray:
     """Draw one column per row, with probability proportional to `length` (rows, columns).
 
-    Of many numbers first a block of neighbours is drawn, then one of them: running sums are short.
+    If there are many columns, a block of them is drawn first, then a column of the block: cumulative sums are short.
     """
     rows, columns = length.shape
     u = rng.random(rows)
     if columns <= 64 or length.size <= FEW:
         ends = np.add.accumulate(length, axis=1)
-        first: IntArray = (ends > (u * ends[:, -1])[:, None]).argmax(axis=1)  # u < 1, so that the last is above
+        first: IntArray = (ends > (u * ends[:, -1])[:, None]).argmax(axis=1)  # u < 1, so the last end is above
         return first
     step = isqrt(columns)
     blocks = np.cumsum(np.add.reduceat(length, np.arange(0, columns, step), axis=1), axis=1)
@@ -162,7 +162,7 @@ def invert(length: FloatArray, rng: np.random.Generator) -> IntArray:
 
 
 def _find(ends: FloatArray, point: FloatArray) -> tuple[IntArray, FloatArray]:
-    """Return the column in which `point` (rows,) lies, given where columns end, and how far inside it."""
+    """Return the column that contains `point` (rows,), given the ends of columns, and the offset within it."""
     point = np.minimum(point, np.nextafter(ends[:, -1], 0.0))
     column = (ends > point[:, None]).argmax(axis=1)
     before = np.where(column > 0, ends[np.arange(len(ends)), column - 1], 0.0)
@@ -170,10 +170,11 @@ def _find(ends: FloatArray, point: FloatArray) -> tuple[IntArray, FloatArray]:
 
 
 def systematic(length: FloatArray, k: int, rng: np.random.Generator, limit: FloatArray | None = None) -> IntArray:
-    """Draw `k` columns per row: put the lengths end to end in a fresh random order, take every unit step.
+    """Draw `k` columns per row by systematic sampling over a random permutation.
 
-    A column of length at most 1 is drawn at most once, and with that probability exactly (Madow 1949). With
-    `limit` (rows, columns) a column is a group of that many arms and may be drawn as many times.
+    The lengths are laid end to end, and columns are taken at unit steps from a random start. A column of length
+    p <= 1 is drawn at most once, with probability exactly p (Madow 1949). With `limit` (rows, columns), a column
+    is a group of that many arms and may be drawn that many times.
 
     Parameters: `length` (rows, columns), >= 0, each row summing to `k`. Returns (rows, k), ascending.
 
@@ -189,20 +190,20 @@ def systematic(length: FloatArray, k: int, rng: np.random.Generator, limit: Floa
     steps[:, -1] = k
     taken = np.diff(steps, axis=1, prepend=0.0)
     most = 1.0 if limit is None else np.take_along_axis(limit, order, 1)
-    lost = ((taken > most) | (taken < 0)).any(axis=1)
-    taken[lost] = 0
+    failed = ((taken > most) | (taken < 0)).any(axis=1)
+    taken[failed] = 0
     columns = np.empty((len(length), k), dtype=np.int64)
-    columns[~lost] = np.sort(np.repeat(order.ravel(), taken.ravel().astype(np.int64)).reshape(-1, k), axis=1)
-    if lost.any():  # two unit steps met one column through rounding
-        columns[lost] = systematic(length[lost], k, rng, None if limit is None else limit[lost])
+    columns[~failed] = np.sort(np.repeat(order.ravel(), taken.ravel().astype(np.int64)).reshape(-1, k), axis=1)
+    if failed.any():  # rounding put two unit steps into one column
+        columns[failed] = systematic(length[failed], k, rng, None if limit is None else limit[failed])
     return columns
 
 
 def dependent(p: FloatArray, k: int, rng: np.random.Generator) -> IntArray:
-    """Draw `k` columns per row by dependent rounding: column i with probability p_i, no two favoured together.
+    """Draw `k` columns per row by dependent rounding: inclusion probabilities p, negatively correlated.
 
-    Fractions meet in pairs, as in a knock-out tournament; each meeting moves mass from one to the other until
-    one of them is 0 or 1, and the other goes on. So columns are negatively correlated.
+    Fractional columns meet in pairs, as in a knock-out tournament. Each pair shifts probability from one column to
+    the other until one of them is 0 or 1; the other goes on to the next pair.
 
     Parameters: `p` (rows, columns) in [0, 1], each row summing to `k`. Returns (rows, k), ascending.
 
@@ -232,7 +233,7 @@ def dependent(p: FloatArray, k: int, rng: np.random.Generator) -> IntArray:
 
 
 def one_below(limits: IntArray, rng: np.random.Generator) -> IntArray:
-    """Draw an integer from 0 to below each of `limits` (m,), uniformly."""
+    """Draw a uniform integer from 0 to limit - 1 for each of `limits` (m,)."""
     if len(limits) > 8:
         return rng.integers(0, limits)
     return np.array([rng.integers(limit) for limit in limits.tolist()], dtype=np.int64)  # few: faster one by one
@@ -241,7 +242,7 @@ def one_below(limits: IntArray, rng: np.random.Generator) -> IntArray:
 def distinct_ranks(sizes: IntArray, counts: IntArray, rng: np.random.Generator) -> IntArray:
     """Draw `counts` distinct integers below `sizes` for each row, uniformly (Floyd's algorithm).
 
-    Returns (rows, largest count); what lies beyond a row's count is -1.
+    Returns (rows, largest count), padded with -1.
     """
     width = int(counts.max(initial=0))
     ranks = np.full((len(sizes), width), -1, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""What policies remember: numbers per instance, and numbers per arm that are stored only for arms touched."""
+"""The state of a policy: numbers per instance, and numbers per arm, stored only for arms in use."""
 
 from collections.abc import Mapping
 from typing import Any, Literal
@@ -11,24 +11,24 @@ from banditplex.bandits.rounding import FloatArray, IntArray
 from banditplex.errors import InputError
 
 Rows = slice | IntArray
-"""Instances as an index: a slice where they are consecutive, which then costs no copy."""
+"""Instances as an index: a slice if they are consecutive, which avoids copies; otherwise their numbers."""
 
 KEPT_SIZES = 1 << 16
-"""Up to so many sizes of columns are kept; more would take memory, and little time to find again batch by batch."""
+"""Column sizes are cached up to this many numbers; beyond that they are recomputed for each batch."""
 KEPT_COLUMNS = 1 << 16
-"""Up to so many arms of all instances the column of each is kept; among more, it is searched for."""
+"""The column of each arm is cached up to this many arms of all instances; beyond that it is searched for."""
 FIRST_WIDTH = 32
-"""How many arms per instance have room at first; with up to twice as many arms in all, all have."""
+"""Initial number of columns per instance; tables of up to twice as many arms are dense from the start."""
 
 
 class State:
     """Numbers per instance and per arm for many instances.
 
-    Arms of an instance that were never touched share one value. It is column 0; an arm that is touched gets
-    the next free column and starts from the shared value: columns that are not used yet repeat column 0. Once
-    an instance has touched half of its arms, the whole table becomes dense: column i is arm i. So memory is
-    proportional to instances x most arms touched by any of them, and while it is not dense, every instance has
-    arms left that were never touched.
+    The arms of an instance that were never touched share one value, in column 0. An arm that is touched gets the
+    next free column and starts from the shared value, because unused columns repeat column 0. Once an instance has
+    touched half of its arms, the whole table becomes dense: column i is arm i. Memory thus grows with instances x
+    the largest number of arms that any of them has touched. While the table is not dense, every instance has arms
+    that were never touched.
 
     >>> state = State(2, 1000, instance={"t": 0}, arm={"L": 0.5})
     >>> state.touch(np.array([0, 0, 1]), np.array([7, 9, 7])).tolist()
@@ -45,7 +45,7 @@ class State:
             name: np.full(num_instances, start) for name, start in instance.items()
         }
         self.dense = bool(arm) and num_arms <= 2 * FIRST_WIDTH
-        self._order: Literal["C", "F"] = "F" if self.dense else "C"  # short rows: faster column by column
+        self._order: Literal["C", "F"] = "F" if self.dense else "C"  # for short rows, column-major order is faster
         columns = num_arms if self.dense else 1 + FIRST_WIDTH * bool(arm)
         self._arm: dict[str, NDArray[Any]] = {
             name: np.full((num_instances, columns), start, order=self._order) for name, start in arm.items()
@@ -57,7 +57,7 @@ class State:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of memory held."""
+        """Size of all arrays in bytes."""
         arrays = [*self.instance.values(), *self._arm.values(), self._arms, self._seen, self._size, self._column]
         return sum(array.nbytes for array in arrays if array is not None)
 
@@ -66,25 +66,25 @@ class State:
         return self._arm[name][rows, : self.width]
 
     def write(self, name: str, rows: Rows, values: NDArray[Any]) -> None:
-        """Set the values of all columns (rows, width); those that are not used yet must repeat column 0."""
+        """Set the values of all columns (rows, width); unused columns must repeat column 0."""
         self._arm[name][rows, : self.width] = values
 
     def widen(self, values: FloatArray) -> FloatArray:
-        """Return a table (rows, columns) made before some arms were touched with the columns of today (rows, width)."""
+        """Extend a table (rows, columns) from before the last `touch` to the current columns (rows, width)."""
         missing = self.width - values.shape[1]
         return np.concatenate([values, values[:, :1].repeat(missing, axis=1)], axis=1) if missing else values
 
     def table(self, name: str) -> NDArray[Any]:
-        """Return the values of all instances and columns, and room for more; single ones may be set in it."""
+        """Return the values of all instances and columns, spare columns included; entries may be set in place."""
         return self._arm[name]
 
     def add(self, name: str, instance: IntArray, arm: IntArray, values: FloatArray) -> None:
-        """Add to the values of single arms; the pairs are as in `touch`."""
+        """Add `values` to the entries of single arms; the pairs are as in `touch`."""
         column = self.touch(instance, arm)
         self._arm[name][instance, column] += values
 
     def size(self, rows: Rows) -> FloatArray | None:
-        """Return how many arms each column stands for (rows, width); None where it is one everywhere."""
+        """Return the number of arms of each column (rows, width); None if every column is one arm."""
         if self.dense:
             return None
         if self._size is None:
@@ -92,16 +92,16 @@ class State:
         return self._size[rows, : self.width]
 
     def marginals(self, rows: Rows, p: FloatArray) -> Marginals:
-        """Return `p` (rows, width), a probability per arm, with the arms its columns stand for."""
+        """Return `p` (rows, width), a probability per arm, together with the arms of its columns."""
         if self.dense:
             return Marginals(self.num_arms, p)
         size = None if self._size is None else self._size[rows, : self.width].copy()
         return Marginals(self.num_arms, p, self._arms[rows, : self.width], self._seen[rows].copy(), size)
 
     def touch(self, instance: IntArray, arm: IntArray) -> IntArray:
-        """Return the column of each (instance, arm), giving one to arms that have none.
+        """Return the column of each (instance, arm); an arm that has no column gets one.
 
-        The pairs are distinct, and those of one instance stand together.
+        The pairs must be distinct, and those of one instance adjacent.
         """
         if self.dense:
             return arm
@@ -120,7 +120,7 @@ class State:
         self._arms[owner, free] = found
         if self._column is not None:
             self._column[owner, found] = free
-        self._seen[owner] = free  # of several free columns of an owner the last counts
+        self._seen[owner] = free  # the last column of each owner is kept
         if self._size is not None:
             self._size[owner, free] = 1.0
             self._size[owner, 0] = self.num_arms - free
@@ -128,7 +128,7 @@ class State:
         return column
 
     def _reserve(self, most: int) -> bool:
-        """Make room for `most` arms of one instance; return False if the table is dense from now on."""
+        """Make room for `most` arms per instance; return False if the table has become dense instead."""
         if 2 * most > self.num_arms:
             self._become_dense()
             return False
@@ -145,12 +145,12 @@ class State:
         return True
 
     def _kept_sizes(self) -> FloatArray | None:
-        """Return how many arms each column stands for if these numbers are few."""
+        """Return the number of arms of each column, or None if there are too many to cache."""
         columns = self._arms.shape[1]
         return column_sizes(self.num_arms, self._seen, columns) if self._arms.size <= KEPT_SIZES else None
 
     def _kept_columns(self) -> IntArray | None:
-        """Return the column of each arm (num_instances, num_arms), 0 for those that have none, if these are few."""
+        """Return the column of each arm (num_instances, num_arms), 0 if it has none, or None if too many to cache."""
         if self.dense or not self._arm or self.num_instances * self.num_arms > KEPT_COLUMNS:
             return None
         columns = np.zeros((self.num_instances, self.num_arms), dtype=np.int64)
@@ -159,7 +159,7 @@ class State:
         return columns
 
     def _become_dense(self) -> None:
-        """Give every arm its own column, in order."""
+        """Give every arm its own column, in the order of arms."""
         row, used = np.nonzero(occupied(self._seen, self._arms.shape[1]))
         arm = self._arms[row, used]
         for name, values in self._arm.items():
@@ -170,7 +170,7 @@ class State:
         self.dense, self.width = True, self.num_arms
 
     def to_dict(self) -> dict[str, NDArray[Any]]:
-        """Return a copy of everything as plain arrays."""
+        """Return copies of all arrays."""
         out = {name: values.copy() for name, values in self.instance.items()}
         out |= {name: values[:, : self.width].copy() for name, values in self._arm.items()}
         if not self.dense:
@@ -178,7 +178,7 @@ class State:
         return out
 
     def from_dict(self, arrays: Mapping[str, Any]) -> None:
-        """Take over a copy of what `to_dict` of a state of the same kind and size returned."""
+        """Restore a copy of what `to_dict` returned for a state of the same kind and size."""
         expected = {**self.instance, **self._arm}
         if grouped := "arms" in arrays:
             expected |= {"arms": self._arms, "seen": self._seen}
@@ -204,7 +204,7 @@ class State:
 
 
 def as_rows(instances: IntArray) -> Rows:
-    """Return instances (B,) as an index; a slice says that they are consecutive.
+    """Return instances (B,) as an index: a slice if they are consecutive.
 
     >>> as_rows(np.array([4, 5, 6])), as_rows(np.array([4, 6]))
     (slice(4, 7, None), array([4, 6]))
@@ -217,12 +217,12 @@ def as_rows(instances: IntArray) -> Rows:
 
 
 def is_rising(instances: IntArray) -> bool:
-    """Say whether each instance (B,) is above the one before it."""
+    """Return whether instances (B,) are strictly increasing."""
     return not np.count_nonzero(instances[1:] <= instances[:-1])
 
 
 def _ranks(owner: IntArray) -> IntArray | int:
-    """Return the rank of each entry among those of one owner, which stand together; 0 if all owners differ."""
+    """Return the rank of each entry among those of its owner, which are adjacent; 0 if all owners differ."""
     if len(owner) == 1:
         return 0
     first = owner[1:] != owner[:-1]

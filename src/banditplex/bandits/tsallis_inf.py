@@ -1,4 +1,4 @@
-"""Follow the regularised leader with the square-root (Tsallis) entropy: good in both worlds."""
+"""Tsallis-INF: follow the regularised leader with Tsallis entropy, for adversarial and stochastic losses."""
 
 from typing import final
 
@@ -17,9 +17,9 @@ from banditplex.bandits.values import Feedback
 class TsallisInf(Policy):
     """Tsallis-INF: inclusion min(1, 4 / (eta (L - x) / M)^2), with x such that it sums to k.
 
-    eta = 2 / sqrt(t); L sums l / probability; M is the scale of the losses.
+    eta = 2 / sqrt(t); L is the sum of l / probability; M is the scale of the losses.
 
-    Parameters: `num_arms`, `k`, `num_instances`; `scale`, an upper limit of the losses (None: the largest
+    Parameters: `num_arms`, `k`, `num_instances`; `scale`, an upper bound on the losses (None: the largest
     loss that the instance has observed so far).
 
     >>> policy = TsallisInf(num_arms=3)
@@ -59,8 +59,8 @@ class TsallisInf(Policy):
 def inverse_square_weights(z: FloatArray, k: int, size: FloatArray | None = None) -> FloatArray:
     """Return min(1, 4 / (z + c)^2), 1 where z + c < 2, with c such that each row sums to k < number of arms.
 
-    Newton's steps for the sum to the power -1/2, which is nearly a line in c; where one leaves the bracket, half
-    of the bracket.
+    Solved by Newton's method for the sum to the power -1/2, which is almost linear in c. A step that leaves the
+    bracket is replaced by bisection.
 
     Parameters: `z` (rows, columns); `size` as in `rounding`.
 
@@ -91,5 +91,5 @@ def inverse_square_weights(z: FloatArray, k: int, size: FloatArray | None = None
 
 
 def rescale(w: FloatArray, factor: FloatArray) -> FloatArray:
-    """Return w times a factor per row (which removes the last rounding), but 1 where it is 1."""
+    """Return w times a factor per row, which removes the last rounding error; weights of 1 stay 1."""
     return np.where(w < 1, np.minimum(w * factor[:, None], 1.0), 1.0)

@@ -1,4 +1,4 @@
-"""Every arm alike, whatever the losses."""
+"""Uniform sampling."""
 
 from typing import final
 
@@ -11,7 +11,7 @@ from banditplex.bandits.values import Feedback
 @register("uniform")
 @final
 class Uniform(Policy):
-    """Draws k of n arms uniformly; inclusion k/n. What learning policies are compared with.
+    """Draws k of n arms uniformly: inclusion k/n. The baseline for policies that learn.
 
     >>> Uniform(num_arms=4, k=2).inclusion().tolist()
     [[0.5, 0.5, 0.5, 0.5]]
@@ -23,7 +23,7 @@ class Uniform(Policy):
         super().__init__(num_arms=num_arms, k=k, num_instances=num_instances)
 
     def _marginals(self, rows: Rows) -> Marginals:
-        return Marginals.alike(self.num_arms, self.k, len(self._instances(rows)))
+        return Marginals.uniform(self.num_arms, self.k, len(self._instances(rows)))
 
     def _learn(self, rows: Rows, seen: Feedback) -> None:
-        """Nothing is learnt."""
+        """Do nothing: this policy does not learn."""

@@ -42,7 +42,7 @@ def check_flag(value: object, name: str) -> bool:
 
 
 def check_scale(scale: float | None) -> float | None:
-    """Return the scale of losses, refusing what cannot be one."""
+    """Return the scale of losses, refusing values out of range."""
     return None if scale is None else check_number(scale, "scale", SMALLEST_LOSS, LARGEST_LOSS)
 
 
@@ -59,7 +59,7 @@ def check_prices(prices: ArrayLike, num_instances: int, num_arms: int) -> FloatA
 
 
 def check_arms(arms: ArrayLike, num_instances: int, num_arms: int) -> IntArray:
-    """Return given arms (num_instances, k), distinct within an instance."""
+    """Return arms (num_instances, k) that are distinct within each instance."""
     array = freeze(arms, np.int64, "arms")
     if array.ndim == 1:
         array = np.tile(array, (num_instances, 1))
@@ -70,7 +70,7 @@ def check_arms(arms: ArrayLike, num_instances: int, num_arms: int) -> IntArray:
 
 
 def check_instances(instances: ArrayLike | None, num_instances: int) -> tuple[IntArray, Rows]:
-    """Return distinct instance numbers (B,), and these as an index; None means all."""
+    """Return distinct instance numbers (B,), and the same as an index; None means all instances."""
     if instances is None:
         return np.arange(num_instances), slice(0, num_instances)
     array = np.asarray(instances)
@@ -126,7 +126,7 @@ def to_floats(values: ArrayLike, name: str) -> FloatArray:
 
 
 def check_losses(losses: FloatArray, name: str, instance: IntArray, arm: IntArray) -> FloatArray:
-    """Return flat losses, tiny ones as zero; refuse NaN, negative, infinite and too large ones."""
+    """Return flat losses with tiny ones set to 0; refuse NaN, negative, infinite and too large losses."""
     if losses.min(initial=LARGEST_LOSS) > SMALLEST_LOSS and losses.max(initial=SMALLEST_LOSS) < LARGEST_LOSS:
         return losses
     usual = (losses >= SMALLEST_LOSS) & (losses <= LARGEST_LOSS)
@@ -137,7 +137,7 @@ def check_losses(losses: FloatArray, name: str, instance: IntArray, arm: IntArra
 
 
 def check_probability(probability: FloatArray, name: str, instance: IntArray, arm: IntArray) -> FloatArray:
-    """Return flat probabilities; refuse what is not above 0 and at most 1 (but for rounding)."""
+    """Return flat probabilities, at most 1 after rounding; refuse values that are not above 0 and at most 1."""
     good = (probability > 0) & (probability <= 1 + 1e-9)
     if not good.all():
         _refuse(f"{name} above 0 and at most 1", probability, ~good, instance, arm)
@@ -145,13 +145,13 @@ def check_probability(probability: FloatArray, name: str, instance: IntArray, ar
 
 
 def check_observations(extra: Observations, draw: Draw, num_instances: int, num_arms: int) -> None:
-    """Refuse further observations that do not fit the policy, repeat themselves or repeat the draw."""
+    """Refuse side observations that do not fit the policy, or that repeat an arm of the draw or of `extra`."""
     if not isinstance(extra, Observations):
         raise InputError(f"Expected extra to be Observations, got {type(extra).__name__}.")
     _check_range(extra.instance, "extra.instance", num_instances)
     _check_range(extra.arm, "extra.arm", num_arms, instance=extra.instance)
-    weighed = ~np.isnan(extra.probability)
-    if np.count_nonzero(weighed) and (stray := weighed & ~np.isin(extra.instance, draw.instances)).any():
+    weighted = ~np.isnan(extra.probability)
+    if np.count_nonzero(weighted) and (stray := weighted & ~np.isin(extra.instance, draw.instances)).any():
         expected = "extra.probability to be NaN (advisory) for instances outside the draw"
         _refuse(expected, extra.probability, stray, extra.instance, extra.arm)
     drawn = (draw.instances[:, None] * num_arms + draw.arms).ravel()

@@ -1,4 +1,4 @@
-"""What passes between a policy and the world: draws, observations, and what a round taught."""
+"""The values that go in and out of a policy: draws, observations, and the feedback of a round."""
 
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -14,7 +14,7 @@ from banditplex.errors import InputError
 
 
 def freeze(values: ArrayLike, kind: type[np.generic], what: str) -> NDArray[Any]:
-    """Return a read-only copy; integers must be integers, numbers must be real."""
+    """Return a read-only copy as `kind`, int64 or float64; refuse values that are not integers or real numbers."""
     expected, kinds = ("integers", "iu") if kind is np.int64 else ("real numbers", "iuf")
     try:
         array = np.array(values)
@@ -29,10 +29,10 @@ def freeze(values: ArrayLike, kind: type[np.generic], what: str) -> NDArray[Any]
 
 @dataclass(frozen=True, eq=False)
 class Draw:
-    """Which arms were drawn, and how likely each was to be drawn.
+    """The arms that were drawn, and their inclusion probabilities.
 
-    `instances` (B,), `arms` (B, k), `probability` (B, k). A draw comes from `Policy.draw`, or is built by
-    hand to force arms in tests and replays; then it does not know its `inclusion`.
+    `instances` (B,), `arms` (B, k), `probability` (B, k). `Policy.draw` returns draws; a draw can also be built
+    by hand, to force arms in tests and replays. It then has no `inclusion`.
 
     >>> Draw(instances=[0, 4], arms=[[2], [0]], probability=[[0.5], [0.25]]).arms.tolist()
     [[2], [0]]
@@ -67,9 +67,9 @@ class Draw:
         rows: Rows,
         sizes: tuple[int, int, int],
     ) -> "Draw":
-        """Return the draw of a policy of `sizes` (num_instances, num_arms, k), which need not be checked again.
+        """Create a draw of a policy of `sizes` (num_instances, num_arms, k), whose arrays need no checks.
 
-        The arrays are taken over, and must not be changed by others any more.
+        The arrays are not copied, and become read-only.
         """
         for array in (instances, arms, probability):
             array.setflags(write=False)
@@ -86,7 +86,7 @@ class Draw:
 
     @property
     def inclusion(self) -> FloatArray:
-        """The probability of every arm at the time of the draw, (B, num_arms); computed when asked for."""
+        """Inclusion probabilities of all arms at the time of the draw, (B, num_arms); computed on access."""
         if not self.marginals:
             raise InputError(
                 "Expected a draw from Policy.draw, got one built by hand, which has no inclusion; "
@@ -97,10 +97,10 @@ class Draw:
 
 @dataclass(frozen=True, eq=False)
 class Observations:
-    """Losses of further arms, with the probability that each would be observed; flat arrays of one length.
+    """Side observations: losses of arms that were not drawn, and the probability of observing each.
 
-    A `probability` of NaN (the default) makes a row advisory: the loss is known, but not how likely that was.
-    A single number stands for all rows.
+    All are flat arrays of one length. A row whose `probability` is NaN (the default) is advisory: the loss is
+    known, its observation probability is not. A single probability applies to all rows.
 
     >>> Observations(instance=[0, 0], arm=[1, 3], loss=[0.2, 0.7]).probability.tolist()
     [nan, nan]
@@ -126,20 +126,19 @@ class Observations:
 
 
 def importance_weighted(loss: FloatArray, probability: FloatArray) -> FloatArray:
-    """Return loss / probability, held below 1e150 so that squares and sums stay finite."""
+    """Return loss / probability, limited to 1e150 so that squares and sums stay finite."""
     return loss / np.maximum(probability, loss * 1e-150)
 
 
-BESIDE_ROW = ("instance", "arm", "loss", "probability", "inclusion")
+COLUMNS = ("instance", "arm", "loss", "probability", "inclusion")
 
 
 @dataclass(eq=False)
 class Feedback:
-    """What a batch of instances observed in one round: flat, sorted by row, at least one entry per row.
+    """The observations of a batch of instances in one round: flat, sorted by row, at least one entry per row.
 
-    `row` counts within the batch, `instance` within the policy; `probability` is how likely the loss was to be
-    observed; `inclusion` how likely the arm was to be drawn, which is less where the loss could also be observed
-    in another way.
+    `row` is the position in the batch, `instance` the number in the policy. `probability` is the probability of
+    observing the loss, `inclusion` that of drawing the arm; it is smaller if there are side observations.
     """
 
     row: IntArray
@@ -151,26 +150,26 @@ class Feedback:
 
     @cached_property
     def start(self) -> IntArray:
-        """Where each row begins."""
+        """Position of the first entry of each row."""
         first = np.ones(len(self.row), dtype=bool)
         first[1:] = self.row[1:] != self.row[:-1]
         return np.flatnonzero(first)
 
     @cached_property
     def estimate(self) -> FloatArray:
-        """Loss over probability, the unbiased estimate of the loss of each arm."""
+        """Importance-weighted losses: unbiased estimates of the loss of each arm."""
         return importance_weighted(self.loss, self.probability)
 
     def part(self, low: int, high: int) -> "Feedback":
-        """Return the rows from `low` to below `high`, counted from 0."""
+        """Return rows `low` to `high` - 1, renumbered from 0."""
         i, j = np.searchsorted(self.row, (low, high))
-        return Feedback(self.row[i:j] - low, **{name: getattr(self, name)[i:j] for name in BESIDE_ROW})
+        return Feedback(self.row[i:j] - low, **{name: getattr(self, name)[i:j] for name in COLUMNS})
 
     def merge(self, other: "Feedback") -> "Feedback":
         """Return the entries of both, sorted by row."""
         row = np.concatenate([self.row, other.row])
         order = np.argsort(row, kind="stable")
-        both = {name: np.concatenate([getattr(self, name), getattr(other, name)])[order] for name in BESIDE_ROW}
+        both = {name: np.concatenate([getattr(self, name), getattr(other, name)])[order] for name in COLUMNS}
         return Feedback(row[order], **both)
 
     def count(self) -> IntArray:

@@ -1,4 +1,4 @@
-"""The multiplex network: one set of nodes, many layers of edges, a value that nothing changes in place."""
+"""The multiplex network: an immutable value with one set of nodes and many layers of edges."""
 
 from banditplex.multiplex.adjacency import Adjacency
 from banditplex.multiplex.names import Name

@@ -1,4 +1,4 @@
-"""Who is next to whom: compressed neighbour lists of all layers at once."""
+"""Compressed neighbour lists (CSR) of all layers."""
 
 from dataclasses import dataclass
 
@@ -12,11 +12,11 @@ from banditplex.multiplex.names import Ints
 class Adjacency:
     """Neighbour lists of every node that has a neighbour, in every layer.
 
-    A row is one active node of one layer. Rows `offsets[l]` to `offsets[l + 1]` belong to layer l; row r is
-    node `nodes[r]` (rising within a layer), and its neighbours are `neighbours[indptr[r]:indptr[r + 1]]`, rising.
-    `edge` gives, beside each neighbour, the position of its edge in `Multiplex.edge_index`. Directed edges count
-    for their source, undirected ones for both ends. Memory grows with edges and active nodes, never with
-    layers x nodes.
+    A row is one active node of one layer. Rows `offsets[l]` to `offsets[l + 1] - 1` belong to layer l. Row r is
+    node `nodes[r]` (sorted within a layer), and its neighbours are `neighbours[indptr[r]:indptr[r + 1]]`, sorted.
+    `edge` is the position of each neighbour's edge in `Multiplex.edge_index`. A directed edge makes its destination
+    a neighbour of its source; an undirected edge counts in both directions. Memory grows with edges and active
+    nodes, not with layers x nodes.
     """
 
     offsets: Ints  # (num_layers + 1,)
@@ -40,7 +40,7 @@ class Adjacency:
 
 
 def build_adjacency(edges: Ints, offsets: Ints, *, num_nodes: int, directed: bool) -> Adjacency:
-    """Compress sorted edges (2, E) with layer offsets (L + 1,) into neighbour lists."""
+    """Build neighbour lists from sorted edges (2, E) and layer offsets (L + 1,)."""
     num_layers = len(offsets) - 1
     layer = np.repeat(np.arange(num_layers), np.diff(offsets))
     edge = np.arange(edges.shape[1])

@@ -1,4 +1,4 @@
-"""From loose arrays to sorted, merged, checked edges: the pure functions behind `Multiplex.from_edges`."""
+"""Check, sort and merge edges: the pure functions behind `Multiplex.from_edges`."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +17,7 @@ SELF_LOOPS = ("keep", "drop", "error")
 
 
 class EdgeError(InputError):
-    """An input edge that cannot be taken; `edge` is its position, so that a reader can name the line."""
+    """An invalid input edge; `edge` is its position, from which a file reader can tell the line."""
 
     def __init__(self, message: str, edge: int) -> None:
         super().__init__(f"{message} (edge {edge})")
@@ -26,7 +26,7 @@ class EdgeError(InputError):
 
 @dataclass(frozen=True)
 class Sorted:
-    """Edges in order of (layer, source, destination), each once."""
+    """Distinct edges, sorted by (layer, source, destination)."""
 
     edges: Ints  # (2, E)
     offsets: Ints  # (L + 1,)
@@ -46,10 +46,10 @@ def sort_edges(
     directed: bool,
     duplicates: str,
 ) -> Sorted:
-    """Sort edges by (layer, source, destination) and merge those that stand there twice.
+    """Sort edges by (layer, source, destination) and merge duplicates.
 
-    The three indices are packed into one 63-bit key, so that one sort of integers does the work of three. An
-    undirected edge is stored once, smaller index first.
+    The three indices are packed into one 63-bit key, so that a single sort of integers suffices. An undirected edge
+    is stored once, smaller index first.
     """
     if not directed:
         source, destination = np.minimum(source, destination), np.maximum(source, destination)
@@ -67,7 +67,7 @@ def sort_edges(
 
 
 def stable_order(source: Ints, destination: Ints, layer: Ints, *, num_nodes: int, num_layers: int) -> Ints:
-    """Return the order that sorts edges by (layer, source, destination), ties as they came."""
+    """Return the order that sorts edges by (layer, source, destination); the sort is stable."""
     bits, key_bits = _key_bits(num_nodes, num_layers)
     if key_bits > 63:
         return np.lexsort((destination, source, layer))
@@ -75,7 +75,7 @@ def stable_order(source: Ints, destination: Ints, layer: Ints, *, num_nodes: int
 
 
 def _key_bits(num_nodes: int, num_layers: int) -> tuple[int, int]:
-    """Return how many bits a node index needs, and how many the key of an edge."""
+    """Return the number of bits of a node index, and of the key of an edge."""
     bits = max(1, (num_nodes - 1).bit_length())
     return bits, 2 * bits + max(1, num_layers.bit_length())
 
@@ -93,7 +93,7 @@ def _sort_keys(
 ) -> tuple[Ints, Floats | None, Numbers | None]:
     if bool((key[1:] > key[:-1]).all()):
         return key, weight, time
-    if weight is None and time is None and duplicates != "error":  # nothing asks where an edge came from
+    if weight is None and time is None and duplicates != "error":  # the original positions are not needed
         key.sort()
         first = _firsts(key)
         return key if first is None else key[first], None, None
@@ -107,10 +107,10 @@ def _sort_keys(
 
 
 def _stable_order(key: Ints, bits: int) -> Ints:
-    """Return the order that sorts keys of `bits` bits, ties as they came.
+    """Return the order that sorts keys of `bits` bits; the sort is stable.
 
-    A radix sort, last digit first, whose digits are as wide as fit beside a position into 63 bits: for most graphs
-    that is one or two plain sorts of integers, which are several times faster than an indirect sort.
+    This is a radix sort, last digit first. A digit and a position share 63 bits, with the digit as wide as possible.
+    For most graphs that takes one or two plain sorts of integers, which are several times faster than an argsort.
     """
     place = max(1, len(key).bit_length())
     digit = 63 - place
@@ -136,7 +136,7 @@ def _sort_unpacked(
     time: Numbers | None,
     duplicates: str,
 ) -> Sorted:
-    """Do the same for graphs whose indices do not fit into one key."""
+    """Sort edges as `sort_edges` does, if the indices do not fit into one key."""
     order = np.lexsort((destination, source, layer))
     layer, edges = layer[order], np.stack([source[order], destination[order]])
     new = np.ones(len(order), np.bool_)
@@ -151,14 +151,14 @@ def _sort_unpacked(
 
 
 def _firsts(key: Ints) -> npt.NDArray[np.bool_] | None:
-    """Mark the first of each run of equal keys; None where there are no runs."""
+    """Mark the first of each run of equal keys; None if all keys differ."""
     new = np.ones(len(key), np.bool_)
     np.not_equal(key[1:], key[:-1], out=new[1:])
     return None if new.all() else new
 
 
 def take(column: Any, which: npt.NDArray[Any]) -> Any:
-    """Return the chosen entries of a column that may be missing."""
+    """Return the entries `which` of a column, or None if there is no column."""
     return None if column is None else column[which]
 
 
@@ -167,7 +167,7 @@ def _merge(
 ) -> tuple[Floats | None, Numbers | None]:
     if duplicates == "error":
         raise EdgeError(
-            "Expected each edge once per layer, got one again (duplicates='sum' merges)", int(order[~first][0])
+            "Expected each edge once per layer, got a duplicate (duplicates='sum' merges them)", int(order[~first][0])
         )
     starts = np.flatnonzero(first)
     reduce = np.maximum if duplicates == "max" else np.add
@@ -180,7 +180,7 @@ def _merge(
 def check_edges(
     source: Any, destination: Any, layer: Any, node_names: Names, layer_names: tuple[Name, ...]
 ) -> tuple[Ints, Ints, Ints]:
-    """Return the three columns of indices as int64, all of one length and each within its names."""
+    """Return the three columns as int64 indices of equal length, all within range."""
     source, destination, layer = (_as_indices(column) for column in (source, destination, layer))
     if not len(source) == len(destination) == len(layer):
         raise InputError(
@@ -214,7 +214,7 @@ def _first_outside(index: Ints, count: int) -> int | None:
 def refuse_loops(
     loop: npt.NDArray[np.bool_], source: Ints, layer: Ints, node_names: Names, layer_names: tuple[Name, ...]
 ) -> None:
-    """Refuse edges that are marked as self loops."""
+    """Refuse self loops, which `loop` marks."""
     if loop.any():
         edge = int(np.argmax(loop))
         node, where = as_python(node_names[source[edge]]), layer_names[layer[edge]]
@@ -222,7 +222,7 @@ def refuse_loops(
 
 
 def check_weight(weight: Any, num_edges: int) -> Floats | None:
-    """Return finite weights >= 0 as float64, or None where all are 1: unweighted is weight 1 everywhere."""
+    """Return finite weights >= 0 as float64, or None if all are 1: no weights means weight 1 everywhere."""
     if weight is None:
         return None
     weight = _as_numbers(weight, "weights", num_edges).astype(np.float64, copy=False)
@@ -244,7 +244,7 @@ def check_time(time: Any, num_edges: int) -> Numbers | None:
 
 
 def check_features(features: Any, num_nodes: int) -> npt.NDArray[Any] | None:
-    """Return node features as a finite (num_nodes, F) float array; float32 and float64 are kept."""
+    """Return node features as a finite (num_nodes, F) float array; float32 and float64 keep their type."""
     if features is None:
         return None
     array = np.asarray(features)

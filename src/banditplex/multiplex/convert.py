@@ -1,4 +1,4 @@
-"""To and from the structures other tools use: networkx, PyG, pandas, scipy. Each is imported where it is needed."""
+"""Conversions to and from networkx, PyG, pandas and scipy. Each library is imported only when it is used."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import scipy.sparse as sp
     from torch_geometric.data import HeteroData
 
-NODE = "node"  # the node type of HeteroData that a multiplex becomes
+NODE = "node"  # the only node type in the HeteroData of a multiplex
 
 
 # pandas
@@ -50,8 +50,8 @@ def from_pandas(
 ) -> Multiplex:
     """Build a multiplex from a table with a row per edge.
 
-    The second node stands in the column `destination`, by default "destination" or "target", whichever there is.
-    Columns "weight" and "time" are used where they exist. Further options go to `Multiplex.from_edges`.
+    The second node is in the column `destination`, by default "destination" or, if there is none, "target".
+    Columns "weight" and "time" are used if they exist. Further options are passed to `Multiplex.from_edges`.
 
     >>> import pandas as pd
     >>> from_pandas(pd.DataFrame({"source": [0, 1], "target": [1, 2], "layer": ["a", "b"]}))
@@ -74,7 +74,7 @@ def from_pandas(
 
 
 def to_scipy(mx: Multiplex, layer: Name) -> "sp.csr_array":
-    """Return the (num_nodes, num_nodes) matrix of weights of one layer, symmetric where the multiplex is undirected."""
+    """Return the (num_nodes, num_nodes) weight matrix of a layer; it is symmetric if the multiplex is undirected."""
     import scipy.sparse as sp
 
     source, destination = mx.edges(layer)
@@ -97,8 +97,8 @@ def from_scipy(
 ) -> Multiplex:
     """Build a multiplex from one square sparse matrix per layer; entries are weights, zeros are no edges.
 
-    With `directed=None` the multiplex is undirected exactly if every matrix is symmetric. Of the two entries of an
-    undirected edge the larger counts (`duplicates="max"`).
+    With `directed=None` the multiplex is undirected if and only if every matrix is symmetric. An undirected edge
+    takes the larger of its two entries (`duplicates="max"`).
 
     >>> import scipy.sparse as sp
     >>> from_scipy({"a": sp.csr_array([[0, 2], [2, 0]])})
@@ -138,8 +138,8 @@ def from_scipy(
 def to_networkx(mx: Multiplex) -> "nx.MultiGraph":
     """Return a MultiGraph or MultiDiGraph whose edge keys are layer names.
 
-    Edges carry `layer` and, where there are any, `weight` and `time`; nodes carry `features` (a list). The graph
-    attribute `layers` lists all layer names, empty layers included.
+    Edges have the attribute `layer` and, if the multiplex has them, `weight` and `time`; nodes have `features` (a
+    list). The graph attribute `layers` lists all layer names, including those of empty layers.
     """
     import networkx as nx
 
@@ -168,9 +168,9 @@ def from_networkx(
 ) -> Multiplex:
     """Build a multiplex from any networkx graph.
 
-    An edge's layer is its attribute `layer`, else its key in a multigraph, else "edges". Edge attributes `weight` and
-    `time` are used if any edge has them (a missing weight is 1, a missing time is refused); node attributes `features`
-    if any node has them.
+    The layer of an edge is its attribute `layer`; without it, its key in a multigraph, otherwise "edges". The edge
+    attributes `weight` and `time` are used if any edge has them (a missing weight is 1, a missing time is an error),
+    the node attribute `features` if any node has it.
     """
     keyed = graph.is_multigraph()
     rows = list(graph.edges(keys=True, data=True) if keyed else graph.edges(data=True))
@@ -210,9 +210,9 @@ def _node_features(graph: "nx.Graph", features: str) -> list[Any]:
 def to_hetero_data(mx: Multiplex) -> "HeteroData":
     """Return a HeteroData with one node type, "node", and one edge type ("node", layer, "node") per layer.
 
-    Undirected edges stand in both directions, as message passing wants them. Features are `x`, weights
-    `edge_weight`, times `edge_time`; names and directedness travel along, so that `from_hetero_data` gives back the
-    same multiplex.
+    Undirected edges are stored in both directions, as message passing needs them. Features are `x`, weights
+    `edge_weight`, times `edge_time`. Names and directedness are stored too, so `from_hetero_data` restores the same
+    multiplex.
     """
     import torch
     from torch_geometric.data import HeteroData
@@ -227,7 +227,7 @@ def to_hetero_data(mx: Multiplex) -> "HeteroData":
     for name in mx.layer_names:
         edges, other = mx.edges(name), slice(0)
         if not mx.directed:
-            other = edges[0] != edges[1]  # a self loop stands there once
+            other = edges[0] != edges[1]  # a self loop is stored once
         both = np.concatenate([edges, edges[::-1, other]], axis=1)
         store = data[NODE, str(name), NODE]
         store.edge_index = torch.from_numpy(both)
@@ -251,11 +251,11 @@ def from_hetero_data(
 ) -> Multiplex:
     """Build a multiplex from a HeteroData: every edge type is a layer.
 
-    Several node types become one set of nodes named "type/index". A layer is named by its relation, or by
-    "source/relation/destination" where a relation occurs more than once. With `directed=None` the data's own
-    `directed` decides, else the multiplex is undirected exactly if PyG says the data is. Of the two directions of an
-    undirected edge the larger weight and the earlier time count (`duplicates="max"`). The attributes called `weight`
-    and `time` must stand on every edge type or on none; `features` are kept where all node types have as many.
+    Several node types become one set of nodes named "type/index". A layer is named after its relation, or
+    "source/relation/destination" if a relation occurs more than once. `directed=None` uses `data.directed` if it
+    exists, otherwise `data.is_undirected()`. An undirected edge takes the larger weight and the earlier time of its
+    two directions (`duplicates="max"`). Either every edge type has the attribute `weight` or none has it; the same
+    holds for `time`. `features` are kept if all node types have the same number of them.
     """
     first, names = _join_node_types(data)
     if directed is None:
@@ -281,7 +281,7 @@ def from_hetero_data(
 
 
 def _join_node_types(data: "HeteroData") -> tuple[dict[str, int], Any]:
-    """Return where each node type starts in the joint order, and the names of all nodes."""
+    """Return the index of the first node of each type, and the names of all nodes."""
     kinds = data.node_types
     counts = [data[kind].num_nodes for kind in kinds]
     if None in counts:
@@ -297,7 +297,7 @@ def _layer_names(data: "HeteroData") -> list[Name]:
     relations = [relation for _, relation, _ in data.edge_types]
     if len(set(relations)) < len(relations):
         return ["/".join(edge_type) for edge_type in data.edge_types]
-    stored = data.get("layer_names") or []  # as they were before they became text
+    stored = data.get("layer_names") or []  # the original names, before their conversion to text
     return list(stored) if list(map(str, stored)) == relations else relations
 
 

@@ -1,4 +1,4 @@
-"""Names of nodes and layers: strings or integers, and the indices they stand for."""
+"""Names of nodes and layers (strings or integers), and their indices."""
 
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
@@ -15,7 +15,7 @@ Names = npt.NDArray[Any]  # int64, or objects that are all str
 
 
 def as_names(values: Any, what: str) -> Names:
-    """Return `values` as an int64 array or an object array of str; anything else is refused.
+    """Return `values` as an int64 array or an object array of str; refuse anything else.
 
     >>> as_names(["b", "a"], "layer")
     array(['b', 'a'], dtype=object)
@@ -40,7 +40,7 @@ def as_names(values: Any, what: str) -> Names:
 
 
 def as_array(values: Any) -> Names:
-    """Return `values` as an array of names; lists are taken as they are, not as numpy would make them of one kind."""
+    """Return `values` as an array of names; lists keep their elements, which numpy would convert to one type."""
     return np.asarray(values, dtype=object if isinstance(values, list | tuple) else None)
 
 
@@ -58,15 +58,15 @@ def _from_objects(array: Names, what: str) -> Names:
 
 
 def check_distinct(names: Names, what: str) -> Names:
-    """Return `names`, of which none may come twice."""
+    """Return `names`; refuse duplicates."""
     rising = names.dtype != object and bool((names[1:] > names[:-1]).all())
     if not rising and not (names.dtype == object and len(set(names.tolist())) == len(names)):
-        NameIndex(names, what)  # says which
+        NameIndex(names, what)  # raises an error that names the duplicate
     return names
 
 
 def factorize(values: Names) -> tuple[Names, Ints]:
-    """Return the distinct names in rising order and, for each value, the index of its name.
+    """Return the distinct names, sorted, and the index of the name of each value.
 
     >>> factorize(np.array([30, 10, 30]))
     (array([10, 30]), array([1, 0, 1]))
@@ -99,7 +99,7 @@ def _factorize_integers(values: Ints) -> tuple[Ints, Ints]:
 
 
 class NameIndex:
-    """From names to indices, for one list of distinct names.
+    """A lookup from names to indices, for a list of distinct names.
 
     >>> index = NameIndex(np.array(["ann", "bob"], dtype=object), "node")
     >>> index(["bob", "bob", "ann"])
@@ -126,7 +126,7 @@ class NameIndex:
         return found
 
     def find(self, wanted: Names) -> Ints:
-        """Return the index of each of `wanted`, -1 for those that are unknown."""
+        """Return the index of each of `wanted`, -1 if it is unknown."""
         if not len(self._names) or (wanted.dtype == object) != (self._names.dtype == object):
             return np.full(len(wanted), -1, np.int64)
         assert self._find is not None
@@ -150,7 +150,7 @@ Finder = Callable[[Names], Ints]
 
 
 def _string_finder(names: Names) -> Finder | None:
-    """Return the function from strings to their indices in `names`, None if a name comes twice."""
+    """Return a function from strings to their indices in `names`, or None if there are duplicates."""
     table = {name: index for index, name in enumerate(names.tolist())}
     if len(table) < len(names):
         return None
@@ -168,13 +168,13 @@ def _string_finder(names: Names) -> Finder | None:
 
 
 def _integer_finder(names: Ints) -> Finder | None:
-    """Do the same for integers."""
+    """Return a function from integers to their indices in `names`, or None if there are duplicates."""
     if not len(names):
         return lambda wanted: np.full(len(wanted), -1, np.int64)
     low, high = int(names.min()), int(names.max())
     if _is_wide(low, high, len(names)):
         return _sorted_finder(names)
-    table = np.full(high - low + 2, -1, np.int64)  # the last entry stands for all that lie outside
+    table = np.full(high - low + 2, -1, np.int64)  # the last entry is for integers out of range
     table[names - low] = np.arange(len(names))
     if np.count_nonzero(table >= 0) < len(names):
         return None
@@ -200,11 +200,11 @@ def _sorted_finder(names: Ints) -> Finder | None:
 
 
 def _is_wide(low: int, high: int, size: int) -> bool:
-    """Say whether integers are so far apart that a lookup table would be mostly holes."""
+    """Return whether a lookup table from `low` to `high` would be mostly empty."""
     return high - low >= 4 * size + 1024
 
 
 def as_python(name: Any) -> Name:
-    """Return a name as Python shows it: 3, not np.int64(3)."""
+    """Return a name as a plain Python value: 3, not np.int64(3)."""
     plain: Name = name.item() if isinstance(name, np.generic) else name
     return plain

@@ -1,4 +1,4 @@
-"""What is in a multiplex, layer by layer."""
+"""Statistics of a multiplex, layer by layer."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class Summary:
-    """Counts of a multiplex.
+    """Statistics of a multiplex.
 
-    `layers` has a row per layer: `edges`, `active_nodes` (with at least one edge), `self_loops`, `density` (edges that
-    are no self loops, over the pairs that `num_nodes` nodes have), `most_similar` and `jaccard` (the other layer that
-    overlaps most, and by how much). `overlap` is the sparse layer x layer Jaccard matrix: pairs in both layers over
-    pairs in either; its diagonal is 1 for layers that have edges.
+    `layers` has one row per layer: `edges`, `active_nodes` (nodes with an edge), `self_loops`, `density` (edges other
+    than self loops, divided by the number of node pairs), `most_similar` and `jaccard` (the layer with the highest
+    Jaccard index, and that index). `overlap` is the sparse layer x layer matrix of Jaccard indices: pairs in both
+    layers divided by pairs in either. Its diagonal is 1 for layers that have edges.
     """
 
     title: str
@@ -29,7 +29,7 @@ class Summary:
     overlap: "sp.csr_array"
 
     def overlap_frame(self) -> pd.DataFrame:
-        """Return the Jaccard matrix as a dense table with layer names: for few layers."""
+        """Return the Jaccard matrix as a dense table with layer names, for small numbers of layers."""
         return pd.DataFrame(self.overlap.toarray(), index=self.layers.index, columns=self.layers.index)
 
     def __repr__(self) -> str:
@@ -37,7 +37,7 @@ class Summary:
 
 
 def summarise(mx: "Multiplex") -> Summary:
-    """Count without a loop over layers, in memory that grows with edges and overlapping layers."""
+    """Compute the statistics without a loop over layers; memory grows with edges and pairs of overlapping layers."""
     source, destination = mx.edge_index
     loops = np.bincount(mx.edge_layer[source == destination], minlength=mx.num_layers)
     pairs = mx.num_nodes * (mx.num_nodes - 1) / (1 if mx.directed else 2)
@@ -57,12 +57,12 @@ def summarise(mx: "Multiplex") -> Summary:
 
 
 def jaccard(mx: "Multiplex") -> "sp.csr_array":
-    """Return the sparse (num_layers, num_layers) matrix of |A and B| / |A or B| over the pairs of two layers."""
+    """Return the sparse (num_layers, num_layers) matrix of |A and B| / |A or B|, A and B the edges of two layers."""
     source, destination = mx.edge_index
     order = stable_order(source, destination, np.zeros_like(source), num_nodes=mx.num_nodes, num_layers=1)
     source, destination = source[order], destination[order]
     new = (np.diff(source, prepend=-1) != 0) | (np.diff(destination, prepend=-1) != 0)
-    pair = np.cumsum(new) - 1  # the same number for the same pair
+    pair = np.cumsum(new) - 1  # equal pairs get the same number
     incidence = sp.csr_array(
         (np.ones(mx.num_edges), (mx.edge_layer[order], pair)), shape=(mx.num_layers, np.count_nonzero(new))
     )
@@ -74,7 +74,7 @@ def jaccard(mx: "Multiplex") -> "sp.csr_array":
 
 
 def _closest(overlap: "sp.csr_array") -> tuple[Ints, Any]:
-    """Return for each row the column of its largest off-diagonal entry (-1 where there is none), and that entry."""
+    """Return the column of the largest off-diagonal entry of each row (-1 if there is none), and that entry."""
     off = sp.coo_array(overlap - sp.diags_array(overlap.diagonal()))
     off.eliminate_zeros()
     row, column = off.coords

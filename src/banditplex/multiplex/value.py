@@ -1,4 +1,4 @@
-"""`Multiplex`: the value that everything else reads."""
+"""`Multiplex`, the data structure of the library."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
@@ -27,23 +27,22 @@ _ARRAYS = ("edge_index", "layer_offsets", "node_names", "weight", "time", "node_
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Multiplex:
-    """One set of named nodes and many named layers of edges; nothing changes it in place.
+    """One set of named nodes and many named layers of edges; immutable.
 
-    Build one with `from_edges` (or `banditplex.read`, `from_pandas`, ...); the constructor only stores arrays
-    that are in order already.
+    Create one with `from_edges` (or `banditplex.read`, `from_pandas`, ...). The constructor does not sort or check.
 
     Rules:
 
-    - Names are strings or integers, all of one kind. Names that are not declared come in rising order.
-    - Nodes without an edge are kept, in every layer and altogether.
+    - Names are all strings or all integers. Names that are not declared are sorted.
+    - Nodes without edges are kept.
     - An undirected edge is stored once, smaller index first. Edges are sorted by layer, source, destination.
-    - An edge that is given twice in a layer is one edge: weights are added up (`duplicates="sum"`, the default),
-      or the largest is taken (`"max"`), the earliest time is kept; or it is refused (`"error"`). In an undirected
-      multiplex (u, v) and (v, u) are the same edge.
-    - Self loops are kept as given (`self_loops="keep"`, the default), dropped or refused. `to_undirected` drops them.
-    - Weights are finite and >= 0. Weight 1 everywhere is the same as no weights, and edges without weights have none
-      when they are merged. Where there are no edges, there are no weights and no times.
-    - Memory grows with edges and nodes, never with layers x nodes.
+    - Duplicates of an edge in a layer are merged: weights are added (`duplicates="sum"`, the default) or the largest is
+      kept (`"max"`), and the earliest time is kept. `"error"` refuses duplicates. In an undirected multiplex (u, v) and
+      (v, u) are duplicates.
+    - Self loops are kept (`self_loops="keep"`, the default), dropped or refused. `to_undirected` drops them.
+    - Weights are finite and >= 0. No weights means weight 1 everywhere, but merging duplicates without weights gives
+      no weights. A multiplex without edges has neither weights nor times.
+    - Memory grows with edges and nodes, not with layers x nodes.
 
     >>> mx = Multiplex.from_edges(["ann", "bob", "ann"], ["bob", "cid", "cid"], ["work", "work", "home"])
     >>> mx
@@ -69,7 +68,7 @@ class Multiplex:
             array = getattr(self, name)
             if name in ("weight", "time") and not self.num_edges:
                 object.__setattr__(self, name, None)
-            elif array is not None:  # a view, so that the caller's own array stays as it is
+            elif array is not None:  # a view: the caller's array stays writeable
                 array = array.view()
                 array.flags.writeable = False
                 object.__setattr__(self, name, array)
@@ -77,7 +76,7 @@ class Multiplex:
 
     def __reduce__(self) -> Any:
         stored = {each.name: getattr(self, each.name) for each in fields(self)}
-        return _restore, (stored | {"metadata": dict(self.metadata)},)  # without caches, which need not travel
+        return _restore, (stored | {"metadata": dict(self.metadata)},)  # without the caches
 
     @classmethod
     def from_edges(
@@ -97,7 +96,7 @@ class Multiplex:
         self_loops: str = "keep",
         metadata: Mapping[str, Any] | None = None,
     ) -> "Multiplex":
-        """Build a multiplex from one array per column, an entry per edge.
+        """Build a multiplex from columns with one entry per edge.
 
         Parameters
         ----------
@@ -108,9 +107,9 @@ class Multiplex:
         weight, time
             Optional numbers (E,). Weights: finite, >= 0. Times: numbers or datetimes.
         num_nodes
-            Declares the nodes 0..num_nodes-1; `node_names` may then name them.
+            Declares the nodes 0..num_nodes-1, to which `node_names` may give names.
         node_names, layer_names
-            Declare the names and their order; edges may use no others. Undeclared names come in rising order.
+            Declare all names and their order. By default, the names found in the edges are sorted.
         node_features
             Numbers (num_nodes, F).
         directed
@@ -118,7 +117,7 @@ class Multiplex:
         duplicates, self_loops
             "sum", "max" or "error"; "keep", "drop" or "error". See the rules above.
         metadata
-            Facts that travel with the multiplex and take no part in equality.
+            Additional information. It is ignored when multiplexes are compared.
         """
         layer = _as_column(layer, len(source))
         codes, layer_names = _index_layers(layer, layer_names)
@@ -146,7 +145,7 @@ class Multiplex:
         self_loops: str = "keep",
         metadata: Mapping[str, Any] | None = None,
     ) -> "Multiplex":
-        """Build a multiplex from indices into declared names; the same rules as `from_edges`."""
+        """Build a multiplex from indices into declared names, by the same rules as `from_edges`."""
         _check_choice("duplicates", duplicates, build.DUPLICATES)
         _check_choice("self_loops", self_loops, build.SELF_LOOPS)
         names = check_distinct(as_names(node_names, "node"), "node")
@@ -170,16 +169,16 @@ class Multiplex:
             node_features=_own(build.check_features(node_features, len(names)), node_features), metadata=metadata or {},
         )  # fmt: skip
 
-    # What it is
+    # Properties and access
 
     @property
     def num_nodes(self) -> int:
-        """Number of nodes, isolated ones included."""
+        """Number of nodes, including isolated nodes."""
         return len(self.node_names)
 
     @property
     def num_layers(self) -> int:
-        """Number of layers, empty ones included."""
+        """Number of layers, including empty layers."""
         return len(self.layer_names)
 
     @property
@@ -202,16 +201,16 @@ class Multiplex:
         return self.edge_index[:, self._span(layer)]
 
     def weights(self, layer: Name) -> build.Floats:
-        """Return the weights of a layer's edges, (E,); ones where the multiplex has no weights."""
+        """Return the weights of a layer's edges, (E,); ones if the multiplex has no weights."""
         span = self._span(layer)
         return np.broadcast_to(1.0, span.stop - span.start) if self.weight is None else self.weight[span]
 
     def times(self, layer: Name) -> build.Numbers | None:
-        """Return the times of a layer's edges, (E,), or None where the multiplex has no times."""
+        """Return the times of a layer's edges, (E,), or None if the multiplex has no times."""
         return None if self.time is None else self.time[self._span(layer)]
 
     def active_nodes(self, layer: Name) -> Ints:
-        """Return the indices of the nodes that have an edge in a layer, rising."""
+        """Return the indices of the nodes that have an edge in a layer, sorted."""
         return np.unique(self.edges(layer))
 
     def layer_index(self, layer: Name) -> int:
@@ -219,12 +218,12 @@ class Multiplex:
         return int(self._layer_lookup([layer])[0])
 
     def node_index(self, names: Any) -> Ints:
-        """Return the indices of node names, in the shape they come in."""
+        """Return the indices of node names, in the shape of `names`."""
         array = as_array(names)
         return self._node_lookup(array.ravel()).reshape(array.shape)
 
     def has_edges(self, pairs: Any, layer: Name) -> npt.NDArray[np.bool_]:
-        """Say for each pair of node indices (n, 2) whether it is an edge of the layer."""
+        """Return whether each pair of node indices (n, 2) is an edge of the layer, (n,)."""
         pairs = np.asarray(pairs, dtype=np.int64).reshape(-1, 2)
         outside = (pairs < 0) | (pairs >= self.num_nodes)
         if outside.any():
@@ -241,19 +240,19 @@ class Multiplex:
 
     @cached_property
     def adjacency(self) -> Adjacency:
-        """Compressed neighbour lists of all layers, made when first asked for."""
+        """Compressed neighbour lists of all layers, built on first access."""
         return build_adjacency(self.edge_index, self.layer_offsets, num_nodes=self.num_nodes, directed=self.directed)
 
     def summary(self) -> "Summary":
-        """Count edges, active nodes, density and overlap with other layers, layer by layer."""
+        """Return edges, active nodes, density and overlap with other layers, layer by layer."""
         from banditplex.multiplex.summary import summarise
 
         return summarise(self)
 
-    # Other multiplexes made from it
+    # Derived multiplexes
 
     def subset(self, layers: Iterable[Name] | None = None, nodes: Iterable[Name] | None = None) -> "Multiplex":
-        """Return the multiplex of some layers and of the edges among some nodes, in the order given.
+        """Return the multiplex of the given layers and of the edges between the given nodes, in the given order.
 
         >>> mx = Multiplex.from_edges([1, 2, 3], [2, 3, 1], ["a", "a", "b"])
         >>> mx.subset(layers=["b"]), mx.subset(nodes=[1, 2])
@@ -264,7 +263,7 @@ class Multiplex:
         return chosen if nodes is None else chosen._take_nodes(list(nodes))
 
     def keep_edges(self, keep: npt.ArrayLike) -> "Multiplex":
-        """Return the multiplex of the edges for which `keep` (num_edges,) is true; nodes and layers stay.
+        """Return a multiplex with only the edges where `keep` (num_edges,) is True, and with all nodes and layers.
 
         >>> Multiplex.from_edges([1, 2, 3], [2, 3, 1], ["a", "a", "b"]).keep_edges([True, False, True])
         Multiplex(3 nodes, 2 layers, 2 edges, undirected): 'a' (1), 'b' (1)
@@ -281,7 +280,7 @@ class Multiplex:
         )
 
     def union(self) -> "Multiplex":
-        """Return all layers merged into one, named "union"; weights (1 each where there are none) are added up."""
+        """Return all layers merged into one, named "union"; weights are added, with weight 1 if there are none."""
         source, destination = self.edge_index
         merged = build.sort_edges(
             source, destination, np.zeros(self.num_edges, np.int64), num_nodes=self.num_nodes, num_layers=1,
@@ -294,13 +293,13 @@ class Multiplex:
         )  # fmt: skip
 
     def to_undirected(self) -> "Multiplex":
-        """Return the undirected multiplex: both directions of a pair merged by the rules above, self loops dropped."""
+        """Return the undirected multiplex: both directions of an edge are merged, self loops are dropped."""
         if not self.directed and not (self.edge_index[0] == self.edge_index[1]).any():
             return self
         return self._rebuild(self.edge_index, self.edge_layer, directed=False, self_loops="drop")
 
     def to_directed(self) -> "Multiplex":
-        """Return the directed multiplex: every undirected edge stands both ways, with the same weight and time.
+        """Return the directed multiplex: every undirected edge becomes two, with the same weight and time.
 
         >>> Multiplex.from_edges([0, 1], [1, 1], "a").to_directed().edges("a").T.tolist()
         [[0, 1], [1, 0], [1, 1]]
@@ -316,11 +315,11 @@ class Multiplex:
         return self._rebuild(ends, layer, weight=weight, time=time, directed=True)
 
     def with_metadata(self, **entries: Any) -> "Multiplex":
-        """Return the same multiplex with more metadata: facts that travel with it and take no part in equality."""
+        """Return the same multiplex with more metadata, which is ignored when multiplexes are compared."""
         return replace(self, metadata={**self.metadata, **entries})
 
     def with_node_features(self, features: Any) -> "Multiplex":
-        """Return the same multiplex with node features (num_nodes, F), in the order of `node_names`; None for none.
+        """Return the same multiplex with node features (num_nodes, F), in the order of `node_names`; None removes them.
 
         >>> Multiplex.from_edges(["ann"], ["bob"], "a").with_node_features([[30], [40]]).node_features.tolist()
         [[30.0], [40.0]]
@@ -337,7 +336,7 @@ class Multiplex:
 
     def _take_layers(self, names: list[Name]) -> "Multiplex":
         chosen = self._layer_lookup(names)
-        NameIndex(as_names(names, "layer"), "layer")  # refuses a name that comes twice
+        NameIndex(as_names(names, "layer"), "layer")  # refuses duplicates
         sizes = self.layer_sizes[chosen]
         offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         take = np.arange(offsets[-1]) + np.repeat(self.layer_offsets[chosen] - offsets[:-1], sizes)
@@ -366,7 +365,7 @@ class Multiplex:
             directed=self.directed, metadata=self.metadata,
         )  # fmt: skip
 
-    # Conversions: each lives in convert.py and imports its library there
+    # Conversions: convert.py imports each library only when it is used
 
     @classmethod
     def from_networkx(cls, graph: "nx.Graph", **options: Any) -> "Multiplex":
@@ -397,19 +396,19 @@ class Multiplex:
         return convert.from_scipy(matrices, **options)
 
     def to_networkx(self) -> "nx.MultiGraph":
-        """Return a MultiGraph, or a MultiDiGraph if directed; an edge's key and attribute `layer` are its layer."""
+        """Return a MultiGraph, or a MultiDiGraph if directed; key and attribute `layer` of an edge are its layer."""
         from banditplex.multiplex import convert
 
         return convert.to_networkx(self)
 
     def to_hetero_data(self) -> "HeteroData":
-        """Return a HeteroData with node type "node" and one edge type per layer; undirected edges both ways."""
+        """Return a HeteroData with node type "node" and one edge type per layer; undirected edges appear twice."""
         from banditplex.multiplex import convert
 
         return convert.to_hetero_data(self)
 
     def to_pandas(self) -> "pd.DataFrame":
-        """Return a table: source, destination, layer and, where there are any, weight and time."""
+        """Return a table with source, destination, layer and, if the multiplex has them, weight and time."""
         from banditplex.multiplex import convert
 
         return convert.to_pandas(self)
@@ -420,7 +419,7 @@ class Multiplex:
 
         return convert.to_scipy(self, layer)
 
-    # Manners of a value
+    # Comparison and display
 
     def __eq__(self, other: object) -> bool:
         """Compare nodes, layers, edges, weights, times and features, names and order included."""
@@ -434,7 +433,7 @@ class Multiplex:
 
     @property
     def title(self) -> str:
-        """What it is, without its layers."""
+        """A one-line description without the layers."""
         traits = ["directed" if self.directed else "undirected"]
         traits += ["weighted"] * (self.weight is not None) + ["timed"] * (self.time is not None)
         if self.node_features is not None:
@@ -497,7 +496,7 @@ def _index_nodes(source: Any, destination: Any, num_nodes: int | None, declared:
 
 
 def _own(array: Any, given: Any) -> Any:
-    """Return `array`, as a copy where its memory is the caller's, who may go on to change it."""
+    """Return `array`, copied if it shares memory with the caller's data, which may change later."""
     if array is None or isinstance(given, list | tuple):
         return array
     return array.copy() if np.may_share_memory(array, np.asarray(given)) else array
