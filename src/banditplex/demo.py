@@ -78,7 +78,7 @@ def measure(*, seeds: int = SEEDS, epochs: int = EPOCHS, on_epoch: Progress | No
 
 
 def make_model(policy: str, mx: Multiplex, relevant: Mapping[Name, Name], *, epochs: int, seed: int) -> LinkPredictor:
-    """Return the model of a policy; the oracle is told the arm of each target's relevant layer."""
+    """Return the model of a policy; the oracle gets the arm of each target's relevant layer."""
     arms = [[to_arm(mx.layer_index(target), mx.layer_index(layer))] for target, layer in relevant.items()]
     return LinkPredictor(
         policy=POLICIES[policy][0], policy_options={"arms": arms} if policy == "oracle" else None,

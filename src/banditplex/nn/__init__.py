@@ -1,4 +1,4 @@
-"""The network: layers packed for the device, their encoder, features of pairs, and the sum of logits over layers."""
+"""The network: graphs on the device, the encoder, pair features, and the terms of the logit."""
 
 from banditplex.nn.encoder import Convolution as Convolution
 from banditplex.nn.encoder import Encoder as Encoder

@@ -1,4 +1,4 @@
-"""The encoder of layers: convolutions whose weights all layers share, and a small adaptation to each layer."""
+"""The encoder: convolutions whose weights all layers share, and a small adaptation to each layer."""
 
 import copy
 import inspect
@@ -15,11 +15,11 @@ from banditplex.nn.mean import Mean
 
 CONVOLUTIONS = ("sage", "gcn")
 Convolution = str | Callable[[int, int], nn.Module]
-"""A name, or what makes a convolution of so many channels in and out: a class, or a function of your own."""
+"""A name, or a class or function called as conv(in_channels, out_channels)."""
 
 
 class Encoder(nn.Module):
-    """Node embeddings of some layers at once, in one space.
+    """Embeds the nodes of some layers at once, in one space.
 
     x = input(features or base embedding) + degree(log(1 + degree)); `depth` times x = silu(conv(x)) + x; then
     layer normalisation and, per layer, x * (1 + scale) + shift. Embeddings of different layers are comparable
@@ -51,9 +51,9 @@ class Encoder(nn.Module):
         self.degree = nn.Linear(1, width)
         self.convs = nn.ModuleList([make_convolution(conv, width) for _ in range(depth)])
         self.adapt = nn.Parameter(torch.zeros(num_layers, 2, width))
-        self.averages = conv == "sage"  # a sample of the neighbours will do; others may add up, or divide by degrees
+        self.averages = conv == "sage"  # so neighbours can be sampled; other convolutions may sum, or divide by degrees
         hops = 1 if conv in CONVOLUTIONS else count_hops(self.convs[0], width)
-        self.reach = depth * hops + (not self.averages)  # steps that the result depends on, degrees included
+        self.reach = depth * hops + (not self.averages)  # hops that the result depends on, degrees included
         self.takes_mean, self.takes_weights = (takes(self.convs[0], name) for name in ("mean", "edge_weight"))
 
     def forward(self, block: Block, features: Tensor | None) -> Tensor:
@@ -66,14 +66,14 @@ class Encoder(nn.Module):
         return torch.addcmul(shift, F.layer_norm(x, x.shape[1:]), 1 + scale)
 
     def _input(self, node: Tensor, features: Tensor | None) -> Tensor:
-        """Return what the vertices begin with, (V, width)."""
+        """Return the input vectors of the vertices, (V, width)."""
         if isinstance(self.input, nn.Embedding | Sketch):
             return self.input.weight.index_select(0, node)
         assert features is not None
         return self.input(features.index_select(0, node))  # type: ignore[no-any-return]
 
     def _arcs(self, block: Block) -> tuple[Any, dict[str, Tensor]]:
-        """Return what the convolutions are given besides embeddings."""
+        """Return what convolutions take besides embeddings: arcs and options."""
         if self.takes_mean:
             return Mean.of(block), {}
         return block.edge_index, {
@@ -82,11 +82,11 @@ class Encoder(nn.Module):
 
 
 class Sketch(nn.Module):
-    """A random vector per node that stays as it is.
+    """A fixed random vector per node.
 
-    The mean over a node's neighbours is then a random projection of its neighbour list: products of such means
-    estimate how much two lists share, and there is nothing by which single edges could be learnt by heart (Achlioptas,
-    Journal of Computer and System Sciences, 2003).
+    The mean over a node's neighbours is then a random projection of its neighbour list. Products of such means estimate
+    how much two lists share, and no single edge can be memorised (Achlioptas, Journal of Computer and System Sciences,
+    2003).
     """
 
     weight: Tensor
@@ -125,7 +125,7 @@ def make_convolution(conv: Convolution, width: int) -> nn.Module:
 
 
 def name_of(conv: Callable[[int, int], nn.Module]) -> str:
-    """Return what a convolution's class or function is called."""
+    """Return the name of a convolution's class or function."""
     return getattr(conv, "__name__", type(conv).__name__)
 
 
@@ -135,7 +135,7 @@ PATH = 12
 
 @torch.no_grad()
 def try_convolution(conv: nn.Module, x: Tensor) -> Tensor:
-    """Return what a convolution makes of x (PATH, width) on a path; it and the random numbers stay as they are."""
+    """Return the output of a convolution for x (PATH, width) on a path; neither it nor any generator changes."""
     ends = torch.arange(PATH - 1)
     arcs = torch.stack([torch.cat([ends, ends + 1]), torch.cat([ends + 1, ends])])
     with torch.random.fork_rng(devices=[]):
@@ -144,7 +144,7 @@ def try_convolution(conv: nn.Module, x: Tensor) -> Tensor:
 
 
 def count_hops(conv: nn.Module, width: int, trials: int = 4) -> int:
-    """Return how far a convolution sees: the largest distance on a path at which an input changes the output."""
+    """Return the receptive field of a convolution: the largest distance on a path at which an input matters."""
     generator = torch.Generator().manual_seed(0)
     for distance in range(PATH - 1, 1, -1):
         for _ in range(trials):

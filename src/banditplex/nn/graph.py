@@ -1,8 +1,8 @@
-"""A multiplex as tensors: neighbour lists of all layers in one compressed table, asked many questions at once.
+"""A multiplex as tensors: the neighbour lists of all layers in one compressed sparse table.
 
-A row is one active node of one layer. All questions are flat: "the neighbours of these rows", "are these pairs
-edges of those layers", "what do these rows have in common"; their cost depends on what is asked for, and on the
-number of layers only through the logarithm of a binary search.
+A row is one active node of one layer. All queries are batched: the neighbours of these rows, whether these pairs are
+edges of those layers, the common neighbours of these rows. The cost of a query depends on its size, and on the number
+of layers only through the logarithm of a binary search.
 """
 
 from dataclasses import dataclass, fields, replace
@@ -17,7 +17,7 @@ from torch import Tensor
 from banditplex.multiplex import Multiplex
 
 LAST = np.iinfo(np.int64).max
-"""A key above all keys: every search ends at a valid place."""
+"""A key above all others, so that every search ends at a valid position."""
 
 
 class HiddenEdges(NamedTuple):
@@ -31,7 +31,7 @@ class HiddenEdges(NamedTuple):
 class Neighbours:
     """Neighbour lists of every active (layer, node), compressed.
 
-    There are R rows and M arcs. The row after the last stands for all that are missing: it has no neighbours.
+    There are R rows and M arcs. One more row, the last, stands for nodes without neighbours.
     """
 
     num_nodes: int
@@ -42,7 +42,7 @@ class Neighbours:
     arc_row: Tensor  # (M + 1,) the row of the neighbour in the same layer, R where it has none
     arc_degree: Tensor  # (M + 1,) float, number of neighbours of the neighbour
     weight: Tensor | None  # (M + 1,) float
-    copies: Tensor | None = None  # (M + 1,) int32, of arcs of the union: how many layers have it; elsewhere 0
+    copies: Tensor | None = None  # (M + 1,) int32: how many layers have an arc of the union; 0 for other arcs
 
     @classmethod
     def pack(
@@ -53,7 +53,7 @@ class Neighbours:
         weight: NDArray[np.float64] | None,
         num_nodes: int,
     ) -> "Neighbours":
-        """Compress arcs (M,) of any order; an arc that stands there twice is one, with the larger weight."""
+        """Compress arcs (M,) in any order; of duplicate arcs the larger weight counts."""
         order = np.lexsort((neighbour, node, layer))
         layer, node, neighbour = layer[order], node[order], neighbour[order]
         key = layer * num_nodes + node
@@ -107,7 +107,7 @@ class Neighbours:
     def common(self, a: Tensor, b: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Return the common neighbours of rows a[i] and b[i]: positions i, arcs from a[i], arcs from b[i].
 
-        The shorter list of the two is gone through, and each entry looked up in the longer.
+        Each entry of the shorter list is looked up in the longer one.
         """
         size_a, size_b = self.row_degree.index_select(0, a), self.row_degree.index_select(0, b)
         swap = size_a > size_b
@@ -149,7 +149,7 @@ class Neighbours:
         return replace(self, **moved)
 
     def with_copies(self, union: int) -> "Neighbours":
-        """Return the lists with `copies`, where layer `union`, the last, is the union of all others."""
+        """Return the lists with `copies`; layer `union`, the last, is the union of all others."""
         row = torch.repeat_interleave(self.row_degree)
         pair = self.row_key[row] % self.num_nodes * self.num_nodes + self.neighbour[:-1]
         merged = self.row_key[row] // self.num_nodes == union
@@ -162,16 +162,16 @@ class Neighbours:
 class Block:
     """Some layers as one graph: what an encoder sees in one step.
 
-    There is one vertex per active (layer, node) of the chosen layers, or for those of them that `number` has, and one
-    for each further (layer, node) that was asked for. Arcs are sorted by where they lead; those of different layers
-    never touch.
+    There is one vertex per active (layer, node) of the chosen layers, or for those that `number` numbers, and one for
+    each further (layer, node) that was asked for. Arcs are sorted by destination; layers are disconnected from each
+    other.
     """
 
     graph: "PackedGraph"
     key: Tensor  # (V,) layer * num_nodes + node
     edge_index: Tensor  # (2, A): messages flow from edge_index[0] to edge_index[1]
     weight: Tensor | None  # (A,)
-    degree: Tensor  # (V,) float, number of visible neighbours, whether or not the block has arcs from all of them
+    degree: Tensor  # (V,) float, number of visible neighbours, sampled or not
     layers: Tensor  # (S,), rising
     shift: Tensor  # (S,): row of the graph - shift = place of the row among those of these layers
     lone: Tensor  # (V - rows,) keys of the vertices without a row, rising
@@ -202,10 +202,10 @@ class Block:
 
 @dataclass(frozen=True, eq=False)
 class PackedGraph:
-    """The layers of a multiplex on a device. Self loops are left out: a node tells nothing new about itself.
+    """The layers of a multiplex on a device, without self loops.
 
-    `both` has an arc each way for every edge. In a directed multiplex `out` and `into` keep the directions
-    apart; otherwise they are `both`.
+    `both` has an arc each way for every edge. In a directed multiplex `out` and `into` hold outgoing and incoming arcs;
+    otherwise they are `both`.
     """
 
     num_nodes: int
@@ -261,7 +261,7 @@ class PackedGraph:
     def only(self, layers: Tensor) -> "PackedGraph":
         """Return the graph of some layers, rising, which keep their indices; the others are empty.
 
-        Searches in it are fast however many layers there are: worth it where much is asked of a few layers.
+        Searches in it do not depend on the number of layers: use it for many queries about few layers.
         """
         both = self.both.only(layers)
         out, into = (self.out.only(layers), self.into.only(layers)) if self.directed else (both, both)
@@ -315,7 +315,7 @@ def _append(values: Tensor, *more: int) -> Tensor:
 
 
 def ranges(start: Tensor, size: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the numbers start[i], ..., start[i] + size[i] - 1 one after the other, and beside each its i."""
+    """Return the numbers start[i], ..., start[i] + size[i] - 1 for all i in one list, and before it the i of each."""
     which = torch.repeat_interleave(size)
     before = torch.cumsum(size, 0) - size
     return which, torch.arange(len(which), device=size.device) + (start - before).index_select(0, which)

@@ -1,4 +1,4 @@
-"""The mean of what neighbours say: gathered and added up in one operation, forwards and backwards."""
+"""Mean aggregation over neighbours, gathered and summed in one operation, forwards and backwards."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -22,7 +22,7 @@ class Mean:
 
     @classmethod
     def of(cls, block: Block) -> "Mean":
-        """Make ready to take means over a block."""
+        """Prepare means over a block."""
         count = torch.bincount(block.edge_index[1], minlength=len(block.key))
         start = torch.cumsum(count, 0) - count
         share = count.clamp(min=1).reciprocal().unsqueeze(1)

@@ -1,4 +1,4 @@
-"""The built-in convolution "sage"; a file of its own, since PyG takes long to import."""
+"""The built-in convolution "sage"; in its own file, since PyG takes long to import."""
 
 import torch
 import torch.nn.functional as F
@@ -9,7 +9,7 @@ from banditplex.nn.mean import Mean
 
 
 class MeanConv(GraphConv):  # type: ignore[misc]
-    """PyG's GraphConv with aggr="mean", its weights and their names: W_root x + W_rel mean(x) + b, only faster."""
+    """PyG's GraphConv with aggr="mean", with the same weights and names: W_root x + W_rel mean(x) + b, only faster."""
 
     def __init__(self, in_channels: int, out_channels: int) -> None:
         super().__init__(in_channels, out_channels, aggr="mean")

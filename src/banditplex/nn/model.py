@@ -1,4 +1,4 @@
-"""The whole network: the logit of a pair is a term of its target layer plus a term of each drawn layer."""
+"""The network: the logit of a pair is a term of its target layer plus one term for each drawn layer."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from banditplex.pairs.visibility import Visibility
 
 @dataclass(frozen=True, eq=False)
 class Logits:
-    """What the network says about P pairs with k drawn layers each; the logit is own + the sum of other."""
+    """The terms of the logits of P pairs with k drawn layers each; the logit is own + the sum of other."""
 
     own: Tensor  # (P,)
     other: Tensor  # (P, k)
@@ -120,7 +120,7 @@ class MultiplexModel(nn.Module):
 
 
 class Head(nn.Module):
-    """From what one layer says about a pair to one number.
+    """The term of one layer in the logit of a pair.
 
     logit = linear(x) + net(x) + <x, c> + interaction(embeddings), where x are the normalised structural features, net
     is a small network, and c belongs to the layer (target head) or is the low-rank product a[target] b[layer] (other
@@ -165,7 +165,7 @@ class Head(nn.Module):
 
 
 class PairInteraction(nn.Module):
-    """What the embeddings of a pair and of its common neighbours add to the logit.
+    """The part of a term that comes from embeddings of the pair and of its common neighbours.
 
     net(z_u * z_v, sum over common neighbours w of message(z_w) / sqrt(degree of w)); directed layers have one
     projection for sources and one for destinations.

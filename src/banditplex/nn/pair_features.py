@@ -20,9 +20,9 @@ NUM_CROSS = 3
 
 @dataclass(frozen=True, eq=False)
 class PairFeatures:
-    """Numbers (n, F) about n pairs in one layer each, and their common neighbours as a flat list.
+    """Features (n, F) of n pairs in one layer each, and their common neighbours as a flat list.
 
-    Common neighbour i belongs to pair `which[i]`, is where `arc[i]` of the graph leads, and has `degree[i]`.
+    Common neighbour i belongs to pair `which[i]`, is the destination of `arc[i]`, and has `degree[i]`.
     """
 
     values: Tensor
@@ -35,7 +35,7 @@ class PairFeatures:
 
 
 def num_features(directed: bool) -> tuple[int, int]:
-    """Return how many numbers there are about a pair in its target layer, and in another layer.
+    """Return the number of features of a pair in its target layer, and in another layer.
 
     >>> num_features(directed=False)
     (7, 11)
@@ -55,9 +55,9 @@ def compute_pair_features(
     directed also whether the reverse arc exists, log(1 + paths u -> w -> v), log(1 + out-degree of u), log(1 +
     in-degree of v).
 
-    In another layer, the same with the pair's edge where it is; then whether the pair is an edge, and log(1 +
-    count), log(1 + Adamic-Adar), sqrt(resource allocation) of the nodes that are next to one end in the target layer
-    and next to the other end in this layer.
+    In another layer, the same with the pair's edge included; then whether the pair is an edge, and log(1 + count),
+    log(1 + Adamic-Adar), sqrt(resource allocation) of the nodes that are neighbours of one end in the target layer and
+    of the other end in this layer.
 
     `visibility` says which further edges between the two nodes count as absent.
     """

@@ -1,7 +1,7 @@
-"""Neighbour sampling: of large layers, an encoder sees only what the vertices asked for need.
+"""Neighbour sampling: in large layers, an encoder sees only what the requested vertices need.
 
-Everything is done for all rows at once, on the device of the graph. What is drawn has a cost, neighbours to draw from
-have none, and a row of the layers that is not reached costs a few bytes.
+All rows are handled at once, on the device of the graph. The cost grows with what is sampled, not with degrees; rows
+that are not reached cost a few bytes.
 """
 
 from dataclasses import dataclass
@@ -12,12 +12,12 @@ from torch import Tensor
 from banditplex.nn.graph import Block, HiddenEdges, PackedGraph, ranges
 
 WHOLE = 4096
-"""Layers with at most so many arcs, two per edge, are encoded whole: looking for less would cost more."""
+"""Layers with at most this many arcs, two per edge, are encoded as a whole: sampling would cost more."""
 
 
 @dataclass(frozen=True, eq=False)
 class Fanout:
-    """At most `size` neighbours of a vertex of a large layer are seen, drawn with `generator`."""
+    """At most `size` neighbours of each vertex of a large layer are sampled, with `generator`."""
 
     size: int
     generator: torch.Generator
@@ -36,10 +36,10 @@ def near_block(
 ) -> Block:
     """Return what `depth` convolutions need to embed all (layer, node) asked for, whose rows are known.
 
-    Small layers are there as a whole. Of large ones there are the vertices asked for, those of the rows `between`,
-    and what lies within `depth` steps of them; `fanout` limits the neighbours that each vertex sees, None means all.
-    `hidden` as in `PackedGraph.block`. Each vertex has one draw of neighbours, even and without replacement, among
-    those that are not hidden: the mean over them is an unbiased estimate of the mean over all.
+    Small layers are included as a whole. Of large ones the block has the vertices asked for, those of the rows
+    `between`, and what lies within `depth` steps of them. `fanout` limits the neighbours of each vertex; None: all.
+    Each vertex samples its neighbours once, uniformly without replacement, among those that are not hidden: the mean
+    over the sample is an unbiased estimate of the mean over all.
     """
     lists = graph.both
     lone = torch.unique((layer * graph.num_nodes + node)[row == lists.missing])
@@ -83,11 +83,7 @@ def _walk(view: "View", begin: Tensor, depth: int, fanout: Fanout | None) -> tup
 
 
 class View:
-    """The rows of some layers, rising, one after the other (their places), and their arcs that are not hidden.
-
-    Parameters: `layers` (S,); `hidden`, pairs (n, 2) and layers (n,), those that are no edges of these layers do not
-    matter.
-    """
+    """The rows of some layers (S,), rising, numbered one after the other (their places), without hidden arcs."""
 
     def __init__(self, graph: PackedGraph, layers: Tensor, hidden: HiddenEdges) -> None:
         lists = graph.both
@@ -138,7 +134,7 @@ class View:
     def _visible(self, place: Tensor, chosen: Tensor) -> Tensor:
         """Return the arc to the visible neighbour number `chosen` of the row at each place.
 
-        A hidden arc stands before it if at most `chosen` visible ones stand before that arc.
+        A hidden arc comes before it if at most `chosen` visible arcs come before that hidden arc.
         """
         arc = self.lists.indptr[self.row[place]] + chosen
         some = torch.nonzero(self._hidden[place]).squeeze(1)

@@ -1,4 +1,4 @@
-"""Scores of many pairs in bounded memory."""
+"""Scores of many pairs, in chunks of bounded memory."""
 
 import torch
 from torch import Tensor

@@ -1,4 +1,4 @@
-"""What an epoch leaves behind: one row per target."""
+"""The history of a training: one row per epoch and target, and the regret of the policies."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -17,10 +17,10 @@ Floats = NDArray[np.float64]
 
 
 class EpochRecord:
-    """Adds up losses on the device and draws on the host while an epoch runs."""
+    """Collects losses and draws during an epoch; losses are summed on the device."""
 
     def __init__(self, num_instances: int, device: torch.device) -> None:
-        wide = torch.float32 if device.type == "mps" else torch.float64  # the former has no 64 bits
+        wide = torch.float32 if device.type == "mps" else torch.float64  # mps has no float64
         self._sums = torch.zeros(num_instances, 3, dtype=wide, device=device)  # loss, right, count
         self._draws: list[tuple[Ints, Ints, Floats, Floats]] = []
 
@@ -45,8 +45,8 @@ class EpochRecord:
     ) -> list[dict[str, Any]]:
         """Return one row per target.
 
-        `drawn`, `layer_loss` and `inclusion` are dictionaries over the layers drawn in this epoch: how often, with
-        which mean layer loss, and how likely it was on average to be drawn when it was.
+        `drawn`, `layer_loss` and `inclusion` are dictionaries over the layers drawn in this epoch: how often each was
+        drawn, its mean layer loss, and its mean inclusion probability in the rounds in which it was drawn.
         """
         loss, right, count = self._sums.cpu().numpy().astype(np.float64).T
         if not np.isfinite(loss).all():
@@ -132,6 +132,6 @@ class Regret:
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go back to where `state_dict` was taken."""
+        """Restore what `state_dict` returned."""
         self._known, self._paid = state["known"].copy(), state["paid"].copy()
         self._arms = None if state["arms"] is None else state["arms"].copy()

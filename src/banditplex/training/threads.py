@@ -1,4 +1,4 @@
-"""How many threads torch may use: small batches want one."""
+"""How many threads torch uses: one for small graphs."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -6,12 +6,12 @@ from contextlib import contextmanager
 import torch
 
 SMALL = 20_000
-"""Up to this many edges, one thread: on a busy machine, threads that wait for each other cost more than they save."""
+"""Up to this many edges, one thread: on a busy machine, synchronising threads costs more than it saves."""
 
 
 @contextmanager
 def fitting_threads(num_edges: int) -> Iterator[None]:
-    """Keep torch to one thread while a multiplex of at most `SMALL` edges is worked on."""
+    """Limit torch to one thread while a multiplex of at most `SMALL` edges is processed."""
     before = torch.get_num_threads()
     torch.set_num_threads(1 if num_edges <= SMALL else before)
     try:
