@@ -46,3 +46,17 @@ def test_links_inside_the_project_lead_somewhere(page):
     for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text(encoding="utf-8")):
         if "://" not in target:
             assert (page.parent / target).exists(), f"{name(page)} links to {target}"
+
+
+def test_the_table_of_settings_is_that_of_the_library():
+    from banditplex.training.config import SETTINGS
+
+    lines = ["| setting | default | values | meaning |", "|---|---|---|---|"]
+    for setting, each in SETTINGS.items():
+        values = ", ".join(f"`{choice}`" for choice in each.choices)
+        if each.low is not None:
+            values = f"{each.low} or more" if each.below is None else f"from {each.low}, below {each.below}"
+        text = f"{each.text} {each.also}".strip()
+        lines.append(f"| `{setting}` | `{each.default}` | {values} | {text} |")
+    table = "\n".join(lines)
+    assert table in (ROOT / "docs" / "settings.md").read_text(encoding="utf-8"), f"docs/settings.md should have:\n{table}"
