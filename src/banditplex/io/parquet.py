@@ -116,7 +116,7 @@ def _shrink(mx: Multiplex) -> dict[str, Any]:
 
 
 def _expand(nodes: Any) -> Any:
-    return np.arange(nodes["first"], nodes["first"] + nodes["count"]) if isinstance(nodes, dict) else nodes
+    return nodes["first"] + np.arange(nodes["count"]) if isinstance(nodes, dict) else nodes
 
 
 FORMAT = Format(
