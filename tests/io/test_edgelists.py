@@ -69,7 +69,7 @@ def test_times_stand_in_the_fourth_column(tmp_path):
 
 def test_header_is_refused_unless_announced(tmp_path):
     lay_out(tmp_path, {"a.csv": "Source,Target,Weight\n1,2,3\n"})
-    with refuses_file(tmp_path / "a.csv", "header=True", line=1):
+    with refuses_file(tmp_path / "a.csv", "header=True", "header=False", line=1):
         read(tmp_path)
     assert edges_by_name(read(tmp_path, header=True)) == [("a", 1, 2, 3.0, None)]
     pair = lay_out(tmp_path / "pair", {"a.txt": "from to\n"})

@@ -324,7 +324,7 @@ def test_unknown_columns_and_options_are_refused(tmp_path, name):
     path = put(tmp_path, name, "source,target\na,b\n")
     with refuses_file(path, "'kind'", "layer", "'source', 'target'"):
         bx.read(path, layer="kind")
-    with refuses("num_nodes", "'colour'"):
+    with refuses("num_nodes", "colour="):
         bx.read(path, colour="red")
 
 

@@ -89,7 +89,7 @@ def _read(path: str, options: dict[str, Any], quiet: bool) -> "Multiplex":
     with progress(f"Reading {path}", quiet=quiet) as on_progress:
         mx = read(path, progress=on_progress, **{name: value for name, value in options.items() if value is not None})
     if options["directed"] and mx.num_edges and not quiet and not _goes_back(mx):
-        say(f"no two nodes of {path} are linked both ways; every line was taken as one arc.")
+        say(f"{path}: no edge has its reverse; with --directed, each line is one directed edge.")
     return mx
 
 

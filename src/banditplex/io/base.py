@@ -79,7 +79,7 @@ def staged(path: Path, *, overwrite: bool) -> Iterator[Path]:
         stale = side_note_path(path)  # a note that an earlier file left, and that does not hold for this one
         for place in (*places, stale):
             if place.exists() and not overwrite:
-                raise InputError(f"{place} exists already; overwrite=True (--force) replaces it.")
+                raise InputError(f"{place}: expected a new path, got an existing one; overwrite=True replaces it.")
         for new, place in zip(made, places, strict=True):
             _check_replaceable(new, place)
         for new, place in zip(made, places, strict=True):
@@ -93,11 +93,11 @@ def _check_replaceable(new: Path, old: Path) -> None:
     if not old.is_dir():
         return
     if not new.is_dir():
-        raise InputError(f"{old} is a folder; a file does not replace it.")
+        raise InputError(f"{old}: expected a file to replace, got a folder.")
     endings = {each.suffix for each in new.iterdir()}
     foreign = sorted(each.name for each in old.iterdir() if each.is_dir() or each.suffix not in endings)
     if foreign:
-        raise InputError(f"{old} holds {foreign[0]!r}, which is not part of what replaces it; move that away first.")
+        raise InputError(f"{old}: expected only files that the new folder replaces, got {foreign[0]!r}; move it first.")
 
 
 def _replace(new: Path, old: Path) -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 Records = Callable[[], Iterator[tuple[int, list[str]]]]
-_NO_HEADER = "; header=False (--no-header) if the first line is an edge"
+_NO_HEADER = "; header=False reads the first line as an edge"
 
 
 def read(

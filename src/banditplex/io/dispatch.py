@@ -63,7 +63,7 @@ def _read(chosen: Format, path: Path, progress: Progress | None, options: dict[s
     except FormatError:
         raise
     except InputError as error:
-        raise FormatError(str(error), path=path) from None
+        raise FormatError(str(error).removesuffix("."), path=path) from None
     except UnicodeDecodeError as error:
         found = f"byte 0x{error.object[error.start]:02x} at position {error.start}"
         raise FormatError(f"expected UTF-8 text, got {found}", path=path) from None
@@ -88,13 +88,14 @@ def write(
     parts = {"weight": mx.weight, "time": mx.time, "features": mx.node_features}
     lost = [part for part, value in parts.items() if value is not None and part not in chosen.holds]
     if lost and not lossy:
-        raise InputError(f"{path}: {chosen.name} cannot hold {' or '.join(lost)}; lossy=True (--lossy) drops it.")
+        names = " and ".join(lost)
+        raise InputError(f"{path}: expected a format that stores {names}, got {chosen.name}; lossy=True drops {names}.")
     _check_options(chosen, chosen.write, options)
     try:
         with staged(path, overwrite=overwrite) as stage:
             chosen.write(mx, stage, **options)
     except UnicodeEncodeError as error:
-        raise InputError(f"{path}: cannot write {error.object!r} in UTF-8.") from None
+        raise InputError(f"{path}: expected names that UTF-8 can encode, got {error.object!r}.") from None
     except OSError as error:
         raise InputError(f"{path}: cannot be written: {error.strerror or error}.") from None
 
@@ -103,13 +104,15 @@ def check_place(path: Path, *, format: str | None = None, overwrite: bool = Fals
     """Return the format that would be written to `path`, and refuse what can be refused before there is a multiplex."""
     chosen = formats[format] if format else _by_name(path)
     if chosen is None:
-        raise InputError(f"{path}: cannot tell the format from the name; give one of {', '.join(formats)}.")
+        endings = ", ".join(suffix for each in formats.values() for suffix in each.suffixes)
+        hint = f"write with format=NAME, one of {', '.join(formats)}"
+        raise InputError(f"{path}: expected a name that ends in one of {endings}, got {path.name!r}; {hint}.")
     if not path.parent.is_dir():
-        raise InputError(f"{path}: expected the folder {path.parent} to exist.")
+        raise InputError(f"{path}: expected an existing folder {path.parent}, got none.")
     if path.is_dir() and any(path.iterdir()) and not chosen.matches(path):
-        raise InputError(f"{path} is a folder of something else than {chosen.name}; it is not replaced.")
+        raise InputError(f"{path}: expected a new path or a folder of {chosen.name}, got a folder of something else.")
     if path.exists() and not overwrite:
-        raise InputError(f"{path} exists already; overwrite=True (--force) replaces it.")
+        raise InputError(f"{path}: expected a new path, got an existing one; overwrite=True replaces it.")
     return chosen
 
 
@@ -119,7 +122,8 @@ def detect(path: Path) -> Format:
     if found is None:
         found = next((each for each in formats.values() if each.matches(path)), None)
     if found is None:
-        raise InputError(f"{path}: cannot tell the format from name or content; give one of {', '.join(formats)}.")
+        hint = f"read with format=NAME, one of {', '.join(formats)}"
+        raise InputError(f"{path}: expected a known format, got a name and content that show none; {hint}.")
     return found
 
 
@@ -138,4 +142,4 @@ def _check_options(chosen: Format, function: Callable[..., object], options: dic
     for option in options:
         if option not in known:
             listed = ", ".join(known) or "none"
-            raise InputError(f"Expected options of {chosen.name} ({listed}), got {option!r}.")
+            raise InputError(f"Expected an option of the format {chosen.name}, got {option}=; its options: {listed}.")

@@ -106,8 +106,8 @@ def _read_layer(file: Path, header: bool | None) -> Rows:
     head = text.lstrip(b"\n").partition(b"\n")[0]
     rows = parse_rows(text, file, delimiter="," if b"," in head else BLANKS, widths=range(2, 5))
     if header is None and len(rows) and _is_header([column[0].as_py() for column in rows.columns[:2]]):
-        settles = "header=True or False (--header, --no-header) settles it"
-        raise rows.error(f"expected an edge, got what looks like a header; {settles}", 0)
+        hint = "header=True skips it, header=False reads it as an edge"
+        raise rows.error(f"expected an edge, got what looks like a header; {hint}", 0)
     return rows
 
 

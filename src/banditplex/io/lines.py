@@ -317,7 +317,7 @@ def naming_rows(*parts: Rows) -> Iterator[None]:
     try:
         yield
     except EdgeError as error:
-        raise _error_of_part(parts, error.message[0].lower() + error.message[1:], error.edge) from None
+        raise _error_of_part(parts, error.message, error.edge) from None
 
 
 # Writing

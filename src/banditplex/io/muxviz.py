@@ -184,7 +184,7 @@ def _read_extended(path: Path, layers: Path, *, drop: bool, progress: Progress |
     if not drop and (tail != head).any():
         row = int(np.argmax(tail != head))
         pair = " to ".join(repr(column[row].as_py()) for column in columns)
-        raise rows.error(f"expected an edge inside one layer, got one from {pair} (interlayer='drop' drops them)", row)
+        raise rows.error(f"expected an edge inside one layer, got one from {pair}; interlayer='drop' drops those", row)
     return Edges([rows], (0, 2), list(known.values()), tail, tail == head)
 
 
@@ -234,7 +234,7 @@ def _index_nodes(entries: list[Entry], edges: Edges, labels: bool, strings: bool
             raise _unknown_node(edges, num_known, codes)
         codes = by_label
     if len(set(listed)) < len(listed):
-        raise InputError("Expected distinct node labels, got some twice; labels=False names nodes by their ids.")
+        raise InputError("Expected distinct node labels, got duplicates; labels=False names nodes by their ids.")
     num_parts = len(edges.parts)
     source, destination = (np.concatenate(half) for half in (codes[:num_parts], codes[num_parts:]))
     return parse_names(listed, strings=strings), source, destination

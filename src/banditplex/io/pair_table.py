@@ -57,6 +57,5 @@ def _index(column: "pa.ChunkedArray", role: str, known: dict[str, int], mx: Mult
         try:
             mx.node_index([tokens[encoded.indices[row].as_py()]])
         except InputError as error:
-            message = str(error)
-            raise origin.error(message[0].lower() + message[1:], row, role) from None
+            raise origin.error(str(error), row, role) from None
     return found

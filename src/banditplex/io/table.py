@@ -89,9 +89,8 @@ def choose_columns(
         elif wanted is not None or role in PAIR_ROLES:
             expected = " or ".join(map(repr, names))
             listed = ", ".join(map(repr, available))
-            told = "target" if role == "destination" else role
-            other = f"; {role}=NAME (--columns {told}=NAME) if it has another name" if wanted is None else ""
-            raise FormatError(f"expected a column {expected} for {role}, got columns {listed}{other}{hint}", path=path)
+            other = f"; {role}=NAME selects another column" if wanted is None else ""
+            raise FormatError(f"expected a column {expected} as {role}, got columns {listed}{other}{hint}", path=path)
     return chosen
 
 
