@@ -174,7 +174,7 @@ def test_similar_layer_draws_kept_and_new_edges_evenly():
     [
         ([[0, 1], [1, 0]], ["duplicate"]),
         ([[0, 1], [1, 1]], ["self loops"]),
-        ([[0, 1], [1, 9]], ["0 to 3"]),
+        ([[0, 1], [1, 9]], ["0 to 3", "0 to 9"]),
         ([[0, 0, 0, 1, 1], [1, 2, 3, 2, 3]], ["3 of 5 edges", "1 non-edges", "4 nodes", "6 pairs"]),
     ],
 )

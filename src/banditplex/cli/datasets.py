@@ -18,9 +18,9 @@ app = typer.Typer(help="The data sets that load by name.", no_args_is_help=True)
 @app.command("list")
 def list_all(as_json: Json = False) -> None:
     """List the data sets with their sizes, and whether they are at hand."""
-    from banditplex.datasets import describe, list_datasets
+    from banditplex.datasets import dataset_info, list_datasets
 
-    rows = [describe(name) for name in list_datasets()]
+    rows = [dataset_info(name) for name in list_datasets()]
     if as_json:
         print_json(rows)
         return
@@ -45,9 +45,9 @@ def show(
     directed: Directed = None,
 ) -> None:
     """Show what is in a data set, or in a file of yours, layer by layer."""
-    from banditplex.datasets import check_files, describe
+    from banditplex.datasets import check_files, dataset_info
 
-    facts: dict[str, Any] = describe(data) if is_dataset(data) else {"name": data, "at_hand": True}
+    facts: dict[str, Any] = dataset_info(data) if is_dataset(data) else {"name": data, "at_hand": True}
     if not facts["at_hand"]:
         check_files(data)
     mx = load(data, from_format, columns, header, num_nodes, directed) if facts["at_hand"] else None
