@@ -1,4 +1,4 @@
-"""The one door: `read` and `write` find the format and leave the rest to it."""
+"""`read` and `write`: find the format of a path and call its functions."""
 
 from collections.abc import Callable
 from inspect import signature
@@ -24,7 +24,7 @@ for _format in (
     comune.FORMAT,
     gatne.FORMAT,
     edgelists.FORMAT,
-):  # content is looked into in this order
+):  # `detect` tries the content in this order
     formats.add(_format.name, _format)
 
 
@@ -34,13 +34,13 @@ def read(path: str | Path, *, format: str | None = None, progress: Progress | No
     Parameters
     ----------
     path
-        What to read. The format follows from its name, then from its content; `format` settles it.
+        File or folder. Unless `format` is given, its name decides on the format, then its content.
     format
         One of `banditplex.io.formats`.
     progress
-        Called with (done, total) while a long read goes on.
+        Called with (done, total) during a long read.
     options
-        What the format offers: most take `directed`; see its page.
+        Options of the format, such as `directed`; docs/formats.md lists them.
 
     >>> read("nowhere.csv")
     Traceback (most recent call last):
@@ -78,10 +78,10 @@ def write(
     overwrite: bool = False,
     **options: Any,
 ) -> None:
-    """Write a multiplex to a file or folder; what stands there already is replaced only with `overwrite`.
+    """Write a multiplex to a file or folder; `overwrite` replaces an existing one.
 
-    What the format cannot hold (weights, times, features) is refused, unless `lossy` says that it may be dropped.
-    Nothing is ever half-written.
+    Weights, times or features that the format cannot store are an error, unless `lossy` drops them. A write that fails
+    leaves the path as it was.
     """
     path = Path(path)
     chosen = check_place(path, format=format, overwrite=overwrite)
@@ -101,7 +101,7 @@ def write(
 
 
 def check_place(path: Path, *, format: str | None = None, overwrite: bool = False) -> Format:
-    """Return the format that would be written to `path`, and refuse what can be refused before there is a multiplex."""
+    """Return the format for `path`, and refuse a path that cannot be written, before any data are read."""
     chosen = formats[format] if format else _by_name(path)
     if chosen is None:
         endings = ", ".join(suffix for each in formats.values() for suffix in each.suffixes)
@@ -117,7 +117,7 @@ def check_place(path: Path, *, format: str | None = None, overwrite: bool = Fals
 
 
 def detect(path: Path) -> Format:
-    """Return the format of what stands at `path`: by the ending of its name, else by its content."""
+    """Return the format of an existing path, by the ending of its name or by its content."""
     found = _by_name(path) if path.is_file() else None
     if found is None:
         found = next((each for each in formats.values() if each.matches(path)), None)
