@@ -35,7 +35,7 @@ PARAMETER = re.compile(r"(?<!--columns )\b[a-z_]+=(?!from|to)")
         ("convert net.csv out.csv --columns source=from", ["--no-header"]),
         ("datasets show days", ["--header", "--no-header"]),
         ("datasets show net.bx --num-nodes 5", ["--num-nodes"]),
-        ("datasets show net.bx --no-header", ["--header"]),
+        ("datasets show net.bx --no-header", ["--header/--no-header"]),
         ("datasets show net.bx --columns target=to", ["--columns target"]),
         ("datasets show config.txt", []),
         ("datasets show twice.txt", []),
