@@ -1,16 +1,16 @@
-"""What a user can mend is an `InputError`; everything else is a defect of ours."""
+"""`InputError` is a user error; every other exception is a bug in banditplex."""
 
 
 class InputError(ValueError):
-    """Something outside the library is wrong: a file, an argument, a download.
+    """A user error: a bad file, argument or download.
 
-    The message is one line that says what was expected, what came, and where. The command line prints it
-    and exits with status 2, without a traceback.
+    The message is one line: what was expected, what came, and where. The command line prints it without a traceback
+    and exits with status 2.
     """
 
 
 class FormatError(InputError):
-    """A file that does not say what its format promises.
+    """A file that does not follow its format.
 
     >>> str(FormatError("expected 4 columns, got 3", path="edges.txt", line=12))
     'edges.txt, line 12: expected 4 columns, got 3'
@@ -28,4 +28,4 @@ class FormatError(InputError):
         self.path, self.line = path, line
         places = {"": path, "line ": line, "row ": row, "column ": column and repr(column)}
         where = ", ".join(f"{kind}{place}" for kind, place in places.items() if place is not None)
-        super().__init__(f"{where}: {message}" if where else message)
+        super().__init__(f"{where}: {message[:1].lower()}{message[1:]}" if where else message)

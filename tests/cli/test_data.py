@@ -1,4 +1,4 @@
-"""How the commands read DATA: one set of options, wherever it can be a file."""
+"""How commands read DATA: the same options for every command."""
 
 import json
 import re
@@ -20,12 +20,10 @@ def shown(call, *words, cwd):
 def test_a_table_without_a_header(tmp_path, call, refusal):
     (tmp_path / "bare.csv").write_text("ann,bob,work,2\nbob,cid,work,3\nann,cid,home,5\n")
     message = refusal("convert", "bare.csv", "x.csv", cwd=tmp_path)
-    assert message.endswith(
-        "'2'; source=NAME (--columns source=NAME) if it has another name"
-        "; header=False (--no-header) if the first line is an edge"
-    )
+    assert all(word in message for word in ("bare.csv", "'source'", "'2'", " --columns source=NAME", " --no-header"))
     message = refusal("convert", "bare.csv", "x.csv", "--columns", "source=from", cwd=tmp_path)
-    assert message.endswith("'2'; header=False (--no-header) if the first line is an edge")
+    assert all(word in message for word in ("bare.csv", "'from'", "'2'", " --no-header"))
+    assert "--columns" not in message
     assert call("convert", "bare.csv", "whole.bx", "--no-header", cwd=tmp_path)[0] == 0
     whole = bx.Multiplex.from_edges(list("aba"), list("bcc"), ["work", "work", "home"], weight=[2, 3, 5])
     found = bx.read(tmp_path / "whole.bx")
@@ -42,36 +40,39 @@ def test_a_table_without_a_header(tmp_path, call, refusal):
 def test_a_table_without_a_header_knows_its_lines(tmp_path, refusal):
     (tmp_path / "bare.tsv").write_text("a\tb\tx\t1\n\na\tc\tx\tmuch\n")
     message = refusal("convert", "bare.tsv", "x.csv", "--no-header", cwd=tmp_path)
-    assert message == "bare.tsv, line 3: expected a number as 4, got 'much'"
+    assert all(word in message for word in ("bare.tsv, line 3", "4", "'much'"))
     (tmp_path / "bare.tsv").write_text("a\tb\tx\t1\na\tc\tx\t-1\n")
     message = refusal("convert", "bare.tsv", "x.csv", "--no-header", cwd=tmp_path)
-    assert message == "bare.tsv, line 2: Expected a finite weight of at least 0, got -1.0"
+    assert all(word in message for word in ("bare.tsv, line 2", "weight", "-1.0"))
 
 
 def test_a_folder_of_lists_with_headers(tmp_path, call, refusal):
     (tmp_path / "days").mkdir()
     (tmp_path / "days" / "mon.csv").write_text("source,target\n1,2\n")
-    assert "(--header, --no-header) settles it" in refusal("datasets", "show", "days", cwd=tmp_path)
+    message = refusal("datasets", "show", "days", cwd=tmp_path)
+    assert all(word in message for word in ("mon.csv, line 1", " --header", " --no-header"))
     assert shown(call, "days", "--header", cwd=tmp_path) == ({"mon": 1}, "")
     assert shown(call, "days", "--no-header", cwd=tmp_path) == ({"mon": 2}, "")
 
 
 def test_where_nothing_can_be_written_nothing_is_read(tmp_path, refusal):
-    """The data are damaged, but what is said first is what is wrong with the place."""
+    """The data are damaged, but the error is about the output path."""
     (tmp_path / "bad.csv").write_text("source,target\n1\n")
     (tmp_path / "there.csv").touch()
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "notes.txt").touch()
-    assert "there.csv exists already" in refusal("convert", "bad.csv", "there.csv", cwd=tmp_path)
-    assert "cannot tell the format" in refusal("convert", "bad.csv", "there", cwd=tmp_path)
-    assert "expected the folder no to exist" in refusal("convert", "bad.csv", "no/x.csv", cwd=tmp_path)
-    for resume in ([], ["--resume"]):
-        message = refusal("train", "bad.csv", "-o", "run", *resume, cwd=tmp_path)
-        assert message == "run: expected a new or empty folder, or one with checkpoint.safetensors to go on with."
-    assert "got both" in refusal("train", "bad.csv", "-o", "run", "--resume", "--force", cwd=tmp_path)
-    words = ("predict", "run", "--layer", "a", "--top", "3", "-o")
-    assert "there.csv: exists" in refusal(*words, "there.csv", cwd=tmp_path)
-    assert "ends in .csv" in refusal(*words, "there.txt", cwd=tmp_path)
+    for words, values in {
+        "convert bad.csv there.csv": ["there.csv: ", " --force"],
+        "convert bad.csv there": ["there: ", ".parquet", " --to NAME"],
+        "convert bad.csv no/x.csv": ["no/x.csv: ", "folder no"],
+        "train bad.csv -o run": ["run: ", "folder", "checkpoint.safetensors"],
+        "train bad.csv -o run --resume": ["run: ", "folder", "checkpoint.safetensors"],
+        "train bad.csv -o run --resume --force": ["--resume", "--force"],
+        "predict run --layer a --top 3 -o there.csv": ["there.csv: ", "--force"],
+        "predict run --layer a --top 3 -o there.txt": ["there.txt: ", ".csv"],
+    }.items():
+        message = refusal(*words.split(), cwd=tmp_path)
+        assert all(value in message for value in values), message
 
 
 def test_format_columns_and_nodes(tmp_path, call, refusal):
@@ -80,15 +81,19 @@ def test_format_columns_and_nodes(tmp_path, call, refusal):
     assert shown(call, *words, cwd=tmp_path) == ({"edges": 2}, "")
     assert call("convert", *words[:1], "calls.bx", *words[1:], cwd=tmp_path)[0] == 0
     assert bx.read(tmp_path / "calls.bx").num_nodes == 5
-    assert "expected one of the 2 declared nodes, got 2" in refusal("datasets", "show", *words[:-1], "2", cwd=tmp_path)
-    assert "got 'num_nodes'" in refusal("datasets", "show", "calls.bx", "--num-nodes", "5", cwd=tmp_path)
+    message = refusal("datasets", "show", *words[:-1], "2", cwd=tmp_path)
+    assert all(word in message for word in ("calls, line 3", "2 declared nodes", "got 2"))
+    message = refusal("datasets", "show", "calls.bx", "--num-nodes", "5", cwd=tmp_path)
+    assert "--num-nodes" in message
+    assert "verify" not in message  # an option of Python alone
 
 
 @pytest.mark.parametrize("option", ["--from csv", "--columns source=a", "--header", "--num-nodes 3"])
 def test_data_sets_take_no_options_of_files(option, tmp_path, refusal):
     words = option.split()
-    message = f"Expected {words[0]} with a file or folder only, got it with the data set 'twins'."
-    assert refusal("datasets", "show", "twins", *words, cwd=tmp_path) == message
+    message = refusal("datasets", "show", "twins", *words, cwd=tmp_path)
+    assert words[0] in message
+    assert "'twins'" in message
 
 
 def test_direction_of_a_data_set(tmp_path, call):
@@ -102,10 +107,12 @@ def test_direction_of_a_data_set(tmp_path, call):
 
 
 def test_direction_of_a_plain_list(tmp_path, call):
-    """Its lines are arcs as they stand; where none goes back, that is said, for it may be a mistake."""
+    """Each line is one directed edge; a note says so if no edge has its reverse, which may be a mistake."""
     (tmp_path / "once.csv").write_text("source,target\n1,2\n2,3\n3,3\n")
-    said = "banditplex: no two nodes of once.csv are linked both ways; every line was taken as one arc.\n"
-    assert shown(call, "once.csv", "--directed", cwd=tmp_path) == ({"edges": 3}, said)
+    edges, said = shown(call, "once.csv", "--directed", cwd=tmp_path)
+    assert edges == {"edges": 3}
+    assert said.startswith("banditplex: once.csv: ")
+    assert said.count("\n") == 1
     (tmp_path / "twice.csv").write_text("source,target\n1,2\n2,1\n2,3\n")
     assert shown(call, "twice.csv", "--directed", cwd=tmp_path) == ({"edges": 3}, "")
     assert shown(call, "twice.csv", "--undirected", cwd=tmp_path) == ({"edges": 2}, "")

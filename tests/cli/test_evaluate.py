@@ -170,7 +170,7 @@ def test_ctrl_c_says_how_to_go_on(call, folder, monkeypatch):
         (["--policy-option", "raw_range=true"], "Expected an option of uniform or default as --policy-option, got "),
         (["--policy-option", "k=2"], "Expected an option of uniform or default as --policy-option, got 'k'."),
         (["--policy", "epsilon-greedy", "--policy-option", "epsilon=2"], "Expected epsilon to be a number from 0 to 1"),
-        (["-o", "data.csv"], "data.csv: exists; go on with that run (resume=True, --resume), or choose another file."),
+        (["-o", "data.csv"], "data.csv: expected a new file, got an existing one; --resume continues its run."),
         (
             ["-o", "rows.jsonl", "--resume", "--policy", "none,uniform,all", "--seed", "7"],
             "rows.jsonl: expected the settings and data of this run, got changes: seed was 0, now 7; "

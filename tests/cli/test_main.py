@@ -86,7 +86,9 @@ def test_a_damaged_file_is_not_called_missing(tmp_path, monkeypatch):
     monkeypatch.setenv("BANDITPLEX_DATA", str(tmp_path))
     (tmp_path / "ckm").mkdir()
     (tmp_path / "ckm" / "CKM-Physicians-Innovation_layers.txt").write_text("layerID layerLabel\n")
-    assert "CKM-Physicians-Innovation_layers.txt: the checksum differs" in refusal("datasets", "show", "ckm")
+    message = refusal("datasets", "show", "ckm")
+    assert "CKM-Physicians-Innovation_layers.txt: " in message
+    assert "checksum" in message
 
 
 def test_show_takes_a_file_too(tmp_path):
@@ -134,9 +136,12 @@ def test_convert_with_named_columns(tmp_path):
 def test_convert_refuses_to_overwrite_and_to_lose(tmp_path):
     (tmp_path / "in.csv").write_text("source,target,layer,weight\n1,2,a,0.5\n")
     answer("convert", "in.csv", "out.parquet", cwd=tmp_path)
-    assert "exists" in refusal("convert", "in.csv", "out.parquet", cwd=tmp_path)
+    message = refusal("convert", "in.csv", "out.parquet", cwd=tmp_path)
+    assert "out.parquet: " in message
+    assert " --force " in message
     answer("convert", "in.csv", "out.parquet", "--force", cwd=tmp_path)
-    assert "cannot hold weight" in refusal("convert", "in.csv", "g", "--to", "gatne", cwd=tmp_path)
+    message = refusal("convert", "in.csv", "g", "--to", "gatne", cwd=tmp_path)
+    assert all(word in message for word in ("g: ", "weight", "gatne", " --lossy "))
     answer("convert", "in.csv", "g", "--to", "gatne", "--lossy", cwd=tmp_path)
 
 
@@ -149,18 +154,19 @@ def test_bad_files_are_answered_with_file_and_line_and_leave_nothing(tmp_path):
 
 
 def test_what_does_not_exist():
-    assert refusal("convert", "nowhere.csv", "out.csv").startswith("nowhere.csv: no such file or folder")
-    assert "did you mean 'twins'?" in refusal("convert", "twinz", "out.csv")
-    assert "Unknown data set 'twinz'; did you mean 'twins'?" in refusal("datasets", "fetch", "twinz")
-    assert "twinz" in refusal("datasets", "show", "twinz")
+    assert refusal("convert", "nowhere.csv", "out.csv").startswith("nowhere.csv: ")
+    for words in ("convert twinz out.csv", "datasets fetch twinz", "datasets show twinz"):
+        message = refusal(*words.split())
+        assert "twinz" in message
+        assert "'twins'" in message
 
 
 def test_a_bare_name_is_the_data_set_and_a_path_is_the_path(tmp_path):
     """A run is easily called like the data it was trained on; that hides neither."""
     (tmp_path / "twins").write_text("source,target,layer\nann,bob,work\n")
     done = run("datasets", "show", "twins", cwd=tmp_path)
-    said = "banditplex: twins is the data set of that name; write ./twins for what stands in this folder.\n"
-    assert done.stderr == said
+    assert done.stderr.startswith("banditplex: ")
+    assert "./twins" in done.stderr
     assert "200 nodes" in done.stdout
     assert "work" in answer("datasets", "show", "./twins", cwd=tmp_path)
 
@@ -179,7 +185,8 @@ def test_output_that_cannot_be_written(words):
             [sys.executable, "-m", "banditplex", *words.split()], stdout=full, stderr=subprocess.PIPE, text=True
         )
     assert done.returncode == 2
-    assert done.stderr == "banditplex: the output cannot be written: No space left on device.\n"
+    assert done.stderr.startswith("banditplex: ")
+    assert "No space left on device" in done.stderr
 
 
 def test_names_are_text_not_markup(tmp_path):
@@ -194,9 +201,9 @@ def test_force_replaces_no_folder_that_holds_anything_else(tmp_path):
     home.mkdir()
     (home / "thesis.doc").write_text("years of work")
     for other in ("edge-lists", "csv", "gatne", "banditplex"):
-        assert "home is a folder of something else" in refusal(
-            "convert", "twins", "home", "--to", other, "--force", cwd=tmp_path
-        )
+        message = refusal("convert", "twins", "home", "--to", other, "--force", cwd=tmp_path)
+        assert message.startswith("home: ")
+        assert other in message
     assert [path.name for path in home.iterdir()] == ["thesis.doc"]
     assert [path.name for path in tmp_path.iterdir()] == ["home"]
     for _ in range(2):

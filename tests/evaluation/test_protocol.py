@@ -155,7 +155,7 @@ def test_rows_are_kept_and_resumed(mx, tmp_path):
 def test_resuming_with_other_settings_is_refused(mx, tmp_path):
     out = tmp_path / "rows.jsonl"
     list(bx.evaluate({"guess": Guess()}, mx, out=out, **QUICK))
-    with pytest.raises(InputError, match="exists; go on with that run"):
+    with pytest.raises(InputError, match="resume=True"):
         bx.evaluate({"guess": Guess()}, mx, out=out, **QUICK)
     with pytest.raises(InputError, match="seed was 0, now 4; methods guess fail_at was None, now 3"):
         bx.evaluate({"guess": Guess(fail_at=3)}, mx, out=out, resume=True, **QUICK | {"seed": 4})

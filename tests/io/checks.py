@@ -1,12 +1,15 @@
-"""What the tests of all formats do: write and read back in a folder that vanishes, and lay out files to refuse."""
+"""Helpers for the tests of all formats: round trips, files from text, errors about a file."""
 
 import tempfile
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
+from banditplex.errors import FormatError
 from banditplex.io import read, write
+from tests.refusals import refuses
 
 
 def comes_back(mx, name, format, **options):
@@ -29,6 +32,19 @@ def lay_out(folder, files):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(text if isinstance(text, bytes) else text.encode())
     return Path(folder)
+
+
+@contextmanager
+def refuses_file(path, *values, line=None, row=None):
+    """Expect a FormatError about a file (and a line or row of it): one line of text that names `values`."""
+    with refuses(error=FormatError) as caught:
+        yield
+    place = "".join(f", {kind} {number}" for kind, number in (("line", line), ("row", row)) if number is not None)
+    where, message = f"{path}{place}: ", str(caught.value)
+    assert message.startswith(where), f"{message} is not about {where}"
+    missing = [str(value) for value in values if str(value) not in message.removeprefix(where)]
+    assert not missing, f"{message} does not name {missing}"
+    assert "\n" not in message
 
 
 def edges_by_name(mx):

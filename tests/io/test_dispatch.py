@@ -1,4 +1,4 @@
-"""One set of checks for every format there is, and the manners of the door: detection, staging, refusals."""
+"""Checks for every format: detection, options, errors, and that a write either completes or leaves nothing."""
 
 import errno
 import os
@@ -20,6 +20,7 @@ from banditplex.io import Format, detect, formats, read, write
 from banditplex.multiplex import Multiplex
 from tests.io.checks import comes_back, lay_out
 from tests.io.strategies import multiplexes, strings
+from tests.refusals import refuses
 
 EVERY = sorted(formats)
 FOLDERS = {"banditplex", "edge-lists", "gatne"}
@@ -157,7 +158,7 @@ def test_content_is_recognised_whatever_the_name(format, tmp_path):
 def test_what_might_be_mistaken(files, path, format, tmp_path):
     lay_out(tmp_path, files)
     if format is None:
-        with pytest.raises(InputError, match="cannot tell the format from name or content; give one of banditplex, "):
+        with refuses(tmp_path / path, *formats):
             detect(tmp_path / path)
     else:
         assert detect(tmp_path / path).name == format
@@ -167,9 +168,9 @@ def test_what_might_be_mistaken(files, path, format, tmp_path):
 
 
 def test_what_is_not_there(tmp_path):
-    with pytest.raises(InputError, match=r"net.csv: no such file or folder"):
+    with refuses(tmp_path / "net.csv"):
         read(tmp_path / "net.csv")
-    with pytest.raises(InputError, match=r"expected the folder .* to exist"):
+    with refuses(tmp_path / "nowhere" / "net.csv", f"folder {tmp_path / 'nowhere'}"):
         write(SMALL, tmp_path / "nowhere" / "net.csv")
 
 
@@ -180,25 +181,25 @@ def test_what_may_not_be_read(tmp_path, monkeypatch):
     lay_out(tmp_path, {"net.mpx": "a,b,c\n", "net.dat": "#EDGES\n"})
     monkeypatch.setattr(Path, "open", closed)
     for name in ("net.mpx", "net.dat"):
-        with pytest.raises(InputError, match=r"net.mpx: cannot be read: Permission denied"):
+        with refuses("net.mpx", "Permission denied"):
             read(tmp_path / name)
 
 
 def test_unknown_format(tmp_path):
-    with pytest.raises(InputError, match="Unknown format 'graphm'; did you mean 'graphml'"):
+    with refuses("'graphm'", "'graphml'"):
         write(SMALL, tmp_path / "net", format="graphm")
-    with pytest.raises(InputError, match="Unknown format 'csvv'; did you mean 'csv'"):
+    with refuses("'csvv'", "'csv'"):
         read(lay_out(tmp_path, {"net": ""}) / "net", format="csvv")
-    with pytest.raises(InputError, match="cannot tell the format from the name; give one of banditplex"):
+    with refuses(tmp_path / "net.xyz", *formats):
         write(SMALL, tmp_path / "net.xyz")
 
 
 @pytest.mark.parametrize("format", EVERY)
 def test_unknown_options(format, tmp_path):
-    with pytest.raises(InputError, match=r"Expected options of .*, got 'colour'"):
+    with refuses(format, "colour="):
         write(SMALL, tmp_path / name_of(format), format=format, colour="red")
     write(SMALL, tmp_path / name_of(format), format=format)
-    with pytest.raises(InputError, match=r"Expected options of .*directed.*, got 'colour'"):
+    with refuses(format, "directed", "colour="):
         read(tmp_path / name_of(format), format=format, colour="red")
 
 
@@ -212,7 +213,7 @@ def test_what_is_lost_is_refused_or_dropped_on_request(format, part, tmp_path):
         write(mx, path, format=format)
         assert read(path, format=format) == mx
         return
-    with pytest.raises(InputError, match=r"cannot hold .*lossy=True"):
+    with refuses(path, format, part.removeprefix("node_"), "lossy=True"):
         write(mx, path, format=format)
     assert names_in(tmp_path) == []
     write(mx, path, format=format, lossy=True)
@@ -240,7 +241,7 @@ def test_nothing_is_overwritten_unless_asked(format, tmp_path):
     path = tmp_path / name_of(format)
     write(full(format), path, format=format)
     before = names_in(tmp_path)
-    with pytest.raises(InputError, match=r"exists already; overwrite=True \(--force\) replaces it"):
+    with refuses(path, "overwrite=True"):
         write(SMALL, path, format=format)
     assert names_in(tmp_path) == before
     assert read(path, format=format) == full(format)
@@ -286,7 +287,7 @@ def test_a_full_disk_leaves_nothing(format, tmp_path, monkeypatch):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(os, "replace", full_disk)
-    with pytest.raises(InputError, match="cannot be written: No space left on device"):
+    with refuses(tmp_path / name_of(format), "No space left on device"):
         write(SMALL, tmp_path / name_of(format), format=format)
     assert names_in(tmp_path) == []
 
@@ -296,7 +297,7 @@ def test_a_folder_that_cannot_be_written_to(tmp_path, monkeypatch):
         raise PermissionError(errno.EACCES, "Permission denied")
 
     monkeypatch.setattr(tempfile, "mkdtemp", read_only)
-    with pytest.raises(InputError, match=r"net.csv: cannot be written: Permission denied"):
+    with refuses(tmp_path / "net.csv", "Permission denied"):
         write(SMALL, tmp_path / "net.csv")
     assert names_in(tmp_path) == []
 
@@ -304,7 +305,7 @@ def test_a_folder_that_cannot_be_written_to(tmp_path, monkeypatch):
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
 def test_a_read_only_folder(tmp_path):
     tmp_path.chmod(0o500)
-    with pytest.raises(InputError, match=r"net.csv: cannot be written: Permission denied"):
+    with refuses(tmp_path / "net.csv", "Permission denied"):
         write(SMALL, tmp_path / "net.csv")
     assert names_in(tmp_path) == []
 

@@ -3,7 +3,6 @@
 import hashlib
 import json
 import pickle
-import re
 import tracemalloc
 
 import numpy as np
@@ -11,10 +10,11 @@ import pytest
 from hypothesis import given, settings
 
 import banditplex as bx
-from banditplex.errors import FormatError, InputError
 from banditplex.io import folder
 from banditplex.io.base import side_note_path
+from tests.io.checks import refuses_file
 from tests.io.strategies import multiplexes
+from tests.refusals import refuses
 
 PLAIN = settings(max_examples=40)
 
@@ -150,24 +150,24 @@ def flip_last_byte(path):
 
 def test_a_newer_version_is_refused_by_name(stored):
     write_header(stored, read_header(stored) | {"version": 7})
-    with pytest.raises(FormatError, match=r"banditplex\.json: expected format version 1 or older, got 7: a newer"):
+    with refuses_file(stored / folder.HEADER, "version 1", "got 7"):
         bx.read(stored)
 
 
 @pytest.mark.parametrize(
-    ("content", "complaint"),
+    ("content", "line", "values"),
     [
-        ('{"format": "banditplex",\n "version"', "line 2: expected JSON, got Expecting ':' delimiter"),
-        ("[1]", "expected the header of a banditplex folder"),
-        ('{"format": "other"}', "expected the header of a banditplex folder"),
-        ('{"format": "banditplex", "version": "new"}', "expected a version number, got 'new'"),
-        ('{"format": "banditplex", "version": 1}', "its checksum does not fit"),
-        (b"\xff", "expected JSON in UTF-8"),
+        ('{"format": "banditplex",\n "version"', 2, ["JSON", "':'"]),
+        ("[1]", None, ["header"]),
+        ('{"format": "other"}', None, ["header"]),
+        ('{"format": "banditplex", "version": "new"}', None, ["version", "'new'"]),
+        ('{"format": "banditplex", "version": 1}', None, ["checksum"]),
+        (b"\xff", None, ["UTF-8"]),
     ],
 )
-def test_a_broken_header_is_refused(stored, content, complaint):
+def test_a_broken_header_is_refused(stored, content, line, values):
     (stored / folder.HEADER).write_bytes(content if isinstance(content, bytes) else content.encode())
-    with pytest.raises(FormatError, match=complaint):
+    with refuses_file(stored / folder.HEADER, *values, line=line):
         bx.read(stored)
 
 
@@ -175,34 +175,36 @@ def test_a_changed_header_is_refused(stored):
     (stored / folder.HEADER).write_text(
         (stored / folder.HEADER).read_text().replace('"directed": false', '"directed": true')
     )
-    with pytest.raises(FormatError, match="its checksum does not fit"):
+    with refuses_file(stored / folder.HEADER, "checksum"):
         bx.read(stored)
 
 
 def test_a_missing_header_is_refused(stored):
     (stored / folder.HEADER).unlink()
-    with pytest.raises(FormatError, match="expected a header, got no such file"):
+    with refuses_file(stored / folder.HEADER):
         bx.read(stored, format="banditplex")
-    with pytest.raises(InputError, match="cannot tell the format"):
+    with refuses(stored, "format"):
         bx.read(stored)
 
 
 def test_a_missing_array_is_refused(stored):
     (stored / "weight.npy").unlink()
-    with pytest.raises(FormatError, match=r"weight\.npy: expected this file, which the header names"):
+    with refuses_file(stored / "weight.npy"):
         bx.read(stored)
 
 
 def test_a_shortened_array_is_refused_without_reading_it(stored):
     content = (stored / "edge_index.npy").read_bytes()
     (stored / "edge_index.npy").write_bytes(content[:-8])
-    with pytest.raises(FormatError, match=rf"edge_index\.npy: expected {len(content)} bytes, got {len(content) - 8}"):
+    with refuses_file(stored / "edge_index.npy", len(content), len(content) - 8):
         bx.read(stored, verify=False)
 
 
 def test_changed_content_is_refused(stored):
     flip_last_byte(stored / "time.npy")
-    with pytest.raises(FormatError, match=r"time\.npy: expected SHA-256 \w+, got \w+: its content has changed"):
+    expected = read_header(stored)["arrays"]["time"]["sha256"]
+    found = hashlib.sha256((stored / "time.npy").read_bytes()).hexdigest()
+    with refuses_file(stored / "time.npy", expected, found):
         bx.read(stored)
     assert bx.read(stored, verify=False).num_edges == 3
 
@@ -211,7 +213,7 @@ def test_large_folders_are_verified_only_on_request(stored, monkeypatch):
     flip_last_byte(stored / "time.npy")
     monkeypatch.setattr(folder, "SMALL", 10)
     assert bx.read(stored).num_edges == 3
-    with pytest.raises(FormatError, match="its content has changed"):
+    with refuses_file(stored / "time.npy", "SHA-256"):
         bx.read(stored, verify=True)
 
 
@@ -224,23 +226,19 @@ def replace_array(path, name, array):
 
 
 @pytest.mark.parametrize(
-    ("name", "array", "complaint"),
+    ("name", "array", "file", "values"),
     [
-        (
-            "weight",
-            np.ones(3, np.float32),
-            "expected {'dtype': '<f8', 'shape': [3]}, got {'dtype': '<f4', 'shape': [3]}",
-        ),
-        ("weight", np.ones((3, 1)), "expected {'dtype': '<f8', 'shape': [3]}, got {'dtype': '<f8', 'shape': [3, 1]}"),
-        ("layer_offsets", np.array([0, 4, 3]), "expected offsets that rise from 0 to 3"),
-        ("node_name_offsets", np.array([0, 1, 3, 4]), "expected node names in UTF-8"),
-        ("node_name_offsets", np.array([0, 2, 1, 4]), "expected node names in UTF-8"),
-        ("node_name_offsets", np.array([0, 1, 2, 9]), "expected node names in UTF-8"),
+        ("weight", np.ones(3, np.float32), "weight", ["<f8", "<f4"]),
+        ("weight", np.ones((3, 1)), "weight", ["[3]", "[3, 1]"]),
+        ("layer_offsets", np.array([0, 4, 3]), "layer_offsets", ["from 0 to 3"]),
+        ("node_name_offsets", np.array([0, 1, 3, 4]), "node_name_bytes", ["UTF-8"]),
+        ("node_name_offsets", np.array([0, 2, 1, 4]), "node_name_bytes", ["UTF-8"]),
+        ("node_name_offsets", np.array([0, 1, 2, 9]), "node_name_bytes", ["UTF-8"]),
     ],
 )
-def test_arrays_that_do_not_fit_are_refused(stored, name, array, complaint):
+def test_arrays_that_do_not_fit_are_refused(stored, name, array, file, values):
     replace_array(stored, name, array)
-    with pytest.raises(FormatError, match=re.escape(complaint)):
+    with refuses_file(stored / f"{file}.npy", *values):
         bx.read(stored)
 
 
@@ -250,41 +248,38 @@ def test_pickled_objects_are_not_loaded(stored):
     header = read_header(stored)
     header["arrays"]["weight"]["bytes"] = len(content)
     write_header(stored, header)
-    with pytest.raises(FormatError, match=r"weight\.npy: expected an array in \.npy format"):
+    with refuses_file(stored / "weight.npy", ".npy"):
         bx.read(stored)
 
 
 @pytest.mark.parametrize(
-    ("metadata", "complaint"),
-    [
-        ({"a": {3: "x"}}, "Expected text as keys of metadata['a'], got 3."),
-        ({"a": [1, {2}]}, "Expected numbers, text, lists and tables in metadata['a'][1], got set."),
-    ],
+    ("metadata", "values"),
+    [({"a": {3: "x"}}, ["metadata['a']", "got 3"]), ({"a": [1, {2}]}, ["metadata['a'][1]", "got set"])],
 )
-def test_metadata_that_json_would_change_is_refused(mx, tmp_path, metadata, complaint):
-    with pytest.raises(InputError, match=re.escape(complaint)):
+def test_metadata_that_json_would_change_is_refused(mx, tmp_path, metadata, values):
+    with refuses(*values):
         bx.write(mx.with_metadata(**metadata), tmp_path / "graph.bx")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_names_that_are_no_text_are_refused(tmp_path):
     mx = bx.Multiplex.from_edges(["\ud800"], ["b"], "a")
-    with pytest.raises(InputError, match=r"cannot write '\\ud800' in UTF-8"):
+    with refuses(tmp_path / "graph.bx", r"'\ud800'", "UTF-8"):
         bx.write(mx, tmp_path / "graph.bx")
 
 
 def test_unknown_options_are_refused(mx, stored):
-    with pytest.raises(InputError, match=r"Expected options of banditplex \(directed, verify\), got 'verfy'"):
+    with refuses("banditplex", "verfy=", "directed, verify"):
         bx.read(stored, verfy=True)
-    with pytest.raises(InputError, match=r"Expected options of banditplex \(none\), got 'fast'"):
+    with refuses("banditplex", "fast=", "none"):
         bx.write(mx, stored, overwrite=True, fast=True)
 
 
-# The door
+# Through `read` and `write`
 
 
-def test_what_stands_there_is_replaced_only_on_request(mx, stored):
-    with pytest.raises(InputError, match="exists already"):
+def test_an_existing_folder_is_replaced_only_on_request(mx, stored):
+    with refuses(stored, "overwrite=True"):
         bx.write(mx, stored)
     bx.write(mx.subset(layers=["y"]), stored, overwrite=True)
     assert bx.read(stored) == mx.subset(layers=["y"])
@@ -294,7 +289,7 @@ def test_what_stands_there_is_replaced_only_on_request(mx, stored):
 def test_a_side_note_of_an_earlier_file_does_not_survive(mx, tmp_path):
     note = side_note_path(tmp_path / "graph.bx")
     note.write_text("{}")
-    with pytest.raises(InputError, match=r"graph\.bx\.meta\.json exists already"):
+    with refuses(note, "overwrite=True"):
         bx.write(mx, tmp_path / "graph.bx")
     bx.write(mx, tmp_path / "graph.bx", overwrite=True)
     assert not note.exists()

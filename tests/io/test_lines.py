@@ -7,10 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from banditplex.errors import FormatError
 from banditplex.io import lines
 from banditplex.io.lines import BLANKS, index_names, parse_rows, read_text, write_rows
-from tests.io.checks import lay_out
+from tests.io.checks import lay_out, refuses_file
 
 fields = st.sampled_from(["a", "b", "ab", "7", "07", "-3", "é", '"', "0", "x" * 40])
 blanks = st.text(" \t", max_size=3)
@@ -74,9 +73,9 @@ def test_the_first_field_that_is_no_number_is_found(row):
     numbers = ["1.5"] * 9
     numbers[row], numbers[-1] = "x", "y" if row < 8 else "x"
     parsed = parse_rows("\n".join(numbers).encode(), Path("x"), delimiter=BLANKS, widths=range(1, 2))
-    with pytest.raises(FormatError, match=f"x, line {row + 1}: expected a number, got 'x'"):
+    with refuses_file("x", "a number", "'x'", line=row + 1):
         parsed.numbers(0, "a number")
-    with pytest.raises(FormatError, match=r"x, line 9: expected a number, got '[xy]'"):
+    with refuses_file("x", "a number", repr(numbers[-1]), line=9):
         parsed.numbers(0, "a number", np.array([2, 8]) if row not in (2, 8) else np.array([8]))
 
 
@@ -93,11 +92,11 @@ def test_text_is_tidied(tmp_path):
     content = b"\xef\xbb\xbfa b\r\n # no\r% no\nc#d e\n"
     path = lay_out(tmp_path, {"x": content}) / "x"
     assert read_text(path, comments=[b"#", b"%"]) == b"a b\n\n\nc#d e\n"
-    with pytest.raises(FormatError, match="no such file"):
+    with refuses_file(tmp_path):
         read_text(tmp_path)
 
 
 def test_a_line_of_many_megabytes():
     text = b"a b\n" + b"a" * 12_000_000 + b" b\n"
-    with pytest.raises(FormatError, match="straddl"):
+    with refuses_file("x"):
         parse_rows(text, Path("x"), delimiter=BLANKS, widths=range(2, 3))

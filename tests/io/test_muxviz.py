@@ -2,11 +2,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from banditplex.errors import FormatError, InputError
 from banditplex.io import read, write
 from banditplex.multiplex import Multiplex
-from tests.io.checks import comes_back, edges_by_name, lay_out
+from tests.io.checks import comes_back, edges_by_name, lay_out, refuses_file
 from tests.io.strategies import multiplexes, strings
+from tests.refusals import refuses
 
 NAMES = strings.filter(lambda name: name and not set(name) & set('"\t;'))
 
@@ -22,7 +22,7 @@ def test_round_trip(mx):
 def test_names_that_cannot_be_held_are_refused(case):
     what, name = case
     mx = Multiplex.from_edges(["u"], ["v"], [name]) if what == "layer" else Multiplex.from_edges([name], ["v"], ["l"])
-    with pytest.raises(InputError, match=f"Cannot write the {what} name"):
+    with refuses(f"{what} name", repr(name)):
         comes_back(mx, "net.txt", "muxviz")
 
 
@@ -78,10 +78,10 @@ def test_edges_may_name_nodes_by_label(tmp_path):
 
 def test_a_configuration_is_known_even_if_its_files_are_missing(tmp_path):
     lay_out(tmp_path, {"config.txt": "work.edges;Work;people.txt\nhome.edges;Home;people.txt\n"})
-    with pytest.raises(FormatError, match=r"config.txt, line 1: expected a file, got no such file: 'work.edges'"):
+    with refuses_file(tmp_path / "config.txt", "'work.edges'", line=1):
         read(tmp_path / "config.txt")
     lay_out(tmp_path, {"other.txt": "source;target;layer\n0.5;1;2\n"})
-    with pytest.raises(InputError, match="cannot tell the format"):
+    with refuses(tmp_path / "other.txt", "format"):
         read(tmp_path / "other.txt")
 
 
@@ -102,56 +102,49 @@ def test_extended_list_by_hand(tmp_path):
 
 def test_edges_between_layers(tmp_path):
     inter = EXTENDED | {"net.edges": "1 1 2 1 0.5\n1 1 1 2 7\n2 2 3 2 4\n"}
-    with pytest.raises(
-        FormatError, match=r"net.edges, line 2: expected an edge inside one layer, got one from '1' to '2'"
-    ):
+    with refuses_file(tmp_path / "net.edges", "'1' to '2'", "interlayer='drop'", line=2):
         read(lay_out(tmp_path, inter) / "config.txt")
     dropped = read(tmp_path / "config.txt", interlayer="drop")
     assert dropped == read(lay_out(tmp_path / "clean", EXTENDED) / "config.txt")
-    with pytest.raises(InputError, match="interlayer"):
+    with refuses("interlayer", "'keep'"):
         read(tmp_path / "config.txt", interlayer="keep")
 
 
 @pytest.mark.parametrize(
-    ("files", "message"),
+    ("files", "wrong", "line", "values"),
     [
-        ({"config.txt": ""}, "config.txt: expected lines edges;label;layout, got an empty file"),
-        ({"config.txt": "net.edges;a;nodes.txt;x\n"}, "config.txt, line 1: expected edges;label;layout, got 4 fields"),
-        ({"config.txt": "\nno.edges;a\n"}, "config.txt, line 2: expected a file, got no such file: 'no.edges'"),
-        ({"config.txt": "a.edges;a;no.txt\n"}, "config.txt, line 1: expected a file, got no such file: 'no.txt'"),
-        ({"config.txt": ";a\n"}, "config.txt, line 1: expected a file, got no such file: ''"),
-        ({"config.txt": "a.edges;a\na.edges;a\n"}, "config.txt, line 2: expected every label once, got 'a' again"),
-        ({"a.edges": "1 2\n1 2 3 4\n"}, "a.edges, line 2: expected 2 columns as in the lines before, got 4: '1 2 3 4'"),
-        ({"a.edges": "1\n"}, "a.edges, line 1: expected 2 to 3 columns, got 1: '1'"),
-        ({"a.edges": "1 2\n2 9\n"}, "a.edges, line 2: expected one of the 4 nodes of the layout, got '9'"),
-        ({"a.edges": "1 2 x\n"}, "a.edges, line 1: expected a number as weight, got 'x'"),
-        ({"a.edges": "1 2 1\n\n1 3 -1\n"}, "a.edges, line 3: expected a finite weight of at least 0, got -1.0"),
-        ({"a.edges": "1 2 nan\n"}, "a.edges, line 1: expected a finite weight of at least 0, got nan"),
-        ({"a.edges": b"1 2\n\xc3 2\n"}, "a.edges, line 2: expected UTF-8 text, got byte 0xc3"),
-        ({"nodes.txt": ""}, "nodes.txt: expected a header with nodeID or nodeLabel, got ''"),
-        ({"nodes.txt": "1 n1\n"}, "nodes.txt: expected a header with nodeID or nodeLabel, got '1 n1'"),
-        ({"nodes.txt": "nodeID\n1\n2\n1\n"}, "nodes.txt, line 4: expected every node once, got '1' again"),
-        (
-            {"nodes.txt": "nodeID nodeLabel\n1 a\n2\n"},
-            "nodes.txt, line 3: expected 2 columns as in the lines before, got 1: '2'",
-        ),
-        ({"nodes.txt": "nodeID nodeLabel\n1 a\n2 a\n"}, "config.txt: Expected distinct node labels"),
+        ({"config.txt": ""}, "config.txt", None, ["edges;label;layout", "empty"]),
+        ({"config.txt": "net.edges;a;nodes.txt;x\n"}, "config.txt", 1, ["edges;label;layout", 4]),
+        ({"config.txt": "\nno.edges;a\n"}, "config.txt", 2, ["'no.edges'"]),
+        ({"config.txt": "a.edges;a;no.txt\n"}, "config.txt", 1, ["'no.txt'"]),
+        ({"config.txt": ";a\n"}, "config.txt", 1, ["''"]),
+        ({"config.txt": "a.edges;a\na.edges;a\n"}, "config.txt", 2, ["label", "'a'"]),
+        ({"a.edges": "1 2\n1 2 3 4\n"}, "a.edges", 2, ["2 columns", "got 4", "'1 2 3 4'"]),
+        ({"a.edges": "1\n"}, "a.edges", 1, ["2 to 3 columns", "got 1", "'1'"]),
+        ({"a.edges": "1 2\n2 9\n"}, "a.edges", 2, ["4 nodes", "'9'"]),
+        ({"a.edges": "1 2 x\n"}, "a.edges", 1, ["number", "weight", "'x'"]),
+        ({"a.edges": "1 2 1\n\n1 3 -1\n"}, "a.edges", 3, ["weight", "-1.0"]),
+        ({"a.edges": "1 2 nan\n"}, "a.edges", 1, ["weight", "nan"]),
+        ({"a.edges": b"1 2\n\xc3 2\n"}, "a.edges", 2, ["UTF-8", "0xc3"]),
+        ({"nodes.txt": ""}, "nodes.txt", None, ["header", "nodeID", "nodeLabel", "''"]),
+        ({"nodes.txt": "1 n1\n"}, "nodes.txt", None, ["header", "nodeID", "nodeLabel", "'1 n1'"]),
+        ({"nodes.txt": "nodeID\n1\n2\n1\n"}, "nodes.txt", 4, ["node", "'1'"]),
+        ({"nodes.txt": "nodeID nodeLabel\n1 a\n2\n"}, "nodes.txt", 3, ["2 columns", "got 1", "'2'"]),
+        ({"nodes.txt": "nodeID nodeLabel\n1 a\n2 a\n"}, "config.txt", None, ["labels=False"]),
         (
             {"config.txt": "a.edges;a;nodes.txt\na.edges;b;more.txt\n", "more.txt": "nodeID nodeLabel\n1 x\n"},
-            "more.txt: expected the label 'n1' of node 1, got 'x'",
+            *("more.txt", None, ["'n1'", "node 1", "'x'"]),
         ),
         (
             {"config.txt": "net.edges;layers.txt;nodes.txt\n", "net.edges": "1 1 2 1\n1 9 2 9\n"},
-            "net.edges, line 2: expected a layer of layers.txt, got '9'",
+            *("net.edges", 2, ["layers.txt", "'9'"]),
         ),
     ],
 )
-def test_bad_files(tmp_path, files, message):
+def test_bad_files(tmp_path, files, wrong, line, values):
     usual = EXTENDED | {"config.txt": "a.edges;a;nodes.txt\n", "a.edges": "1 2\n"}
-    with pytest.raises(FormatError) as caught:
+    with refuses_file(tmp_path / wrong, *values, line=line):
         read(lay_out(tmp_path, usual | files) / "config.txt", format="muxviz")
-    assert str(caught.value).startswith(f"{tmp_path}/{message}")
-    assert "\n" not in str(caught.value)
 
 
 def test_what_is_written(tmp_path):
@@ -170,5 +163,5 @@ def test_what_is_written(tmp_path):
 
 
 def test_no_layers(tmp_path):
-    with pytest.raises(InputError, match="at least one layer"):
+    with refuses("layer"):
         write(Multiplex.from_edges([], [], []), tmp_path / "net.cfg", format="muxviz")

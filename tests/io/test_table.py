@@ -13,9 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import banditplex as bx
-from banditplex.errors import FormatError, InputError
 from banditplex.io import detect
+from tests.io.checks import refuses_file
 from tests.io.strategies import multiplexes, strings
+from tests.refusals import refuses
 
 PLAIN = settings(max_examples=100)
 
@@ -86,6 +87,7 @@ def test_what_a_parquet_file_holds(tmp_path):
     [
         ([0, 1, 2, 3], {"first": 0, "count": 4}),
         ([3, 4, 5, 6], {"first": 3, "count": 4}),
+        ([2**63 - 3, 2**63 - 2, 2**63 - 1], {"first": 2**63 - 3, "count": 3}),
         ([3, 1, 7, 0], [3, 1, 7, 0]),
         (["a", "c", "b", "d"], ["a", "c", "b", "d"]),
     ],
@@ -98,14 +100,14 @@ def test_parquet_keeps_isolated_nodes(tmp_path, names, stored):
 
 
 def test_an_empty_name_is_refused(tmp_path):
-    with pytest.raises(InputError, match="Expected names that are not empty, got ''"):
+    with refuses("name", "''"):
         bx.write(bx.Multiplex.from_edges([""], ["a"], "x"), tmp_path / "net.csv")
 
 
 @pytest.mark.parametrize("name", ALL)
 def test_features_are_refused_unless_lossy(tmp_path, name):
     mx = bx.Multiplex.from_edges([0], [1], "a", node_features=[[1], [2]])
-    with pytest.raises(InputError, match="cannot hold features"):
+    with refuses(tmp_path / name, "features", "lossy=True"):
         bx.write(mx, tmp_path / name)
     bx.write(mx, tmp_path / name, lossy=True)
     assert bx.read(tmp_path / name) == bx.Multiplex.from_edges([0], [1], "a")
@@ -158,7 +160,8 @@ def test_without_layers_there_is_one(tmp_path, name):
 def test_nodes_can_be_declared(tmp_path, name):
     path = put(tmp_path, name, "source,target,layer\n0,2,1\n2,2,3\n")
     assert bx.read(path, num_nodes=5) == bx.Multiplex.from_edges([0, 2], [2, 2], [1, 3], num_nodes=5)
-    with pytest.raises(FormatError, match=r"(line 2|row 1): expected one of the 2 declared nodes, got 2"):
+    place = {"row": 1} if name.endswith("parquet") else {"line": 2}
+    with refuses_file(path, "2 declared nodes", "got 2", **place):
         bx.read(path, num_nodes=2)
 
 
@@ -277,51 +280,51 @@ def test_progress_comes_to_an_end(tmp_path, name):
 # Bad input
 
 BAD = {
-    "ragged": ("source,target,layer\na,b,x\n\na,b\n", 4, "expected 3 columns (source, target, layer), got 2"),
-    "long": ("source,target,layer\na,b,x,y\n", 2, "expected 3 columns (source, target, layer), got 4"),
-    "text": ("source,target,weight\na,b,1\nb,c,heavy\n", 3, "expected a number as weight, got 'heavy'"),
-    "no weight": ("source,target,weight\na,b,1\nb,c,\n", 3, "expected a number as weight, got ''"),
-    "nan": ("source,target,weight\na,b,1\nb,c,nan\n", 3, "Expected a finite weight of at least 0, got nan"),
-    "infinite": ("source,target,weight\na,b,inf\n", 2, "Expected a finite weight of at least 0, got inf"),
-    "negative": ("source,target,weight\r\na,b,1\r\n\r\nb,c,-1", 4, "Expected a finite weight of at least 0, got -1.0"),
-    "two lines": ('source,target,weight\n"a\nb",b,1\nb,c,-1\n', 4, "Expected a finite weight of at least 0, got -1.0"),
-    "no name": ("source,target,layer\na,b,x\na,,x\n", 3, "expected a name as destination, got an empty cell"),
-    "no layer": ("source,target,layer\na,b,\n", 2, "expected a name as layer, got an empty cell"),
-    "time": ("source,target,time\na,b,1\na,c,noon\n", 3, "expected a number or a date as time, got 'noon'"),
-    "date": ("source,target,time\na,b,2020-01-01\na,c,noon\n", 3, "expected a number or a date as time, got 'noon'"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", TEXT)
-@pytest.mark.parametrize(("text", "line", "complaint"), BAD.values(), ids=BAD)
-def test_bad_rows_are_named(tmp_path, name, text, line, complaint):
-    path = put(tmp_path, name, text)
-    with pytest.raises(FormatError) as caught:
-        bx.read(path)
-    assert str(caught.value) == f"{path}, line {line}: {complaint}"
-
-
-WRONG = {
-    "empty": ("", "expected a header and rows, got an empty file"),
-    "blank": ("\n\n", "expected a header and rows, got an empty file"),
-    "source": ("from,to\na,b\n", "expected a column 'source' for source, got columns 'from', 'to'"),
-    "target": ("source,to\na,b\n", "expected a column 'target' or 'destination' for destination, got columns"),
-    "twice": ("source,target,target\na,b,c\n", "expected one column 'target', got several"),
+    "ragged": ("source,target,layer\na,b,x\n\na,b\n", 4, ["3 columns", "source, target, layer", "got 2"]),
+    "long": ("source,target,layer\na,b,x,y\n", 2, ["3 columns", "source, target, layer", "got 4"]),
+    "text": ("source,target,weight\na,b,1\nb,c,heavy\n", 3, ["number", "weight", "'heavy'"]),
+    "no weight": ("source,target,weight\na,b,1\nb,c,\n", 3, ["number", "weight", "''"]),
+    "nan": ("source,target,weight\na,b,1\nb,c,nan\n", 3, ["weight", "nan"]),
+    "infinite": ("source,target,weight\na,b,inf\n", 2, ["weight", "inf"]),
+    "negative": ("source,target,weight\r\na,b,1\r\n\r\nb,c,-1", 4, ["weight", "-1.0"]),
+    "two lines": ('source,target,weight\n"a\nb",b,1\nb,c,-1\n', 4, ["weight", "-1.0"]),
+    "no name": ("source,target,layer\na,b,x\na,,x\n", 3, ["destination", "empty"]),
+    "no layer": ("source,target,layer\na,b,\n", 2, ["layer", "empty"]),
+    "time": ("source,target,time\na,b,1\na,c,noon\n", 3, ["number", "date", "time", "'noon'"]),
+    "date": ("source,target,time\na,b,2020-01-01\na,c,noon\n", 3, ["number", "date", "time", "'noon'"]),
 }
 
 
-@pytest.mark.parametrize(("text", "complaint"), WRONG.values(), ids=WRONG)
-def test_wrong_headers_are_refused(tmp_path, text, complaint):
-    with pytest.raises(FormatError, match=re.escape(f"net.csv: {complaint}")):
-        bx.read(put(tmp_path, "net.csv", text))
+@pytest.mark.parametrize("name", TEXT)
+@pytest.mark.parametrize(("text", "line", "values"), BAD.values(), ids=BAD)
+def test_bad_rows_are_named(tmp_path, name, text, line, values):
+    path = put(tmp_path, name, text)
+    with refuses_file(path, *values, line=line):
+        bx.read(path)
+
+
+WRONG = {
+    "empty": ("", ["header", "empty"]),
+    "blank": ("\n\n", ["header", "empty"]),
+    "source": ("from,to\na,b\n", ["'source'", "'from', 'to'", "source=NAME", "header=False"]),
+    "target": ("source,to\na,b\n", ["'target' or 'destination'", "'source', 'to'", "destination=NAME"]),
+    "twice": ("source,target,target\na,b,c\n", ["'target'"]),
+}
+
+
+@pytest.mark.parametrize(("text", "values"), WRONG.values(), ids=WRONG)
+def test_wrong_headers_are_refused(tmp_path, text, values):
+    path = put(tmp_path, "net.csv", text)
+    with refuses_file(path, *values):
+        bx.read(path)
 
 
 @pytest.mark.parametrize("name", ALL)
 def test_unknown_columns_and_options_are_refused(tmp_path, name):
     path = put(tmp_path, name, "source,target\na,b\n")
-    with pytest.raises(FormatError, match="expected a column 'kind' for layer, got columns 'source', 'target'"):
+    with refuses_file(path, "'kind'", "layer", "'source', 'target'"):
         bx.read(path, layer="kind")
-    with pytest.raises(InputError, match=r"Expected options of \w+ \(.*num_nodes.*\), got 'colour'"):
+    with refuses("num_nodes", "colour="):
         bx.read(path, colour="red")
 
 
@@ -330,17 +333,17 @@ def test_unknown_columns_and_options_are_refused(tmp_path, name):
 )
 def test_other_encodings_are_refused(tmp_path, content, line):
     (tmp_path / "net.csv").write_bytes(content)
-    with pytest.raises(FormatError, match=rf"net\.csv, line {line}: expected UTF-8 text, got '.*\\xff"):
+    with refuses_file(tmp_path / "net.csv", "UTF-8", r"\xff", line=line):
         bx.read(tmp_path / "net.csv")
 
 
 def test_declared_names_hold(tmp_path):
     path = put(tmp_path, "net.csv", "source,target,layer\na,b,x\na,b,z\n")
     (tmp_path / "net.csv.meta.json").write_text('{"banditplex": 1, "layers": ["x", "y"], "nodes": ["b", "a"]}')
-    with pytest.raises(FormatError, match=r"net\.csv, line 3: expected one of the 2 declared layers, got 'z'"):
+    with refuses_file(path, "2 declared layers", "'z'", line=3):
         bx.read(path)
     (tmp_path / "net.csv.meta.json").write_text('{"banditplex": 1, "nodes": [1, 2]}')
-    with pytest.raises(FormatError, match=r"net\.csv, line 2: expected one of the 2 declared nodes, got 'a'"):
+    with refuses_file(path, "2 declared nodes", "'a'", line=2):
         bx.read(path)
 
 
@@ -348,17 +351,17 @@ def test_declared_names_hold(tmp_path):
 def test_broken_notes_are_refused(tmp_path, note):
     path = put(tmp_path, "net.csv", "source,target\na,b\n")
     (tmp_path / "net.csv.meta.json").write_text(note)
-    with pytest.raises(FormatError, match=r"net\.csv\.meta\.json: expected"):
+    with refuses_file(tmp_path / "net.csv.meta.json"):
         bx.read(path)
 
 
 def test_a_cut_gzip_file_is_refused(tmp_path):
     content = gzip.compress(b"source,target\n" + b"".join(b"%d,%d\n" % (i, i * i) for i in range(10_000)))
     (tmp_path / "net.csv.gz").write_bytes(content[: len(content) // 2])
-    with pytest.raises(FormatError, match=r"net\.csv\.gz: expected a whole file compressed by gzip"):
+    with refuses_file(tmp_path / "net.csv.gz", "gzip"):
         bx.read(tmp_path / "net.csv.gz")
     (tmp_path / "net.csv.gz").write_bytes(b"source,target\na,b\n")
-    with pytest.raises(FormatError, match=r"net\.csv\.gz: expected a whole file compressed by gzip"):
+    with refuses_file(tmp_path / "net.csv.gz", "gzip"):
         bx.read(tmp_path / "net.csv.gz")
 
 
@@ -367,9 +370,8 @@ def test_a_truncated_parquet_file_is_refused(tmp_path, keep):
     bx.write(MX, tmp_path / "net.parquet")
     content = (tmp_path / "net.parquet").read_bytes()
     (tmp_path / "net.parquet").write_bytes(content[:keep])
-    with pytest.raises(FormatError, match=r"net\.parquet: expected a Parquet file, got") as caught:
+    with refuses_file(tmp_path / "net.parquet", "Parquet"):
         bx.read(tmp_path / "net.parquet")
-    assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -381,31 +383,31 @@ def test_dates_are_nanoseconds_since_1970(tmp_path, date, seconds):
 
 
 @pytest.mark.parametrize(
-    ("columns", "complaint"),
+    ("columns", "row", "values"),
     [
-        ({"source": ["a", None]}, ", row 2: expected a node name, got nothing"),
-        ({"layer": ["x", None]}, ", row 2: expected a layer name, got nothing"),
-        ({"weight": [None, 1.0]}, ", row 1: expected a weight, got nothing"),
-        ({"weight": [1.0, -1.0]}, ", row 2: Expected a finite weight of at least 0, got -1.0"),
-        ({"weight": ["1", "2"]}, ": expected numbers as weight, got string"),
-        ({"time": ["1", "2"]}, ": expected numbers as time, got string"),
-        ({"source": [0.5, 1.5]}, ": expected node names that are text or integers, got double"),
-        ({"source": [1, 2]}, ": expected node names that are all text or all integers, got both"),
+        ({"source": ["a", None]}, 2, ["node name"]),
+        ({"layer": ["x", None]}, 2, ["layer name"]),
+        ({"weight": [None, 1.0]}, 1, ["weight"]),
+        ({"weight": [1.0, -1.0]}, 2, ["weight", "-1.0"]),
+        ({"weight": ["1", "2"]}, None, ["weight", "got string"]),
+        ({"time": ["1", "2"]}, None, ["time", "got string"]),
+        ({"source": [0.5, 1.5]}, None, ["node names", "got double"]),
+        ({"source": [1, 2]}, None, ["node names", "integers", "got both"]),
     ],
 )
-def test_bad_parquet_columns_are_named(tmp_path, columns, complaint):
+def test_bad_parquet_columns_are_named(tmp_path, columns, row, values):
     good = {"source": ["a", "b"], "target": ["b", "c"], "layer": ["x", "y"]}
     pq.write_table(pa.table(good | columns), tmp_path / "net.parquet")
-    with pytest.raises(FormatError, match=re.escape(f"net.parquet{complaint}")):
+    with refuses_file(tmp_path / "net.parquet", *values, row=row):
         bx.read(tmp_path / "net.parquet")
 
 
 @pytest.mark.parametrize(
-    ("note", "complaint"),
-    [('{"version": 9}', "expected metadata of version 1 or older, got 9"), ("{", "expected JSON in the metadata")],
+    ("note", "values"),
+    [('{"version": 9}', ["version 1", "got 9"]), ("{", ["JSON", "metadata"])],
 )
-def test_parquet_metadata_that_cannot_be_read_is_refused(tmp_path, note, complaint):
+def test_parquet_metadata_that_cannot_be_read_is_refused(tmp_path, note, values):
     table = pa.table({"source": [1], "target": [2]}).replace_schema_metadata({"banditplex": note})
     pq.write_table(table, tmp_path / "net.parquet")
-    with pytest.raises(FormatError, match=rf"net\.parquet: {complaint}"):
+    with refuses_file(tmp_path / "net.parquet", *values):
         bx.read(tmp_path / "net.parquet")

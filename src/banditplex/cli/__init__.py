@@ -11,6 +11,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from banditplex.cli import convert, datasets, demo, evaluate, formats, predict, reproduce, train
+from banditplex.cli.flags import in_flags
 from banditplex.errors import InputError
 from banditplex.terminal import say
 from banditplex.version import __version__
@@ -36,8 +37,8 @@ UsageError: Any = typer.BadParameter.__base__
 
 
 def main() -> NoReturn:
-    """Run the command line; what the user can mend is one line on stderr and status 2."""
-    warnings.formatwarning = lambda message, *_, **__: f"banditplex: {message}\n"
+    """Run the command line; a user error prints one line on stderr and exits with status 2."""
+    warnings.formatwarning = lambda message, *_, **__: f"banditplex: {in_flags(str(message))}\n"
     try:
         try:
             status = app(standalone_mode=False)
@@ -47,7 +48,7 @@ def main() -> NoReturn:
         say(_in_one_line(error))
         raise SystemExit(2) from None
     except InputError as error:
-        say(str(error))
+        say(in_flags(str(error)))
         raise SystemExit(2) from None
     except BrokenPipeError:  # the reader of our output has gone, as with `| head`
         sys.stderr.close()

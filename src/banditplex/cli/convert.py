@@ -11,9 +11,11 @@ from banditplex.cli.output import Json, print_json
 
 def convert(
     data: Data,
-    out: Annotated[Path, typer.Argument(metavar="OUT", help="Where to write; the ending of the name says how.")],
-    to_format: Annotated[str | None, typer.Option("--to", help="Format of OUT, if its name does not say.")] = None,
-    lossy: Annotated[bool, typer.Option("--lossy", help="Drop what OUT's format cannot hold.")] = False,
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="Path to write; the ending decides on the format.")],
+    to_format: Annotated[
+        str | None, typer.Option("--to", help="Format of OUT, if the ending does not show it.")
+    ] = None,
+    lossy: Annotated[bool, typer.Option("--lossy", help="Drop what the format of OUT cannot store.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace OUT if it exists.")] = False,
     as_json: Json = False,
     from_format: From = None,

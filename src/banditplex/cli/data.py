@@ -1,4 +1,4 @@
-"""What the commands read: a data set by its name, or a file or folder, with one set of options for all of them."""
+"""DATA of the commands: a data set by name, or a file or folder, with the same options for all commands."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches
@@ -15,34 +15,37 @@ if TYPE_CHECKING:
 
 _PANEL = "How to read DATA"
 
-Data = Annotated[str, typer.Argument(metavar="DATA", help="The name of a data set, or a file or folder.")]
+Data = Annotated[str, typer.Argument(metavar="DATA", help="Name of a data set, or path of a file or folder.")]
 From = Annotated[
     str | None,
-    typer.Option("--from", metavar="FORMAT", help="Its format, if its name does not say.", rich_help_panel=_PANEL),
+    typer.Option(
+        "--from", metavar="FORMAT", help="Format of DATA, if name and content do not show it.", rich_help_panel=_PANEL
+    ),
 ]
 Columns = Annotated[
     str | None,
     typer.Option(
         metavar="ROLE=NAME,..",
-        help="Columns of a table, as source=from, target=to, layer, weight, time; numbers if it has no header.",
+        help="Column names of a table: source=from, target=to, layer, weight, time; numbers without a header.",
         rich_help_panel=_PANEL,
     ),
 ]
 Header = Annotated[
     bool | None,
-    typer.Option("--header/--no-header", help="Whether it begins with names of columns.", rich_help_panel=_PANEL),
+    typer.Option("--header/--no-header", help="Whether files start with column names.", rich_help_panel=_PANEL),
 ]
 NumNodes = Annotated[
-    int | None, typer.Option(min=1, metavar="N", help="Nodes are 0 .. N-1, linked or not.", rich_help_panel=_PANEL)
+    int | None,
+    typer.Option(min=1, metavar="N", help="Nodes are 0 to N-1, isolated ones included.", rich_help_panel=_PANEL),
 ]
 Directed = Annotated[
     bool | None,
-    typer.Option("--directed/--undirected", help="Take edges so, whatever it says.", rich_help_panel=_PANEL),
+    typer.Option("--directed/--undirected", help="Read edges as directed or undirected.", rich_help_panel=_PANEL),
 ]
 
 
 def is_dataset(data: str) -> bool:
-    """Say whether DATA is the name of a data set, which it means even where a file has that name too."""
+    """Return whether DATA is the name of a data set; this takes precedence over a file of that name."""
     from banditplex.datasets import list_datasets
 
     return data in list_datasets()
@@ -58,12 +61,12 @@ def load(
     *,
     quiet: bool = False,
 ) -> "Multiplex":
-    """Return the multiplex that DATA stands for; the options are those of the same names above."""
+    """Load DATA; the parameters are the options above."""
     given = {"--from": from_format, "--columns": columns, "--header": header, "--num-nodes": num_nodes}
     if is_dataset(data):
         refused = next((option for option, value in given.items() if value is not None), None)
         if refused:
-            raise InputError(f"Expected {refused} with a file or folder only, got it with the data set {data!r}.")
+            raise InputError(f"Expected {refused} only with a file or folder, got it with the data set {data!r}.")
         return _load_dataset(data, directed, quiet)
     options = {"format": from_format, "header": header, "num_nodes": num_nodes, "directed": directed}
     return _read(data, options | parse_columns(columns), quiet)
@@ -73,7 +76,7 @@ def _load_dataset(name: str, directed: bool | None, quiet: bool) -> "Multiplex":
     from banditplex.datasets import load_dataset
 
     if Path(name).exists() and not quiet:
-        say(f"{name} is the data set of that name; write ./{name} for what stands in this folder.")
+        say(f"{name} means the data set, not the path in this folder; use ./{name} for the path.")
     with progress(f"Loading {name}", quiet=quiet) as on_progress:
         mx = load_dataset(name, progress=on_progress)
     return mx if directed is None else mx.to_directed() if directed else mx.to_undirected()
@@ -85,22 +88,22 @@ def _read(path: str, options: dict[str, Any], quiet: bool) -> "Multiplex":
 
     if not Path(path).exists():
         close = get_close_matches(path, list_datasets(), n=1)
-        hint = f" did you mean {close[0]!r}?" if close else " `banditplex datasets list` names those."
+        hint = f" did you mean {close[0]!r}?" if close else " `banditplex datasets list` lists the data sets."
         raise InputError(f"{path}: no such file or folder, and no data set of that name;{hint}")
     with progress(f"Reading {path}", quiet=quiet) as on_progress:
         mx = read(path, progress=on_progress, **{name: value for name, value in options.items() if value is not None})
     if options["directed"] and mx.num_edges and not quiet and not _goes_back(mx):
-        say(f"no two nodes of {path} are linked both ways; every line was taken as one arc.")
+        say(f"{path}: no edge has its reverse; with --directed, each line is one directed edge.")
     return mx
 
 
 def _goes_back(mx: "Multiplex") -> bool:
-    """Say whether some pair of nodes has edges in both directions in a layer."""
+    """Return whether some pair of nodes has edges in both directions in a layer."""
     return bool(mx.to_undirected().num_edges < (mx.edge_index[0] != mx.edge_index[1]).sum())
 
 
 def parse_columns(text: str | None) -> dict[str, str]:
-    """Return the columns of a table by what they hold, given as `source=from,target=to`."""
+    """Return column names by role, from text such as `source=from,target=to`."""
     roles = {"source": "source", "target": "destination", "destination": "destination"}
     roles |= {name: name for name in ("layer", "weight", "time")}
     columns = {}

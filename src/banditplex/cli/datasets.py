@@ -12,20 +12,20 @@ from banditplex.terminal import progress
 if TYPE_CHECKING:
     from banditplex.multiplex import Multiplex
 
-app = typer.Typer(help="The data sets that load by name.", no_args_is_help=True)
+app = typer.Typer(help="List, show and download data sets.", no_args_is_help=True)
 
 
 @app.command("list")
 def list_all(as_json: Json = False) -> None:
-    """List the data sets with their sizes, and whether they are at hand."""
-    from banditplex.datasets import describe, list_datasets
+    """List the data sets, their sizes, and whether they are downloaded."""
+    from banditplex.datasets import dataset_info, list_datasets
 
-    rows = [describe(name) for name in list_datasets()]
+    rows = [dataset_info(name) for name in list_datasets()]
     if as_json:
         print_json(rows)
         return
     print_table(
-        ["name", "nodes", "layers", "edges", "direction", "at hand", "title"],
+        ["name", "nodes", "layers", "edges", "direction", "downloaded", "title"],
         [
             [r["name"], r["nodes"], r["layers"], r["edges"], _direction(r["directed"]), _at_hand(r), r["title"]]
             for r in rows
@@ -36,7 +36,7 @@ def list_all(as_json: Json = False) -> None:
 @app.command()
 def show(
     data: Data,
-    all_layers: Annotated[bool, typer.Option("--all", help="Show every layer, not only the first 20.")] = False,
+    all_layers: Annotated[bool, typer.Option("--all", help="Show all layers, not only the first 20.")] = False,
     as_json: Json = False,
     from_format: From = None,
     columns: Columns = None,
@@ -44,10 +44,10 @@ def show(
     num_nodes: NumNodes = None,
     directed: Directed = None,
 ) -> None:
-    """Show what is in a data set, or in a file of yours, layer by layer."""
-    from banditplex.datasets import check_files, describe
+    """Show the layers of a data set, file or folder."""
+    from banditplex.datasets import check_files, dataset_info
 
-    facts: dict[str, Any] = describe(data) if is_dataset(data) else {"name": data, "at_hand": True}
+    facts: dict[str, Any] = dataset_info(data) if is_dataset(data) else {"name": data, "at_hand": True}
     if not facts["at_hand"]:
         check_files(data)
     mx = load(data, from_format, columns, header, num_nodes, directed) if facts["at_hand"] else None
@@ -58,7 +58,7 @@ def show(
         if facts.get(fact):
             print_text(f"[bold]{fact}[/]: ", facts[fact])
     if mx is None:
-        print_text("", f"Not at hand yet: `banditplex datasets fetch {data}` downloads it.")
+        print_text("", f"Not downloaded yet: use `banditplex datasets fetch {data}`.")
         return
     print_text("", mx.title)
     _print_layers(_rows(mx), limit=None if all_layers else 20)
@@ -69,7 +69,7 @@ def fetch(
     names: Annotated[list[str], typer.Argument(metavar="NAME...", help="Data sets to download.")],
     as_json: Json = False,
 ) -> None:
-    """Download data sets, check them against their checksums, and say where they are."""
+    """Download data sets, verify their checksums, and print their folders."""
     from banditplex import datasets
 
     found = {}

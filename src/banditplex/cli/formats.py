@@ -15,6 +15,6 @@ def formats(as_json: Json = False) -> None:
         print_json(rows)
         return
     print_table(
-        ["name", "endings", "holds besides edges", "description"],
+        ["name", "endings", "stores besides edges", "description"],
         [[r["name"], " ".join(r["endings"]), ", ".join(r["holds"]), r["description"]] for r in rows],
     )

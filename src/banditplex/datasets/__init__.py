@@ -1,8 +1,8 @@
-"""Data sets that load by name, and generators whose relevant layers are known."""
+"""Data sets by name, and generators of multiplexes with known relevant layers."""
 
 from banditplex.datasets.base import Dataset, File
 from banditplex.datasets.checks import check_dataset
-from banditplex.datasets.loading import check_files, describe, fetch, list_datasets, load_dataset, register
+from banditplex.datasets.loading import check_files, dataset_info, fetch, list_datasets, load_dataset, register
 from banditplex.datasets.planted import planted, similar_layer
 
 __all__ = [
@@ -10,7 +10,7 @@ __all__ = [
     "File",
     "check_dataset",
     "check_files",
-    "describe",
+    "dataset_info",
     "fetch",
     "list_datasets",
     "load_dataset",

@@ -1,4 +1,4 @@
-"""What a data set is: facts about it, the files it needs, and a function that loads it."""
+"""Classes for data sets: `Dataset` holds facts, files and a load function, `File` a path and a checksum."""
 
 import hashlib
 import os
@@ -17,15 +17,14 @@ class File:
     Parameters
     ----------
     path
-        Where it stands in the data folder, as "ckm/CKM_layers.txt".
+        Path inside the data folder, such as "ckm/CKM_layers.txt".
     checksum
-        What is in it: "sha256:...", "git:..." (the id git gives to a file), or, for a folder of files trans1.txt,
-        trans2.txt, ... with the two node columns of a layer each, "joined:...", the sha256 of the four-column file
-        that they make.
+        "sha256:...", "git:..." (git's blob id), or "joined:..." for a folder of files trans1.txt, trans2.txt, ..., each
+        with the two node columns of one layer: the sha256 of the four-column file that they make.
     mirror
-        An address of the file itself; archives are the data set's affair.
+        URL of the file itself; the URL of an archive belongs to the data set.
     stand_in
-        A file that will do where this one is not at hand.
+        A file to use if this one is missing.
     """
 
     path: str
@@ -39,7 +38,7 @@ class File:
         return PurePosixPath(self.path).name
 
     def find(self, folder: Path | None) -> "tuple[File, Path] | None":
-        """Return this file or the nearest stand-in that is in the data folder, and its path."""
+        """Return the first of this file and its stand-ins that is in the data folder, and its path."""
         if folder is None:
             return None
         if (folder / self.path).exists():
@@ -47,14 +46,14 @@ class File:
         return self.stand_in.find(folder) if self.stand_in else None
 
     def check(self, path: Path, *, called: str = "") -> None:
-        """Refuse a file at `path` that holds something else; errors speak of it as `called`."""
+        """Check the file at `path` against the checksum; errors name it `called`, by default `path`."""
         kind, _, expected = self.checksum.partition(":")
         found = _CHECKSUMS[kind](path)
         if found != expected:
-            raise InputError(f"{called or path}: the checksum differs: expected {kind} {expected}, got {found}.")
+            raise InputError(f"{called or path}: expected checksum {kind} {expected}, got {found}.")
 
     def is_in(self, path: Path) -> bool:
-        """Say whether `path` holds this file."""
+        """Return whether the file at `path` has this checksum."""
         kind, _, expected = self.checksum.partition(":")
         return _CHECKSUMS[kind](path) == expected
 
@@ -66,19 +65,19 @@ class Dataset:
     Parameters
     ----------
     name, title
-        What users type, and a line that says what it is.
+        The name to load it by, and a short description.
     load
-        `load(**options) -> Multiplex`; the files are at hand and checked when it is called.
+        `load(**options) -> Multiplex`, called once the files are in the data folder and checked.
     num_nodes, num_layers, num_edges, num_undirected
-        What it loads to, and how many edges `to_undirected` leaves; None where that is not fixed.
+        Counts of the loaded multiplex, and its number of edges after `to_undirected`; None if a count is not fixed.
     directed, weighted
-        How it loads.
+        Whether the loaded multiplex is directed, and whether it has weights.
     terms, citation, address, note
-        Terms of use; what to cite; where it comes from; what a user should know.
+        Terms of use, what to cite, URL of the source, and remarks for users.
     files
-        What must be in the data folder; empty for built-in data sets.
+        Files needed in the data folder; empty for built-in data sets.
     archive
-        The address of a zip file that holds those files.
+        URL of a zip file with those files.
     """
 
     name: str
@@ -99,12 +98,12 @@ class Dataset:
 
     @property
     def at_hand(self) -> bool:
-        """Whether nothing has to be downloaded."""
+        """Whether all files are in the data folder."""
         folder = data_folder()
         return all(file.find(folder) for file in self.files)
 
     def check_files(self) -> None:
-        """Refuse a file in the data folder that holds something else than it should; what is missing is no matter."""
+        """Check the files in the data folder against their checksums; missing files are ignored."""
         folder = data_folder()
         for found in (file.find(folder) for file in self.files):
             if found:
@@ -112,15 +111,15 @@ class Dataset:
 
 
 def data_folder() -> Path | None:
-    """Return the folder with a sub-folder per data set: `BANDITPLEX_DATA`, else one in the user's cache.
+    """Return the folder with one sub-folder per data set: `BANDITPLEX_DATA`, or one in the user's cache.
 
-    It need not exist yet. None where there is neither: without pooch there is no cache.
+    It need not exist yet. The cache needs pooch: without pooch and without `BANDITPLEX_DATA`, return None.
     """
     chosen = os.environ.get("BANDITPLEX_DATA")
     if chosen:
         folder = Path(chosen).expanduser()
         if folder.exists() and not folder.is_dir():
-            raise InputError(f"Expected BANDITPLEX_DATA to name a folder, got the file {chosen!r}.")
+            raise InputError(f"Expected a folder in BANDITPLEX_DATA, got the file {chosen!r}.")
         return folder
     try:
         import pooch
@@ -140,7 +139,7 @@ def _git(path: Path) -> str:
 
 
 def joined(folder: Path) -> bytes:
-    """Return the four-column file that a folder of extracts trans1.txt, trans2.txt, ... makes, with weights 1."""
+    """Join the files trans1.txt, trans2.txt, ... of a folder into one four-column file, with weights 1."""
     lines = []
     for layer in range(1, len(list(folder.glob("trans*.txt"))) + 1):
         path = folder / f"trans{layer}.txt"

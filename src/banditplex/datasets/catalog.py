@@ -1,7 +1,7 @@
-"""The real data sets: where they come from, what may be done with them, and what must be in them.
+"""The real data sets: sources, terms of use, checksums and counts.
 
 All but one come from the collection of multilayer networks of Manlio De Domenico and the CoMuNe Lab. Checksums are
-those of the files, not of the archives around them. The table of all of them, with counts, is in docs/datasets.md.
+those of the files, not of the archives. docs/datasets.md has a table of all data sets.
 """
 
 from functools import partial
@@ -83,8 +83,9 @@ def _comune(
 ) -> Dataset:
     """Declare a data set of the collection.
 
-    `folder` is its name there, `stem` what its files' names begin with, `mirror` the address of a folder that has
-    copies of them, if any. `edges`, `layers` and `nodes` are sha256 sums, or files, or the names of the layers.
+    `folder` is its folder in the collection, `stem` the prefix of its file names, `mirror` the URL of a folder with
+    copies of the files, if any. `edges`, `layers` and `nodes` are sha256 checksums or files; `layers` may also be a
+    tuple of layer names.
     """
 
     def file(ending: str, checksum: Any) -> Any:
@@ -164,7 +165,7 @@ LAZEGA = _comune(
     citation=_LAZEGA,
     note="Use it to match the paper's counts (2,223 edges), and 'lazega-corrected' for anything about real layers. "
     "Advice and friendship are mixed up in this release (rows shifted by 18 nodes, which also makes 4 self loops), and "
-    "co-work holds mutual ties only. The collection's address serves the corrected release by now.",
+    "co-work has only mutual ties. The collection now serves the corrected release.",
 )
 
 LAZEGA_CORRECTED = _comune(
@@ -183,8 +184,8 @@ LAZEGA_CORRECTED = _comune(
     directed=True,
     terms=AS_IS,
     citation=_LAZEGA,
-    note="The right one of two releases: 892 advice, 575 friendship and 1,104 co-work ties. The paper used the faulty "
-    "one of 2014, 'lazega', which has 348 edges less.",
+    note="The correct release: 892 advice, 575 friendship and 1,104 co-work ties. The paper used the faulty release of "
+    "2014, 'lazega', which has 348 fewer edges.",
 )
 
 EUAIR = _comune(
@@ -206,7 +207,7 @@ EUAIR = _comune(
     note="The terms forbid comparing airlines. The owners' page is http://complex.unizar.es/~atnmultiplex/.",
 )
 
-# The original has its id in four independent repositories; the stand-ins were made from it and lack its weights.
+# Four independent repositories have the original with this git id. The stand-ins were made from it, without weights.
 _FAO_EDGES = File(
     "fao/fao_trade_multiplex.edges",
     "git:16703508d75321a0afc4f6876fa55d4a6ea2b41b",
@@ -234,8 +235,8 @@ FAO = _comune(
     weighted=True,
     terms=ODBL,
     citation=_REDUCIBILITY,
-    note="Where only a copy without weights is at hand (DERIVED_fao_trade_unweighted.edges, or extracts of the layers "
-    "in a folder layers/), it loads without weights, and metadata['missing'] says so.",
+    note="If only a copy without weights is available (DERIVED_fao_trade_unweighted.edges, or one file per layer in "
+    "layers/), it loads without weights and sets metadata['missing'].",
 )
 
 CELEGANS = _comune(
@@ -255,8 +256,8 @@ CELEGANS = _comune(
     terms=ODBL,
     citation="B. L. Chen, D. H. Hall, D. B. Chklovskii, Wiring optimization can relate neuronal structure and "
     f"function, PNAS 103, 4723-4728 (2006); {_MUXVIZ}",
-    note="The collection calls it undirected, but the file lists 94 % of the pairs in both directions: it loads as "
-    "stored, directed.",
+    note="It loads as directed: the collection calls it undirected, but the file lists 94 % of the pairs in both "
+    "directions.",
 )
 
 ARXIV = _comune(
@@ -377,8 +378,8 @@ GATNE_AMAZON = Dataset(
     terms=AMAZON,
     citation="Y. Cen et al., Representation Learning for Attributed Multiplex Heterogeneous Network, KDD (2019)",
     address="https://github.com/THUDM/GATNE",
-    note="The edges of train.txt and the positive pairs of valid.txt and test.txt, directed as listed; part='train' "
-    "loads the former alone. GATNE's README counts 10,166 nodes and 148,865 edges.",
+    note="The edges of train.txt and the positive pairs of valid.txt and test.txt, as directed edges; part='train' "
+    "loads train.txt only. GATNE's README reports 10,166 nodes and 148,865 edges.",
     files=_AMAZON,
 )
 

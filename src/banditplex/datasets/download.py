@@ -1,4 +1,4 @@
-"""Getting files that are not at hand: downloaded beside their place, checked, and only then moved there."""
+"""Download missing files into a staging folder, check them, and only then move them into the data folder."""
 
 import os
 import shutil
@@ -18,16 +18,16 @@ TIMEOUT = 30  # seconds without an answer
 
 
 def fetch_files(dataset: Dataset, *, known: Iterable[File] = (), progress: Progress | None = None) -> Path:
-    """Return the folder that holds the files of a data set, each checked; what is missing is downloaded first.
+    """Return the folder with the checked files of a data set; missing files are downloaded first.
 
     Parameters
     ----------
     dataset
-        What is wanted.
+        The data set.
     known
-        Files of all data sets: one of them that comes in place of what was asked for is kept under its own name.
+        Files of all data sets. If a server delivers one of these instead of the requested file, it is kept.
     progress
-        Called with (done, total) while a file comes in.
+        Called with (bytes done, bytes in total) during a download.
     """
     dataset.check_files()
     folder = data_folder()
@@ -47,21 +47,21 @@ def _download(
         folder = None
     if folder is None:
         raise InputError(
-            f"{dataset.name} is not at hand, and pooch, which downloads it, is not installed: install it, or put "
-            f"{missing[0].path} into a folder that BANDITPLEX_DATA names."
+            f"{dataset.name}: expected pooch, which downloads it, got no such package; install pooch, or set "
+            f"BANDITPLEX_DATA to a folder with {missing[0].path}."
         )
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".download-", dir=folder) as stage:
-            _Errand(dataset, folder, Path(stage), known, progress).run(missing)
+            _Download(dataset, folder, Path(stage), known, progress).run(missing)
     except OSError as error:
         raise InputError(f"{dataset.name}: {folder} cannot be written: {error.strerror or error}.") from None
     return folder
 
 
 @dataclass(frozen=True)
-class _Errand:
-    """One attempt to bring the missing files of a data set into the data folder, by way of a staging folder."""
+class _Download:
+    """One attempt to download the missing files of a data set, through a staging folder."""
 
     dataset: Dataset
     folder: Path
@@ -70,17 +70,17 @@ class _Errand:
     progress: Progress | None
 
     def run(self, missing: list[File]) -> None:
-        """Try the archive, then the mirrors; move the files to their places once all are there and right."""
+        """Try the archive, then the mirrors; move the files into the data folder once all are complete and checked."""
         got: dict[File, Path] = {}
-        troubles = []
+        failures = []
         for source in (self.from_archive, self.from_mirrors):
             try:
                 got |= source([file for file in missing if file not in got])
             except InputError as error:
-                troubles.append(str(error))
+                failures.append(str(error))
         if len(got) < len(missing):
-            why = " ".join(troubles) or f"Put {missing[0].path} into {self.folder}."
-            raise InputError(f"{self.dataset.name} is not at hand and could not be downloaded. {why}")
+            why = " ".join(failures) or f"Put {missing[0].path} into {self.folder}."
+            raise InputError(f"{self.dataset.name}: download failed. {why}")
         for file, path in got.items():
             _move(path, self.folder / file.path)
 
@@ -94,15 +94,14 @@ class _Errand:
             with zipfile.ZipFile(path) as archive:
                 return {file: self.extract(archive, file) for file in wanted}
         except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
-            found = f"something else or a damaged one ({error})"
-            raise InputError(f"{address}: expected a zip archive, got {found}.") from None
+            raise InputError(f"{address}: expected a valid zip archive, got {str(error).rstrip('.')!r}.") from None
 
     def extract(self, archive: zipfile.ZipFile, file: File) -> Path:
-        """Unpack a file, wherever it is in the archive; another release of it is kept, but not taken for it."""
+        """Extract a file from any folder of the archive; another release is kept under its own name."""
         address, path = self.dataset.archive, self.stage / file.name
         members = [each for each in archive.namelist() if PurePosixPath(each).name == file.name]
         if not members:
-            raise InputError(f"{address}: expected an archive with {file.name}, got one without.")
+            raise InputError(f"{address}: expected an archive with {file.name}, got none.")
         with archive.open(min(members, key=len)) as source, path.open("wb") as copy:
             shutil.copyfileobj(source, copy)
         alike = (each for each in self.known if each.name == file.name and each != file)
@@ -113,7 +112,7 @@ class _Errand:
         if not (self.folder / other.path).exists():
             _move(path, self.folder / other.path)
         release = PurePosixPath(other.path).parts[0]
-        raise InputError(f"{address} serves another release, that of {release!r}; it was kept under that name.")
+        raise InputError(f"{address}: expected the release of {self.dataset.name!r}, got {release!r}, kept as such.")
 
     def from_mirrors(self, wanted: list[File]) -> dict[File, Path]:
         got = {}
@@ -131,7 +130,7 @@ def _move(path: Path, target: Path) -> None:
 
 
 class _Bar:
-    """Turns pooch's progress bar into calls of a function."""
+    """A progress bar for pooch that calls a function."""
 
     def __init__(self, progress: Progress | None) -> None:
         self.total, self._done, self._progress = 0, 0, progress
@@ -149,7 +148,7 @@ class _Bar:
 
 
 def _get(address: str, path: Path, progress: Progress | None) -> None:
-    """Download an address into a new file; a file that is not whole is an error."""
+    """Download a URL into a new file; an incomplete file is an error."""
     import pooch
     import requests
 
@@ -157,18 +156,18 @@ def _get(address: str, path: Path, progress: Progress | None) -> None:
     try:
         pooch.HTTPDownloader(progressbar=bar, chunk_size=1 << 13, timeout=TIMEOUT)(address, str(path), None)
     except requests.HTTPError as error:
-        status = "an error" if error.response is None else error.response.status_code
-        raise InputError(f"{address}: the server answers {status}.") from None
+        status = "unknown" if error.response is None else error.response.status_code
+        raise InputError(f"{address}: expected a file, got status {status} from the server.") from None
     except requests.Timeout:
         raise InputError(f"{address}: no answer within {TIMEOUT} seconds.") from None
     except requests.RequestException as error:
         if isinstance(error, requests.ConnectionError) and not bar.total:
             raise InputError(f"{address}: no connection.") from None
-        raise _broken_off(address, path, bar.total) from None
+        raise _incomplete(address, path, bar.total) from None
     if path.stat().st_size < bar.total:
-        raise _broken_off(address, path, bar.total)
+        raise _incomplete(address, path, bar.total)
 
 
-def _broken_off(address: str, path: Path, total: int) -> InputError:
+def _incomplete(address: str, path: Path, total: int) -> InputError:
     of = f" of {total:,}" if total else ""
-    return InputError(f"{address}: the download broke off after {path.stat().st_size:,}{of} bytes.")
+    return InputError(f"{address}: the download stopped after {path.stat().st_size:,}{of} bytes.")

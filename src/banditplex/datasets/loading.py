@@ -1,4 +1,4 @@
-"""The one door: data sets by name."""
+"""Data sets by name: list, register, describe, download and load them."""
 
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ _datasets: Registry[Dataset] = Registry("data set")
 
 
 def register(dataset: Dataset) -> None:
-    """Make a data set of your own known by its name.
+    """Register a data set of your own, to be loaded by name.
 
     >>> from banditplex.multiplex import Multiplex
     >>> register(Dataset("triangle", "Three nodes", lambda: Multiplex.from_edges([0, 1, 2], [1, 2, 0], "only")))
@@ -32,22 +32,22 @@ def list_datasets() -> list[str]:
 
 
 def load_dataset(name: str, *, progress: Progress | None = None, **options: Any) -> Multiplex:
-    """Load a data set by name; what is not at hand is downloaded and checked first.
+    """Load a data set by name; missing files are downloaded and checked first.
 
     Parameters
     ----------
     name
         One of `list_datasets()`.
     progress
-        Called with (done, total) while a download goes on.
+        Called with (bytes done, bytes in total) during a download.
     options
-        What the data set offers: `seed` and `whole` for the paper's synthetic sets, `part` for "gatne-amazon".
+        Options of the data set: `seed` and `whole` for the paper's synthetic sets, `part` for "gatne-amazon".
 
     Returns
     -------
     Multiplex
-        As stored: directed where the file lists arcs. Its `metadata` has `name`, `title`, `citation`, `terms`, `source`
-        and, where it is known which layers help each other, `relevant`.
+        As stored: directed if the file lists directed edges. Its `metadata` has `name`, `title`, `citation`, `terms`,
+        `source` and, if the relevant layers are known, `relevant`.
 
     >>> load_dataset("twins").metadata["relevant"]["a"]
     ['a-twin']
@@ -64,23 +64,23 @@ def load_dataset(name: str, *, progress: Progress | None = None, **options: Any)
 
 
 def fetch(name: str, *, progress: Progress | None = None) -> Path:
-    """Bring the files of a data set to hand, check them, and return the folder they are in."""
+    """Download the missing files of a data set, check all of them, and return their folder."""
     dataset = _datasets[name]
     if not dataset.files:
-        raise InputError(f"The data set {name!r} is built in: there is nothing to fetch.")
+        raise InputError(f"Expected a data set with files to download, got {name!r}, which is built in.")
     known = [file for each in _datasets.values() for file in each.files]
     return fetch_files(dataset, known=known, progress=progress)
 
 
 def check_files(name: str) -> None:
-    """Refuse files of a data set that are at hand, but hold something else than they should."""
+    """Check the local files of a data set against their checksums; missing files are ignored."""
     _datasets[name].check_files()
 
 
-def describe(name: str) -> dict[str, Any]:
-    """Return what is known about a data set without loading it; None where a count is not fixed.
+def dataset_info(name: str) -> dict[str, Any]:
+    """Return the facts about a data set without loading it; a count that is not fixed is None.
 
-    >>> facts = describe("lazega")
+    >>> facts = dataset_info("lazega")
     >>> facts["kind"], facts["nodes"], facts["layers"], facts["edges"], facts["undirected_edges"], facts["directed"]
     ('download', 71, 3, 2223, 1659, True)
     """
@@ -132,8 +132,8 @@ for _dataset in (
         terms=CKM.terms,
         citation=f"{_PAPER}; {CKM.citation}",
         address=CKM.address,
-        note="The others are 90, 10, 10, 5 and 1 % similar to it. The paper prints 51 nodes and 1,382 edges, which its "
-        "description does not yield; whole=True takes the whole layer: 246 nodes, 2,694 edges.",
+        note="The others are 90, 10, 10, 5 and 1 % similar to it. The paper reports 51 nodes and 1,382 edges, which do "
+        "not follow from its description. whole=True uses the whole layer: 246 nodes, 2,694 edges.",
         files=CKM.files,
         archive=CKM.archive,
     ),
@@ -150,8 +150,8 @@ for _dataset in (
         terms=VICKERS.terms,
         citation=f"{_PAPER}; {VICKERS.citation}",
         address=VICKERS.address,
-        note="The others are 90 and 10 % similar to it. The paper prints 18 nodes and 541 edges, which its description "
-        "does not yield; whole=True takes the whole layer: 29 nodes, 1,083 edges.",
+        note="The others are 90 and 10 % similar to it. The paper reports 18 nodes and 541 edges, which do not follow "
+        "from its description. whole=True uses the whole layer: 29 nodes, 1,083 edges.",
         files=VICKERS.files,
         archive=VICKERS.archive,
     ),

@@ -1,4 +1,4 @@
-"""Multiplexes whose relevant layers are known: base layers, near copies of them, and noise."""
+"""Synthetic multiplexes with known relevant layers: base layers, near copies of them, and noise."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from banditplex.multiplex import Multiplex
 from banditplex.multiplex.names import Ints
 from banditplex.rng import stream
 
-_BATCH = 1 << 21  # edges made at once: bounds the memory, and is part of what a seed means
+_BATCH = 1 << 21  # edges per batch: bounds the memory; another value gives other edges for the same seed
 
 
 def planted(
@@ -27,37 +27,37 @@ def planted(
     within: float = 0.8,
     seed: int = 0,
 ) -> Multiplex:
-    """Return an undirected multiplex in which it is known which layers help each other.
+    """Return an undirected multiplex with known relevant layers.
 
-    The first layers come in groups: a base layer with communities of its own, and near copies of it. The rest is noise.
-    All layers have the same number of edges, and all counts are exact:
+    The first layers form groups: a base layer with its own communities, and near copies of it. The other layers are
+    noise. All layers have the same number of edges, and all counts are exact:
 
-    - A base layer deals its nodes at random into `communities` of equal size (or one apart) and draws
-      `within * edges_per_layer` of its edges among pairs of one community, the others among pairs across.
-    - A near copy keeps `similarity * edges_per_layer` edges of its base layer and draws the others among its non-edges.
-    - A noise layer draws all its edges among all pairs.
+    - A base layer assigns nodes at random to `communities` of equal size (up to one node). It draws
+      `within * edges_per_layer` edges from the pairs inside communities, and the others from the pairs across.
+    - A near copy keeps `similarity * edges_per_layer` edges of its base layer and draws the others from its non-edges.
+    - A noise layer draws all edges from all pairs.
 
-    Work is done for many layers at once; memory stays near that of the result, for 100 M edges too.
+    Many layers are made at once. Peak memory is close to the size of the result, even for 100 M edges.
 
     Parameters
     ----------
     num_layers
-        Layers in all; what `groups * group_size` does not use is noise.
+        Total number of layers; those beyond `groups * group_size` are noise.
     groups, group_size
-        How many groups there are, and how many layers each has, the base layer included.
+        Number of groups, and number of layers per group, base layer included.
     similarity
         Share of edges that a near copy keeps, 0 to 1; the count is rounded.
     num_nodes, edges_per_layer
         Size of each layer.
     communities, within
-        Number of communities of a base layer, and share of its edges inside them; that count is rounded too.
+        Number of communities of a base layer, and share of its edges inside communities; the count is rounded.
     seed
-        Opens the random stream.
+        Seed of the random numbers.
 
     Returns
     -------
     Multiplex
-        Its `metadata["relevant"]` maps each layer to the other layers of its group, base layer first, and noise to [].
+        `metadata["relevant"]` maps each layer to the other layers of its group, base layer first, and noise to [].
 
     >>> mx = planted(5, groups=2, similarity=0.9, num_nodes=100, edges_per_layer=300)
     >>> mx
@@ -85,24 +85,24 @@ def planted(
 def similar_layer(
     edges: Any, num_nodes: int, similarity: float, rng: np.random.Generator, *, directed: bool = False
 ) -> Ints:
-    """Return as many edges, of which a share is kept from `edges` and the others are drawn from the non-edges.
+    """Return a near copy of a layer: it keeps a share of `edges` and draws the others from the non-edges.
 
     Parameters
     ----------
     edges
         Distinct edges (2, E) of node indices, without self loops; undirected ones in either order.
     num_nodes
-        Nodes that new edges may join.
+        Number of nodes.
     similarity
         Share of edges kept, 0 to 1: `round(similarity * E)` edges.
     rng
-        Where chance comes from.
+        Random number generator.
     directed
         Whether (u, v) and (v, u) are two edges.
 
     Returns
     -------
-    (2, E) array, sorted; undirected edges smaller index first.
+    (2, E) array, sorted; undirected edges have the smaller index first.
 
     >>> similar_layer([[0, 1, 2], [1, 2, 3]], 4, 1 / 3, np.random.default_rng(0)).shape
     (2, 3)
@@ -110,36 +110,35 @@ def similar_layer(
     source, destination = np.asarray(edges, dtype=np.int64)
     if not directed:
         source, destination = np.minimum(source, destination), np.maximum(source, destination)
-    if source.size and not (
-        0 <= min(source.min(), destination.min()) <= max(source.max(), destination.max()) < num_nodes
-    ):
-        raise InputError(f"Expected edges among nodes 0 to {num_nodes - 1}, got others.")
+    ends = np.append(source, destination)
+    if ends.size and not 0 <= ends.min() <= ends.max() < num_nodes:
+        raise InputError(f"Expected node indices from 0 to {num_nodes - 1}, got {ends.min()} to {ends.max()}.")
     if (source == destination).any():
         raise InputError("Expected edges without self loops, got some.")
     base = np.unique(encode(source, destination, num_nodes, directed=directed))[None]
     if base.size < source.size:
-        raise InputError("Expected each edge once, got duplicates.")
+        raise InputError("Expected distinct edges, got duplicates.")
     population = num_pairs(num_nodes, directed=directed)
     kept = check_similarity(similarity, base.size, num_nodes, population)
     return np.stack(decode(_copy(rng, base, population, kept).ravel(), num_nodes, directed=directed))
 
 
 def check_similarity(similarity: float, num_edges: int, num_nodes: int, population: int) -> int:
-    """Return how many edges a near copy keeps; refuse shares that are none, or leave too few non-edges to draw from."""
+    """Return how many edges a near copy keeps; refuse bad shares, and layers with too few non-edges for the others."""
     _check_share("similarity", similarity)
     kept = round(similarity * num_edges)
     free = population - num_edges
     if num_edges - kept > free:
         raise InputError(
-            f"A near copy at similarity {similarity:g} replaces {num_edges - kept:,} of {num_edges:,} edges, but the "
-            f"base layer has only {free:,} non-edges ({num_nodes:,} nodes, {population:,} pairs): too dense."
+            f"Expected enough non-edges to replace {num_edges - kept:,} of {num_edges:,} edges (similarity "
+            f"{similarity:g}), got {free:,} non-edges ({num_nodes:,} nodes, {population:,} pairs)."
         )
     return kept
 
 
 @dataclass(frozen=True)
 class _Plan:
-    """What is to be made; `check` refuses what cannot be."""
+    """The parameters of `planted`; `check` refuses impossible ones."""
 
     num_layers: int
     groups: int
@@ -177,12 +176,12 @@ class _Plan:
         _check_share("within", self.within)
         if self.groups * self.group_size > self.num_layers:
             raise InputError(
-                f"{self.groups:,} groups of {self.group_size:,} layers need {self.groups * self.group_size:,} layers, "
-                f"got num_layers={self.num_layers:,}."
+                f"Expected num_layers of at least {self.groups * self.group_size:,} for {self.groups:,} groups of "
+                f"{self.group_size:,} layers, got {self.num_layers:,}."
             )
         if self.communities > self.num_nodes:
             raise InputError(
-                f"Expected at most as many communities as nodes, {self.num_nodes:,}, got {self.communities:,}."
+                f"Expected communities of at most {self.num_nodes:,}, the number of nodes, got {self.communities:,}."
             )
         self._check_room()
 
@@ -190,8 +189,8 @@ class _Plan:
         population = num_pairs(self.num_nodes)
         if self.edges_per_layer > population:
             raise InputError(
-                f"Expected at most {population:,} edges_per_layer, the pairs of {self.num_nodes:,} nodes, "
-                f"got {self.edges_per_layer:,}: too dense."
+                f"Expected edges_per_layer of at most {population:,}, the pairs of {self.num_nodes:,} nodes, "
+                f"got {self.edges_per_layer:,}."
             )
         if not self.groups:
             return
@@ -203,9 +202,9 @@ class _Plan:
         ):
             if needed > pairs:
                 raise InputError(
-                    f"within={self.within:g} asks for {needed:,} of {self.edges_per_layer:,} edges {where} "
-                    f"communities, but {self.communities:,} communities of {self.num_nodes:,} nodes have only "
-                    f"{pairs:,} pairs {where}."
+                    f"Expected enough pairs {where} communities for {needed:,} of {self.edges_per_layer:,} edges "
+                    f"(within={self.within:g}), got {pairs:,} pairs ({self.communities:,} communities of "
+                    f"{self.num_nodes:,} nodes)."
                 )
 
 
@@ -231,7 +230,7 @@ def _layers(plan: _Plan, rng: np.random.Generator) -> Iterator[Ints]:
 
 
 def _base(plan: _Plan, rng: np.random.Generator, rows: int) -> Ints:
-    """Draw base layers: exact counts of edges inside and across communities of nodes dealt at random."""
+    """Draw base layers: random communities, and exact numbers of edges inside and across them."""
     sizes = plan.sizes
     ends = np.cumsum(sizes)
     inside, across = num_pairs(sizes), sizes * (plan.num_nodes - ends)
@@ -255,14 +254,14 @@ def _base(plan: _Plan, rng: np.random.Generator, rows: int) -> Ints:
 
 
 def _locate(code: Ints, counts: Ints) -> tuple[Ints, Ints]:
-    """Return the block each code falls into, of blocks that hold `counts` codes, and its place there."""
+    """Return the block of each code and its position in the block; blocks hold `counts` codes each."""
     ends = np.cumsum(counts)
     block = np.searchsorted(ends, code, side="right")
     return block, code - (ends - counts)[block]
 
 
 def _copy(rng: np.random.Generator, base: Ints, population: int, kept: int) -> Ints:
-    """Draw a near copy of each row of `base` (rows, edges): `kept` codes of it, the others from what it lacks."""
+    """Draw a near copy of each row of `base` (rows, edges): `kept` of its codes, the others from all other codes."""
     rows, num_edges = base.shape
     keep = np.take_along_axis(base, distinct(rng, rows, num_edges, kept), axis=1)
     new = skip(distinct(rng, rows, population - num_edges, num_edges - kept), base, population)
@@ -272,7 +271,7 @@ def _copy(rng: np.random.Generator, base: Ints, population: int, kept: int) -> I
 
 
 def _names(plan: _Plan) -> tuple[tuple[str, ...], dict[str, list[str]]]:
-    """Return the layers' names, which sort in the layers' order, and the others of each layer's group."""
+    """Return the layer names, which sort in layer order, and the other layers of each layer's group."""
     noise = plan.num_layers - plan.groups * plan.group_size
     names: list[str] = []
     relevant: dict[str, list[str]] = {}

@@ -1,7 +1,7 @@
-"""Distinct integers and node pairs at random, for many layers at once.
+"""Random distinct integers and node pairs, for many layers at once.
 
-Everything is made of whole 64-bit words of the generator and integer arithmetic, so that one seed gives the same
-numbers on every platform and with every version of numpy.
+Only 64-bit words of the generator and integer arithmetic are used, so a seed gives the same numbers on every platform
+and with every version of numpy.
 """
 
 from typing import TypeVar
@@ -16,10 +16,10 @@ _WORD = np.iinfo(np.uint64).max
 
 
 def distinct(rng: np.random.Generator, rows: int, population: int, count: int) -> Ints:
-    """Draw `count` distinct integers below `population` for each row, uniformly: (rows, count), each row rising.
+    """Draw `count` distinct integers below `population` for each row, uniformly: (rows, count), rows sorted.
 
-    Each row draws what it still lacks until it has enough, so it holds the first `count` different values of an
-    endless uniform sequence. Where more than half are wanted, those left out are drawn instead.
+    Each row draws until it has `count` different values, so it holds the first `count` different values of an infinite
+    uniform sequence. If `count` is more than half of `population`, the values to leave out are drawn instead.
 
     >>> distinct(np.random.default_rng(0), 2, population=5, count=5)
     array([[0, 1, 2, 3, 4],
@@ -30,11 +30,11 @@ def distinct(rng: np.random.Generator, rows: int, population: int, count: int) -
     if 2 * count > population:
         return _others(distinct(rng, rows, population, population - count), population)
     starts = np.arange(rows + 1) * population
-    keys = np.empty(0, np.int64)  # row * population + value, rising
+    keys = np.empty(0, np.int64)  # row * population + value, sorted
     lacking = np.full(rows, count)
     while lacking.any():
         fresh = np.repeat(starts[:-1], lacking)
-        fresh += (words(rng, len(fresh)) % np.uint64(population)).view(np.int64)  # uneven by population / 2**64
+        fresh += (words(rng, len(fresh)) % np.uint64(population)).view(np.int64)  # bias: population / 2**64
         fresh.sort()
         keys = np.concatenate([keys, fresh])
         keys.sort(kind="stable")  # two sorted runs: merged in one pass
@@ -55,17 +55,17 @@ def permutations(rng: np.random.Generator, rows: int, size: int) -> Ints:
 
 
 def words(rng: np.random.Generator, size: int) -> npt.NDArray[np.uint64]:
-    """Draw whole 64-bit words, as the bit generator makes them."""
+    """Draw 64-bit words, as the bit generator makes them."""
     return rng.integers(0, _WORD, size, dtype=np.uint64, endpoint=True)
 
 
 def num_pairs(num_nodes: Count, *, directed: bool = False) -> Count:
-    """Return how many pairs of different nodes there are."""
+    """Return the number of pairs of different nodes."""
     return num_nodes * (num_nodes - 1) // (1 if directed else 2)
 
 
 def encode(low: Ints, high: Ints, num_nodes: int, *, directed: bool = False) -> Ints:
-    """Return the place of each pair in the sorted list of all pairs; undirected pairs have low < high.
+    """Return the position of each pair in the sorted list of all pairs; undirected pairs have low < high.
 
     >>> encode(np.array([0, 0, 1]), np.array([1, 2, 2]), 3)
     array([0, 1, 2])
@@ -76,7 +76,7 @@ def encode(low: Ints, high: Ints, num_nodes: int, *, directed: bool = False) -> 
 
 
 def decode(code: Ints, num_nodes: Count, *, directed: bool = False) -> tuple[Ints, Ints]:
-    """Return the pairs that stand at places `code` in the sorted list of all pairs: the inverse of `encode`.
+    """Return the pairs at positions `code` of the sorted list of all pairs: the inverse of `encode`.
 
     >>> decode(np.arange(6), 4)
     (array([0, 0, 0, 1, 1, 2]), array([1, 2, 3, 2, 3, 3]))
@@ -87,14 +87,14 @@ def decode(code: Ints, num_nodes: Count, *, directed: bool = False) -> tuple[Int
         return low, high
     last = num_pairs(num_nodes) - 1 - code  # counted from the end, rows grow by one: 1, 2, 3, ...
     row = ((np.sqrt(8.0 * last + 1.0) - 1.0) / 2.0).astype(np.int64)
-    row -= row * (row + 1) // 2 > last  # what rounding may have got wrong
+    row -= row * (row + 1) // 2 > last  # correct rounding errors
     row += (row + 1) * (row + 2) // 2 <= last
     low = num_nodes - 2 - row
     return low, num_nodes - 1 - (last - row * (row + 1) // 2)
 
 
 def skip(rank: Ints, taken: Ints, population: int) -> Ints:
-    """Return, for each row, the `rank`-th integers below `population` that are not among those `taken` (rising).
+    """Return, for each row, the `rank`-th integers below `population` that are not in `taken` (sorted).
 
     >>> skip(np.array([[0, 1, 2]]), np.array([[1, 2]]), 5)
     array([[0, 3, 4]])

@@ -1,4 +1,4 @@
-"""From the files of a data set, at hand and checked, to a multiplex."""
+"""Load a multiplex from the checked files of a data set."""
 
 import tempfile
 from collections.abc import Sequence
@@ -23,15 +23,15 @@ def load_comune(
     Parameters
     ----------
     edges
-        The edge file, or what stands in for it, which has no weights.
+        The edge file. Its stand-ins have no weights.
     layers
         The file that names the layers, or their names.
     nodes
-        The file that names the nodes, None where there is none.
+        The file that names the nodes, or None.
     num_nodes
-        Nodes that are declared, linked or not.
+        Number of nodes, isolated ones included.
     directed
-        Whether the file lists arcs.
+        Whether the file lists directed edges.
     """
     from banditplex.io import read
 
@@ -50,7 +50,7 @@ def load_comune(
 
 
 def load_gatne(train: File, *, part: str = "all") -> Multiplex:
-    """Read a folder of GATNE: its training edges (`part="train"`), or also those of valid.txt and test.txt ("all")."""
+    """Read a GATNE folder: the training edges (`part="train"`), or also those of valid.txt and test.txt ("all")."""
     from banditplex.io import read
 
     return read(_locate(train)[1].parent, format="gatne", part=part, directed=True)

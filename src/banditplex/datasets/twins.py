@@ -1,4 +1,4 @@
-"""The demo's data set: three pairs of twin layers and two layers of noise."""
+"""The data set of the demo: three pairs of twin layers and two noise layers."""
 
 from dataclasses import replace
 
@@ -9,15 +9,16 @@ LAYERS = ("a", "a-twin", "b", "b-twin", "c", "c-twin", "noise-1", "noise-2")
 
 
 def twins() -> Multiplex:
-    """Return `twins`: 200 nodes, 8 layers, 4,800 edges, undirected; the same on every platform, for good.
+    """Return `twins`: 200 nodes, 8 layers, 4,800 edges, undirected; identical on every platform and in every version.
 
     Layers "a", "b" and "c" have 600 edges each, 510 of them inside 10 communities of 20 nodes, which differ from layer
     to layer. Each has a twin that keeps 480 of its edges (80 %) and draws 120 from its non-edges. "noise-1" and
     "noise-2" are 600 pairs at random. `metadata["relevant"]` maps each layer to its twin, and noise to [].
 
-    What a layer is worth: ROC-AUC of a logistic regression on degrees, common neighbours and Adamic-Adar index of a
-    pair in the target layer and, with the edge flag, in one other layer. A fifth of the target's edges is hidden from
-    the target (and only there); there are as many non-edges as edges; means over 3 splits and the layers of a row.
+    The table shows how much a second layer helps: ROC-AUC of a logistic regression on degrees, common neighbours and
+    Adamic-Adar index of a pair in the target layer and in one other layer, with the edge indicator of the latter. A
+    fifth of the target's edges are test edges and hidden in the target layer only, with as many non-edges. Values are
+    means over 3 splits and the layers of a row.
 
     =========  ==========  =============  ============  ==============
     target     own layer   random layer   right layer   right - random
@@ -27,8 +28,8 @@ def twins() -> Multiplex:
     noise      .548        .538           -             -
     =========  ==========  =============  ============  ==============
 
-    "Random" is the mean over the seven other layers, the right one among them. `tests/datasets/test_twins.py` measures
-    the table anew.
+    "Random layer" is the mean over the seven other layers, the right one included. `tests/datasets/test_twins.py`
+    checks the table.
 
     >>> mx = twins()
     >>> mx

@@ -1,4 +1,4 @@
-"""Reading and writing multiplexes: one file per format, chosen by name or by content."""
+"""Read and write multiplexes: one module per format, chosen by file name or content."""
 
 from banditplex.io.base import Format, Progress
 from banditplex.io.dispatch import check_place, detect, formats, read, write

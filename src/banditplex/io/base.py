@@ -1,4 +1,4 @@
-"""What a format is, and the pieces all formats share: staging, side notes, decoding."""
+"""The `Format` class, and what all formats share: atomic writes, side notes, parsing of names."""
 
 import json
 import os
@@ -20,7 +20,7 @@ from banditplex.multiplex.names import Names, factorize
 
 _INTEGER = re.compile(r"0|-?[1-9][0-9]{0,18}")
 
-Progress = Callable[[int, int], None]  # called with (bytes or edges done, bytes or edges in all)
+Progress = Callable[[int, int], None]  # called with (done, total), in bytes or edges
 
 
 def _no_content(path: Path) -> bool:
@@ -34,19 +34,19 @@ class Format:
     Parameters
     ----------
     name, description
-        What users type, and a line that says what it is.
+        Its name, and a short description.
     suffixes
-        Endings of file names (with the dot, lower case) that stand for it; empty for folders.
+        File name endings of the format (with the dot, lower case); empty for folders.
     read
         `read(path, *, progress, **options) -> Multiplex`; `progress` may be None.
     write
-        `write(mx, path, **options)`; `path` does not exist yet and lies in an empty folder of its own: whatever is
-        written there moves to its final place in one go once `write` returns.
+        `write(mx, path, **options)`; `path` does not exist yet and is in an empty staging folder. All files in that
+        folder are moved to their final place after `write` returns.
     holds
-        What it can hold besides edges, of "weight", "time" and "features"; the rest is refused or, on request, dropped.
-        Names, directedness and isolated nodes are always held, in a side note if need be.
+        What it can store besides edges: some of "weight", "time" and "features". Every format stores names, direction
+        and isolated nodes, in a side note if necessary.
     matches
-        Looks into a file or folder whose name does not settle it.
+        `matches(path) -> bool`: whether the content of a file or folder looks like this format.
     """
 
     name: str
@@ -59,7 +59,7 @@ class Format:
 
 
 def begins_with(path: Path, pattern: bytes) -> bool:
-    """Say whether `pattern` is found in the first 64 KiB of a file; folders have no content."""
+    """Return whether the first 64 KiB of a file match `pattern`; False for folders."""
     if not path.is_file():
         return False
     with path.open("rb") as file:
@@ -68,18 +68,18 @@ def begins_with(path: Path, pattern: bytes) -> bool:
 
 @contextmanager
 def staged(path: Path, *, overwrite: bool) -> Iterator[Path]:
-    """Yield a path of the same name in a fresh folder; on success everything written there moves beside `path`.
+    """Yield a path of the same name in a staging folder; on success, move everything in it next to `path`.
 
-    Nothing is left half-written: on an error the folder vanishes, and what stood at `path` before still stands.
+    On an error the staging folder is removed, and the files at `path` stay as they were.
     """
     with tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as folder:
         yield Path(folder) / path.name
         made = sorted(Path(folder).iterdir(), key=lambda each: each.name == path.name)  # the file itself last
         places = [path.parent / each.name for each in made]
-        stale = side_note_path(path)  # a note that an earlier file left, and that does not hold for this one
+        stale = side_note_path(path)  # the side note of an earlier file
         for place in (*places, stale):
             if place.exists() and not overwrite:
-                raise InputError(f"{place} exists already; overwrite=True (--force) replaces it.")
+                raise InputError(f"{place}: expected a new path, got an existing one; overwrite=True replaces it.")
         for new, place in zip(made, places, strict=True):
             _check_replaceable(new, place)
         for new, place in zip(made, places, strict=True):
@@ -89,15 +89,15 @@ def staged(path: Path, *, overwrite: bool) -> Iterator[Path]:
 
 
 def _check_replaceable(new: Path, old: Path) -> None:
-    """Refuse to replace a folder by a file, or a folder that holds other kinds of things than the new one."""
+    """Refuse to replace a folder by a file, or a folder that has other kinds of files than the new one."""
     if not old.is_dir():
         return
     if not new.is_dir():
-        raise InputError(f"{old} is a folder; a file does not replace it.")
+        raise InputError(f"{old}: expected a file to replace, got a folder.")
     endings = {each.suffix for each in new.iterdir()}
     foreign = sorted(each.name for each in old.iterdir() if each.is_dir() or each.suffix not in endings)
     if foreign:
-        raise InputError(f"{old} holds {foreign[0]!r}, which is not part of what replaces it; move that away first.")
+        raise InputError(f"{old}: expected only files that the new folder replaces, got {foreign[0]!r}; move it first.")
 
 
 def _replace(new: Path, old: Path) -> None:
@@ -112,7 +112,7 @@ def _replace(new: Path, old: Path) -> None:
 
 @contextmanager
 def naming_lines(path: Path, line_of: Callable[[int], int]) -> Iterator[None]:
-    """Turn an error about the e-th edge of a file into one about its line, `line_of(e)`."""
+    """Turn an error about edge e of a file into an error about its line, `line_of(e)`."""
     try:
         yield
     except EdgeError as error:
@@ -120,9 +120,9 @@ def naming_lines(path: Path, line_of: Callable[[int], int]) -> Iterator[None]:
 
 
 def redirect(mx: Multiplex, directed: bool | None) -> Multiplex:
-    """Return a multiplex whose file says how it is directed as a user wants it, None: as the file says.
+    """Make a multiplex directed or undirected; None leaves it as the file says.
 
-    An undirected edge stands both ways in a directed multiplex; two directions of a pair become one edge.
+    To directed: each undirected edge becomes two, one in each direction. To undirected: both directions are merged.
     """
     if directed in (None, mx.directed):
         return mx
@@ -135,22 +135,22 @@ def redirect(mx: Multiplex, directed: bool | None) -> Multiplex:
     )  # fmt: skip
 
 
-# A side note holds what a format has no place for: it stands beside the file, as NAME.meta.json.
+# A side note, NAME.meta.json next to the file NAME, stores what the format cannot: direction, unused names, ...
 
 
 def side_note_path(path: Path) -> Path:
-    """Return where the side note of a file stands."""
+    """Return the path of the side note of a file."""
     return path.with_name(path.name + ".meta.json")
 
 
 def write_side_note(path: Path, note: dict[str, Any]) -> None:
-    """Write the side note of `path`, unless there is nothing to note."""
+    """Write the side note of `path`, unless it is empty."""
     if note:
         side_note_path(path).write_text(json.dumps({"banditplex": 1, **note}), encoding="utf-8")
 
 
 def read_side_note(path: Path) -> dict[str, Any]:
-    """Return the side note of `path`, empty where there is none."""
+    """Return the side note of `path`, or an empty dictionary."""
     where = side_note_path(path)
     if not where.is_file():
         return {}
@@ -159,12 +159,12 @@ def read_side_note(path: Path) -> dict[str, Any]:
     except ValueError as error:
         raise FormatError(f"expected JSON, got {error}", path=where) from None
     if not isinstance(note, dict) or note.pop("banditplex", None) != 1:
-        raise FormatError("expected a side note of version 1", path=where)
+        raise FormatError("expected a side note of version 1, got something else", path=where)
     return note
 
 
 def side_note(mx: Multiplex) -> dict[str, Any]:
-    """Return what a bare text list of the edges of `mx` does not tell: direction, and names it does not imply."""
+    """Return what a plain edge list does not store: direction, and names that cannot be inferred from the edges."""
     note: dict[str, Any] = {"directed": True} if mx.directed else {}
     layers = np.array(mx.layer_names, dtype=object)
     linked = np.zeros(mx.num_nodes, np.bool_)
@@ -177,7 +177,7 @@ def side_note(mx: Multiplex) -> dict[str, Any]:
 
 
 def strings_note(mx: Multiplex) -> dict[str, Any]:
-    """Return, for a text that lists all names, whether nodes or layers are strings although all look like integers."""
+    """Return the side note for names that are strings but all look like integers."""
     names = {"nodes": mx.node_names.tolist(), "layers": list(mx.layer_names)}
     odd = [
         what for what, each in names.items() if each and isinstance(each[0], str) and parse_names(each).dtype != object
@@ -186,18 +186,18 @@ def strings_note(mx: Multiplex) -> dict[str, Any]:
 
 
 def are_strings(what: str, note: dict[str, Any]) -> bool:
-    """Say whether, by a side note, the names of "nodes" or "layers" are strings whatever they look like."""
+    """Return whether a side note declares the names of "nodes" or "layers" as strings."""
     listed = note.get(what) or [0]
     return isinstance(listed[0], str) or what in note.get("strings", ())
 
 
 def _implied(used: Names, declared: list[Name]) -> bool:
     found, _ = factorize(parse_names([str(name) for name in used.tolist()]))
-    return bool(found.tolist() == declared)  # 1 == "1" is false, so kinds are compared too
+    return bool(found.tolist() == declared)  # 1 != "1", so this compares types too
 
 
 def parse_names(tokens: Any, *, strings: bool = False) -> Names:
-    """Return names as text files mean them: integers if every token is one in plain writing, else strings.
+    """Return names from text: integers if every token is a plain integer ("7", not "007"), otherwise strings.
 
     >>> parse_names(["3", "12"]), parse_names(["3", "012"]), parse_names(["3"], strings=True)
     (array([ 3, 12]), array(['3', '012'], dtype=object), array(['3'], dtype=object))

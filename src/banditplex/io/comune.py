@@ -1,7 +1,7 @@
-"""The CoMuNe collection's format: `layer node node [weight]` lines, with names in companion files.
+"""The format of the CoMuNe collection: lines `layer node node [weight]`, with names in companion files.
 
-`NAME_multiplex.edges` (or `NAME.edges`) lists edges by integer ids. Beside it, `NAME_layers.txt` and `NAME_nodes.txt`
-may name them: a header, then an id and a label (`nodeLabel`) per line. Nodes may have further columns.
+`NAME_multiplex.edges` (or `NAME.edges`) lists edges by integer ids. The optional files `NAME_layers.txt` and
+`NAME_nodes.txt` have a header and one line per id with its label (`nodeLabel`). Nodes may have more columns.
 """
 
 from collections.abc import Sequence
@@ -32,24 +32,24 @@ def read(
     labels: bool = True,
     features: Sequence[str] = (),
 ) -> Multiplex:
-    """Read an edge list with what its companion files say.
+    """Read an edge list and its companion files.
 
     Parameters
     ----------
     path
-        The `.edges` file; its fourth column, the weight, is optional.
+        The `.edges` file; the fourth column, the weight, is optional.
     progress
-        Told how many bytes have been read.
+        Called with (bytes done, bytes in total).
     directed
-        Whether edges have a direction; by default what the side note says, else not.
+        Whether edges are directed. None: as the side note says, or undirected.
     layers, nodes
-        Companion files, where they do not stand beside the edge file under its name.
+        Paths of the companion files. None: those named after the edge file, in the same folder.
     num_nodes
-        Declares the ids 1..num_nodes, or 0..num_nodes-1 where the id 0 occurs, if there is no file of nodes.
+        Without a node file: the node ids are 1 to num_nodes, or 0 to num_nodes-1 if the id 0 occurs.
     labels
-        Whether labels become names where they are distinct; otherwise ids do.
+        Whether to use labels as names, if they are distinct, or ids.
     features
-        Columns of the file of nodes that become node features.
+        Columns of the node file to use as node features.
     """
     layer_file, node_file = _find_companion(path, "layers", layers), _find_companion(path, "nodes", nodes)
     columns = _read_columns(path, progress)
@@ -74,7 +74,7 @@ def read(
 
 
 def write(mx: Multiplex, path: Path) -> None:
-    """Write edges by id, and both companion files; names that are integers are their own ids."""
+    """Write edges by id, and both companion files; integer names are used as ids."""
     import pyarrow as pa
     from pyarrow import csv
 
@@ -97,7 +97,7 @@ def _matches(path: Path) -> bool:
 
 
 def _read_columns(path: Path, progress: Progress | None) -> dict[str, npt.NDArray[Any]]:
-    """Return the columns of an edge file, none where it is empty."""
+    """Return the columns of an edge file; an empty file has none."""
     number, first = next(lines(path), (0, b""))
     width = len(first.split())
     if width == 0:
@@ -120,7 +120,7 @@ def _declare(ends: Ints, num_nodes: int | None) -> Ints | None:
 
 
 def _index(values: Ints, ids: Ints | None, path: Path, what: str) -> tuple[Ints, Ints]:
-    """Return the ids there are, and `values` (..., E) as indices into them."""
+    """Return all ids, and `values` (..., E) as indices into the ids."""
     if ids is None:
         ids, codes = factorize(values.ravel())
         return ids, codes.reshape(values.shape)
@@ -143,19 +143,19 @@ def _among(ids: Ints, what: str) -> str:
 
 @dataclass(frozen=True)
 class Companion:
-    """A file that names layers or nodes: its ids and, as text, all its columns by the names in its header."""
+    """A file that names layers or nodes: its ids, and all its columns as strings, by name."""
 
     path: Path
     ids: Ints
     columns: dict[str, list[str]]
 
     def labels(self) -> list[str] | None:
-        """Return the column of labels, None where there is none."""
+        """Return the column of labels, or None."""
         return next((column for name, column in self.columns.items() if name.lower().endswith("label")), None)
 
 
 def companion_path(path: Path, kind: str) -> Path:
-    """Return where the file of "layers" or "nodes" of an edge file stands.
+    """Return the path of the file of "layers" or "nodes" of an edge file.
 
     >>> companion_path(Path("CKM_multiplex.edges"), "layers").name
     'CKM_layers.txt'
@@ -168,12 +168,12 @@ def _find_companion(path: Path, kind: str, given: str | Path | None) -> Companio
     if where.is_file():
         return _read_companion(where)
     if given is not None:
-        raise FormatError(f"expected a file of {kind}, got no such file", path=where)
+        raise FormatError(f"expected a file of {kind}, got none", path=where)
     return None
 
 
 def _read_companion(path: Path) -> Companion:
-    """Read a companion file. A label that is the last of two columns may contain blanks."""
+    """Read a companion file. In a file with two columns, labels may contain spaces."""
     numbered = list(lines(path)) or [(1, b"")]
     header = numbered[0][1].split()
     if not header or is_number(header[0], int):
@@ -191,7 +191,7 @@ def _read_companion(path: Path) -> Companion:
 
 
 def _first_error(path: Path, numbers: list[int], rows: list[list[bytes]]) -> FormatError:
-    """Return what is wrong with the first row of a companion file that is wrong."""
+    """Return an error about the first bad row of a companion file."""
     seen: set[int] = set()
     header = [show(token)[1:-1] for token in rows[0]]
     for number, row in zip(numbers, rows, strict=True):
@@ -205,12 +205,12 @@ def _first_error(path: Path, numbers: list[int], rows: list[list[bytes]]) -> For
         elif not is_number(row[0], int):
             complaint = f"expected an integer as {header[0]}, got {show(row[0])}"
         elif int(row[0]) in seen:
-            complaint = f"expected each id once, got {int(row[0])} again"
+            complaint = f"expected distinct ids, got {int(row[0])} twice"
         else:
             seen.add(int(row[0]))
             continue
         return FormatError(complaint, path=path, line=number)
-    return FormatError("expected a header and a row per id", path=path)
+    return FormatError("expected a header and one row per id", path=path)
 
 
 def _is_text(token: bytes) -> bool:
@@ -228,7 +228,7 @@ def _names(ids: Ints, companion: Companion | None) -> Names | list[str]:
 
 def _features(path: Path, nodes: Companion | None, wanted: Sequence[str]) -> npt.NDArray[np.float64]:
     if nodes is None:
-        raise FormatError(f"expected a file of nodes for features, got no {companion_path(path, 'nodes')}", path=path)
+        raise FormatError(f"expected a node file for features, got no {companion_path(path, 'nodes')}", path=path)
     features = np.empty((len(nodes.ids), len(wanted)))
     for name, numbers in zip(wanted, features.T, strict=True):
         if name not in nodes.columns:
@@ -242,14 +242,14 @@ def _features(path: Path, nodes: Companion | None, wanted: Sequence[str]) -> npt
 
 
 def _write_companion(path: Path, what: str, names: Names) -> Ints:
-    """Write the names of nodes or layers and return the ids they go by in the edge file."""
+    """Write the names of nodes or layers, and return their ids in the edge file."""
     where = companion_path(path, f"{what}s")
     if names.dtype != object:
         where.write_text("\n".join([f"{what}ID", *map(str, names.tolist())]) + "\n", encoding="utf-8")
         return names
     for name in names.tolist():
         if not name or name.encode() != name.encode().strip() or "\n" in name or "\r" in name:
-            raise InputError(f"Expected {what} names without blanks at the ends or line breaks, got {name!r}.")
+            raise InputError(f"Expected {what} names without line breaks or spaces at the ends, got {name!r}.")
     rows = [f"{i} {name}" for i, name in enumerate(names.tolist(), 1)]
     where.write_text("\n".join([f"{what}ID {what}Label", *rows]) + "\n", encoding="utf-8", newline="\n")
     return np.arange(1, len(names) + 1)
@@ -257,7 +257,7 @@ def _write_companion(path: Path, what: str, names: Names) -> Ints:
 
 FORMAT = Format(
     name="comune",
-    description="CoMuNe: `layer node node [weight]` lines, names in NAME_layers.txt and NAME_nodes.txt",
+    description="CoMuNe: lines `layer node node [weight]`, names in NAME_layers.txt and NAME_nodes.txt",
     suffixes=(".edges",),
     read=read,
     write=write,

@@ -1,4 +1,4 @@
-"""CSV and TSV: a header, then a row per edge; what such a table has no place for stands in a side note."""
+"""CSV and TSV: a header and one row per edge; a side note stores the rest."""
 
 import csv
 import gzip
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 Records = Callable[[], Iterator[tuple[int, list[str]]]]
-_NO_HEADER = "; header=False (--no-header) if the first line is an edge"
+_NO_HEADER = "; header=False reads the first line as an edge"
 
 
 def read(
@@ -35,24 +35,24 @@ def read(
     num_nodes: int | None = None,
     **columns: Unpack[Columns],
 ) -> Multiplex:
-    """Read a table with a row per edge.
+    """Read a table with one row per edge.
 
-    Names are integers if all of them are, in plain writing ("7", not "007"), else text. Times are numbers, or
-    dates, which become nanoseconds since 1970.
+    Names are integers if all of them are plain integers ("7", not "007"), otherwise strings. Times are numbers or
+    dates; dates become nanoseconds since 1970.
 
     Parameters
     ----------
     path, delimiter
-        The file, compressed if its name ends in `.gz`, and what stands between its columns.
+        The file, compressed if its name ends in `.gz`, and the character between columns.
     progress
-        Told how many bytes have been read.
+        Called with (bytes done, bytes in total).
     directed
-        Whether edges have a direction; by default what the side note says, else not.
+        Whether edges are directed. None: as the side note says, or undirected.
     header
-        Whether the first row names the columns. If not, they are called "1", "2", ...; unless some are given, they are
-        source, destination, layer, weight and time, as many as there are.
+        Whether the first row has the column names. If not, the columns are named "1", "2", ... By default these are
+        source, destination, layer, weight and time, as far as there are columns.
     num_nodes
-        Declares the nodes 0..num_nodes-1.
+        The nodes are 0 to num_nodes-1.
     columns
         See `banditplex.io.table.Columns`.
     """
@@ -67,13 +67,13 @@ def read(
 
 
 def write(mx: Multiplex, path: Path, delimiter: str) -> None:
-    """Write a row per edge, names in quotes where some name needs them."""
+    """Write one row per edge; names are quoted if some name needs it."""
     import pyarrow as pa
     import pyarrow.csv
 
     names = [str(name) for name in (*mx.layer_names, *mx.node_names.tolist())]
     if "" in names:
-        raise InputError("Expected names that are not empty, got ''.")
+        raise InputError("Expected non-empty names, got ''.")
     quotes = any(not {delimiter, '"', "\n", "\r"}.isdisjoint(name) for name in names)
     table = to_table(mx)
     table = table.cast(pa.schema([(field.name, _decoded(field.type)) for field in table.schema]))
@@ -114,7 +114,7 @@ def read_columns(
     header: bool = True,
     progress: Progress | None = None,
 ) -> "tuple[pa.Table, Origin]":
-    """Return the columns of a file for the roles it has, weights as numbers and all else as text, and its origin."""
+    """Return the columns of a file by role, weights as numbers and all others as strings, and its origin."""
     records = partial(_records, path, delimiter, header)
     names = next(records(), (1, []))[1]
     if not names:
@@ -137,9 +137,9 @@ def _parse(
     records: Records,
     progress: Progress | None,
 ) -> "pa.Table":
-    """Return the columns of a file, called by their roles: weights as numbers, all else as text.
+    """Parse the columns of a file, renamed to their roles: weights as numbers, all others as strings.
 
-    `names` are those of all columns where the file does not name them; `records` is the slow way to read it.
+    `names` are the column names of a file without a header. `records` is the slow parser, used to find bad lines.
     """
     import pyarrow as pa
     from pyarrow import csv as fast
@@ -167,7 +167,7 @@ def _open(path: Path, progress: Progress | None) -> Any:
 
 
 def _with_integers(table: "pa.Table", roles: list[str], declared: Any) -> "pa.Table":
-    """Turn columns of text into integers if every token is one in plain writing and names are not declared as text."""
+    """Turn string columns into integers if every token is a plain integer and no declared name is a string."""
     import pyarrow as pa
 
     if declared is not None and as_names(declared, "declared").dtype == object:
@@ -184,7 +184,7 @@ def _with_integers(table: "pa.Table", roles: list[str], declared: Any) -> "pa.Ta
 
 
 def _with_times(table: "pa.Table", origin: Origin) -> "pa.Table":
-    """Turn the column of times from text into integers, other numbers, or dates."""
+    """Turn the time column from strings into integers, floats or dates."""
     import pyarrow as pa
 
     for kind in (pa.int64(), pa.float64(), pa.timestamp("ns"), pa.timestamp("ns", "UTC")):
@@ -220,11 +220,11 @@ def _refuse_empty(table: "pa.Table", origin: Origin) -> None:
                 raise origin.error(f"expected a name as {role}, got an empty cell", row)
 
 
-# The slow parser, which knows its lines
+# The slow parser, which knows line numbers
 
 
 def _records(path: Path, delimiter: str, header: bool) -> Iterator[tuple[int, list[str]]]:
-    """Yield the rows of a file, the names of its columns first, with the lines they begin on."""
+    """Yield the line number and fields of each row; the column names come first."""
     with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as file:
         rows = csv.reader(_decoded_lines(path, file), delimiter=delimiter)
         begin = 1
@@ -245,7 +245,7 @@ def _decoded_lines(path: Path, file: Iterable[bytes]) -> Iterator[str]:
             except UnicodeDecodeError:
                 raise FormatError(f"expected UTF-8 text, got {show(line.strip())}", path=path, line=number) from None
     except (EOFError, OSError, zlib.error) as error:
-        raise FormatError(f"expected a whole file compressed by gzip, got {error}", path=path) from None
+        raise FormatError(f"expected a complete gzip file, got {error}", path=path) from None
 
 
 def _line_of_row(records: Records, row: int) -> int:
@@ -253,7 +253,7 @@ def _line_of_row(records: Records, row: int) -> int:
 
 
 def _check_records(path: Path, records: Records, columns: dict[str, str]) -> None:
-    """Raise for the first row that is ragged, or has no number where one belongs."""
+    """Raise an error for the first row with a wrong number of columns or a bad weight."""
     rows = records()
     names = next(rows)[1]
     for line, row in rows:

@@ -1,4 +1,4 @@
-"""The one door: `read` and `write` find the format and leave the rest to it."""
+"""`read` and `write`: find the format of a path and call its functions."""
 
 from collections.abc import Callable
 from inspect import signature
@@ -24,7 +24,7 @@ for _format in (
     comune.FORMAT,
     gatne.FORMAT,
     edgelists.FORMAT,
-):  # content is looked into in this order
+):  # `detect` tries the content in this order
     formats.add(_format.name, _format)
 
 
@@ -34,13 +34,13 @@ def read(path: str | Path, *, format: str | None = None, progress: Progress | No
     Parameters
     ----------
     path
-        What to read. The format follows from its name, then from its content; `format` settles it.
+        File or folder. Unless `format` is given, its name decides on the format, then its content.
     format
         One of `banditplex.io.formats`.
     progress
-        Called with (done, total) while a long read goes on.
+        Called with (done, total) during a long read.
     options
-        What the format offers: most take `directed`; see its page.
+        Options of the format, such as `directed`; docs/formats.md lists them.
 
     >>> read("nowhere.csv")
     Traceback (most recent call last):
@@ -63,7 +63,7 @@ def _read(chosen: Format, path: Path, progress: Progress | None, options: dict[s
     except FormatError:
         raise
     except InputError as error:
-        raise FormatError(str(error), path=path) from None
+        raise FormatError(str(error).removesuffix("."), path=path) from None
     except UnicodeDecodeError as error:
         found = f"byte 0x{error.object[error.start]:02x} at position {error.start}"
         raise FormatError(f"expected UTF-8 text, got {found}", path=path) from None
@@ -78,48 +78,52 @@ def write(
     overwrite: bool = False,
     **options: Any,
 ) -> None:
-    """Write a multiplex to a file or folder; what stands there already is replaced only with `overwrite`.
+    """Write a multiplex to a file or folder; `overwrite` replaces an existing one.
 
-    What the format cannot hold (weights, times, features) is refused, unless `lossy` says that it may be dropped.
-    Nothing is ever half-written.
+    Weights, times or features that the format cannot store are an error, unless `lossy` drops them. A write that fails
+    leaves the path as it was.
     """
     path = Path(path)
     chosen = check_place(path, format=format, overwrite=overwrite)
     parts = {"weight": mx.weight, "time": mx.time, "features": mx.node_features}
     lost = [part for part, value in parts.items() if value is not None and part not in chosen.holds]
     if lost and not lossy:
-        raise InputError(f"{path}: {chosen.name} cannot hold {' or '.join(lost)}; lossy=True (--lossy) drops it.")
+        names = " and ".join(lost)
+        raise InputError(f"{path}: expected a format that stores {names}, got {chosen.name}; lossy=True drops {names}.")
     _check_options(chosen, chosen.write, options)
     try:
         with staged(path, overwrite=overwrite) as stage:
             chosen.write(mx, stage, **options)
     except UnicodeEncodeError as error:
-        raise InputError(f"{path}: cannot write {error.object!r} in UTF-8.") from None
+        raise InputError(f"{path}: expected names that UTF-8 can encode, got {error.object!r}.") from None
     except OSError as error:
         raise InputError(f"{path}: cannot be written: {error.strerror or error}.") from None
 
 
 def check_place(path: Path, *, format: str | None = None, overwrite: bool = False) -> Format:
-    """Return the format that would be written to `path`, and refuse what can be refused before there is a multiplex."""
+    """Return the format for `path`, and refuse a path that cannot be written, before any data are read."""
     chosen = formats[format] if format else _by_name(path)
     if chosen is None:
-        raise InputError(f"{path}: cannot tell the format from the name; give one of {', '.join(formats)}.")
+        endings = ", ".join(suffix for each in formats.values() for suffix in each.suffixes)
+        hint = f"write with format=NAME, one of {', '.join(formats)}"
+        raise InputError(f"{path}: expected a name that ends in one of {endings}, got {path.name!r}; {hint}.")
     if not path.parent.is_dir():
-        raise InputError(f"{path}: expected the folder {path.parent} to exist.")
+        raise InputError(f"{path}: expected an existing folder {path.parent}, got none.")
     if path.is_dir() and any(path.iterdir()) and not chosen.matches(path):
-        raise InputError(f"{path} is a folder of something else than {chosen.name}; it is not replaced.")
+        raise InputError(f"{path}: expected a new path or a folder of {chosen.name}, got a folder of something else.")
     if path.exists() and not overwrite:
-        raise InputError(f"{path} exists already; overwrite=True (--force) replaces it.")
+        raise InputError(f"{path}: expected a new path, got an existing one; overwrite=True replaces it.")
     return chosen
 
 
 def detect(path: Path) -> Format:
-    """Return the format of what stands at `path`: by the ending of its name, else by its content."""
+    """Return the format of an existing path, by the ending of its name or by its content."""
     found = _by_name(path) if path.is_file() else None
     if found is None:
         found = next((each for each in formats.values() if each.matches(path)), None)
     if found is None:
-        raise InputError(f"{path}: cannot tell the format from name or content; give one of {', '.join(formats)}.")
+        hint = f"read with format=NAME, one of {', '.join(formats)}"
+        raise InputError(f"{path}: expected a known format, got a name and content that show none; {hint}.")
     return found
 
 
@@ -138,4 +142,4 @@ def _check_options(chosen: Format, function: Callable[..., object], options: dic
     for option in options:
         if option not in known:
             listed = ", ".join(known) or "none"
-            raise InputError(f"Expected options of {chosen.name} ({listed}), got {option!r}.")
+            raise InputError(f"Expected an option of the format {chosen.name}, got {option}=; its options: {listed}.")

@@ -1,4 +1,4 @@
-"""Edge lists: a folder with one file per layer, named after it, and a line `u v [weight] [time]` per edge."""
+"""Edge lists: a folder with one file per layer, and one line `u v [weight] [time]` per edge."""
 
 import re
 from pathlib import Path
@@ -36,20 +36,20 @@ def read(
     header: bool | None = None,
     progress: Progress | None = None,
 ) -> Multiplex:
-    """Read a folder of edge lists; the stem of a file's name, percent signs decoded, is its layer's name.
+    """Read a folder of edge lists; the name of a layer is the percent-decoded stem of its file name.
 
     Parameters
     ----------
     path
-        The folder. Layers come in natural order (`l2` before `l10`) unless a side note says otherwise.
+        The folder. Layers are in natural order (`l2` before `l10`), unless a side note gives another order.
     directed
-        None: what the side note says, else undirected.
+        Whether edges are directed. None: as the side note says, or undirected.
     pattern
-        Which files to read, as in "trans*.txt"; only those with one of the usual endings are looked at.
+        Which files to read, such as "trans*.txt"; files with unusual endings are ignored.
     header
-        Whether every file begins with a line of column names. None: what looks like one is refused.
+        Whether each file starts with a line of column names. None: a line that looks like a header is an error.
     progress
-        Called with (bytes read, bytes in all).
+        Called with (bytes done, bytes in total).
     """
     files = _layer_files(path, pattern)
     if not files:
@@ -68,7 +68,7 @@ def read(
 
 def _layer_files(path: Path, pattern: str) -> list[Path]:
     if not path.is_dir():
-        raise FormatError("expected a folder of edge lists", path=path)
+        raise FormatError("expected a folder of edge lists, got a file", path=path)
     found = [each for each in path.glob(pattern) if each.suffix.lower() in SUFFIXES and each.is_file()]
     return sorted(each for each in found if not each.name.startswith("."))
 
@@ -82,12 +82,12 @@ def _order(path: Path, names: list[Any], declared: list[Any] | None) -> list[int
         return sorted(range(len(names)), key=lambda position: natural(str(names[position])))
     if set(declared) != set(names):
         odd = next(name for name in [*declared, *names] if (name in place) != (name in declared))
-        raise FormatError(f"expected the layers of the side note, but {odd!r} is only in one of the two", path=path)
+        raise FormatError(f"expected the same layers as in the side note, got {odd!r} in only one of them", path=path)
     return [place[name] for name in declared]
 
 
 def natural(name: str) -> list[tuple[int, int, str]]:
-    """Return a sort key by which numbers inside names count as numbers.
+    """Return a sort key that compares numbers inside names as numbers.
 
     >>> sorted(["l10", "l2", "a"], key=natural)
     ['a', 'l2', 'l10']
@@ -96,7 +96,7 @@ def natural(name: str) -> list[tuple[int, int, str]]:
         (0, len(number.lstrip("0")), number.lstrip("0")) if number else (1, 0, text)
         for number, text in re.findall(r"([0-9]+)|([^0-9]+)", name)
     ]
-    return [*key, (-1, 0, name)]  # the end comes before anything else; 01 and 1 are told apart last
+    return [*key, (-1, 0, name)]  # a prefix sorts first; 01 and 1 differ only here
 
 
 def _read_layer(file: Path, header: bool | None) -> Rows:
@@ -106,8 +106,8 @@ def _read_layer(file: Path, header: bool | None) -> Rows:
     head = text.lstrip(b"\n").partition(b"\n")[0]
     rows = parse_rows(text, file, delimiter="," if b"," in head else BLANKS, widths=range(2, 5))
     if header is None and len(rows) and _is_header([column[0].as_py() for column in rows.columns[:2]]):
-        settles = "header=True or False (--header, --no-header) settles it"
-        raise rows.error(f"expected an edge, got what looks like a header; {settles}", 0)
+        hint = "header=True skips it, header=False reads it as an edge"
+        raise rows.error(f"expected an edge, got what looks like a header; {hint}", 0)
     return rows
 
 
@@ -151,7 +151,7 @@ def write(mx: Multiplex, path: Path, *, suffix: str = ".txt") -> None:
     """Write a folder with one white-space separated file per layer."""
     if suffix not in SUFFIXES:
         raise InputError(f"Expected suffix to be one of {', '.join(SUFFIXES)}, got {suffix!r}.")
-    refuse_names(mx.layer_names, r"^$", "layer", "it is the name of a file and cannot be empty")
+    refuse_names(mx.layer_names, r"^$", "layer", "file names cannot be empty")
     because = "edge lists are split at white space and commas, and # and % start comments"
     refuse_names(mx.node_names.tolist(), r"\s|,|^[#%\ufeff]|^$", "node", because)
     path.mkdir()
@@ -165,14 +165,16 @@ def write(mx: Multiplex, path: Path, *, suffix: str = ".txt") -> None:
         if times is not None:
             columns.append(times)
         if len(source) and _is_header(mx.node_names[[source[0], destination[0]]]):
-            raise InputError(f"Cannot write layer {name!r}: its first edge would read as a header.")
+            raise InputError(
+                f"Expected a first edge of layer {name!r} that does not look like a header, got one that does."
+            )
         with (path / file_name(str(name), suffix)).open("xb") as file:
             write_rows(file, columns, " ")
     write_side_note(path / NOTE, _note(mx))
 
 
 def file_name(layer: str, suffix: str) -> str:
-    """Return a file name for a layer, from which `unquote` restores the layer's name.
+    """Return the file name of a layer; `unquote` restores the layer name.
 
     >>> file_name("work/home", ".txt")
     'work%2Fhome.txt'

@@ -1,11 +1,11 @@
-"""Our own format: a folder with a JSON header and one plain .npy file per array, opened as memory maps.
+"""The native format: a folder with a JSON header and one .npy file per array, opened as memory maps.
 
-`banditplex.json` holds the format's version, counts, directedness, layer names, metadata and, for every array, its
-dtype, shape, size in bytes and SHA-256. Opening reads the header, checks it against the files' sizes and maps the
-arrays: 100 million edges open as quickly as ten. Small folders are also checked against their checksums.
+`banditplex.json` has the format version, counts, direction, layer names, metadata and, for each array, its dtype,
+shape, size in bytes and SHA-256. Opening reads the header, compares file sizes and maps the arrays, so 100 million
+edges open as quickly as ten. Small folders are also checked against their checksums.
 
-Node names that are strings stand in two arrays: `node_name_bytes`, all names in UTF-8 one after another, and
-`node_name_offsets`, where each begins.
+String node names are two arrays: `node_name_bytes`, the concatenated names in UTF-8, and `node_name_offsets`, the start
+of each name.
 """
 
 import hashlib
@@ -24,7 +24,7 @@ from banditplex.multiplex.names import Names
 
 HEADER = "banditplex.json"
 VERSION = 1
-SMALL = 64 * 2**20  # bytes: folders up to this size are checked against their checksums on every open
+SMALL = 64 * 2**20  # bytes: folders up to this size are verified on every read
 
 Array = npt.NDArray[Any]
 Arrays = dict[str, Array]
@@ -54,18 +54,18 @@ def write(mx: Multiplex, path: Path) -> None:
 def read(
     path: Path, *, progress: Progress | None = None, directed: bool | None = None, verify: bool | None = None
 ) -> Multiplex:
-    """Open a folder; its arrays stay on disk until they are used.
+    """Open a folder; arrays stay on disk until they are used.
 
     Parameters
     ----------
     path
         The folder.
     progress
-        Told how many bytes have been verified.
+        Called with (bytes verified, bytes in total).
     directed
-        None: as the folder says. Undirected edges stand both ways in a directed multiplex.
+        None: as stored. With True, undirected edges are stored in both directions.
     verify
-        Whether to read every array and compare its checksum; by default only up to 64 MiB in all.
+        Whether to compare checksums, which reads all arrays. None: only if they have up to 64 MiB.
     """
     header = _read_header(path / HEADER)
     entries = {name: header["arrays"][name] for name in _NAMES if name in header["arrays"]}
@@ -118,13 +118,13 @@ def _write_array(path: Path, array: Array) -> dict[str, Any]:
 
 def _open_array(path: Path, entry: dict[str, Any]) -> Array:
     if not path.is_file():
-        raise FormatError("expected this file, which the header names, got none", path=path)
+        raise FormatError("expected this file, which is in the header, got none", path=path)
     size = path.stat().st_size
     if size != entry["bytes"]:
         raise FormatError(f"expected {entry['bytes']} bytes, got {size}", path=path)
     try:
         array = np.load(path, mmap_mode="r", allow_pickle=False)
-    except Exception as error:  # numpy lets through whatever it stumbles over in a header
+    except Exception as error:  # numpy raises many types for a bad header
         found = " ".join(str(error).split())
         raise FormatError(f"expected an array in .npy format, got {found}", path=path) from None
     traits = {"dtype": array.dtype.str, "shape": list(array.shape)}
@@ -152,7 +152,7 @@ def _node_names(arrays: Arrays, path: Path) -> Names:
 
 def _check_offsets(offsets: Array, num_edges: int, path: Path) -> None:
     if offsets[0] != 0 or offsets[-1] != num_edges or (offsets[1:] < offsets[:-1]).any():
-        raise FormatError(f"expected offsets that rise from 0 to {num_edges}", path=path)
+        raise FormatError(f"expected increasing offsets from 0 to {num_edges}, got others", path=path)
 
 
 def _verify(path: Path, entries: dict[str, Any], total: int, progress: Progress | None) -> None:
@@ -177,15 +177,15 @@ def _verify(path: Path, entries: dict[str, Any], total: int, progress: Progress 
 
 def _read_header(path: Path) -> dict[str, Any]:
     if not path.is_file():
-        raise FormatError("expected a header, got no such file", path=path)
+        raise FormatError("expected a header, got none", path=path)
     try:
         header = json.loads(path.read_text(encoding="utf-8"))
     except UnicodeDecodeError:
-        raise FormatError("expected JSON in UTF-8, got other bytes", path=path) from None
+        raise FormatError("expected JSON in UTF-8, got another encoding", path=path) from None
     except json.JSONDecodeError as error:
         raise FormatError(f"expected JSON, got {error.msg}", path=path, line=error.lineno) from None
     if not isinstance(header, dict) or header.get("format") != "banditplex":
-        raise FormatError("expected the header of a banditplex folder", path=path)
+        raise FormatError("expected the header of a banditplex folder, got other JSON", path=path)
     version = header.get("version")
     if not isinstance(version, int) or version < 1:
         raise FormatError(f"expected a version number, got {version!r}", path=path)
@@ -194,7 +194,7 @@ def _read_header(path: Path) -> dict[str, Any]:
             f"expected format version {VERSION} or older, got {version}: a newer banditplex wrote it", path=path
         )
     if header.pop("sha256", None) != _header_digest(header):
-        raise FormatError("expected the header as it was written, got one that its checksum does not fit", path=path)
+        raise FormatError("expected a header that matches its checksum, got a changed one", path=path)
     return header
 
 
@@ -203,7 +203,7 @@ def _header_digest(header: dict[str, Any]) -> str:
 
 
 def _plain(value: Any, where: str) -> Any:
-    """Return `value` as JSON holds it; what JSON would change or cannot hold is refused."""
+    """Return `value` as JSON types; refuse values that JSON cannot store exactly."""
     if isinstance(value, np.generic):
         value = value.item()
     if value is None or isinstance(value, bool | int | float | str):
@@ -213,14 +213,14 @@ def _plain(value: Any, where: str) -> Any:
     if isinstance(value, Mapping):
         for key in value:
             if not isinstance(key, str):
-                raise InputError(f"Expected text as keys of {where}, got {key!r}.")
+                raise InputError(f"Expected strings as keys of {where}, got {key!r}.")
         return {key: _plain(each, f"{where}[{key!r}]") for key, each in value.items()}
-    raise InputError(f"Expected numbers, text, lists and tables in {where}, got {type(value).__name__}.")
+    raise InputError(f"Expected numbers, strings, lists or dictionaries in {where}, got {type(value).__name__}.")
 
 
 FORMAT = Format(
     name="banditplex",
-    description="our own folder: JSON header and memory-mapped arrays",
+    description="native folder: JSON header and memory-mapped arrays",
     suffixes=(".bx",),
     read=read,
     write=write,

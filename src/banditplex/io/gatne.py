@@ -1,4 +1,4 @@
-"""GATNE's folders: train.txt with lines `type u v`, valid.txt and test.txt with lines `type u v label`.
+"""GATNE folders: train.txt with lines `type u v`, valid.txt and test.txt with lines `type u v label`.
 
 Cen et al., Representation Learning for Attributed Multiplex Heterogeneous Network, KDD 2019.
 """
@@ -21,7 +21,7 @@ PARTS = ("train", "valid", "test")
 
 
 class LabelledPairs(NamedTuple):
-    """Pairs of nodes in layers, and whether each is an edge: indices into the names of the multiplex beside it."""
+    """Pairs of nodes in layers, as indices into the names of a multiplex, and whether each is an edge."""
 
     layer: Ints  # (n,)
     pairs: Ints  # (n, 2)
@@ -29,7 +29,7 @@ class LabelledPairs(NamedTuple):
 
 
 class Splits(NamedTuple):
-    """A training graph and the labelled pairs to check and to test on, over the same nodes and layers."""
+    """A training graph and labelled pairs for validation and test, with the same nodes and layers."""
 
     train: Multiplex
     valid: LabelledPairs
@@ -39,37 +39,37 @@ class Splits(NamedTuple):
 def read(
     path: Path, *, directed: bool | None = None, part: str = "train", progress: Progress | None = None
 ) -> Multiplex:
-    """Read the training graph of a GATNE folder, or with `part="all"` that and the positive valid and test pairs.
+    """Read the training graph of a GATNE folder; `part="all"` adds the positive validation and test pairs.
 
-    The nodes are those of all files, negative pairs included, so that every part has the same.
+    The nodes are those of all files, negative pairs included, so all parts have the same nodes.
 
     Parameters
     ----------
     path
-        The folder. valid.txt and test.txt may be missing, unless `part` asks for them.
+        The folder. valid.txt and test.txt are optional for `part="train"`.
     directed
-        None: what the side note says, else undirected.
+        Whether edges are directed. None: as the side note says, or undirected.
     part
         "train" or "all".
     progress
-        Called with (bytes read, bytes in all).
+        Called with (bytes done, bytes in total).
     """
     if part not in ("train", "all"):
-        raise InputError(f"Expected part to be 'train' or 'all', got {part!r}.")
+        raise InputError(f"Expected part 'train' or 'all', got {part!r}.")
     there = [name for name in PARTS if name == "train" or part == "all" or (path / f"{name}.txt").exists()]
     table = _read_table(path, there, progress)
     return table.multiplex(table.label if part == "all" else table.span(0), directed)
 
 
 def read_gatne_splits(path: str | Path, *, directed: bool | None = None) -> Splits:
-    """Read a GATNE folder as it is split: the training graph, and the labelled pairs of valid.txt and test.txt."""
+    """Read the splits of a GATNE folder: the training graph, and the labelled pairs of valid.txt and test.txt."""
     table = _read_table(Path(path), PARTS, None)
     return Splits(table.multiplex(table.span(0), directed), table.pairs(1), table.pairs(2))
 
 
 @dataclass(frozen=True)
 class _Table:
-    """The lines of all files, one file after the other."""
+    """The concatenated lines of all files."""
 
     parts: list[Rows]
     note: dict[str, Any]
@@ -131,7 +131,7 @@ def _labels(rows: Rows) -> npt.NDArray[np.bool_]:
 
 def write(mx: Multiplex, path: Path, *, valid: LabelledPairs | None = None, test: LabelledPairs | None = None) -> None:
     """Write a multiplex as train.txt, and labelled pairs (indices into its names) as valid.txt and test.txt."""
-    because = "GATNE's files are split at white space"
+    because = "GATNE files cannot store empty names or white space"
     refuse_names(mx.node_names.tolist(), r"\s|^$", "node", because)
     refuse_names(mx.layer_names, r"\s|^$|^\ufeff", "layer", because)
     nodes, layers = tokens(mx.node_names.tolist()).combine_chunks(), tokens(mx.layer_names).combine_chunks()
@@ -158,7 +158,7 @@ def _matches(path: Path) -> bool:
 
 FORMAT = Format(
     name="gatne",
-    description="GATNE's folder of train.txt, valid.txt and test.txt",
+    description="GATNE folder with train.txt, valid.txt and test.txt",
     suffixes=(),
     read=read,
     write=write,

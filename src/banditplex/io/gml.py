@@ -1,4 +1,4 @@
-"""GML, through networkx: nodes by label, an edge's layer in its attribute `layer`."""
+"""GML, through networkx: nodes by label, layers in the edge attribute `layer`."""
 
 import re
 from collections.abc import Sequence
@@ -29,9 +29,9 @@ def read(
 ) -> Multiplex:
     """Read a GML file.
 
-    Nodes are named by their attribute `names`: None means "label", or "id" where some node has no label. The other
-    options are those of `banditplex.io.graphs.from_graph`. Several edges between two nodes are accepted whether or not
-    the file says that it is a multigraph.
+    `names` is the node attribute with the node names: by default "label", or "id" if some node has no label. The other
+    options are those of `banditplex.io.graphs.from_graph`. Parallel edges are allowed even if the file does not declare
+    a multigraph.
     """
     text = read_text(path).decode()
     if not re.search(r"(?:^|\s)multigraph\s", text):
@@ -39,7 +39,7 @@ def read(
     lines = text.split("\n")
     try:
         graph = _parse(lines, names or "label", by_id=names is None)
-    except Exception as error:  # networkx lets through whatever its parser stumbles over
+    except Exception as error:  # the parser of networkx raises many types
         message = str(error).partition("\n")[0]
         place = re.search(r" at \((\d+), \d+\)", message)
         line = int(place[1]) if place else None
@@ -61,7 +61,7 @@ def _parse(lines: list[str], names: str, *, by_id: bool) -> "nx.Graph":
 
 
 def write(mx: Multiplex, path: Path) -> None:
-    """Write a GML file; what is not ASCII becomes a character entity, integers beyond 32 bits become strings."""
+    """Write a GML file; non-ASCII characters become entities, and integers beyond 32 bits become strings."""
     import networkx as nx
 
     with path.open("xb") as file:
@@ -70,7 +70,7 @@ def write(mx: Multiplex, path: Path) -> None:
 
 FORMAT = Format(
     name="gml",
-    description="GML, the layer as an edge attribute",
+    description="GML, with the layer as an edge attribute",
     suffixes=(".gml",),
     read=read,
     write=write,

@@ -1,4 +1,4 @@
-"""GraphML, through networkx: nodes by id, an edge's layer in its attribute `layer`."""
+"""GraphML, through networkx: nodes by id, layers in the edge attribute `layer`."""
 
 import re
 import warnings
@@ -29,36 +29,36 @@ def read(
 
     text = path.read_bytes()
     try:
-        with warnings.catch_warnings(action="ignore"):  # about ports and the like, which a multiplex has none of
+        with warnings.catch_warnings(action="ignore"):  # about ports and other unused features
             graph = nx.read_graphml(path, force_multigraph=True)
     except ParseError as error:
         line, column = error.position
         raise FormatError(
             f"expected GraphML, got {error.msg.partition(':')[0]} in column {column}", path=path, line=line
         ) from None
-    except Exception as error:  # networkx lets through whatever its parser stumbles over
+    except Exception as error:  # the parser of networkx raises many types
         raise FormatError(f"expected GraphML, got: {' '.join(str(error).split())}", path=path) from None
     declared = len(re.findall(rb"<(?:[\w.-]+:)?node[\s/>]", text))
-    if 0 < declared < len(graph):  # networkx adds nodes that only an edge names; they come last
-        raise FormatError(f"expected edges between declared nodes, got one with {list(graph)[declared]!r}", path=path)
+    if 0 < declared < len(graph):  # networkx appends nodes that only edges name
+        raise FormatError(f"expected edges between declared nodes, got an edge of {list(graph)[declared]!r}", path=path)
     if progress:
         progress(len(text), len(text))
     return from_graph(graph, directed=directed, layer=layer, weight=weight, time=time, features=features)
 
 
 def write(mx: Multiplex, path: Path) -> None:
-    """Write a GraphML file that networkx, igraph, Gephi and others read."""
+    """Write a GraphML file, for networkx, igraph, Gephi and others."""
     import networkx as nx
 
     for what, names in (("node", mx.node_names.tolist()), ("layer", mx.layer_names)):
-        refuse_names(names, "[\x00-\x1f\ud800-\udfff\ufffe\uffff]", what, "XML cannot hold all of its characters")
+        refuse_names(names, "[\x00-\x1f\ud800-\udfff\ufffe\uffff]", what, "XML cannot store all of its characters")
     with path.open("xb") as file:
         nx.write_graphml_xml(to_graph(mx), file)
 
 
 FORMAT = Format(
     name="graphml",
-    description="GraphML, the layer as an edge attribute",
+    description="GraphML, with the layer as an edge attribute",
     suffixes=(".graphml",),
     read=read,
     write=write,

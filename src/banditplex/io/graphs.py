@@ -1,4 +1,4 @@
-"""What GraphML and GML share: a multiplex as a networkx graph whose attributes are numbers and strings only."""
+"""Shared by GraphML and GML: a multiplex as a networkx graph with numbers and strings as attributes."""
 
 import json
 from collections.abc import Sequence
@@ -15,12 +15,12 @@ from banditplex.multiplex.names import Ints, Names, as_names, factorize
 if TYPE_CHECKING:
     import networkx as nx
 
-NOTE = "banditplex"  # the graph attribute that holds, as JSON, what a side note would
+NOTE = "banditplex"  # the graph attribute with the side note, as JSON
 _FEATURE = "feature_{}"
 
 
 def to_graph(mx: Multiplex) -> "nx.MultiGraph":
-    """Return a multigraph: layer, weight and time on edges, features one by one on nodes, all layers in a note."""
+    """Return a multigraph with layer, weight and time on edges, features on nodes, and all layer names in a note."""
     import networkx as nx
 
     note = {"layers": list(mx.layer_names)} | strings_note(mx)
@@ -51,20 +51,20 @@ def from_graph(
     time: str | None = None,
     features: Sequence[str] | None = None,
 ) -> Multiplex:
-    """Build a multiplex from a graph as a file gives it: every name is a string, every number may be one.
+    """Build a multiplex from a graph that was read from a file: names are strings, and numbers may be.
 
     Parameters
     ----------
     graph
-        From networkx.
+        A networkx graph.
     directed
-        None: as the graph is. Undirected edges stand both ways in a directed multiplex.
+        None: as the graph. In a directed multiplex, undirected edges are stored in both directions.
     layer
-        The edge attribute that is the layer. None: "layer"; where no edge has it, all are in the layer "edges".
+        Edge attribute with the layer. None: "layer"; if no edge has it, all edges are in the layer "edges".
     weight, time
-        The edge attributes that are weight (missing: 1) and time. None: "weight" and "time", if some edge has them.
+        Edge attributes with weight (1 if missing) and time. None: "weight" and "time", if some edge has them.
     features
-        The node attributes that are node features. None: those that were written as such.
+        Node attributes with the node features. None: those written by banditplex, if there are any.
     """
     note = _read_note(graph)
     if directed and not graph.is_directed():
@@ -101,24 +101,22 @@ def _read_note(graph: "nx.Graph") -> dict[str, Any]:
 
 
 def _layers(rows: list[Any], layer: str | None, note: dict[str, Any]) -> tuple[Names, Ints]:
-    """Return the names of the layers and the layer of every edge."""
+    """Return the layer names, and the layer index of each edge."""
     key = layer or "layer"
     there = sum(key in values for _, _, values in rows)
     if there == 0 and layer is not None:
         known = sorted({name for _, _, values in rows for name in values})
-        raise InputError(
-            f"expected the layer in an edge attribute ({', '.join(known) or 'there are none'}), got {layer!r}"
-        )
+        raise InputError(f"expected an edge attribute ({', '.join(known) or 'there are none'}) as layer, got {layer!r}")
     if 0 < there < len(rows):
         u, v, _ = next(row for row in rows if key not in row[2])
-        raise InputError(f"expected {key!r} on every edge, got none on the one from {u!r} to {v!r}")
+        raise InputError(f"expected {key!r} on every edge, got none on the edge from {u!r} to {v!r}")
     given = [values.get(key, "edges") for _, _, values in rows]
     if "layers" not in note or layer is not None:
         return factorize(as_names(given, "layer"))
     place = {str(name): position for position, name in enumerate(note["layers"])}
     unknown = next((each for each in given if str(each) not in place), None)
     if unknown is not None:
-        raise InputError(f"expected one of the layers that the note lists, got {unknown!r}")
+        raise InputError(f"expected one of the layers in the graph attribute {NOTE!r}, got {unknown!r}")
     return as_names(note["layers"], "layer"), np.array([place[str(each)] for each in given], np.int64)
 
 
@@ -127,7 +125,7 @@ def _edge_numbers(rows: list[Any], name: str | None, role: str, missing: int | N
     if not any(key in values for _, _, values in rows):
         if name is None or not rows:
             return None
-        raise InputError(f"expected {role} in an edge attribute, got {name!r}, which no edge has")
+        raise InputError(f"expected an edge attribute as {role}, got {name!r}, which no edge has")
     return np.array(
         [_number(values.get(key, missing), f"{key!r} of the edge from {u!r} to {v!r}") for u, v, values in rows]
     )
@@ -159,7 +157,7 @@ def _number(value: Any, what: str) -> int | float:
 
 
 def _metadata(graph: "nx.Graph") -> dict[str, Any]:
-    """Return the attributes of the graph and, by name and node, those of nodes that are no features."""
+    """Return the graph attributes and, by name and node, the node attributes that are not features."""
     metadata = {key: value for key, value in graph.graph.items() if key not in (NOTE, "node_default", "edge_default")}
     nodes: dict[str, dict[Any, Any]] = {}
     for node, values in graph.nodes(data=True):

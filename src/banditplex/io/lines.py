@@ -1,4 +1,4 @@
-"""Text with a row per line: parsed column by column, and read again slowly only to find the line that is wrong."""
+"""Parse text with one row per line, column by column; a slow second pass finds the line of an error."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -26,7 +26,7 @@ _ROWS = 1 << 20  # rows written at once
 
 @dataclass(frozen=True)
 class Rows:
-    """The fields of a text, one column of strings each, and the way back to its lines."""
+    """The fields of a text as columns of strings; knows the line of each row."""
 
     path: Path
     text: bytes
@@ -42,23 +42,23 @@ class Rows:
         return len(self.columns)
 
     def line(self, row: int) -> int:
-        """Return the number of the line that a row stands on; blank lines are no rows."""
+        """Return the line number of a row; blank lines are not rows."""
         lines = filled_lines(self.text, self.first_line)
         return next(number for place, (number, _) in enumerate(lines) if place == row)
 
     def error(self, message: str, row: int) -> FormatError:
-        """Return the error that names the line of `row`."""
+        """Return an error about the line of `row`."""
         return FormatError(message, path=self.path, line=self.line(row))
 
     def names(self, column: int) -> Column:
-        """Return a column of names, none of which may be empty."""
+        """Return a column of names; an empty name is an error."""
         row = pc.index(self.columns[column], "").as_py()
         if row >= 0:
-            raise self.error(f"expected a name in column {column + 1}, got nothing", row)
+            raise self.error(f"expected a name in column {column + 1}, got an empty field", row)
         return self.columns[column]
 
     def numbers(self, column: int, expected: str, rows: Ints | None = None) -> Numbers:
-        """Return a column, or some rows of it, as int64 if every field is an integer, else as float64."""
+        """Return a column, or some rows of it, as int64 if all fields are integers, otherwise as float64."""
         fields = self.columns[column] if rows is None else self.columns[column].take(rows)
         integers = _as_integers(fields)
         if integers is not None:
@@ -72,7 +72,7 @@ class Rows:
 
 
 def read_text(path: Path, *, comments: Sequence[bytes] = ()) -> bytes:
-    r"""Return a file as UTF-8 text with \n at line ends; lines that begin with one of `comments` come back blank."""
+    r"""Return a file as UTF-8 text with \n line ends; lines that start with one of `comments` become blank."""
     if not path.is_file():
         raise FormatError("no such file", path=path)
     text = path.read_bytes().removeprefix(b"\xef\xbb\xbf")
@@ -109,13 +109,13 @@ def parse_rows(
     Parameters
     ----------
     text, path
-        From `read_text`, and the file it comes from.
+        The text from `read_text`, and its file.
     delimiter
-        One character; white space around it is dropped. `BLANKS` stands for any run of spaces and tabs.
+        One character; white space around it is dropped. `BLANKS` means any run of spaces and tabs.
     widths
-        How many fields a line may have; the first line settles it. A text without lines has the fewest.
+        Allowed numbers of fields; all lines must have as many as the first. An empty text has the fewest.
     first_line
-        The number, in the file, of the first line of the text.
+        Line number, in the file, of the first line of the text.
     progress
         Called with the number of bytes parsed so far.
     """
@@ -140,7 +140,7 @@ def parse_rows(
 
 
 def _tidy(text: bytes, delimiter: str) -> bytes:
-    """Blank out lines of white space; for `BLANKS`, leave single spaces between fields and none around them."""
+    """Empty lines of white space; for `BLANKS`, leave single spaces between fields and none around lines."""
     if delimiter != BLANKS:
         return re.sub(rb"(?m)^[ \t]+$", b"", text) if b" " in text or b"\t" in text else text
     text = text.replace(b"\t", b" ")
@@ -158,7 +158,7 @@ def _trim(column: Column, delimiter: str, text: bytes) -> Column:
 
 
 def _blocks(text: bytes) -> Iterator[tuple[int, int]]:
-    """Cut a text into blocks of whole lines."""
+    """Yield start and end of blocks of whole lines."""
     start = 0
     while start < len(text):
         end = text.find(b"\n", start + _BLOCK) + 1 or len(text)
@@ -179,7 +179,7 @@ def _parse(text: Any, delimiter: str, width: int) -> Any:
 
 
 def filled_lines(text: bytes, first_line: int) -> Iterator[tuple[int, bytes]]:
-    """Yield number and content of every line that is not blank."""
+    """Yield the number and content of each non-empty line."""
     start, number = 0, first_line
     while start < len(text):
         end = text.find(b"\n", start)
@@ -190,13 +190,13 @@ def filled_lines(text: bytes, first_line: int) -> Iterator[tuple[int, bytes]]:
 
 
 def _ragged(text: bytes, path: Path, delimiter: str, width: int, first_line: int) -> FormatError | None:
-    """Return the error about the first line with more or fewer fields than it should have."""
+    """Return an error about the first line with a wrong number of fields."""
     for number, line in filled_lines(text, first_line):
         found = line.count(delimiter.encode()) + 1
         if found != width:
-            message = f"expected {width} columns as in the lines before, got {found}: {_show(line)}"
+            message = f"expected {width} columns as in the first line, got {found}: {_show(line)}"
             return FormatError(message, path=path, line=number)
-    return None  # it is something else, such as a line of many megabytes
+    return None  # another problem, such as a line of many megabytes
 
 
 def _plural(widths: range) -> str:
@@ -209,7 +209,7 @@ def _show(line: bytes) -> str:
 
 
 def _first_failure(fields: Column, kind: Any) -> int:
-    """Return the first row that cannot be cast, by halving."""
+    """Return the first row that cannot be cast, by bisection."""
     low, high = 0, len(fields)
     while high - low > 1:
         middle = (low + high) // 2
@@ -225,8 +225,8 @@ def _first_failure(fields: Column, kind: Any) -> int:
 
 
 def _as_integers(fields: Column) -> Ints | None:
-    """Return a column as int64, or None unless every field is an integer in plain writing (no +, no leading 0)."""
-    for some in (fields.slice(0, 1000), fields):  # a cast that fails is slow: look first
+    """Return a column as int64, or None unless all fields are plain integers (no +, no leading 0)."""
+    for some in (fields.slice(0, 1000), fields):  # a failing cast is slow: check first
         if pc.all(pc.match_substring_regex(some, r"^(0|-?[1-9][0-9]*)$")).as_py() is False:
             return None
     try:
@@ -238,10 +238,10 @@ def _as_integers(fields: Column) -> Ints | None:
 def index_names(
     columns: Sequence[Column], *, declared: Sequence[Column] = (), strings: bool = False
 ) -> tuple[Names, int, list[Ints]]:
-    """Return the distinct names, how many of them are declared, and for every column the index of each field's name.
+    """Return the distinct names, the number of declared ones, and for each column the name indices of its fields.
 
-    Declared names come first, in the order in which they first occur; the others follow in rising order. Names are
-    integers if every field is one, unless they are said to be strings.
+    Declared names come first, in order of first occurrence; the others follow in sorted order. Names are integers if
+    all fields are plain integers and `strings` is False.
 
     >>> names, _, (codes,) = index_names([pa.chunked_array([["9", "30", "9"]])])
     >>> names, codes
@@ -281,10 +281,9 @@ def _inverse(order: Ints) -> Ints:
 def index_fields(
     parts: Sequence[Rows], fields: Sequence[int], what: str, note: dict[str, Any]
 ) -> tuple[Names, list[Ints]]:
-    """Return the names of "nodes" or "layers" in some fields of all parts, and for every field the rows' indices.
+    """Return the names of "nodes" or "layers" in some fields of all parts, and the name indices of each field.
 
-    The rows are those of all parts, one after the other. Names that the side note declares come in its order, and
-    then there may be no others.
+    The parts are concatenated. If the side note declares names, they keep its order, and other names are errors.
     """
     chunks = [[chunk for rows in parts for chunk in rows.names(field).chunks] for field in fields]
     columns = [pa.chunked_array(each, pa.string()) for each in chunks]
@@ -293,7 +292,7 @@ def index_fields(
     for column, indices in zip(columns, codes, strict=True):
         if declared and (indices >= num_declared).any():
             row = int(np.argmax(indices >= num_declared))
-            message = f"expected one of the {num_declared} {what} that the side note lists, got {column[row].as_py()!r}"
+            message = f"expected one of the {num_declared} {what} in the side note, got {column[row].as_py()!r}"
             raise _error_of_part(parts, message, row)
     return names, codes
 
@@ -303,7 +302,7 @@ def _error_of_part(parts: Sequence[Rows], message: str, row: int) -> FormatError
         if row < len(rows):
             return rows.error(message, row)
         row -= len(rows)
-    raise AssertionError("the row lies beyond all parts")
+    raise AssertionError("the row is beyond all parts")
 
 
 def tokens(names: Sequence[Any]) -> Column:
@@ -313,29 +312,29 @@ def tokens(names: Sequence[Any]) -> Column:
 
 @contextmanager
 def naming_rows(*parts: Rows) -> Iterator[None]:
-    """Turn an error about an edge into one about its line; the edges are the rows of `parts`, one after the other."""
+    """Turn an error about an edge into an error about its line; the edges are the concatenated rows of `parts`."""
     try:
         yield
     except EdgeError as error:
-        raise _error_of_part(parts, error.message[0].lower() + error.message[1:], error.edge) from None
+        raise _error_of_part(parts, error.message, error.edge) from None
 
 
 # Writing
 
 
 def write_rows(file: BinaryIO, columns: Sequence[Any], delimiter: str) -> None:
-    """Write columns (arrays of strings or numbers) as lines of delimited fields; numbers survive exactly."""
+    """Write columns (arrays of strings or numbers) as lines of delimited fields; numbers are exact."""
     if not len(columns[0]):
         return
     for start in range(0, len(columns[0]), _ROWS):
         fields = [pc.cast(pa.array(column[start : start + _ROWS]), pa.string()) for column in columns]
         lines = pc.binary_join_element_wise(*fields, delimiter)
         lines = pc.binary_join_element_wise(lines, "", "\n")
-        file.write(lines.buffers()[2])  # the characters of all lines, one after the other
+        file.write(lines.buffers()[2])  # the characters of all lines
 
 
 def refuse_names(names: Sequence[Any], pattern: str, what: str, because: str) -> None:
-    """Refuse the first name in which `pattern` is found."""
+    """Refuse names that match `pattern`."""
     wrong = next((name for name in names if re.search(pattern, str(name))), None)
     if wrong is not None:
-        raise InputError(f"Cannot write the {what} name {wrong!r}: {because}.")
+        raise InputError(f"Expected names that the format can store, got the {what} name {wrong!r}: {because}.")

@@ -1,4 +1,4 @@
-"""The format of multinet and uunet: a text of sections (#LAYERS, #ACTORS, #EDGES, ...) with comma-separated lines.
+"""The format of multinet and uunet: sections (#LAYERS, #ACTORS, #EDGES, ...) of comma-separated lines.
 
 Magnani, Rossi and Vega, Analysis of Multiplex Social Networks with R, Journal of Statistical Software 98 (2021).
 """
@@ -31,7 +31,7 @@ from banditplex.multiplex import Multiplex
 from banditplex.multiplex.build import Floats, Numbers
 from banditplex.multiplex.names import Ints, Names
 
-FEATURE = "feature_{}"  # node features are written as actor attributes of these names
+FEATURE = "feature_{}"  # node features are stored in actor attributes of these names
 
 
 def read(
@@ -43,22 +43,22 @@ def read(
     features: Sequence[str] | None = None,
     progress: Progress | None = None,
 ) -> Multiplex:
-    """Read a multiplex of multinet; a file of type multilayer is read if no edge leads from layer to layer.
+    """Read a multinet file; files of type multilayer must not have edges between layers.
 
     Parameters
     ----------
     path
         The file.
     directed
-        None: directed if one of the layers is. In a directed multiplex the edges of undirected layers stand both
-        ways; `metadata["undirected_layers"]` then names these layers.
+        None: directed if at least one layer is. In a directed multiplex, edges of undirected layers are stored in both
+        directions, and `metadata["undirected_layers"]` lists these layers.
     weight, time
-        The numeric edge attributes to take as weight (1 on layers that do not have it) and as time. None: those
-        called "weight" and "time", if there are any.
+        Numeric edge attributes for weight (1 in layers without it) and time. None: the attributes "weight" and "time",
+        if they exist.
     features
-        The numeric actor attributes to take as node features. None: those called feature_0, feature_1, ...
+        Numeric actor attributes for node features. None: feature_0, feature_1, ...
     progress
-        Called with (bytes read, bytes in all).
+        Called with (bytes done, bytes in total).
     """
     body = _read_body(path, progress)
     arrows = np.array([body.header.directed.get(str(name), False) for name in body.layers], np.bool_)
@@ -82,7 +82,7 @@ def read(
 
 
 def _both_ways(columns: dict[str, Any], undirected: npt.NDArray[np.bool_]) -> dict[str, Any]:
-    """Append the reverse of every edge of an undirected layer, self loops left out."""
+    """Append the reverse of each edge in an undirected layer, except self loops."""
     source, destination = columns["source"], columns["destination"]
     again = undirected[columns["layer"]] & (source != destination)
     reverse = columns | {"source": destination, "destination": source}
@@ -94,13 +94,13 @@ def _both_ways(columns: dict[str, Any], undirected: npt.NDArray[np.bool_]) -> di
 
 @dataclass(frozen=True)
 class Body:
-    """What stands in a file, names indexed; edges are those of all parts, one after the other."""
+    """The content of a file, with names as indices; edges are the concatenated rows of `edges`."""
 
     header: Header
     note: dict[str, Any]
     actors: list[Rows]
     edges: list[Rows]
-    nodes: Names  # those of #ACTORS first
+    nodes: Names  # actors of #ACTORS first
     layers: Names
     source: Ints
     destination: Ints
@@ -124,7 +124,7 @@ def _read_body(path: Path, progress: Progress | None) -> Body:
 def _parse(
     sections: list[Section], name: str, path: Path, widths: set[int], progress: Progress | None = None
 ) -> Iterator[Rows]:
-    """Parse the sections of a name; lines of different widths come apart, each with its own number."""
+    """Parse all sections called `name`; lines of different widths are parsed separately."""
     for section in sections:
         report = _reporter(progress, len(section.text))
         for width, text in _by_width(section, path, sorted(widths)) if section.name == name else ():
@@ -137,7 +137,7 @@ def _reporter(progress: Progress | None, total: int) -> Callable[[int], None] | 
 
 
 def _by_width(section: Section, path: Path, widths: list[int]) -> Iterator[tuple[int, bytes]]:
-    """Yield a section's text once for every width, lines of other widths left blank."""
+    """Yield the text of a section once per width, with lines of other widths left blank."""
     if len(widths) == 1:
         yield widths[0], section.text
         return
@@ -157,18 +157,18 @@ def _refuse_repeated(actors: Rows) -> None:
     if pc.count_distinct(names).as_py() < len(names):
         first: dict[str, int] = {}
         row = next(row for row, name in enumerate(names.to_pylist()) if first.setdefault(name, row) != row)
-        raise actors.error(f"expected every actor once, got {names[row].as_py()!r} again", row)
+        raise actors.error(f"expected distinct actors, got {names[row].as_py()!r} twice", row)
 
 
 def _index_nodes(
     header: Header, actors: list[Rows], vertices: list[Rows], edges: list[Rows], strings: bool
 ) -> tuple[Names, Ints, Ints]:
-    """Return all nodes, and those at the two ends of every edge; where actors are listed, an edge has no others."""
+    """Return all nodes, and source and destination of each edge; if #ACTORS lists actors, others are errors."""
     ends = [(rows, rows.names(column)) for column in (0, header.num_ends - 2) for rows in edges]
     known = [rows.names(0) for rows in (*actors, *vertices)]
     nodes, num_known, codes = index_names([column for _, column in ends], declared=known, strings=strings)
     if any(map(len, actors)):
-        _refuse_unlisted(ends, codes, num_known, "an actor that #ACTORS lists")
+        _refuse_unlisted(ends, codes, num_known, "an actor from #ACTORS")
     return nodes, _join(codes[: len(edges)]), _join(codes[len(edges) :])
 
 
@@ -185,14 +185,14 @@ def _index_layers(header: Header, vertices: list[Rows], edges: list[Rows], strin
     declared = [tokens(list(header.directed))] if header.directed else []
     layers, num_declared, codes = index_names([column for _, column in parts], declared=declared, strings=strings)
     if declared:
-        _refuse_unlisted(parts, codes, num_declared, "a layer that #LAYERS lists")
+        _refuse_unlisted(parts, codes, num_declared, "a layer from #LAYERS")
     for rows, indices in zip(edges, codes[len(vertices) :], strict=True):
         _check_edges(header, rows, layers, indices)
     return layers, _join(codes[len(vertices) :])
 
 
 def _check_edges(header: Header, rows: Rows, layers: Names, indices: Ints) -> None:
-    """Refuse edges between layers, and edges that have not one value for each of their attributes."""
+    """Refuse edges between layers, and edges without exactly one value per attribute."""
     if header.multilayer:
         inside = np.asarray(pc.equal(rows.columns[1], rows.columns[3]))
         if not inside.all():
@@ -215,13 +215,13 @@ def _join(parts: list[Ints]) -> Ints:
 
 
 def _edge_values(body: Body, name: str | None, role: str) -> Numbers | None:
-    """Return an edge attribute for all edges, or None where nothing was asked for and nothing is declared."""
+    """Return an edge attribute of all edges; None if none was requested and the default is not declared."""
     known = body.header.numeric_edge_attributes()
     if (name or role) not in known:
         if name is None:
             return None
-        listed = ", ".join(sorted(known)) or "of which there are none"
-        raise InputError(f"Expected {role} to be a numeric edge attribute ({listed}), got {name!r}.")
+        listed = ", ".join(sorted(known)) or "there are none"
+        raise InputError(f"Expected a numeric edge attribute ({listed}) as {role}, got {name!r}.")
     attributes = [body.header.edge_attributes(str(layer)) for layer in body.layers.tolist()]
     columns = [each.index(name or role) + body.header.num_ends if (name or role) in each else -1 for each in attributes]
     places = np.split(np.array(columns, np.int64)[body.layer], np.cumsum([len(rows) for rows in body.edges])[:-1])
@@ -230,14 +230,12 @@ def _edge_values(body: Body, name: str | None, role: str) -> Numbers | None:
 
 
 def _values(rows: Rows, columns: Ints, role: str) -> Numbers:
-    """Return for each row the number in its column; -1 stands for no column: weight 1, and no time."""
+    """Return the number in a given column of each row; column -1 means weight 1, and is an error for times."""
     pieces: list[tuple[Ints, Numbers]] = []
     for column in np.unique(columns).tolist():
         chosen = np.flatnonzero(columns == column)
         if column < 0 and role == "time":
-            raise rows.error(
-                "expected every layer to have the attribute that is its time, got one that has not", chosen[0]
-            )
+            raise rows.error("expected the time attribute in every layer, got a layer without it", chosen[0])
         numbers = np.ones(len(chosen), np.int64) if column < 0 else rows.numbers(column, f"a number as {role}", chosen)
         pieces.append((chosen, numbers))
     values = np.empty(len(rows), np.result_type(np.int64, *(numbers.dtype for _, numbers in pieces)))
@@ -256,12 +254,12 @@ def _features(body: Body, names: Sequence[str] | None) -> Floats | None:
         return None
     unknown = next((name for name in names if name not in known), None)
     if unknown is not None:
-        listed = ", ".join(known) or "of which there are none"
-        raise InputError(f"Expected features that are numeric actor attributes ({listed}), got {unknown!r}.")
+        listed = ", ".join(known) or "there are none"
+        raise InputError(f"Expected numeric actor attributes ({listed}) as features, got {unknown!r}.")
     parts = [_feature_rows(rows, [list(body.header.actor).index(name) + 1 for name in names]) for rows in body.actors]
     table = np.concatenate([np.empty((0, len(names))), *parts])
     if len(table) < len(body.nodes):
-        raise InputError(f"Expected features of every node, got none of {body.nodes.tolist()[len(table)]!r}.")
+        raise InputError(f"Expected features for every node, got none for {body.nodes.tolist()[len(table)]!r}.")
     return table
 
 
@@ -278,10 +276,8 @@ def _feature_rows(rows: Rows, columns: list[int]) -> Floats:
 
 
 def write(mx: Multiplex, path: Path) -> None:
-    """Write a multiplex with all its names; weights and times become edge attributes, features actor attributes."""
-    because = (
-        "multinet's files are split at commas, blanks around names are lost, and -- and # start lines of their own"
-    )
+    """Write a multiplex; weights and times become edge attributes, features become actor attributes."""
+    because = "multinet files cannot store empty names, commas, line breaks, spaces at the ends, or names like # or --"
     for what, names in (("node", mx.node_names.tolist()), ("layer", mx.layer_names)):
         refuse_names(names, r"[,\n\r]|^[ \t]|[ \t]$|^#|^--|^$", what, because)
     values = {role: each for role, each in (("weight", mx.weight), ("time", mx.time)) if each is not None}
@@ -321,7 +317,7 @@ def _layer_lines(mx: Multiplex) -> list[str]:
 
 FORMAT = Format(
     name="multinet",
-    description="sections of comma-separated lines, as multinet and uunet read them",
+    description="sections of comma-separated lines, for multinet and uunet",
     suffixes=(".mpx",),
     read=read,
     write=write,

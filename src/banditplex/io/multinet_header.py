@@ -1,4 +1,4 @@
-"""The sections of a multinet file, and what those before the data declare."""
+"""The sections of a multinet file, and the declarations in its header."""
 
 import re
 from collections.abc import Iterator
@@ -24,18 +24,18 @@ _TRAITS = ("DIRECTED", "UNDIRECTED", "LOOPS", "NO LOOPS", "MULTI", "SIMPLE", "UN
 _NUMERIC = ("NUMERIC", "DOUBLE", "INTEGER", "INT")
 _TYPES = (*_NUMERIC, "STRING", "TEXT", "TIME")
 
-Types = dict[str, str]  # from the names of attributes to their types, in the order of their columns
+Types = dict[str, str]  # from attribute names to types, in column order
 
 
 class Section(NamedTuple):
-    """A section: its name, its text, and the number of the line on which the text begins."""
+    """A section: its name, its text, and the line number where the text starts."""
 
     name: str
     text: bytes
     line: int
 
     def rows(self) -> Iterator[tuple[int, list[str]]]:
-        """Yield the number and the fields of every line."""
+        """Yield the number and fields of each line."""
         for number, line in filled_lines(self.text, self.line):
             fields = [each.strip(" \t") for each in line.decode().split(",")]
             if fields != [""]:
@@ -43,7 +43,7 @@ class Section(NamedTuple):
 
 
 def split_sections(text: bytes, path: Path) -> list[Section]:
-    """Cut a text into its sections; lines before the first title are edges."""
+    """Split a text into sections; lines before the first title are edges."""
     if not text.strip():
         raise FormatError("expected sections or edges, got an empty file", path=path)
     sections, name, start, line = [], "EDGES", 0, 1
@@ -51,16 +51,18 @@ def split_sections(text: bytes, path: Path) -> list[Section]:
         sections.append(Section(name, text[start:place], line))
         line += text.count(b"\n", start, place)
         title = text[mark + 1 : end].decode().rstrip()
-        valued = re.match("VERSION|TYPE", title.upper())  # their value may stand on the same line
+        valued = re.match("VERSION|TYPE", title.upper())  # their value may be on the same line
         name = valued[0] if valued else _ALIASES.get(title.upper(), title.upper())
         if name not in SECTIONS:
-            raise FormatError(f"expected a section, one of {', '.join(SECTIONS)}, got #{title}", path=path, line=line)
+            raise FormatError(
+                f"expected a section title, one of {', '.join(SECTIONS)}, got #{title}", path=path, line=line
+            )
         start = mark + 1 + len(name) if valued else end
     return [*sections, Section(name, text[start:], line)]
 
 
 def _titles(text: bytes) -> Iterator[tuple[int, int, int]]:
-    """Yield where the lines that begin with # start, where their # is, and where they end."""
+    """Yield the positions of line start, # and line end for each line that starts with #."""
     mark = text.find(b"#")
     while mark >= 0:
         start, end = text.rfind(b"\n", 0, mark) + 1, text.find(b"\n", mark)
@@ -72,7 +74,7 @@ def _titles(text: bytes) -> Iterator[tuple[int, int, int]]:
 
 @dataclass
 class Header:
-    """What a file declares about layers and attributes."""
+    """The declared layers and attributes of a file."""
 
     multilayer: bool = False
     directed: dict[str, bool] = field(default_factory=dict)  # by layer
@@ -83,7 +85,7 @@ class Header:
 
     @property
     def kinds(self) -> list[str]:
-        """The layers that are declared, or else those that have attributes of their own and "" for all others."""
+        """The declared layers; if there are none, the layers with attributes and "" for all others."""
         return list(self.directed) or ["", *self.vertex, *self.edge]
 
     @property
@@ -92,23 +94,25 @@ class Header:
         return 4 if self.multilayer else 3
 
     def edge_attributes(self, layer: str) -> list[str]:
-        """Return the attributes of a layer's edges in the order of their columns: its own, then those of all."""
+        """Return the edge attributes of a layer in column order: its own, then those of all layers."""
         return [*self.edge.get(layer, {}), *self.every_edge]
 
     def numeric_edge_attributes(self) -> set[str]:
-        """Return the names of edge attributes that are numbers wherever they are declared."""
+        """Return the edge attributes that are numeric in all their declarations."""
         declared = [item for types in (self.every_edge, *self.edge.values()) for item in types.items()]
         return {name for name, _ in declared} - {name for name, kind in declared if kind not in _NUMERIC}
 
     def numeric_actor_attributes(self) -> list[str]:
-        """Return the names of actor attributes that are numbers."""
+        """Return the numeric actor attributes."""
         return [name for name, kind in self.actor.items() if kind in _NUMERIC]
 
 
 def read_header(sections: list[Section], path: Path) -> Header:
-    """Read all sections but the data."""
+    """Read all sections except the data."""
     header = Header()
-    for section in sorted(sections, key=lambda each: SECTIONS.index(each.name)):  # the type governs the others
+    for section in sorted(
+        sections, key=lambda each: SECTIONS.index(each.name)
+    ):  # the type comes first: others depend on it
         for line, fields in section.rows() if section.name in _READERS else ():
             try:
                 _READERS[section.name](header, fields)
@@ -124,7 +128,7 @@ def _read_version(header: Header, fields: list[str]) -> None:
 
 def _read_type(header: Header, fields: list[str]) -> None:
     if fields[0].lower() not in ("multiplex", "multilayer"):
-        raise InputError(f"expected the type multiplex or multilayer, got {fields[0]!r}")
+        raise InputError(f"expected type multiplex or multilayer, got {fields[0]!r}")
     header.multilayer = fields[0].lower() == "multilayer"
 
 
@@ -135,9 +139,9 @@ def _read_layer(header: Header, fields: list[str]) -> None:
         wanted = ",".join(["layer"] * len(names))
         raise InputError(f"expected {wanted},DIRECTED or UNDIRECTED[,LOOPS], got {','.join(fields)!r}")
     if names[0] != names[-1]:
-        return  # how edges between two layers would be
+        return  # declares edges between two layers
     if names[0] in header.directed:
-        raise InputError(f"expected every layer once, got {names[0]!r} again")
+        raise InputError(f"expected distinct layers, got {names[0]!r} twice")
     header.directed[names[0]] = "DIRECTED" in traits
 
 
@@ -158,12 +162,12 @@ def _declare(types: Types, fields: list[str], wanted: str, fits: bool) -> None:
     if not fits or fields[-1].upper() not in _TYPES:
         raise InputError(f"expected {wanted} with a type of {', '.join(_TYPES)}, got {','.join(fields)!r}")
     if fields[-2] in types:
-        raise InputError(f"expected every attribute once, got {fields[-2]!r} again")
+        raise InputError(f"expected distinct attributes, got {fields[-2]!r} twice")
     types[fields[-2]] = fields[-1].upper()
 
 
 def _refuse(header: Header, fields: list[str]) -> None:
-    raise InputError(f"expected edges inside layers only, got one between layers: {','.join(fields)!r}")
+    raise InputError(f"expected edges inside one layer, got an edge between layers: {','.join(fields)!r}")
 
 
 _READERS = {

@@ -1,4 +1,4 @@
-"""muxViz's configuration: a line `edges;label;layout` per layer, which names an edge list and a table of nodes.
+"""muxViz configurations: one line `edges;label;layout` per layer, with the paths of an edge list and a node table.
 
 De Domenico, Porter and Arenas, MuxViz: a tool for multilayer analysis and visualization of networks, Journal of
 Complex Networks 3 (2015).
@@ -31,7 +31,7 @@ from banditplex.multiplex.build import Numbers, check_weight
 from banditplex.multiplex.names import Ints, Names
 
 COMMENTS = (b"#",)
-_LIST = re.compile(r"\.(?:txt|edges|edgelist|dat|net|ncol|csv|tsv)\s*$", re.IGNORECASE)  # how names of edge lists end
+_LIST = re.compile(r"\.(?:txt|edges|edgelist|dat|net|ncol|csv|tsv)\s*$", re.IGNORECASE)  # usual endings of edge lists
 
 
 def read(
@@ -44,23 +44,23 @@ def read(
 ) -> Multiplex:
     """Read a muxViz configuration of edge lists `u v [weight]`, or of one extended list `u layer v layer [weight]`.
 
-    Paths are looked up from the configuration's folder and, since muxViz writes them from its own, from those above.
+    Paths are relative to the configuration's folder or to a parent of it: muxViz writes them relative to its own.
 
     Parameters
     ----------
     path
         The configuration file.
     directed
-        None: what the side note says, else undirected.
+        Whether edges are directed. None: as the side note says, or undirected.
     labels
-        Whether nodes are named by `nodeLabel`, where there is one; otherwise by `nodeID`.
+        Whether to name nodes by `nodeLabel`, if there is one, or by `nodeID`.
     interlayer
-        What to do with the edges between layers of an extended list: "refuse" or "drop".
+        "refuse" or "drop" edges between layers in an extended list.
     progress
-        Called with (bytes read, bytes in all).
+        Called with (bytes done, bytes in total).
     """
     if interlayer not in ("refuse", "drop"):
-        raise InputError(f"Expected interlayer to be 'refuse' or 'drop', got {interlayer!r}.")
+        raise InputError(f"Expected interlayer 'refuse' or 'drop', got {interlayer!r}.")
     entries, note = _read_config(path), read_side_note(path)
     if entries[0].layers is None:
         edges = _read_layers(entries, progress)
@@ -84,12 +84,12 @@ def read(
 
 
 class Entry(NamedTuple):
-    """A line of the configuration, its paths looked up."""
+    """A line of the configuration, with resolved paths."""
 
     edges: Path
     label: str
-    layers: Path | None  # the table of layers, if the edges are an extended list
-    layout: Path | None  # the table of nodes
+    layers: Path | None  # the layer table of an extended list
+    layout: Path | None  # the node table
 
 
 def _read_config(path: Path) -> list[Entry]:
@@ -105,17 +105,17 @@ def _read_config(path: Path) -> list[Entry]:
         edges, nodes = _find(path, name), _find(path, layout)
         if edges is None or (nodes is None and layout.strip()):
             missing = name if edges is None else layout
-            raise FormatError(f"expected a file, got no such file: {missing!r}", path=path, line=number)
+            raise FormatError(f"expected an existing file, got {missing!r}", path=path, line=number)
         label = label or edges.stem
         if label in entries:
-            raise FormatError(f"expected every label once, got {label!r} again", path=path, line=number)
+            raise FormatError(f"expected distinct labels, got {label!r} twice", path=path, line=number)
         layers = _find(path, label) if len(lines) == 1 and _is_extended(edges) else None
         entries[label] = Entry(edges, label, layers, nodes)
     return list(entries.values())
 
 
 def _find(config: Path, name: str) -> Path | None:
-    """Return the file that a path in a configuration means: from its folder, from one above, or just beside it."""
+    """Return the file for a path in a configuration: relative to its folder or a parent, or by file name alone."""
     wanted = Path(name.strip())
     if not wanted.name:
         return None
@@ -123,7 +123,7 @@ def _find(config: Path, name: str) -> Path | None:
     places = [*(folder / wanted for folder in folders), config.parent / wanted.name]
     try:
         return next((place for place in places if place.is_file()), None)
-    except OSError:  # a name that no file can have
+    except OSError:  # not a valid file name
         return None
 
 
@@ -137,16 +137,16 @@ def _is_extended(path: Path) -> bool:
 
 @dataclass(frozen=True)
 class Edges:
-    """Rows of edges, those of all parts one after the other."""
+    """The edges of a configuration: the concatenated rows of all parts."""
 
     parts: list[Rows]
-    ends: tuple[int, int]  # the columns of the nodes; the weight stands behind all others
-    names: list[str]  # of the layers
+    ends: tuple[int, int]  # the columns of the nodes; the weight is the last column
+    names: list[str]  # layer names
     layer: Ints
-    kept: Any  # which rows are edges of the multiplex
+    kept: Any  # mask or slice of the rows inside one layer
 
     def weight(self) -> Numbers | None:
-        """Return the weights, 1 where a part has none."""
+        """Return the weights, 1 for parts without weights."""
         widest = 3 if self.ends == (0, 1) else 5
         if all(rows.width < widest for rows in self.parts):
             return None
@@ -180,11 +180,11 @@ def _read_extended(path: Path, layers: Path, *, drop: bool, progress: Progress |
     for column, codes in zip(columns, (tail, head), strict=True):
         if (codes >= num_known).any():
             row = int(np.argmax(codes >= num_known))
-            raise rows.error(f"expected a layer of {layers.name}, got {column[row].as_py()!r}", row)
+            raise rows.error(f"expected a layer from {layers.name}, got {column[row].as_py()!r}", row)
     if not drop and (tail != head).any():
         row = int(np.argmax(tail != head))
         pair = " to ".join(repr(column[row].as_py()) for column in columns)
-        raise rows.error(f"expected an edge inside one layer, got one from {pair} (interlayer='drop' drops them)", row)
+        raise rows.error(f"expected an edge inside one layer, got one from {pair}; interlayer='drop' drops those", row)
     return Edges([rows], (0, 2), list(known.values()), tail, tail == head)
 
 
@@ -192,7 +192,7 @@ def _read_extended(path: Path, layers: Path, *, drop: bool, progress: Progress |
 
 
 def _read_table(path: Path, what: str) -> dict[str, str]:
-    """Read a table with a header `nodeID nodeLabel ...` (or layerID, layerLabel), as a dictionary from id to label."""
+    """Read a table with a header `nodeID nodeLabel ...` (or layerID layerLabel) as a dictionary from id to label."""
     text = _hide_quoted_blanks(read_text(path, comments=COMMENTS))
     rows = parse_rows(text, path, delimiter=BLANKS, widths=range(1, 100))
     header = [column[0].as_py().lower() for column in rows.columns if len(rows)]
@@ -203,13 +203,13 @@ def _read_table(path: Path, what: str) -> dict[str, str]:
     table: dict[str, str] = {}
     for row, (each, label) in enumerate(zip(ids or labels or [], labels or ids or [], strict=True), 1):
         if each in table:
-            raise rows.error(f"expected every {what} once, got {each!r} again", row)
+            raise rows.error(f"expected distinct {what}s, got {each!r} twice", row)
         table[each] = label
     return table
 
 
 def _hide_quoted_blanks(text: bytes) -> bytes:
-    """Put NUL for blanks inside double quotes and drop the quotes, so that a line can be split at blanks."""
+    """Replace spaces inside double quotes by NUL and drop the quotes, so that lines can be split at spaces."""
     if b'"' not in text:
         return text
     return re.sub(rb'"([^"\n]*)"', lambda quoted: quoted[1].replace(b" ", b"\0"), text)
@@ -228,13 +228,13 @@ def _index_nodes(entries: list[Entry], edges: Edges, labels: bool, strings: bool
     listed = list(table.values() if labels else table)
     if not all(entry.layout for entry in entries):
         listed += [str(name) for name in names[num_known:].tolist()]
-    elif len(names) > num_known:  # not ids: perhaps the edges name nodes by their labels
+    elif len(names) > num_known:  # not ids: the edges may use labels
         _, num_labels, by_label = index_names(columns, declared=[tokens(list(table.values()))])
         if num_labels < len(table) or any((each >= num_labels).any() for each in by_label):
             raise _unknown_node(edges, num_known, codes)
         codes = by_label
     if len(set(listed)) < len(listed):
-        raise InputError("Expected distinct node labels, got some twice; labels=False names nodes by their ids.")
+        raise InputError("Expected distinct node labels, got duplicates; labels=False names nodes by their ids.")
     num_parts = len(edges.parts)
     source, destination = (np.concatenate(half) for half in (codes[:num_parts], codes[num_parts:]))
     return parse_names(listed, strings=strings), source, destination
@@ -245,7 +245,7 @@ def _join_layouts(entries: list[Entry]) -> dict[str, str]:
     for layout in dict.fromkeys(entry.layout for entry in entries if entry.layout is not None):
         for each, label in _read_table(layout, "node").items():
             if table.setdefault(each, label) != label:
-                raise FormatError(f"expected the label {table[each]!r} of node {each}, got {label!r}", path=layout)
+                raise FormatError(f"expected label {table[each]!r} for node {each}, got {label!r}", path=layout)
     return table
 
 
@@ -262,14 +262,23 @@ def _unknown_node(edges: Edges, num_known: int, codes: list[Ints]) -> FormatErro
 
 
 def write(mx: Multiplex, path: Path) -> None:
-    """Write the configuration, and beside it the folder NAME.layers with a numbered edge list per layer and the layout.
+    """Write the configuration NAME, and the folder NAME.layers with one edge list per layer and the layout.
 
-    Nodes are numbered from 1, as muxViz wants them; their names are their labels.
+    Nodes are numbered from 1, as muxViz requires; their names become labels.
     """
-    if not mx.num_layers or ";" in path.name:
-        raise InputError("Expected at least one layer, and no semicolon in the file's name.")
-    refuse_names(mx.node_names.tolist(), r'[\x00-\x1f"]|^$', "node", "layouts hold no quotes or control characters")
-    refuse_names(mx.layer_names, r"[;\n\r]|^$", "layer", "configurations are split at semicolons")
+    if not mx.num_layers:
+        raise InputError("Expected at least one layer, got none.")
+    if ";" in path.name:
+        raise InputError(f"Expected a file name without semicolons, got {path.name!r}.")
+    refuse_names(
+        mx.node_names.tolist(),
+        r'[\x00-\x1f"]|^$',
+        "node",
+        "layouts cannot store empty names, quotes or control characters",
+    )
+    refuse_names(
+        mx.layer_names, r"[;\n\r]|^$", "layer", "configurations cannot store empty names, semicolons or line breaks"
+    )
     folder = path.with_name(f"{path.name}.layers")
     folder.mkdir()
     lines = [f"{folder.name}/{k}.edges;{name};{folder.name}/layout.txt\n" for k, name in enumerate(mx.layer_names, 1)]
@@ -299,7 +308,7 @@ def _matches(path: Path) -> bool:
 
 FORMAT = Format(
     name="muxviz",
-    description="muxViz's configuration, a line edges;label;layout per layer",
+    description="muxViz configuration, one line edges;label;layout per layer",
     suffixes=(),
     read=read,
     write=write,

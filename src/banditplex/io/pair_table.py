@@ -1,4 +1,4 @@
-"""Pairs of nodes to ask a model about: a CSV, TSV or Parquet file with columns source and target."""
+"""Read pairs of nodes to score: a CSV, TSV or Parquet file with columns source and target."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 def read_pairs(path: Path, mx: Multiplex, *, columns: Mapping[str, str] | None = None) -> Names:
-    """Return the pairs of a file as names (n, 2), each of two different nodes of `mx`; other columns do not matter.
+    """Return the pairs of a file as names (n, 2); each pair must be two different nodes of `mx`.
 
-    `columns` says what the columns `source` and `destination` are called, if otherwise.
+    `columns` gives the column names of `source` and `destination`. Other columns are ignored.
     """
     if not path.is_file():
         raise InputError(f"{path}: no such file.")
@@ -41,11 +41,11 @@ def _read(path: Path, columns: Mapping[str, str]) -> "tuple[pa.Table, Origin]":
     for format, delimiter in ((delimited.CSV, ","), (delimited.TSV, "\t")):
         if name.endswith(format.suffixes):
             return delimited.read_columns(path, delimiter, columns, roles=PAIR_ROLES)
-    raise InputError(f"{path}: expected a name that ends in .csv, .tsv or .parquet.")
+    raise InputError(f"{path}: expected a name that ends in .csv, .tsv or .parquet, got {path.name!r}.")
 
 
 def _index(column: "pa.ChunkedArray", role: str, known: dict[str, int], mx: Multiplex, origin: Origin) -> Ints:
-    """Return the nodes that stand in a column; each distinct name is looked up once."""
+    """Return the node indices of a column; each distinct name is looked up once."""
     import pyarrow as pa
 
     refuse_nulls(column, f"a name as {role}", origin)
@@ -57,6 +57,5 @@ def _index(column: "pa.ChunkedArray", role: str, known: dict[str, int], mx: Mult
         try:
             mx.node_index([tokens[encoded.indices[row].as_py()]])
         except InputError as error:
-            message = str(error)
-            raise origin.error(message[0].lower() + message[1:], row, role) from None
+            raise origin.error(str(error), row, role) from None
     return found

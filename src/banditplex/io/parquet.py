@@ -1,4 +1,4 @@
-"""Parquet: a row per edge; directedness, names and the order of layers stand in the schema's metadata."""
+"""Parquet: one row per edge; direction, names and layer order are in the schema metadata."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-KEY = b"banditplex"  # of our entry in the schema's metadata
+KEY = b"banditplex"  # key in the schema metadata
 VERSION = 1
 
 
@@ -29,19 +29,19 @@ def read(
     num_nodes: int | None = None,
     **columns: Unpack[Columns],
 ) -> Multiplex:
-    """Read a table with a row per edge; columns it does not need are not read.
+    """Read a table with one row per edge; unused columns are not read.
 
     Parameters
     ----------
     path
         The file.
     progress
-        Told how many edges have been read.
+        Called with (edges done, edges in total).
     directed
-        Whether edges have a direction; by default what the file says, else not. Edges of a file that says that they are
-        undirected stand both ways in a directed multiplex.
+        Whether edges are directed. None: as the file says, or undirected. With True, the edges of a file that is marked
+        undirected are stored in both directions.
     num_nodes
-        Declares the nodes 0..num_nodes-1.
+        The nodes are 0 to num_nodes-1.
     columns
         See `banditplex.io.table.Columns`.
     """
@@ -55,7 +55,7 @@ def read(
 def read_columns(
     path: Path, given: Mapping[str, object], *, roles: Sequence[str] = EDGE_ROLES, progress: Progress | None = None
 ) -> "tuple[pa.Table, Origin, dict[str, Any]]":
-    """Return the columns of a file for the roles it has, its origin, and what its metadata note."""
+    """Return the columns of a file by role, its origin, and the note in its metadata."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -70,7 +70,7 @@ def read_columns(
 
 
 def write(mx: Multiplex, path: Path) -> None:
-    """Write a row per edge; columns of string names are dictionary-encoded."""
+    """Write one row per edge; columns of string names are dictionary-encoded."""
     import pyarrow.parquet as pq
 
     table = to_table(mx)
@@ -104,7 +104,7 @@ def _read_note(metadata: dict[bytes, bytes], path: Path) -> dict[str, Any]:
 
 
 def _shrink(mx: Multiplex) -> dict[str, Any]:
-    """Return the names of nodes as the note holds them: nothing where the edges imply them, a range, or a list."""
+    """Return the node names for the note: nothing if the edges imply them, a range, or a list."""
     names = mx.node_names
     linked = np.zeros(mx.num_nodes, np.bool_)
     linked[mx.edge_index.ravel()] = True
@@ -116,7 +116,7 @@ def _shrink(mx: Multiplex) -> dict[str, Any]:
 
 
 def _expand(nodes: Any) -> Any:
-    return np.arange(nodes["first"], nodes["first"] + nodes["count"]) if isinstance(nodes, dict) else nodes
+    return nodes["first"] + np.arange(nodes["count"]) if isinstance(nodes, dict) else nodes
 
 
 FORMAT = Format(

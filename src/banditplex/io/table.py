@@ -1,6 +1,6 @@
-"""Tables with a row per edge (source, target, layer[, weight][, time]): what CSV, TSV and Parquet files share.
+"""Tables with one row per edge (source, target, layer[, weight][, time]), shared by CSV, TSV and Parquet.
 
-Names stay in Arrow's dictionaries: only distinct ones become Python objects, never a column of them.
+Names stay dictionary-encoded in Arrow: only distinct names become Python objects.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -19,7 +19,7 @@ from banditplex.multiplex.names import Ints, NameIndex, Names, as_names, factori
 if TYPE_CHECKING:
     import pyarrow as pa
 
-ROLES = {  # from what a column means to what it may be called
+ROLES = {  # from the role of a column to its usual names
     "source": ("source",),
     "destination": ("target", "destination"),
     "layer": ("layer",),
@@ -28,14 +28,14 @@ ROLES = {  # from what a column means to what it may be called
 }
 EDGE_ROLES = tuple(ROLES)
 PAIR_ROLES = ("source", "destination")
-ONLY_LAYER = "edges"  # the layer of a table that has no column for it
+ONLY_LAYER = "edges"  # the layer of a table without a layer column
 
 
 class Columns(TypedDict, total=False):
-    """What the columns of a table are called: options of the readers of CSV, TSV and Parquet.
+    """The column names of a table: options for reading CSV, TSV and Parquet.
 
-    By default they are called "source", "target" or "destination", "layer", "weight" and "time". The last three may be
-    missing; without layers all edges are in a layer "edges".
+    The defaults are "source", "target" or "destination", "layer", "weight" and "time". The last three are optional;
+    without a layer column, all edges are in the layer "edges".
     """
 
     source: str | None
@@ -47,9 +47,10 @@ class Columns(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a table comes from, to say where it is wrong; without `line_of` rows are counted, from 1.
+    """The file of a table, for error messages.
 
-    `columns` are what it calls its columns, by role.
+    `columns` maps roles to the column names of the file. `line_of` maps rows to lines; without it, errors name the
+    row, counted from 1.
     """
 
     path: Path
@@ -57,7 +58,7 @@ class Origin:
     line_of: Callable[[int], int] | None = None
 
     def error(self, message: str, row: int, role: str | None = None) -> FormatError:
-        """Return the error that `row` deserves, or what it has in one column."""
+        """Return an error about `row`, or about one of its columns."""
         column = None if role is None else self.columns[role]
         if self.line_of is None:
             return FormatError(message, path=self.path, row=row + 1, column=column)
@@ -72,7 +73,7 @@ def choose_columns(
     roles: Sequence[str] = EDGE_ROLES,
     hint: str = "",
 ) -> dict[str, str]:
-    """Return the column for each of `roles`: the one that is given, else one of the usual name.
+    """Return the column for each role: the given one, or one with a usual name.
 
     >>> choose_columns(["u", "target", "note"], {"source": "u"}, Path("edges.csv"))
     {'source': 'u', 'destination': 'target'}
@@ -83,22 +84,21 @@ def choose_columns(
         names = ROLES[role] if wanted is None else (str(wanted),)
         found = next((name for name in names if name in available), None)
         if found is not None and list(available).count(found) > 1:
-            raise FormatError(f"expected one column {found!r}, got several", path=path)
+            raise FormatError(f"expected one column {found!r}, got several of this name", path=path)
         if found is not None:
             chosen[role] = found
         elif wanted is not None or role in PAIR_ROLES:
             expected = " or ".join(map(repr, names))
             listed = ", ".join(map(repr, available))
-            told = "target" if role == "destination" else role
-            other = f"; {role}=NAME (--columns {told}=NAME) if it has another name" if wanted is None else ""
-            raise FormatError(f"expected a column {expected} for {role}, got columns {listed}{other}{hint}", path=path)
+            other = f"; {role}=NAME selects another column" if wanted is None else ""
+            raise FormatError(f"expected a column {expected} as {role}, got columns {listed}{other}{hint}", path=path)
     return chosen
 
 
 def from_table(
     table: "pa.Table", origin: Origin, *, nodes: Any = None, layers: Any = None, directed: bool = False
 ) -> Multiplex:
-    """Build a multiplex from a table whose columns are called by their roles; `nodes` and `layers` declare names."""
+    """Build a multiplex from a table whose columns are named by role; `nodes` and `layers` declare all names."""
     node_names, ends = _index([table["source"], table["destination"]], nodes, "node", origin)
     if "layer" in table.column_names:
         layer_names, codes = _index([table["layer"]], layers, "layer", origin)
@@ -116,7 +116,7 @@ def from_table(
 
 
 def to_table(mx: Multiplex) -> "pa.Table":
-    """Return a row per edge; columns of string names are dictionary-encoded."""
+    """Return a table with one row per edge; columns of string names are dictionary-encoded."""
     import pyarrow as pa
 
     columns = {
@@ -138,10 +138,10 @@ def _name_column(names: Names, index: Ints) -> Any:
 
 
 def _index(columns: list["pa.ChunkedArray"], declared: Any, what: str, origin: Origin) -> tuple[Names, Ints]:
-    """Return the names there are, and the columns as indices into them, (len(columns), rows)."""
+    """Return all names, and the columns as indices into the names: (len(columns), rows)."""
     values, codes = zip(*(_encode(column, what, origin) for column in columns), strict=True)
     if len({part.dtype == object for part in values if len(part)}) > 1:
-        raise FormatError(f"expected {what} names that are all text or all integers, got both", path=origin.path)
+        raise FormatError(f"expected {what} names that are all strings or all integers, got both", path=origin.path)
     names, rank = _rank(np.concatenate([part for part in values if len(part)] or values), declared, what)
     ranks = np.split(rank, np.cumsum([len(part) for part in values])[:-1])
     indices = np.stack([part if code is None else part[code] for part, code in zip(ranks, codes, strict=True)])
@@ -153,7 +153,7 @@ def _index(columns: list["pa.ChunkedArray"], declared: Any, what: str, origin: O
 
 
 def _rank(values: Names, declared: Any, what: str) -> tuple[Names, Ints]:
-    """Return all names, and which of them each value is (-1: none)."""
+    """Return all names, and the index of each value in the names (-1: not found)."""
     if declared is None:
         return factorize(values)
     names = as_names(declared, what)
@@ -161,7 +161,7 @@ def _rank(values: Names, declared: Any, what: str) -> tuple[Names, Ints]:
 
 
 def _encode(column: "pa.ChunkedArray", what: str, origin: Origin) -> tuple[Names, Ints | None]:
-    """Return distinct names and which of them stands in each row; integers as they stand, and None."""
+    """Return distinct names and their index in each row; for integers, the column itself and None."""
     import pyarrow as pa
 
     refuse_nulls(column, f"a {what} name", origin)
@@ -169,7 +169,7 @@ def _encode(column: "pa.ChunkedArray", what: str, origin: Origin) -> tuple[Names
     if pa.types.is_integer(kind):
         return as_names(column.cast(kind).to_numpy(), what), None
     if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
-        raise FormatError(f"expected {what} names that are text or integers, got {column.type}", path=origin.path)
+        raise FormatError(f"expected {what} names that are strings or integers, got {column.type}", path=origin.path)
     chunks = column.dictionary_encode().unify_dictionaries().chunks
     if not chunks:
         return np.empty(0, np.int64), None
@@ -178,7 +178,7 @@ def _encode(column: "pa.ChunkedArray", what: str, origin: Origin) -> tuple[Names
 
 
 def _numbers(column: "pa.ChunkedArray", what: str, origin: Origin) -> npt.NDArray[Any]:
-    """Return a column of numbers or, for times, dates."""
+    """Return a column of numbers, or of dates if it is the time."""
     import pyarrow as pa
 
     refuse_nulls(column, f"a {what}", origin)
@@ -190,9 +190,9 @@ def _numbers(column: "pa.ChunkedArray", what: str, origin: Origin) -> npt.NDArra
 
 
 def refuse_nulls(column: "pa.ChunkedArray", expected: str, origin: Origin) -> None:
-    """Refuse a column with a cell in which nothing stands."""
+    """Refuse a column with an empty cell."""
     import pyarrow.compute as pc
 
     if column.null_count:
         row = pc.index(column.is_null(), True).as_py()
-        raise origin.error(f"expected {expected}, got nothing", row)
+        raise origin.error(f"expected {expected}, got an empty cell", row)

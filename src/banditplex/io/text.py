@@ -1,4 +1,4 @@
-"""Columns of numbers in text split by white space, read by a fast parser; a slow one says which line is wrong."""
+"""Read columns of numbers split by white space with a fast parser; a slow one finds the line of an error."""
 
 import re
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ _INTEGER = re.compile(rb"-?[0-9]{1,19}")
 
 
 class Counted(FileIO):
-    """A file that reports how far it has been read."""
+    """A file that reports how many bytes have been read."""
 
     def __init__(self, path: Path, progress: Progress) -> None:
         super().__init__(path)
@@ -32,12 +32,12 @@ class Counted(FileIO):
 
 
 def open_binary(path: Path, progress: Progress | None) -> BinaryIO:
-    """Open a file for reading; `progress`, if given, is told how many of its bytes have been read."""
+    """Open a file for reading; `progress`, if given, is called with (bytes read, bytes in total)."""
     return path.open("rb") if progress is None else Counted(path, progress)
 
 
 def lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Yield the lines of a file that are not blank, with their numbers, without white space at either end."""
+    """Yield number and stripped content of each non-blank line of a file."""
     with path.open("rb") as file:
         for number, line in enumerate(file, 1):
             if line := line.strip():
@@ -45,14 +45,14 @@ def lines(path: Path) -> Iterator[tuple[int, bytes]]:
 
 
 def line_of_row(path: Path, row: int) -> int:
-    """Return the number of the line that holds row `row` of a file, where blank lines are no rows."""
+    """Return the line number of row `row` of a file; blank lines are not rows."""
     return next(number for i, (number, _) in enumerate(lines(path)) if i == row)
 
 
 def read_numbers(path: Path, columns: dict[str, type], progress: Progress | None) -> "pa.Table":
-    """Read a file of rows of numbers split by white space, `columns` from name to int or float.
+    """Read a file of numbers split by white space; `columns` maps column names to int or float.
 
-    Most files have single blanks between columns and none around them: those go straight to the fast parser.
+    Most files have single spaces between columns and none around lines; the fast parser reads these directly.
     """
     import pyarrow as pa
 
@@ -82,7 +82,7 @@ def _parse(file: BinaryIO, columns: dict[str, type]) -> "pa.Table":
 
 
 def _squeeze(text: bytes) -> bytes:
-    """Put single blanks between columns and none around lines."""
+    """Leave single spaces between columns and none around lines."""
     text = text.translate(_BLANKS)
     while b"  " in text:
         text = text.replace(b"  ", b" ")
@@ -90,7 +90,7 @@ def _squeeze(text: bytes) -> bytes:
 
 
 def _check_lines(path: Path, columns: dict[str, type]) -> None:
-    """Raise for the first line that does not have its numbers."""
+    """Raise an error for the first line with a wrong number of columns or a bad number."""
     for number, line in lines(path):
         tokens = line.split()
         if len(tokens) != len(columns):
@@ -103,7 +103,7 @@ def _check_lines(path: Path, columns: dict[str, type]) -> None:
 
 
 def is_number(token: bytes, kind: type) -> bool:
-    """Say whether a token is a number of the kind: int or float."""
+    """Return whether a token is a number of type `kind`, int or float."""
     if kind is int:
         return _INTEGER.fullmatch(token) is not None and -(2**63) <= int(token) < 2**63
     try:
@@ -114,6 +114,6 @@ def is_number(token: bytes, kind: type) -> bool:
 
 
 def show(token: bytes) -> str:
-    """Return a piece of a file for a message, whatever its encoding, cut where it is long."""
+    """Return bytes of a file for a message, in any encoding, cut after 40 characters."""
     text = token.decode(errors="backslashreplace")
     return repr(text if len(text) <= 40 else text[:40] + "...")

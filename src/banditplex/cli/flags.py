@@ -1,0 +1,60 @@
+"""Translate the Python parameters that messages of the library name into flags of the command line."""
+
+import re
+
+FLAGS: dict[str, str | None] = {
+    "overwrite=True": "--force",
+    "force=True": "--force",
+    "resume=True": "--resume",
+    "lossy=True": "--lossy",
+    "read with format=": "read with --from",
+    "write with format=": "write with --to",
+    "header=True": "--header",
+    "header=False": "--no-header",
+    "header=": "--header/--no-header",
+    "directed=True": "--directed",
+    "directed=False": "--undirected",
+    "directed=": "--directed/--undirected",
+    "source=": "--columns source=",
+    "destination=": "--columns target=",
+    "layer=": "--columns layer=",
+    "weight=": "--columns weight=",
+    "time=": "--columns time=",
+    "num_nodes=": "--num-nodes",
+    "layers=": "--layers",
+    "prices=": "--price",
+    "policy_options=": "--policy-option",
+    "policy_options": "--policy-option",
+    "union=True": "--union",
+    "union=False": "--no-union",
+    "union=": "--union",
+    "batch_size": "--batch-size",
+    "learning_rate": "--learning-rate",
+    "steps_per_draw": "--steps-per-draw",
+    "interlayer=": None,
+    "labels=": None,
+    "its options:": None,
+}
+"""How messages name a parameter, and the flag for it; None: there is no flag, and the hint is left out."""
+
+_PHRASES = "|".join(re.escape(phrase) + r"\b" * phrase[-1].isalnum() for phrase in sorted(FLAGS, key=len, reverse=True))
+_PHRASE = re.compile(rf"(?<![\w/.'\"-])(?<!--columns )({_PHRASES})(?=(['\"\[{{\w])?)")
+_NO_FLAG = "|".join(re.escape(phrase) for phrase, flag in FLAGS.items() if flag is None)
+_HINT = re.compile(rf"; (?:{_NO_FLAG})[^;]*?(?=\.?$|;)")
+
+
+def in_flags(message: str) -> str:
+    """Return a message of the library in terms of flags.
+
+    >>> in_flags("net.csv: expected a new path, got an existing one; overwrite=True replaces it.")
+    'net.csv: expected a new path, got an existing one; --force replaces it.'
+    >>> in_flags("Expected an option of the format gatne, got num_nodes=; its options: directed, part.")
+    'Expected an option of the format gatne, got --num-nodes.'
+    """
+    return _PHRASE.sub(_flag, _HINT.sub("", message))
+
+
+def _flag(found: re.Match[str]) -> str:
+    """Return the flag for a phrase, with a space before its value if one follows."""
+    flag = FLAGS[found[1]] or found[1]
+    return f"{flag} " if found[2] and not flag.endswith("=") else flag
