@@ -5,12 +5,14 @@ from typing import Annotated
 
 import typer
 
-from banditplex.cli.data import Columns, Data, Directed, From, Header, NumNodes, load
+from banditplex.cli.data import Data, Reading, load, reads_data
 from banditplex.cli.output import Json, print_json
 
 
+@reads_data
 def convert(
     data: Data,
+    reading: Reading,
     out: Annotated[Path, typer.Argument(metavar="OUT", help="Path to write; the ending decides on the format.")],
     to_format: Annotated[
         str | None, typer.Option("--to", help="Format of OUT, if the ending does not show it.")
@@ -18,17 +20,12 @@ def convert(
     lossy: Annotated[bool, typer.Option("--lossy", help="Drop what the format of OUT cannot store.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace OUT if it exists.")] = False,
     as_json: Json = False,
-    from_format: From = None,
-    columns: Columns = None,
-    header: Header = None,
-    num_nodes: NumNodes = None,
-    directed: Directed = None,
 ) -> None:
     """Convert a multiplex from one format to another."""
     from banditplex.io import check_place, write
 
     check_place(out, format=to_format, overwrite=force)
-    mx = load(data, from_format, columns, header, num_nodes, directed)
+    mx = load(data, reading)
     write(mx, out, format=to_format, lossy=lossy, overwrite=force)
     if as_json:
         print_json({"out": str(out), "nodes": mx.num_nodes, "layers": mx.num_layers, "edges": mx.num_edges})

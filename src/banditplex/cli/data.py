@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from banditplex.cli.grouped import add_options
 from banditplex.errors import InputError
 from banditplex.terminal import progress, say
 
@@ -16,32 +17,37 @@ if TYPE_CHECKING:
 _PANEL = "How to read DATA"
 
 Data = Annotated[str, typer.Argument(metavar="DATA", help="Name of a data set, or path of a file or folder.")]
-From = Annotated[
-    str | None,
-    typer.Option(
-        "--from", metavar="FORMAT", help="Format of DATA, if name and content do not show it.", rich_help_panel=_PANEL
-    ),
-]
-Columns = Annotated[
-    str | None,
-    typer.Option(
-        metavar="ROLE=NAME,..",
-        help="Column names of a table: source=from, target=to, layer, weight, time; numbers without a header.",
-        rich_help_panel=_PANEL,
-    ),
-]
-Header = Annotated[
-    bool | None,
-    typer.Option("--header/--no-header", help="Whether files start with column names.", rich_help_panel=_PANEL),
-]
-NumNodes = Annotated[
-    int | None,
-    typer.Option(min=1, metavar="N", help="Nodes are 0 to N-1, isolated ones included.", rich_help_panel=_PANEL),
-]
-Directed = Annotated[
-    bool | None,
-    typer.Option("--directed/--undirected", help="Read edges as directed or undirected.", rich_help_panel=_PANEL),
-]
+READING = {
+    "from_format": Annotated[
+        str | None,
+        typer.Option(
+            "--from", metavar="FORMAT", help="Format of DATA, if name and content do not show it.",
+            rich_help_panel=_PANEL,
+        ),
+    ],
+    "columns": Annotated[
+        str | None,
+        typer.Option(
+            metavar="ROLE=NAME,..", rich_help_panel=_PANEL,
+            help="Column names of a table: source=from, target=to, layer, weight, time; numbers without a header.",
+        ),
+    ],
+    "header": Annotated[
+        bool | None,
+        typer.Option("--header/--no-header", help="Whether files start with column names.", rich_help_panel=_PANEL),
+    ],
+    "num_nodes": Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="Nodes are 0 to N-1, isolated ones included.", rich_help_panel=_PANEL),
+    ],
+    "directed": Annotated[
+        bool | None,
+        typer.Option("--directed/--undirected", help="Read edges as directed or undirected.", rich_help_panel=_PANEL),
+    ],
+}  # fmt: skip
+reads_data = add_options(READING, into="reading")
+"""A decorator for commands that read DATA: they get the options that say how as `reading`."""
+Reading = dict[str, Any]
 
 
 def is_dataset(data: str) -> bool:
@@ -51,25 +57,18 @@ def is_dataset(data: str) -> bool:
     return data in list_datasets()
 
 
-def load(
-    data: str,
-    from_format: str | None = None,
-    columns: str | None = None,
-    header: bool | None = None,
-    num_nodes: int | None = None,
-    directed: bool | None = None,
-    *,
-    quiet: bool = False,
-) -> "Multiplex":
-    """Load DATA; the parameters are the options above."""
-    given = {"--from": from_format, "--columns": columns, "--header": header, "--num-nodes": num_nodes}
+def load(data: str, reading: Reading, *, quiet: bool = False) -> "Multiplex":
+    """Load DATA with the options above."""
+    directed = reading.get("directed")
     if is_dataset(data):
-        refused = next((option for option, value in given.items() if value is not None), None)
+        refused = next((option for option in reading if option != "directed"), None)
         if refused:
-            raise InputError(f"Expected {refused} only with a file or folder, got it with the data set {data!r}.")
+            flag = "--from" if refused == "from_format" else f"--{refused.replace('_', '-')}"
+            raise InputError(f"Expected {flag} only with a file or folder, got it with the data set {data!r}.")
         return _load_dataset(data, directed, quiet)
-    options = {"format": from_format, "header": header, "num_nodes": num_nodes, "directed": directed}
-    return _read(data, options | parse_columns(columns), quiet)
+    names = {"from_format": "format", "header": "header", "num_nodes": "num_nodes", "directed": "directed"}
+    options = {names[option]: value for option, value in reading.items() if option in names}
+    return _read(data, options | parse_columns(reading.get("columns")), quiet)
 
 
 def _load_dataset(name: str, directed: bool | None, quiet: bool) -> "Multiplex":
@@ -91,8 +90,8 @@ def _read(path: str, options: dict[str, Any], quiet: bool) -> "Multiplex":
         hint = f" did you mean {close[0]!r}?" if close else " `banditplex datasets list` lists the data sets."
         raise InputError(f"{path}: no such file or folder, and no data set of that name;{hint}")
     with progress(f"Reading {path}", quiet=quiet) as on_progress:
-        mx = read(path, progress=on_progress, **{name: value for name, value in options.items() if value is not None})
-    if options["directed"] and mx.num_edges and not quiet and not _goes_back(mx):
+        mx = read(path, progress=on_progress, **options)
+    if options.get("directed") and mx.num_edges and not quiet and not _goes_back(mx):
         say(f"{path}: no edge has its reverse; with --directed, each line is one directed edge.")
     return mx
 

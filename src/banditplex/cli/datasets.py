@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from banditplex.cli.data import Columns, Data, Directed, From, Header, NumNodes, is_dataset, load
+from banditplex.cli.data import Data, Reading, is_dataset, load, reads_data
 from banditplex.cli.output import Json, print_json, print_table, print_text
 from banditplex.terminal import progress
 
@@ -34,15 +34,12 @@ def list_all(as_json: Json = False) -> None:
 
 
 @app.command()
+@reads_data
 def show(
     data: Data,
+    reading: Reading,
     all_layers: Annotated[bool, typer.Option("--all", help="Show all layers, not only the first 20.")] = False,
     as_json: Json = False,
-    from_format: From = None,
-    columns: Columns = None,
-    header: Header = None,
-    num_nodes: NumNodes = None,
-    directed: Directed = None,
 ) -> None:
     """Show the layers of a data set, file or folder."""
     from banditplex.datasets import check_files, dataset_info
@@ -50,7 +47,7 @@ def show(
     facts: dict[str, Any] = dataset_info(data) if is_dataset(data) else {"name": data, "at_hand": True}
     if not facts["at_hand"]:
         check_files(data)
-    mx = load(data, from_format, columns, header, num_nodes, directed) if facts["at_hand"] else None
+    mx = load(data, reading) if facts["at_hand"] else None
     if as_json:
         print_json(facts if mx is None else facts | _counts(mx))
         return

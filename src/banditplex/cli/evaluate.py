@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from banditplex.cli import options
-from banditplex.cli.data import Columns, Data, Directed, From, Header, NumNodes, as_name, load
+from banditplex.cli.data import Data, Reading, as_name, load, reads_data
 from banditplex.cli.output import Json, print_json, print_table
 from banditplex.cli.policy_options import compared, parse_options
 from banditplex.errors import InputError
@@ -24,9 +24,11 @@ WIDTH = 79
 """Of the lines below the table."""
 
 
+@reads_data
 @options.with_settings("policy", "hide", "seed")
 def evaluate(
     data: Data,
+    reading: Reading,
     hide: Annotated[
         str,
         typer.Option(
@@ -60,11 +62,6 @@ def evaluate(
     by_layer: Annotated[bool, typer.Option("--by-layer", help="Show the means of each layer, too.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
     as_json: Json = False,
-    from_format: From = None,
-    columns: Columns = None,
-    header: Header = None,
-    num_nodes: NumNodes = None,
-    directed: Directed = None,
 ) -> None:
     """Compare policies by cross validation, all on the same splits: means, deviations and paired tests."""
     from banditplex.evaluation import evaluate as rows_of
@@ -73,9 +70,14 @@ def evaluate(
     metrics = _metrics(metric)
     if resume and out is None:
         raise InputError("Expected -o FILE with --resume, got none.")
-    mx = load(data, from_format, columns, header, num_nodes, directed, quiet=quiet)
+    mx = load(data, reading, quiet=quiet)
     methods = compared(
-        policy.split(","), mx, settings=settings, options=parse_options(policy_option), layers=layers, prices=price
+        policy.split(","),
+        mx,
+        settings=options.plain(settings),
+        options=parse_options(policy_option),
+        layers=layers,
+        prices=price,
     )
     targets = [as_name(name, mx.layer_names) for name in target] if target else None
     done, rows = 0, []

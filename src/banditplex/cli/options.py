@@ -1,12 +1,11 @@
 """Options of commands that train: one for each setting of `banditplex.training.config`, and those of policies."""
 
-import inspect
-from collections.abc import Callable
-from functools import wraps
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 
 import typer
 
+from banditplex.cli.grouped import Command, add_options
 from banditplex.training.config import SETTINGS, Setting
 
 FLAGS = {"k": "-k"}
@@ -37,31 +36,15 @@ PolicyOption = Annotated[
 ]
 
 
-def with_settings(*left_out: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Return a decorator that gives a command an option for each setting of training, but for those left out.
-
-    The command gets the settings that were given as one dictionary, `settings`.
-    """
+def with_settings(*left_out: str) -> Callable[[Command], Command]:
+    """Return a decorator that gives a command an option for each setting of training, but for those left out."""
     chosen = {name: each for name, each in SETTINGS.items() if name not in ("policy_options", *left_out)}
+    return add_options({name: _option(name, each) for name, each in chosen.items()}, into="settings")
 
-    def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        own = [each for each in inspect.signature(command).parameters.values() if each.name != "settings"]
-        added = [
-            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=_option(name, each))
-            for name, each in chosen.items()
-        ]
 
-        @wraps(command)
-        def run(**words: Any) -> None:
-            given = {name: words.pop(name) for name in chosen}
-            settings = {name: None if value == "none" else value for name, value in given.items() if value is not None}
-            command(**words, settings=settings)
-
-        run.__signature__ = inspect.Signature([*own, *added])  # type: ignore[attr-defined]
-        run.__annotations__ = {each.name: each.annotation for each in (*own, *added)}
-        return run
-
-    return decorate
+def plain(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings as the library takes them: None for the word none."""
+    return {name: None if value == "none" and SETTINGS[name].optional else value for name, value in settings.items()}
 
 
 def _option(name: str, each: Setting) -> Any:

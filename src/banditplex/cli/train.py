@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from banditplex.cli import options
-from banditplex.cli.data import Columns, Data, Directed, From, Header, NumNodes, as_name, load
+from banditplex.cli.data import Data, Reading, as_name, load, reads_data
 from banditplex.cli.output import Json, print_json, print_table
 from banditplex.cli.policy_options import parse_options, with_layers
 from banditplex.terminal import again, bars, say, say_new
@@ -24,9 +24,11 @@ SHOWN = 20
 """Targets that the table shows."""
 
 
+@reads_data
 @options.with_settings()
 def train(
     data: Data,
+    reading: Reading,
     run: Annotated[Path, typer.Option("-o", "--out", metavar="RUN", help="The folder of the run.")],
     settings: dict[str, Any],
     target: options.Target = None,
@@ -37,11 +39,6 @@ def train(
     layers: options.Layers = None,
     price: options.Price = None,
     policy_option: options.PolicyOption = None,
-    from_format: From = None,
-    columns: Columns = None,
-    header: Header = None,
-    num_nodes: NumNodes = None,
-    directed: Directed = None,
 ) -> None:
     """Train a model on a multiplex and save it in a folder; --resume continues a run that was stopped.
 
@@ -52,10 +49,10 @@ def train(
     folder = RunFolder(run)
     folder.check_free(resume=resume, force=force)
     parsed = parse_options(policy_option)
-    mx = load(data, from_format, columns, header, num_nodes, directed, quiet=quiet)
+    mx = load(data, reading, quiet=quiet)
     if resume and not folder.begun and not quiet:
         say_new(run)
-    given = with_layers(settings, parsed, layers, price, mx.layer_names)
+    given = with_layers(options.plain(settings), parsed, layers, price, mx.layer_names)
     targets = [as_name(name, mx.layer_names) for name in target] if target else None
     try:
         with _epochs(quiet) as on_epoch:
