@@ -127,7 +127,7 @@ def test_resuming_nothing_begins_and_says_so(call, folder):
     words = ["evaluate", "data.csv", *QUICK, "--policy", "none", "--trials", "1", "-o", "begun.jsonl", "--resume"]
     status, _, error = call(*words, cwd=folder)
     assert status == 0
-    assert error.startswith("banditplex: begun.jsonl: there is nothing to resume; a new run begins.\n1/2  trial 0")
+    assert error.startswith("banditplex: begun.jsonl: nothing to resume; starting a new run.\n1/2  trial 0")
     assert "nothing to resume" not in call(*words, cwd=folder)[2]
     assert call(*words, "-o", "x.jsonl", "--epochs", "0", cwd=folder)[2].startswith("banditplex: Expected epochs to be")
 
@@ -170,7 +170,7 @@ def test_ctrl_c_says_how_to_go_on(call, folder, monkeypatch):
         (["--policy-option", "raw_range=true"], "Expected an option of uniform or default as --policy-option, got "),
         (["--policy-option", "k=2"], "Expected an option of uniform or default as --policy-option, got 'k'."),
         (["--policy", "epsilon-greedy", "--policy-option", "epsilon=2"], "epsilon must be a number from 0 to 1"),
-        (["-o", "data.csv"], "data.csv: exists; go on with that run (resume=True, --resume), or choose another file."),
+        (["-o", "data.csv"], "data.csv: exists; continue that run (--resume)"),
         (
             ["-o", "rows.jsonl", "--resume", "--policy", "none,uniform,all", "--seed", "7"],
             "rows.jsonl: expected the settings and data that this run began with; seed was 0, now 7; "

@@ -99,7 +99,7 @@ def test_resuming_a_finished_run_changes_nothing(place, trained, call):
 def test_resuming_nothing_begins_and_says_so(place, call):
     words = ("train", "data.bx", "-o", "begun", "--target", "a", *FAST, "--resume")
     status, text, error = call(*words, cwd=place)
-    assert (status, error) == (0, "banditplex: begun: there is nothing to resume; a new run begins.\n")
+    assert (status, error) == (0, "banditplex: begun: nothing to resume; starting a new run.\n")
     assert "begun: 3 epochs" in text
     assert call(*words, cwd=place)[2] == ""
 

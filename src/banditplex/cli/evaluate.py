@@ -14,8 +14,9 @@ import typer
 from banditplex.cli import options
 from banditplex.cli.data import Columns, Data, Directed, From, Header, NumNodes, load
 from banditplex.cli.output import Json, print_json, print_table
+from banditplex.cli.resuming import check_file, resume_command, say_new
 from banditplex.errors import InputError
-from banditplex.terminal import again, bars, say, say_new
+from banditplex.terminal import bars, say
 
 COLUMNS = ["metric", "policy", "mean ± deviation", "95 % interval", "difference", "p (t)", "p (W)"]
 WIDTH = 79
@@ -89,8 +90,7 @@ def evaluate(
         "depth": depth, "device": device,
     }  # fmt: skip
     settings = {name: value for name, value in given.items() if value is not None}
-    if resume and out is None:
-        raise InputError("Expected -o FILE with --resume, got none.")
+    check_file(out, resume=resume)
     mx = load(data, from_format, columns, header, num_nodes, directed, quiet=quiet)
     methods = compared(
         policy.split(","), mx, settings=settings, options=parse_options(policy_option), layers=layers, prices=price
@@ -111,7 +111,7 @@ def evaluate(
                 rows.append(row)
                 done += row["scope"] == "mean"
     except KeyboardInterrupt:
-        how = "nothing was kept, as there is no -o FILE" if out is None else f"go on with: {again()}"
+        how = "nothing was kept, as there is no -o FILE" if out is None else f"go on with: {resume_command()}"
         say(f"stopped after {done} of {len(methods) * trials * folds} runs; {how}")
         raise typer.Exit(130) from None
     lines = [_without_nan(line) for line in summary(rows, methods=list(methods), metrics=metrics).to_dict("records")]

@@ -10,7 +10,8 @@ import typer
 from banditplex.cli import options
 from banditplex.cli.data import Columns, Data, Directed, From, Header, NumNodes, load
 from banditplex.cli.output import Json, print_json, print_table
-from banditplex.terminal import again, bars, say, say_new
+from banditplex.cli.resuming import resume_command, say_new
+from banditplex.terminal import bars, say
 
 if TYPE_CHECKING:
     from banditplex.predictor import LinkPredictor
@@ -74,7 +75,7 @@ def train(
                 resume=resume, force=force, on_epoch=on_epoch,
             )  # fmt: skip
     except KeyboardInterrupt:
-        say(runs.where_it_stopped(run, again()))
+        say(runs.where_it_stopped(run, resume_command()))
         raise typer.Exit(130) from None
     result = runs.describe(model, run)
     if as_json:

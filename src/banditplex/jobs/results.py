@@ -146,4 +146,4 @@ def _opened(path: Path, mode: str) -> Any:
 
 
 def _exists(path: Path) -> str:
-    return f"{path}: exists; go on with that run (resume=True, --resume), or choose another file."
+    return f"{path}: exists; continue that run (resume=True) or choose another file."
