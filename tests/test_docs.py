@@ -59,4 +59,6 @@ def test_the_table_of_settings_is_that_of_the_library():
         text = f"{each.text} {each.also}".strip()
         lines.append(f"| `{setting}` | `{each.default}` | {values} | {text} |")
     table = "\n".join(lines)
-    assert table in (ROOT / "docs" / "settings.md").read_text(encoding="utf-8"), f"docs/settings.md should have:\n{table}"
+    assert table in (ROOT / "docs" / "settings.md").read_text(encoding="utf-8"), (
+        f"docs/settings.md should have:\n{table}"
+    )

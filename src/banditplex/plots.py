@@ -41,6 +41,21 @@ def grid(axes: "Axes", axis: Any = "y") -> None:
     axes.set_axisbelow(True)
 
 
+def band(axes: "Axes", x: Any, y: Any, error: Any, colour: str, style: str = "-", *, alpha: float, **line: Any) -> None:
+    """Draw a line with a shaded band of one error above and below."""
+    import numpy as np
+
+    x, y, error = (np.asarray(values, dtype=float) for values in (x, y, np.nan_to_num(error)))
+    axes.fill_between(x, y - error, y + error, color=colour, alpha=alpha, linewidth=0)
+    axes.plot(x, y, style, color=colour, **line)
+
+
+def legend_below(made: "Figure", axes: "Axes", title: str | None = None) -> None:
+    """Draw the legend of one panel below all of them, in one line."""
+    handles, labels = axes.get_legend_handles_labels()
+    made.legend(handles, labels, loc="outside lower center", ncols=len(labels), title=title)
+
+
 def spread(places: Mapping[str, float], gap: float) -> dict[str, float]:
     """Return labels' places, moved apart where they are nearer than `gap`, their order and mean kept.
 

@@ -1,10 +1,8 @@
-"""What commands say on stderr, beside their result: notes in one line, and bars where somebody looks."""
+"""What commands print on stderr: one-line notes, and progress bars if stderr is a terminal."""
 
-import shlex
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -12,32 +10,15 @@ if TYPE_CHECKING:
 
 
 def say(message: str) -> None:
-    """Print a line of ours on stderr."""
+    """Print a one-line message on stderr."""
     print(f"banditplex: {message}", file=sys.stderr)
-
-
-def say_new(place: Path) -> None:
-    """Say that a run which was to go on begins, because there is none yet."""
-    say(f"{place}: there is nothing to resume; a new run begins.")
-
-
-def say_twentieths(title: str, done: int, total: int) -> None:
-    """Tell how far something is, a twentieth at a time, where there is no terminal to draw a bar on."""
-    if done * 20 // total > (done - 1) * 20 // total:
-        say(f"{title}: {done} of {total} runs.")
-
-
-def again(program: str = "banditplex") -> str:
-    """Return the command that goes on with the run that this one began."""
-    words = [word for word in sys.argv[1:] if word not in ("--force", "--resume")]
-    return f"{program} {shlex.join([*words, '--resume'])}"
 
 
 @contextmanager
 def bars(*fields: str, quiet: bool = False) -> "Iterator[Bars | None]":
-    """Yield room for bars on stderr, each with a title, a count, the named fields and the time left.
+    """Yield a display of progress bars with title, count, the named fields and the time left.
 
-    None where nobody looks: stderr is no terminal, or it is to be quiet.
+    None if `quiet` or if stderr is no terminal.
     """
     if quiet or not sys.stderr.isatty():
         yield None
@@ -52,8 +33,24 @@ def bars(*fields: str, quiet: bool = False) -> "Iterator[Bars | None]":
 
 
 @contextmanager
+def counters(titles: Iterable[str], total: int) -> Iterator[Callable[[str, int], None]]:
+    """Yield a callback (title, finished runs): a bar per title or, if stderr is no terminal, a line per 5 %."""
+
+    def tell(title: str, done: int) -> None:
+        if done * 20 // total > (done - 1) * 20 // total:
+            say(f"{title}: {done} of {total} runs.")
+
+    with bars() as room:
+        if room is None:
+            yield tell
+            return
+        tasks = {title: room.add_task(f"{title:15}", total=total) for title in titles}
+        yield lambda title, done: room.update(tasks[title], completed=done)
+
+
+@contextmanager
 def progress(title: str, *, quiet: bool = False) -> Iterator[Callable[[int, int], Any] | None]:
-    """Yield a callback that draws a bar on stderr once something takes longer than a moment."""
+    """Yield a callback that draws a progress bar on stderr; None if `quiet` or if stderr is no terminal."""
     if quiet or not sys.stderr.isatty():
         yield None
         return

@@ -127,7 +127,7 @@ def test_resuming_nothing_begins_and_says_so(call, folder):
     words = ["evaluate", "data.csv", *QUICK, "--policy", "none", "--trials", "1", "-o", "begun.jsonl", "--resume"]
     status, _, error = call(*words, cwd=folder)
     assert status == 0
-    assert error.startswith("banditplex: begun.jsonl: there is nothing to resume; a new run begins.\n1/2  trial 0")
+    assert error.startswith("banditplex: begun.jsonl: nothing to resume; starting a new run.\n1/2  trial 0")
     assert "nothing to resume" not in call(*words, cwd=folder)[2]
     assert call(*words, "-o", "x.jsonl", "--epochs", "0", cwd=folder)[2].startswith("banditplex: Expected epochs to be")
 

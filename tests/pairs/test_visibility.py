@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 import torch
+from banditplex.training.union import with_union
 
 import banditplex as bx
 from banditplex import prediction
@@ -14,7 +15,6 @@ from banditplex.multiplex import Multiplex
 from banditplex.nn import PackedGraph, describe
 from banditplex.nn.scoring import between, score_by_layer
 from banditplex.training.batches import Examples, divide_pairs
-from banditplex.training.union import with_union
 from tests.nn.test_graph import random_multiplex
 from tests.nn.test_model import make_model
 from tests.training.test_loop import random_layers

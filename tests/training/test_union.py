@@ -5,6 +5,8 @@ import itertools
 import numpy as np
 import pytest
 import torch
+from banditplex.nn.union import hide_in_union
+from banditplex.training.union import UNION, UNION_NUMBER, with_union, without_union
 
 import banditplex as bx
 from banditplex.errors import InputError
@@ -12,8 +14,6 @@ from banditplex.evaluation import roc_auc
 from banditplex.multiplex import Multiplex
 from banditplex.nn import PackedGraph, describe, sampling
 from banditplex.nn.scoring import score
-from banditplex.nn.union import hide_in_union
-from banditplex.training.union import UNION, UNION_NUMBER, with_union, without_union
 from tests.nn.test_graph import as_networkx, random_multiplex
 from tests.nn.test_model import make_model, without
 

@@ -15,8 +15,9 @@ from banditplex.cli import options
 from banditplex.cli.data import Data, Reading, as_name, load, reads_data
 from banditplex.cli.output import Json, print_json, print_table
 from banditplex.cli.policy_options import compared, parse_options
+from banditplex.cli.resuming import check_file, resume_command, say_new
 from banditplex.errors import InputError
-from banditplex.terminal import again, bars, say, say_new
+from banditplex.terminal import bars, say
 from banditplex.training.config import SETTINGS
 
 COLUMNS = ["metric", "policy", "mean ± deviation", "95 % interval", "difference", "p (t)", "p (W)"]
@@ -68,8 +69,7 @@ def evaluate(
     from banditplex.evaluation import summary
 
     metrics = _metrics(metric)
-    if resume and out is None:
-        raise InputError("Expected -o FILE with --resume, got none.")
+    check_file(out, resume=resume)
     mx = load(data, reading, quiet=quiet)
     methods = compared(
         policy.split(","),
@@ -95,7 +95,7 @@ def evaluate(
                 rows.append(row)
                 done += row["scope"] == "mean"
     except KeyboardInterrupt:
-        how = "nothing was kept, as there is no -o FILE" if out is None else f"go on with: {again()}"
+        how = "nothing was kept, as there is no -o FILE" if out is None else f"go on with: {resume_command()}"
         say(f"stopped after {done} of {len(methods) * trials * folds} runs; {how}")
         raise typer.Exit(130) from None
     lines = [_without_nan(line) for line in summary(rows, methods=list(methods), metrics=metrics).to_dict("records")]

@@ -1,14 +1,13 @@
 """`banditplex reproduce`."""
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from banditplex.cli.output import Json, print_json, print_table
-from banditplex.terminal import bars, say_twentieths
+from banditplex.cli.resuming import resumable
+from banditplex.terminal import counters
 
 
 def reproduce(
@@ -27,7 +26,6 @@ def reproduce(
     Six data sets, 10 trials, 5 folds; uniform draws, the paper's Exp3+ and our default policy. What was measured, the
     paper's figures and a table of its claims are written into a folder.
     """
-    from banditplex.experiments.folders import going_on
     from banditplex.experiments.paper import claims, report, settings
     from banditplex.experiments.paper.reproduce import check_datasets, runs_per_dataset
     from banditplex.experiments.paper.reproduce import reproduce as run_all
@@ -35,7 +33,7 @@ def reproduce(
     names = check_datasets(dataset or list(settings.DATASETS))
     size = settings.QUICK if quick else settings.FULL
     command = " ".join(["banditplex reproduce", *["--quick"] * quick, *(f"--dataset {name}" for name in dataset or [])])
-    with going_on(out, resume=resume), _bars(names, runs_per_dataset(size)) as on_run:
+    with resumable(out, resume=resume), counters(names, runs_per_dataset(size)) as on_run:
         found = run_all(
             out, datasets=names, size=size, engine=engine, jobs=jobs, resume=resume, command=command, on_run=on_run
         )
@@ -44,14 +42,3 @@ def reproduce(
         return
     print_table(["the paper's claim", *settings.JUDGED], report.overview(found))
     print(f"\n{out / report.INDEX}: what was run, the figures, and the numbers behind this table.")
-
-
-@contextmanager
-def _bars(names: Sequence[str], total: int) -> "Iterator[Callable[[str, int], None] | None]":
-    """Yield a callback that draws a bar per data set on stderr, or tells each twentieth if that is no terminal."""
-    with bars() as room:
-        if room is None:
-            yield lambda name, finished: say_twentieths(name, finished, total)
-            return
-        tasks = {name: room.add_task(f"{name:15}", total=total) for name in names}
-        yield lambda name, finished: room.update(tasks[name], completed=finished)

@@ -12,7 +12,8 @@ from banditplex.cli import options
 from banditplex.cli.data import Data, Reading, as_name, load, reads_data
 from banditplex.cli.output import Json, print_json, print_table
 from banditplex.cli.policy_options import parse_options, with_layers
-from banditplex.terminal import again, bars, say, say_new
+from banditplex.cli.resuming import resume_command, say_new
+from banditplex.terminal import bars, say
 
 if TYPE_CHECKING:
     from banditplex.multiplex import Multiplex, Name
@@ -58,7 +59,11 @@ def train(
         with _epochs(quiet) as on_epoch:
             model = fit_in(folder, mx, targets, given, resume=resume, force=force, on_epoch=on_epoch)
     except KeyboardInterrupt:
-        say(f"stopped after epoch {folder.progress().epoch}; continue with: {again()}" if folder.begun else "stopped.")
+        say(
+            f"stopped after epoch {folder.progress().epoch}; continue with: {resume_command()}"
+            if folder.begun
+            else "stopped."
+        )
         raise typer.Exit(130) from None
     result = summarise(model, folder)
     if as_json:

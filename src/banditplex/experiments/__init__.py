@@ -1,1 +1,1 @@
-"""Experiments: settings, analysis and the numbers to expect; the library does not know that they exist."""
+"""Experiments that are part of the command line: settings, analysis and published numbers."""

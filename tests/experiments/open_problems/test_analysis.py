@@ -4,9 +4,9 @@ import math
 
 import pytest
 
-from banditplex.experiments.open_problems import report, settings
-from banditplex.experiments.open_problems.analysis import curves, difference, finals, ratio, summary
-from banditplex.experiments.open_problems.tasks import all_tasks
+from experiments.open_problems import report, settings
+from experiments.open_problems.analysis import curves, difference, finals, ratio, summary
+from experiments.open_problems.experiment import all_tasks
 
 
 def row(part, label, value, seed, auc, *, data="twins", final=True, epoch=10, edges=1000, probability=None):
@@ -76,9 +76,10 @@ def test_sentences_come_from_the_numbers():
 
 
 def test_the_whole_plan():
-    tasks = all_tasks()
+    seeds = range(settings.SEEDS)
+    tasks = list(all_tasks(settings.PARTS, seeds))
     assert len({task.key for task in tasks}) == len(tasks)
     per_seed = (2 * 4 + 2) + (2 * 4 + 1) + 3 * 5 + 3 * 5 + 6 * 4
     assert len(tasks) == settings.SEEDS * per_seed
-    assert {task.part for task in all_tasks(("losses",))} == {"losses"}
-    assert {task.data for task in all_tasks(quick=True)} == {"twins", "uneven"}
+    assert {task.part for task in all_tasks(("losses",), seeds)} == {"losses"}
+    assert {task.data for task in all_tasks(settings.PARTS, seeds, quick=True)} == {"twins", "uneven"}

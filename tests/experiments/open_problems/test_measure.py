@@ -1,13 +1,12 @@
 """Trainings of the open problems: the work they count, the data they use, the command."""
 
 import pytest
-from typer.testing import CliRunner
 
 from banditplex.datasets import planted
-from banditplex.errors import InputError
-from banditplex.experiments.open_problems import data, measure, settings
-from banditplex.experiments.open_problems.__main__ import app
-from banditplex.experiments.open_problems.tasks import Task
+from experiments.open_problems import measure, settings
+from experiments.open_problems.measure import Training
+from experiments.runner import run
+from tests.refusals import refuses
 
 
 def tiny(name="tiny", seed=0):
@@ -22,7 +21,7 @@ def tiny_data(monkeypatch):
 
 
 def last(part, label, value, epochs=2):
-    return list(measure.work(Task(part, "twins", label, value, 0, epochs)))[-1]
+    return list(measure.work(Training(part, "twins", label, value, 0, epochs)))[-1]
 
 
 def test_work_is_counted_exactly(tiny_data):
@@ -40,7 +39,7 @@ def test_work_is_counted_exactly(tiny_data):
 
 
 def test_curves_have_a_row_per_epoch_and_numbers_repeat(tiny_data):
-    task = Task("cost", "twins", "cost-aware", 1.0, 0, 3)
+    task = Training("cost", "twins", "cost-aware", 1.0, 0, 3)
     rows, again = (
         [{name: value for name, value in row.items() if name != "seconds_per_epoch"} for row in measure.work(task)]
         for _ in range(2)
@@ -53,51 +52,49 @@ def test_curves_have_a_row_per_epoch_and_numbers_repeat(tiny_data):
 
 
 def test_prices_are_the_edges_of_the_other_layers():
-    mx = data.uneven(0)
+    mx = measure.uneven(0)
     (first, *_), targets = measure.prices(mx, ["g1-base"]), ["g1-base"]
     assert len(first) == mx.num_layers - len(targets)
     assert first[:3] == [500, 1500, 500]
 
 
 def test_uneven_layers_share_what_they_should():
-    mx = data.uneven(3)
+    mx = measure.uneven(3)
     edges = {name: set(map(tuple, mx.edges(name).T.tolist())) for name in mx.layer_names}
     for group in range(1, 5):
         base = edges[f"g{group}-base"]
         assert len(base & edges[f"g{group}-copy"]) >= 300
         assert 475 <= len(base & edges[f"g{group}-dense"]) <= 500
         assert len(edges[f"g{group}-dense"]) == 1500
-    assert data.load("uneven", 3)[1] == [f"g{group}-base" for group in range(1, 5)]
+    assert measure.load("uneven", 3)[1] == [f"g{group}-base" for group in range(1, 5)]
 
 
 def test_targets_are_chosen_once_among_layers_with_enough_edges():
-    mx = data.uneven(0)
+    mx = measure.uneven(0)
     some = settings.Data("some", 1, num_targets=3, min_edges=1000)
-    chosen = data.choose_targets(mx, some)
-    assert chosen == data.choose_targets(mx, some)
+    chosen = measure.choose_targets(mx, some)
+    assert chosen == measure.choose_targets(mx, some)
     assert len(set(chosen)) == 3
     assert all(name.endswith("dense") for name in chosen)
-    assert data.choose_targets(mx, settings.Data("all", 1)) is None
+    assert measure.choose_targets(mx, settings.Data("all", 1)) is None
 
 
-def test_the_command_writes_tables_and_figures_and_refuses_to_overwrite(tiny_data, tmp_path, monkeypatch):
+def test_the_command_writes_tables_and_figures_and_refuses_to_overwrite(tiny_data, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(settings, "QUICK_EPOCHS", 1)
-    monkeypatch.setattr(settings, "QUICK_SEEDS", 1)
     monkeypatch.setattr(settings, "QUICK_KS", (1, 2))
-    words = ["--quick", "--out", str(tmp_path / "out"), "--engine", "serial"]
-    done = CliRunner().invoke(app, words, catch_exceptions=False)
-    assert done.exit_code == 0, done.output
-    assert done.stdout == f"{tmp_path / 'out' / 'index.md'}: what was run, tables and figures.\n"
+    words = ["--quick", "--seeds", "1", "--out", str(tmp_path / "out"), "--engine", "serial"]
+    run("open-problems", words)
+    assert capsys.readouterr().out.startswith(f"{tmp_path / 'out' / 'index.md'}: ")
     written = {path.name for path in (tmp_path / "out").iterdir()}
     figures = {f"{name}.{kind}" for name in ("k", "steps", "cost", "losses") for kind in ("png", "svg")}
     assert written == figures | {"rows.jsonl", "summary.csv", "curves.csv", "index.md"}
     page = (tmp_path / "out" / "index.md").read_text(encoding="utf-8")
-    assert "    $ python -m banditplex.experiments.open_problems --quick --out out\n" in page
+    assert "    $ python -m experiments open-problems --quick --seeds 1 --out out\n" in page
     assert page.count("\n## ") == 4
-    with pytest.raises(InputError, match="exists"):
-        CliRunner().invoke(app, words, catch_exceptions=False)
+    with refuses(tmp_path / "out", "--resume"):
+        run("open-problems", words)
 
 
 def test_unknown_parts_are_refused(tmp_path):
-    with pytest.raises(InputError, match="Expected parts among k, steps, losses, got 'kk'"):
-        CliRunner().invoke(app, ["--out", str(tmp_path / "out"), "--only", "kk"], catch_exceptions=False)
+    with refuses("'kk'", *settings.PARTS):
+        run("open-problems", ["--out", str(tmp_path / "out"), "--only", "kk"])

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from banditplex.experiments.regret.analysis import cells, expected_numbers, relative_regret, with_means
-from banditplex.experiments.regret.environments import MAIN
-from banditplex.experiments.regret.measure import Result
+from experiments.regret.analysis import cells, expected_numbers, relative_regret, with_means
+from experiments.regret.environments import MAIN
+from experiments.regret.measure import Result
 
 
 def test_relative_regret_and_its_error():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from banditplex.experiments.regret.environments import ENVIRONMENTS, HELD_OUT, MAIN
+from experiments.regret.environments import ENVIRONMENTS, HELD_OUT, MAIN
 
 
 def start(name, *, runs=200, arms=6, horizon=40):

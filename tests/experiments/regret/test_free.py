@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from banditplex.bandits import make_policy
-from banditplex.experiments.regret import free
+from experiments.regret import free
 
 
 def test_every_layer_is_a_target_once_an_epoch():
@@ -75,7 +75,7 @@ def test_uniform_regret_is_the_mean_distance_above_the_best():
 
 def test_each_kind_of_sharing_helps():
     """Own draws > advisory > probabilities, as in the table; 40 runs are plenty at these differences."""
-    results = {result.policy: result.regret.sum() for result in free.measure({(6, 3, 1, 50): 40}, seed=0)}
+    results = {result.policy: result.regret.sum() for result in free.measure(6, 3, 1, 50, runs=40, seed=0)}
     ratio = {policy: regret / results["uniform"] for policy, regret in results.items()}
     assert ratio["exp3+"] > 0.8
     assert ratio["own draws"] > ratio["advisory"] + 0.05

@@ -6,18 +6,17 @@ or take two standard errors of our own measurement.
 
 import pytest
 
-from banditplex.experiments.regret import settings
-from banditplex.experiments.regret.analysis import cells, expected_numbers, expected_relative
-from banditplex.experiments.regret.environments import HELD_OUT, MAIN
-from banditplex.experiments.regret.measure import measure
-from banditplex.experiments.regret.theorem import compare
+from experiments.regret import settings
+from experiments.regret.analysis import cells, expected_numbers, expected_relative
+from experiments.regret.environments import HELD_OUT, MAIN
+from experiments.regret.measure import compare, measure
 
 FOUR = ("printed sign", "exp3+", "raw range", "hinted")
 POLICIES = {label: settings.POLICIES[label] for label in ("uniform", *FOUR)}
 
 
 def assert_as_expected(environment, arms, runs):
-    found = list(cells(measure([environment], POLICIES, [(arms, 200)], runs=runs, seed=1)))
+    found = list(cells(measure(environment, POLICIES, arms, 200, runs=runs, seed=1)))
     assert [cell.policy for cell in found] == list(FOUR)
     for cell in found:
         assert cell.relative == pytest.approx(cell.expected, abs=0.03 + 2 * cell.error), cell
@@ -46,7 +45,7 @@ def test_every_number(environment, arms, runs):
     [(2, 50, 400), (2, 1000, 100), (5, 50, 400), (36, 50, 200), (36, 1000, 50), (363, 200, 20)],
 )
 def test_means_at_other_sizes(arms, horizon, runs):
-    found = list(cells(measure(MAIN, POLICIES, [(arms, horizon)], runs=runs, seed=1)))
+    found = [cell for name in MAIN for cell in cells(measure(name, POLICIES, arms, horizon, runs=runs, seed=1))]
     for policy in FOUR:
         some = [cell for cell in found if cell.policy == policy]
         mean = sum(cell.relative for cell in some) / len(some)
@@ -58,9 +57,7 @@ def test_means_at_other_sizes(arms, horizon, runs):
 def test_hinted_is_ahead_where_it_was_not_designed(environment):
     """Against the paper's policy and its repair at 5 arms, by more than two standard errors."""
     compared = {label: settings.POLICIES[label] for label in ("uniform", "exp3+", "raw range", "hinted")}
-    results = {
-        result.policy: result.regret for result in measure([environment], compared, [(5, 200)], runs=400, seed=1)
-    }
+    results = {result.policy: result.regret for result in measure(environment, compared, 5, 200, runs=400, seed=1)}
     for other in ("exp3+", "raw range"):
         ahead = results[other] - results["hinted"]
         assert ahead.mean() > 2 * ahead.std() / len(ahead) ** 0.5

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from banditplex.experiments.regret.theorem import compare_environment, follow
+from experiments.regret.measure import compare_environment, follow
 
 
 def test_two_rounds_by_hand():

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from banditplex import plots
 from banditplex.experiments.paper.analysis import Runs
 from banditplex.experiments.paper.settings import DATASETS
-from banditplex.plots import spread
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,11 +39,9 @@ FIGURES: Mapping[str, tuple[str, str, tuple[str, ...]]] = {
 """File name: title, curve, and methods, named as in the tables; the first three are the paper's figures 1 to 3."""
 PANEL, LETTERS = 3.5, 12
 """The width of a panel in inches, and letters of a title that fit into an inch."""
-STYLE: Any = {
-    "font.size": 9, "axes.titlesize": 10, "axes.titleweight": "bold", "axes.titlelocation": "left",
-    "axes.spines.top": False, "axes.spines.right": False, "axes.edgecolor": "#9ca3af", "axes.titlepad": 6,
-    "xtick.color": "#4b5563", "ytick.color": "#4b5563", "axes.labelcolor": "#374151", "xtick.major.size": 3,
-    "ytick.major.size": 0, "svg.hashsalt": "banditplex", "svg.fonttype": "none", "font.family": "DejaVu Sans",
+STYLE: Any = plots.STYLE | {
+    "font.size": 9, "axes.titlesize": 10, "axes.titlepad": 6, "axes.titlecolor": "auto", "xtick.major.size": 3,
+    "ytick.major.size": 0,
 }  # fmt: skip
 
 
@@ -102,17 +100,16 @@ def plot(panel: "Axes", runs: Runs, dataset: str, curve: str, methods: Iterable[
         every = every.reshape(-1, every.shape[-1])
         mean, deviation = every.mean(axis=0), every.std(axis=0)
         epoch, colour = np.arange(1, len(mean) + 1), COLOURS[method]
-        panel.fill_between(epoch, mean - deviation, mean + deviation, color=colour, alpha=0.13, linewidth=0)
-        panel.plot(epoch, mean, color=colour, linewidth=1.6, solid_capstyle="round")
+        plots.band(panel, epoch, mean, deviation, colour, alpha=0.13, linewidth=1.6, solid_capstyle="round")
         ends[method] = float(mean[-len(mean) // 10 :].mean())
     panel.set_xlim(1, len(mean))
-    panel.grid(axis="y", color="#e5e7eb", linewidth=0.7)
+    panel.grid(axis="y", color=plots.GRID, linewidth=0.7)
     panel.set_axisbelow(True)
     panel.locator_params(axis="y", nbins=5, steps=[1, 2, 5, 10])
     panel.locator_params(axis="x", nbins=5, integer=True)
     panel.yaxis.set_major_formatter("{x:.2f}")
     low, high = panel.get_ylim()
-    for method, place in spread(ends, 0.085 * (high - low)).items():
+    for method, place in plots.spread(ends, 0.085 * (high - low)).items():
         panel.annotate(
             method, (len(mean), place), (4, 0), textcoords="offset points", color=COLOURS[method], va="center",
             fontsize=8, annotation_clip=False,

@@ -22,8 +22,8 @@ Bools = NDArray[np.bool_]
 DIGITS = 6
 
 
-class Task(NamedTuple):
-    """What is trained: a method on a fold of a trial. Splits and seeds are the same for all methods."""
+class PaperRun(NamedTuple):
+    """One training: a method on a fold of a trial. Splits and seeds are the same for all methods."""
 
     dataset: str
     method: str
@@ -38,7 +38,7 @@ class Task(NamedTuple):
         return f"{self.dataset}, {self.method}, trial {self.trial}, fold {self.fold}"
 
 
-def measure(task: Task) -> list[dict[str, Any]]:
+def measure(task: PaperRun) -> list[dict[str, Any]]:
     """Return the one row of a run: curves over epochs, and what the layers were worth in the end."""
     part = folds_of(task.dataset, task.trial, task.seed)[task.fold]
     judge = Judge(part, stream(task.seed, "judge", task.trial, task.fold))
@@ -50,7 +50,7 @@ def measure(task: Task) -> list[dict[str, Any]]:
     ]
 
 
-def make_model(task: Task) -> LinkPredictor:
+def make_model(task: PaperRun) -> LinkPredictor:
     """Return the model of a task, not yet fitted."""
     method = METHODS[task.method]
     return LinkPredictor(

@@ -1,8 +1,8 @@
 """Writes what was found: claims beside measurements, curves, figures, and an index; no number is written by hand."""
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
@@ -10,9 +10,11 @@ from banditplex.experiments.paper.analysis import CHANCE, MIN_TRIALS, Difference
 from banditplex.experiments.paper.claims import Finding, as_records, findings, overall, published, why
 from banditplex.experiments.paper.figures import FIGURES, write_figures
 from banditplex.experiments.paper.settings import DATASETS, FOLDS, JUDGED, METHODS, SEED, SYNTHETIC, TRAINING, Size
+from banditplex.markdown import markdown_table
 from banditplex.version import __version__
 
 CLAIMS, CURVES, INDEX = "claims", "curves.csv", "index.md"
+_text_table = partial(markdown_table, numbers=False)
 
 
 def write(runs: Runs, folder: Path, *, command: str, size: Size) -> list[Finding]:
@@ -37,19 +39,19 @@ def claims_page(runs: Runs, found: Sequence[Finding]) -> str:
         "# The paper says, we measured\n",
         "Differences to uniform draws in points of accuracy, means over trials and folds. Shares of epochs count those "
         "whose mean difference is above 0; p is Wilcoxon's, over the means of the trials.\n",
-        _table(["the paper says", *(f"{method}: holds?" for method in JUDGED)], _overview(found)),
+        _text_table(["the paper says", *(f"{method}: holds?" for method in JUDGED)], _overview(found)),
         "## Claim by claim\n",
         *_claim_sections(runs, found),
         "## Data set by data set\n",
         "Test accuracy less that of uniform draws, in points: mean over epochs, largest of any epoch, share of epochs "
         "in which it is above 0, and above two standard errors.\n",
-        _table(["data set", "method", "mean", "largest", "above 0", "above 2 s.e.", "p"], list(_differences(runs))),
+        _text_table(["data set", "method", "mean", "largest", "above 0", "above 2 s.e.", "p"], _differences(runs)),
         "## Why\n",
         "What layers were worth in the end, in test pairs: *best layer*, how many points the best layer of each target "
         "gives beyond a random one, in a network that was trained with uniform draws (chosen on one half of the test "
         "pairs, judged on the other); *its draws*, what the method's own draws give beyond random ones, in its own "
         "network; *mass*, the mean probability of its favourite layer.\n",
-        _table(["data set", "best layer", "method", "its draws", "mass", "in words"], list(_reasons(runs))),
+        _text_table(["data set", "best layer", "method", "its draws", "mass", "in words"], _reasons(runs)),
     ]
     return "\n".join(parts)
 
@@ -82,7 +84,7 @@ def _claim_sections(runs: Runs, found: Sequence[Finding]) -> Iterator[str]:
         ]
         heads = ["data set", *(head for method in JUDGED for head in (method, "holds?"))]
         yield f'**{claim.name[0].upper()}{claim.name[1:]}.** "{claim.words}"\n'
-        yield _table(heads, lines)
+        yield _text_table(heads, lines)
         yield from _excuses(runs, some)
 
 
@@ -154,17 +156,15 @@ def index_page(runs: Runs, found: Sequence[Finding], *, command: str, size: Size
         f"```text\n{command}\n```\n",
         f"{count:,} runs of {size.epochs} epochs ({count * size.epochs:,} epochs in all): {sets}; {len(runs.methods)} "
         f"methods; {size.trials} trials x {size.folds} of {FOLDS} folds.{_caution(size)}\n",
-        "| the paper's claim | " + " | ".join(f"{method}" for method in JUDGED) + " |",
-        "|---" * (1 + len(JUDGED)) + "|",
-        *("| " + " | ".join(line) + " |" for line in overview(found)),
-        "\n`exp3+` is the paper's method with the sign of line 4 repaired, `ours` the default policy (hinted). The "
+        _text_table(["the paper's claim", *JUDGED], overview(found)),
+        "`exp3+` is the paper's method with the sign of line 4 repaired, `ours` the default policy (hinted). The "
         f"[numbers behind this table, and why]({CLAIMS}.md), as [CSV]({CLAIMS}.csv), the [curves]({CURVES}).\n",
         "Test accuracy less that of uniform draws, mean over epochs, in points; a star where Wilcoxon's p, over the "
         f"means of the trials, is below {CHANCE}:\n",
-        _table(["method", *(DATASETS[dataset] for dataset in runs.datasets)], list(_matrix(runs))),
+        _text_table(["method", *(DATASETS[dataset] for dataset in runs.datasets)], _matrix(runs)),
         *(f"## {title}\n\n![{title}]({name}.svg)\n" for name, (title, _, _) in FIGURES.items()),
         "## What was run\n",
-        _table(["method", "policy", "layer loss", "options"], [_method(name) for name in runs.methods]),
+        _text_table(["method", "policy", "layer loss", "options"], [_method(name) for name in runs.methods]),
         "Settings, the same for all: " + ", ".join(f"{name}={value!r}" for name, value in TRAINING.items()) + "; the "
         "others are the defaults of `LinkPredictor`. Accuracies are means over target layers; shaded is one standard "
         "deviation over runs. Every test pair looks at one layer, drawn anew from its target's policy, as training "
@@ -189,8 +189,3 @@ def _method(name: str) -> list[str]:
     method = METHODS[name]
     options = ", ".join(f"{option}={value}" for option, value in method.options.items())
     return [name, method.policy, method.loss or "none", options]
-
-
-def _table(heads: Sequence[str], lines: Sequence[Sequence[Any]]) -> str:
-    rows = [heads, ["---"] * len(heads), *lines]
-    return "\n".join("| " + " | ".join(map(str, row)) + " |" for row in rows) + "\n"

@@ -1,18 +1,19 @@
-"""The whole experiment: all runs, in any engine and with any number of processes, then tables and figures."""
+"""The whole experiment: all runs, on any engine and with any number of processes, then tables and figures."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 from banditplex.errors import InputError
-from banditplex.experiments.folders import check_folder, open_store
 from banditplex.experiments.paper.analysis import Runs
 from banditplex.experiments.paper.claims import Finding
-from banditplex.experiments.paper.measure import Task, measure, multiplex_of
+from banditplex.experiments.paper.measure import PaperRun, measure, multiplex_of
 from banditplex.experiments.paper.report import write
 from banditplex.experiments.paper.settings import DATASETS, FULL, HIDE, METHODS, SEED, TRAINING, Size
 from banditplex.jobs.engine import run
+from banditplex.jobs.result_folder import check_folder, open_store
 from banditplex.jobs.results import describe_data
 
 Progress = Callable[[str, int], Any]
@@ -34,15 +35,15 @@ def reproduce(
     Parameters
     ----------
     folder
-        Is made; one that holds anything is refused, unless `resume`.
+        A new folder; one with content is refused, unless `resume`.
     datasets, size
-        What is run.
+        Which data sets, and how many trials, folds and epochs.
     engine, jobs
         As in `banditplex.jobs.engine.run`; the results do not depend on them.
     resume
-        Whether to go on with the run that is there; if that is complete, tables and figures are made anew.
+        Continue the run in the folder; if it is complete, write tables and figures again.
     command
-        What the index says that it was made by.
+        The command that the index page states.
     on_run
         Called as on_run(data set, finished runs of it) after each run.
     """
@@ -65,13 +66,10 @@ def reproduce(
     return write(Runs.from_rows(rows), out, command=command, size=size)
 
 
-def tasks(datasets: Sequence[str], size: Size) -> Iterator[Task]:
-    """Yield all runs, trial by trial, so that a run that was stopped has something of everything."""
-    for trial in range(size.trials):
-        for fold in range(size.folds):
-            for dataset in datasets:
-                for method in METHODS:
-                    yield Task(dataset, method, trial, fold, size.epochs, SEED)
+def tasks(datasets: Sequence[str], size: Size) -> Iterator[PaperRun]:
+    """Yield all runs, trial by trial, so that a run that was stopped covers all data sets and methods."""
+    for trial, fold, dataset, method in product(range(size.trials), range(size.folds), datasets, METHODS):
+        yield PaperRun(dataset, method, trial, fold, size.epochs, SEED)
 
 
 def runs_per_dataset(size: Size) -> int:

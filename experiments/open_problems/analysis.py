@@ -1,12 +1,12 @@
 """From rows of trainings to means, standard errors and paired differences over seeds."""
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
 import pandas as pd
 
-from banditplex.experiments.open_problems import settings
+from experiments.comparison import PairedDifference
+from experiments.open_problems import settings
 
 Rows = list[dict[str, Any]]
 PLACE = ["part", "data", "label", "value"]
@@ -15,25 +15,6 @@ MEASURES = [
     "edges",
 ]  # fmt: skip
 """ROC-AUC against uniform and against degree-matched negatives, accuracy, and work."""
-
-
-class Difference(NamedTuple):
-    """The mean of paired differences over seeds, its standard error, and the number of seeds."""
-
-    mean: float
-    error: float
-    seeds: int
-
-    @property
-    def clear(self) -> bool:
-        """Whether 0 lies outside its 95 % confidence interval (Student's t).
-
-        >>> Difference(0.1, 0.03, 5).clear, Difference(0.1, 0.04, 5).clear  # 2.78 standard errors are needed
-        (True, False)
-        """
-        from scipy.stats import t
-
-        return bool(self.seeds > 1 and abs(self.mean) > t.ppf(0.975, self.seeds - 1) * self.error)
 
 
 def finals(rows: Iterable[dict[str, Any]]) -> pd.DataFrame:
@@ -54,7 +35,7 @@ def summary(rows: Iterable[dict[str, Any]]) -> pd.DataFrame:
 
 
 def curves(rows: Iterable[dict[str, Any]]) -> pd.DataFrame:
-    """Return a line per epoch of what was judged after each: means over seeds, and the standard error of auc."""
+    """Return a line per epoch of the parts with curves: means over seeds, and the standard error of auc."""
     table = _ordered(row for row in rows if not row["final"])
     if not len(table):
         return pd.DataFrame(columns=[*PLACE, "epoch", "auc", "accuracy", "draws", "edges", "auc_error"])
@@ -76,7 +57,7 @@ def _place(row: dict[str, Any]) -> tuple[Any, ...]:
 
 def difference(
     table: pd.DataFrame, part: str, data: str, one: tuple[str, float], other: tuple[str, float], measure: str = "auc"
-) -> Difference:
+) -> PairedDifference:
     """Return how much larger a measure is for one (label, value) than for another, over the seeds of `finals`."""
     here = table[(table["part"] == part) & (table["data"] == data)]
     sides = [
@@ -84,8 +65,7 @@ def difference(
         for label, value in (one, other)
     ]
     paired = (sides[0] - sides[1]).dropna().to_numpy(dtype=float)
-    error = float(np.std(paired, ddof=1) / np.sqrt(len(paired))) if len(paired) > 1 else float("nan")
-    return Difference(float(np.mean(paired)), error, len(paired))
+    return PairedDifference.of(paired, 0.0)
 
 
 def ratio(

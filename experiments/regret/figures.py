@@ -1,4 +1,4 @@
-"""Pictures of regret, of bounds, and of what policies believe over time."""
+"""Figures: regret, bounds, and inclusion probabilities over time."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,10 +9,9 @@ from numpy.typing import NDArray
 
 from banditplex import plots
 from banditplex.bandits import Policy, make_policy
-from banditplex.experiments.regret.analysis import Cell
-from banditplex.experiments.regret.measure import game_of, rounds
-from banditplex.experiments.regret.settings import FIGURE_POLICIES, POLICIES
-from banditplex.experiments.regret.theorem import Comparison, follow_example
+from experiments.regret.analysis import Cell
+from experiments.regret.measure import BoundCheck, follow_example, game_of, rounds
+from experiments.regret.settings import FIGURE_POLICIES, POLICIES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,8 +30,8 @@ def draw_sizes(folder: Path, cells: Sequence[Cell]) -> None:
     sizes = list(dict.fromkeys((cell.arms, cell.horizon) for cell in means))
     with plots.figure(folder, "sizes", size=(10.4, 4.4)) as figure:
         axes = figure.subplots()
-        for policy, colour in COLOURS.items():
-            line = [cell.relative for cell in means if cell.policy == policy]
+        for policy in dict.fromkeys(cell.policy for cell in means):
+            line, colour = [cell.relative for cell in means if cell.policy == policy], COLOURS.get(policy, plots.INK)
             thick = 2.6 if policy == "hinted" else 1.5
             axes.plot(range(len(sizes)), line, "o-", color=colour, linewidth=thick, markersize=4, label=policy)
         axes.axhline(1, color=plots.FAINT, linestyle=":", linewidth=1.2)
@@ -48,12 +47,13 @@ def draw_environments(folder: Path, cells: Sequence[Cell]) -> None:
     """Draw the relative regret in each environment as a coloured table, one for each size."""
     sizes = list(dict.fromkeys((cell.arms, cell.horizon) for cell in cells))
     names = list(dict.fromkeys(cell.environment for cell in cells))
+    policies = list(dict.fromkeys(cell.policy for cell in cells))
     with plots.figure(folder, "environments", size=(0.9 + 4.6 * len(sizes), 1.5 + 0.27 * len(names))) as figure:
         panels = figure.subplots(1, len(sizes), sharey=True, squeeze=False)[0]
         for panel, size in zip(panels, sizes, strict=True):
             found = {(cell.environment, cell.policy): cell for cell in cells if (cell.arms, cell.horizon) == size}
-            values = np.array([[found[name, policy].relative for policy in COLOURS] for name in names])
-            _paint(panel, values, list(COLOURS), names)
+            values = np.array([[found[name, policy].relative for policy in policies] for name in names])
+            _paint(panel, values, policies, names)
             panel.set_title(f"{size[0]} arms, {size[1]} rounds")
         figure.suptitle("Relative regret: 1 is uniform, 0 the best arm from the start", x=0.01, ha="left", fontsize=11)
 
@@ -75,7 +75,7 @@ def _paint(axes: "Axes", values: Array, columns: list[str], rows: list[str]) -> 
 
 
 def draw_theorem(
-    folder: Path, examples: Sequence[str], compared: Sequence[Comparison], *, runs: int, seed: int
+    folder: Path, examples: Sequence[str], compared: Sequence[BoundCheck], *, runs: int, seed: int
 ) -> None:
     """Draw regret and bounds over rounds in the counter-examples, and against each other in all games."""
     with plots.figure(folder, "theorem", size=(4.0 * (len(examples) + 1), 4.0)) as figure:
@@ -86,8 +86,7 @@ def draw_theorem(
             panel.set(title=game, xlabel="round")
         panels[0].set_ylabel(f"mean of {runs} runs")
         _plot_games(last, compared)
-        handles, labels = panels[0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower center", ncols=4)
+        plots.legend_below(figure, panels[0])
 
 
 def _plot_bounds(axes: "Axes", sides: Array) -> None:
@@ -102,7 +101,7 @@ def _plot_bounds(axes: "Axes", sides: Array) -> None:
     plots.grid(axes)
 
 
-def _plot_games(axes: "Axes", compared: Sequence[Comparison]) -> None:
+def _plot_games(axes: "Axes", compared: Sequence[BoundCheck]) -> None:
     for label, colour, mark, sides in (
         ("printed", PRINTED, "x", [(row.printed_bound, row.regret) for row in compared]),
         ("of the estimates", PROVED, "o", [(row.estimated_bound, row.estimated_regret) for row in compared]),
@@ -127,11 +126,9 @@ def probabilities(policy: Policy, environment: str, *, horizon: int, seed: int) 
     return np.array([inclusion.mean(axis=0) for inclusion in ordered])
 
 
-def draw_probabilities(
-    folder: Path, games: Sequence[tuple[str, int, int]], *, runs: int, seed: int, name: str = "probabilities"
-) -> None:
+def draw_probabilities(folder: Path, games: Sequence[tuple[str, int, int]], *, runs: int, seed: int) -> None:
     """Draw probabilities over time: games (environment, arms, horizon) down, policies across, best arm in colour."""
-    with plots.figure(folder, name, size=(10.4, 0.5 + 2.2 * len(games))) as figure:
+    with plots.figure(folder, "probabilities", size=(10.4, 0.5 + 2.2 * len(games))) as figure:
         panels: Any = figure.subplots(len(games), len(FIGURE_POLICIES), sharey=True, squeeze=False)
         for line, (environment, arms, horizon) in zip(panels, games, strict=True):
             for panel, label in zip(line, FIGURE_POLICIES, strict=True):

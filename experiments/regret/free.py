@@ -6,7 +6,7 @@ has a batch of targets, each of which draws k layers. Two layers that were both 
 layers are) show their loss to whoever has use for it.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from banditplex.bandits import Observations, Policy, make_policy
 from banditplex.bandits.observation import observation_probability
-from banditplex.experiments.regret import settings
-from banditplex.experiments.regret.measure import Result
 from banditplex.rng import stream
+from experiments.regret import settings
+from experiments.regret.measure import Result
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -145,14 +145,13 @@ def regrets(
     return loss - best
 
 
-def measure(shapes: Mapping[tuple[int, ...], int], *, seed: int) -> Iterator[Result]:
-    """Yield every policy's regrets, summed over layers; `shapes`: (layers, targets, k, rounds) -> runs."""
-    for (count, targets, k, rounds), runs in shapes.items():
-        where = f"{count}/{targets}/{k}/{rounds}"
-        rng = stream(seed, "layers", where, runs)
-        batches = make_batches(rng, runs=runs, layers=count, targets=targets, rounds=rounds)
-        layers = make_layers(rng, runs=runs, layers=count, steps=len(batches))
-        for label, (name, sharing) in settings.FREE_POLICIES.items():
-            policy = make_policy(name, num_arms=count - 1, k=k, num_instances=runs * count)
-            regret = regrets(policy, layers, batches, Sharing(sharing), stream(seed, "steps", where, runs))
-            yield Result(where, label, count - 1, k, rounds, regret.sum(axis=1))
+def measure(count: int, targets: int, k: int, rounds: int, *, runs: int, seed: int) -> Iterator[Result]:
+    """Yield every policy's regrets, summed over `count` layers, with `targets` per step."""
+    where = f"{count}/{targets}/{k}/{rounds}"
+    rng = stream(seed, "layers", where, runs)
+    batches = make_batches(rng, runs=runs, layers=count, targets=targets, rounds=rounds)
+    layers = make_layers(rng, runs=runs, layers=count, steps=len(batches))
+    for label, (name, sharing) in settings.FREE_POLICIES.items():
+        policy = make_policy(name, num_arms=count - 1, k=k, num_instances=runs * count)
+        regret = regrets(policy, layers, batches, Sharing(sharing), stream(seed, "steps", where, runs))
+        yield Result(where, label, count - 1, k, rounds, regret.sum(axis=1))

@@ -1,6 +1,5 @@
 """A figure for each open problem."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -8,8 +7,8 @@ import numpy as np
 import pandas as pd
 
 from banditplex import plots
-from banditplex.experiments.open_problems import settings
-from banditplex.experiments.open_problems.analysis import difference
+from experiments.open_problems import settings
+from experiments.open_problems.analysis import difference
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,6 +24,11 @@ K_COLUMNS = {
     "seconds_per_epoch": "processor seconds per epoch",
     "edges_per_step": "edges encoded per step",
 }
+WORK = {
+    "steps": ("steps per draw", {"draws": "draws", "edges": "edges encoded"}),
+    "cost": ("strength of prices", {"edges": "edges encoded"}),
+}
+"""Part: title of the legend, and what is on the x axes."""
 
 
 def title(data: str) -> str:
@@ -53,14 +57,14 @@ def draw_k(folder: Path, table: pd.DataFrame) -> None:
                     panel.set_ylim(bottom=0)
         for panel in panels[-1]:
             panel.set_xlabel("k, layers per draw")
-        handles, labels = panels[0, 0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower center", ncols=len(labels))
+        plots.legend_below(figure, panels[0, 0])
 
 
 def _plot_k(axes: "Axes", table: pd.DataFrame, measure: str) -> None:
     for label in settings.K_POLICIES:
         line = table[table["label"] == label].sort_values("value")
-        _with_errors(axes, line["value"], line[measure], line[f"{measure}_error"], COLOURS[label], label)
+        numbers = line["value"], line[measure], line[f"{measure}_error"]
+        plots.band(axes, *numbers, COLOURS[label], "o-", alpha=0.18, linewidth=2, markersize=4.5, label=label)
     for label, style in (("all", "--"), ("none", ":")):
         reference = table[table["label"] == label]
         if len(reference):
@@ -72,56 +76,31 @@ def _plot_k(axes: "Axes", table: pd.DataFrame, measure: str) -> None:
     plots.grid(axes)
 
 
-def _with_errors(axes: "Axes", x: Any, y: Any, error: Any, colour: str, label: str) -> None:
-    x, y, error = (np.asarray(values, dtype=float) for values in (x, y, error))
-    error = np.nan_to_num(error)
-    axes.fill_between(x, y - error, y + error, color=colour, alpha=0.18, linewidth=0)
-    axes.plot(x, y, "o-", color=colour, linewidth=2, markersize=4.5, label=label)
-
-
 # Open problem 2
 
 
-def draw_steps(folder: Path, curves: pd.DataFrame) -> None:
-    """Draw test AUC against draws and against edges encoded, for each number of steps per draw."""
-    _draw_work(folder, "steps", curves, {"draws": "draws", "edges": "edges encoded"}, "steps per draw", log=("draws",))
-
-
-def draw_cost(folder: Path, curves: pd.DataFrame) -> None:
-    """Draw test AUC against edges encoded, for each strength of prices."""
-    _draw_work(folder, "cost", curves, {"edges": "edges encoded"}, "strength of prices", log=())
-
-
-def _draw_work(
-    folder: Path, name: str, curves: pd.DataFrame, columns: dict[str, str], legend: str, *, log: Sequence[str]
-) -> None:
+def draw_work(folder: Path, part: str, curves: pd.DataFrame) -> None:
+    """Draw test AUC against edges encoded and, for steps, against draws; a line per value that is compared."""
+    legend, columns = WORK[part]
     names, values = _names(curves), sorted(curves["value"].unique())
     size = (max(5.2, 3.6 * len(names)), 0.9 + 2.9 * len(columns))
-    with plots.figure(folder, name, size=size) as figure:
+    with plots.figure(folder, part, size=size) as figure:
         panels: Any = figure.subplots(len(columns), len(names), squeeze=False)
         for line, (measure, text) in zip(panels, columns.items(), strict=True):
             for panel, data in zip(line, names, strict=True):
                 for value, colour in zip(values, SHADES, strict=False):
                     curve = curves[(curves["data"] == data) & (curves["value"] == value) & (curves[measure] > 0)]
-                    _plot_curve(panel, curve, measure, colour, f"{value:g}")
-                if measure in log:
+                    x, y, error = (curve.sort_values("epoch")[name] for name in (measure, "auc", "auc_error"))
+                    plots.band(panel, x, y, error, colour, alpha=0.12, linewidth=1.8, label=f"{value:g}")
+                    panel.plot(x[-1:], y[-1:], "o", color=colour, markersize=5)
+                if measure == "draws":
                     panel.set_xscale("log")
                 else:
                     panel.xaxis.set_major_formatter(_short)
                 panel.set(title=title(data), xlabel=f"{text} so far")
                 plots.grid(panel)
             line[0].set_ylabel("test ROC-AUC")
-        handles, labels = panels[0, 0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), title=legend)
-
-
-def _plot_curve(axes: "Axes", curve: pd.DataFrame, measure: str, colour: str, label: str) -> None:
-    curve = curve.sort_values("epoch")
-    x, y, error = (curve[name].to_numpy(dtype=float) for name in (measure, "auc", "auc_error"))
-    error = np.nan_to_num(error)
-    axes.fill_between(x, y - error, y + error, color=colour, alpha=0.12, linewidth=0)
-    axes.plot(x, y, color=colour, linewidth=1.8, label=label)
-    axes.plot(x[-1:], y[-1:], "o", color=colour, markersize=5)
+        plots.legend_below(figure, panels[0, 0], legend)
 
 
 def _short(value: float, _: Any = None) -> str:
@@ -148,8 +127,7 @@ def draw_losses(folder: Path, summary: pd.DataFrame, finals: pd.DataFrame) -> No
         gain, found = figure.subplots(1, 2, width_ratios=(1.5, 1))
         _plot_gains(gain, names, finals)
         _plot_found(found, known, table)
-        handles, labels = gain.get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), title="layer loss")
+        plots.legend_below(figure, gain, "layer loss")
 
 
 def _plot_gains(axes: "Axes", names: list[str], finals: pd.DataFrame) -> None:

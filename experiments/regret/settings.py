@@ -1,4 +1,6 @@
-"""What the regret experiment runs: constants only."""
+"""Settings of the regret experiment: constants only."""
+
+PARTS = ("main", "held-out", "theorem", "free", "probabilities")
 
 Sizes = dict[tuple[int, ...], int]
 
@@ -15,13 +17,7 @@ POLICIES = {
 }
 REFERENCE = "uniform"  # the policy whose regret is 1
 
-# Arms and rounds; all runs of a cell are played side by side.
-SIZES = "5x200,36x200"
-ALL_SIZES = "2x50,2x1000,5x50,5x200,36x50,36x200,36x1000,363x200,1000x1000"
-RUNS = 200
-SEED = 0
-QUICK_SIZES = "5x50"
-QUICK_RUNS = 20
+RUNS, QUICK_RUNS = 200, 20  # games per cell and in the figure, unless the plan says otherwise
 
 # Means of the environments.
 BEST, OTHERS = 0.3, (0.5, 0.9)  # one good arm among others
@@ -67,7 +63,7 @@ COUNTER_EXAMPLES = {
 COUNTER_RUNS = 20
 QUICK_COUNTER_EXAMPLES = ("2 arms, 5 against 5.1",)
 
-# All of it, for --out: table -> sizes -> runs.
+# The plan: table -> (arms, rounds) -> runs.
 PLAN: dict[str, Sizes] = {
     "main": {
         (2, 50): 200, (2, 1000): 100, (5, 50): 200, (5, 200): 200, (36, 50): 200, (36, 200): 200, (36, 1000): 100,
@@ -83,9 +79,9 @@ QUICK_PLAN: dict[str, Sizes] = {
     "bound": {(5, 50): 5},
     "free": QUICK_FREE,
 }
-DETAILED = ((5, 200), (36, 200))  # sizes whose environments are listed one by one
+DETAILED = ((5, 200), (36, 200))  # sizes whose environments are listed one by one; all sizes if none is run
 
-# The picture: environment, arms, rounds.
+# The figure of probabilities: environment, arms, rounds.
 FIGURE_GAMES = (("intern", 5, 200), ("stoch", 36, 1000))
 QUICK_FIGURE_GAMES = (("intern", 5, 20),)
 FIGURE_POLICIES = ("printed sign", "exp3+", "raw range", "hinted")

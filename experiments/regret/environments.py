@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from banditplex.experiments.regret import settings
 from banditplex.registry import Registry
+from experiments.regret import settings
 
 Array = NDArray[np.float64]
 Path = Callable[[int], Array]

@@ -1,4 +1,4 @@
-"""Writes what was found: tables in Markdown and CSV, figures, and an index; no number is written by hand."""
+"""The report on the open problems: every number comes from the rows."""
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -6,52 +6,42 @@ from typing import Any
 
 import pandas as pd
 
-from banditplex.experiments.open_problems import figures, settings
-from banditplex.experiments.open_problems.analysis import Difference, curves, difference, finals, ratio, summary
-from banditplex.experiments.open_problems.figures import title
-from banditplex.experiments.tables import markdown_table, number, plus_minus
-from banditplex.version import __version__
+from banditplex.markdown import markdown_table, plus_minus
+from experiments.comparison import PairedDifference
+from experiments.open_problems import figures, settings
+from experiments.open_problems.analysis import curves, difference, finals, ratio, summary
+from experiments.open_problems.figures import title
+from experiments.runner import Page
 
 Rows = list[dict[str, Any]]
 Columns = dict[str, Callable[[Any], str]]
+INTRODUCTION = (
+    f'A fifth of the edges of every layer is held out (hide="{settings.HIDE}"), with one negative per edge; '
+    "*degree-matched* is the ROC-AUC against negatives with the degrees of edges. All numbers are means over target "
+    "layers, then over seeds, with the standard error over seeds. Differences are paired over seeds, and *clear* if 0 "
+    "lies outside their 95 % confidence interval (Student's t; seeds are random splits of the same data). All other "
+    "settings are the defaults of `LinkPredictor`; data sets, targets and epochs are listed in "
+    "`experiments/open_problems/settings.py`. Times are seconds of one processor, the median over epochs.\n"
+)
 
 
-def write(rows: Rows, folder: Path, *, command: str) -> None:
-    """Write tables, figures and index into a folder that exists."""
-    lines, last, over = summary(rows), finals(rows), curves(rows)
-    for name, table in (("summary", lines), ("curves", over)):
-        table.to_csv(folder / f"{name}.csv", index=False, float_format="%.6g", lineterminator="\n")
-    parts = set(lines["part"])
-    if "k" in parts:
-        figures.draw_k(folder, lines[lines["part"] == "k"])
-    if "steps" in parts:
-        figures.draw_steps(folder, over[over["part"] == "steps"])
-    if "cost" in parts:
-        figures.draw_cost(folder, over[over["part"] == "cost"])
-    if "losses" in parts:
-        figures.draw_losses(folder, lines, last)
-    (folder / "index.md").write_text(index_page(lines, last, command=command), encoding="utf-8")
-
-
-def index_page(lines: pd.DataFrame, last: pd.DataFrame, *, command: str) -> str:
+def make_page(rows: Rows) -> Page:
     """Return the page with all tables and figures."""
-    seeds = int(lines["seeds"].max())
-    parts = [
-        "# The paper's open problems, measured\n",
-        f"Made by banditplex {__version__}, seeds {settings.SEED} to {settings.SEED + seeds - 1}, with\n",
-        f"    $ {command}\n",
-        f'A fifth of the edges of every layer is hidden (hide="{settings.HIDE}"), beside as many other pairs; '
-        "*degree-matched* is the ROC-AUC against pairs of nodes as well connected as those of edges. All are means "
-        "over target layers, then over seeds, with the standard error over seeds; differences are "
-        "paired over seeds, and *clear* if 0 lies outside their 95 % confidence interval (Student's t; seeds are "
-        "random splits of the same data). Settings are those of `LinkPredictor`, except for what is compared; data "
-        "sets, targets and epochs stand in `experiments/open_problems/settings.py`. "
-        "Times are seconds of one processor, the median over epochs.\n",
-    ]
-    for part, section in SECTIONS.items():
-        if part in set(lines["part"]):
-            parts += section(lines[lines["part"] == part], last)
-    return "\n".join(parts)
+    lines, last, over = summary(rows), finals(rows), curves(rows)
+    present = [part for part in SECTIONS if part in set(lines["part"])]
+
+    def draw(folder: Path) -> None:
+        for part in present:
+            if part == "losses":
+                figures.draw_losses(folder, lines, last)
+            elif part == "k":
+                figures.draw_k(folder, lines[lines["part"] == part])
+            else:
+                figures.draw_work(folder, part, over[over["part"] == part])
+
+    sections = [text for part in present for text in SECTIONS[part](lines[lines["part"] == part], last)]
+    tables = {"summary": lines, "curves": over}
+    return Page("The paper's open problems, measured", [INTRODUCTION, *sections], tables, draw)
 
 
 # Open problem 1
@@ -105,18 +95,11 @@ def steps_section(lines: pd.DataFrame, last: pd.DataFrame) -> Iterator[str]:
     """Yield the text about gradient steps per draw."""
     yield "## 2. Gradient steps per draw\n"
     yield (
-        "A draw is kept for so many steps of its target; then the policy is told the mean layer loss of these steps, "
+        "A draw is kept for so many steps of its target; then the policy receives the mean layer loss of these steps, "
         "weighted with the probability that the draw had.\n"
     )
     for data in dict.fromkeys(lines["data"]):
-        values = sorted(lines.loc[lines["data"] == data, "value"])
-        changes = [difference(last, "steps", data, ("default", value), ("default", values[0])) for value in values[1:]]
-        shares = [ratio(last, "steps", data, ("default", v), ("default", values[0]), "draws") for v in values[1:]]
-        listed = "; ".join(
-            f"{value:g} steps {_signed(change)} with {share:.0%} of the draws"
-            for value, change, share in zip(values[1:], changes, shares, strict=True)
-        )
-        yield f"- **{title(data)}**, against {values[0]:g} step per draw: {listed}."
+        yield f"- **{title(data)}**, against 1 step per draw: {_changes(lines, last, data, ' steps', 'draws')}."
     yield "\n![ROC-AUC against draws and edges encoded](steps.png)\n"
     yield _table(
         lines,
@@ -138,14 +121,7 @@ def cost_section(lines: pd.DataFrame, last: pd.DataFrame) -> Iterator[str]:
         "the power of a strength.\n"
     )
     for data in dict.fromkeys(lines["data"]):
-        values = sorted(lines.loc[lines["data"] == data, "value"])
-        free = ("cost-aware", values[0])
-        listed = "; ".join(
-            f"{value:g}: {_signed(difference(last, 'cost', data, ('cost-aware', value), free))} with "
-            f"{ratio(last, 'cost', data, ('cost-aware', value), free, 'edges'):.0%} of the edges"
-            for value in values[1:]
-        )
-        yield f"- **{title(data)}**, strengths against {values[0]:g}: {listed}."
+        yield f"- **{title(data)}**, strengths against 0: {_changes(lines, last, data, ':', 'edges')}."
     yield "\n![ROC-AUC against edges encoded](cost.png)\n"
     yield _table(
         lines,
@@ -155,6 +131,17 @@ def cost_section(lines: pd.DataFrame, last: pd.DataFrame) -> Iterator[str]:
             "edges encoded": lambda row: f"{row.edges:,.0f}",
             "edges per step": lambda row: f"{row.edges_per_step:,.0f}",
         },
+    )
+
+
+def _changes(lines: pd.DataFrame, last: pd.DataFrame, data: str, unit: str, work: str) -> str:
+    """List what each value changes against the smallest one on a data set, and the share of the work that it needs."""
+    part, label = lines["part"].iloc[0], lines["label"].iloc[0]
+    first, *others = [(label, value) for value in sorted(lines.loc[lines["data"] == data, "value"])]
+    return "; ".join(
+        f"{other[1]:g}{unit} {_signed(difference(last, part, data, other, first))} with "
+        f"{ratio(last, part, data, other, first, work):.0%} of the {work}"
+        for other in others
     )
 
 
@@ -208,11 +195,10 @@ def _table(lines: pd.DataFrame, columns: Columns) -> str:
     return markdown_table(["data set", *columns], cells)
 
 
-def _signed(change: Difference) -> str:
+def _signed(change: PairedDifference) -> str:
     """Return a difference with its standard error, and whether it is clear.
 
-    >>> _signed(Difference(0.25, 0.01, 5)), _signed(Difference(-0.001, 0.01, 5))
-    ('+.250 ± .010 (clear)', '-.001 ± .010')
+    >>> _signed(PairedDifference(0.25, 0.01, 5))
+    '+.250 ± .010 (clear)'
     """
-    sign = "" if change.mean < 0 else "+"
-    return f"{sign}{number(change.mean)} ± {number(change.error)}" + " (clear)" * change.clear
+    return change.text() + " (clear)" * change.clear

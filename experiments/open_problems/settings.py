@@ -1,4 +1,4 @@
-"""What is run for the open problems: constants."""
+"""Settings of the open problems: constants."""
 
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -47,8 +47,8 @@ COST_DATA = ("uneven", "euair", "fao")
 LOSSES = ("predictive", "euclidean", "cosine")
 LOSSES_DATA = ("twins", "planted-20", "vickers", "ckm", "lazega-corrected", "celegans")
 
-# What --quick leaves: data sets that are made here, few epochs, two seeds.
-QUICK_SEEDS, QUICK_EPOCHS = 2, 6
+# Quick form: synthetic data sets, few epochs.
+QUICK_EPOCHS = 6
 QUICK_DATA = {"k": ("twins",), "steps": ("twins",), "cost": ("uneven",), "losses": ("twins",)}
 QUICK_KS, QUICK_STEPS, QUICK_STRENGTHS = (1, 4), (1, 8), (0.0, 1.0)
 
@@ -56,7 +56,7 @@ LABELS = ("default", "cost-aware", *LOSSES, "uniform", *REFERENCES)
 """All that is compared, in the order of the tables."""
 
 PARTS = ("k", "steps", "losses")
-"""What --only may name; cost-aware sampling belongs to steps, as in the paper's list."""
+"""The problems, as the paper lists them; prices belong to steps."""
 TRAINING: dict[str, Any] = {"device": "cpu"}
 """Settings that differ from those of LinkPredictor, besides epochs and batch size; training runs all its epochs."""
 

@@ -1,21 +1,59 @@
-"""Theorem 1 of the paper beside the regret of Exp3+: as printed, and as its proof bounds it."""
+"""Play policies on environments: the regret of every run, and both sides of Theorem 1 as printed and as proved."""
 
 import math
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import repeat, tee
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from banditplex.bandits import make_policy
-from banditplex.bandits.play import play
-from banditplex.experiments.regret.measure import game_of
-from banditplex.experiments.regret.settings import COUNTER_EXAMPLES
+from banditplex.bandits import Policy, make_policy
+from banditplex.bandits.play import Round, play
 from banditplex.rng import stream
+from experiments.regret.environments import ENVIRONMENTS, Game
+from experiments.regret.settings import COUNTER_EXAMPLES
 
 Array = NDArray[np.float64]
+Policies = Mapping[str, tuple[str, dict[str, Any]]]
+"""Label -> registry name and options."""
+
+
+class Result(NamedTuple):
+    """The regret (runs,) of one policy in one environment at one size."""
+
+    environment: str
+    policy: str
+    arms: int
+    k: int
+    horizon: int
+    regret: Array
+
+
+def game_of(environment: str, *, runs: int, arms: int, horizon: int, seed: int) -> Game:
+    """Return the game that every policy plays at this size with this seed."""
+    means = stream(seed, "means", environment, runs, arms, horizon)
+    return ENVIRONMENTS[environment].start(means, runs=runs, arms=arms, horizon=horizon)
+
+
+def rounds(policy: Policy, game: Game, *, seed: int) -> Iterator[Round]:
+    """Let `policy` play `game`; the same seed brings the same losses, whatever the policy."""
+    return play(policy, game.losses(stream(seed, "losses")), stream(seed, "draws"), expected=game.expected())
+
+
+def measure(
+    environment: str, policies: Policies, arms: int, horizon: int, *, runs: int, seed: int, k: int = 1
+) -> Iterator[Result]:
+    """Yield the regrets of every policy in a game of an environment."""
+    game = game_of(environment, runs=runs, arms=arms, horizon=horizon, seed=seed)
+    for label, (name, options) in policies.items():
+        policy = make_policy(name, num_arms=arms, k=k, num_instances=runs, **options)
+        (last,) = deque(rounds(policy, game, seed=seed), maxlen=1)
+        yield Result(environment, label, arms, k, horizon, np.asarray(last.regret))
+
+
+# Theorem 1
 
 
 class Sides(NamedTuple):
@@ -27,7 +65,7 @@ class Sides(NamedTuple):
     estimated_bound: Array
 
 
-class Comparison(NamedTuple):
+class BoundCheck(NamedTuple):
     """Regret and bounds at the end of a game, means over runs, and the share of runs in which a bound fails."""
 
     game: str
@@ -63,20 +101,20 @@ def follow_example(game: str, *, runs: int, seed: int) -> Iterator[Sides]:
     return follow(rows, stream(seed, "theorem", game), runs=runs, arms=len(losses))
 
 
-def compare(game: str, *, runs: int, seed: int) -> Comparison:
+def compare(game: str, *, runs: int, seed: int) -> BoundCheck:
     """Return both sides of the theorem at the end of a counter-example."""
     return _at_the_end(game, follow_example(game, runs=runs, seed=seed))
 
 
-def compare_environment(environment: str, arms: int, horizon: int, *, runs: int, seed: int) -> Comparison:
+def compare_environment(environment: str, arms: int, horizon: int, *, runs: int, seed: int) -> BoundCheck:
     """Return both sides of the theorem at the end of a game of an environment, with the losses that occurred."""
     game = game_of(environment, runs=runs, arms=arms, horizon=horizon, seed=seed)
     sides = follow(game.losses(stream(seed, "losses")), stream(seed, "draws"), runs=runs, arms=arms)
     return _at_the_end(f"{environment}, {arms} arms, {horizon} rounds", sides)
 
 
-def _at_the_end(game: str, sides: Iterable[Sides]) -> Comparison:
+def _at_the_end(game: str, sides: Iterable[Sides]) -> BoundCheck:
     (last,) = deque(sides, maxlen=1)
     means = (float(np.mean(side)) for side in last)
     fails = last.regret > last.printed_bound, last.estimated_regret > last.estimated_bound
-    return Comparison(game, *means, *(float(np.mean(fail)) for fail in fails))
+    return BoundCheck(game, *means, *(float(np.mean(fail)) for fail in fails))

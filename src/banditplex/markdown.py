@@ -1,17 +1,18 @@
-"""Tables in Markdown."""
+"""Markdown tables and the numbers in them."""
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 
-def markdown_table(heads: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
-    """Return a table whose first column is text and whose others are numbers.
+def markdown_table(heads: Sequence[str], lines: Iterable[Sequence[Any]], *, numbers: bool = True) -> str:
+    """Return a table. The first column is aligned left, the others right if they hold `numbers`.
 
     >>> print(markdown_table(["policy", "regret"], [["uniform", "1.0"]]), end="")
     | policy | regret |
     |---|--:|
     | uniform | 1.0 |
     """
-    rule = ["---", *["--:"] * (len(heads) - 1)]
+    rule = ["---", *["--:" if numbers else "---"] * (len(heads) - 1)]
     rows = [f"| {' | '.join(map(str, line))} |" for line in (heads, *lines)]
     return "\n".join([rows[0], f"|{'|'.join(rule)}|", *rows[1:], ""])
 
@@ -27,7 +28,7 @@ def plus_minus(mean: float, error: float, digits: int = 3) -> str:
 
 
 def number(value: float, digits: int = 3) -> str:
-    """Return a number with so many decimals, without a leading 0.
+    """Return a number with fixed decimals and without a leading 0.
 
     >>> number(0.25), number(-0.5, 1), number(1.0, 1), number(float("nan"))
     ('.250', '-.5', '1.0', '-')

@@ -1,0 +1,1 @@
+"""Experiments: settings, analysis and expected numbers. `python -m experiments --help` lists them."""

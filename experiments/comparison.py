@@ -1,0 +1,163 @@
+"""Comparisons of methods on the same splits, paired over seeds: data, scores, tasks and the report."""
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from banditplex.datasets import load_dataset, planted
+from banditplex.evaluation import Split, brier, roc_auc
+from banditplex.jobs.results import Row
+from banditplex.markdown import markdown_table, number
+from banditplex.multiplex import Multiplex, Name
+from banditplex.predictor import LinkPredictor
+from experiments.runner import Experiment, Page, seeds_of
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Metric = Callable[[NDArray[np.int64], Floats], float]
+Measured = Iterator[tuple[str, float]]
+"""Names and values."""
+Values = dict[str, list[float]]
+"""Name -> one value per seed."""
+Score = Callable[[Ints, Name], Floats]
+"""Pairs (n, 2) of node indices and a target layer -> scores (n,)."""
+
+
+def load(name: str, seed: int, *, directed: bool = False) -> Multiplex:
+    """Return a data set by name; "planted-N" has N layers and is generated anew for each seed."""
+    if name.startswith("planted-"):
+        layers = int(name.removeprefix("planted-"))
+        return planted(layers, layers // 4, 0.8, num_nodes=300, edges_per_layer=900, seed=seed)
+    mx = load_dataset(name)
+    return mx if directed else mx.to_undirected()
+
+
+def layer_means(split: Split, score: Score, *metrics: Metric, targets: Iterable[Name] | None = None) -> list[float]:
+    """Return the mean over target layers of each metric on the test pairs."""
+    values = []
+    for target in split.train.layer_names if targets is None else targets:
+        pairs, label = split.test(target)
+        scores = score(pairs, target)
+        values.append([metric(label, scores) for metric in metrics])
+    return [float(mean) for mean in np.mean(values, axis=0)]
+
+
+def model_auc(split: Split, model: LinkPredictor) -> float:
+    """Return the mean ROC-AUC of a model over target layers."""
+    nodes = split.train.node_names
+    return layer_means(split, lambda pairs, layer: model.score_pairs(nodes[pairs], layer), roc_auc)[0]
+
+
+def model_brier(split: Split, model: LinkPredictor) -> float:
+    """Return the mean Brier score of calibrated probabilities over target layers; half of the test pairs are edges."""
+    nodes = split.train.node_names
+    return layer_means(split, lambda pairs, layer: model.predict_proba(nodes[pairs], layer, prior=0.5), brier)[0]
+
+
+class PairedDifference(NamedTuple):
+    """The mean of paired differences over seeds, its standard error, and the number of seeds."""
+
+    mean: float
+    error: float
+    seeds: int
+
+    @classmethod
+    def of(cls, one: ArrayLike, other: ArrayLike) -> "PairedDifference":
+        """Compare values (seeds,) of two methods; the error is NaN for a single seed.
+
+        >>> PairedDifference.of([3.0, 1.0], [1.0, 1.0])
+        PairedDifference(mean=1.0, error=1.0, seeds=2)
+        """
+        paired = np.subtract(one, other)
+        error = float(np.std(paired, ddof=1) / np.sqrt(len(paired))) if len(paired) > 1 else float("nan")
+        return cls(float(np.mean(paired)), error, len(paired))
+
+    @property
+    def clear(self) -> bool:
+        """Whether 0 lies outside the 95 % confidence interval (Student's t).
+
+        >>> PairedDifference(0.1, 0.03, 5).clear, PairedDifference(0.1, 0.04, 5).clear  # needs 2.78 standard errors
+        (True, False)
+        """
+        from scipy.stats import t
+
+        return bool(self.seeds > 1 and abs(self.mean) > t.ppf(0.975, self.seeds - 1) * self.error)
+
+    def text(self, digits: int = 3) -> str:
+        """Return the difference with its standard error.
+
+        >>> PairedDifference(0.25, 0.01, 5).text(), PairedDifference(-0.001, 0.01, 5).text(4)
+        ('+.250 ± .010', '-.0010 ± .0100')
+        """
+        sign = "" if self.mean < 0 else "+"
+        return f"{sign}{number(self.mean, digits)} ± {number(self.error, digits)}"
+
+
+class SplitRun(NamedTuple):
+    """One method, or a group of simple ones, on one split."""
+
+    data: str
+    method: str
+    seed: int
+    epochs: int
+
+    @property
+    def key(self) -> str:
+        """The name of the task."""
+        return f"{self.data}, {self.method}, seed {self.seed}"
+
+
+def add_options_of_runs(parser: ArgumentParser) -> None:
+    """Add the options of all comparisons."""
+    parser.add_argument("--data", default="twins", metavar="NAMES", help="data sets, with commas; default: twins")
+    parser.add_argument("--seeds", type=int, default=2, metavar="N", help="number of seeds; default: 2")
+    parser.add_argument("--epochs", type=int, default=30, metavar="N", help="default: 30")
+
+
+def compare(
+    options: Namespace,
+    title: str,
+    methods: Callable[[str], Sequence[str]],
+    measure: Callable[[SplitRun], Measured],
+    remarks: Callable[[Values], Iterable[list[str]]],
+) -> Experiment:
+    """Return an experiment that compares methods on the same splits; the last method is run first.
+
+    methods: data set -> methods, in the order of the report; remarks: values of a data set -> lines of a second table.
+    """
+    chosen, seeds = {name: methods(name) for name in options.data.split(",")}, seeds_of(options)
+    tasks = [
+        SplitRun(name, method, seed, options.epochs)
+        for name, some in chosen.items()
+        for method in reversed(some)
+        for seed in seeds
+    ]
+
+    def report(rows: list[Row]) -> Page:
+        parts = ["Means over layers, then over seeds, with the standard deviation over seeds.\n"]
+        for name, some in chosen.items():
+            values: Values = {}
+            here = [row for row in rows if row["data"] == name]
+            for row in sorted(here, key=lambda row: some.index(row["method"])):
+                values.setdefault(row["measure"], []).append(row["value"])
+            lines = [[each, *(number(float(of(v)), 4) for of in (np.mean, np.std))] for each, v in values.items()]
+            parts += [f"## {name}\n", markdown_table(["method", "mean", "deviation"], lines)]
+            parts.append(markdown_table(["difference", "mean ± standard error"], remarks(values)))
+        return Page(title, parts, {"values": pd.DataFrame(rows)})
+
+    return Experiment(partial(_work, measure), tasks, report, seeds)
+
+
+def difference(values: Values, one: str, other: str) -> list[str]:
+    """Return the line of a paired difference."""
+    return [f"{one} - {other}", PairedDifference.of(values[one], values[other]).text(4)]
+
+
+def _work(measure: Callable[[SplitRun], Measured], task: SplitRun) -> Iterator[Row]:
+    for name, value in measure(task):
+        yield {"data": task.data, "method": task.method, "seed": task.seed, "measure": name, "value": value}

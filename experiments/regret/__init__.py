@@ -1,0 +1,1 @@
+"""Regret of bandit policies on losses with known means."""

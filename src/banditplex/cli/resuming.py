@@ -1,0 +1,49 @@
+"""Commands that can be stopped and resumed: what they check first, and what they tell the user."""
+
+import shlex
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from banditplex.errors import InputError
+from banditplex.terminal import say
+
+
+@contextmanager
+def resumable(folder: Path, *, resume: bool, program: str = "banditplex") -> Iterator[None]:
+    """Run a command that keeps its results in a folder; after Ctrl-C, print the command that resumes it."""
+    from banditplex.jobs.result_folder import begun, check_folder
+
+    check_folder(folder, resume=resume, how="--resume")
+    if resume and not begun(folder):
+        say_new(folder)
+    try:
+        yield
+    except KeyboardInterrupt:
+        say(f"stopped; go on with: {resume_command(program)}")
+        raise SystemExit(130) from None
+
+
+def check_file(file: Path | None, *, resume: bool) -> None:
+    """Refuse a result file that exists unless it is to be resumed, and `--resume` without a file."""
+    if resume and file is None:
+        raise InputError("Expected -o FILE with --resume, got none.")
+    if file is not None and file.exists() and not resume:
+        raise InputError(f"{file}: exists; continue that run (--resume) or choose another file.")
+
+
+def say_new(place: Path) -> None:
+    """Say that `--resume` found no run, so a new one starts."""
+    say(f"{place}: nothing to resume; starting a new run.")
+
+
+def resume_command(program: str = "banditplex") -> str:
+    """Return the command that resumes the running one."""
+    words = [word for word in sys.argv[1:] if word not in ("--force", "--resume")]
+    return f"{program} {shlex.join([*words, '--resume'])}"
+
+
+def as_typed(folder: Path) -> str:
+    """Return a folder as a published command shows it: as given, or only its name if the path is absolute."""
+    return folder.name if folder.is_absolute() else folder.as_posix()

@@ -1,1 +1,0 @@
-"""The paper's open problems, measured: `python -m banditplex.experiments.open_problems`."""

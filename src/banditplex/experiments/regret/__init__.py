@@ -1,1 +1,0 @@
-"""How much regret policies have on losses with known means: `python -m banditplex.experiments.regret`."""

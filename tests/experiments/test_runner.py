@@ -1,0 +1,79 @@
+"""The runner, and the quick forms of the experiments that train models."""
+
+import json
+import subprocess
+import sys
+
+from experiments import hidden_pairs
+from experiments.quality import METHODS, remarks
+from experiments.runner import read_options, run
+from tests.refusals import refuses
+
+FAST = ("--quick", "--epochs", "1", "--engine", "serial")
+
+
+def test_help_lists_all_experiments():
+    done = subprocess.run([sys.executable, "-m", "experiments", "--help"], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert all(name in done.stdout for name in ("regret", "open-problems", "quality", "hidden-pairs"))
+
+
+def test_unknown_experiments_are_refused():
+    done = subprocess.run([sys.executable, "-m", "experiments", "qualty"], capture_output=True, text=True)
+    assert done.returncode == 2
+    assert "'qualty'" in done.stderr
+    assert "hidden-pairs" in done.stderr
+
+
+def test_quality(tmp_path, capsys):
+    kept = ("heuristics", "uniform", "default k=1")
+    skip = ";".join(method for method in METHODS if method not in kept)
+    run("quality", ["--skip", skip, "--out", str(tmp_path / "out"), "--json", *FAST])
+    rows = json.loads(capsys.readouterr().out)
+    values = {row["measure"]: row["value"] for row in rows}
+    assert len(values) == len(rows) == 3 + 1 + 3
+    page = (tmp_path / "out" / "index.md").read_text(encoding="utf-8")
+    assert f"$ python -m experiments quality --skip '{skip}' --quick --epochs 1 --out out\n" in page
+    assert f"| uniform | {values['uniform']:.4f} | .0000 |".replace(" 0.", " .") in page
+    assert (
+        f"| default k=1 - uniform | {values['default k=1'] - values['uniform']:+.4f} ± - |".replace("0.", ".") in page
+    )
+    with refuses("'unifrom'", "uniform"):
+        run("quality", ["--skip", "unifrom"])
+
+
+def test_the_best_heuristic_and_the_largest_k_are_compared():
+    values = {"RA target": [0.5], "RA union": [0.7], "default k=1": [0.8], "default k=3": [0.9], "all": [0.9]}
+    assert [line[0] for line in remarks(values)] == ["default k=1 - all", "default k=3 - RA union", "default k=3 - all"]
+
+
+def test_the_share_of_the_oracle():
+    values = {"uniform": [0.5, 0.7], "default k=1": [0.8, 0.8], "fixed best": [0.9, 0.7]}
+    assert list(remarks(values)) == [
+        ["default k=1 - uniform", "+.2000 ± .1000"],
+        ["default k=1 - fixed best", "+.0000 ± .1000"],
+        ["share of the oracle's gain over uniform", "1.00"],
+    ]
+
+
+def test_hidden_pairs(capsys, monkeypatch):
+    monkeypatch.setattr(hidden_pairs, "METHODS", ("k=1",))
+    run("hidden-pairs", ["--json", *FAST])
+    values = {row["measure"]: row["value"] for row in json.loads(capsys.readouterr().out)}
+    assert list(values) == ["k=1, edge", "k=1, edge, Brier score", "k=1, pair", "k=1, pair, Brier score"]
+    run("hidden-pairs", FAST)
+    page = capsys.readouterr().out
+    for name, value in values.items():
+        assert f"| {name} | {f'{value:.4f}'.lstrip('0')} | .0000 |" in page
+    assert "| k=1, pair - k=1, edge | " in page
+
+
+def test_hidden_pairs_of_a_directed_split():
+    options = ["--data", "twins,vickers", "--hide", "layer", "--directed", "--seeds", "3", "--first-seed", "100"]
+    experiment = hidden_pairs.prepare(read_options("hidden-pairs", options))
+    assert len(experiment.tasks) == 2 * 2 * 3
+    assert {task.epochs for task in experiment.tasks} == {30}
+    assert {task.seed for task in experiment.tasks} == set(experiment.seeds) == {100, 101, 102}
+    assert experiment.work.args[0].keywords == {"hide": "layer", "directed": True}
+    with refuses("--seeds", 0):
+        run("hidden-pairs", ["--seeds", "0"])
