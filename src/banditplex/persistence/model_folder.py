@@ -101,7 +101,7 @@ def _from_index(
     if policy is not None:
         policy.load_state_dict({**index["policy"], **arrays})
     fitted = FittedModel(
-        mx, model.to(where), PackedGraph.from_multiplex(mx, where, union=visibility.union), policy, targets,
+        mx, model.to(where).eval(), PackedGraph.from_multiplex(mx, where, union=visibility.union), policy, targets,
         np.array(index["layers"], np.int64).reshape(len(targets), -1), index["temperature"], config,
     )  # fmt: skip
     return fitted, _history(index["history"], fitted.layer_names)
