@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,12 +17,13 @@ from banditplex.errors import InputError
 from banditplex.multiplex import Multiplex, Name
 from banditplex.nn import Convolution
 from banditplex.pairs.visibility import Visibility
-from banditplex.persistence.checkpoint import Checkpoint, seeded_generators
+from banditplex.persistence.checkpoint import Checkpoint
 from banditplex.persistence.model_folder import load, save
 from banditplex.persistence.warm_start import carry_over
 from banditplex.prediction import FittedModel
 from banditplex.training.config import SETTINGS, Config, Setting, numpydoc
 from banditplex.training.draws import to_layer
+from banditplex.training.generators import seeded
 from banditplex.training.layer_options import resolve_layer_options
 from banditplex.training.loop import Trainer
 from banditplex.training.setup import make_trainer
@@ -90,7 +92,9 @@ class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
             raise InputError("Expected checkpoint=, the folder of the training to resume, got none.")
         trainer = self.make_trainer(mx, targets, negatives=negatives)
         kept = None if checkpoint is None else Checkpoint(checkpoint, mx, trainer, negatives=negatives)
-        with fitting_threads(mx.num_edges), seeded_generators(trainer.config.seed, trainer.data.device):
+        config = trainer.config
+        turn = seeded(config.seed, "torch", trainer.data.device) if config.draws_from_torch else nullcontext()
+        with fitting_threads(mx.num_edges), turn:
             if kept is not None:
                 kept.begin(resume=resume)
             while not trainer.finished:

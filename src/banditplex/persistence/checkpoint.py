@@ -8,12 +8,10 @@ and its data. On a CPU a resumed run ends with exactly the bits of an uninterrup
 import copy
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import ArrayLike
 
 from banditplex.changes import check_same, differences
@@ -21,7 +19,7 @@ from banditplex.errors import InputError
 from banditplex.multiplex import Multiplex, Name
 from banditplex.persistence.model_folder import config_to_json
 from banditplex.persistence.tree import make_folder, read_tree, write_tree
-from banditplex.rng import stream
+from banditplex.training.generators import get_state, set_state
 from banditplex.training.loop import Trainer
 
 FILE = "checkpoint.safetensors"
@@ -55,11 +53,13 @@ class Checkpoint:
         kept = read_checkpoint(self.path)
         check_same(self.path, compare(kept["identity"], self._identity))
         restore(self._trainer, kept["state"])
-        set_generators(kept["generators"])
+        if kept["generators"] is not None:
+            set_state(kept["generators"])
 
     def save(self) -> None:
         """Keep the state of now instead of what was kept before."""
-        kept = {"identity": self._identity, "state": snapshot(self._trainer), "generators": get_generators()}
+        generators = get_state() if self._trainer.config.draws_from_torch else None
+        kept = {"identity": self._identity, "state": snapshot(self._trainer), "generators": generators}
         write_tree(self.path, kept, format=FORMAT)
 
 
@@ -148,27 +148,6 @@ def _compare_layers(kept: Mapping[Any, Sequence[Any]], now: Mapping[Any, Sequenc
     yield from (f"layer {name!r} is new" for name in now if name not in kept)
     if kept.keys() == now.keys() and list(kept) != list(now):
         yield "the layers come in another order"
-
-
-@contextmanager
-def seeded_generators(seed: int, device: torch.device) -> Iterator[None]:
-    """Seed torch's own generators, which convolutions with dropout draw from; afterwards they are as they were."""
-    with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
-        torch.manual_seed(int(stream(seed, "torch").integers(2**62)))
-        yield
-
-
-def get_generators() -> dict[str, Any]:
-    """Return the state of torch's own generators."""
-    cuda = torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else []  # type: ignore[no-untyped-call]
-    return {"cpu": torch.get_rng_state(), "cuda": cuda}
-
-
-def set_generators(states: Mapping[str, Any]) -> None:
-    """Set torch's own generators back, as far as this machine has them."""
-    torch.set_rng_state(states["cpu"])
-    if states["cuda"] and len(states["cuda"]) == torch.cuda.device_count():
-        torch.cuda.set_rng_state_all(states["cuda"])
 
 
 def _as_list(value: Any) -> Any:

@@ -128,6 +128,11 @@ class Config:
         """Number of warm-up epochs: at most a quarter of all."""
         return min(self.warmup, self.epochs // 4)
 
+    @property
+    def draws_from_torch(self) -> bool:
+        """Whether training may draw from torch's global generators: a convolution of the user's own may."""
+        return not isinstance(self.conv, str)
+
     def values(self) -> dict[str, Any]:
         """Return the settings by name."""
         return {name: getattr(self, name) for name in SETTINGS}

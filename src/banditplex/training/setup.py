@@ -16,6 +16,7 @@ from banditplex.rng import stream
 from banditplex.training.config import Config
 from banditplex.training.data import TrainingData, prepare
 from banditplex.training.draws import to_layer
+from banditplex.training.generators import seeded
 from banditplex.training.loop import Trainer
 
 Ints = NDArray[np.int64]
@@ -62,8 +63,7 @@ def build_network(mx: Multiplex, config: Config, visibility: Visibility) -> Mult
 
 def make_network(data: TrainingData, config: Config) -> MultiplexModel:
     """Return the network of a training, with random weights and inputs of mean 0 and deviation 1."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(int(stream(config.seed, "weights").integers(2**62)))
+    with seeded(config.seed, "weights", torch.device("cpu")):
         model = build_network(data.full_mx, config, data.visibility).to(data.device)
     normalise(model, data, stream(config.seed, "normalise"))
     return model

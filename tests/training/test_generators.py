@@ -1,0 +1,43 @@
+"""Fits in several threads: each as if it were alone, and torch's global generator as it was."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+import torch
+from torch_geometric.nn import GATConv
+
+import banditplex as bx
+
+
+def dropping(channels, out):
+    return GATConv(channels, out, dropout=0.5)
+
+
+@pytest.mark.parametrize("conv", ["sage", dropping])
+def test_fits_in_threads_are_those_of_fits_one_after_another(conv):
+    ends = np.random.default_rng(0).integers(0, 30, (2, 300))
+    mx = bx.Multiplex.from_edges(*ends, np.repeat(["a", "b", "c"], 100), num_nodes=30, self_loops="drop")
+    pairs = np.stack(np.triu_indices(30, 1), 1)
+
+    def fit(seed):
+        return bx.LinkPredictor(epochs=2, width=8, conv=conv, seed=seed).fit(mx).score_pairs(pairs, "a")
+
+    alone = [fit(seed) for seed in range(8)]
+    state = torch.get_rng_state()
+    with ThreadPoolExecutor(8) as pool:
+        together = list(pool.map(fit, range(8)))
+    assert torch.equal(torch.get_rng_state(), state)
+    for one, other in zip(alone, together, strict=True):
+        assert (one == other).all()
+
+
+def test_dropout_is_for_training_alone(tmp_path):
+    ends = np.random.default_rng(0).integers(0, 30, (2, 200))
+    mx = bx.Multiplex.from_edges(*ends, np.repeat(["a", "b"], 100), num_nodes=30, self_loops="drop")
+    model = bx.LinkPredictor(epochs=2, width=8, conv=dropping).fit(mx)
+    model.save(tmp_path)
+    pairs = np.stack(np.triu_indices(30, 1), 1)
+    first = model.score_pairs(pairs, "a")
+    assert (model.score_pairs(pairs, "a") == first).all()
+    assert (bx.LinkPredictor.load(tmp_path, conv=dropping).score_pairs(pairs, "a") == first).all()
