@@ -74,23 +74,6 @@ def _embeddings(batch: Batch, logits: Logits, compared: Ints) -> tuple[Tensor, T
     return group, first, second
 
 
-def observe(
-    relevance: Relevance, draw: Draw, target: Ints, drawn: Ints, losses: LayerLosses, mean: Floats, instance_of: Ints
-) -> SideInformation:
-    """Return what the policies of a draw may learn besides the losses `mean` (B, k) of its own arms.
-
-    Parameters: `target` (B,) and `drawn` (B, k), the layers of the draw; `losses` of its last step; `instance_of`
-    (num_layers,), the policy instance of each layer or -1.
-    """
-    if relevance.is_free:
-        layers, values = losses.layers[0], losses.values.copy()
-        values[layers[None] == target[:, None]] = np.nan
-        return free_observations(draw, target, layers, values, instance_of, symmetric=relevance.symmetric)
-    if relevance.needs == {"logits"} and np.count_nonzero(instance_of >= 0) > 1:
-        return SideInformation(extra=mirrored_advice(draw, target, drawn, mean, instance_of))
-    return SideInformation()
-
-
 def encoding_probability(draw: Draw, target: Ints, layer: Ints) -> Floats:
     """Return how likely it was that each of `layer` (S,), rising, would be encoded in the step of a draw.
 
@@ -108,14 +91,14 @@ def free_observations(
     """Turn the layer losses of all encoded layers into observations.
 
     Parameters: `target` (B,), the layers of the draw's instances; `layers` (S,), all encoded layers, rising; `losses`
-    (B, S), NaN where a target meets itself; `instance_of` (num_layers,), the policy instance of each layer or -1.
+    (B, S); `instance_of` (num_layers,), the policy instance of each layer or -1.
 
     Returns the observation probabilities of the drawn arms (B, k) and all further observations. Other encoded layers
     are observed with their encoding probability. If the layer loss is symmetric, layers that are no target of this step
     learn about the targets, as advice. After draws that were used for several steps, everything further is advice.
     """
-    drawn = to_layer(target[:, None], draw.arms)
-    column = np.searchsorted(layers, drawn)
+    column = np.searchsorted(layers, to_layer(target[:, None], draw.arms))
+    losses = np.where(layers[None] == target[:, None], np.nan, losses)  # a target tells nothing about itself
     row = np.arange(len(target))[:, None]
     chance = encoding_probability(draw, target, layers) if draw.marginals else np.full(len(layers), np.nan)
     rest = ~np.isnan(losses)
@@ -131,22 +114,3 @@ def free_observations(
         probability = np.concatenate([probability, np.full(len(a), np.nan)])
     of_drawn = chance[column] if draw.marginals else draw.probability
     return SideInformation(of_drawn, Observations(instance, arm, loss, probability))
-
-
-def mirrored_advice(draw: Draw, target: Ints, drawn: Ints, losses: Floats, instance_of: Ints) -> Observations | None:
-    """Return what drawn layers may learn about the targets that drew them, as advice; None if that is nothing.
-
-    If j helps to predict links of i, i probably helps to predict those of j: a hint, which j's own draws correct.
-    Layers that are no targets, or that drew the target themselves in this step, get no advice.
-
-    Parameters: `target` (B,), the layers of the draw's instances; `drawn` (B, k), the layers of its arms; `losses`
-    (B, k); `instance_of` (num_layers,), the policy instance of each layer or -1.
-    """
-    at = (instance_of[drawn] >= 0).nonzero()
-    if not len(at[0]):
-        return None
-    instance, arm = instance_of[drawn[at]], to_arm(drawn[at], target[at[0]])
-    key, known = instance * len(instance_of) + arm, (draw.instances[:, None] * len(instance_of) + draw.arms).ravel()
-    known.sort()
-    new = known.take(known.searchsorted(key), mode="clip") != key
-    return Observations(instance[new], arm[new], losses[at][new]) if np.count_nonzero(new) else None

@@ -22,7 +22,7 @@ from banditplex.training.batches import Batch, Plan, plan_epoch
 from banditplex.training.config import Config
 from banditplex.training.data import TrainingData
 from banditplex.training.draws import DrawSchedule, most_probable_layers, to_layer
-from banditplex.training.feedback import LayerLosses, layer_losses, observe
+from banditplex.training.feedback import LayerLosses, SideInformation, free_observations, layer_losses
 from banditplex.training.history import EpochRecord, Regret
 from banditplex.training.optimizer import FlatAdamW
 from banditplex.training.validation import EarlyStopping, Validation, validate
@@ -161,12 +161,13 @@ class Trainer:
         draw, mean, ended = self.schedule.complete(draw, batch.instances, losses.of(batch.drawn))
         if not ended.any():
             return
-        target, drawn = batch.target[ended], batch.drawn[ended]
-        record.add_draws(draw, drawn, mean)
+        record.add_draws(draw, batch.drawn[ended], mean)
         if self.in_warmup:
             return
-        losses = LayerLosses(losses.layers[ended], losses.values[ended])
-        seen = observe(self.relevance, draw, target, drawn, losses, mean, self.data.instance_of)
+        seen = SideInformation()
+        if self.relevance.is_free:
+            target, values, symmetric = batch.target[ended], losses.values[ended], self.relevance.symmetric
+            seen = free_observations(draw, target, losses.layers[0], values, self.data.instance_of, symmetric=symmetric)
         policy.update(draw, mean, probability=seen.probability, extra=seen.extra)
         self.regret.add(draw, mean, seen.extra)
 
