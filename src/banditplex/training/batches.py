@@ -9,6 +9,8 @@ from torch import Tensor
 
 from banditplex.nn import HiddenEdges
 from banditplex.nn.hidden_edges import hide_pairs
+from banditplex.nn.relevance import Relevance
+from banditplex.pairs.visibility import Visibility
 from banditplex.rng import random_ranks
 
 Ints = NDArray[np.int64]
@@ -75,12 +77,16 @@ class Batch:
         """All layers that the step encodes, rising, (S,)."""
         return np.unique(self.table)
 
-    def hidden_edges(self, *, in_all: bool) -> HiddenEdges:
-        """Return the step's pairs as edges that the encoder must not see, in their layers or `in_all` encoded ones."""
-        if in_all:
+    def hidden_edges(self, visibility: Visibility, relevance: Relevance) -> HiddenEdges:
+        """Return the step's pairs as edges that the encoder must not see, as in validation and prediction.
+
+        Where embeddings of two layers are compared, neither may show the pair: it is hidden in both.
+        """
+        if relevance.is_free:
             every = torch.from_numpy(self.encoded).to(self.pairs.device)
             return hide_pairs(self.pairs, every.expand(len(self.pairs), -1))
-        return hide_pairs(self.pairs, self.layers)
+        compared = "embeddings" in relevance.needs
+        return hide_pairs(self.pairs, self.layers if compared else visibility.hidden_layers(self.layers))
 
     def every_embedding(self) -> tuple[Tensor, Tensor]:
         """Return each (layer, node) of encoded layers and nodes of the batch, as layers (m,) and nodes (m,)."""

@@ -140,7 +140,8 @@ class Trainer:
     def _score(self, batch: Batch) -> Logits:
         """Score the pairs of a batch; the encoder does not see them."""
         data, free = self.data, self.relevance.is_free
-        hidden, wanted = batch.hidden_edges(in_all=free), batch.every_embedding() if free else None
+        hidden = batch.hidden_edges(data.visibility, self.relevance)
+        wanted = batch.every_embedding() if free else None
         target, drawn, fanout = batch.layers[:, 0], batch.layers[:, 1:], self._fanout()
         scored: Logits = self.model(
             data.train_graph, data.node_features, batch.pairs, target, drawn, hidden, wanted, fanout
