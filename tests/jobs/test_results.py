@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from banditplex import Multiplex, __version__
-from banditplex.errors import FormatError, InputError
+from banditplex.errors import FormatError
 from banditplex.jobs.results import RowStore, describe_data, read_results
+from tests.refusals import refuses
 
 ABOUT = {"seed": 0, "settings": {"hide": "pair", "metrics": ["mrr"]}}
 
@@ -40,23 +41,21 @@ def test_rows_come_back_sorted_by_task(store, path):
 
 def test_existing_files_are_refused(store, path):
     before = path.read_bytes()
-    with pytest.raises(InputError, match=r"exists; go on with that run \(resume=True, --resume\), or choose another"):
+    with refuses(path, "resume=True"):
         RowStore(path, ABOUT)
     assert path.read_bytes() == before
 
 
 def test_other_settings_are_refused_by_name(store, path):
     other = {"seed": 1, "settings": {"hide": "layer", "metrics": ["mrr"], "folds": 5}}
-    with pytest.raises(InputError) as caught:
+    changes = "seed was 0, now 1", "settings hide was 'pair', now 'layer'", "settings folds was not given, now 5"
+    with refuses(path, *changes):
         RowStore(path, other, resume=True)
-    assert str(caught.value).endswith(
-        "seed was 0, now 1; settings hide was 'pair', now 'layer'; settings folds was not given, now 5."
-    )
 
 
 def test_another_version_is_refused(store, path, monkeypatch):
     monkeypatch.setattr("banditplex.jobs.results.__version__", "9.0")
-    with pytest.raises(InputError, match=f"version was '{__version__}', now '9.0'"):
+    with refuses("version", __version__, "9.0"):
         RowStore(path, ABOUT, resume=True)
 
 
@@ -82,7 +81,7 @@ def test_a_torn_first_line_begins_anew(store, path):
 @pytest.mark.parametrize("text", ["source,destination,layer\n", "1 2 friend", "[1, 2, 3]\n", '{"format": 1'])
 def test_a_file_of_another_kind_is_kept(text, path):
     path.write_text(text)
-    with pytest.raises(FormatError, match="line 1: expected banditplex results 1"):
+    with refuses("line 1", "banditplex results 1", error=FormatError):
         RowStore(path, ABOUT, resume=True)
     assert path.read_text() == text
 
@@ -94,20 +93,20 @@ def test_resuming_where_nothing_is_begins(path):
 
 def test_damage_elsewhere_is_refused_with_its_line(store, path):
     path.write_bytes(path.read_bytes().replace(b'{"task": "b"', b'{"task: "b"'))
-    with pytest.raises(FormatError, match=r"rows.jsonl, line 2: expected JSON"):
+    with refuses("rows.jsonl, line 2", "JSON", error=FormatError):
         RowStore(path, ABOUT, resume=True)
 
 
 def test_other_files_are_refused(path):
     path.write_text("source,target\na,b\n")
-    with pytest.raises(FormatError, match="line 1: expected banditplex results 1"):
+    with refuses("line 1", "banditplex results 1", error=FormatError):
         read_results(path)
     path.write_text('{"a": 1}\n')
-    with pytest.raises(FormatError, match="expected banditplex results 1, got None"):
+    with refuses("banditplex results 1", "None", error=FormatError):
         RowStore(path, ABOUT, resume=True)
-    with pytest.raises(InputError, match="no such file or folder"):
+    with refuses(path.parent / "missing", "No such file"):
         read_results(path.parent / "missing")
-    with pytest.raises(InputError, match="cannot be opened: Is a directory"):
+    with refuses(path.parent, "Is a directory"):
         read_results(path.parent)
 
 
@@ -115,9 +114,9 @@ def test_nothing_is_made_before_a_task_has_finished(path):
     one, two = RowStore(path, ABOUT), RowStore(path, ABOUT)
     assert not path.exists()
     one.add("a", [])
-    with pytest.raises(InputError, match="exists; go on with that run"):
+    with refuses(path, "resume=True"):
         two.add("a", [])
-    with pytest.raises(InputError, match=r"cannot be written: expected a folder at .*missing"):
+    with refuses(path.parent / "missing"):
         RowStore(path.parent / "missing" / "rows.jsonl", ABOUT)
 
 
