@@ -1,4 +1,4 @@
-"""What commands say on stderr, beside their result: notes in one line, and bars where somebody looks."""
+"""Messages and progress bars on stderr; results go to stdout."""
 
 import shlex
 import sys
@@ -12,32 +12,32 @@ if TYPE_CHECKING:
 
 
 def say(message: str) -> None:
-    """Print a line of ours on stderr."""
+    """Print one line on stderr, prefixed with the name of the program."""
     print(f"banditplex: {message}", file=sys.stderr)
 
 
 def say_new(place: Path) -> None:
-    """Say that a run which was to go on begins, because there is none yet."""
+    """Print that there is no run to resume, so a new one starts."""
     say(f"{place}: there is nothing to resume; a new run begins.")
 
 
 def say_twentieths(title: str, done: int, total: int) -> None:
-    """Tell how far something is, a twentieth at a time, where there is no terminal to draw a bar on."""
+    """Print progress in steps of 5 %, for output that is not a terminal."""
     if done * 20 // total > (done - 1) * 20 // total:
         say(f"{title}: {done} of {total} runs.")
 
 
 def again(program: str = "banditplex") -> str:
-    """Return the command that goes on with the run that this one began."""
+    """Return the command that resumes the current run."""
     words = [word for word in sys.argv[1:] if word not in ("--force", "--resume")]
     return f"{program} {shlex.join([*words, '--resume'])}"
 
 
 @contextmanager
 def bars(*fields: str, quiet: bool = False) -> "Iterator[Bars | None]":
-    """Yield room for bars on stderr, each with a title, a count, the named fields and the time left.
+    """Yield a display for progress bars on stderr, with a title, a count, the named fields and the remaining time.
 
-    None where nobody looks: stderr is no terminal, or it is to be quiet.
+    It is None if stderr is not a terminal, or with `quiet`.
     """
     if quiet or not sys.stderr.isatty():
         yield None
@@ -53,7 +53,7 @@ def bars(*fields: str, quiet: bool = False) -> "Iterator[Bars | None]":
 
 @contextmanager
 def progress(title: str, *, quiet: bool = False) -> Iterator[Callable[[int, int], Any] | None]:
-    """Yield a callback that draws a bar on stderr once something takes longer than a moment."""
+    """Yield a callback (done, total) that draws a progress bar on stderr; None as for `bars`."""
     if quiet or not sys.stderr.isatty():
         yield None
         return

@@ -18,6 +18,7 @@ from banditplex.jobs.task import TaskError
 from banditplex.rng import stream
 from tests.evaluation import scorers
 from tests.evaluation.scorers import Degrees, Guess, Spy
+from tests.refusals import refuses
 
 QUICK = {"hide": "layer", "trials": 2, "folds": 3, "engine": "serial"}
 
@@ -155,12 +156,12 @@ def test_rows_are_kept_and_resumed(mx, tmp_path):
 def test_resuming_with_other_settings_is_refused(mx, tmp_path):
     out = tmp_path / "rows.jsonl"
     list(bx.evaluate({"guess": Guess()}, mx, out=out, **QUICK))
-    with pytest.raises(InputError, match="exists; go on with that run"):
+    with refuses(out, "resume=True"):
         bx.evaluate({"guess": Guess()}, mx, out=out, **QUICK)
-    with pytest.raises(InputError, match="seed was 0, now 4; methods guess fail_at was None, now 3"):
+    with refuses("seed was 0, now 4", "methods guess fail_at was None, now 3"):
         bx.evaluate({"guess": Guess(fail_at=3)}, mx, out=out, resume=True, **QUICK | {"seed": 4})
     other = bx.Multiplex.from_pandas(mx.to_pandas().iloc[1:])
-    with pytest.raises(InputError, match="data edges was 240, now 239"):
+    with refuses("data edges was 240, now 239"):
         bx.evaluate({"guess": Guess()}, other, out=out, resume=True, **QUICK)
 
 
@@ -205,43 +206,44 @@ def test_a_script_that_is_killed_goes_on(mx, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("options", "values"),
     [
-        ({"hide": "edge"}, "Expected hide to be one of layer, pair, got 'edge'"),
-        ({"negatives": "easy"}, "Expected negatives to be one of .*, got 'easy'"),
-        ({"trials": 0}, "Expected at least 1 trial, got 0"),
-        ({"folds": 1}, "Expected at least 2 folds, got 1"),
-        ({"metrics": ["auc"]}, "Expected metrics among accuracy, .*, got auc"),
-        ({"metrics": []}, "Expected metrics among accuracy, .*, got none"),
-        ({"engine": "threads"}, "Unknown engine 'threads'"),
-        ({"jobs": 0}, "Expected at least 1 job, got 0"),
-        ({"targets": ["nowhere"]}, "nowhere"),
-        ({"targets": "nowhere"}, "Expected a list of layer names as targets, got the string 'nowhere'"),
-        ({"targets": []}, "Expected at least one target layer, got none"),
-        ({"folds": 61}, "Expected at least 61 edges for 61 folds in .*, got 60"),
+        ({"hide": "edge"}, ["hide", "layer, pair", "'edge'"]),
+        ({"negatives": "easy"}, ["negatives", "uniform, degree, hard", "'easy'"]),
+        ({"each": -1}, ["each", -1]),
+        ({"trials": 0}, ["trials", "got 0"]),
+        ({"folds": 1}, ["folds", "got 1"]),
+        ({"metrics": ["auc"]}, ["metrics", "roc_auc", "got auc"]),
+        ({"metrics": []}, ["metrics", "roc_auc", "none"]),
+        ({"engine": "threads"}, ["engine", "'threads'"]),
+        ({"jobs": 0}, ["jobs", "got 0"]),
+        ({"targets": ["nowhere"]}, ["'nowhere'"]),
+        ({"targets": "nowhere"}, ["list", "targets", "'nowhere'"]),
+        ({"targets": []}, ["target", "none"]),
+        ({"folds": 61}, ["61 edges", "61 folds", "got 60"]),
     ],
     ids=str,
 )
-def test_bad_input(mx, options, message, tmp_path):
+def test_bad_input(mx, options, values, tmp_path):
     out = tmp_path / "rows.jsonl"
-    with pytest.raises(InputError, match=message):
+    with refuses(*values):
         bx.evaluate(Guess(), mx, out=out, **QUICK | options)
     assert not out.exists()
 
 
 def test_hide_must_be_chosen(mx):
-    with pytest.raises(TypeError, match="hide"):
+    with refuses("hide", error=TypeError):
         bx.evaluate(Guess(), mx)
 
 
 def test_what_is_no_scorer_is_refused(mx):
-    with pytest.raises(InputError, match="Expected a scorer with fit and score_pairs, got str as 'a'"):
+    with refuses("fit", "score_pairs", "str", "'a'"):
         bx.evaluate({"a": "exp3+"}, mx, **QUICK)
-    with pytest.raises(InputError, match=r"Expected a scorer, got the class Guess: write Guess\(\)"):
+    with refuses("class Guess", "Guess()"):
         bx.evaluate(Guess, mx, **QUICK)
-    with pytest.raises(InputError, match="Expected at least one scorer, got none"):
+    with refuses("scorer", "none"):
         bx.evaluate({}, mx, **QUICK)
-    with pytest.raises(InputError, match="Expected a scorer, or a dictionary name: scorer, got list"):
+    with refuses("scorer", "list"):
         bx.evaluate([Guess()], mx, **QUICK)
 
 
@@ -259,11 +261,11 @@ def test_wrong_settings_are_refused_before_any_run(mx, tmp_path):
             return super().fit(mx, targets)
 
     options = QUICK | {"out": tmp_path / "rows.jsonl", "targets": ["g1-base"]}
-    with pytest.raises(InputError, match=r"^Expected another seed\.$"):
+    with refuses("another seed"):
         bx.evaluate({"guess": Guess(), "careful": Careful(seed=1)}, mx, **options, seed=1)
     assert not (tmp_path / "rows.jsonl").exists()
     assert len(list(bx.evaluate(Careful(), mx, **options))) == 2 * 3 * 3
-    with pytest.raises(InputError, match=r"^Expected k from 1 to 3, the number of other layers, got 9\.$"):
+    with refuses("k", "1 to 3", 9):
         bx.evaluate(bx.LinkPredictor(k=9), mx, **QUICK)
 
 
@@ -271,15 +273,16 @@ def test_a_small_layer_is_left_out_with_a_warning_or_refused_by_name(mx):
     table = mx.to_pandas()
     first = mx.layer_names[0]
     small = bx.Multiplex.from_pandas(table[(table["layer"] != first) | (table.groupby("layer").cumcount() < 6)])
-    with pytest.warns(UserWarning, match=f"fewer than 8 edges are no targets in 3 folds: '{first}'"):
+    with pytest.warns(UserWarning, match=repr(first)) as warned:  # the linter wants a pattern
         rows = list(bx.evaluate(Guess(), small, **QUICK))
     assert {row["layer"] for row in rows} == {*mx.layer_names[1:], None}
-    with pytest.raises(InputError, match=f"Expected at least 8 edges for 3 folds in '{first}', got 6"):
+    assert all(value in str(warned[0].message) for value in ("8 edges", "3 folds"))
+    with refuses("8 edges", "3 folds", repr(first), "got 6"):
         bx.evaluate(Guess(), small, targets=[first], **QUICK)
 
 
 def test_a_failing_fit_names_trial_and_fold(mx, tmp_path):
-    with pytest.raises(TaskError, match=r"^trial 0, fold 0, guess: ZeroDivisionError: too few edges"):
+    with refuses("trial 0, fold 0, guess", "ZeroDivisionError", "too few edges", error=TaskError):
         list(bx.evaluate({"guess": Guess(fail_at=200)}, mx, out=tmp_path / "rows.jsonl", **QUICK))
     assert not list(tmp_path.iterdir())
 
@@ -287,5 +290,5 @@ def test_a_failing_fit_names_trial_and_fold(mx, tmp_path):
         def fit(self, mx, targets=None, on_epoch=None):
             raise InputError("Expected more.")
 
-    with pytest.raises(InputError, match=r"^trial 0, fold 0, Careless: Expected more\.$"):
+    with refuses("trial 0, fold 0, Careless", "Expected more."):
         list(bx.evaluate(Careless(), mx, **QUICK))

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from banditplex.errors import InputError
 from banditplex.evaluation.statistics import corrected_t, holm, signed_rank_p, summary
+from tests.refusals import refuses
 
 # Nadeau and Bengio
 
@@ -149,15 +149,15 @@ def test_summary_looks_at_shared_runs_alone():
 
 def test_summary_of_bad_input():
     given = rows({"a": [0.6, 0.8, 0.7, 0.9], "b": [0.5, 0.6, 0.7, 0.6]})
-    for options, message in (
-        ({"metrics": ["mrr"]}, "Expected metrics among auc, got 'mrr'"),
-        ({"methods": ["c"]}, "Expected methods among a, b, got 'c'"),
-        ({"reference": "c"}, "Expected reference among a, b, got 'c'"),
-        ({"scope": "all"}, "Expected rows of scope 'all', got none"),
+    for options, *values in (
+        ({"metrics": ["mrr"]}, "metrics", "auc", "'mrr'"),
+        ({"methods": ["c"]}, "methods", "a, b", "'c'"),
+        ({"reference": "c"}, "reference", "a, b", "'c'"),
+        ({"scope": "all"}, "scope", "'all'"),
     ):
-        with pytest.raises(InputError, match=message):
+        with refuses(*values):
             summary(given, **options)
-    with pytest.raises(InputError, match="Expected one row per method, trial and fold, got several"):
+    with refuses("several", "method", "trial", "fold"):
         summary(given + given)
-    with pytest.raises(InputError, match="every method has finished, got none"):
+    with refuses("every method", "none"):
         summary([row for row in given if (row["method"] == "a") == (row["trial"] == 0)])

@@ -4,12 +4,12 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from banditplex.errors import InputError
 from banditplex.evaluation import split
 from banditplex.multiplex import Multiplex
 from banditplex.pairs import hard_negatives as hard
 from banditplex.pairs.known import KnownPairs
 from tests.evaluation.plain import edge_sets, everywhere, linked
+from tests.refusals import refuses
 
 
 def sparse(seed=0, directed=False, num_nodes=40):
@@ -50,7 +50,7 @@ def better_rank(node, free, scores):
 
 def scores(mx):
     union = hard.union_matrix(mx)
-    found = hard.rank_candidates(union, union.sum(axis=1), np.arange(mx.num_nodes))
+    found = hard.score_candidates(union, union.sum(axis=1), np.arange(mx.num_nodes))
     columns = np.zeros((2, mx.num_nodes, mx.num_nodes))
     for column, value in zip(columns, (found.allocation, found.pagerank), strict=True):
         column[found.anchor, found.node] = value
@@ -65,9 +65,9 @@ def test_heuristics_are_those_of_networkx(directed, monkeypatch):
     for u, v, value in nx.resource_allocation_index(graph, [(u, v) for u in graph for v in graph if u != v]):
         assert allocation[u, v] == pytest.approx(value, abs=1e-9)
     component = max(nx.connected_components(graph), key=len)
-    for steps, least, tolerance in ((hard.STEPS, hard.LEAST, 0.85**21), (200, 0, 1e-7)):
+    for steps, least, tolerance in ((hard.STEPS, hard.MIN_PROBABILITY, 0.85**21), (200, 0, 1e-7)):
         monkeypatch.setattr(hard, "STEPS", steps)
-        monkeypatch.setattr(hard, "LEAST", least)
+        monkeypatch.setattr(hard, "MIN_PROBABILITY", least)
         pagerank = scores(mx)[1]
         for u in sorted(component)[:8]:
             expected = nx.pagerank(graph, alpha=0.85, personalization={u: 1}, tol=1e-10)
@@ -146,7 +146,7 @@ def test_as_many_as_there_is_room_for():
     parts = split(mx, hide="layer", negatives="hard")
     assert parts.negatives.shape == (1, 6, 2)
     parts.check(full=mx)
-    with pytest.raises(InputError, match="at least 7 pairs without an edge in layer 'a', got 6"):
+    with refuses("at least 7", "layer 'a'", "got 6"):
         split(mx, hide="layer", negatives="hard", each=7)
     assert split(sparse(), hide="pair", negatives="hard").negatives.shape[1] == 100
 
