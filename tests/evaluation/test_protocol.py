@@ -1,4 +1,4 @@
-"""`evaluate`: the same splits for all, the same rows on every engine, and nothing but the training graph."""
+"""`evaluate`: the same splits for all methods, the same rows on every engine; `fit` sees only the training graph."""
 
 import importlib.util
 import os
@@ -29,11 +29,12 @@ def mx():
 
 
 def timeless(rows):
-    kept = [{key: value for key, value in row.items() if not key.endswith("_seconds")} for row in rows]
-    return sorted(kept, key=lambda row: [str(row[key]) for key in ("trial", "fold", "method", "scope", "layer")])
+    """Sort rows and remove their timings."""
+    untimed = [{key: value for key, value in row.items() if not key.endswith("_seconds")} for row in rows]
+    return sorted(untimed, key=lambda row: [str(row[key]) for key in ("trial", "fold", "method", "scope", "layer")])
 
 
-def test_rows_hold_what_they_say(mx):
+def test_rows_are_consistent(mx):
     rows = list(bx.evaluate({"degrees": Degrees(), "guess": Guess()}, mx, **QUICK))
     assert len(rows) == 2 * 2 * 3 * (4 + 2)
     first = rows[0]
@@ -66,21 +67,21 @@ def test_fit_is_given_the_training_graph_alone(mx, hide):
 
 
 def test_numbers_are_those_of_a_plain_loop(mx):
-    """Find the split of each fold by what the scorer was given, and judge it again."""
+    """Repeat the splits of a trial, and compute their metrics with scikit-learn."""
     scorers.SEEN.clear()
     rows = list(bx.evaluate({"spy": Spy(), "degrees": Degrees()}, mx, **QUICK))
     by_run = {(row["trial"], row["fold"], row["layer"]): row for row in rows if row["method"] == "degrees"}
     seed = int(stream(0, "trial", 1).integers(2**31))
-    for fold, parts in enumerate(k_fold(mx, hide="layer", folds=3, seed=seed)):
-        assert parts.train == scorers.SEEN[3 + fold][0]
+    for fold, split in enumerate(k_fold(mx, hide="layer", folds=3, seed=seed)):
+        assert split.train == scorers.SEEN[3 + fold][0]
         for layer in mx.layer_names:
-            pairs, label = parts.test(layer)
-            score = Degrees().fit(parts.train, [layer]).score_pairs(mx.node_names[pairs], layer)
+            pairs, label = split.test(layer)
+            score = Degrees().fit(split.train, [layer]).score_pairs(mx.node_names[pairs], layer)
             expected = sklearn.metrics.roc_auc_score(label, score)
             assert by_run[1, fold, layer]["roc_auc"] == pytest.approx(expected)
 
 
-def test_methods_meet_the_same_splits_whoever_else_is_there(mx):
+def test_rows_do_not_depend_on_the_other_methods(mx):
     alone = list(bx.evaluate({"guess": Guess()}, mx, **QUICK))
     beside = [
         row for row in bx.evaluate({"a": Degrees(), "guess": Guess(seed=9)}, mx, **QUICK) if row["method"] == "guess"
@@ -133,22 +134,24 @@ def test_node_names_that_are_integers_in_another_order():
 # Files
 
 
-def test_rows_are_kept_and_resumed(mx, tmp_path):
+def test_rows_are_stored_and_resumed(mx, tmp_path):
     out = tmp_path / "rows.jsonl"
     rows = bx.evaluate({"guess": Guess()}, mx, out=out, **QUICK)
     for _ in range(8):  # into the second run
         next(rows)
     rows.close()
     scorers.SEEN.clear()
-    told = []
+    progress = []
     again = list(
-        bx.evaluate({"guess": Guess()}, mx, out=out, resume=True, on_progress=lambda *news: told.append(news), **QUICK)
+        bx.evaluate(
+            {"guess": Guess()}, mx, out=out, resume=True, on_progress=lambda *news: progress.append(news), **QUICK
+        )
     )
-    assert [(done, total) for done, total, _ in told] == [(n, 6) for n in range(1, 7)]
-    assert [row for *_, rows in told for row in rows] == again
+    assert [(done, total) for done, total, _ in progress] == [(n, 6) for n in range(1, 7)]
+    assert [row for *_, rows in progress for row in rows] == again
     assert timeless(again) == timeless(bx.evaluate({"guess": Guess()}, mx, **QUICK))
-    about, kept = read_results(out)
-    assert timeless(kept) == timeless(again)
+    about, stored = read_results(out)
+    assert timeless(stored) == timeless(again)
     assert (about["seed"], about["hide"], about["data"]["edges"]) == (0, "layer", mx.num_edges)
     assert about["methods"] == {"guess": {"class": "Guess", "fail_at": None}}
 
@@ -182,11 +185,11 @@ list(bx.evaluate({"slow": Slow()}, mx, hide="pair", trials=3, folds=3, jobs=2, o
 
 
 class Slow(Guess):
-    """By another name it would be another run."""
+    """Has the name of the class in the script, so that its run can be resumed."""
 
 
-def test_a_script_that_is_killed_goes_on(mx, tmp_path):
-    """The script has no main guard and a class of its own; killed, it goes on to the rows of an unkilled run."""
+def test_a_killed_script_can_be_resumed(mx, tmp_path):
+    """The script has no main guard and defines its own class. Killed and resumed, it has the rows of a complete run."""
     script, out = tmp_path / "script.py", tmp_path / "rows.jsonl"
     script.write_text(SCRIPT)
     paths = os.pathsep.join([str(Path(__file__).parents[2]), *filter(None, sys.path)])
@@ -202,7 +205,7 @@ def test_a_script_that_is_killed_goes_on(mx, tmp_path):
     assert timeless(read_results(out)[1]) == timeless(bx.evaluate({"slow": Slow()}, mx, **options))
 
 
-# What goes wrong
+# Errors
 
 
 @pytest.mark.parametrize(
@@ -236,7 +239,7 @@ def test_hide_must_be_chosen(mx):
         bx.evaluate(Guess(), mx)
 
 
-def test_what_is_no_scorer_is_refused(mx):
+def test_only_scorers_are_accepted(mx):
     with refuses("fit", "score_pairs", "str", "'a'"):
         bx.evaluate({"a": "exp3+"}, mx, **QUICK)
     with refuses("class Guess", "Guess()"):
@@ -248,7 +251,7 @@ def test_what_is_no_scorer_is_refused(mx):
 
 
 def test_wrong_settings_are_refused_before_any_run(mx, tmp_path):
-    """By any scorer that can tell; it sees the full multiplex then, and the runs get nothing of that."""
+    """`check_settings` sees the full multiplex, on a copy that is not used in the runs."""
 
     class Careful(Spy):
         def check_settings(self, mx, targets):

@@ -1,4 +1,4 @@
-"""Engines give the same rows; what goes wrong names its task; what was killed goes on."""
+"""Engines give the same rows, errors name their task, and killed runs can be resumed."""
 
 import importlib.util
 import os
@@ -59,7 +59,7 @@ def alive(number):
     return "Z" not in Path(f"/proc/{number}/stat").read_text().split()[2] if Path("/proc").exists() else True
 
 
-# The same rows everywhere
+# The same rows on every engine
 
 
 def test_serial_squares():
@@ -109,7 +109,7 @@ def test_one_thread():
     assert list(there) == [{"threads": "1"}] * 2
 
 
-# What goes wrong
+# Errors
 
 
 @pytest.mark.parametrize("engine", ["serial", *PARALLEL])
@@ -123,7 +123,7 @@ def test_a_task_that_fails_is_named(engine):
 
 
 @pytest.mark.parametrize("engine", ["serial", *PARALLEL])
-def test_a_refusal_stays_a_refusal(engine):
+def test_an_input_error_stays_an_input_error(engine):
     with refuses("number 3: Expected any number but 3."):
         list(run(scripts.refuse_three, scripts.TASKS, engine=engine, jobs=1))
 
@@ -134,8 +134,8 @@ def test_a_process_that_dies_names_its_task(engine):
         list(run(scripts.die_at_three, scripts.TASKS, engine=engine, jobs=1))
 
 
-def test_what_had_finished_is_kept_when_a_task_fails(tmp_path):
-    """Tasks 0 to 5 end one after another while nobody looks; 3 fails, and 4 and 5 stand behind it."""
+def test_finished_tasks_are_stored_when_another_fails(tmp_path):
+    """All tasks finish before the second row is asked for: task 3 fails, and 4 and 5 are queued behind it."""
     path, ended = tmp_path / "rows.jsonl", tmp_path / "ended"
     ended.mkdir()
 
@@ -184,7 +184,7 @@ def test_a_cluster_that_cannot_be_reached_is_one_line(monkeypatch):
         list(run(scripts.squares, scripts.TASKS, engine="ray"))
 
 
-# Stopping and going on
+# Interrupt and resume
 
 
 def test_finished_tasks_are_not_run_again(tmp_path):
@@ -203,7 +203,7 @@ def test_finished_tasks_are_not_run_again(tmp_path):
     assert len(first) == 3
 
 
-def test_leaving_early_ends_the_processes(tmp_path):
+def test_closing_early_ends_the_workers(tmp_path):
     numbers = tmp_path / "pids"
     numbers.mkdir()
 
@@ -217,7 +217,7 @@ def test_leaving_early_ends_the_processes(tmp_path):
     assert not any(alive(int(path.name)) for path in numbers.iterdir())
 
 
-def test_killed_and_resumed_is_as_if_nothing_had_happened(tmp_path):
+def test_a_killed_and_resumed_run_has_the_same_file(tmp_path):
     path = tmp_path / "rows.jsonl"
     child = start(path, "slow")
     wait_for(path.exists)
@@ -233,7 +233,7 @@ def test_killed_and_resumed_is_as_if_nothing_had_happened(tmp_path):
 
 
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGKILL])
-def test_children_end_with_their_parent(sent, tmp_path):
+def test_workers_end_with_their_parent(sent, tmp_path):
     numbers = tmp_path / "pids"
     numbers.mkdir()
     child = start(tmp_path / "rows.jsonl", "sleep")

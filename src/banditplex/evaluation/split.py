@@ -101,8 +101,8 @@ def split(
         "hard", where it is 100, or as many as there are.
 
     >>> mx = Multiplex.from_edges([0, 0, 1, 2, 3], [1, 2, 3, 3, 4], "a", num_nodes=5)
-    >>> data_split = split(mx, hide="layer")
-    >>> data_split.train.num_edges, data_split.label.tolist()
+    >>> data = split(mx, hide="layer")
+    >>> data.train.num_edges, data.label.tolist()
     (4, [1, 0])
     """
     visibility = check_options(mx, hide, negatives=negatives, each=each, share=share)
