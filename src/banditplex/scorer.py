@@ -1,4 +1,4 @@
-"""What everything that predicts links answers to."""
+"""The interface of link prediction methods."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol, runtime_checkable
@@ -11,7 +11,7 @@ from banditplex.multiplex import Multiplex, Name
 
 @runtime_checkable
 class LinkScorer(Protocol):
-    """Learns from a multiplex, then scores pairs of nodes in a layer; higher means more likely linked."""
+    """A method that is fitted to a multiplex and scores pairs of nodes in a layer; higher means more likely an edge."""
 
     def fit(
         self,
@@ -22,4 +22,4 @@ class LinkScorer(Protocol):
         """Learn to predict links in the target layers (None = every layer); return self."""
 
     def score_pairs(self, pairs: ArrayLike, layer: Name) -> NDArray[np.float64]:
-        """Return one number per pair (n, 2) of node names or indices, (n,)."""
+        """Return a score (n,) for each pair (n, 2) of node names or indices."""

@@ -1,4 +1,4 @@
-"""`banditplex evaluate`: tables, files, and one line for what the user can mend."""
+"""`banditplex evaluate`: tables, files, and user errors on one line."""
 
 import json
 import re
@@ -24,14 +24,14 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def finished(folder):
-    """The rows of two policies, made without the command line."""
+    """The rows of two policies, from the Python API."""
     models = {name: bx.LinkPredictor(policy=name, epochs=1) for name in ("none", "uniform")}
     options = {"hide": "layer", "trials": 2, "folds": 2, "engine": "serial"}
     return list(bx.evaluate(models, bx.read(folder / "data.csv"), **options, out=folder / "rows.jsonl"))
 
 
 def test_a_table_with_tests(call, folder, finished):
-    """What finished elsewhere is not run again: only a table is printed."""
+    """Finished runs are not repeated: only the table is printed."""
     words = ["evaluate", "data.csv", "--policy", "none,uniform", *QUICK, "-o", "rows.jsonl", "--resume"]
     status, out, error = call(*words, cwd=folder)
     assert status == 0, error
@@ -65,21 +65,21 @@ def test_json_and_new_rows(call, folder):
     words = ["evaluate", "data.csv", *QUICK, "--policy", "all", "--metric", "hits_at_10", "--target", "noise1"]
     status, out, error = call(*words, "--trials", "1", "-o", "new.jsonl", "--json", "--quiet", cwd=folder)
     assert (status, error) == (0, "")
-    told = json.loads(out)
-    assert (told["trials"], told["out"], told["summary"][0]["runs"]) == (1, "new.jsonl", 2)
-    assert told["summary"][0]["difference"] is None
+    shown = json.loads(out)
+    assert (shown["trials"], shown["out"], shown["summary"][0]["runs"]) == (1, "new.jsonl", 2)
+    assert shown["summary"][0]["difference"] is None
     about, rows = read_results(folder / "new.jsonl")
     assert about["methods"]["all"]["epochs"] == 1
     assert about["targets"] == ["noise1"]
     mean = [row["hits_at_10"] for row in rows if row["scope"] == "mean"]
-    assert told["summary"][0]["mean"] == pytest.approx(sum(mean) / 2)
+    assert shown["summary"][0]["mean"] == pytest.approx(sum(mean) / 2)
 
 
-def test_policies_are_told_of_layers_prices_and_options(call, folder):
-    words = ["evaluate", "data.csv", *QUICK, "--target", "noise1", "--warmup", "0", "--quiet", "-o", "told.jsonl"]
+def test_layers_prices_and_options_reach_the_policies(call, folder):
+    words = ["evaluate", "data.csv", *QUICK, "--target", "noise1", "--warmup", "0", "--quiet", "-o", "options.jsonl"]
     words += ["--policy", "uniform,exp3+", "--policy-option", "raw_range=true", "--price", "noise1=2"]
     assert call(*words, "--union", "--layers", "g1-base,(union)", cwd=folder)[0] == 0
-    about, _ = read_results(folder / "told.jsonl")
+    about, _ = read_results(folder / "options.jsonl")
     assert {name: method["policy_options"] for name, method in about["methods"].items()} == {
         "uniform": None,
         "exp3+": {"raw_range": True},
@@ -89,16 +89,14 @@ def test_policies_are_told_of_layers_prices_and_options(call, folder):
     assert {(method["warmup"], method["union"]) for method in about["methods"].values()} == {(0, True)}
 
 
-def test_what_a_small_layer_cannot_tell(call, folder):
+def test_hits_are_unknown_with_too_few_negatives(call, folder):
     """Half of 40 edges are held out, and ranked among as many pairs: no hits at 50."""
     words = ["evaluate", "data.csv", *QUICK, "--policy", "none", "--metric", "hits_at_50,hits_at_10", "--trials", "1"]
     words += ["--quiet", "-o", "small.jsonl", "--resume"]
     status, out, _ = call(*words, cwd=folder)
     assert status == 0
-    assert " ".join(out.split()).endswith(
-        "hits_at_50 is not known (?) where held-out edges of a layer are ranked among fewer than 50 pairs: all would "
-        "be hits. --negatives hard ranks each among 100 of its own. Rows: small.jsonl"
-    )
+    note = " ".join(out.split("\n\n")[-1].split())
+    assert all(word in note for word in ("hits_at_50", "50 pairs", "--negatives hard", "Rows: small.jsonl"))
     stored = json.loads(call(*words, "--json", cwd=folder)[1])["summary"][1]
     shown = re.search(r"(\S+) \.\. (\S+)", out)
     runs = [row["hits_at_10"] for row in read_results(folder / "small.jsonl")[1] if row["scope"] == "mean"]
@@ -109,7 +107,7 @@ def test_what_a_small_layer_cannot_tell(call, folder):
     )
 
 
-def test_intervals_are_shown_where_metrics_live():
+def test_intervals_are_clipped_to_0_and_1():
     line = {"metric": "accuracy", "method": "none", "mean": 0.6, "deviation": 0.2, "low": -0.3, "high": 1.5}
     cells = _cells(line | dict.fromkeys(("difference", "p", "p_wilcoxon")))
     assert cells == ["accuracy", "none", "0.600 ± 0.200", "0.000 .. 1.000", "", "", ""]
@@ -118,21 +116,23 @@ def test_intervals_are_shown_where_metrics_live():
 def test_one_layer_has_nothing_to_compare(call, folder):
     bx.write(bx.read(folder / "data.csv").subset(layers=["noise1"]), folder / "one.csv")
     words = ["evaluate", "one.csv", *QUICK, "--trials", "1"]
-    said = "banditplex: one.csv has a single layer: there is no other to look at, and policies cannot differ.\n"
-    assert call(*words, cwd=folder)[2].startswith(said)
+    note = call(*words, cwd=folder)[2].splitlines()[0]
+    assert all(word in note for word in ("one.csv", "single layer"))
     assert "single" not in call(*words, "--policy", "all", cwd=folder)[2]
 
 
-def test_resuming_nothing_begins_and_says_so(call, folder):
+def test_resuming_without_a_file_starts_a_new_run(call, folder):
     words = ["evaluate", "data.csv", *QUICK, "--policy", "none", "--trials", "1", "-o", "begun.jsonl", "--resume"]
     status, _, error = call(*words, cwd=folder)
     assert status == 0
-    assert error.startswith("banditplex: begun.jsonl: nothing to resume; starting a new run.\n1/2  trial 0")
-    assert "nothing to resume" not in call(*words, cwd=folder)[2]
-    assert call(*words, "-o", "x.jsonl", "--epochs", "0", cwd=folder)[2].startswith("banditplex: Expected epochs to be")
+    note, first, _ = error.splitlines()
+    assert all(word in note for word in ("begun.jsonl", "resume"))
+    assert first.startswith("1/2  trial 0")
+    assert note not in call(*words, cwd=folder)[2]
+    assert "resume" not in call(*words, "-o", "x.jsonl", "--epochs", "0", cwd=folder)[2]
 
 
-def test_ctrl_c_says_how_to_go_on(call, folder, monkeypatch):
+def test_ctrl_c_shows_how_to_resume(call, folder, monkeypatch):
     def interrupted(*_, **__):
         yield {"scope": "mean"}
         raise KeyboardInterrupt
@@ -141,54 +141,54 @@ def test_ctrl_c_says_how_to_go_on(call, folder, monkeypatch):
     status, _, error = call("evaluate", "data.csv", *QUICK, "-o", "x.jsonl", cwd=folder)
     assert status == 130
     again = f"banditplex evaluate data.csv {' '.join(QUICK)} -o x.jsonl --resume"
-    assert error == f"banditplex: stopped after 1 of 8 runs; go on with: {again}\n"
-    assert call("evaluate", "data.csv", *QUICK, cwd=folder)[2].endswith("nothing was kept, as there is no -o FILE\n")
+    assert "1 of 8 runs" in error
+    assert error.endswith(f"{again}\n")
+    assert "-o FILE" in call("evaluate", "data.csv", *QUICK, cwd=folder)[2]
 
 
 @pytest.mark.parametrize(
-    ("words", "message"),
+    ("words", "values"),
     [
-        (["--policy", "unifrom"], "Unknown policy 'unifrom'; did you mean 'uniform'?"),
-        (["--policy", "uniform,uniform"], "Expected different policies, got uniform,uniform."),
-        (["--metric", "auc"], "Expected metrics among accuracy, roc_auc, "),
-        (["--trials", "0"], "Expected at least 1 trial, got 0."),
-        (["--folds", "1"], "Expected at least 2 folds, got 1."),
-        (["--folds", "41"], "Expected at least 41 edges for 41 folds in 'g1-base', got 40."),
-        (["--hide", "edge"], "Expected hide to be one of layer, pair, got 'edge'."),
-        (["--negatives", "easy"], "Expected negatives to be one of uniform, degree, hard, got 'easy'."),
-        (["--target", "g1"], "Unknown layer 'g1'"),
-        (["--engine", "threads"], "Unknown engine 'threads'"),
-        (["--jobs", "0"], "Expected at least 1 job, got 0."),
-        (["--epochs", "0"], "Expected epochs to be an integer of at least 1, got 0."),
-        (["-k", "9"], "Expected k from 1 to 2, the number of other layers, got 9."),
-        (["--warmup", "-1"], "Expected warmup to be an integer of at least 0, got -1."),
-        (["--relevance", "cosin"], "Unknown relevance 'cosin'; did you mean 'cosine'?"),
-        (["--policy", "fixed"], "Expected layers (--layers) for the policy 'fixed' to look at, got none."),
-        (["--layers", "g1"], "Unknown layer 'g1'"),
-        (["--price", "noise1=0"], "Expected --price LAYER=NUMBER with a number above 0, got 'noise1=0'."),
-        (["--policy-option", "raw_range"], "Expected --policy-option KEY=VALUE, got 'raw_range'."),
-        (["--policy-option", "raw_range=true"], "Expected an option of uniform or default as --policy-option, got "),
-        (["--policy-option", "k=2"], "Expected an option of uniform or default as --policy-option, got 'k'."),
-        (["--policy", "epsilon-greedy", "--policy-option", "epsilon=2"], "Expected epsilon to be a number from 0 to 1"),
-        (["-o", "data.csv"], "data.csv: expected a new file, got an existing one; --resume continues its run."),
+        (["--policy", "unifrom"], ["policy", "'unifrom'", "'uniform'"]),
+        (["--policy", "uniform,uniform"], ["policies", "uniform,uniform"]),
+        (["--metric", "auc"], ["metric", "roc_auc", "auc"]),
+        (["--trials", "0"], ["trials", "got 0"]),
+        (["--folds", "1"], ["folds", "got 1"]),
+        (["--folds", "41"], ["41 edges", "41 folds", "'g1-base'", "got 40"]),
+        (["--hide", "edge"], ["hide", "layer, pair", "'edge'"]),
+        (["--negatives", "easy"], ["negatives", "uniform, degree, hard", "'easy'"]),
+        (["--target", "g1"], ["layer", "'g1'"]),
+        (["--engine", "threads"], ["engine", "'threads'"]),
+        (["--jobs", "0"], ["jobs", "got 0"]),
+        (["--epochs", "0"], ["epochs", "got 0"]),
+        (["-k", "9"], ["k", "1 to 2", "got 9"]),
+        (["--warmup", "-1"], ["warmup", "got -1"]),
+        (["--relevance", "cosin"], ["relevance", "'cosin'", "'cosine'"]),
+        (["--policy", "fixed"], ["layers", "'fixed'"]),
+        (["--layers", "g1"], ["layer", "'g1'"]),
+        (["--price", "noise1=0"], ["--price", "'noise1=0'"]),
+        (["--policy-option", "raw_range"], ["--policy-option", "'raw_range'"]),
+        (["--policy-option", "raw_range=true"], ["uniform", "default", "'raw_range'"]),
+        (["--policy-option", "k=2"], ["uniform", "default", "'k'"]),
+        (["--policy", "epsilon-greedy", "--policy-option", "epsilon=2"], ["epsilon", "0 to 1"]),
+        (["-o", "data.csv"], ["data.csv", "resume"]),
         (
             ["-o", "rows.jsonl", "--resume", "--policy", "none,uniform,all", "--seed", "7"],
-            "rows.jsonl: expected the settings and data of this run, got changes: seed was 0, now 7; "
-            "methods all was not given, now given.",
+            ["rows.jsonl", "seed was 0, now 7", "methods all was not given"],
         ),
-        (["-o", "no/where.jsonl"], "no/where.jsonl: cannot be written: expected a folder at no."),
-        (["--resume"], "Expected -o FILE with --resume, got none."),
+        (["-o", "no/where.jsonl"], ["no/where.jsonl", "folder no"]),
+        (["--resume"], ["-o FILE", "--resume"]),
     ],
-    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+    ids=lambda value: " ".join(value) if str(value[0]).startswith("-") else "",
 )
-def test_refusals(refusal, folder, finished, words, message):
-    assert refusal("evaluate", "data.csv", *QUICK, "--quiet", *words, cwd=folder).startswith(message)
+def test_refusals(refusal, folder, finished, words, values):
+    message = refusal("evaluate", "data.csv", *QUICK, "--quiet", *words, cwd=folder)
+    assert [value for value in values if value not in message] == []
 
 
 def test_missing_ray(refusal, folder, monkeypatch):
     monkeypatch.setattr("banditplex.jobs.engine.find_spec", lambda name: None)
-    message = "Expected Ray for engine 'ray', which is not installed: pip install banditplex[ray]"
-    assert refusal("evaluate", "data.csv", *QUICK, "--engine", "ray", cwd=folder) == message
+    assert "pip install banditplex[ray]" in refusal("evaluate", "data.csv", *QUICK, "--engine", "ray", cwd=folder)
 
 
 def test_means_of_each_layer(call, folder):

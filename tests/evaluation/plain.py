@@ -1,4 +1,4 @@
-"""Multiplexes for tests, and what splits and metrics are by plain loops over Python sets and lists."""
+"""Random multiplexes for tests, and plain reference implementations with Python sets and lists."""
 
 from hypothesis import strategies as st
 
@@ -9,7 +9,7 @@ from banditplex.multiplex import Multiplex
 def multiplexes(draw, path=2, times=False):
     """Small multiplexes with empty layers, layers of one edge, self loops and both directions of a pair.
 
-    Layer a has at least the edges of a path, and all layers more pairs without an edge than all of them have edges.
+    Layer a contains a path, and every layer has more negatives than all layers together have edges.
     """
     num_nodes = draw(st.integers(10, 14))
     node = st.integers(0, num_nodes - 1)
@@ -39,15 +39,15 @@ def everywhere(mx):
     return set().union(*linked(mx).values())
 
 
-def held_out(parts):
+def held_out(data):
     """Return the test pairs with label 1 and with label 0 of each layer, as lists of (u, v)."""
     found = {}
-    for name in parts.train.layer_names:
-        pairs, label = parts.test(name)
+    for name in data.train.layer_names:
+        pairs, label = data.test(name)
         found[name] = tuple([tuple(pair) for pair in pairs[label == value].tolist()] for value in (1, 0))
     return found
 
 
 def plain_rank(score, others):
-    """Return 1 + others above + half of the others that are level."""
+    """Return 1 + the number of higher scores + half the number of equal scores."""
     return 1 + sum(other > score for other in others) + sum(other == score for other in others) / 2

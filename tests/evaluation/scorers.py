@@ -1,14 +1,14 @@
-"""Scorers that cost nothing, importable from other processes."""
+"""Cheap scorers that worker processes can import."""
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
 SEEN = []
-"""What `Spy` was given, in this process."""
+"""The arguments of `Spy.fit` in this process."""
 
 
 class Degrees:
-    """Scores a pair by the product of its degrees in the layer."""
+    """Scores a pair by the product of the degrees of its nodes in the layer."""
 
     def __init__(self, power=1.0):
         self.power = power
@@ -25,7 +25,7 @@ class Degrees:
 
 
 class Guess(BaseEstimator):
-    """Scores at random; its seed is all that matters."""
+    """Scores at random; depends on the seed only."""
 
     def __init__(self, *, seed=0, fail_at=None):
         self.seed = seed
@@ -42,7 +42,7 @@ class Guess(BaseEstimator):
 
 
 class Spy(Guess):
-    """Writes down what it is given."""
+    """Records the arguments of `fit`."""
 
     def fit(self, mx, targets=None, on_epoch=None):
         SEEN.append((mx, targets, self.seed))

@@ -1,4 +1,4 @@
-"""Metrics: against scikit-learn, and against plain loops, with scores that are often level."""
+"""Metrics agree with scikit-learn and with plain loops, also for tied scores."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn import metrics
 
-from banditplex.errors import InputError
 from banditplex.evaluation import (
     accuracy,
     average_precision,
@@ -20,6 +19,7 @@ from banditplex.evaluation import (
     roc_auc,
 )  # fmt: skip
 from tests.evaluation.plain import plain_rank
+from tests.refusals import refuses
 
 TIED = st.sampled_from([-1.5, -1.0, 0.0, 0.5, 2.0])
 LOOSE = st.floats(-1e6, 1e6, allow_nan=False)
@@ -27,7 +27,7 @@ LOOSE = st.floats(-1e6, 1e6, allow_nan=False)
 
 @st.composite
 def scored(draw):
-    """Labels of both kinds, and scores that are level now and then, or often."""
+    """Labels 0 and 1, and scores with few or many ties."""
     label = [0, 1, *draw(st.lists(st.integers(0, 1), max_size=40))]
     values = draw(st.sampled_from([TIED, LOOSE]))
     return label, draw(st.lists(values, min_size=len(label), max_size=len(label)))
@@ -39,21 +39,21 @@ def test_metrics_are_those_of_scikit_learn(pairs):
     label, score = pairs
     assert roc_auc(label, score) == pytest.approx(metrics.roc_auc_score(label, score))
     assert average_precision(label, score) == pytest.approx(metrics.average_precision_score(label, score))
-    called = np.array(score) > 0.25
-    assert accuracy(label, score, threshold=0.25) == pytest.approx(metrics.accuracy_score(label, called))
-    assert f1(label, score, threshold=0.25) == pytest.approx(metrics.f1_score(label, called, zero_division=0))
+    predicted = np.array(score) > 0.25
+    assert accuracy(label, score, threshold=0.25) == pytest.approx(metrics.accuracy_score(label, predicted))
+    assert f1(label, score, threshold=0.25) == pytest.approx(metrics.f1_score(label, predicted, zero_division=0))
     probability = 1 / (1 + np.exp(-np.clip(score, -50, 50)))
     assert brier(label, probability) == pytest.approx(metrics.brier_score_loss(label, probability))
 
 
 @settings(max_examples=50)
 @given(scored())
-def test_without_a_threshold_as_many_are_called_as_there_are(pairs):
+def test_without_a_threshold_as_many_edges_are_predicted_as_there_are(pairs):
     label, score = pairs
     least = sorted(score)[-sum(label)]
-    called = np.array([value >= least for value in score])
-    assert f1(label, score, threshold=None) == pytest.approx(metrics.f1_score(label, called))
-    assert accuracy(label, score, threshold=None) == pytest.approx(metrics.accuracy_score(label, called))
+    predicted = np.array([value >= least for value in score])
+    assert f1(label, score, threshold=None) == pytest.approx(metrics.f1_score(label, predicted))
+    assert accuracy(label, score, threshold=None) == pytest.approx(metrics.accuracy_score(label, predicted))
 
 
 @settings(max_examples=50)
@@ -69,7 +69,7 @@ def test_ranks_are_mean_ranks(positive, pool):
         assert hits(expected, at=at) == pytest.approx(sum(rank <= at for rank in expected) / len(expected))
 
 
-def test_a_scorer_that_gives_equal_scores_is_in_the_middle():
+def test_constant_scores_get_the_middle_rank():
     found = evaluate_scores([1, 1] + [0] * 99, [0.0] * 101)
     assert found["mrr"] == pytest.approx(1 / 50.5)
     assert (found["hits_at_1"], found["hits_at_10"], found["hits_at_50"]) == (0, 0, 0)
@@ -92,7 +92,7 @@ def test_all_metrics_of_a_layer():
     }
 
 
-def test_positives_meet_their_own_negatives_if_they_have_any():
+def test_positives_are_ranked_against_their_own_negatives():
     label, score = [1, 0, 1, 0, 0], [3.0, 2.0, 1.0, 1.0, 0.0]
     own = [[4.0, 3.0], [0.0, 0.0]]  # ranks 1 + 1 + 1/2 and 1
     found = evaluate_scores(label, score, negatives=own, at=(1, 3))
@@ -123,30 +123,30 @@ def test_layers_pooled_and_mean(own):
         assert found.mean[metric] == pytest.approx(sum(row[metric] for row in found.layers.values()) / 3)
 
 
-def test_metrics_refuse_what_they_cannot_judge():
-    with pytest.raises(InputError, match="labels of both kinds, got only 1"):
+def test_bad_input():
+    with refuses("label", "only 1"):
         roc_auc([1, 1], [0.1, 0.2])
-    with pytest.raises(InputError, match="labels of both kinds, got only 0"):
+    with refuses("label", "only 0"):
         evaluate_scores([0, 0], [0.1, 0.2])
-    with pytest.raises(InputError, match="finite scores, got nan"):
+    with refuses("score", np.nan):
         roc_auc([1, 0], [0.1, np.nan])
-    with pytest.raises(InputError, match="finite scores, got inf"):
+    with refuses("score", np.inf):
         evaluate_scores([1, 0], [0.1, 0.2], negatives=[[np.inf]])
-    with pytest.raises(InputError, match="one score per label"):
+    with refuses("score", "label", (2,), (1,)):
         roc_auc([1, 0], [0.1])
-    with pytest.raises(InputError, match=r"one score per label, got shapes \(0,\) and \(0,\)"):
+    with refuses("score", "label", (0,)):
         evaluate_scores([], [])
-    with pytest.raises(InputError, match="labels 0 and 1, got 2"):
+    with refuses("label", 2):
         accuracy([1, 2], [0.1, 0.2])
-    with pytest.raises(InputError, match=r"got \(2,\) and \(3, 4\)"):
+    with refuses((2,), (3, 4)):
         evaluate_scores([1, 1, 0], [0.1, 0.2, 0.3], negatives=np.zeros((3, 4)))
-    with pytest.raises(InputError, match=r"got \(1,\) and \(0,\)"):
+    with refuses((1,), (0,)):
         ranks([1.0], [])
-    with pytest.raises(InputError, match="both labels in layer 'b', got 1 of one"):
+    with refuses("label", "'b'", 1):
         evaluate_layers([0, 0, 1], [1, 0, 1], [0.1, 0.2, 0.3], names=["a", "b"])
 
 
-def test_one_class_is_enough_where_it_means_something():
+def test_some_metrics_need_only_one_label():
     assert accuracy([1, 1], [0.1, -0.2]) == 0.5
     assert f1([0, 0], [0.1, -0.2]) == 0.0
     assert f1([0, 0], [-0.1, -0.2], threshold=None) == 0.0

@@ -1,4 +1,4 @@
-"""`evaluate`: the same splits for all, the same rows on every engine, and nothing but the training graph."""
+"""`evaluate`: the same splits for all methods, the same rows on every engine; `fit` sees only the training graph."""
 
 import importlib.util
 import os
@@ -18,6 +18,7 @@ from banditplex.jobs.task import TaskError
 from banditplex.rng import stream
 from tests.evaluation import scorers
 from tests.evaluation.scorers import Degrees, Guess, Spy
+from tests.refusals import refuses
 
 QUICK = {"hide": "layer", "trials": 2, "folds": 3, "engine": "serial"}
 
@@ -28,11 +29,12 @@ def mx():
 
 
 def timeless(rows):
-    kept = [{key: value for key, value in row.items() if not key.endswith("_seconds")} for row in rows]
-    return sorted(kept, key=lambda row: [str(row[key]) for key in ("trial", "fold", "method", "scope", "layer")])
+    """Sort rows and remove their timings."""
+    untimed = [{key: value for key, value in row.items() if not key.endswith("_seconds")} for row in rows]
+    return sorted(untimed, key=lambda row: [str(row[key]) for key in ("trial", "fold", "method", "scope", "layer")])
 
 
-def test_rows_hold_what_they_say(mx):
+def test_rows_are_consistent(mx):
     rows = list(bx.evaluate({"degrees": Degrees(), "guess": Guess()}, mx, **QUICK))
     assert len(rows) == 2 * 2 * 3 * (4 + 2)
     first = rows[0]
@@ -65,21 +67,21 @@ def test_fit_is_given_the_training_graph_alone(mx, hide):
 
 
 def test_numbers_are_those_of_a_plain_loop(mx):
-    """Find the split of each fold by what the scorer was given, and judge it again."""
+    """Repeat the splits of a trial, and compute their metrics with scikit-learn."""
     scorers.SEEN.clear()
     rows = list(bx.evaluate({"spy": Spy(), "degrees": Degrees()}, mx, **QUICK))
     by_run = {(row["trial"], row["fold"], row["layer"]): row for row in rows if row["method"] == "degrees"}
     seed = int(stream(0, "trial", 1).integers(2**31))
-    for fold, parts in enumerate(k_fold(mx, hide="layer", folds=3, seed=seed)):
-        assert parts.train == scorers.SEEN[3 + fold][0]
+    for fold, split in enumerate(k_fold(mx, hide="layer", folds=3, seed=seed)):
+        assert split.train == scorers.SEEN[3 + fold][0]
         for layer in mx.layer_names:
-            pairs, label = parts.test(layer)
-            score = Degrees().fit(parts.train, [layer]).score_pairs(mx.node_names[pairs], layer)
+            pairs, label = split.test(layer)
+            score = Degrees().fit(split.train, [layer]).score_pairs(mx.node_names[pairs], layer)
             expected = sklearn.metrics.roc_auc_score(label, score)
             assert by_run[1, fold, layer]["roc_auc"] == pytest.approx(expected)
 
 
-def test_methods_meet_the_same_splits_whoever_else_is_there(mx):
+def test_rows_do_not_depend_on_the_other_methods(mx):
     alone = list(bx.evaluate({"guess": Guess()}, mx, **QUICK))
     beside = [
         row for row in bx.evaluate({"a": Degrees(), "guess": Guess(seed=9)}, mx, **QUICK) if row["method"] == "guess"
@@ -132,22 +134,24 @@ def test_node_names_that_are_integers_in_another_order():
 # Files
 
 
-def test_rows_are_kept_and_resumed(mx, tmp_path):
+def test_rows_are_stored_and_resumed(mx, tmp_path):
     out = tmp_path / "rows.jsonl"
     rows = bx.evaluate({"guess": Guess()}, mx, out=out, **QUICK)
     for _ in range(8):  # into the second run
         next(rows)
     rows.close()
     scorers.SEEN.clear()
-    told = []
+    progress = []
     again = list(
-        bx.evaluate({"guess": Guess()}, mx, out=out, resume=True, on_progress=lambda *news: told.append(news), **QUICK)
+        bx.evaluate(
+            {"guess": Guess()}, mx, out=out, resume=True, on_progress=lambda *news: progress.append(news), **QUICK
+        )
     )
-    assert [(done, total) for done, total, _ in told] == [(n, 6) for n in range(1, 7)]
-    assert [row for *_, rows in told for row in rows] == again
+    assert [(done, total) for done, total, _ in progress] == [(n, 6) for n in range(1, 7)]
+    assert [row for *_, rows in progress for row in rows] == again
     assert timeless(again) == timeless(bx.evaluate({"guess": Guess()}, mx, **QUICK))
-    about, kept = read_results(out)
-    assert timeless(kept) == timeless(again)
+    about, stored = read_results(out)
+    assert timeless(stored) == timeless(again)
     assert (about["seed"], about["hide"], about["data"]["edges"]) == (0, "layer", mx.num_edges)
     assert about["methods"] == {"guess": {"class": "Guess", "fail_at": None}}
 
@@ -155,12 +159,12 @@ def test_rows_are_kept_and_resumed(mx, tmp_path):
 def test_resuming_with_other_settings_is_refused(mx, tmp_path):
     out = tmp_path / "rows.jsonl"
     list(bx.evaluate({"guess": Guess()}, mx, out=out, **QUICK))
-    with pytest.raises(InputError, match="resume=True"):
+    with refuses(out, "resume=True"):
         bx.evaluate({"guess": Guess()}, mx, out=out, **QUICK)
-    with pytest.raises(InputError, match="seed was 0, now 4; methods guess fail_at was None, now 3"):
+    with refuses("seed was 0, now 4", "methods guess fail_at was None, now 3"):
         bx.evaluate({"guess": Guess(fail_at=3)}, mx, out=out, resume=True, **QUICK | {"seed": 4})
     other = bx.Multiplex.from_pandas(mx.to_pandas().iloc[1:])
-    with pytest.raises(InputError, match="data edges was 240, now 239"):
+    with refuses("data edges was 240, now 239"):
         bx.evaluate({"guess": Guess()}, other, out=out, resume=True, **QUICK)
 
 
@@ -181,11 +185,11 @@ list(bx.evaluate({"slow": Slow()}, mx, hide="pair", trials=3, folds=3, jobs=2, o
 
 
 class Slow(Guess):
-    """By another name it would be another run."""
+    """Has the name of the class in the script, so that its run can be resumed."""
 
 
-def test_a_script_that_is_killed_goes_on(mx, tmp_path):
-    """The script has no main guard and a class of its own; killed, it goes on to the rows of an unkilled run."""
+def test_a_killed_script_can_be_resumed(mx, tmp_path):
+    """The script has no main guard and defines its own class. Killed and resumed, it has the rows of a complete run."""
     script, out = tmp_path / "script.py", tmp_path / "rows.jsonl"
     script.write_text(SCRIPT)
     paths = os.pathsep.join([str(Path(__file__).parents[2]), *filter(None, sys.path)])
@@ -201,52 +205,53 @@ def test_a_script_that_is_killed_goes_on(mx, tmp_path):
     assert timeless(read_results(out)[1]) == timeless(bx.evaluate({"slow": Slow()}, mx, **options))
 
 
-# What goes wrong
+# Errors
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("options", "values"),
     [
-        ({"hide": "edge"}, "Expected hide to be one of layer, pair, got 'edge'"),
-        ({"negatives": "easy"}, "Expected negatives to be one of .*, got 'easy'"),
-        ({"trials": 0}, "Expected at least 1 trial, got 0"),
-        ({"folds": 1}, "Expected at least 2 folds, got 1"),
-        ({"metrics": ["auc"]}, "Expected metrics among accuracy, .*, got auc"),
-        ({"metrics": []}, "Expected metrics among accuracy, .*, got none"),
-        ({"engine": "threads"}, "Unknown engine 'threads'"),
-        ({"jobs": 0}, "Expected at least 1 job, got 0"),
-        ({"targets": ["nowhere"]}, "nowhere"),
-        ({"targets": "nowhere"}, "Expected a list of layer names as targets, got the string 'nowhere'"),
-        ({"targets": []}, "Expected at least one target layer, got none"),
-        ({"folds": 61}, "Expected at least 61 edges for 61 folds in .*, got 60"),
+        ({"hide": "edge"}, ["hide", "layer, pair", "'edge'"]),
+        ({"negatives": "easy"}, ["negatives", "uniform, degree, hard", "'easy'"]),
+        ({"each": -1}, ["each", -1]),
+        ({"trials": 0}, ["trials", "got 0"]),
+        ({"folds": 1}, ["folds", "got 1"]),
+        ({"metrics": ["auc"]}, ["metrics", "roc_auc", "got auc"]),
+        ({"metrics": []}, ["metrics", "roc_auc", "none"]),
+        ({"engine": "threads"}, ["engine", "'threads'"]),
+        ({"jobs": 0}, ["jobs", "got 0"]),
+        ({"targets": ["nowhere"]}, ["'nowhere'"]),
+        ({"targets": "nowhere"}, ["list", "targets", "'nowhere'"]),
+        ({"targets": []}, ["target", "none"]),
+        ({"folds": 61}, ["61 edges", "61 folds", "got 60"]),
     ],
     ids=str,
 )
-def test_bad_input(mx, options, message, tmp_path):
+def test_bad_input(mx, options, values, tmp_path):
     out = tmp_path / "rows.jsonl"
-    with pytest.raises(InputError, match=message):
+    with refuses(*values):
         bx.evaluate(Guess(), mx, out=out, **QUICK | options)
     assert not out.exists()
 
 
 def test_hide_must_be_chosen(mx):
-    with pytest.raises(TypeError, match="hide"):
+    with refuses("hide", error=TypeError):
         bx.evaluate(Guess(), mx)
 
 
-def test_what_is_no_scorer_is_refused(mx):
-    with pytest.raises(InputError, match="Expected a scorer with fit and score_pairs, got str as 'a'"):
+def test_only_scorers_are_accepted(mx):
+    with refuses("fit", "score_pairs", "str", "'a'"):
         bx.evaluate({"a": "exp3+"}, mx, **QUICK)
-    with pytest.raises(InputError, match=r"Expected a scorer, got the class Guess: write Guess\(\)"):
+    with refuses("class Guess", "Guess()"):
         bx.evaluate(Guess, mx, **QUICK)
-    with pytest.raises(InputError, match="Expected at least one scorer, got none"):
+    with refuses("scorer", "none"):
         bx.evaluate({}, mx, **QUICK)
-    with pytest.raises(InputError, match="Expected a scorer, or a dictionary name: scorer, got list"):
+    with refuses("scorer", "list"):
         bx.evaluate([Guess()], mx, **QUICK)
 
 
 def test_wrong_settings_are_refused_before_any_run(mx, tmp_path):
-    """By any scorer that can tell; it sees the full multiplex then, and the runs get nothing of that."""
+    """`check_settings` sees the full multiplex, on a copy that is not used in the runs."""
 
     class Careful(Spy):
         def check_settings(self, mx, targets):
@@ -259,11 +264,11 @@ def test_wrong_settings_are_refused_before_any_run(mx, tmp_path):
             return super().fit(mx, targets)
 
     options = QUICK | {"out": tmp_path / "rows.jsonl", "targets": ["g1-base"]}
-    with pytest.raises(InputError, match=r"^Expected another seed\.$"):
+    with refuses("another seed"):
         bx.evaluate({"guess": Guess(), "careful": Careful(seed=1)}, mx, **options, seed=1)
     assert not (tmp_path / "rows.jsonl").exists()
     assert len(list(bx.evaluate(Careful(), mx, **options))) == 2 * 3 * 3
-    with pytest.raises(InputError, match=r"^Expected k from 1 to 3, the number of other layers, got 9\.$"):
+    with refuses("k", "1 to 3", 9):
         bx.evaluate(bx.LinkPredictor(k=9), mx, **QUICK)
 
 
@@ -271,15 +276,16 @@ def test_a_small_layer_is_left_out_with_a_warning_or_refused_by_name(mx):
     table = mx.to_pandas()
     first = mx.layer_names[0]
     small = bx.Multiplex.from_pandas(table[(table["layer"] != first) | (table.groupby("layer").cumcount() < 6)])
-    with pytest.warns(UserWarning, match=f"fewer than 8 edges are no targets in 3 folds: '{first}'"):
+    with pytest.warns(UserWarning, match=repr(first)) as warned:  # the linter wants a pattern
         rows = list(bx.evaluate(Guess(), small, **QUICK))
     assert {row["layer"] for row in rows} == {*mx.layer_names[1:], None}
-    with pytest.raises(InputError, match=f"Expected at least 8 edges for 3 folds in '{first}', got 6"):
+    assert all(value in str(warned[0].message) for value in ("8 edges", "3 folds"))
+    with refuses("8 edges", "3 folds", repr(first), "got 6"):
         bx.evaluate(Guess(), small, targets=[first], **QUICK)
 
 
 def test_a_failing_fit_names_trial_and_fold(mx, tmp_path):
-    with pytest.raises(TaskError, match=r"^trial 0, fold 0, guess: ZeroDivisionError: too few edges"):
+    with refuses("trial 0, fold 0, guess", "ZeroDivisionError", "too few edges", error=TaskError):
         list(bx.evaluate({"guess": Guess(fail_at=200)}, mx, out=tmp_path / "rows.jsonl", **QUICK))
     assert not list(tmp_path.iterdir())
 
@@ -287,5 +293,5 @@ def test_a_failing_fit_names_trial_and_fold(mx, tmp_path):
         def fit(self, mx, targets=None, on_epoch=None):
             raise InputError("Expected more.")
 
-    with pytest.raises(InputError, match=r"^trial 0, fold 0, Careless: Expected more\.$"):
+    with refuses("trial 0, fold 0, Careless", "Expected more."):
         list(bx.evaluate(Careless(), mx, **QUICK))

@@ -1,4 +1,4 @@
-"""Functions of tasks, importable from other processes, and a script that is killed half-way."""
+"""Task functions that worker processes can import, and a script that tests kill."""
 
 import os
 import random
@@ -27,7 +27,7 @@ TASKS = [Task(f"number {n}", n) for n in range(6)]
 
 
 def squares(task):
-    """Return two rows per task: the square, and what global generators give."""
+    """Return two rows per task: the square, and numbers from the global random generators."""
     print("tasks may print")
     luck = random.random() + np.random.random()  # noqa: NPY002
     return [{"number": task.number, "square": np.int64(task.number**2)}, {"number": task.number, "luck": luck}]
@@ -57,7 +57,7 @@ def die_at_three(task):
 
 
 def sleep_and_note(folder):
-    """Return a function that writes its process number down, then sleeps for long."""
+    """Return a function that writes its process id to a folder, then sleeps for a minute."""
 
     def function(task):
         (Path(folder) / str(os.getpid())).touch()

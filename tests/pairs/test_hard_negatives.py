@@ -1,19 +1,19 @@
-"""Hard negatives: heuristics against networkx, the choice against a plain loop over all nodes."""
+"""Hard negatives: the heuristics agree with networkx, the choice with a plain loop over all nodes."""
 
 import networkx as nx
 import numpy as np
 import pytest
 
-from banditplex.errors import InputError
 from banditplex.evaluation import split
 from banditplex.multiplex import Multiplex
 from banditplex.pairs import hard_negatives as hard
 from banditplex.pairs.known import KnownPairs
 from tests.evaluation.plain import edge_sets, everywhere, linked
+from tests.refusals import refuses
 
 
 def sparse(seed=0, directed=False, num_nodes=40):
-    """Three layers of random edges with a self loop each, and two nodes that are linked with nobody."""
+    """Three layers of random edges with self loops, and two isolated nodes."""
     rng = np.random.default_rng(seed)
     ends = rng.integers(0, num_nodes - 2, (2, 120))
     ends[1, ::40] = ends[0, ::40]
@@ -28,7 +28,7 @@ def union_graph(mx):
 
 
 def plain_scores(mx):
-    """Return resource allocation and PageRank of all pairs (n, n) by plain loops over the union."""
+    """Return resource allocation and PageRank (n, n) on the union of layers, with plain loops."""
     graph = union_graph(mx)
     size = mx.num_nodes
     allocation = np.zeros((size, size))
@@ -44,13 +44,13 @@ def plain_scores(mx):
 
 
 def better_rank(node, free, scores):
-    """Return the better rank of a node among the free ones, by the scores that are above 0."""
+    """Return the better rank of a node among the free ones, by positive scores."""
     return min([1 + sum(score[x] > score[node] for x in free) for score in scores if score[node] > 0], default=None)
 
 
 def scores(mx):
     union = hard.union_matrix(mx)
-    found = hard.rank_candidates(union, union.sum(axis=1), np.arange(mx.num_nodes))
+    found = hard.score_candidates(union, union.sum(axis=1), np.arange(mx.num_nodes))
     columns = np.zeros((2, mx.num_nodes, mx.num_nodes))
     for column, value in zip(columns, (found.allocation, found.pagerank), strict=True):
         column[found.anchor, found.node] = value
@@ -65,9 +65,9 @@ def test_heuristics_are_those_of_networkx(directed, monkeypatch):
     for u, v, value in nx.resource_allocation_index(graph, [(u, v) for u in graph for v in graph if u != v]):
         assert allocation[u, v] == pytest.approx(value, abs=1e-9)
     component = max(nx.connected_components(graph), key=len)
-    for steps, least, tolerance in ((hard.STEPS, hard.LEAST, 0.85**21), (200, 0, 1e-7)):
+    for steps, least, tolerance in ((hard.STEPS, hard.MIN_PROBABILITY, 0.85**21), (200, 0, 1e-7)):
         monkeypatch.setattr(hard, "STEPS", steps)
-        monkeypatch.setattr(hard, "LEAST", least)
+        monkeypatch.setattr(hard, "MIN_PROBABILITY", least)
         pagerank = scores(mx)[1]
         for u in sorted(component)[:8]:
             expected = nx.pagerank(graph, alpha=0.85, personalization={u: 1}, tol=1e-10)
@@ -75,7 +75,7 @@ def test_heuristics_are_those_of_networkx(directed, monkeypatch):
 
 
 def test_scores_worked_by_hand():
-    """A path 0 - 1 - 2 over two layers, and node 3 alone: 0 and 2 share node 1, which has degree 2."""
+    """A path 0 - 1 - 2 over two layers, and an isolated node 3: nodes 0 and 2 share node 1, which has degree 2."""
     mx = Multiplex.from_edges([0, 1], [1, 2], ["a", "b"], num_nodes=4)
     allocation, pagerank = scores(mx)
     assert allocation[0].tolist() == [0.5, 0, 0.5, 0]
@@ -90,12 +90,12 @@ def test_scores_worked_by_hand():
 def test_the_hardest_candidates_are_chosen(hide, directed, budget, monkeypatch):
     monkeypatch.setattr(hard, "BUDGET", budget)
     mx = sparse(seed=1, directed=directed)
-    parts = split(mx, hide=hide, negatives="hard", each=9)
-    parts.check(full=mx)
-    allocation, pagerank = plain_scores(parts.train)
+    data = split(mx, hide=hide, negatives="hard", each=9)
+    data.check(full=mx)
+    allocation, pagerank = plain_scores(data.train)
     for name in "abc":
         edges = everywhere(mx) if hide == "pair" else linked(mx)[name]
-        for (u, v), row in zip(*(part.tolist() for part in parts.ranking(name)), strict=True):
+        for (u, v), row in zip(*(part.tolist() for part in data.ranking(name)), strict=True):
             for kept, chosen, count in ((u, row[:5], 5), (v, row[5:], 4)):
                 free = [w for w in range(mx.num_nodes) if w != kept and frozenset((kept, w)) not in edges]
                 assert all(kept in pair for pair in chosen)
@@ -111,7 +111,7 @@ def test_the_hardest_candidates_are_chosen(hide, directed, budget, monkeypatch):
 
 
 def test_an_edge_of_another_layer_is_the_hardest_of_all():
-    """Layer a is a ring. In layer b, 0 is linked with 5, and the three others that 5 knows are known to 0 also."""
+    """Layer a is a ring. In layer b, 0 is linked with 5, and both are linked with 11, 12 and 13."""
     ring = np.arange(10)
     source = [*ring, 0, 0, 0, 0, 5, 5, 5]
     destination = [*(ring + 1) % 10, 5, 11, 12, 13, 11, 12, 13]
@@ -122,36 +122,34 @@ def test_an_edge_of_another_layer_is_the_hardest_of_all():
     everywhere_known = KnownPairs(mx, everywhere=True, ordered=False)
     hidden = hard.nearest_nodes(mx, np.array([0]), np.array([0]), 20, everywhere_known, np.random.default_rng(0))
     assert not {1, 5, 9, 11, 12, 13} & set(hidden[0].tolist())
-    assert (hidden[0] == -1).sum() == 20 - (
-        14 - 1 - 6 - 1
-    )  # not itself, its six neighbours, nor 10, which nobody knows
+    assert (hidden[0] == -1).sum() == 20 - (14 - 1 - 6 - 1)  # without itself, six neighbours and the isolated node 10
 
 
-def test_where_an_end_has_no_more_candidates_the_rest_are_any_pairs():
-    """Node 0 is linked with everybody, so that no pair (0, w) is left; the other end has few."""
+def test_nodes_without_candidates_get_random_pairs():
+    """Node 0 is linked with all nodes, so there is no negative (0, w), and few (w, v)."""
     source = [0] * 7 + [1, 2, 3]
     destination = [*range(1, 8), 2, 3, 4]
     mx = Multiplex.from_edges(source, destination, "a", num_nodes=8)
-    parts = split(mx, hide="layer", share=0.9, negatives="hard", each=12)
-    parts.check(full=mx)
+    data = split(mx, hide="layer", share=0.9, negatives="hard", each=12)
+    data.check(full=mx)
     assert len(edge_sets(mx)["a"]) == 10
-    pairs, own = parts.ranking("a")
+    pairs, own = data.ranking("a")
     with_hub = own[pairs[:, 0] == 0]
     assert len(with_hub)
     assert not (with_hub == 0).any()
 
 
-def test_as_many_as_there_is_room_for():
+def test_the_default_number_is_at_most_the_number_of_negatives():
     mx = Multiplex.from_edges([0, 1, 2, 3], [1, 2, 3, 4], "a", num_nodes=5)  # 6 of 10 pairs are free
-    parts = split(mx, hide="layer", negatives="hard")
-    assert parts.negatives.shape == (1, 6, 2)
-    parts.check(full=mx)
-    with pytest.raises(InputError, match="at least 7 pairs without an edge in layer 'a', got 6"):
+    data = split(mx, hide="layer", negatives="hard")
+    assert data.negatives.shape == (1, 6, 2)
+    data.check(full=mx)
+    with refuses("at least 7", "layer 'a'", "got 6"):
         split(mx, hide="layer", negatives="hard", each=7)
     assert split(sparse(), hide="pair", negatives="hard").negatives.shape[1] == 100
 
 
-def test_labelled_pairs_are_uniform_beside_hard_ones():
+def test_labelled_pairs_are_uniform_with_hard_negatives():
     mx = sparse(seed=2)
     plain, ranked = (split(mx, hide="pair", negatives=kind) for kind in ("uniform", "hard"))
     assert np.array_equal(plain.pairs, ranked.pairs)

@@ -1,4 +1,4 @@
-"""How link prediction is judged: splits that do not leak, negatives, metrics, trials, and what they prove."""
+"""Evaluation of link prediction: splits without leakage, negatives, metrics, cross-validation and paired tests."""
 
 from banditplex.evaluation.metrics import LayerMetrics as LayerMetrics
 from banditplex.evaluation.metrics import accuracy as accuracy

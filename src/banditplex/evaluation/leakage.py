@@ -1,11 +1,12 @@
-"""Leakage check: what a split promises, checked pair by pair.
+"""Leakage check of a split: these rules are checked for every pair.
 
-- A test pair is two different nodes of the multiplex, appears once in its layer, and has label 0 or 1.
-- No test pair is an edge in training, in either direction: of its layer (hide="layer"), or of any layer (hide="pair").
-- No negative is an edge of the full multiplex, in either direction: of its layer, or of any layer.
-- If the full multiplex is given: held-out edges and training edges (self loops aside) are edges of it, and it has the
-  same nodes, layers and direction.
-- The negatives of each positive obey the same rules, and none appears twice for one positive.
+- A test pair has two different nodes and label 0 or 1, and appears once in its layer.
+- No test pair is an edge of the training graph, in either direction: in its layer (hide="layer") or in any layer
+  (hide="pair").
+- No negative is an edge of the full multiplex, in either direction: in its layer or in any layer.
+- If the full multiplex is given: it has the same nodes, layers and direction, and contains all held-out edges and all
+  training edges except self loops.
+- Each positive's own negatives follow the same rules, and none appears twice for a positive.
 """
 
 from typing import NamedTuple
@@ -15,19 +16,28 @@ import numpy as np
 from banditplex.errors import InputError
 from banditplex.multiplex import Multiplex
 from banditplex.pairs.known import Bools, Ints, KnownPairs, pair_keys, repeated, repeated_in_rows
+from banditplex.pairs.negatives import row_blocks
 from banditplex.pairs.visibility import Visibility
 
-CHUNK = 1 << 20
 
-
-class _Test(NamedTuple):
-    """The labelled pairs of a split, and the graph that it trains on."""
+class _TestPairs(NamedTuple):
+    """The labelled pairs of a split, and its training graph."""
 
     train: Multiplex
     visibility: Visibility
     layer: Ints  # (n,)
     pairs: Ints  # (n, 2)
     label: Ints  # (n,)
+
+    def refuse(self, wrong: Bools, expected: str, got: str, mx: Multiplex | None = None) -> None:
+        """Raise an error that names the first pair that is `wrong`, and the layer of `mx` that has it as an edge."""
+        if wrong.any():
+            at = int(np.argmax(wrong))
+            layer = self.train.layer_names[self.layer[at]]
+            if mx is not None and self.visibility.hides_everywhere:
+                both = np.stack([self.pairs[at], self.pairs[at][::-1]])
+                layer = next((name for name in mx.layer_names if mx.has_edges(both, name).any()), layer)
+            raise InputError(f"Expected {expected}, got {_show(self.pairs[at])}, {got} layer {layer!r}.")
 
 
 def check_leakage(
@@ -39,42 +49,41 @@ def check_leakage(
     negatives: Ints | None = None,
     full: Multiplex | None = None,
 ) -> None:
-    """Refuse a split that breaks a promise, with the first pair that does; the arguments are the fields of `Split`."""
-    parts = _Test(train, Visibility.of_split(hide, train), layer, pairs, label)
-    _check_form(parts)
-    held, seen = label == 1, parts.visibility.known_pairs(train)
-    _refuse(parts, seen.has(layer, pairs), "is an edge of layer {layer!r} in training", train)
+    """Raise an error that names the first pair that breaks a rule. Parameters: the fields of `Split`, and `full`."""
+    test = _TestPairs(train, Visibility.of_split(hide, train), layer, pairs, label)
+    _check_arrays(test)
+    positive, known = label == 1, test.visibility.known_pairs(train)
+    test.refuse(known.has(layer, pairs), "test pairs that are not in the training graph", "an edge of", train)
     keys = pair_keys(layer, pairs, train.num_nodes, ordered=train.directed)
-    _refuse(parts, repeated(keys), "of layer {layer!r} comes twice")
-    known = seen
+    test.refuse(repeated(keys), "different test pairs", "twice in")
     if full is not None:
-        _check_full(parts, full)
-        known = parts.visibility.known_pairs(full)
-    known.add(layer[held], pairs[held])
-    _refuse(parts, ~held & known.has(layer, pairs), "has label 0 and is an edge of layer {layer!r}", full)
+        _check_full(test, full)
+        known = test.visibility.known_pairs(full)
+    known.add(layer[positive], pairs[positive])
+    test.refuse(~positive & known.has(layer, pairs), "test pairs with label 0 to have no edge", "an edge of", full)
     if negatives is not None:
-        _check_ranking(parts, negatives, known)
+        _check_own_negatives(test, negatives, known)
 
 
-def _check_form(parts: _Test) -> None:
-    """Refuse arrays that do not fit together, unknown nodes, layers, labels, and self pairs."""
-    size, mx = len(parts.layer), parts.train
-    shapes = parts.layer.shape, parts.pairs.shape, parts.label.shape
+def _check_arrays(test: _TestPairs) -> None:
+    """Refuse arrays whose shapes do not match, unknown nodes, layers and labels, and self pairs."""
+    size, mx = len(test.layer), test.train
+    shapes = test.layer.shape, test.pairs.shape, test.label.shape
     if shapes != ((size,), (size, 2), (size,)):
         raise InputError(f"Expected layer (n,), pairs (n, 2) and label (n,), got shapes {shapes}.")
-    for what, values, limit in (
-        ("layer indices", parts.layer, mx.num_layers), ("node indices", parts.pairs, mx.num_nodes),
-        ("labels", parts.label, 2),
+    for name, values, limit in (
+        ("layer indices", test.layer, mx.num_layers), ("node indices", test.pairs, mx.num_nodes),
+        ("labels", test.label, 2),
     ):  # fmt: skip
         wrong = (values < 0) | (values >= limit)
         if wrong.any():
-            raise InputError(f"Expected {what} from 0 to {limit - 1}, got {values[wrong][0]}.")
-    _refuse(parts, parts.pairs[:, 0] == parts.pairs[:, 1], "of layer {layer!r} is a node with itself")
+            raise InputError(f"Expected {name} from 0 to {limit - 1}, got {values[wrong][0]}.")
+    test.refuse(test.pairs[:, 0] == test.pairs[:, 1], "test pairs of two different nodes", "a self pair of")
 
 
-def _check_full(parts: _Test, full: Multiplex) -> None:
+def _check_full(test: _TestPairs, full: Multiplex) -> None:
     """Refuse training edges and held-out edges that the full multiplex does not have."""
-    train, held = parts.train, parts.label == 1
+    train = test.train
     same = (
         train.layer_names == full.layer_names
         and train.directed == full.directed
@@ -82,47 +91,37 @@ def _check_full(parts: _Test, full: Multiplex) -> None:
     )
     if not same:
         raise InputError(f"Expected a split of {full.title}, got one of {train.title}, with other nodes or layers.")
-    arcs = KnownPairs(full)
-    foreign = ~arcs.has(train.edge_layer, train.edge_index.T) & (train.edge_index[0] != train.edge_index[1])
+    edges = KnownPairs(full)
+    foreign = ~edges.has(train.edge_layer, train.edge_index.T) & (train.edge_index[0] != train.edge_index[1])
     if foreign.any():
-        layer, pair = train.edge_layer[foreign][0], train.edge_index[:, foreign][:, 0]
-        raise InputError(f"Training edge {_show(pair)} is no edge of layer {full.layer_names[layer]!r}.")
-    _refuse(parts, held & ~arcs.has(parts.layer, parts.pairs), "has label 1 and is no edge of layer {layer!r}")
+        layer, pair = full.layer_names[train.edge_layer[foreign][0]], train.edge_index[:, foreign][:, 0]
+        raise InputError(f"Expected training edges that are in the full multiplex, got {_show(pair)} of {layer!r}.")
+    missing = (test.label == 1) & ~edges.has(test.layer, test.pairs)
+    test.refuse(missing, "test pairs with label 1 to be edges of the full multiplex", "not an edge of")
 
 
-def _check_ranking(parts: _Test, negatives: Ints, known: KnownPairs) -> None:
-    """Check the negatives (p, m, 2) of the positives, so many rows at a time that memory stays bounded."""
-    layer = parts.layer[parts.label == 1]
+def _check_own_negatives(test: _TestPairs, negatives: Ints, known: KnownPairs) -> None:
+    """Check each positive's own negatives (p, m, 2), in blocks, so that memory is bounded."""
+    layer = test.layer[test.label == 1]
     if negatives.ndim != 3 or negatives.shape[::2] != (len(layer), 2):
         raise InputError(f"Expected negatives ({len(layer)}, m, 2), got shape {negatives.shape}.")
     each = negatives.shape[1]
-    for start in range(0, len(layer), max(1, CHUNK // max(each, 1))):
-        block = negatives[start : start + max(1, CHUNK // max(each, 1))]
-        pairs, where = block.reshape(-1, 2), np.repeat(layer[start : start + len(block)], each)
-        if ((pairs < 0) | (pairs >= known.num_nodes)).any():
-            raise InputError(f"Expected node indices from 0 to {known.num_nodes - 1} in the negatives of positives.")
+    for block in row_blocks(len(layer), each):
+        pairs, where = negatives[block].reshape(-1, 2), np.repeat(layer[block], each)
+        outside = (pairs < 0) | (pairs >= known.num_nodes)
+        if outside.any():
+            raise InputError(f"Expected negatives with nodes from 0 to {known.num_nodes - 1}, got {pairs[outside][0]}.")
         keys = known.keys(where, pairs)
-        again = repeated_in_rows(keys.reshape(len(block), each)).reshape(-1)
-        for wrong, what in (
-            (pairs[:, 0] == pairs[:, 1], "is a node with itself"),
-            (known.has_keys(keys), f"is an edge {'anywhere' if known.everywhere else 'of layer {layer!r}'}"),
-            (again, "comes twice for one positive"),
+        for wrong, expected in (
+            (pairs[:, 0] == pairs[:, 1], "two different nodes"),
+            (known.has_keys(keys), f"no edge in {'any' if known.everywhere else 'their'} layer"),
+            (repeated_in_rows(keys.reshape(negatives[block].shape[:2])).reshape(-1), "no repetition"),
         ):
             if wrong.any():
                 at = int(np.argmax(wrong))
-                text = what.format(layer=parts.train.layer_names[where[at]])
-                raise InputError(f"Negative {_show(pairs[at])} of positive {start + at // each} {text}.")
-
-
-def _refuse(parts: _Test, wrong: Bools, what: str, mx: Multiplex | None = None) -> None:
-    """Refuse the first test pair that is wrong; `mx` is where to look for the layer that has it."""
-    if wrong.any():
-        at = int(np.argmax(wrong))
-        layer = parts.train.layer_names[parts.layer[at]]
-        if mx is not None and parts.visibility.hides_everywhere:
-            both = np.stack([parts.pairs[at], parts.pairs[at][::-1]])
-            layer = next((name for name in mx.layer_names if mx.has_edges(both, name).any()), layer)
-        raise InputError(f"Test pair {_show(parts.pairs[at])} {what.format(layer=layer)}.")
+                name, positive = test.train.layer_names[where[at]], block.start + at // each
+                got = f"{_show(pairs[at])} for positive {positive} of layer {name!r}"
+                raise InputError(f"Expected negatives with {expected}, got {got}.")
 
 
 def _show(pair: Ints) -> str:

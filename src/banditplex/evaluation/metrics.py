@@ -1,8 +1,8 @@
-"""Metrics of scores (n,) against labels (n,) of 0 and 1, in closed form.
+"""Metrics of scores (n,) against labels (n,) of 0 and 1.
 
-Ranking metrics come in two forms: every positive against one pool of negatives, or each against its own. In both,
-the rank of a positive is 1 + the number of negatives above it + half the number of negatives level with it (the mean
-rank), so that a scorer gains nothing by giving equal scores.
+Ranking metrics rank each positive against a shared pool of negatives, or against its own negatives. The rank of a
+positive is 1 + the number of negatives with a higher score + half the number of negatives with the same score (the mean
+rank), so constant scores gain nothing.
 """
 
 from collections.abc import Sequence
@@ -20,56 +20,58 @@ Bools = NDArray[np.bool_]
 AT = (1, 10, 50)
 
 
-# Labels against scores
+# Classification
 
 
 def accuracy(label: ArrayLike, score: ArrayLike, *, threshold: float | None = 0.0) -> float:
-    """Return the share of pairs on the right side of the threshold (logits: 0; None: see `f1`).
+    """Return the share of pairs that are classified correctly; scores above `threshold` are predicted edges.
+
+    The default threshold suits logits; None: see `f1`.
 
     >>> accuracy([1, 0, 0, 1], [2.0, -1.0, 0.5, 0.1])
     0.75
     """
-    positive, values = _check(label, score, both=False)
-    return float((_called(positive, values, threshold) == positive).mean())
+    positive, values = _check_scores(label, score, both=False)
+    return float((_predict(positive, values, threshold) == positive).mean())
 
 
 def f1(label: ArrayLike, score: ArrayLike, *, threshold: float | None = 0.0) -> float:
-    """Return the harmonic mean of precision and recall of the pairs above the threshold; 0 if none is right.
+    """Return the harmonic mean of precision and recall; 0 if there are no true positives.
 
-    With threshold=None as many pairs are called edges as there are edges (and those level with the last of them), as
-    in GATNE's evaluation: it serves scores that are no logits.
+    Scores above `threshold` are predicted edges. With threshold=None, as many pairs are predicted edges as there are
+    edges (more if scores are tied), as in GATNE's evaluation. This suits scores of any scale.
 
     >>> f1([1, 0, 0, 1], [2.0, -1.0, 0.5, 0.1])
     0.8
     >>> f1([1, 0, 0, 1], [5, 1, 3, 2], threshold=None)
     0.5
     """
-    positive, values = _check(label, score, both=False)
-    called = _called(positive, values, threshold)
-    return float(2 * (called & positive).sum() / max(called.sum() + positive.sum(), 1))
+    positive, values = _check_scores(label, score, both=False)
+    predicted = _predict(positive, values, threshold)
+    return float(2 * (predicted & positive).sum() / max(predicted.sum() + positive.sum(), 1))
 
 
 def roc_auc(label: ArrayLike, score: ArrayLike) -> float:
-    """Return the chance that a positive scores above a negative, ties counted half.
+    """Return the probability that a positive scores higher than a negative; ties count half.
 
     >>> roc_auc([1, 1, 0, 0], [3.0, 1.0, 1.0, 0.0])
     0.875
     """
     from scipy.stats import rankdata
 
-    positive, values = _check(label, score)
+    positive, values = _check_scores(label, score)
     rank = rankdata(values)
     p, n = int(positive.sum()), int((~positive).sum())
     return float((rank[positive].sum() - p * (p + 1) / 2) / (p * n))
 
 
 def average_precision(label: ArrayLike, score: ArrayLike) -> float:
-    """Return the mean precision over the positives, where tied scores are taken in at once.
+    """Return the mean precision over the positives; tied scores share one threshold.
 
     >>> round(average_precision([1, 0, 1, 0], [0.9, 0.8, 0.7, 0.1]), 4)
     0.8333
     """
-    positive, values = _check(label, score)
+    positive, values = _check_scores(label, score)
     order = np.argsort(-values, kind="stable")
     hits = np.cumsum(positive[order])
     last = np.append(np.flatnonzero(np.diff(values[order])), len(values) - 1)
@@ -78,23 +80,22 @@ def average_precision(label: ArrayLike, score: ArrayLike) -> float:
 
 
 def brier(label: ArrayLike, probability: ArrayLike) -> float:
-    """Return the mean squared distance of probabilities from labels.
+    """Return the Brier score, the mean squared error of probabilities.
 
     >>> brier([1, 0], [0.5, 0.5])
     0.25
     """
-    positive, values = _check(label, probability, both=False)
+    positive, values = _check_scores(label, probability, both=False)
     return float(((values - positive) ** 2).mean())
 
 
-# Ranks
+# Ranking
 
 
 def ranks(positive: ArrayLike, negative: ArrayLike) -> Floats:
-    """Return the rank (p,) of each positive: 1 + negatives above it + half of those level with it.
+    """Return the rank (p,) of each positive: 1 + negatives with a higher score + half of those with the same score.
 
-    Parameters: scores (p,) of positives; scores of negatives, (n,) for a pool that all positives meet or (p, m) for
-    each positive's own.
+    Parameters: scores (p,) of positives; scores of negatives, (n,) for a shared pool or (p, m) for each positive's own.
 
     >>> ranks([3.0, 1.0], [2.0, 1.0, 0.0])
     array([1. , 2.5])
@@ -108,12 +109,12 @@ def ranks(positive: ArrayLike, negative: ArrayLike) -> Floats:
             f"Expected scores (p,) of positives and (n,) or (p, m) of negatives, got {score.shape} and {other.shape}."
         )
     if own:
-        above, level = (other > score[:, None]).sum(1), (other == score[:, None]).sum(1)
+        above, tied = (other > score[:, None]).sum(1), (other == score[:, None]).sum(1)
     else:
         pool = np.sort(other)
         first, last = np.searchsorted(pool, score, "left"), np.searchsorted(pool, score, "right")
-        above, level = len(pool) - last, last - first
-    return np.asarray(1 + above + level / 2)
+        above, tied = len(pool) - last, last - first
+    return np.asarray(1 + above + tied / 2)
 
 
 def mrr(rank: ArrayLike) -> float:
@@ -134,12 +135,12 @@ def hits(rank: ArrayLike, *, at: int) -> float:
     return float((np.asarray(rank) <= at).mean())
 
 
-# All of them
+# All metrics
 
 
 @dataclass(frozen=True)
 class LayerMetrics:
-    """Metrics of each layer that has test pairs, of all their pairs in one pot, and the plain mean over layers."""
+    """Metrics of each layer with test pairs, of the pairs of all layers together, and the mean over layers."""
 
     layers: dict[Name, dict[str, float]]
     pooled: dict[str, float]
@@ -161,17 +162,17 @@ def evaluate_scores(
     label, score
         Labels (n,) and scores (n,) of test pairs.
     negatives
-        Scores (p, m) of each positive's own negatives, positives in the order in which they stand in `label`. None:
-        positives are ranked among the pairs with label 0.
+        Scores (p, m) of each positive's own negatives, in the order of the positives in `label`. None: positives are
+        ranked against the pairs with label 0.
     threshold
-        What a score must exceed to be called an edge; None: see `f1`.
+        Scores above it are predicted edges; None: see `f1`.
     at
-        Cut-offs. Where there are fewer than `at` negatives every positive would be a hit, and NaN stands instead.
+        Cut-offs. With fewer negatives than a cut-off every positive would be a hit, so the result is NaN.
 
     >>> evaluate_scores([1, 1, 0, 0], [3, 1, 1, 0], at=[1])["mrr"]
     0.8333333333333333
     """
-    positive, values = _check(label, score)
+    positive, values = _check_scores(label, score)
     against = values[~positive] if negatives is None else _finite(negatives)
     return _threshold_metrics(positive, values, threshold) | _rank_metrics(
         ranks(values[positive], against), against.shape[-1], at
@@ -188,26 +189,22 @@ def evaluate_layers(
     threshold: float | None = 0.0,
     at: Sequence[int] = AT,
 ) -> LayerMetrics:
-    """Return the metrics of `evaluate_scores` for each layer, pooled and on average.
+    """Return the metrics of `evaluate_scores` for each layer, for all pairs together (pooled), and their mean.
 
-    Pooled: the pairs of all layers are judged as if they were one layer's, which asks that scores of different layers
-    can be compared; with negatives of their own, positives still meet those alone. Layers without test pairs are left
-    out. Parameters: `layer` (n,) layer indices into `names`; the others as in `evaluate_scores`.
+    Pooled metrics compare scores of different layers, except in rankings against a positive's own negatives. Layers
+    without test pairs are omitted. Parameters: `layer` (n,), indices into `names`; others as for `evaluate_scores`.
     """
     where = np.asarray(layer)
-    positive, values = _check(label, score)
+    positive, values = _check_scores(label, score)
     own = None if negatives is None else _finite(negatives)
     pooled = evaluate_scores(positive, values, negatives=own, threshold=threshold, at=at)
     found: dict[Name, dict[str, float]] = {}
     for index in np.unique(where).tolist():
         here = where == index
-        _, kinds = np.unique(positive[here], return_counts=True)
-        if len(kinds) < 2:
+        if positive[here].all() or not positive[here].any():
             raise InputError(f"Expected test pairs of both labels in layer {names[index]!r}, got {here.sum()} of one.")
         mine = None if own is None else own[here[positive]]
-        found[names[index]] = evaluate_scores(
-            positive[here], values[here], negatives=mine, threshold=threshold, at=at
-        )  # fmt: skip
+        found[names[index]] = evaluate_scores(positive[here], values[here], negatives=mine, threshold=threshold, at=at)
     mean = {metric: float(np.mean([row[metric] for row in found.values()])) for metric in pooled}
     return LayerMetrics(found, pooled, mean)
 
@@ -227,17 +224,17 @@ def _rank_metrics(rank: Floats, num_negatives: int, at: Sequence[int]) -> dict[s
     }
 
 
-def _called(positive: Bools, values: Floats, threshold: float | None) -> Bools:
-    """Say which pairs are called edges."""
+def _predict(positive: Bools, values: Floats, threshold: float | None) -> Bools:
+    """Return which pairs are predicted edges."""
     if threshold is not None:
         return values > threshold
     count = np.count_nonzero(positive)
-    least = np.sort(values)[-count] if count else np.inf
-    called: Bools = values >= least
-    return called
+    lowest = np.sort(values)[-count] if count else np.inf
+    predicted: Bools = values >= lowest
+    return predicted
 
 
-def _check(label: ArrayLike, score: ArrayLike, *, both: bool = True) -> tuple[Bools, Floats]:
+def _check_scores(label: ArrayLike, score: ArrayLike, *, both: bool = True) -> tuple[Bools, Floats]:
     labels, values = np.asarray(label), _finite(score)
     if labels.ndim != 1 or labels.shape != values.shape or not len(labels):
         raise InputError(f"Expected one score per label, got shapes {labels.shape} and {values.shape}.")
@@ -246,7 +243,7 @@ def _check(label: ArrayLike, score: ArrayLike, *, both: bool = True) -> tuple[Bo
         raise InputError(f"Expected labels 0 and 1, got {labels[wrong][0]}.")
     positive = labels.astype(np.bool_)
     if both and (positive.all() or not positive.any()):
-        raise InputError(f"Expected labels of both kinds, got only {int(positive[0])}.")
+        raise InputError(f"Expected labels 0 and 1, got only {int(positive[0])}.")
     return positive, values
 
 

@@ -1,4 +1,4 @@
-"""`evaluate`: trials x folds of any scorers on the same splits, as rows."""
+"""`evaluate`: repeated cross-validation of several methods on the same splits."""
 
 import copy
 import json
@@ -15,23 +15,22 @@ from numpy.typing import NDArray
 
 from banditplex.errors import InputError
 from banditplex.evaluation.metrics import AT, evaluate_layers
-from banditplex.evaluation.split import NEGATIVES, Split, k_fold
+from banditplex.evaluation.split import Split, check_options, k_fold
 from banditplex.jobs.engine import Finished, check_engine, outcomes
 from banditplex.jobs.results import Row, RowStore, describe_data
 from banditplex.multiplex import Multiplex, Name
-from banditplex.pairs.visibility import Visibility
 from banditplex.rng import stream
 from banditplex.scorer import LinkScorer
 
 Progress = Callable[[int, int, list[Row]], Any]
 METRICS = ("accuracy", "roc_auc", "average_precision", "f1", "mrr", *(f"hits_at_{cut}" for cut in AT))
-TRAIN_EDGES = 5
-"""A layer is asked about in a fold where at least so many of its edges are left to learn from."""
+MIN_TRAIN_EDGES = 5
+"""A layer is tested in a fold if at least so many of its edges are left for training."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan:
-    """What is asked of every scorer."""
+class EvaluationProtocol:
+    """The settings of an evaluation, the same for every method. They are stored in result files."""
 
     hide: str
     trials: int
@@ -46,7 +45,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Run:
-    """One training and one test: a fold of a trial, and the method that is put to it."""
+    """A task: fit and test one method on one fold of a trial."""
 
     trial: int
     fold: int
@@ -54,7 +53,7 @@ class Run:
 
     @property
     def key(self) -> str:
-        """The name of the run."""
+        """The key of the task."""
         return f"trial {self.trial}, fold {self.fold}, {self.method}"
 
 
@@ -77,43 +76,43 @@ def evaluate(
     resume: bool = False,
     on_progress: Progress | None = None,
 ) -> Iterator[Row]:
-    """Train and test scorers on the same splits: `trials` times `folds`-fold cross validation.
+    """Fit and test methods on the same splits: `trials` repetitions of `folds`-fold cross-validation.
 
     Parameters
     ----------
     scorer
-        Anything with `fit` and `score_pairs`, not fitted, or several under names of yours. Each run has a fresh copy; a
-        parameter `seed` is set anew for it, and a parameter `hide` that is None to what is hidden. `fit` is given the
-        training graph alone. If there is a `check_settings`, it is called as check_settings(mx, targets) before all
-        runs, on a copy of its own, to refuse what `fit` would.
+        An unfitted object with `fit` and `score_pairs`, or a dictionary of several by name. Each run fits a copy, on
+        the training graph only. `evaluate` sets the parameters `seed`, and `hide` if it is None, of methods that have
+        them. If a method has `check_settings`, it is called as check_settings(mx, targets) before the first run, on
+        another copy, and may raise an error.
     mx
         The full multiplex.
     hide
-        "layer": a held-out pair is removed from its own layer and stays visible where else it is an edge. "pair": it is
-        removed from every layer. There is no default: the two answer different questions.
+        "layer": a held-out pair is removed from its own layer and stays visible in other layers. "pair": it is removed
+        from every layer. There is no default: the two answer different questions.
     trials, folds, seed
-        Each trial deals the edges out anew. The same seed gives the same splits, and rows, on every engine.
+        Each trial assigns edges to folds at random. The same seed gives the same splits and rows, with every engine.
     metrics
-        Names out of accuracy, roc_auc, average_precision, f1, mrr, hits_at_1, hits_at_10, hits_at_50.
+        Any of accuracy, roc_auc, average_precision, f1, mrr, hits_at_1, hits_at_10, hits_at_50.
     negatives, each
-        "uniform", "degree" or "hard" pairs without an edge, and how many each positive has of its own for ranking;
-        see `k_fold`.
+        "uniform", "degree" or "hard" negatives, and the number of negatives that each positive is ranked against; see
+        `k_fold`.
     threshold
-        What a score must exceed to be called a link, in accuracy and f1: 0 for logits. None: as many pairs are called
-        links as there are, which is fair to scores of any scale.
+        Scores above it are predicted edges, in accuracy and f1: 0 for logits. None: as many pairs are predicted edges
+        as there are edges, which suits scores of any scale.
     targets
-        Layers to predict links in; None = every layer with enough edges.
+        Layers to predict links in; None: every layer with enough edges.
     engine, jobs
-        "processes" (default), "serial" or "ray", and how many runs at a time; see `banditplex.jobs.engine.run`.
+        "processes" (default), "serial" or "ray", and the number of parallel runs; see `banditplex.jobs.engine.run`.
     out, resume
-        A file for the rows, JSON lines, which must not exist; with `resume`, a file whose finished runs are not run
-        again. `read_results` reads it.
+        A file for the rows (JSON Lines), which must not exist. With `resume`, an existing file is continued: finished
+        runs are not repeated. Read it with `read_results`.
     on_progress
         Called as on_progress(done, total, rows) after each run, with its rows.
 
-    Yields rows: method, trial, fold; scope "layer" (with the name in `layer`), "pooled" (the pairs of all layers in one
-    pot) or "mean" (over layers); the metrics; train_edges and test_edges, pairs that were there to learn from and that
-    were held out; fit_seconds and score_seconds of the run.
+    Yields rows with method, trial and fold; scope "layer" (its name is in `layer`), "pooled" (the pairs of all layers
+    together) or "mean" (over layers); the metrics; train_edges and test_edges, the numbers of pairs for training and
+    held out; fit_seconds and score_seconds of the run.
 
     >>> from banditplex import LinkPredictor, planted
     >>> mx = planted(3, 1, 0.8, num_nodes=30, edges_per_layer=40, communities=3)
@@ -126,14 +125,15 @@ def evaluate(
     """
     scorers = _by_name(scorer)
     check_engine(engine, jobs)
-    plan = Plan(
+    check_options(mx, hide, negatives=negatives, each=each, folds=folds)
+    protocol = EvaluationProtocol(
         hide=hide, trials=trials, folds=folds, seed=seed, negatives=negatives, each=each, metrics=tuple(metrics),
         threshold=threshold, targets=_choose_targets(mx, targets, folds),
     )  # fmt: skip
-    _check(plan, scorers, mx)
+    _check_protocol(protocol, scorers, mx)
     runs = [Run(trial, index, name) for trial in range(trials) for index in range(folds) for name in scorers]
-    store = None if out is None else RowStore(out, describe(plan, scorers, mx), resume=resume)
-    finished = outcomes(Judge(plan, scorers, mx), runs, engine=engine, jobs=jobs, store=store)
+    store = None if out is None else RowStore(out, _describe_protocol(protocol, scorers, mx), resume=resume)
+    finished = outcomes(Evaluator(protocol, scorers, mx), runs, engine=engine, jobs=jobs, store=store)
     return _yield_rows(finished, len(runs), on_progress)
 
 
@@ -145,136 +145,130 @@ def _yield_rows(finished: Generator[Finished], total: int, on_progress: Progress
             yield from rows
 
 
-# A run
+# One run
 
 
-class Judge:
-    """Puts methods to the test, one run at a time; the split of the last run is kept, as the next often shares it."""
+class Evaluator:
+    """The function of a `Run`. It caches the last split, which the next run often shares."""
 
-    def __init__(self, plan: Plan, scorers: Mapping[str, LinkScorer], mx: Multiplex) -> None:
-        self._plan, self._scorers, self._mx = plan, dict(scorers), mx
-        self._last: tuple[tuple[int, int], Split] | None = None
+    def __init__(self, protocol: EvaluationProtocol, scorers: Mapping[str, LinkScorer], mx: Multiplex) -> None:
+        self._protocol, self._scorers, self._mx = protocol, dict(scorers), mx
+        self._cache: tuple[tuple[int, int], Split] | None = None
 
     def __call__(self, run: Run) -> list[Row]:
         """Return the rows of a run: one per layer, one pooled and one mean."""
-        parts = self._split(run.trial, run.fold)
-        asked = _askable(parts, self._plan.targets)
-        seed = int(stream(self._plan.seed, "scorer", run.trial, run.fold).integers(2**31))
-        scorer = fresh(self._scorers[run.method], seed, self._plan.hide)
+        fold = self._split(run.trial, run.fold)
+        targets = _testable(fold, self._protocol.targets)
+        seed = int(stream(self._protocol.seed, "scorer", run.trial, run.fold).integers(2**31))
+        scorer = _copy_scorer(self._scorers[run.method], seed, self._protocol.hide)
         began = perf_counter()
-        scorer.fit(parts.train, targets=asked)
+        scorer.fit(fold.train, targets=targets)
         fitted = perf_counter()
-        judged = _judge(scorer, parts, asked, self._plan)
-        spent = {"fit_seconds": fitted - began, "score_seconds": perf_counter() - fitted}
-        head = {"method": run.method, "trial": run.trial, "fold": run.fold}
-        return [head | row | spent for row in judged]
+        rows = _test(scorer, fold, targets, self._protocol)
+        seconds = {"fit_seconds": fitted - began, "score_seconds": perf_counter() - fitted}
+        return [{"method": run.method, "trial": run.trial, "fold": run.fold} | row | seconds for row in rows]
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_last": None}
+        return self.__dict__ | {"_cache": None}
 
     def _split(self, trial: int, index: int) -> Split:
-        if self._last is None or self._last[0] != (trial, index):
-            plan = self._plan
-            seed = int(stream(plan.seed, "trial", trial).integers(2**31))
-            (parts,) = k_fold(
-                self._mx, hide=plan.hide, folds=plan.folds, seed=seed, negatives=plan.negatives, each=plan.each,
-                only=index,
+        if self._cache is None or self._cache[0] != (trial, index):
+            protocol = self._protocol
+            seed = int(stream(protocol.seed, "trial", trial).integers(2**31))
+            (fold,) = k_fold(
+                self._mx, hide=protocol.hide, folds=protocol.folds, seed=seed, negatives=protocol.negatives,
+                each=protocol.each, only=index,
             )  # fmt: skip
-            parts.check(self._mx)
-            self._last = (trial, index), parts
-        return self._last[1]
+            fold.check(self._mx)
+            self._cache = (trial, index), fold
+        return self._cache[1]
 
 
-def fresh(scorer: LinkScorer, seed: int, hide: str) -> Any:
-    """Return a copy of a scorer that has learnt nothing, told its seed, and what is hidden if it leaves that open."""
+def _copy_scorer(scorer: LinkScorer, seed: int, hide: str) -> Any:
+    """Return an unfitted copy of a scorer. Set its parameters `seed`, and `hide` if that is None, where they exist."""
     if not hasattr(scorer, "get_params"):
         return copy.deepcopy(scorer)
     from sklearn.base import clone
 
-    made = clone(scorer)
-    asked = made.get_params(deep=False)
-    told = ({"seed": seed} if "seed" in asked else {}) | ({"hide": hide} if asked.get("hide", "") is None else {})
-    return made.set_params(**told)
+    copied = clone(scorer)
+    current = copied.get_params(deep=False)
+    values = {"seed": seed} if "seed" in current else {}
+    return copied.set_params(**values, **({"hide": hide} if current.get("hide", "") is None else {}))
 
 
-def _askable(parts: Split, targets: Sequence[Name]) -> list[Name]:
-    """Return the targets that have edges to learn from, and test pairs, in this split."""
-    asked = [name for name in targets if _num_pairs(parts.train, name) >= TRAIN_EDGES and len(parts.test(name)[0])]
-    if not asked:
-        raise InputError(f"Expected a layer with {TRAIN_EDGES} edges to learn from and one to test on, got none.")
-    return asked
+def _testable(fold: Split, targets: Sequence[Name]) -> list[Name]:
+    """Return the targets that have enough training edges, and test pairs, in this fold."""
+    testable = [name for name in targets if _num_pairs(fold.train, name) >= MIN_TRAIN_EDGES and len(fold.test(name)[0])]
+    if not testable:
+        raise InputError(f"Expected a layer with {MIN_TRAIN_EDGES} training edges and a test edge, got none.")
+    return testable
 
 
-def _judge(scorer: LinkScorer, parts: Split, asked: Sequence[Name], plan: Plan) -> list[Row]:
-    """Return a row of metrics for each layer, pooled, and on average."""
-    names = parts.train.node_names
-    index, label, score, own = [], [], [], []
+def _test(scorer: LinkScorer, fold: Split, targets: Sequence[Name], protocol: EvaluationProtocol) -> list[Row]:
+    """Return rows of metrics: one per target layer, one pooled and one mean."""
+    names = fold.train.node_names
+    layers, labels, scores, own = [], [], [], []
 
-    def scored(pairs: NDArray[np.int64], layer: Name) -> NDArray[np.float64]:
+    def score(pairs: NDArray[np.int64], layer: Name) -> NDArray[np.float64]:
         return np.asarray(scorer.score_pairs(names[pairs], layer), np.float64)
 
-    for layer in asked:
-        pairs, truth = parts.test(layer)
-        index.append(np.full(len(pairs), parts.train.layer_index(layer)))
-        label.append(truth)
-        score.append(scored(pairs, layer))
-        if parts.negatives is not None:
-            _, against = parts.ranking(layer)
-            own.append(scored(against.reshape(-1, 2), layer).reshape(against.shape[:2]))
+    for layer in targets:
+        pairs, label = fold.test(layer)
+        layers.append(np.full(len(pairs), fold.train.layer_index(layer)))
+        labels.append(label)
+        scores.append(score(pairs, layer))
+        if fold.negatives is not None:
+            _, negatives = fold.ranking(layer)
+            own.append(score(negatives.reshape(-1, 2), layer).reshape(negatives.shape[:2]))
     found = evaluate_layers(
-        np.concatenate(index), np.concatenate(label), np.concatenate(score), names=parts.train.layer_names,
-        negatives=np.concatenate(own) if own else None, threshold=plan.threshold,
+        np.concatenate(layers), np.concatenate(labels), np.concatenate(scores), names=fold.train.layer_names,
+        negatives=np.concatenate(own) if own else None, threshold=protocol.threshold,
     )  # fmt: skip
-    train = {name: _num_pairs(parts.train, name) for name in asked}
-    test = {name: int(truth.sum()) for name, truth in zip(asked, label, strict=True)}
+    train = {name: _num_pairs(fold.train, name) for name in targets}
+    test = {name: int(label.sum()) for name, label in zip(targets, labels, strict=True)}
     total = {"train_edges": sum(train.values()), "test_edges": sum(test.values())}
     rows: list[Row] = [
         {"scope": "layer", "layer": name, **found.layers[name], "train_edges": train[name], "test_edges": test[name]}
-        for name in asked
+        for name in targets
     ]
     rows += [{"scope": "pooled", "layer": None, **found.pooled, **total}]
     rows += [{"scope": "mean", "layer": None, **found.mean, **total}]
-    unwanted = set(METRICS) - set(plan.metrics)
+    unwanted = set(METRICS) - set(protocol.metrics)
     return [{name: value for name, value in row.items() if name not in unwanted} for row in rows]
 
 
-# What may be asked
+# Checks before the first run
 
 
-def _check(plan: Plan, scorers: Mapping[str, Any], mx: Multiplex) -> None:
-    Visibility.of_split(plan.hide, mx)  # refuses what no split hides
-    if plan.negatives not in NEGATIVES:
-        raise InputError(f"Expected negatives to be one of {', '.join(NEGATIVES)}, got {plan.negatives!r}.")
-    if plan.trials < 1:
-        raise InputError(f"Expected at least 1 trial, got {plan.trials}.")
-    unknown = [name for name in plan.metrics if name not in METRICS]
-    if unknown or not plan.metrics:
+def _check_protocol(protocol: EvaluationProtocol, scorers: Mapping[str, Any], mx: Multiplex) -> None:
+    if protocol.trials < 1:
+        raise InputError(f"Expected trials to be at least 1, got {protocol.trials}.")
+    unknown = [name for name in protocol.metrics if name not in METRICS]
+    if unknown or not protocol.metrics:
         raise InputError(f"Expected metrics among {', '.join(METRICS)}, got {unknown[0] if unknown else 'none'}.")
     if not scorers:
         raise InputError("Expected at least one scorer, got none.")
     for name, scorer in scorers.items():
         if isinstance(scorer, type):
-            raise InputError(f"Expected a scorer, got the class {scorer.__name__}: write {scorer.__name__}().")
+            raise InputError(f"Expected a scorer, {scorer.__name__}(), got the class {scorer.__name__}.")
         if not isinstance(scorer, LinkScorer):
             raise InputError(f"Expected a scorer with fit and score_pairs, got {type(scorer).__name__} as {name!r}.")
-        if hasattr(scorer, "check_settings"):
-            made = fresh(scorer, plan.seed, plan.hide)  # a copy, which takes nothing of it into the runs
-            made.check_settings(mx, plan.targets)
+        if hasattr(scorer, "check_settings"):  # a copy: what it learns about the full multiplex must not reach the runs
+            _copy_scorer(scorer, protocol.seed, protocol.hide).check_settings(mx, protocol.targets)
 
 
 def _by_name(scorer: LinkScorer | Mapping[str, LinkScorer]) -> dict[str, LinkScorer]:
     if isinstance(scorer, LinkScorer):
         return {type(scorer).__name__: scorer}
     if not isinstance(scorer, Mapping):
-        raise InputError(f"Expected a scorer, or a dictionary name: scorer, got {type(scorer).__name__}.")
+        raise InputError(f"Expected a scorer, or a dictionary of scorers by name, got {type(scorer).__name__}.")
     return dict(scorer)
 
 
 def _choose_targets(mx: Multiplex, targets: Sequence[Name] | None, folds: int) -> tuple[Name, ...]:
-    """Return the layers to predict links in; each can spare a pair for every fold, and has enough left."""
-    if folds < 2:
-        raise InputError(f"Expected at least 2 folds, got {folds}.")
-    least = next(n for n in range(folds, 2 * folds + 2 * TRAIN_EDGES) if n - -(-n // folds) >= TRAIN_EDGES)
+    """Return the layers to predict links in: they have a test edge and enough training edges in every fold."""
+    sizes = range(folds, 2 * folds + 2 * MIN_TRAIN_EDGES)
+    least = next(n for n in sizes if n - -(-n // folds) >= MIN_TRAIN_EDGES)
     if isinstance(targets, str):
         raise InputError(f"Expected a list of layer names as targets, got the string {targets!r}.")
     size = {name: _num_pairs(mx, name) for name in (mx.layer_names if targets is None else targets)}
@@ -283,41 +277,41 @@ def _choose_targets(mx: Multiplex, targets: Sequence[Name] | None, folds: int) -
         raise InputError(f"Expected at least {least} edges for {folds} folds in {small[0]!r}, got {size[small[0]]}.")
     if small:
         shown = ", ".join(map(repr, small[:5])) + (", ..." if len(small) > 5 else "")
-        warnings.warn(f"Layers with fewer than {least} edges are no targets in {folds} folds: {shown}.", stacklevel=3)
+        warnings.warn(f"Layers with fewer than {least} edges are not tested with {folds} folds: {shown}.", stacklevel=3)
     if not size:
         raise InputError("Expected at least one target layer, got none.")
     return tuple(name for name in size if name not in small)
 
 
 def _num_pairs(mx: Multiplex, layer: Name) -> int:
-    """Return the number of pairs of different nodes that are linked in a layer, one way or both."""
+    """Return the number of linked pairs of a layer: without self loops, and both directions counted once."""
     ends = np.sort(mx.edges(layer), axis=0)
     pairs = ends[:, ends[0] != ends[1]]
     return len(np.unique(pairs[0] * mx.num_nodes + pairs[1])) if mx.directed else pairs.shape[1]
 
 
-# What was asked
+# The first line of a result file
 
 
-def describe(plan: Plan, scorers: Mapping[str, LinkScorer], mx: Multiplex) -> Row:
-    """Return all that the rows depend on, as plain values."""
+def _describe_protocol(protocol: EvaluationProtocol, scorers: Mapping[str, LinkScorer], mx: Multiplex) -> Row:
+    """Return everything that the rows depend on, as plain values."""
     methods = {name: _describe_scorer(scorer) for name, scorer in scorers.items()}
-    return {**_plain(vars(plan)), "methods": methods, "data": describe_data(mx)}
+    return {**_as_json(vars(protocol)), "methods": methods, "data": describe_data(mx)}
 
 
 def _describe_scorer(scorer: Any) -> Row:
-    """Return class and parameters; not the seed, which is set for each run, and not the device: a run may move."""
+    """Return class and parameters, except `seed`, which each run sets, and `device`, which may differ when resuming."""
     parameters = scorer.get_params(deep=False) if hasattr(scorer, "get_params") else vars(scorer)
-    kept = {name: value for name, value in parameters.items() if name not in ("seed", "device")}
-    return {"class": type(scorer).__name__, **_plain(kept)}
+    relevant = {name: value for name, value in parameters.items() if name not in ("seed", "device")}
+    return {"class": type(scorer).__name__, **_as_json(relevant)}
 
 
-def _plain(value: Any) -> Any:
-    """Return a value as JSON would hold it; functions and classes by name, other things by their kind."""
+def _as_json(value: Any) -> Any:
+    """Return a value as JSON stores it: arrays as lists, functions and classes by name, other objects by class name."""
 
-    def name(thing: Any) -> Any:
-        if isinstance(thing, np.ndarray | np.generic):
-            return thing.tolist()
-        return getattr(thing, "__qualname__", type(thing).__name__)
+    def convert(item: Any) -> Any:
+        if isinstance(item, np.ndarray | np.generic):
+            return item.tolist()
+        return getattr(item, "__qualname__", type(item).__name__)
 
-    return json.loads(json.dumps(value, default=name))
+    return json.loads(json.dumps(value, default=convert))

@@ -1,4 +1,4 @@
-"""Splits of a multiplex into what a model may see and what it is asked about."""
+"""Splits of a multiplex into a training graph and labelled test pairs."""
 
 import math
 from collections.abc import Iterator
@@ -13,28 +13,28 @@ from banditplex.evaluation.leakage import check_leakage
 from banditplex.multiplex import Multiplex, Name
 from banditplex.pairs.hard_negatives import hard_negatives
 from banditplex.pairs.known import Bools, Ints, repeated
-from banditplex.pairs.negatives import PROPOSALS, check_room, own_negatives, pool_negatives
+from banditplex.pairs.negatives import PROPOSALS, check_enough_free, own_negatives, pool_negatives
 from banditplex.pairs.visibility import Visibility
 from banditplex.rng import random_ranks, stream
 
 NEGATIVES = (*PROPOSALS, "hard")
 HARD_EACH = 100
-"""Hard negatives of each positive where no number is asked for, if there is room for so many."""
+"""Default number of hard negatives per positive, if there are so many."""
 
 
 @dataclass(frozen=True)
 class Split:
-    """What a model is trained on, and labelled pairs of each layer to test it on.
+    """A training graph, and labelled test pairs of each layer.
 
-    `train` is all that `fit` may be given. Where each positive has negatives of its own to be ranked among, they
-    are in `negatives`, in the order of the positives in `pairs`.
+    Pass only `train` to `fit`. `negatives`, if not None, holds each positive's own negatives for ranking, in the order
+    of the positives in `pairs`.
     """
 
     train: Multiplex
     hide: str
     layer: Ints  # (n,) layer index of each test pair
     pairs: Ints  # (n, 2) node indices
-    label: Ints  # (n,) 1 = held-out edge, 0 = no edge of the full multiplex
+    label: Ints  # (n,) 1 = held-out edge, 0 = negative: not an edge of the full multiplex
     negatives: Ints | None = None  # (p, m, 2) node indices, for each of the p pairs with label 1
 
     def test(self, layer: Name) -> tuple[Ints, Ints]:
@@ -43,25 +43,25 @@ class Split:
         return self.pairs[here], self.label[here]
 
     def ranking(self, layer: Name) -> tuple[Ints, Ints]:
-        """Return the positives (p, 2) of a layer and the negatives (p, m, 2) that each is to be ranked among."""
+        """Return the positives (p, 2) of a layer, and the negatives (p, m, 2) that each is ranked against."""
         if self.negatives is None:
-            raise InputError("Expected a split with negatives for each positive: give `each`, or negatives='hard'.")
-        held = self.label == 1
-        here = self.layer[held] == self.train.layer_index(layer)
-        return self.pairs[held][here], self.negatives[here]
+            raise InputError("Expected a split made with `each` or negatives='hard', got no negatives to rank against.")
+        positive = self.label == 1
+        here = self.layer[positive] == self.train.layer_index(layer)
+        return self.pairs[positive][here], self.negatives[here]
 
     def validation(self, share: float = 0.2, seed: int = 0, **options: Any) -> "Split":
-        """Return a split of the training graph, by the same rule of hiding: for tuning, which never sees a test pair.
+        """Split the training graph with the same `hide`. Tune on this split: it contains no test pairs.
 
         Parameters: as for `split`.
         """
         return split(self.train, hide=self.hide, share=share, seed=seed, **options)
 
     def check(self, full: Multiplex | None = None) -> None:
-        """Check that nothing leaks; refuse with the first pair that does. See `banditplex.evaluation.leakage`.
+        """Check for leakage; raise an error that names the first pair that leaks. See `banditplex.evaluation.leakage`.
 
-        Parameters: `full`, the multiplex that was split. Without it, the full multiplex is taken to be the training
-        graph and the held-out edges, which is true after `split` and `k_fold`.
+        Parameters: `full`, the multiplex that was split. By default, it is the training graph plus the held-out edges,
+        which is correct after `split` and `k_fold`.
         """
         check_leakage(self.train, self.hide, self.layer, self.pairs, self.label, self.negatives, full)
 
@@ -75,42 +75,41 @@ def split(
     negatives: str = "uniform",
     each: int | None = None,
 ) -> Split:
-    """Hold out a share of every layer's edges, and as many pairs without an edge.
+    """Hold out a share of every layer's edges, and draw as many negatives.
 
-    With hide="layer" a held-out pair is removed from its own layer, and stays visible where else it is an edge;
-    its negatives are no edges of their layer. With hide="pair" it is removed from every layer, and negatives are
-    edges of none. In a directed multiplex both arcs between two nodes go together, and negatives are pairs without
-    an arc either way, as a visible reverse arc would give the answer away.
+    With hide="layer", a held-out pair is removed from its own layer and stays visible in other layers; negatives are
+    not edges of their layer. With hide="pair", it is removed from every layer, and negatives are edges of no layer.
+    In a directed multiplex, both edges between two nodes are held out together, and negatives have no edge in either
+    direction: a visible reverse edge would reveal the label.
 
     Parameters
     ----------
     mx
         The full multiplex. Self loops stay in training.
     hide
-        "layer" or "pair". The share is of each layer's pairs (at least 1 of 2 or more; a layer with fewer
-        stays whole), or of all pairs that are edges anywhere.
+        "layer" or "pair".
     share
-        Between 0 and 1.
+        Between 0 and 1. With hide="layer", this share of each layer's linked pairs is held out, at least one and never
+        all; layers with fewer than 2 are not split. With hide="pair", it is the share of all linked pairs.
     seed
-        The same seed holds out the same edges, whatever the negatives.
+        The same seed holds out the same edges, also with other negatives.
     negatives
-        "uniform", "degree" (`pool_negatives` in negatives.py) or "hard" (hard.py). Hard ones are for ranking; the
-        labelled test pairs are uniform then.
+        "uniform" or "degree" (see `banditplex.pairs.negatives`), or "hard" (see `banditplex.pairs.hard_negatives`).
+        Hard negatives are used for ranking only: the labelled test pairs are then uniform.
     each
-        Number of negatives that each positive has for itself, for ranking. None: no such negatives, but 100 hard
-        ones, or as many as there is room for.
+        Number of negatives of its own that each positive is ranked against. None: no such negatives, except for
+        "hard", where it is 100, or as many as there are.
 
     >>> mx = Multiplex.from_edges([0, 0, 1, 2, 3], [1, 2, 3, 3, 4], "a", num_nodes=5)
-    >>> parts = split(mx, hide="layer")
-    >>> parts.train.num_edges, parts.label.tolist()
+    >>> data = split(mx, hide="layer")
+    >>> data.train.num_edges, data.label.tolist()
     (4, [1, 0])
     """
-    visibility = _check_options(hide, mx, negatives, each)
-    _check_share(share)
+    visibility = check_options(mx, hide, negatives=negatives, each=each, share=share)
     rng = stream(seed, "split")
-    units = _Units.of(mx, visibility)
-    out = units.edges(units.ranks(rng) < units.counts(share)[units.stratum])
-    return _held_out(mx, out, ~out, rng, visibility, negatives=negatives, each=each)
+    pairs = _LinkedPairs.of(mx, visibility)
+    out = pairs.edges(pairs.ranks(rng) < pairs.num_held_out(share)[pairs.stratum])
+    return _hold_out(mx, out, ~out, rng, visibility, negatives=negatives, each=each)
 
 
 def k_fold(
@@ -123,28 +122,26 @@ def k_fold(
     each: int | None = None,
     only: int | None = None,
 ) -> Iterator[Split]:
-    """Yield one split per fold; over all folds every edge is held out once.
+    """Yield one split per fold of cross-validation: every edge is held out in exactly one fold.
 
-    With hide="layer" each layer's pairs are dealt out evenly over the folds; a layer with fewer than 2 pairs stays
-    whole, and is not tested; one with fewer than `folds` is not tested in every fold. With hide="pair" the pairs of
-    all layers together are dealt out, and a layer may lose all its edges in a fold. Self loops are never held out.
-    Parameters: as for `split`; `only`, the index of a fold, yields that one alone.
+    With hide="layer", the linked pairs of each layer are distributed evenly over the folds. Layers with fewer than 2
+    are not tested, and layers with fewer than `folds` only in some folds. With hide="pair", the linked pairs of all
+    layers are distributed together, so that a layer may lose all its edges in a fold. Self loops are never held out.
+    Parameters: as for `split`; `only`, the index of the only fold to yield.
 
     >>> mx = Multiplex.from_edges([0, 0, 1, 2, 3], [1, 2, 3, 3, 4], "a", num_nodes=5)
-    >>> sorted(parts.train.num_edges for parts in k_fold(mx, hide="pair", folds=2))
+    >>> sorted(fold.train.num_edges for fold in k_fold(mx, hide="pair", folds=2))
     [2, 3]
     """
-    visibility = _check_options(hide, mx, negatives, each)
-    if folds < 2:
-        raise InputError(f"Expected at least 2 folds, got {folds}.")
-    units = _Units.of(mx, visibility, least=folds)
+    visibility = check_options(mx, hide, negatives=negatives, each=each, folds=folds)
+    pairs = _LinkedPairs.of(mx, visibility, at_least=folds)
     rng = stream(seed, "folds")
-    fold = (units.ranks(rng) + rng.integers(0, folds, len(units.size))[units.stratum]) % folds
-    fold = np.where(units.size[units.stratum] > 1, fold, -1)
+    fold = (pairs.ranks(rng) + rng.integers(0, folds, len(pairs.size))[pairs.stratum]) % folds
+    fold = np.where(pairs.size[pairs.stratum] > 1, fold, -1)
     return (
-        _held_out(mx, out, ~out, stream(seed, "fold", index), visibility, negatives=negatives, each=each)
+        _hold_out(mx, out, ~out, stream(seed, "fold", index), visibility, negatives=negatives, each=each)
         for index in (range(folds) if only is None else [only])
-        for out in [units.edges(fold == index)]
+        for out in [pairs.edges(fold == index)]
     )
 
 
@@ -158,19 +155,19 @@ def temporal_split(
     negatives: str = "uniform",
     each: int | None = None,
 ) -> Split:
-    """Train on the edges up to a time, test on those that come later.
+    """Train on the edges up to a time, and test on later ones.
 
-    A pair that was an edge before, in its layer (hide="layer") or anywhere (hide="pair"), in either direction, is
-    no test pair; like all that is later, it is not in training.
+    A later edge is not a test pair if its nodes were linked before, in its layer (hide="layer") or in any layer
+    (hide="pair"). It is not in the training graph either.
 
     Parameters
     ----------
     mx
         A multiplex with times.
     share
-        Without `after`: the cut is the earliest time after which at most this share of all edges comes.
+        If `after` is None: the cut is the earliest time such that at most this share of all edges is later.
     after
-        The cut: edges with a later time are held out. A number, or a datetime where times were datetimes.
+        The cut: edges with a later time are held out. A number, or a datetime if times were given as datetimes.
     hide, seed, negatives, each
         As for `split`.
 
@@ -178,40 +175,39 @@ def temporal_split(
     >>> temporal_split(mx, hide="layer", after=3).pairs[0].tolist()
     [2, 3]
     """
-    visibility = _check_options(hide, mx, negatives, each)
+    visibility = check_options(mx, hide, negatives=negatives, each=each, share=share)
     if mx.time is None:
-        raise InputError("Expected a multiplex with times, got one without: give `time` to from_edges, or use `split`.")
-    _check_share(share)
+        raise InputError("Expected a multiplex with times (`time` of from_edges), got one without.")
     cut = np.sort(mx.time)[math.ceil((1 - share) * mx.num_edges) - 1] if after is None else _as_time(after)
     late = mx.time > cut
-    seen = visibility.known_pairs(mx.keep_edges(~late))
+    linked_before = visibility.known_pairs(mx.keep_edges(~late))
     out = late & (mx.edge_index[0] != mx.edge_index[1])
-    out[out] = ~seen.has(mx.edge_layer[out], mx.edge_index[:, out].T)
+    out[out] = ~linked_before.has(mx.edge_layer[out], mx.edge_index[:, out].T)
     if not out.any():
         raise InputError(f"Expected new pairs after {cut}, got none: times are {mx.time.min()} to {mx.time.max()}.")
-    return _held_out(mx, out, ~late, stream(seed, "split"), visibility, negatives=negatives, each=each)
+    return _hold_out(mx, out, ~late, stream(seed, "split"), visibility, negatives=negatives, each=each)
 
 
 class FixedSplit(NamedTuple):
-    """Two splits of one training graph: `valid` to tune on, `test` to report."""
+    """Two splits with the same training graph: `valid` for tuning, `test` for reporting."""
 
     valid: Split
     test: Split
 
 
 def fixed_split(folder: str | Path, *, leaks: str = "error", directed: bool = True) -> FixedSplit:
-    """Read train.txt, valid.txt and test.txt of a GATNE folder as the split that they are.
+    """Read the predefined split of a GATNE folder: train.txt, valid.txt and test.txt.
 
     Parameters
     ----------
     folder
         For example `banditplex.datasets.fetch("gatne-amazon")`.
     leaks
-        What is done about labelled pairs that leak (they or their reverse are edges in train.txt, or are listed twice):
-        "error" refuses, "drop" leaves them out, "keep" takes the files as they are, for numbers that can be compared
-        with published ones; `Split.check` then finds the leak.
+        What to do about labelled pairs that leak, because they or their reverse are edges in train.txt or are listed
+        twice. "error" raises an error and "drop" removes them. "keep" keeps them, for comparison with published
+        results; `Split.check` then finds the leak.
     directed
-        Whether (u, v) and (v, u) are two edges.
+        Whether (u, v) and (v, u) are different edges.
     """
     from banditplex.io.gatne import read_gatne_splits
 
@@ -231,52 +227,55 @@ def fixed_split(folder: str | Path, *, leaks: str = "error", directed: bool = Tr
     count = sum(map(np.count_nonzero, bad))
     if leaks == "error" and count:
         raise InputError(
-            f"{count:,} labelled pairs in {folder} leak: they or their reverse are edges in training, or are listed "
-            "twice. leaks='drop' leaves them out, leaks='keep' takes the files as they are."
+            f"{folder}: expected no leakage, or leaks='drop' or 'keep', got {count:,} labelled pairs that are edges in "
+            "train.txt, in either direction, or are listed twice."
         )
     if leaks == "drop":
-        test, valid = _take(test, ~bad[0]), _take(valid, ~bad[1])
+        test, valid = _select(test, ~bad[0]), _select(valid, ~bad[1])
     return FixedSplit(valid, test)
 
 
 @dataclass(frozen=True)
-class _Units:
-    """What is held out as one: pairs of nodes, in a layer or everywhere; strata are what a share is taken of."""
+class _LinkedPairs:
+    """The linked pairs of a multiplex, in strata: one per layer (hide="layer"), or one for all (hide="pair").
 
-    unit: Ints  # (num_edges,) the unit of each edge, -1 for self loops
-    stratum: Ints  # (units,) the layer of each unit, or 0
-    size: Ints  # (strata,) how many units there are
+    All edges of a pair are held out together, and the same share of each stratum is held out.
+    """
+
+    index: Ints  # (num_edges,) index of each edge's pair, -1 for self loops
+    stratum: Ints  # (pairs,) stratum of each pair
+    size: Ints  # (strata,) number of pairs
 
     @classmethod
-    def of(cls, mx: Multiplex, visibility: Visibility, *, least: int = 2) -> "_Units":
-        """Count the pairs of a multiplex; refuse if no stratum has at least so many."""
-        proper = mx.edge_index[0] != mx.edge_index[1]
-        keys = visibility.keys(mx.edge_layer[proper], mx.edge_index[:, proper].T, mx.num_nodes)
-        distinct, place = np.unique(keys, return_inverse=True)
-        unit = np.full(mx.num_edges, -1, np.int64)
-        unit[proper] = place
+    def of(cls, mx: Multiplex, visibility: Visibility, *, at_least: int = 2) -> "_LinkedPairs":
+        """Find the linked pairs of a multiplex; refuse it if every stratum has fewer than `at_least`."""
+        no_loop = mx.edge_index[0] != mx.edge_index[1]
+        keys = visibility.keys(mx.edge_layer[no_loop], mx.edge_index[:, no_loop].T, mx.num_nodes)
+        distinct, inverse = np.unique(keys, return_inverse=True)
+        index = np.full(mx.num_edges, -1, np.int64)
+        index[no_loop] = inverse
         stratum = distinct // max(mx.num_nodes, 1) ** 2
         size = np.bincount(stratum, minlength=1 if visibility.hides_everywhere else mx.num_layers)
-        if size.max(initial=0) < least:
+        if size.max(initial=0) < at_least:
             where = "" if visibility.hides_everywhere else "a layer with "
-            raise InputError(f"Expected {where}at least {least} linked pairs to split, got {size.max(initial=0)}.")
-        return cls(unit, stratum, size)
+            raise InputError(f"Expected {where}at least {at_least} linked pairs to split, got {size.max(initial=0)}.")
+        return cls(index, stratum, size)
 
     def ranks(self, rng: np.random.Generator) -> Ints:
-        """Return a random rank of each unit within its stratum."""
+        """Return a random rank of each pair within its stratum."""
         return random_ranks(self.stratum, rng)[0]
 
-    def counts(self, share: float) -> Ints:
-        """Return how many units of each stratum are held out: the rounded share, at least 1 of 2 or more."""
+    def num_held_out(self, share: float) -> Ints:
+        """Return how many pairs of each stratum are held out: the rounded share, at least 1 and never all."""
         count = np.clip(np.rint(share * self.size), 1, np.maximum(self.size - 1, 0))
         return np.where(self.size > 1, count, 0).astype(np.int64)
 
     def edges(self, chosen: Bools) -> Bools:
-        """Say which edges belong to the chosen units."""
-        return (self.unit >= 0) & chosen[self.unit]
+        """Return for each edge whether its pair is chosen."""
+        return (self.index >= 0) & chosen[self.index]
 
 
-def _held_out(
+def _hold_out(
     mx: Multiplex,
     out: Bools,
     keep: Bools,
@@ -292,10 +291,10 @@ def _held_out(
     known = visibility.known_pairs(mx)
     pool = pool_negatives(mx, layer, known, rng, kind=negatives if negatives in PROPOSALS else "uniform")
     if each is None and negatives == "hard":
-        each = int(min(HARD_EACH, known.free()[np.unique(layer)].min(initial=HARD_EACH)))
+        each = int(min(HARD_EACH, known.num_free()[np.unique(layer)].min(initial=HARD_EACH)))
     own = None
     if each and negatives == "hard":
-        check_room(each * (np.bincount(layer, minlength=mx.num_layers) > 0), known, mx)
+        check_enough_free(each * (np.bincount(layer, minlength=mx.num_layers) > 0), known, mx)
         own = hard_negatives(train, layer, positives, each, known, rng)
     elif each:
         own = own_negatives(mx, layer, each, known, rng, kind=negatives)
@@ -309,24 +308,25 @@ def _held_out(
     )
 
 
-def _take(parts: Split, keep: Bools) -> Split:
-    return replace(parts, layer=parts.layer[keep], pairs=parts.pairs[keep], label=parts.label[keep])
+def _select(data: Split, keep: Bools) -> Split:
+    return replace(data, layer=data.layer[keep], pairs=data.pairs[keep], label=data.label[keep])
 
 
 def _as_time(after: Any) -> Any:
-    """Return a number as it is, and a date as the nanoseconds that times of edges are kept in."""
+    """Return a number unchanged, and a date in nanoseconds, the unit of edge times."""
     return after if isinstance(after, int | float | np.number) else np.datetime64(after, "ns").astype(np.int64)
 
 
-def _check_options(hide: str, mx: Multiplex, negatives: str, each: int | None) -> Visibility:
-    """Refuse options that no split has; return what the split hides."""
+def check_options(
+    mx: Multiplex, hide: str, *, negatives: str, each: int | None, share: float = 0.5, folds: int = 2
+) -> Visibility:
+    """Refuse options that are invalid for any multiplex; return what the split hides."""
     if negatives not in NEGATIVES:
         raise InputError(f"Expected negatives to be one of {', '.join(NEGATIVES)}, got {negatives!r}.")
     if each is not None and each < 0:
         raise InputError(f"Expected each to be at least 0, got {each}.")
-    return Visibility.of_split(hide, mx)
-
-
-def _check_share(share: float) -> None:
     if not 0 < share < 1:
-        raise InputError(f"Expected a share between 0 and 1, got {share}.")
+        raise InputError(f"Expected share to be between 0 and 1, got {share}.")
+    if folds < 2:
+        raise InputError(f"Expected folds to be at least 2, got {folds}.")
+    return Visibility.of_split(hide, mx)

@@ -1,9 +1,9 @@
-"""Is one method better than another? Means, confidence intervals and paired tests of runs that share data.
+"""Means, confidence intervals and paired tests over the runs of repeated cross-validation.
 
-Training sets of different folds and trials overlap, so that runs are not independent, and the usual t-test finds
-differences that are none. Nadeau and Bengio ("Inference for the generalization error", Machine Learning 52, 2003)
-widen the variance of the mean of n runs from s^2 / n to s^2 (1/n + test size / training size). Wilcoxon's signed-rank
-test looks at the means of whole trials alone. Where several methods are compared, p-values are adjusted by Holm's rule.
+Training sets of different folds and trials overlap, so runs are not independent, and the usual t-test rejects too
+often. Nadeau and Bengio ("Inference for the generalization error", Machine Learning 52, 2003) correct the variance of
+the mean of n runs from s^2 / n to s^2 (1/n + test size / training size). Wilcoxon's signed-rank test is applied to the
+means of trials. If several methods are compared with a reference, p-values are adjusted with Holm's method.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 NOT_METRICS = {"method", "trial", "fold", "scope", "layer", "train_edges", "test_edges", "fit_seconds", "score_seconds"}
-"""What rows of `evaluate` hold besides metrics."""
+"""Columns of the rows of `evaluate` that are not metrics."""
 
 
 class Mean(NamedTuple):
-    """A mean over runs with its confidence interval, and the p-value of its being 0."""
+    """A mean over runs, its confidence interval, and the p-value of the hypothesis that it is 0."""
 
     mean: float
     low: float
@@ -32,7 +32,7 @@ class Mean(NamedTuple):
 
 
 def corrected_t(values: ArrayLike, *, ratio: float, confidence: float = 0.95) -> Mean:
-    """Return the mean of runs (n,), with the corrected resampled t-test of Nadeau and Bengio.
+    """Return the mean of runs (n,), with the corrected resampled t-test (Nadeau and Bengio).
 
     t = mean / sqrt((1/n + ratio) s^2) with n - 1 degrees of freedom; s^2 is the sample variance.
 
@@ -41,9 +41,9 @@ def corrected_t(values: ArrayLike, *, ratio: float, confidence: float = 0.95) ->
     values
         One number per run: a metric, or the difference of two methods on the same split.
     ratio
-        Size of the test set / size of the training set; with f folds 1 / (f - 1). 0 = the usual t-test.
+        Size of the test set / size of the training set: 1 / (f - 1) with f folds. 0: the usual t-test.
     confidence
-        Of the interval.
+        Confidence level of the interval.
 
     >>> corrected_t([0.1, 0.3], ratio=0.0).p == corrected_t([0.1, 0.3], ratio=0.5).p
     False
@@ -65,10 +65,10 @@ def corrected_t(values: ArrayLike, *, ratio: float, confidence: float = 0.95) ->
 def signed_rank_p(differences: ArrayLike) -> float:
     """Return the exact two-sided p-value of Wilcoxon's signed-rank test of differences (n,).
 
-    Zeros are left out, and equal sizes share their mean rank; the distribution over all 2^n signs is counted, whatever
-    the ties.
+    Zeros are dropped, and ties get their mean rank. The p-value is exact with ties, too: it is computed from the
+    distribution over all 2^n signs.
 
-    >>> signed_rank_p([0.3, 0.1, 0.4, 0.2, 0.5])  # all of one sign: 2 of 32
+    >>> signed_rank_p([0.3, 0.1, 0.4, 0.2, 0.5])  # all of one sign: 2 of 32 cases
     0.0625
     """
     from scipy.stats import rankdata
@@ -77,16 +77,16 @@ def signed_rank_p(differences: ArrayLike) -> float:
     if not np.isfinite(values).all():
         return np.nan
     values = values[values != 0]
-    ranks = np.rint(2 * rankdata(np.abs(values))).astype(np.int64)  # doubled: whole numbers
+    ranks = np.rint(2 * rankdata(np.abs(values))).astype(np.int64)  # doubled, so that they are integers
     chance = np.ones(1)
-    for rank in ranks.tolist():  # chance[w]: that the doubled ranks of the positive ones add up to w
+    for rank in ranks.tolist():  # chance[w] = P(sum of the doubled ranks of positive differences is w)
         chance = (np.pad(chance, (0, rank)) + np.pad(chance, (rank, 0))) / 2
-    seen = int(ranks[values > 0].sum())
-    return float(min(1.0, 2 * min(chance[: seen + 1].sum(), chance[seen:].sum())))
+    statistic = int(ranks[values > 0].sum())
+    return float(min(1.0, 2 * min(chance[: statistic + 1].sum(), chance[statistic:].sum())))
 
 
 def holm(p_values: ArrayLike) -> Floats:
-    """Return p-values (m,) adjusted for their number by Holm's rule; NaN stays, and does not count.
+    """Return p-values (m,) adjusted for multiple comparisons with Holm's method; NaN is kept and not counted.
 
     >>> holm([0.01, 0.04, 0.03]).round(2).tolist()
     [0.03, 0.06, 0.06]
@@ -108,78 +108,76 @@ def summary(
     scope: str = "mean",
     confidence: float = 0.95,
 ) -> "pd.DataFrame":
-    """Return a table of methods x metrics: how good each is, and how it differs from a reference on the same splits.
+    """Return a table of methods x metrics: means, and differences to a reference method on the same splits.
 
     Parameters
     ----------
     rows
-        What `evaluate` yields. Only runs that all methods have are looked at.
+        Rows of `evaluate`. Only runs that all methods have finished are used.
     methods, metrics
-        Names, in the order of the table; None = all that there are.
+        Names, in the order of the table; None: all.
     reference
-        The method that others are compared with; None = "uniform" if it is there, else the first.
+        The method that others are compared with; None: "uniform" if present, else the first.
     scope
         "mean" (over layers) or "pooled".
     confidence
-        Of the intervals.
+        Confidence level of the intervals.
 
-    Columns: method, metric, runs; mean, deviation over runs, and the mean's corrected interval low, high; difference
-    to the reference with its corrected interval difference_low, difference_high; p of the corrected t-test over runs
-    and p_wilcoxon of the signed-rank test over trial means, both adjusted by Holm's rule for the number of methods that
-    are compared with the reference.
+    Columns: method, metric, runs; mean, standard deviation over runs, and corrected interval of the mean (low, high);
+    difference to the reference and its corrected interval (difference_low, difference_high); p of the corrected t-test
+    over runs, and p_wilcoxon of the signed-rank test over trial means. Both p-values are adjusted with Holm's method
+    for the number of methods compared with the reference.
     """
     import pandas as pd
 
     frame: Any = pd.DataFrame([row for row in rows if row["scope"] == scope])
     if frame.empty:
         raise InputError(f"Expected rows of scope {scope!r}, got none.")
-    methods = _known("methods", methods, sorted(frame["method"].unique()))
-    metrics = _known("metrics", metrics, [name for name in frame.columns if name not in NOT_METRICS])
-    (against,) = _known("reference", [reference or ("uniform" if "uniform" in methods else methods[0])], methods)
+    methods = _check_names("methods", methods, sorted(frame["method"].unique()))
+    metrics = _check_names("metrics", metrics, [name for name in frame.columns if name not in NOT_METRICS])
+    reference = reference or ("uniform" if "uniform" in methods else methods[0])
+    _check_names("reference", [reference], methods)
     shared = _shared_runs(frame[frame["method"].isin(methods)], len(methods))
     ratio = float((shared["test_edges"] / shared["train_edges"]).mean())
     tables = {name: shared.pivot(index=["trial", "fold"], columns="method", values=name)[methods] for name in metrics}
-    parts = [_compare(table, against, name, ratio, confidence) for name, table in tables.items()]
-    return pd.concat(parts, ignore_index=True)
+    frames = [_compare(table, reference, name, ratio, confidence) for name, table in tables.items()]
+    return pd.concat(frames, ignore_index=True)
 
 
-def _known(what: str, asked: Sequence[str] | None, known: Sequence[str]) -> list[str]:
-    for name in asked or ():
+def _check_names(parameter: str, names: Sequence[str] | None, known: Sequence[str]) -> list[str]:
+    for name in names or ():
         if name not in known:
-            raise InputError(f"Expected {what} among {', '.join(known)}, got {name!r}.")
-    return list(asked or known)
+            raise InputError(f"Expected {parameter} among {', '.join(known)}, got {name!r}.")
+    return list(names or known)
 
 
 def _shared_runs(frame: Any, num_methods: int) -> Any:
-    """Return the rows of runs that every method has, once each."""
+    """Return the rows of the runs that every method has finished."""
     run = ["trial", "fold"]
     if frame.duplicated([*run, "method"]).any():
-        raise InputError("Expected one row per method, trial and fold, got several: are these rows of one evaluation?")
+        raise InputError("Expected rows of one evaluation, got several for the same method, trial and fold.")
     shared = frame[frame.groupby(run)["method"].transform("size") == num_methods]
     if shared.empty:
-        raise InputError("Expected at least one trial and fold that every method has finished, got none.")
+        raise InputError("Expected a trial and fold that every method has finished, got none.")
     return shared
 
 
 def _compare(table: Any, reference: str, metric: str, ratio: float, confidence: float) -> "pd.DataFrame":
-    """Return the lines of one metric from its table of runs (trial, fold) x methods."""
+    """Return the rows of the summary for one metric, from a table of runs (trial, fold) x methods."""
     import pandas as pd
 
     lines = []
     for method in table.columns:
         runs = table[method].to_numpy()
         own = corrected_t(runs, ratio=ratio, confidence=confidence)
-        line = {"method": method, "metric": metric, "runs": len(runs), "mean": own.mean}
-        line |= {
-            "deviation": float(np.std(runs, ddof=1)) if len(runs) > 1 else np.nan,
-            "low": own.low,
-            "high": own.high,
-        }
+        deviation = float(np.std(runs, ddof=1)) if len(runs) > 1 else np.nan
+        line = {"method": method, "metric": metric, "runs": len(runs), "mean": own.mean, "deviation": deviation}
+        line |= {"low": own.low, "high": own.high}
         gap, p_wilcoxon = Mean(np.nan, np.nan, np.nan, np.nan), np.nan
         if method != reference:
-            apart = table[method] - table[reference]
-            gap = corrected_t(apart.to_numpy(), ratio=ratio, confidence=confidence)
-            p_wilcoxon = signed_rank_p(apart.groupby("trial").mean().to_numpy())
+            difference = table[method] - table[reference]
+            gap = corrected_t(difference.to_numpy(), ratio=ratio, confidence=confidence)
+            p_wilcoxon = signed_rank_p(difference.groupby("trial").mean().to_numpy())
         line |= {"difference": gap.mean, "difference_low": gap.low, "difference_high": gap.high}
         lines.append(line | {"p": gap.p, "p_wilcoxon": p_wilcoxon})
     result = pd.DataFrame(lines)

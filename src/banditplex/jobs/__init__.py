@@ -1,1 +1,1 @@
-"""Runs of many independent tasks: in this process, in processes, on Ray; and their results on disk."""
+"""Run many independent tasks serially, in worker processes or on Ray, and store their results on disk."""

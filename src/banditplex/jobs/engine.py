@@ -1,8 +1,6 @@
-"""Runs tasks beside each other, on one machine or many; the numbers do not depend on how.
+"""Engines run tasks in parallel, on one machine or several; see `banditplex.jobs.task` for what a task is.
 
-A task is a small value with a `key`: a string that names it and stays the same from run to run. A function turns a task
-into rows: plain dictionaries of strings, numbers, booleans and None. Each task runs with one thread and with global
-random generators that its key seeds, so that it has the same result wherever and whenever it runs.
+The rows do not depend on the engine or on the number of jobs, only their order does.
 """
 
 import os
@@ -16,13 +14,13 @@ from typing import Any
 
 from banditplex.errors import InputError
 from banditplex.jobs.results import Row, RowStore
-from banditplex.jobs.task import Function, Outcome, attempt, failure, key_of, rows_of
-from banditplex.jobs.worker import Died, Worker, packed
+from banditplex.jobs.task import Function, Outcome, attempt, attempt_remotely, failure, key_of, rows_of
+from banditplex.jobs.worker import Worker, WorkerDied, pickled
 from banditplex.registry import Registry
 
 Finished = tuple[str, list[Row]]
 """The key of a task, and its rows."""
-Running = Generator[tuple[str, Outcome]]
+Outcomes = Generator[tuple[str, Outcome]]
 
 
 def run(
@@ -33,22 +31,21 @@ def run(
     jobs: int | None = None,
     store: RowStore | None = None,
 ) -> Iterator[Row]:
-    """Return the rows of all tasks, as tasks finish.
+    """Yield the rows of all tasks, as the tasks finish.
 
     Parameters
     ----------
     function
         Called as function(task); returns rows.
     tasks
-        Values with a `key` (an attribute, or an entry of a dictionary), all different.
+        Values with a `key` (an attribute, or an entry of a dictionary). Keys must be unique.
     engine
-        "serial": one after another, in this process. "processes": beside each other, in processes of their own.
-        "ray": on the Ray cluster of RAY_ADDRESS, or on one that is started here (`pip install banditplex[ray]`).
+        "serial": one after another, in this process. "processes": in parallel worker processes on this machine.
+        "ray": on the Ray cluster at RAY_ADDRESS, or on a local one (`pip install banditplex[ray]`).
     jobs
-        Tasks that run at the same time. None = as many as there are processors.
+        Number of tasks that run at the same time. None: one per CPU.
     store
-        Keeps the rows of each task as soon as it has finished. Tasks that are there already are not run again; their
-        rows come first.
+        Stores the rows of each finished task. Tasks that it already has are not run again; their rows come first.
 
     >>> sorted(row["square"] for row in run(lambda n: [{"square": n["x"] ** 2}], [{"key": "a", "x": 3}],
     ...                                     engine="serial"))
@@ -56,12 +53,12 @@ def run(
     """
     finished = outcomes(function, tasks, engine=engine, jobs=jobs, store=store)
 
-    def rows() -> Iterator[Row]:
+    def yield_rows() -> Iterator[Row]:
         with closing(finished):
-            for _, some in finished:
-                yield from some
+            for _, rows in finished:
+                yield from rows
 
-    return rows()
+    return yield_rows()
 
 
 def outcomes(
@@ -72,21 +69,21 @@ def outcomes(
     jobs: int | None = None,
     store: RowStore | None = None,
 ) -> Generator[Finished]:
-    """Return the key and the rows of each task, as tasks finish; parameters are those of `run`."""
+    """Yield the key and the rows of each task, as the tasks finish. Parameters: as for `run`."""
     check_engine(engine, jobs)
     by_key: dict[str, Any] = {}
     for task in tasks:
         if by_key.setdefault(key_of(task), task) is not task:
-            raise ValueError(f"Expected tasks with different keys, got {key_of(task)!r} twice.")
-    kept = {} if store is None else {key: store.finished[key] for key in by_key if key in store.finished}
-    todo = [task for key, task in by_key.items() if key not in kept]
+            raise ValueError(f"Expected tasks with unique keys, got {key_of(task)!r} twice.")
+    stored = {} if store is None else {key: store.finished[key] for key in by_key if key in store.finished}
+    remaining = [task for key, task in by_key.items() if key not in stored]
 
     def finish() -> Generator[Finished]:
-        yield from kept.items()
-        if not todo:
+        yield from stored.items()
+        if not remaining:
             return
-        with closing(ENGINES[engine](function, todo, jobs)) as running:
-            for key, outcome in running:
+        with closing(ENGINES[engine](function, remaining, jobs)) as results:
+            for key, outcome in results:
                 rows = rows_of(key, outcome)
                 if store is not None:
                     store.add(key, rows)
@@ -96,68 +93,67 @@ def outcomes(
 
 
 def check_engine(engine: str, jobs: int | None) -> None:
-    """Refuse an engine that is not known or not installed, and fewer jobs than one."""
+    """Refuse an unknown engine, one that is not installed, and fewer than one job."""
     if ENGINES[engine] is _ray and find_spec("ray") is None:
-        raise InputError("Expected Ray for engine 'ray', which is not installed: pip install banditplex[ray]")
+        raise InputError("Expected Ray for engine='ray', got none installed: pip install banditplex[ray].")
     if jobs is not None and jobs < 1:
-        raise InputError(f"Expected at least 1 job, got {jobs}.")
+        raise InputError(f"Expected jobs to be at least 1, got {jobs}.")
 
 
 def usable_cores() -> int:
-    """Return the number of processors that this process may use."""
+    """Return the number of CPUs that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
-# The engines: each yields keys and outcomes; after a failure it hands over what has finished, then the failure
+# An engine yields keys and outcomes. After a failure it yields the other tasks that have finished, then the failure.
 
 
-def _serial(function: Function, tasks: list[Any], jobs: int | None) -> Running:
+def _serial(function: Function, tasks: list[Any], jobs: int | None) -> Outcomes:
     for task in tasks:
         yield key_of(task), attempt(function, task)
 
 
-def _processes(function: Function, tasks: list[Any], jobs: int | None) -> Running:
-    """Let a thread drive each process; what is left when the caller goes away, or Ctrl-C is pressed, is ended."""
-    waiting: SimpleQueue[Any] = SimpleQueue()
-    done: SimpleQueue[tuple[str, Outcome]] = SimpleQueue()
+def _processes(function: Function, tasks: list[Any], jobs: int | None) -> Outcomes:
+    """Feed each worker process from a thread; kill them all on failure, Ctrl-C, or if the caller stops early."""
+    queue: SimpleQueue[Any] = SimpleQueue()
+    results: SimpleQueue[tuple[str, Outcome]] = SimpleQueue()
     for task in tasks:
-        waiting.put(task)
+        queue.put(task)
 
-    def drive(worker: Worker) -> None:
+    def feed(worker: Worker) -> None:
         while True:
             try:
-                task = waiting.get_nowait()
+                task = queue.get_nowait()
             except Empty:
                 return
             try:
-                outcome = Outcome(*worker.call(task))
-            except Died as died:
-                done.put((key_of(task), Outcome(error=str(died))))
+                outcome = worker.call(task)
+            except WorkerDied as died:
+                results.put((key_of(task), Outcome(error=str(died))))
                 return
-            except Exception as error:  # a task that cannot be pickled
+            except Exception as error:  # the task cannot be pickled
                 outcome = failure(error)
-            done.put((key_of(task), outcome))
+            results.put((key_of(task), outcome))
 
     try:
-        payload = packed(function)
+        payload = pickled(function)
     except Exception as error:
         raise InputError(
-            f"Expected something that can be sent to other processes, got {type(error).__name__}: {error}; "
-            "engine 'serial' takes anything."
+            f"Expected a function that can be pickled, or engine='serial', got {type(error).__name__}: {error}."
         ) from error
     started: list[tuple[Worker, Thread]] = []
     try:
         for _ in range(min(jobs or usable_cores(), len(tasks))):
             worker = Worker(payload)
-            started.append((worker, Thread(target=drive, args=[worker], daemon=True)))
+            started.append((worker, Thread(target=feed, args=[worker], daemon=True)))
             started[-1][1].start()
         failed: list[tuple[str, Outcome]] = []
         for _ in tasks:
-            if failed and done.empty():
+            if failed and results.empty():
                 break
-            key, outcome = done.get()
+            key, outcome = results.get()
             if outcome.error is None:
                 yield key, outcome
             else:
@@ -171,32 +167,32 @@ def _processes(function: Function, tasks: list[Any], jobs: int | None) -> Runnin
             worker.close()
 
 
-def _ray(function: Function, tasks: list[Any], jobs: int | None) -> Running:
-    """Keep `jobs` tasks with Ray at a time: all processors of its cluster if None."""
+def _ray(function: Function, tasks: list[Any], jobs: int | None) -> Outcomes:
+    """Run `jobs` tasks at a time on Ray; None: one per CPU of the cluster."""
     import ray
 
-    ours = not ray.is_initialized()
-    if ours:
+    start = not ray.is_initialized()
+    if start:
         try:
             ray.init(logging_level="error", log_to_driver=False)
         except ConnectionError as error:
-            raise InputError(f"Expected a Ray cluster that lets us in, got: {' '.join(str(error).split())}") from error
+            raise InputError(f"Expected a reachable Ray cluster, got: {' '.join(str(error).split())}") from error
     running: dict[Any, str] = {}
     try:
         shared = ray.put(function)
-        remote = ray.remote(num_cpus=1, max_retries=0)(_attempt_there)
+        remote = ray.remote(num_cpus=1, max_retries=0)(attempt_remotely)
         at_once = jobs or max(1, int(ray.cluster_resources().get("CPU", 1)))
-        waiting = iter(tasks)
-        running |= {remote.remote(shared, task): key_of(task) for task in islice(waiting, at_once)}
+        queue = iter(tasks)
+        running |= {remote.remote(shared, task): key_of(task) for task in islice(queue, at_once)}
         failed: list[tuple[str, Outcome]] = []
         while running:
             ready, _ = ray.wait(list(running), timeout=0 if failed else None)
             if not ready:
                 break
             key = running.pop(ready[0])
-            running |= {remote.remote(shared, task): key_of(task) for task in islice(waiting, 0 if failed else 1)}
+            running |= {remote.remote(shared, task): key_of(task) for task in islice(queue, 0 if failed else 1)}
             try:
-                outcome = Outcome(*ray.get(ready[0]))
+                outcome: Outcome = ray.get(ready[0])
             except ray.exceptions.RayError as error:
                 outcome = Outcome(error=f"its process ended: {' '.join(str(error).split())}", cause=error)
             if outcome.error is None:
@@ -205,18 +201,14 @@ def _ray(function: Function, tasks: list[Any], jobs: int | None) -> Running:
                 failed.append((key, outcome))
         yield from failed
     finally:
-        if ours:
+        if start:
             ray.shutdown()
         else:
-            for left in running:
-                ray.cancel(left, force=True)
+            for reference in running:
+                ray.cancel(reference, force=True)
 
 
-def _attempt_there(function: Function, task: Any) -> tuple[Any, ...]:
-    return attempt(function, task)[:-1]
-
-
-ENGINES: Registry[Callable[[Function, list[Any], int | None], Running]] = Registry("engine")
+ENGINES: Registry[Callable[[Function, list[Any], int | None], Outcomes]] = Registry("engine")
 ENGINES.add("serial", _serial)
 ENGINES.add("processes", _processes)
 ENGINES.add("ray", _ray)

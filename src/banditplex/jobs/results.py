@@ -1,7 +1,7 @@
-"""Rows in a file: what was run stands in the first line, and each finished task adds one.
+"""Result files in JSON Lines: the first line holds the settings of a run, each further line the rows of one task.
 
-The file holds JSON, a line at a time, so that a run that was killed leaves what had finished. Rows are plain
-dictionaries of strings, numbers, booleans and None.
+A task's line is appended as soon as it has finished, so a killed run keeps the results of all finished tasks. Rows are
+plain dictionaries of strings, numbers, booleans and None.
 """
 
 import hashlib
@@ -23,17 +23,17 @@ FORMAT = "banditplex results 1"
 
 
 class RowStore:
-    """The rows of finished tasks, in a file that is made when the first one has finished.
+    """A result file. It is created when the first task has finished.
 
     Parameters
     ----------
     path
-        The file. One that exists is refused, unless `resume`.
+        The file. It must not exist, unless `resume`.
     about
-        What is run: settings, seed, data, as plain values. It stands in the first line, with our version.
+        Settings, seed and data of the run, as plain values. They are stored in the first line, with our version.
     resume
-        Whether to go on with the file, if it is there. It must have been begun with the same `about` by the same
-        version. A last line that was cut off is dropped: its task is to be run again.
+        Whether to continue an existing file. Its `about` and version must be the same. An incomplete last line is
+        removed, and its task has to run again.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "results.jsonl"
@@ -48,46 +48,46 @@ class RowStore:
         self.path = Path(path)
         self.about: Row = json.loads(json.dumps({"version": __version__, **about}))
         self.finished: dict[str, list[Row]] = {}
-        self._begun = self.path.exists() and self._resume(resume=resume)
+        self._has_header = self.path.exists() and self._resume(resume=resume)
         if not os.access(self.path.parent, os.W_OK):
-            raise InputError(f"{self.path}: cannot be written: expected a folder at {self.path.parent}.")
+            raise InputError(f"{self.path}: expected a writable folder {self.path.parent}, got none.")
 
     def add(self, key: str, rows: list[Row]) -> None:
-        """Keep the rows of a task; they are on the disk when this returns."""
+        """Append the rows of a task; they are on disk when this returns."""
         lines: list[Row] = [{"task": key, "rows": rows}]
-        if not self._begun:
+        if not self._has_header:
             lines = [{"format": FORMAT, "about": self.about}, *lines]
-        with _opened(self.path, "ab" if self._begun else "xb") as file:
+        with _open(self.path, "ab" if self._has_header else "xb") as file:
             file.write("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines).encode())
             file.flush()
             os.fsync(file.fileno())
-        self._begun = True
+        self._has_header = True
         self.finished[key] = rows
 
     def _resume(self, *, resume: bool) -> bool:
-        """Go on with the file that is there; say whether it holds anything."""
+        """Read the existing file; return whether it has a complete header."""
         if not resume:
             raise InputError(_exists(self.path))
-        about, self.finished, whole = _read(self.path)
+        about, self.finished, complete = _read(self.path)
         if about is None:
             self.path.unlink()
             return False
         check_same(self.path, differences(about, self.about))
-        with _opened(self.path, "r+b") as file:
-            file.truncate(whole)
+        with _open(self.path, "r+b") as file:
+            file.truncate(complete)
         return True
 
 
 def read_results(path: str | Path) -> tuple[Row, list[Row]]:
-    """Return what was run, and the rows of all finished tasks, sorted by the keys of the tasks."""
+    """Return the settings of a run, and the rows of all finished tasks, sorted by the keys of the tasks."""
     about, finished, _ = _read(Path(path))
     if about is None:
-        raise FormatError(f"expected {FORMAT}, got a file that was cut off in its first line", path=path)
+        raise FormatError(f"expected {FORMAT}, got an incomplete first line", path=path)
     return about, [row for key in sorted(finished) for row in finished[key]]
 
 
 def describe_data(mx: Multiplex) -> Row:
-    """Return what identifies a multiplex: its sizes, and a checksum of all that it holds but the metadata."""
+    """Return what identifies a multiplex: its sizes, and a checksum of everything except the metadata."""
     arrays = (mx.edge_index, mx.layer_offsets, mx.weight, mx.time, mx.node_features)
     digest = hashlib.sha256(repr((mx.layer_names, mx.node_names.tolist())).encode())
     for array in arrays:
@@ -103,46 +103,45 @@ def describe_data(mx: Multiplex) -> Row:
 
 
 def _read(path: Path) -> tuple[Row | None, dict[str, list[Row]], int]:
-    """Return what was run, the rows of each finished task, and the length of the file without a torn last line."""
-    with _opened(path, "rb") as file:
+    """Return `about`, the rows of each finished task, and the number of bytes before an incomplete last line."""
+    with _open(path, "rb") as file:
         lines = file.read().splitlines(keepends=True)
     about: Row | None = None
     finished: dict[str, list[Row]] = {}
-    whole = 0
+    complete = 0
     for number, line in enumerate(lines, 1):
         try:
             entry = json.loads(line) if line.endswith(b"\n") else None
         except ValueError:
             entry = None
         if not isinstance(entry, dict):
-            if number == len(lines) and (number > 1 or _begins_a_header(line)):
+            if number == len(lines) and (number > 1 or _may_be_header(line)):
                 break
-            raise FormatError(f"expected {FORMAT}" if number == 1 else "expected JSON", path=path, line=number)
+            expected, start = FORMAT if number == 1 else "JSON", line[:20].decode(errors="replace")
+            raise FormatError(f"expected {expected}, got {start!r}", path=path, line=number)
         if number == 1:
             if entry.get("format") != FORMAT:
                 raise FormatError(f"expected {FORMAT}, got {entry.get('format')!r}", path=path, line=1)
             about = entry["about"]
         else:
             finished.setdefault(entry["task"], entry["rows"])
-        whole += len(line)
-    return about, finished, whole
+        complete += len(line)
+    return about, finished, complete
 
 
-def _begins_a_header(line: bytes) -> bool:
-    """Say whether a line that was cut off may be the first of a file of ours."""
+def _may_be_header(line: bytes) -> bool:
+    """Return whether an incomplete line may be the beginning of a header."""
     start = json.dumps({"format": FORMAT})[:-1].encode()
     return not line.endswith(b"\n") and (start.startswith(line) or line.startswith(start))
 
 
-def _opened(path: Path, mode: str) -> Any:
+def _open(path: Path, mode: str) -> Any:
     try:
         return path.open(mode)
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such file or folder.") from None
     except FileExistsError:
         raise InputError(_exists(path)) from None
     except OSError as error:
-        raise InputError(f"{path}: cannot be opened: {error.strerror or error}.") from None
+        raise InputError(f"{path}: expected a file that can be opened, got: {error.strerror or error}.") from None
 
 
 def _exists(path: Path) -> str:

@@ -1,4 +1,9 @@
-"""A task and what becomes of it: rows, or an error that names the task."""
+"""A task is the unit of work that jobs run: a small value with a `key`, and a function that turns it into rows.
+
+The key is a string that names the task in errors and result files, and stays the same from run to run. Rows are plain
+dictionaries of strings, numbers, booleans and None. A task runs on one thread, and its key seeds the global random
+generators, so its rows do not depend on the engine, the worker process or the order of tasks.
+"""
 
 import json
 import random
@@ -19,17 +24,17 @@ Function = Callable[[Any], Iterable[Mapping[str, Any]]]
 
 
 class TaskError(RuntimeError):
-    """A task failed, or the process it ran in ended; the message begins with the task's key."""
+    """A task raised an exception, or its worker process died. The message starts with the task's key."""
 
 
 class Outcome(NamedTuple):
-    """What became of a task: its rows as JSON, or what went wrong."""
+    """The result of a task: its rows as JSON, or an error."""
 
     rows: str = "[]"
     error: str | None = None
-    mendable: bool = False  # whether it was an InputError
+    is_input_error: bool = False
     traceback: str = ""
-    cause: Exception | None = None  # in the same process only
+    cause: Exception | None = None  # only if the task ran in this process: an exception may not be picklable
 
 
 def key_of(task: Any) -> str:
@@ -44,43 +49,48 @@ def key_of(task: Any) -> str:
 
 
 def attempt(function: Function, task: Any) -> Outcome:
-    """Return what becomes of a task: nothing that goes wrong in it is raised here.
+    """Run a task and return its outcome. Exceptions are caught and become part of the outcome.
 
     >>> attempt(lambda task: [{"half": task["x"] / 2}], {"key": "a", "x": 3}).rows
     '[{"half": 1.5}]'
     """
     try:
-        with _alone(key_of(task)):
-            return Outcome(json.dumps(list(function(task)), default=_plain))
+        with _isolated(key_of(task)):
+            return Outcome(json.dumps(list(function(task)), default=_to_python))
     except Exception as error:
         return failure(error)
 
 
+def attempt_remotely(function: Function, task: Any) -> Outcome:
+    """Run a task in another process: `attempt`, with an outcome that can be pickled."""
+    return attempt(function, task)._replace(cause=None)
+
+
 def failure(error: Exception) -> Outcome:
-    """Return the outcome of a task in which an error was raised, while it is handled."""
-    mendable = isinstance(error, InputError)
-    text = str(error) if mendable else f"{type(error).__name__}: {error}"
-    return Outcome(error=text, mendable=mendable, traceback=traceback.format_exc(), cause=error)
+    """Return the outcome of a task that raised `error`. Call it in the `except` block, which has the traceback."""
+    is_input_error = isinstance(error, InputError)
+    text = str(error) if is_input_error else f"{type(error).__name__}: {error}"
+    return Outcome(error=text, is_input_error=is_input_error, traceback=traceback.format_exc(), cause=error)
 
 
 def rows_of(key: str, outcome: Outcome) -> list[Row]:
-    """Return the rows of a task that went well; raise what went wrong, with the task's key before it."""
+    """Return the rows of a successful task; raise the error of a failed one, prefixed with its key."""
     if outcome.error is None:
         rows: list[Row] = json.loads(outcome.rows)
         return rows
-    if outcome.mendable:
+    if outcome.is_input_error:
         raise InputError(f"{key}: {outcome.error}") from outcome.cause
     error = TaskError(f"{key}: {outcome.error}")
     if outcome.cause is None and outcome.traceback:
-        error.add_note(f"In the process of the task:\n{outcome.traceback}")
+        error.add_note(f"In the worker process:\n{outcome.traceback}")
     raise error from outcome.cause
 
 
 @contextmanager
-def _alone(key: str) -> Iterator[None]:
-    """Give a task one thread, and global generators that its key seeds; leave all as it was."""
+def _isolated(key: str) -> Iterator[None]:
+    """Use one thread and global random generators seeded by the key; restore both afterwards."""
     seed = int(stream(0, "task", key).integers(2**32))
-    torch = import_module("torch") if find_spec("torch") else None  # now, lest a task be the first to import it
+    torch = import_module("torch") if find_spec("torch") else None  # import it now: the task would find it unseeded
     before = random.getstate(), np.random.get_state()  # noqa: NPY002
     random.seed(seed)
     np.random.seed(seed)  # noqa: NPY002
@@ -98,7 +108,7 @@ def _alone(key: str) -> Iterator[None]:
             torch.set_rng_state(state)
 
 
-def _plain(value: Any) -> Any:
+def _to_python(value: Any) -> Any:
     if isinstance(value, np.generic):
         return value.item()
     raise TypeError(f"Expected rows of strings, numbers, booleans and None, got {type(value).__name__}.")

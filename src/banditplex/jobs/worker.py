@@ -1,7 +1,12 @@
-"""Processes that run tasks: a handle, `Worker`, on this side, `main` on the other.
+"""Worker processes: `Worker` is the parent's handle of one, `main` runs in the child.
 
-Messages are pickles, each behind its length, on the child's standard input and output. The child imports nothing of
-the script that started it. It ends when its input does, so that it does not outlive its parent, however that ends.
+Messages are pickles with a length prefix, on the child's stdin and stdout. The child does not import the parent's
+script, and exits when its stdin closes, so that it never outlives the parent.
+
+`concurrent.futures.ProcessPoolExecutor` does less (tried with real kills). One killed worker fails all unfinished tasks
+with BrokenProcessPool, which names neither task nor signal. Workers survive a parent killed by SIGKILL, idle or busy,
+and after SIGINT the parent waits for running tasks. With spawn and forkserver, scripts need a main guard and notebook
+functions are not found; fork is unsafe beside threads.
 """
 
 import os
@@ -15,20 +20,20 @@ from queue import SimpleQueue
 from threading import Thread
 from typing import Any, BinaryIO
 
-from banditplex.jobs.task import Function, Outcome, attempt, failure
+from banditplex.jobs.task import Function, Outcome, attempt_remotely, failure
 
 THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 LENGTH = struct.Struct("<Q")
 
 
-class Died(Exception):
-    """A process ended while it had something to do."""
+class WorkerDied(Exception):
+    """A worker process ended before it answered."""
 
 
 class Worker:
-    """A process that runs the tasks it is given, one at a time.
+    """A process that runs tasks, one at a time.
 
-    Parameters: `function`, pickled, of a task.
+    Parameters: `function`, the pickled function of a task.
     """
 
     def __init__(self, function: bytes) -> None:
@@ -37,101 +42,93 @@ class Worker:
             [sys.executable, "-P", "-c", "from banditplex.jobs.worker import main; main()"],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment | dict.fromkeys(THREADS, "1"),
         )  # fmt: skip
-        self._function: bytes | None = function
+        self._unsent_function: bytes | None = function
 
-    def call(self, task: Any) -> tuple[Any, ...]:
-        """Return the outcome of a task, which the process works out now."""
+    def call(self, task: Any) -> Outcome:
+        """Send a task to the process and wait for its outcome; raise `WorkerDied` if the process ends first."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        message = packed(task)
+        message = pickled(task)
         try:
-            if self._function is not None:
-                _write(self._process.stdin, self._function)
-                self._function = None
-            _write(self._process.stdin, message)
-            outcome: tuple[Any, ...] = pickle.loads(_read(self._process.stdout))
+            if self._unsent_function is not None:
+                _send(self._process.stdin, self._unsent_function)
+                self._unsent_function = None
+            _send(self._process.stdin, message)
+            outcome: Outcome = pickle.loads(_receive(self._process.stdout))
             return outcome
         except (EOFError, OSError):
-            raise Died(f"its process ended {_how(self._process.wait())}") from None
+            raise WorkerDied(f"its process ended {_exit_reason(self._process.wait())}") from None
 
     def kill(self) -> None:
-        """End the process, whatever it is doing."""
+        """Kill the process, also in the middle of a task."""
         self._process.kill()
 
     def close(self) -> None:
-        """Wait for the end of the process and give back what it held; nobody may be waiting for an answer."""
+        """Wait until the process has ended and close its pipes; no thread may be waiting in `call`."""
         self._process.wait()
         for pipe in (self._process.stdin, self._process.stdout):
-            with suppress(OSError):  # what it did not read any more
+            with suppress(OSError):  # the process may have left input unread
                 pipe.close()  # type: ignore[union-attr]
 
 
-def packed(thing: Any) -> bytes:
-    """Return a pickle of anything; with cloudpickle, what scripts and notebooks define travels by value."""
+def pickled(value: Any) -> bytes:
+    """Pickle a value; with cloudpickle if it is installed, so that scripts and notebooks can define functions."""
     try:
         from cloudpickle import dumps
     except ImportError:
         from pickle import dumps
-    data: bytes = dumps(thing)
+    data: bytes = dumps(value)
     return data
 
 
-def _how(status: int) -> str:
+def _exit_reason(status: int) -> str:
     return f"by {signal.Signals(-status).name}" if status < 0 else f"with status {status}"
 
 
-def _write(file: BinaryIO | Any, message: bytes) -> None:
+def _send(file: BinaryIO | Any, message: bytes) -> None:
     file.write(LENGTH.pack(len(message)))
     file.write(message)
     file.flush()
 
 
-def _read(file: BinaryIO | Any) -> bytes:
-    (size,) = LENGTH.unpack(_take(file, LENGTH.size))
-    return _take(file, size)
+def _receive(file: BinaryIO | Any) -> bytes:
+    (size,) = LENGTH.unpack(_read_exactly(file, LENGTH.size))
+    return _read_exactly(file, size)
 
 
-def _take(file: BinaryIO | Any, size: int) -> bytes:
+def _read_exactly(file: BinaryIO | Any, size: int) -> bytes:
     data: bytes = file.read(size)
     if len(data) < size:
         raise EOFError
     return data
 
 
-# The other side
+# In the child
 
 
 def main() -> None:
-    """Take a function, then tasks, and answer each with its outcome."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides
+    """Receive a function, then tasks; answer each task with its outcome."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # on Ctrl-C the parent kills its workers
     answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what a task prints must not come between the answers
+    os.dup2(2, 1)  # what a task prints goes to stderr: stdout carries the answers
     messages: SimpleQueue[bytes] = SimpleQueue()
     Thread(target=_listen, args=[messages], daemon=True).start()
-    answer = _Answer(messages.get())
+    pickled_function = messages.get()
+    function: Function | None = None
     while True:
-        _write(answers, pickle.dumps(answer(messages.get())[:-1]))
-
-
-class _Answer:
-    """Works tasks out with a function that is unpickled when the first one comes."""
-
-    def __init__(self, function: bytes) -> None:
-        self._packed = function
-        self._function: Function | None = None
-
-    def __call__(self, task: bytes) -> Outcome:
+        pickled_task = messages.get()
         try:
-            self._function = self._function or pickle.loads(self._packed)
-            unpacked = pickle.loads(task)
+            function = function or pickle.loads(pickled_function)
+            outcome = attempt_remotely(function, pickle.loads(pickled_task))
         except Exception as error:
-            return failure(error)
-        return attempt(self._function, unpacked)
+            outcome = failure(error)._replace(cause=None)
+        _send(answers, pickle.dumps(outcome))
 
 
 def _listen(messages: "SimpleQueue[bytes]") -> None:
+    """Read messages in a thread, so that the end of stdin ends the process even in the middle of a task."""
     try:
         while True:
-            messages.put(_read(sys.stdin.buffer))
+            messages.put(_receive(sys.stdin.buffer))
     except EOFError:
         os._exit(1)

@@ -1,16 +1,16 @@
-"""Hard negatives: for each positive (u, v), pairs (u, w) and (w, v) that look like links and are none.
+"""Hard negatives: for each positive (u, v), pairs (u, w) and (w, v) without an edge that look like links.
 
-The manner of HeaRT (Li et al., Evaluating Graph Neural Networks for Link Prediction: Current Pitfalls and New
-Benchmarking, NeurIPS 2023), carried over to many layers. How much a pair looks like a link is measured on the union
-of all layers of the *training* graph, by two heuristics:
+This extends HeaRT (Li et al., Evaluating Graph Neural Networks for Link Prediction: Current Pitfalls and New
+Benchmarking, NeurIPS 2023) to several layers. Two heuristics on the union of all layers of the *training* graph
+measure how much a pair looks like a link:
 
-- resource allocation, sum over common neighbours z of 1 / degree(z);
-- personalised PageRank from the end that is kept, restart probability 0.15.
+- resource allocation, the sum over common neighbours z of 1 / degree(z);
+- personalised PageRank from the kept node (u or v), with restart probability 0.15.
 
-So a pair that is an edge of other layers and not of its own is among the hardest. Half of a positive's negatives keep
-u, half keep v (of an odd number u has one more). For each end, candidates are ranked by both heuristics; the better of
-the two ranks decides (a score of 0 has none), then chance. Where fewer candidates than asked for have a score above 0,
-the rest are pairs with that end and any node; where there are no more of those, any pairs.
+So pairs that are edges of other layers, but not of their own, are among the hardest. Half of the negatives keep u, half
+keep v; with an odd number, u has one more. The candidates w of a kept node are ranked by both heuristics, and sorted by
+the better of the two ranks, with random order among ties. A score of 0 has no rank. If too few candidates have a
+positive score, the other negatives are the kept node and a random node, or, if there are none left, random pairs.
 """
 
 from typing import Any, NamedTuple
@@ -19,30 +19,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from banditplex.multiplex import Multiplex
-from banditplex.pairs import negatives
 from banditplex.pairs.known import Bools, Ints, KnownPairs, merged
-from banditplex.pairs.negatives import even_pairs, fill_rows, in_order
+from banditplex.pairs.negatives import fill_rows, in_order, row_blocks, uniform_pairs
 
 RESTART = 0.15
 STEPS = 20
-"""Steps of the walks behind PageRank; those that go on longer have probability 0.85 ** 21 = 0.03."""
+"""Longest random walk in PageRank; longer ones have probability 0.85 ** 21 = 0.03."""
 
-LEAST = 1e-4
-"""Walks that arrive somewhere with a smaller probability are given up: what keeps PageRank local."""
+MIN_PROBABILITY = 1e-4
+"""Walks that reach a node with a smaller probability are dropped, which keeps PageRank sparse."""
 
 DECIMALS = 10
-"""Scores that agree so far are level."""
+"""Scores are rounded to so many decimals before they are compared."""
 
 BUDGET = 1 << 21
-"""About as many candidates are ranked at once."""
+"""Approximate number of candidates that are ranked at a time."""
 
 Floats = NDArray[np.float64]
 
 
 class Candidates(NamedTuple):
-    """Nodes that may be linked with an anchor: one entry per candidate, anchors rising."""
+    """Candidates w for kept nodes (anchors): one entry per anchor and candidate, sorted by anchor."""
 
-    anchor: Ints  # (c,) position of the anchor
+    anchor: Ints  # (c,) index into the array of anchors
     node: Ints  # (c,)
     allocation: Floats  # (c,) resource allocation
     pagerank: Floats  # (c,)
@@ -56,15 +55,15 @@ def hard_negatives(
     Parameters
     ----------
     train
-        The training graph, on whose union candidates are ranked.
+        The training graph; candidates are ranked on the union of its layers.
     layer, positives
         Layer indices (p,) and node indices (p, 2).
     each
         Number of negatives per positive.
     known
-        The pairs that are no negatives, those of the full multiplex.
+        The pairs that are not negatives: the edges of the full multiplex.
     rng
-        Where chance comes from.
+        Random generator.
     """
     half = each - each // 2
     ends = np.concatenate([positives[:, 0], positives[:, 1]])
@@ -73,15 +72,13 @@ def hard_negatives(
     nearest = nearest_nodes(train, *np.divmod(items, train.num_layers), half, known, rng)
     source, destination = place.reshape(2, -1)
     pairs = np.empty((len(positives), each, 2), np.int64)
-    rows = max(1, negatives.CHUNK // max(each, 1))
-    for start in range(0, len(positives), rows):
-        block = slice(start, start + rows)
+    for block in row_blocks(len(positives), each):
         found = np.concatenate([nearest[source[block]], nearest[destination[block], : each // 2]], axis=1)
-        pairs[block] = _complete(train, layer[block], positives[block], found, half, known, rng)
+        pairs[block] = _corrupt(train, layer[block], positives[block], found, half, known, rng)
     return pairs
 
 
-def _complete(
+def _corrupt(
     train: Multiplex,
     layer: Ints,
     positives: Ints,
@@ -90,51 +87,51 @@ def _complete(
     known: KnownPairs,
     rng: np.random.Generator,
 ) -> Ints:
-    """Return the negatives (p, m, 2) that put nodes `found` (p, m) in place of one end; -1 stands for any node."""
+    """Return negatives (p, m, 2): positives with one end replaced by `found` (p, m), where -1 is a random node."""
     num_rows, each = found.shape
-    even = even_pairs(train)
+    uniform = uniform_pairs(train)
 
-    def corrupt(slot: Ints, node: Ints) -> Ints:
-        kept = positives[slot // each]
-        first = slot % each < half
-        return in_order(np.where(first, kept[:, 0], node), np.where(first, node, kept[:, 1]), train)
+    def replace_end(slot: Ints, node: Ints) -> Ints:
+        positive = positives[slot // each]
+        keep_first = slot % each < half
+        return in_order(np.where(keep_first, positive[:, 0], node), np.where(keep_first, node, positive[:, 1]), train)
 
     slots = np.arange(num_rows * each)
-    pairs = corrupt(slots, found.reshape(-1))
+    pairs = replace_end(slots, found.reshape(-1))
     keys = np.where(found.reshape(-1) < 0, -1, known.keys(layer[slots // each], pairs))
     return fill_rows(
         pairs.reshape(num_rows, each, 2),
         keys.reshape(num_rows, each),
         layer,
         known,
-        lambda slot: corrupt(slot, rng.integers(0, train.num_nodes, len(slot))),
+        lambda slot: replace_end(slot, rng.integers(0, train.num_nodes, len(slot))),
         rng,
-        otherwise=lambda slot: even(layer[slot // each], rng),
+        fallback=lambda slot: uniform(layer[slot // each], rng),
     )
 
 
 def nearest_nodes(
     train: Multiplex, node: Ints, layer: Ints, count: int, known: KnownPairs, rng: np.random.Generator
 ) -> Ints:
-    """Return for each node (i,) and layer (i,) the `count` hardest nodes (i, count), -1 where there are no more.
+    """Return the `count` hardest candidates (i, count) of each node (i,) in its layer (i,), -1 if there are no more.
 
-    Parameters: as for `hard_negatives`; nodes must rise. Never the node itself, nor one it is known to be linked with.
+    Parameters: as for `hard_negatives`; `node` must be sorted. A node itself and its known neighbours are excluded.
     """
     union = union_matrix(train)
     degree = union.sum(axis=1)
     anchors, first, items = np.unique(node, return_index=True, return_counts=True)
-    enough = count + known.partners()[anchors]
+    enough = count + known.degrees()[anchors]
     work = np.cumsum(items * ((union[anchors] @ degree) + min(train.num_nodes, 4096)))
     nearest = np.empty((len(node), count), np.int64)
     for part in np.split(np.arange(len(anchors)), np.flatnonzero(np.diff(work // BUDGET)) + 1):
-        found = _shorten(rank_candidates(union, degree, anchors[part]), anchors[part], enough[part])
+        found = _prune(score_candidates(union, degree, anchors[part]), anchors[part], enough[part])
         span = slice(first[part[0]], first[part[-1]] + items[part[-1]])
-        nearest[span] = _choose(found, node[span], layer[span], items[part], count, known, rng)
+        nearest[span] = _select(found, node[span], layer[span], items[part], count, known, rng)
     return nearest
 
 
 def union_matrix(mx: Multiplex) -> Any:
-    """Return the symmetric 0/1 matrix (n, n) of which nodes are linked in any layer, self loops left out."""
+    """Return the symmetric 0/1 adjacency matrix (n, n) of the union of all layers, without self loops."""
     from scipy.sparse import csr_array
 
     source, destination = mx.edge_index[:, mx.edge_index[0] != mx.edge_index[1]]
@@ -145,8 +142,8 @@ def union_matrix(mx: Multiplex) -> Any:
     return matrix
 
 
-def rank_candidates(union: Any, degree: Floats, anchors: Ints) -> Candidates:
-    """Return every node with a score above 0 for the anchors (a,), with both scores."""
+def score_candidates(union: Any, degree: Floats, anchors: Ints) -> Candidates:
+    """Return all candidates with a positive score for the anchors (a,), with both scores."""
     inverse = 1 / np.maximum(degree, 1)
     allocation = _entries((union[anchors] * inverse) @ union)
     pagerank = _entries(personalised_pagerank(union, inverse, anchors))
@@ -161,9 +158,9 @@ def rank_candidates(union: Any, degree: Floats, anchors: Ints) -> Candidates:
 
 
 def personalised_pagerank(union: Any, inverse: Floats, anchors: Ints) -> Any:
-    """Return the sparse matrix (a, n) of where walks from the anchors (a,) are when they stop.
+    """Return the sparse matrix (a, n) of personalised PageRank from the anchors (a,).
 
-    A walk stops before each step with probability `RESTART`. Sparse all along: what falls below `LEAST` is dropped.
+    It is the distribution of where a random walk stops, if it stops before each step with probability `RESTART`.
     """
     from scipy.sparse import csr_array
 
@@ -172,44 +169,44 @@ def personalised_pagerank(union: Any, inverse: Floats, anchors: Ints) -> Any:
     stopped = RESTART * here
     for _ in range(STEPS):
         here = ((1 - RESTART) * here * inverse).tocsr() @ union
-        here.data[here.data < LEAST] = 0
+        here.data[here.data < MIN_PROBABILITY] = 0
         here.eliminate_zeros()
         stopped = stopped + RESTART * here
     return stopped
 
 
 def _entries(matrix: Any) -> tuple[Ints, Floats]:
-    """Return the entries of a sparse matrix: row x columns + column, rising, and value."""
+    """Return the sorted positions (row * number of columns + column) and the values of a sparse matrix."""
     matrix = matrix.tocsr()
     matrix.sort_indices()
     row = np.repeat(np.arange(matrix.shape[0], dtype=np.int64), np.diff(matrix.indptr))
     return row * matrix.shape[1] + matrix.indices, matrix.data
 
 
-def _shorten(found: Candidates, anchors: Ints, enough: Ints) -> Candidates:
-    """Leave out anchors themselves, and what is not among the `enough` (a,) best by either score."""
-    found = _take(found, found.node != anchors[found.anchor])
+def _prune(found: Candidates, anchors: Ints, enough: Ints) -> Candidates:
+    """Remove the anchors themselves, and candidates that are not among the `enough` (a,) best by either score."""
+    found = _filter(found, found.node != anchors[found.anchor])
     best = np.minimum(*(_ranks(found.anchor, score) for score in (found.allocation, found.pagerank)))
-    return _take(found, best <= enough[found.anchor])
+    return _filter(found, best <= enough[found.anchor])
 
 
-def _take(found: Candidates, keep: Bools) -> Candidates:
+def _filter(found: Candidates, keep: Bools) -> Candidates:
     return Candidates(found.anchor[keep], found.node[keep], found.allocation[keep], found.pagerank[keep])
 
 
-def _choose(
+def _select(
     found: Candidates, node: Ints, layer: Ints, items: Ints, count: int, known: KnownPairs, rng: np.random.Generator
 ) -> Ints:
-    """Return the `count` best candidates (i, count) of each node (i,) in its layer; anchor a comes `items[a]` times."""
+    """Return the `count` best candidates (i, count) of each node (i,) in its layer; anchor a has `items[a]` nodes."""
     sizes = np.bincount(found.anchor, minlength=len(items))
     start = np.repeat(np.cumsum(sizes) - sizes, items)
     length = np.repeat(sizes, items)
     item = np.repeat(np.arange(len(node)), length)
-    place = np.arange(len(item)) - np.repeat(np.cumsum(length) - length, length) + start[item]
-    other = found.node[place]
+    index = np.arange(len(item)) - np.repeat(np.cumsum(length) - length, length) + start[item]
+    other = found.node[index]
     free = ~known.has(layer[item], np.stack([node[item], other], 1))
-    item, other, place = item[free], other[free], place[free]
-    best = np.minimum(*(_ranks(item, score[place]) for score in (found.allocation, found.pagerank)))
+    item, other, index = item[free], other[free], index[free]
+    best = np.minimum(*(_ranks(item, score[index]) for score in (found.allocation, found.pagerank)))
     order = np.lexsort((rng.random(len(item)), best, item))
     item, other = item[order], other[order]
     column = np.arange(len(item)) - np.searchsorted(item, np.arange(len(node)))[item]
@@ -219,11 +216,11 @@ def _choose(
 
 
 def _ranks(item: Ints, score: Floats) -> Ints:
-    """Return 1 + how many of the same item (c,), rising, score higher; far more than any rank for a score of 0."""
+    """Return the rank of each score within its item (c,), which is sorted; a score of 0 has the largest integer."""
     order = np.lexsort((-score, item))
     new = np.ones(len(item), np.bool_)
     new[1:] = (np.diff(item[order]) != 0) | (np.diff(score[order]) != 0)
-    level = np.flatnonzero(new)[np.cumsum(new) - 1]
+    first_tied = np.flatnonzero(new)[np.cumsum(new) - 1]
     rank = np.empty(len(item), np.int64)
-    rank[order] = 1 + level - np.searchsorted(item, item[order])
+    rank[order] = 1 + first_tied - np.searchsorted(item, item[order])
     return np.where(score > 0, rank, np.iinfo(np.int64).max)

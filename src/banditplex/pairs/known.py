@@ -1,4 +1,4 @@
-"""Which pairs are edges: a sorted list of integers, one per pair, that is searched by halves."""
+"""Look up which pairs are edges: each pair has an integer key, and keys are found by binary search."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,25 +10,25 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 MANY = 1 << 14
-"""From so many keys on, sorting them before they are looked for is worth its time."""
+"""With more keys than this, sorting them before the lookup is faster."""
 
 
 class KnownPairs:
-    """The pairs of two nodes that are edges of a multiplex, in each layer or, with `everywhere`, in any layer.
+    """The pairs that are edges of a multiplex, so that they are not drawn as negatives. Self loops are ignored.
 
     Parameters
     ----------
     mx
-        The multiplex that is known.
+        The multiplex whose edges are known.
     everywhere
         Whether an edge of one layer counts in all layers.
     ordered
-        Whether (u, v) and (v, u) are two pairs. None: if the multiplex is directed.
+        Whether (u, v) and (v, u) are different pairs. None: only in a directed multiplex.
 
     >>> mx = Multiplex.from_edges([0, 1, 0], [1, 2, 2], ["a", "a", "b"], num_nodes=4)
     >>> KnownPairs(mx).has(np.array([0, 1]), np.array([[1, 0], [1, 0]]))
     array([ True, False])
-    >>> KnownPairs(mx).free(), KnownPairs(mx, everywhere=True).free()  # of 6 pairs of nodes
+    >>> KnownPairs(mx).num_free(), KnownPairs(mx, everywhere=True).num_free()  # of 6 pairs of nodes
     (array([4, 5]), array([3, 3]))
     """
 
@@ -40,48 +40,48 @@ class KnownPairs:
         self.num_nodes, self.num_layers = mx.num_nodes, mx.num_layers
         self.everywhere, self.directed = everywhere, mx.directed
         self.ordered = mx.directed if ordered is None else ordered
-        proper = mx.edge_index[0] != mx.edge_index[1]
-        keys = self._reduced(self.keys(mx.edge_layer[proper], mx.edge_index[:, proper].T))
-        in_order = not everywhere and self.ordered == mx.directed
-        self._sorted = keys if in_order else _distinct(np.sort(keys))
+        no_loop = mx.edge_index[0] != mx.edge_index[1]
+        keys = self._lookup_keys(self.keys(mx.edge_layer[no_loop], mx.edge_index[:, no_loop].T))
+        is_sorted = not everywhere and self.ordered == mx.directed
+        self._sorted = keys if is_sorted else _distinct(np.sort(keys))
 
     def keys(self, layer: Ints, pairs: Ints) -> Ints:
-        """Return an integer for each pair (n, 2) of node indices in its layer (n,); equal pairs have equal ones."""
+        """Return the key of each pair (n, 2) of node indices in its layer (n,); equal pairs have equal keys."""
         return pair_keys(layer, pairs, self.num_nodes, ordered=self.ordered)
 
     def has_keys(self, keys: Ints) -> Bools:
-        """Say for each key whether its pair is known."""
-        return contains(self._sorted, self._reduced(keys))
+        """Return for each key whether its pair is known."""
+        return contains(self._sorted, self._lookup_keys(keys))
 
     def has(self, layer: Ints, pairs: Ints) -> Bools:
-        """Say for each pair (n, 2) whether it is known in its layer (n,)."""
+        """Return for each pair (n, 2) whether it is known in its layer (n,)."""
         return self.has_keys(self.keys(layer, pairs))
 
     def add(self, layer: Ints, pairs: Ints) -> None:
-        """Let more pairs (n, 2) be known in their layers (n,)."""
-        self._sorted = merged(self._sorted, np.sort(self._reduced(self.keys(layer, pairs))))
+        """Add known pairs (n, 2) of layers (n,)."""
+        self._sorted = merged(self._sorted, np.sort(self._lookup_keys(self.keys(layer, pairs))))
 
-    def _reduced(self, keys: Ints) -> Ints:
-        """Return keys without their layer, where layers make no difference."""
+    def _lookup_keys(self, keys: Ints) -> Ints:
+        """Return keys as they are stored: with `everywhere`, without the layer."""
         return keys % self.num_nodes**2 if self.everywhere else keys
 
-    def free(self) -> Ints:
-        """Return how many pairs of two nodes are not known in each layer, (num_layers,)."""
+    def num_free(self) -> Ints:
+        """Return the number of pairs that are not known in each layer, (num_layers,)."""
         pairs = self.num_nodes * (self.num_nodes - 1) // (1 if self.ordered else 2)
         if self.everywhere:
             return np.full(self.num_layers, pairs - len(self._sorted))
         bounds = np.arange(self.num_layers + 1) * self.num_nodes**2
         return pairs - np.diff(np.searchsorted(self._sorted, bounds))
 
-    def partners(self) -> Ints:
-        """Return how many pairs with each node (num_nodes,) are known, in all layers together."""
+    def degrees(self) -> Ints:
+        """Return the number of known pairs of each node (num_nodes,), summed over layers."""
         source, destination = np.divmod(self._sorted % self.num_nodes**2, self.num_nodes)
         return np.bincount(source, minlength=self.num_nodes) + np.bincount(destination, minlength=self.num_nodes)
 
     def free_pairs(self, layer: int) -> tuple[Ints, Ints]:
-        """Return all pairs (f, 2) of two nodes that are not known in a layer, smaller index first, and their keys.
+        """Return all pairs (f, 2) that are not known in a layer, smaller index first, and their keys (f,).
 
-        For layers in which nearly all pairs are known: it goes through all pairs there are.
+        This enumerates all pairs of nodes: use it only for layers in which nearly all of them are known.
         """
         pairs = np.stack(np.triu_indices(self.num_nodes, 1), axis=1)
         keys = self.keys(np.full(len(pairs), layer), pairs)
@@ -90,7 +90,7 @@ class KnownPairs:
 
 
 def pair_keys(layer: Ints, pairs: Ints, num_nodes: int, *, ordered: bool) -> Ints:
-    """Return an integer for each pair (n, 2) in its layer (n,); if not `ordered`, (v, u) has that of (u, v).
+    """Return an integer key for each pair (n, 2) in its layer (n,); (u, v) and (v, u) share it unless `ordered`.
 
     >>> pair_keys(np.array([0, 0, 1]), np.array([[1, 2], [2, 1], [1, 2]]), 10, ordered=False)
     array([ 12,  12, 112])
@@ -102,14 +102,14 @@ def pair_keys(layer: Ints, pairs: Ints, num_nodes: int, *, ordered: bool) -> Int
 
 
 def contains(sorted_keys: Ints, keys: Ints) -> Bools:
-    """Say for each key whether it stands in a sorted list.
+    """Return for each key whether it is in a sorted array.
 
     >>> contains(np.array([2, 5]), np.array([5, 6, 2]))
     array([ True, False,  True])
     """
     if not len(sorted_keys):
         return np.zeros(keys.shape, np.bool_)
-    if len(keys) > MANY:  # in rising order each search begins where the cache still is
+    if len(keys) > MANY:  # sorted lookups hit the cache
         order = np.argsort(keys, kind="stable")
         found = np.empty(len(keys), np.bool_)
         found[order] = _search(sorted_keys, keys[order])
@@ -118,18 +118,18 @@ def contains(sorted_keys: Ints, keys: Ints) -> Bools:
 
 
 def _search(sorted_keys: Ints, keys: Ints) -> Bools:
-    place = np.minimum(np.searchsorted(sorted_keys, keys), len(sorted_keys) - 1)
-    found: Bools = sorted_keys[place] == keys
+    position = np.minimum(np.searchsorted(sorted_keys, keys), len(sorted_keys) - 1)
+    found: Bools = sorted_keys[position] == keys
     return found
 
 
 def merged(a: Ints, b: Ints) -> Ints:
-    """Return what stands in either of two sorted lists, sorted, each key once.
+    """Return the sorted union of two sorted arrays, without duplicates.
 
     >>> merged(np.array([1, 4]), np.array([1, 2]))
     array([1, 2, 4])
     """
-    return _distinct(np.sort(np.concatenate([a, b]), kind="stable"))  # two runs, which this kind of sort merges
+    return _distinct(np.sort(np.concatenate([a, b]), kind="stable"))  # a stable sort merges two sorted runs
 
 
 def _distinct(sorted_keys: Ints) -> Ints:
@@ -139,20 +139,20 @@ def _distinct(sorted_keys: Ints) -> Ints:
 
 
 def repeated(keys: Ints) -> Bools:
-    """Say for each key (n,) whether it came before.
+    """Return for each key (n,) whether it repeats an earlier one.
 
     >>> repeated(np.array([3, 1, 3]))
     array([False, False,  True])
     """
-    again = np.ones(len(keys), np.bool_)
-    again[np.unique(keys, return_index=True)[1]] = False
-    return again
+    repeats = np.ones(len(keys), np.bool_)
+    repeats[np.unique(keys, return_index=True)[1]] = False
+    return repeats
 
 
 def repeated_in_rows(keys: Ints) -> Bools:
-    """Say for each key (p, m) whether it came before in its row."""
+    """Return for each key (p, m) whether it repeats an earlier one of its row."""
     order = np.argsort(keys, axis=1, kind="stable")
     ranked = np.take_along_axis(keys, order, 1)
-    again = np.zeros(keys.shape, np.bool_)
-    np.put_along_axis(again, order[:, 1:], ranked[:, 1:] == ranked[:, :-1], 1)
-    return again
+    repeats = np.zeros(keys.shape, np.bool_)
+    np.put_along_axis(repeats, order[:, 1:], ranked[:, 1:] == ranked[:, :-1], 1)
+    return repeats
