@@ -17,7 +17,7 @@ def hide_pairs(pairs: Tensor, layers: Tensor) -> HiddenEdges:
     >>> hide_pairs(torch.tensor([[0, 1], [2, 3]]), torch.tensor([[5, 6], [5, 7]])).layer
     tensor([5, 6, 5, 7])
     """
-    return HiddenEdges(pairs.repeat_interleave(layers.shape[1], 0), layers.reshape(-1))
+    return HiddenEdges(pairs.repeat_interleave(layers.shape[1], 0), layers.reshape(-1).contiguous())  # to be searched
 
 
 def hide_in_union(graph: PackedGraph, hidden: HiddenEdges) -> HiddenEdges:
