@@ -8,7 +8,6 @@ from banditplex.evaluation import k_fold
 from banditplex.experiments.paper import measure
 from banditplex.experiments.paper.measure import Judge, Task, draw_each, folds_of, make_model
 from banditplex.experiments.paper.settings import METHODS
-from banditplex.nn.relevance import compares_embeddings
 
 
 @pytest.fixture
@@ -70,11 +69,10 @@ def test_accuracy_is_a_mean_over_layers_of_a_slow_loop(small):
 def test_policies_learn_from_drawn_layers_alone(small):
     for name in METHODS:
         trainer = make_model(Task("ckm", name, 0, 0, 2, 0)).make_trainer(small)
-        assert not trainer.free
-        assert not compares_embeddings(trainer.relevance)
+        assert not trainer.relevance.is_free
         assert trainer.steps_per_epoch == 4
-        assert len(trainer.held.instance) == 0
-        assert not trainer.warming
+        assert len(trainer.data.validation_edges) == 0
+        assert not trainer.in_warmup
 
 
 def test_a_run_has_one_row_and_is_the_same_twice(small):
