@@ -9,7 +9,6 @@ turns; what counts are ratios. There is no warming up, in which policies are not
 import time
 from collections.abc import Callable, Mapping
 from functools import partial
-from unittest import mock
 
 import numpy as np
 import torch
@@ -20,9 +19,9 @@ from banditplex.datasets import planted
 from banditplex.multiplex import Multiplex, Name
 from banditplex.prediction import FOLDS
 from banditplex.predictor import LinkPredictor
-from banditplex.training import Config, Trainer
-from banditplex.training import loop as trainer_module
-from banditplex.training.draws import mirrored
+from banditplex.training.config import Config
+from banditplex.training.loop import Trainer
+from banditplex.training.setup import make_trainer
 
 NODES, EDGES = 500, 1_000
 
@@ -50,9 +49,13 @@ def table(title: str, times: dict[int, float], unit: float) -> None:
         print(f"{num_layers:8d} layers {value * unit:9.2f} ({value / first:5.2f}x)", flush=True)
 
 
+def trainer_of(mx: Multiplex, num_targets: int, policy: str = "default") -> Trainer:
+    return make_trainer(mx, np.arange(num_targets), Config(policy=policy, patience=10_000, warmup=0).checked())
+
+
 def single_target() -> None:
     for policy, sizes, bound in (("default", (16, 64, 256, 1024), 20), ("all", (16, 64, 256), 3)):
-        trainers = {n: Trainer(make(n), np.array([0]), Config(policy=policy, patience=10_000, warmup=0)) for n in sizes}
+        trainers = {n: trainer_of(make(n), 1, policy) for n in sizes}
         times = race({n: trainer.run_epoch for n, trainer in trainers.items()}, bound)
         steps = {n: trainer.steps_per_epoch for n, trainer in trainers.items()}
         table(f"one target, policy {policy!r}, time per step (ms)", {n: times[n] / steps[n] for n in sizes}, 1e3)
@@ -60,7 +63,7 @@ def single_target() -> None:
 
 def all_targets() -> None:
     sizes = (16, 128, 512)
-    trainers = {n: Trainer(make(n, 300), np.arange(n), Config(patience=10_000, warmup=0)) for n in sizes}
+    trainers = {n: trainer_of(make(n, 300), n) for n in sizes}
     times = race({n: trainer.run_epoch for n, trainer in trainers.items()}, 2)
     table("all layers are targets, time per epoch and layer (ms)", {n: times[n] / n for n in sizes}, 1e3)
 
@@ -89,7 +92,7 @@ def prediction() -> None:
 def bookkeeping() -> None:
     mx = make(1_000)
     for num_targets, epochs in ((1, 20), (8, 8), (64, 3)):
-        shares = bandit_shares(Trainer(mx, np.arange(num_targets), Config(patience=10_000, warmup=0)), epochs)
+        shares = bandit_shares(trainer_of(mx, num_targets), epochs)
         title = f"bandits at 1,000 layers, {num_targets:2d} target{'s' * (num_targets > 1)}"
         print(f"{title}: {np.median(shares):.1f} % of the time of an epoch", end=" ")
         print(f"(from {min(shares):.1f} to {max(shares):.1f})", flush=True)
@@ -111,11 +114,10 @@ def bandit_shares(trainer: Trainer, epochs: int) -> list[float]:
 
     policy.draw, policy.update = timed(policy.draw), timed(policy.update)  # type: ignore[method-assign, assignment]
     shares = []
-    with mock.patch.object(trainer_module, "mirrored", timed(mirrored)):
-        for _ in range(1 + epochs):
-            spent[0], start = 0.0, time.process_time()
-            trainer.run_epoch()
-            shares.append(100 * spent[0] / (time.process_time() - start))
+    for _ in range(1 + epochs):
+        spent[0], start = 0.0, time.process_time()
+        trainer.run_epoch()
+        shares.append(100 * spent[0] / (time.process_time() - start))
     return shares[1:]
 
 
@@ -157,7 +159,7 @@ def against_hetero_conv() -> None:
         nn.functional.binary_cross_entropy_with_logits(model(edges, pairs), label).backward()  # type: ignore[no-untyped-call]
         optimiser.step()
 
-    trainer = Trainer(mx, np.array([0]), Config(patience=10_000, warmup=0))
+    trainer = trainer_of(mx, 1)
     times = race({0: step, 1: trainer.run_epoch}, 10)
     loop, ours = times[0], times[1] / trainer.steps_per_epoch
     print(f"64 layers, one target, per step (ms): HeteroConv loop {1e3 * loop:.1f}, ours {1e3 * ours:.1f}", end="")

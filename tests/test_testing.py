@@ -1,14 +1,17 @@
-"""The public checks complain of broken policies, each for its own reason."""
+"""The public checks complain of broken policies and layer losses, each for its own reason."""
 
+from dataclasses import replace
 from types import MappingProxyType
 
 import numpy as np
 import pytest
+import torch
 
 from banditplex.bandits import Draw, Exp3Plus, Policy
 from banditplex.bandits.hedge import exponential_weights
 from banditplex.bandits.marginals import Marginals
-from banditplex.testing import check_policy
+from banditplex.nn.relevance import RELEVANCES, Relevance, euclidean, predictive
+from banditplex.testing import check_policy, check_relevance
 from tests.refusals import refuses
 
 
@@ -190,3 +193,128 @@ def test_options_reach_the_policy():
     check_policy(Exp3Plus, raw_range=True)
     with refuses("'uniform'", "'raw_range'"):
         check_policy("uniform", raw_range=True)
+
+
+# Layer losses
+
+
+@pytest.mark.parametrize("name", RELEVANCES)
+def test_named_layer_losses_pass(name):
+    check_relevance(name)
+
+
+def manhattan(batch):
+    distance = (batch.target_embedding - batch.layer_embedding).abs().sum(1)
+    return batch.mean(distance, batch.node_group)
+
+
+def both_kinds(batch):
+    return manhattan(batch) + batch.mean(torch.sigmoid(batch.own), batch.pair_group)
+
+
+@pytest.mark.parametrize(
+    "relevance",
+    [
+        manhattan,
+        both_kinds,
+        Relevance(manhattan, needs={"embeddings"}, symmetric=True),
+        Relevance(both_kinds, symmetric=True),
+        replace(euclidean, function=lambda batch: euclidean(batch).square()),
+        lambda batch: torch.zeros(batch.num_groups, dtype=torch.int64),
+    ],
+    ids=["function", "both", "free", "symmetric", "wrapped", "integers"],
+)
+def test_sound_layer_losses_pass(relevance):
+    check_relevance(relevance)
+
+
+def one_number(batch):
+    return batch.own.square().mean()
+
+
+def a_list(batch):
+    return [0.0] * batch.num_groups
+
+
+def negative(batch):
+    return manhattan(batch) - 5
+
+
+def divides_by_the_negatives(batch):
+    negatives = batch.mean(1 - batch.label, batch.pair_group)
+    return batch.mean(torch.sigmoid(batch.own), batch.pair_group) / negatives
+
+
+def not_clamped(batch):
+    a, b = batch.target_embedding, batch.layer_embedding
+    return batch.mean(1 - (a * b).sum(1) / (a.norm(dim=1) * b.norm(dim=1)), batch.node_group).clamp(min=0)
+
+
+def overflows(batch):
+    return batch.mean(torch.exp(batch.own - 2 * batch.other).square(), batch.pair_group)
+
+
+def changes_its_input(batch):
+    batch.own.sigmoid_()
+    return batch.mean(batch.own, batch.pair_group)
+
+
+def looks_at_the_first_node(batch):
+    first = [torch.nonzero(batch.node_group == group)[0, 0] for group in range(batch.num_groups)]
+    return (batch.target_embedding - batch.layer_embedding)[torch.stack(first)].norm(dim=1)
+
+
+def compares_comparisons(batch):
+    losses = manhattan(batch)
+    return losses / losses.mean().clamp(min=1)
+
+
+def reads_logits_too(batch):
+    return manhattan(batch) + batch.own.square().sum()
+
+
+def reads_embeddings_if_there_are_any(batch):
+    extra = manhattan(batch).nan_to_num(7) if len(batch.node_group) else 0
+    return batch.mean(torch.sigmoid(batch.own), batch.pair_group) + extra
+
+
+def one_way(batch):
+    return batch.mean((batch.target_embedding - batch.layer_embedding).relu().sum(1), batch.node_group)
+
+
+def raises(batch):
+    return batch.logits
+
+
+WRONG = {
+    one_number: ["(4,)", "()", "a random batch"],
+    a_list: ["(4,)", "list"],
+    negative: [">= 0", "a random batch"],
+    divides_by_the_negatives: ["finite", "inf"],
+    not_clamped: ["finite", "all 0", "nan"],
+    overflows: ["finite", "100", "inf"],
+    changes_its_input: ["batch stays", "own"],
+    looks_at_the_first_node: ["order"],
+    compares_comparisons: ["other comparisons"],
+    Relevance(reads_logits_too, needs={"embeddings"}): ["needs (embeddings)", "NaN"],
+    Relevance(reads_embeddings_if_there_are_any, needs={"logits"}): ["needs (logits)"],
+    Relevance(one_way, needs={"embeddings"}, symmetric=True): ["swapped", "symmetric"],
+    raises: ["no error", "AttributeError", "logits"],
+}
+
+
+@pytest.mark.parametrize("relevance", WRONG, ids=lambda each: getattr(each, "name", None) or each.__name__)
+def test_a_wrong_layer_loss_is_found_out(relevance):
+    name = relevance.name if isinstance(relevance, Relevance) else relevance.__name__
+    with refuses(repr(name), *WRONG[relevance], error=AssertionError):
+        check_relevance(relevance)
+
+
+def test_what_is_no_relevance_is_refused():
+    with refuses("'nearness'", *RELEVANCES):
+        check_relevance("nearness")
+
+
+def test_what_is_only_wrong_about_the_claim_passes_without_it():
+    check_relevance(Relevance(one_way, needs={"embeddings"}))
+    check_relevance(replace(predictive, function=lambda batch: batch.mean(batch.label, batch.pair_group)))

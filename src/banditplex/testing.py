@@ -1,4 +1,4 @@
-"""Checks that everything of a kind here passes, for classes of your own.
+"""Checks that everything of a kind here passes, for policies and layer losses of your own.
 
 Each raises an AssertionError that says what was expected and what came.
 """
@@ -6,15 +6,19 @@ Each raises an AssertionError that says what was expected and what came.
 import random
 import warnings
 from collections.abc import Callable, Iterator
+from dataclasses import fields, replace
 from functools import partial
 from inspect import signature
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from banditplex.bandits import Draw, Observations, Policy, make_policy
 from banditplex.bandits.rounding import FloatArray, IntArray
+
+if TYPE_CHECKING:  # torch takes a while to import, and policies do without
+    from banditplex.nn.relevance import LayerLoss, Relevance, RelevanceBatch
 
 SIZES = ((1, 1), (5, 1), (6, 2), (3, 3), (90, 3))
 """Pairs (num_arms, k) at which policies are checked; unseen arms share memory in the last."""
@@ -335,8 +339,149 @@ def _near(a: NDArray[Any], b: Any) -> bool:
     return bool(np.allclose(a, b, rtol=0, atol=1e-12))
 
 
-def _expect(holds: bool, policy: object, expected: str, got: object) -> None:
+# Layer losses
+
+
+def check_relevance(relevance: "str | Relevance | LayerLoss", *, seed: int = 0) -> None:
+    """Check that a layer loss keeps the contract of `banditplex.nn.relevance.Relevance`, on several batches.
+
+    It returns one finite number >= 0 per comparison, also where all labels are equal or all numbers are 0; the order
+    of pairs and nodes and the other comparisons of a batch do not matter; the batch stays as it is; nothing is read
+    but what `needs` declares; if it is declared symmetric, target and layer may be swapped.
+
+    Parameters: `relevance`, a name, a `Relevance` or a plain function.
+
+    >>> check_relevance("cosine")
+    >>> check_relevance(lambda batch: batch.mean(batch.own - batch.other, batch.pair_group))  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    AssertionError: relevance '<lambda>': expected that losses are finite and >= 0 on a random batch, got ...
+    """
+    from banditplex.nn.relevance import get_relevance
+
+    found = get_relevance(relevance)
+    rng = np.random.default_rng(seed)
+    for what, batch in _relevance_batches(rng):
+        given = _leave_out(batch, found, empty=True)
+        losses = _layer_losses(found, given, what)
+        _check_order(found, given, losses, what, rng)
+        _check_comparisons(found, given, losses, what)
+        _check_needs(found, batch, losses, what)
+        _check_symmetry(found, given, losses, what)
+
+
+PAIR_FIELDS, NODE_FIELDS = ("label", "own", "other"), ("target_embedding", "layer_embedding")
+
+
+def _relevance_batches(rng: np.random.Generator) -> Iterator[tuple[str, "RelevanceBatch"]]:
+    """Yield batches of several comparisons, in words and as they are."""
+    yield "a random batch", _relevance_batch(rng, (7, 2, 12, 1))
+    yield "a batch of one comparison", _relevance_batch(rng, (9,))
+    for label in (1, 0):
+        batch = _relevance_batch(rng, (6, 3))
+        yield f"labels that are all {label}", replace(batch, label=batch.label * 0 + label)
+    yield "logits and embeddings that are all 0", _relevance_batch(rng, (6, 3), scale=0.0)
+    yield "logits and embeddings of up to 100", _relevance_batch(rng, (6, 3), scale=30.0)
+
+
+def _relevance_batch(rng: np.random.Generator, sizes: tuple[int, ...], scale: float = 1.0) -> "RelevanceBatch":
+    """Return a batch of comparisons with so many pairs and one node more each, in random order."""
+    import torch
+
+    from banditplex.nn.relevance import RelevanceBatch
+
+    pair_group, node_group = (rng.permutation(np.repeat(np.arange(len(sizes)), np.add(sizes, n))) for n in (0, 1))
+    own, other = scale * rng.normal(size=(2, len(pair_group)))
+    first, second = scale * rng.normal(size=(2, len(node_group), 5))
+    numbers = [rng.random(len(pair_group)) < 0.5, own, other, first, second]
+    label, own, other, first, second = (torch.from_numpy(each.astype(np.float32)) for each in numbers)
+    groups = torch.from_numpy(pair_group), torch.from_numpy(node_group)
+    return RelevanceBatch(len(sizes), groups[0], label, own, other, groups[1], first, second)
+
+
+def _leave_out(batch: "RelevanceBatch", relevance: "Relevance", *, empty: bool) -> "RelevanceBatch":
+    """Return a batch in which what a relevance does not need is empty, as in training, or not a number."""
+    changes: dict[str, Any] = {}
+    for need, names, group in (("logits", PAIR_FIELDS, "pair_group"), ("embeddings", NODE_FIELDS, "node_group")):
+        if need not in relevance.needs:
+            for name in names:
+                value = getattr(batch, name)
+                changes[name] = value.new_zeros((0,) * value.ndim) if empty else value * float("nan")
+            if empty:
+                changes[group] = getattr(batch, group)[:0]
+    return replace(batch, **changes)
+
+
+def _layer_losses(relevance: "Relevance", batch: "RelevanceBatch", what: str) -> FloatArray:
+    """Return the losses of a batch, once they are found to be losses and the batch to be as before."""
+    import torch
+
+    who = f"relevance {relevance.name!r}"
+    tensors = {each.name: getattr(batch, each.name) for each in fields(batch) if each.name != "num_groups"}
+    before = {name: value.clone() for name, value in tensors.items()}
+    try:
+        with torch.no_grad():
+            losses: Any = relevance(batch)
+    except Exception as error:
+        _expect(False, who, f"no error is raised on {what}", repr(error))
+    shape, got = (batch.num_groups,), tuple(losses.shape) if isinstance(losses, torch.Tensor) else type(losses).__name__
+    _expect(got == shape, who, f"a tensor of shape {shape}, one loss per comparison, is returned on {what}", got)
+    values: FloatArray = losses.double().cpu().numpy()
+    _expect(bool((np.isfinite(values) & (values >= 0)).all()), who, f"losses are finite and >= 0 on {what}", values)
+    changed = [name for name in tensors if not np.array_equal(tensors[name], before[name], equal_nan=True)]
+    _expect(not changed, who, f"the batch stays as it is on {what}", f"a changed {', '.join(changed)}")
+    return values
+
+
+def _check_order(
+    relevance: "Relevance", batch: "RelevanceBatch", losses: FloatArray, what: str, rng: np.random.Generator
+) -> None:
+    """Check that pairs and nodes may come in any order."""
+    changes: dict[str, Any] = {}
+    for group, names in (("pair_group", PAIR_FIELDS), ("node_group", NODE_FIELDS)):
+        order = rng.permutation(len(getattr(batch, group)))
+        changes |= {name: getattr(batch, name)[order] for name in (group, *names) if len(getattr(batch, name))}
+    found = _layer_losses(relevance, replace(batch, **changes), what)
+    _expect_losses(relevance, losses, found, f"the order of pairs and nodes does not matter on {what}")
+
+
+def _check_comparisons(relevance: "Relevance", batch: "RelevanceBatch", losses: FloatArray, what: str) -> None:
+    """Check that each comparison has the same loss when it is alone in a batch."""
+    found = []
+    for number in range(batch.num_groups):
+        changes: dict[str, Any] = {"num_groups": 1}
+        for group, names in (("pair_group", PAIR_FIELDS), ("node_group", NODE_FIELDS)):
+            own = getattr(batch, group) == number
+            changes |= {name: getattr(batch, name)[own] for name in names if len(own)}
+            changes[group] = getattr(batch, group)[own] * 0
+        found.append(_layer_losses(relevance, replace(batch, **changes), what)[0])
+    _expect_losses(relevance, losses, np.array(found), f"other comparisons do not matter on {what}")
+
+
+def _check_needs(relevance: "Relevance", batch: "RelevanceBatch", losses: FloatArray, what: str) -> None:
+    """Check that what is not declared in `needs` is not read, even if it is there."""
+    read = " and ".join(sorted(relevance.needs))
+    poisoned = _leave_out(batch, relevance, empty=False)
+    found = _layer_losses(relevance, poisoned, f"{what} in which all but the needs ({read}) is NaN")
+    _expect_losses(relevance, losses, found, f"nothing but the needs ({read}) is read on {what}")
+
+
+def _check_symmetry(relevance: "Relevance", batch: "RelevanceBatch", losses: FloatArray, what: str) -> None:
+    """Check that the embeddings of target and layer may be swapped where `symmetric` says so."""
+    if relevance.symmetric:
+        swapped = replace(batch, target_embedding=batch.layer_embedding, layer_embedding=batch.target_embedding)
+        found = _layer_losses(relevance, swapped, what)
+        _expect_losses(relevance, losses, found, f"target and layer may be swapped, as symmetric is True, on {what}")
+
+
+def _expect_losses(relevance: "Relevance", losses: FloatArray, found: FloatArray, promise: str) -> None:
+    """Complain if losses are not the same up to rounding in 32 bits."""
+    same = bool(np.allclose(losses, found, rtol=1e-4, atol=1e-5))
+    _expect(same, f"relevance {relevance.name!r}", promise, f"{found} instead of {losses}")
+
+
+def _expect(holds: bool, subject: object, expected: str, got: object) -> None:
     """Raise the one form of complaint."""
     if not holds:
+        name = subject if isinstance(subject, str) else repr(subject)
         with np.printoptions(threshold=12, precision=4):
-            raise AssertionError(f"{policy!r}: expected that {expected}, got {got}.")
+            raise AssertionError(f"{name}: expected that {expected}, got {got}.")

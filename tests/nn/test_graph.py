@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from banditplex.multiplex import Multiplex
-from banditplex.nn import PackedGraph, describe
+from banditplex.nn import HiddenEdges, PackedGraph, compute_pair_features
 
 
 def random_multiplex(seed=0, num_nodes=12, num_layers=3, num_edges=40, directed=False, weighted=False):
@@ -22,11 +22,11 @@ def random_multiplex(seed=0, num_nodes=12, num_layers=3, num_edges=40, directed=
 
 
 def own_features(graph, pairs, target):
-    return describe(graph, pairs, target, torch.zeros(len(pairs), 0, dtype=torch.long))[0]
+    return compute_pair_features(graph, pairs, target, torch.zeros(len(pairs), 0, dtype=torch.long))[0]
 
 
 def other_features(graph, pairs, layer, target):
-    return describe(graph, pairs, target, layer.unsqueeze(1))[1]
+    return compute_pair_features(graph, pairs, target, layer.unsqueeze(1))[1]
 
 
 def as_networkx(mx, layer):
@@ -142,7 +142,7 @@ def test_block_has_exactly_the_visible_edges_of_the_layers_asked_for():
     mx = random_multiplex(4, weighted=True)
     graph = PackedGraph.from_multiplex(mx)
     u, v = next((u, v) for u, v in mx.edges(2).T.tolist() if u != v)
-    hidden = torch.tensor([[u, v]]), torch.tensor([2])
+    hidden = HiddenEdges(torch.tensor([[u, v]]), torch.tensor([2]))
     lonely = mx.num_nodes - 1
     block = graph.block(torch.tensor([2, 0, 0]), torch.tensor([u, lonely, 0]), hidden)
     key = block.key[block.edge_index]
@@ -174,9 +174,11 @@ def test_the_graph_of_some_layers_says_the_same_about_them(directed):
     part = graph.only(torch.tensor([1, 4]))
     pairs, _ = all_questions(mx)
     target, layers = torch.full((len(pairs),), 4), torch.full((len(pairs), 1), 1)
-    for whole, some in zip(describe(graph, pairs, target, layers), describe(part, pairs, target, layers), strict=True):
+    asked = pairs, target, layers
+    both = compute_pair_features(graph, *asked), compute_pair_features(part, *asked)
+    for whole, some in zip(*both, strict=True):
         assert torch.equal(whole.values, some.values)
-    asked = torch.tensor([1, 4]), torch.tensor([0, 0]), (pairs[:5], target[:5])
+    asked = torch.tensor([1, 4]), torch.tensor([0, 0]), HiddenEdges(pairs[:5], target[:5])
     a, b = graph.block(*asked), part.block(*asked)
     assert torch.equal(a.key, b.key)
     assert torch.equal(a.edge_index, b.edge_index)

@@ -6,12 +6,12 @@ import pytest
 import torch
 from torch_geometric.nn import GraphConv
 
-from banditplex.nn import PackedGraph
+from banditplex.nn import HiddenEdges, PackedGraph
 from banditplex.nn.mean import Mean
 from banditplex.nn.mean_conv import MeanConv
 from tests.nn.test_graph import random_multiplex
 
-NOTHING = (torch.zeros(0, 2, dtype=torch.long), torch.zeros(0, dtype=torch.long))
+NOTHING = HiddenEdges(torch.zeros(0, 2, dtype=torch.long), torch.zeros(0, dtype=torch.long))
 
 
 def whole_block(*, weighted):

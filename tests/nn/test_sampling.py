@@ -9,7 +9,7 @@ import torch
 from torch_geometric.nn import GATConv
 
 from banditplex.multiplex import Multiplex
-from banditplex.nn import PackedGraph, sampling
+from banditplex.nn import HiddenEdges, PackedGraph, sampling
 from banditplex.nn.sampling import Fanout, choose, near_block
 from tests.nn.test_graph import random_multiplex
 from tests.nn.test_model import make_model
@@ -40,7 +40,7 @@ def ask(graph, wanted, hidden=(), *, size=None, depth=2, seed=0):
     layer, node = torch.tensor(wanted).reshape(-1, 2).T.contiguous()
     table = torch.tensor(list(hidden), dtype=torch.long).reshape(-1, 3)
     return near_block(
-        graph, layer, node, (table[:, 1:], table[:, 0].contiguous()), graph.both.rows(layer, node),
+        graph, layer, node, HiddenEdges(table[:, 1:], table[:, 0].contiguous()), graph.both.rows(layer, node),
         between=layer[:0], depth=depth, fanout=None if size is None else fanout(size, seed),
     )  # fmt: skip
 
@@ -139,7 +139,7 @@ def test_with_enough_fanout_the_network_says_what_it_says_of_whole_layers(conv, 
     layers = torch.tensor([[1, 2], [0, 1], [2, 0], [0, 2]])
     table = torch.tensor(some_hidden(mx, 0.2))
     asked = torch.tensor([0, 2, 1]), torch.tensor([9, 10, 59])
-    rest = None, pairs, target, layers, (table[:, 1:], table[:, 0].contiguous()), asked
+    rest = None, pairs, target, layers, HiddenEdges(table[:, 1:], table[:, 0].contiguous()), asked
     near = model(graph, *rest, None if size is None else fanout(size))
     near.total.sum().backward()
     gradient = {name: weight.grad.clone() for name, weight in model.named_parameters()}

@@ -1,25 +1,198 @@
-"""`hide`: what is between two nodes shows neither in its layer nor, if so wished, in any, as if it were not there."""
+"""What is hidden of a pair, in which phase and from whom; that the rest is seen; what is held out together."""
 
 import itertools
+from functools import cache, partial
 
 import numpy as np
 import pytest
 import torch
-from banditplex.training.union import with_union
 
 import banditplex as bx
 from banditplex import prediction
-from banditplex.errors import InputError
 from banditplex.evaluation import roc_auc
 from banditplex.multiplex import Multiplex
-from banditplex.nn import PackedGraph, describe
-from banditplex.nn.scoring import between, score_by_layer
-from banditplex.training.batches import Examples, divide_pairs
+from banditplex.nn import Encoder, PackedGraph, compute_pair_features
+from banditplex.nn import model as network
+from banditplex.nn.scoring import score_by_layer
+from banditplex.pairs.visibility import HIDE, UNION, Visibility
 from tests.nn.test_graph import random_multiplex
 from tests.nn.test_model import make_model
+from tests.refusals import refuses
+from tests.test_predictor import unrelated_layers
 from tests.training.test_loop import random_layers
 
 FAST = {"epochs": 2, "width": 4, "warmup": 0, "hide": "pair"}
+
+# What is hidden of a pair (u, v) of the target layer. An undirected edge is "the edge", and has no reverse. Hidden: no
+# such edge is seen, though the multiplex has it. Not hidden: every such edge of the graph of that phase is seen.
+
+FEATURES = {
+    # of hide =                                                   edge   layer  pair
+    "the edge in the target layer":                              (True,  True,  True),
+    "the reverse edge in the target layer":                      (False, True,  True),
+    "the edge in another layer":                                 (False, False, True),
+    "the reverse edge in another layer":                         (False, False, True),
+    "the edge in the union, if no other layer has it":           (True,  True,  True),
+    "the edge in the union, if another layer has it":            (False, False, True),
+    "the reverse edge in the union, if no other layer has it":   (False, True,  True),
+    "the reverse edge in the union, if another layer has it":    (False, False, True),
+}  # fmt: skip
+"""Structural features, in training, validation and prediction alike."""
+
+ENCODER = {
+    # of hide =                                                   edge   layer  pair
+    "a link in the target layer":                                (True,  True,  True),
+    "a link in a drawn layer":                                   (False, False, True),
+    "a link in the union, if no other layer has it":             (True,  True,  True),
+    "a link in the union, if another layer has it":              (False, False, True),
+}  # fmt: skip
+"""Messages of the encoder, which have no direction: a link is an edge either way."""
+
+TARGET, DRAWN_LAYER, NUM_LAYERS = 1, 0, 4
+PHASES = ("train", "validate", "predict")
+
+
+def dense_multiplex(directed):
+    """Return 16 nodes and four layers that have a third of all pairs each, at random."""
+    rng = np.random.default_rng(0)
+    pairs = np.array(list(itertools.permutations(range(16), 2) if directed else itertools.combinations(range(16), 2)))
+    layer, which = np.nonzero(rng.random((NUM_LAYERS, len(pairs))) < 0.35)
+    return Multiplex.from_edges(*pairs[which].T, layer, num_nodes=16, directed=directed, layer_names=range(NUM_LAYERS))
+
+
+@cache
+def watch(hide, directed, union):
+    """Train, validate and predict; return for each phase its graph, and what each call of the network was given.
+
+    A call: pairs (P, 2), layers (P, 1 + k), the two tables of features, and the arcs (layer, node, node) that the
+    encoder sees. Layer 1 is the target, which looks at layer 0 and, if there is one, at the union, else at layer 2.
+    """
+    mx, calls = dense_multiplex(directed), []
+    compute, forward = network.compute_pair_features, Encoder.forward
+
+    def features(graph, pairs, target, layers, *more):
+        found = compute(graph, pairs, target, layers, *more)
+        table = torch.cat([target.unsqueeze(1), layers], 1)
+        calls.append([pairs.tolist(), table.tolist(), *(each.values.clone() for each in found)])
+        return found
+
+    def encode(encoder, block, x):
+        ends = block.key[block.edge_index].T.tolist()
+        calls[-1].append({(a // mx.num_nodes, a % mx.num_nodes, b % mx.num_nodes) for a, b in ends})
+        return forward(encoder, block, x)
+
+    drawn = [DRAWN_LAYER, UNION if union else 2]
+    model = bx.LinkPredictor(
+        hide=hide, union=union, policy="fixed", policy_options={"layers": drawn}, width=4, validation=0.3, epochs=2
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(network, "compute_pair_features", features)
+        patch.setattr(Encoder, "forward", encode)
+        trainer = model.make_trainer(mx, targets=[TARGET])
+        trainer.run_epoch()
+        seen = {"train": (trainer.data.train_mx, calls[: trainer.steps_per_epoch])}
+        calls.clear()
+        trainer.validate()
+        seen["validate"] = (trainer.data.train_mx, calls[:])
+        model._take(trainer)
+        calls.clear()
+        model.score_pairs(list(itertools.permutations(range(16), 2)), TARGET)  # edges and others
+        seen["predict"] = (mx, calls[:])
+    return mx, seen
+
+
+def edges_of(mx):
+    """Return all edges (layer, u, v), undirected ones both ways."""
+    edges = {(layer, u, v) for layer in range(NUM_LAYERS) for u, v in mx.edges(layer).T.tolist()}
+    return edges if mx.directed else edges | {(layer, v, u) for layer, u, v in edges}
+
+
+def layers_with(edges, arc):
+    """Return the layers that have an edge, the union after all others."""
+    layers = [layer for layer in range(NUM_LAYERS) if (layer, *arc) in edges]
+    return [*layers, NUM_LAYERS] if layers else []
+
+
+def rows_of(name, where, edges, arc, undirected):
+    """Return the row of a table that an edge, by its name, belongs to in each layer."""
+    others = set(layers_with(edges, arc)) | (set(layers_with(edges, arc[::-1])) if undirected else set())
+    elsewhere = "another" if others - {TARGET, NUM_LAYERS} else "no other"
+    return {
+        layer: f"{name} in the target layer" if layer == TARGET
+        else f"{name} in the union, if {elsewhere} layer has it" if layer == NUM_LAYERS
+        else f"{name} in {where}"
+        for layer in range(NUM_LAYERS + 1)
+    }  # fmt: skip
+
+
+def check_encoder(calls, whole, known, hidden):
+    """Compare the arcs that the encoder saw with a table {row: hidden}; return the rows that occurred.
+
+    `whole` and `known` are the edges of the multiplex and of the graph of the phase.
+    """
+    occurred = set()
+    for pairs, table, _, _, arcs in calls:
+        for pair, layers in zip(pairs, table, strict=True):
+            ways = pair, pair[::-1]
+            rows = rows_of("a link", "a drawn layer", whole, pair, undirected=True)
+            for layer in layers:
+                is_hidden = hidden[rows[layer]]
+                if any(layer in layers_with(whole if is_hidden else known, arc) for arc in ways):
+                    assert [(layer, *arc) in arcs for arc in ways] == [not is_hidden] * 2, (rows[layer], pair)
+                    occurred.add(rows[layer])
+    return occurred
+
+
+def check_features(calls, graph, whole, hidden, union):
+    """Compare features with those of `graph` without what a table {row: hidden} hides; return the rows that occurred.
+
+    There the pair is no edge of the target, so that nothing of it is left to hide.
+    """
+    occurred, known = set(), edges_of(graph)
+    edges = list(zip(graph.edge_layer.tolist(), *graph.edge_index.tolist(), strict=True))
+    for pairs, table, own, other, _ in calls:
+        for i in range(0, len(pairs), 1 + len(pairs) // 80):
+            arcs = {"the edge": pairs[i], "the reverse edge": pairs[i][::-1]}
+            if not graph.directed:
+                del arcs["the reverse edge"]
+            gone, in_union = set(), {}
+            for name, arc in arcs.items():
+                rows = rows_of(name, "another layer", whole, arc, undirected=False)
+                for layer, row in rows.items():
+                    if layer not in layers_with(whole if hidden[row] else known, arc):
+                        continue
+                    if layer < NUM_LAYERS or union:
+                        occurred.add(row)
+                    if layer == NUM_LAYERS:
+                        in_union[tuple(arc)] = not hidden[row]
+                    elif hidden[row]:
+                        gone |= {(layer, *arc)} if graph.directed else {(layer, *arc), (layer, *arc[::-1])}
+            left = graph.keep_edges([edge not in gone for edge in edges])
+            assert {arc: bool(layers_with(edges_of(left), arc)) for arc in in_union} == in_union
+            asked = torch.tensor([pairs[i]]), torch.tensor(table[i][:1]), torch.tensor([table[i][1:]])
+            rest = compute_pair_features(PackedGraph.from_multiplex(left, union=union), *asked)
+            found = own[i : i + 1], other.view(len(pairs), -1, other.shape[1])[i]
+            for mine, theirs in zip(found, rest, strict=True):
+                torch.testing.assert_close(mine, theirs.values)
+    return occurred
+
+
+@pytest.mark.parametrize("who", ["features", "encoder"])
+@pytest.mark.parametrize("phase", PHASES)
+@pytest.mark.parametrize("union", [False, True], ids=["layers", "union"])
+@pytest.mark.parametrize("directed", [False, True], ids=["undirected", "directed"])
+@pytest.mark.parametrize("hide", HIDE)
+def test_what_is_hidden_of_a_pair_and_that_the_rest_is_seen(hide, directed, union, phase, who):
+    mx, seen = watch(hide, directed, union)
+    (graph, calls), column = seen[phase], HIDE.index(hide)
+    table = FEATURES if who == "features" else ENCODER
+    hidden = {row: columns[column] for row, columns in table.items()}
+    if who == "features":
+        occurred = check_features(calls, graph, edges_of(mx), hidden, union)
+    else:
+        occurred = check_encoder(calls, edges_of(mx), edges_of(graph), hidden)
+    expected = {row for row in hidden if (union or "union" not in row) and (directed or "reverse" not in row)}
+    assert occurred == expected
 
 
 def apart(mx, pair, layer=None):
@@ -33,13 +206,14 @@ def apart(mx, pair, layer=None):
 @pytest.mark.parametrize(("hide", "where"), [("layer", 1), ("pair", None)])
 def test_features_are_those_of_a_graph_without_the_pair(hide, where, directed, union):
     mx = random_multiplex(3, num_edges=90, directed=directed)
-    pack = (lambda mx: PackedGraph.from_multiplex(with_union(mx), union=True)) if union else PackedGraph.from_multiplex
+    pack = partial(PackedGraph.from_multiplex, union=union)
     graph, target, layers = pack(mx), torch.tensor([1]), torch.tensor([[0, 3 if union else 2]])
+    visibility = Visibility(hide, directed, union)
     linked = 0
     for pair in itertools.permutations(range(9), 2):
         asked = torch.tensor([pair])
-        found = describe(graph, asked, target, layers, hide=hide)
-        expected = describe(pack(apart(mx, pair, where)), asked, target, layers)
+        found = compute_pair_features(graph, asked, target, layers, visibility)
+        expected = compute_pair_features(pack(apart(mx, pair, where)), asked, target, layers)
         for mine, theirs in zip(found, expected, strict=True):
             torch.testing.assert_close(mine.values, theirs.values)
         linked += apart(mx, pair, where) != mx
@@ -63,31 +237,16 @@ def test_scores_by_layer_are_those_of_a_graph_without_the_pair(directed):
 @pytest.mark.parametrize(("hide", "where"), [("layer", 1), ("pair", None)])
 def test_scores_by_the_union_are_those_of_a_graph_without_the_pair(hide, where, weighted):
     mx = random_multiplex(5, num_edges=90, directed=True, weighted=weighted)
-    model = make_model(with_union(mx), conv="gcn", hide=hide)
+    model = make_model(mx, conv="gcn", hide=hide, union=True)
     target, layers = torch.tensor([1]), torch.tensor([[3]])
     pairs = [pair for pair in itertools.permutations(range(11), 2) if apart(mx, pair, where) != mx]
     for pair in [pair for pair in pairs if not mx.has_edges([pair], 1).any()][:20]:
         asked = torch.tensor([pair])
         seen, unseen = (
-            score_by_layer(model, PackedGraph.from_multiplex(with_union(each), union=True), None, asked, target, layers)
+            score_by_layer(model, PackedGraph.from_multiplex(each, union=True), None, asked, target, layers)
             for each in (mx, apart(mx, pair, where))
         )
         torch.testing.assert_close(seen, unseen)
-
-
-@pytest.mark.parametrize(("hide", "layers"), [("edge", [1]), ("pair", [1, 0])])
-def test_validation_hides_pairs_where_training_does(hide, layers):
-    pairs = torch.tensor([[0, 1], [2, 3]])
-    hidden, where = between(pairs, torch.tensor([1, 1]), torch.tensor([[0], [0]]), hide=hide)
-    assert hidden.tolist() == [pair for pair in pairs.tolist() for _ in layers]
-    assert where.tolist() == layers * 2
-
-
-def test_a_warm_start_hides_what_was_hidden():
-    mx = random_layers(0, copied=True)
-    model = bx.LinkPredictor(**FAST, warm_start=True).fit(mx)
-    with pytest.raises(InputError, match="Expected hide='pair', as in the first fit, for a warm start"):
-        model.set_params(hide="edge").fit(mx)
 
 
 @pytest.mark.parametrize("union", [False, True])
@@ -127,66 +286,6 @@ def test_a_copy_of_the_layer_gives_nothing_away(width):
     assert abs(auc["pair"] - 0.5) < 0.08
 
 
-@pytest.mark.parametrize("directed", [False, True])
-def test_validation_pairs_are_linked_in_no_layer_that_is_seen(directed):
-    mx = random_multiplex(5, num_edges=90, directed=directed)
-    trainer = bx.LinkPredictor(**FAST, validation=0.3).make_trainer(mx, targets=[0, 1])
-    held = {frozenset(pair) for pair in trainer.held.pairs.tolist()}
-    expected = [set(ends) not in held for ends in mx.edge_index.T.tolist()]
-    assert trainer.seen == mx.keep_edges(expected)
-    assert not held & {frozenset(pair) for pair in trainer.train.pairs.tolist()}
-    linked = {frozenset(pair) for pair in trainer.seen.edge_index.T.tolist()}
-    drawn = trainer.sampler.draw(np.zeros(4000, int), np.random.default_rng(0))
-    free = {pair for pair in map(frozenset, itertools.combinations(range(12), 2)) if pair not in linked}
-    assert {frozenset(pair) for pair in drawn.tolist()} == free
-    every = {frozenset(pair) for pair in mx.edge_index.T.tolist()}
-    assert not every & {frozenset(pair) for pair in trainer.held_negatives.tolist()}
-
-
-def test_the_edges_of_a_pair_are_divided_together():
-    rng = np.random.default_rng(0)
-    edges = sorted({(i, *sorted(pair)) for i, *pair in rng.integers(0, 9, (120, 3)).tolist() if pair[0] != pair[1]})
-    instance, *ends = np.array(edges).T
-    examples = Examples(instance, np.stack(ends, 1), np.arange(len(edges)))
-    train, held = divide_pairs(examples, 0.3, rng, everywhere=True)
-    kept, aside = ({tuple(pair) for pair in part.pairs.tolist()} for part in (train, held))
-    assert not kept & aside
-    assert len(aside) == int(0.3 * len(kept | aside))
-    assert sorted([*train.place.tolist(), *held.place.tolist()]) == examples.place.tolist()
-
-
-def test_no_target_loses_more_than_twice_the_share():
-    instance = np.repeat(np.arange(200), 6)
-    ends = np.random.default_rng(0).integers(0, 400, (1200, 2))
-    examples = Examples(instance, np.stack([ends[:, 0], ends[:, 1] + 400], 1), np.arange(1200))
-    train, held = divide_pairs(examples, 0.1, np.random.default_rng(1), everywhere=True)
-    assert np.bincount(train.instance).min() == 5  # 6 - 2 * 0.1 * 6, rounded up
-    assert len(held.place) > 40
-
-
-def test_no_target_is_left_without_a_training_edge():
-    examples = Examples(np.array([0, 0, 0, 0, 1]), np.array([[0, 1], [1, 2], [2, 3], [3, 4], [4, 3]]), np.arange(5))
-    for seed in range(20):
-        train, held = divide_pairs(examples, 0.9, np.random.default_rng(seed), everywhere=True)
-        assert set(train.instance.tolist()) == {0, 1}
-        assert len(held.instance) <= 3
-
-
-def test_of_a_directed_layer_both_arcs_are_divided_together_and_hidden():
-    mx = random_multiplex(5, num_edges=120, directed=True)
-    trainer = bx.LinkPredictor(**FAST | {"hide": "layer"}, validation=0.3).make_trainer(mx)
-    held = set(zip(trainer.held.instance.tolist(), map(frozenset, trainer.held.pairs.tolist()), strict=True))
-    edges = zip(mx.edge_layer.tolist(), map(frozenset, mx.edge_index.T.tolist()), strict=True)
-    assert trainer.seen == mx.keep_edges([edge not in held for edge in edges])
-    for layer in range(3):
-        pairs = {frozenset(ends) for ends in mx.edges(layer).T.tolist() if ends[0] != ends[1]}
-        assert sum(target == layer for target, _ in held) == int(0.3 * len(pairs))
-        drawn = trainer.sampler.draw(np.full(2000, layer), np.random.default_rng(0)).tolist()
-        seen = {pair for pair in pairs if (layer, pair) not in held}
-        free = {arc for arc in itertools.permutations(range(12), 2) if frozenset(arc) not in seen}
-        assert set(map(tuple, drawn)) == free
-
-
 @pytest.mark.parametrize("given", [None, "edge"])
 def test_evaluation_tells_a_model_what_it_hides_unless_that_was_chosen(given, monkeypatch):
     told, fit = [], bx.LinkPredictor.fit
@@ -214,7 +313,58 @@ def test_a_model_remembers_what_it_hides(tmp_path):
 
 def test_what_cannot_be_hidden_is_refused():
     mx = Multiplex.from_edges([0, 0, 0, 1, 1, 2], [1, 2, 3, 2, 3, 3], ["a", "a", "a", "a", "a", "b"], num_nodes=4)
-    with pytest.raises(InputError, match="Expected hide to be one of edge, layer, pair, got 'node'"):
+    with refuses("hide", *HIDE, "'node'"):
         bx.LinkPredictor(hide="node").fit(mx, targets=["a"])
-    with pytest.raises(InputError, match="at least 1 pairs without an edge in any layer, for layer 'a', got 0"):
+    with refuses(1, "any layer", "'a'", 0):
         bx.LinkPredictor(**FAST, validation=0).fit(mx, targets=["a"])
+
+
+@pytest.mark.parametrize("width", [0, 8])
+def test_known_edges_of_a_random_layer_cannot_be_told_by_the_union(width):
+    mx = unrelated_layers(0, features=True)
+    options = {"policy": "fixed", "policy_options": {"layers": [UNION]}}
+    model = bx.LinkPredictor(epochs=6, width=width, union=True, **options).fit(mx, targets=["a"])
+    pairs = np.array(np.triu_indices(60, 1)).T
+    assert model.layer_probabilities_.loc["a", UNION] == 1
+    assert abs(roc_auc(mx.has_edges(pairs, "a"), model.score_pairs(pairs, "a")) - 0.5) < 0.08
+
+
+def test_two_layers_have_no_union_and_its_name_is_taken():
+    two = unrelated_layers(0, num_layers=2)
+    assert Visibility.of_training(None, two, union=True).layer_names(two) == two.layer_names
+    three = unrelated_layers(0)
+    assert Visibility.of_training(None, three, union=True).layer_names(three) == (*three.layer_names, UNION)
+    taken = Multiplex.from_edges(range(18), range(1, 19), ["a", "b", UNION] * 6, layer_names=["a", "b", UNION])
+    with refuses(repr(UNION), "union=True"):
+        bx.LinkPredictor(union=True).fit(taken)
+    model = bx.LinkPredictor(**FAST | {"hide": "edge"}).fit(taken)
+    assert model.multiplex_ == taken
+    assert list(model.layer_probabilities_.index) == ["a", "b", UNION]
+
+
+def test_layers_with_numbers_for_names_have_a_union_of_the_same_name():
+    mx = random_multiplex(3, num_edges=90)
+    model = bx.LinkPredictor(**FAST | {"hide": "edge"}, union=True).fit(mx)
+    assert list(model.layer_probabilities_.columns) == [0, 1, 2, UNION]
+
+
+@pytest.mark.parametrize(
+    ("hide", "directed", "keys"),
+    [
+        ("edge", False, [0, 0, 1, 2]),  # (0, 1) and (1, 0) in layer 0, (0, 1) in layer 1, (2, 1) in layer 1
+        ("edge", True, [0, 1, 2, 3]),
+        ("layer", True, [0, 0, 1, 2]),
+        ("pair", True, [0, 0, 0, 1]),
+        ("pair", False, [0, 0, 0, 1]),
+    ],
+)
+def test_pairs_that_are_hidden_together_have_the_same_key(hide, directed, keys):
+    layer, pairs = np.array([0, 0, 1, 1]), np.array([[0, 1], [1, 0], [0, 1], [2, 1]])
+    found = Visibility(hide, directed).keys(layer, pairs, 3)
+    assert [found.tolist().index(key) for key in found] == [keys.index(key) for key in keys]
+
+
+@pytest.mark.parametrize(("hide", "columns"), [("edge", 1), ("layer", 1), ("pair", 3)])
+def test_the_encoder_sees_a_pair_in_drawn_layers_unless_it_is_hidden_everywhere(hide, columns):
+    table = np.array([[1, 0, 2], [1, 0, 2]])
+    assert Visibility(hide).hidden_layers(table).tolist() == table[:, :columns].tolist()

@@ -1,22 +1,29 @@
 """A training that is killed at any moment and resumed ends like one that was left alone, bit by bit."""
 
+import copy
 import json
 import os
 import subprocess
 import sys
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 
 import banditplex as bx
-from banditplex.errors import InputError
+from banditplex.datasets import planted
+from banditplex.errors import FormatError, InputError
+from banditplex.nn import sampling
 from banditplex.persistence import tree
-from banditplex.persistence.checkpoint import FILE, FORMAT, read_checkpoint
+from banditplex.persistence.checkpoint import FILE, FORMAT, read_checkpoint, restore, snapshot
 from banditplex.persistence.tree import pack, read_tree, unpack, write_tree
 from tests.persistence.killed import multiplex
+from tests.refusals import refuses
+from tests.training.test_loop import trainer_of
 
 SCRIPT = Path(__file__).with_name("killed.py")
 
@@ -133,6 +140,54 @@ def test_torchs_own_generators_are_seeded_by_the_run_and_left_alone(mx, tmp_path
     assert not torch.equal(read_checkpoint(tmp_path / "other" / FILE)["generators"]["cpu"], states[0])
 
 
+# Snapshots
+
+
+@pytest.mark.parametrize(
+    ("relevance", "whole"),
+    [("predictive", 4096), ("euclidean", 4096), ("cosine", 4096), ("predictive", 0), ("cosine", 0)],
+)
+def test_training_goes_on_bit_for_bit_from_a_snapshot(relevance, whole, monkeypatch):
+    monkeypatch.setattr(sampling, "WHOLE", whole)
+    mx = planted(6, 2, 0.8, num_nodes=60, edges_per_layer=150, communities=4, seed=1)
+    settings = {"relevance": relevance, "epochs": 5, "width": 8, "targets_per_step": 3, "warmup": 1, "fanout": 2}
+    straight = trainer_of(mx, **settings)
+    for _ in range(2):
+        straight.run_epoch()
+    state = snapshot(straight)
+    copied = trainer_of(mx, **settings)
+    restore(copied, state)
+    rows, again = straight.run_epoch(), copied.run_epoch()
+    pd.testing.assert_frame_equal(pd.DataFrame(rows), pd.DataFrame(again), check_exact=True)
+    for a, b in zip(straight.model.parameters(), copied.model.parameters(), strict=True):
+        assert torch.equal(a, b)
+    assert np.array_equal(straight.policy.inclusion(), copied.policy.inclusion())
+
+
+@pytest.mark.parametrize("relevance", ["predictive", "euclidean"])
+def test_training_goes_on_bit_for_bit_in_the_middle_of_a_draw(relevance):
+    mx = planted(6, 2, 0.8, num_nodes=60, edges_per_layer=150, communities=4, seed=1)
+    settings = {"epochs": 5, "width": 4, "targets_per_step": 3, "warmup": 0, "steps_per_draw": 7}
+    straight, copied = (trainer_of(mx, relevance=relevance, **settings) for _ in range(2))
+    straight.run_epoch()
+    restore(copied, snapshot(straight))
+    rows, again = ([row for _ in range(2) for row in trainer.run_epoch()] for trainer in (straight, copied))
+    pd.testing.assert_frame_equal(pd.DataFrame(rows), pd.DataFrame(again), check_exact=True)
+    assert all(map(torch.equal, straight.model.parameters(), copied.model.parameters()))
+    assert np.array_equal(straight.policy.inclusion(), copied.policy.inclusion())
+
+
+def test_a_snapshot_is_a_copy_and_so_is_what_is_restored_from_it(mx):
+    trainer, other = (trainer_of(mx, epochs=3, width=4, warmup=0) for _ in range(2))
+    trainer.run_epoch()
+    state = snapshot(trainer)
+    kept = copy.deepcopy(state)
+    restore(other, state)
+    for each in (trainer, other):
+        each.run_epoch()
+    assert same(state, kept)
+
+
 # Refusals
 
 
@@ -142,43 +197,49 @@ def run(mx, tmp_path):
     return tmp_path
 
 
-def refusal(folder, mx, targets=None, *, negatives=None, **settings):
-    """Return why a resume is refused; the checkpoint must be as it was."""
+@contextmanager
+def refuses_to_resume(folder, *values, error=InputError):
+    """Expect that a resume is refused with these values, and that the checkpoint stays as it was."""
     before = (folder / FILE).read_bytes()
-    with pytest.raises(InputError) as caught:
-        predictor(**{"epochs": 1, **settings}).fit(mx, targets, checkpoint=folder, resume=True, negatives=negatives)
+    with refuses(folder, *values, error=error):
+        yield
     assert (folder / FILE).read_bytes() == before
-    return str(caught.value)
+
+
+def resume(folder, mx, targets=None, *, negatives=None, **settings):
+    predictor(**{"epochs": 1, **settings}).fit(mx, targets, checkpoint=folder, resume=True, negatives=negatives)
 
 
 def test_other_settings_are_refused_by_name(run, mx):
-    message = refusal(run, mx, k=2, policy="exp3+")
-    assert "policy was 'default', now 'exp3+'; k was 1, now 2." in message
-    message = refusal(run, mx, policy="exp3+", policy_options={"raw_range": True})
-    assert "policy_options raw_range was not given, now True." in message
-    assert "targets was ['a', 'b', 'c', 'd'], now ['b']" in refusal(run, mx, ["b"])
+    with refuses_to_resume(run, "policy was 'default', now 'exp3+'", "k was 1, now 2"):
+        resume(run, mx, k=2, policy="exp3+")
+    with refuses_to_resume(run, "policy_options", "raw_range", True):
+        resume(run, mx, policy="exp3+", policy_options={"raw_range": True})
+    with refuses_to_resume(run, "targets", ["a", "b", "c", "d"], ["b"]):
+        resume(run, mx, ["b"])
 
 
 def test_other_data_are_refused_by_name(run, mx):
-    fewer = mx.subset(layers=["a", "b", "c"])
-    assert "layer 'd' is gone" in refusal(run, fewer)
-    swapped = replace(mx, layer_names=("a", "c", "b", "d"))
-    assert "layer 'b' has other edges or weights" in refusal(run, swapped)
     size = mx.layer_sizes[3]
     shorter = replace(mx, edge_index=mx.edge_index[:, :-1], layer_offsets=mx.layer_offsets - [0, 0, 0, 0, 1])
-    assert f"layer 'd' had {size} edges, now {size - 1}." in refusal(run, shorter)
-    assert "layer 'e' is new" in refusal(run, replace(mx, layer_names=("a", "b", "c", "e")))
-    assert "directed was False, now True" in refusal(run, replace(mx, directed=True))
-    assert "nodes differ" in refusal(run, replace(mx, node_names=mx.node_names[::-1]))
-    heavier = replace(mx, weight=np.full(mx.num_edges, 2.0))
-    assert "weighted was False, now True; layer 'a' has other edges or weights" in refusal(run, heavier)
+    for other, *values in (
+        (mx.subset(layers=["a", "b", "c"]), "layer 'd' is gone"),
+        (replace(mx, layer_names=("a", "c", "b", "d")), "layer 'b'", "other edges"),
+        (shorter, "layer 'd'", size, size - 1),
+        (replace(mx, layer_names=("a", "b", "c", "e")), "layer 'e' is new"),
+        (replace(mx, directed=True), "directed was False, now True"),
+        (replace(mx, node_names=mx.node_names[::-1]), "nodes"),
+        (replace(mx, weight=np.full(mx.num_edges, 2.0)), "weighted was False, now True", "layer 'a'"),
+    ):
+        with refuses_to_resume(run, *values):
+            resume(run, other)
     free = next(v for v in range(1, 40) if not any(mx.has_edges(np.array([[0, v]]), layer)[0] for layer in "abcd"))
-    given = {layer: [[0, free]] for layer in "abcd"}
-    assert "negatives differ" in refusal(run, mx, negatives=given)
+    with refuses_to_resume(run, "negatives"):
+        resume(run, mx, negatives={layer: [[0, free]] for layer in "abcd"})
 
 
 def test_a_new_training_does_not_overwrite_an_old_one(run, mx):
-    with pytest.raises(InputError, match="exists"):
+    with refuses_to_resume(run, "resume=True"):
         predictor().fit(mx, checkpoint=run)
 
 
@@ -196,22 +257,25 @@ def test_damage_is_noticed(damage, run, mx):
     (run / FILE).write_bytes(
         {"cut": data[: len(data) // 2], "flip": bytes(flipped), "empty": b"", "text": b"{}"}[damage]
     )
-    assert "damaged" in refusal(run, mx)
+    with refuses_to_resume(run, FORMAT, "damaged", error=FormatError):
+        resume(run, mx)
 
 
 def test_another_version_is_refused(run, mx):
     kept = read_tree(run / FILE, format=FORMAT)
     write_tree(run / FILE, kept, format="banditplex checkpoint 99")
-    assert "expected banditplex checkpoint 3, got banditplex checkpoint 99" in refusal(run, mx)
+    with refuses_to_resume(run, FORMAT, "banditplex checkpoint 99", error=FormatError):
+        resume(run, mx)
     from safetensors.numpy import save_file
 
     save_file({"x": np.zeros(3)}, run / FILE)
-    assert "got a file of another kind" in refusal(run, mx)
+    with refuses_to_resume(run, FORMAT, "another kind", error=FormatError):
+        resume(run, mx)
 
 
 def test_a_folder_that_cannot_be_made(mx, tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match="cannot be made"):
+    with refuses(tmp_path / "file" / "run"):
         predictor().fit(mx, checkpoint=tmp_path / "file" / "run")
 
 
@@ -255,9 +319,9 @@ def test_tensors_that_share_memory_come_back_on_their_own():
 
 
 def test_what_is_not_plain_is_a_mistake_of_ours():
-    with pytest.raises(TypeError, match="got object"):
+    with refuses("object", error=TypeError):
         pack({"x": object()})
-    with pytest.raises(TypeError, match="got ndarray"):
+    with refuses("ndarray", error=TypeError):
         pack([np.array(["a"])])
 
 
@@ -268,6 +332,6 @@ def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(tree.os, "fsync", full)
-    with pytest.raises(OSError, match="No space left"):
+    with refuses("No space left", error=OSError):
         write_tree(tmp_path / "t", {"new": 2}, format="test 1")
     assert read_tree(tmp_path / "t", format="test 1") == {"old": 1}

@@ -1,12 +1,12 @@
-"""Epochs: every edge once, no target twice in a step."""
+"""Epochs: every edge once, no target twice in a step; and the pairs of a step as one flat list."""
 
 import itertools
 
 import numpy as np
 import pytest
+import torch
 
-from banditplex.multiplex import Multiplex
-from banditplex.training.batches import Examples, divide, divide_given, edges_of, plan_epoch
+from banditplex.training.batches import Batch, plan_epoch
 
 
 @pytest.mark.parametrize("targets_per_step", [1, 2, 8])
@@ -30,31 +30,29 @@ def test_a_limit_of_rounds_makes_batches_of_large_targets_grow():
     assert np.transpose(sizes).tolist() == [[20] * 5, [10] * 4 + [0], [1] * 3 + [0] * 2]
 
 
-def test_edges_of_targets_leave_self_loops_out():
-    mx = Multiplex.from_edges([0, 1, 1, 2], [1, 1, 2, 3], ["a", "a", "b", "c"], num_nodes=4)
-    examples = edges_of(mx, np.array([2, 0]))
-    assert examples.instance.tolist() == [0, 1]
-    assert examples.pairs.tolist() == [[2, 3], [0, 1]]
-    assert mx.edge_index[:, examples.place].T.tolist() == examples.pairs.tolist()
+@pytest.fixture
+def batch():
+    """Two edges of target 5 (layer 7, which drew layer 0) and one of target 9 (layer 2, which drew layer 7)."""
+    pairs = torch.tensor([[[0, 1], [2, 3], [0, 4]], [[5, 6], [5, 1], [2, 6]]])  # edges, negatives
+    return Batch.of(np.array([5, 5, 9]), pairs, np.array([5, 9]), np.array([[7, 0], [2, 7]]))
 
 
-def test_validation_takes_its_share_of_each_target():
-    examples = Examples(np.repeat([0, 1], [20, 9]), np.arange(58).reshape(29, 2), np.arange(29))
-    train, held = divide(examples, 0.1, np.random.default_rng(0))
-    assert np.bincount(held.instance, minlength=2).tolist() == [2, 0]
-    assert (held.place == held.pairs[:, 0] // 2).all()
-    together = np.concatenate([train.pairs, held.pairs])
-    assert sorted(together[:, 0].tolist()) == examples.pairs[:, 0].tolist()
+def test_a_batch_is_a_flat_list_of_edges_and_then_negatives(batch):
+    assert batch.pairs.tolist() == [[0, 1], [2, 3], [0, 4], [5, 6], [5, 1], [2, 6]]
+    assert batch.label.tolist() == [1, 1, 1, 0, 0, 0]
+    assert batch.row.tolist() == [0, 0, 1, 0, 0, 1]
+    assert batch.layers.tolist() == [[7, 0], [7, 0], [2, 7], [7, 0], [7, 0], [2, 7]]
+    assert (batch.target.tolist(), batch.drawn.tolist()) == ([7, 2], [[0], [7]])
+    assert batch.encoded.tolist() == [0, 2, 7]
 
 
-@pytest.mark.parametrize(("size", "kept", "aside"), [(20, 18, 2), (5, 4, 1), (2, 1, 1)])
-def test_given_negatives_are_for_training_or_for_validation(size, kept, aside):
-    given = {3: np.arange(2 * size).reshape(size, 2)}
-    train, held = divide_given(given, 0.1, np.random.default_rng(0))
-    assert (len(train[3]), len(held[3])) == (kept, aside)
-    assert sorted(np.concatenate([train[3], held[3]]).tolist()) == given[3].tolist()
+def test_in_all_encoded_layers_every_pair_of_the_step_is_hidden(batch):
+    pairs, layer = batch.hidden_edges(in_all=True)
+    found = sorted((where, *pair) for pair, where in zip(pairs.tolist(), layer.tolist(), strict=True))
+    assert found == sorted((where, *pair) for where in (0, 2, 7) for pair in batch.pairs.tolist())
 
 
-def test_a_single_negative_is_for_both():
-    train, held = divide_given({0: np.array([[1, 2]])}, 0.1, np.random.default_rng(0))
-    assert train[0].tolist() == held[0].tolist() == [[1, 2]]
+def test_every_node_of_the_step_is_wanted_in_every_encoded_layer(batch):
+    layer, node = batch.every_embedding()
+    found = list(zip(layer.tolist(), node.tolist(), strict=True))
+    assert found == [(where, node) for where in (0, 2, 7) for node in range(7)]

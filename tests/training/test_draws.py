@@ -1,12 +1,13 @@
-"""What policies may learn from a step, by enumeration of all draws."""
-
-import itertools
+"""Arms and layers, which layers are predicted with, and one draw for several steps."""
 
 import numpy as np
-import pytest
+import torch
 
-from banditplex.bandits import Draw, make_policy
-from banditplex.training.draws import chance_to_be_encoded, free_observations, mirrored, most_probable, to_arm, to_layer
+from banditplex.bandits import make_policy
+from banditplex.datasets import planted
+from banditplex.predictor import LinkPredictor
+from banditplex.training.draws import most_probable_layers, to_arm, to_layer
+from tests.training.test_loop import trainer_of
 
 
 def test_arms_count_the_layers_without_the_target():
@@ -26,80 +27,104 @@ def learnt_policy(num_layers, k, rounds=5):
     return policy
 
 
-def test_chance_to_be_encoded_equals_the_sum_over_all_joint_draws():
-    num_layers = 5
-    policy, target = learnt_policy(num_layers, 1), np.array([1, 3])
-    draw = policy.draw(np.random.default_rng(0), target)
-    inclusion = policy.inclusion(target)
-    chance = np.zeros(num_layers)
-    for arms in itertools.product(range(num_layers - 1), repeat=2):
-        weight = inclusion[0, arms[0]] * inclusion[1, arms[1]]
-        encoded = {1, 3} | {int(to_layer(t, a)) for t, a in zip(target, arms, strict=True)}
-        chance[list(encoded)] += weight
-    np.testing.assert_allclose(chance_to_be_encoded(draw, target, np.arange(num_layers)), chance, rtol=1e-12)
-
-
-def test_chance_to_be_encoded_for_several_layers_per_draw_is_a_frequency():
-    policy, target = learnt_policy(6, 2), np.array([0, 4])
-    rng = np.random.default_rng(1)
-    expected = chance_to_be_encoded(policy.draw(rng, target), target, np.arange(6))
-    runs, count = 1500, np.zeros(6)
-    for _ in range(runs):
-        draw = policy.draw(rng, target)
-        count[np.unique(np.append(to_layer(target[:, None], draw.arms), target))] += 1
-    assert (np.abs(count / runs - expected) <= 4 * np.sqrt(expected * (1 - expected) / runs) + 1e-12).all()
-
-
-def test_free_observations_reach_the_right_instances():
-    # Layers 0..4; targets 1 and 3 of this step; layers 0 and 3 are drawn by them; 0 is a target elsewhere, 4 is none.
-    policy = make_policy("uniform", num_arms=4, num_instances=3)
-    target, instance_of = np.array([1, 3]), np.array([0, 1, -1, 2, -1])
-    draw = policy.draw(np.random.default_rng(0), [1, 2])
-    object.__setattr__(draw, "arms", np.array([[2], [0]]))  # target 1 draws layer 3, target 3 draws layer 0
-    layers = np.array([0, 1, 3])
-    losses = np.array([[0.1, np.nan, 0.3], [0.4, 0.5, np.nan]])
-    probability, extra = free_observations(draw, target, layers, losses, instance_of, symmetric=True)
-    drawn_0 = 1 - 0.75 * 0.75
-    assert probability == pytest.approx(np.array([[1.0], [drawn_0]]))
-    rows = list(zip(extra.instance.tolist(), extra.arm.tolist(), extra.loss.tolist(), strict=True))
-    # target 1 sees layer 0, target 3 sees layer 1; layer 0 hears of both targets
-    assert rows == [(1, 0, 0.1), (2, 1, 0.5), (0, 0, 0.1), (0, 2, 0.4)]
-    assert extra.probability[:2] == pytest.approx([drawn_0, 1.0])
-    assert np.isnan(extra.probability[2:]).all()
-    policy.update(draw, np.array([[0.3], [0.4]]), probability=probability, extra=extra)
-
-
 def test_most_probable_layers_break_ties_by_seed():
     policy, target = make_policy("uniform", num_arms=30, num_instances=31), np.arange(31)
-    assert np.array_equal(most_probable(policy, target, 0), most_probable(policy, target, 0))
-    assert not np.array_equal(most_probable(policy, target, 0), most_probable(policy, target, 1))
+    assert np.array_equal(most_probable_layers(policy, target, 0), most_probable_layers(policy, target, 0))
+    assert not np.array_equal(most_probable_layers(policy, target, 0), most_probable_layers(policy, target, 1))
     learnt = learnt_policy(6, 2, rounds=200)
     best = np.sort(to_layer(np.arange(6)[:, None], np.argsort(-learnt.inclusion(), axis=1)[:, :2]), axis=1)
-    assert np.array_equal(most_probable(learnt, np.arange(6), 0), best)
+    assert np.array_equal(most_probable_layers(learnt, np.arange(6), 0), best)
 
 
-def tell(draw, target, losses, instance_of):
-    target = np.array(target)
-    return mirrored(draw, target, to_layer(target[:, None], draw.arms), np.array(losses), instance_of)
+# One draw, several steps
 
 
-def test_drawn_layers_hear_of_the_targets_that_drew_them():
-    # Targets 0, 1, 3 draw layers 1, 0, 2; layers 0 and 1 drew each other, and 2 is no target.
-    instance_of = np.array([0, 1, -1, 2])
-    draw = Draw([0, 1, 2], [[0], [0], [2]], [[0.5], [0.5], [0.5]])
-    assert tell(draw, [0, 1, 3], [[0.1], [0.2], [0.3]], instance_of) is None
-    # Targets 0 and 1 both draw layer 3, whose arms 0 and 1 they are.
-    draw = Draw([0, 1], [[2], [2]], [[0.5], [0.5]])
-    told = tell(draw, [0, 1], [[0.1], [0.2]], instance_of)
-    assert (told.instance.tolist(), told.arm.tolist(), told.loss.tolist()) == ([2, 2], [0, 1], [0.1, 0.2])
-    assert np.isnan(told.probability).all()
-    # Target 0 draws layer 2, which is no target.
-    assert tell(Draw([0], [[1]], [[0.5]]), [0], [[0.1]], instance_of) is None
-    # Targets 0 and 1 draw two layers each, 1 and 3, 2 and 3: both hear of layer 3 only what 3 did not draw itself.
-    draw = Draw([0, 1, 2], [[0, 2], [1, 2], [1, 2]], np.full((3, 2), 0.5))
-    told = tell(draw, [0, 1, 3], [[0.1, 0.2], [0.3, 0.4], [0.5, 0.6]], instance_of)
-    # 1 hears of 0, 3 hears of 0; not of 1, which 3 drew as its arm 1, and whose arm 2 it is
-    assert list(zip(told.instance.tolist(), told.arm.tolist(), told.loss.tolist(), strict=True)) == [
-        (1, 0, 0.1),
-        (2, 0, 0.2),
-    ]
+def network():
+    return planted(6, 2, 0.8, num_nodes=60, edges_per_layer=150, communities=4, seed=1)
+
+
+class Spy:
+    """Stands before a policy and writes down draws and updates."""
+
+    def __init__(self, policy):
+        self._policy, self.draws, self.updates = policy, [], []
+
+    def __getattr__(self, name):
+        return getattr(self._policy, name)
+
+    def draw(self, rng, instances):
+        self.draws.append(self._policy.draw(rng, instances))
+        return self.draws[-1]
+
+    def update(self, draw, losses, *, probability=None, extra=None):
+        self.updates.append((draw, losses.copy()))
+        self._policy.update(draw, losses, probability=probability, extra=extra)
+
+
+def watched(**settings):
+    """Return a trainer whose policy is spied on, and the layers of each step."""
+    trainer = trainer_of(network(), [0, 3], warmup=0, validation=0.0, width=0, **settings)
+    trainer.policy = Spy(trainer.policy)
+    steps, draw_layers = [], trainer._draw_layers
+
+    def note(instances):
+        draw, table = draw_layers(instances)
+        steps.append({target: drawn for target, *drawn in table.tolist()})
+        return draw, table
+
+    trainer._draw_layers = note
+    return trainer, steps
+
+
+def test_a_target_keeps_its_layers_for_so_many_of_its_own_steps():
+    trainer, steps = watched(steps_per_draw=3, k=2, targets_per_step=1)
+    for _ in range(2):
+        trainer.run_epoch()
+    drawn = [(int(i), draw.arms[row].tolist()) for draw in trainer.policy.draws for row, i in enumerate(draw.instances)]
+    for instance, target in enumerate((0, 3)):
+        own = [step[target] for step in steps if target in step]
+        assert len(own) == 10  # 150 edges in batches of 32, twice
+        arms = [arms for i, arms in drawn if i == instance]
+        layers = [[arm + (arm >= target) for arm in some] for some in arms]
+        assert own == [layers[step // 3] for step in range(10)]  # the last draw has served for one step only
+    assert trainer.policy.rounds.tolist() == [3, 3]
+
+
+def test_policies_are_told_the_mean_loss_with_the_probability_of_the_draw():
+    calls = []
+
+    def counted(batch):
+        calls.append(float(len(calls) + 1))
+        return torch.full((batch.num_groups,), calls[-1])
+
+    trainer, _ = watched(steps_per_draw=4, relevance=counted)
+    for _ in range(2):
+        trainer.run_epoch()
+    told = trainer.policy.updates
+    assert [losses.tolist() for _, losses in told] == [[[2.5], [2.5]], [[6.5], [6.5]]]  # means of 1..4 and of 5..8
+    made = [draw for draw in trainer.policy.draws if len(draw.instances)]
+    for (draw, _), first in zip(told, made, strict=False):
+        assert draw.arms.tolist() == first.arms.tolist()
+        assert draw.probability.tolist() == first.probability.tolist()
+
+
+def test_a_step_per_draw_is_what_it_always_was():
+    trainer, steps = watched()
+    trainer.run_epoch()
+    assert [len(draw.instances) for draw in trainer.policy.draws] == [2] * len(steps)
+    assert all(told is made for (told, _), made in zip(trainer.policy.updates, trainer.policy.draws, strict=True))
+
+
+def test_draws_of_the_warm_up_end_with_it():
+    trainer, _ = watched(steps_per_draw=100)
+    trainer.warmup_epochs = 1
+    trainer.run_epoch()
+    assert trainer.policy.draws == []
+    trainer.run_epoch()
+    assert trainer.policy.draws[0].instances.tolist() == [0, 1]
+
+
+def test_fewer_draws_still_find_the_relevant_layer():
+    model = LinkPredictor(steps_per_draw=4, epochs=12, width=0, seed=0).fit(network())
+    likely = model.layer_probabilities_
+    assert np.mean([likely.loc[a, b] for a, b in (("g1-base", "g1-copy1"), ("g2-base", "g2-copy1"))]) > 0.6

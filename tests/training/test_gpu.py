@@ -8,12 +8,15 @@ import torch.nn.functional as F
 import banditplex as bx
 from banditplex.datasets import planted
 from banditplex.nn import sampling
-from banditplex.training import Config, Trainer
+from banditplex.persistence.checkpoint import restore, snapshot
+from banditplex.training.batches import Batch
+from tests.training.test_loop import trainer_of
 
 pytestmark = [
     pytest.mark.gpu,
     pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device"),
 ]
+GPU = "cuda"
 SETTINGS = {"epochs": 4, "warmup": 1, "targets_per_step": 3, "patience": 100}
 
 
@@ -30,24 +33,20 @@ def layers(request, monkeypatch):
 
 def one_step(trainer, state):
     """Go back to a state; return loss and gradients of its next step, whose pairs and draws any device shares."""
-    trainer.load_state_dict(state)
-    plan = trainer._plan(trainer.rng["batches"])
+    restore(trainer, state)
+    data, plan = trainer.data, trainer._plan(trainer.rng["batches"])
     low, high = plan.start[:2]
-    instance, edges = trainer.train.instance[plan.order], trainer.train.pairs[plan.order]
-    others = trainer.sampler.draw(trainer.targets[instance], trainer.rng["negatives"])
-    pairs = torch.from_numpy(np.stack([edges, others])[:, low:high]).to(trainer.device)
-    instances, which = np.unique(instance[low:high], return_inverse=True)
-    target = trainer.targets[instances]
-    _, drawn = trainer._draw(instances, target)
-    batch = trainer._batch(which, pairs, target, drawn)
-    logits = trainer.model(
-        trainer.graph, trainer.features, batch["pairs"], batch["target"], batch["layers"],
-        trainer._hidden(batch), trainer._asked(batch), trainer._fanout(),
-    )  # fmt: skip
-    loss = F.binary_cross_entropy_with_logits(logits.total, batch["label"])
+    instance, edges = data.train_edges.instance[plan.order], data.train_edges.pairs[plan.order]
+    others = data.negatives.draw(data.targets[instance], trainer.rng["negatives"])
+    pairs = torch.from_numpy(np.stack([edges, others])[:, low:high]).to(data.device)
+    instances = np.unique(instance[low:high])
+    _, table = trainer._draw_layers(instances)
+    batch = Batch.of(instance[low:high], pairs, instances, table)
+    logits = trainer._score(batch)
+    loss = F.binary_cross_entropy_with_logits(logits.total, batch.label)
     names, weights = zip(*trainer.model.named_parameters(), strict=True)
     gradients = torch.autograd.grad(loss, weights, allow_unused=True, materialize_grads=True)
-    assert all(gradient.device.type == trainer.device.type for gradient in gradients)
+    assert all(gradient.device.type == data.device.type for gradient in gradients)
     return loss.item(), {name: gradient.cpu() for name, gradient in zip(names, gradients, strict=True)}
 
 
@@ -56,9 +55,9 @@ def one_step(trainer, state):
 @pytest.mark.parametrize("conv", ["sage", "gcn"])
 def test_a_step_has_the_same_loss_and_gradients(mx, layers, fanout, conv, relevance):
     settings = {"fanout": fanout, "conv": conv, "relevance": relevance, **SETTINGS}
-    cpu, gpu = (Trainer(mx, np.arange(mx.num_layers), Config(device=device, **settings)) for device in ("cpu", "cuda"))
+    cpu, gpu = (trainer_of(mx, device=device, **settings) for device in ("cpu", GPU))
     cpu.run_epoch()
-    state = cpu.state_dict()
+    state = snapshot(cpu)
     (loss, gradients), (gpu_loss, gpu_gradients) = one_step(cpu, state), one_step(gpu, state)
     assert gpu_loss == pytest.approx(loss, rel=1e-4)
     for name, gradient in gradients.items():
@@ -68,7 +67,7 @@ def test_a_step_has_the_same_loss_and_gradients(mx, layers, fanout, conv, releva
 @pytest.mark.parametrize("relevance", ["predictive", "cosine"])
 def test_training_resumes_on_the_gpu(mx, layers, relevance, tmp_path):
     def fit(folder, *, stop=None, resume=False):
-        model = bx.LinkPredictor(device="cuda", fanout=3, relevance=relevance, **SETTINGS)
+        model = bx.LinkPredictor(device=GPU, fanout=3, relevance=relevance, **SETTINGS)
         return model.fit(mx, on_epoch=lambda _, row: row["epoch"] == stop, checkpoint=tmp_path / folder, resume=resume)
 
     fit("stopped", stop=2)
@@ -80,10 +79,10 @@ def test_training_resumes_on_the_gpu(mx, layers, relevance, tmp_path):
 
 
 def test_neighbours_are_drawn_on_the_device(mx):
-    generator = torch.Generator("cuda").manual_seed(0)
-    size = torch.full((20_000,), 5, device="cuda")
+    generator = torch.Generator(GPU).manual_seed(0)
+    size = torch.full((20_000,), 5, device=GPU)
     chosen = sampling.choose(size, sampling.Fanout(2, generator))
-    assert chosen.device.type == "cuda"
+    assert chosen.device.type == GPU
     assert (chosen[:, 0] != chosen[:, 1]).all()
     count = torch.bincount(chosen.reshape(-1), minlength=5)
     # Each number is in a set of 2 out of 5 with chance 2 / 5; 5 deviations of a binomial
@@ -91,10 +90,10 @@ def test_neighbours_are_drawn_on_the_device(mx):
 
 
 def test_predictions_are_those_of_the_cpu(mx, layers, tmp_path):
-    bx.LinkPredictor(device="cuda", fanout=3, **SETTINGS).fit(mx).save(tmp_path / "run")
+    bx.LinkPredictor(device=GPU, fanout=3, **SETTINGS).fit(mx).save(tmp_path / "run")
     pairs = np.array(np.triu_indices(mx.num_nodes, 1)).T
     scores = []
-    for device in ("cpu", "cuda"):
+    for device in ("cpu", GPU):
         model = bx.LinkPredictor.load(tmp_path / "run", device=device)
         assert model._fitted.graph.device.type == device
         scores.append(model.score_pairs(pairs, mx.layer_names[2]))

@@ -4,45 +4,56 @@ import numpy as np
 import pytest
 
 import banditplex as bx
-from banditplex.errors import InputError
-from banditplex.training.layer_options import in_arms
+from banditplex.pairs.visibility import UNION, Visibility
+from banditplex.training.layer_options import resolve_layer_options
+from tests.refusals import refuses
 
 MX = bx.Multiplex.from_edges(
     [0, 0, 0, 0, 0, 0], [1, 1, 2, 1, 2, 3], list("abbccc"), num_nodes=4, layer_names=list("abcd")
 )
 
 
+def resolve(targets, policy, options, *, union=False):
+    return resolve_layer_options(MX, np.array(targets), policy, options, Visibility(union=union))
+
+
 def test_arms_leave_the_target_out():
     """For target b (1) the arms 0, 1, 2 are a, c, d; for c (2) they are a, b, d."""
-    assert in_arms(MX, np.array([1, 2]), "fixed", {"layers": ["d", "a"]}) == {"arms": [[2, 0], [2, 0]]}
-    assert in_arms(MX, np.array([1, 2]), "fixed", {"layers": ["b", "c"]}) == {"arms": [[1], [1]]}
+    assert resolve([1, 2], "fixed", {"layers": ["d", "a"]}) == {"arms": [[2, 0], [2, 0]]}
+    assert resolve([1, 2], "fixed", {"layers": ["b", "c"]}) == {"arms": [[1], [1]]}
 
 
 def test_prices_by_name_and_by_edges():
-    assert in_arms(MX, np.array([0, 2]), "cost-aware", {"prices": {"c": 7, "b": 0.5}}) == {
-        "prices": [[0.5, 7, 1], [1, 0.5, 1]]
-    }
-    assert in_arms(MX, np.array([0, 2]), "cost-aware", {}) == {"prices": [[2, 3, 1], [1, 2, 1]]}
+    assert resolve([0, 2], "cost-aware", {"prices": {"c": 7, "b": 0.5}}) == {"prices": [[0.5, 7, 1], [1, 0.5, 1]]}
+    assert resolve([0, 2], "cost-aware", {}) == {"prices": [[2, 3, 1], [1, 2, 1]]}
 
 
 def test_what_is_in_arms_already_stays():
     for policy, options in (("fixed", {"arms": [0]}), ("cost-aware", {"prices": [1, 2, 3]}), ("exp3", {"rate": 1})):
-        assert in_arms(MX, np.array([0]), policy, options) == options
+        assert resolve([0], policy, options) == options
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("options", "values"),
     [
-        ({}, r"Expected layers \(--layers\) for the policy 'fixed' to look at, got none"),
-        ({"layers": "ab"}, "got 'ab'"),
-        ({"layers": ["a", "z"]}, "Unknown layer 'z'"),
-        ({"layers": ["b", "c"]}, "leave each target as many others, at least one, got 2 for 'a' and 1 for 'b'"),
-        ({"layers": ["a"]}, "got 0 for 'a' and 1 for 'b'"),
+        ({}, ["layers", "'fixed'", "none"]),
+        ({"layers": "ab"}, ["layers", "'ab'"]),
+        ({"layers": ["a", "z"]}, ["layer", "'z'"]),
+        ({"layers": ["b", "c"]}, ["2 for 'a'", "1 for 'b'"]),
+        ({"layers": ["a"]}, ["0 for 'a'", "1 for 'b'"]),
     ],
 )
-def test_layers_that_cannot_be_looked_at(options, message):
-    with pytest.raises(InputError, match=message):
-        in_arms(MX, np.array([0, 1]), "fixed", options)
+def test_layers_that_cannot_be_looked_at(options, values):
+    with refuses(*values):
+        resolve([0, 1], "fixed", options)
+
+
+def test_the_union_is_the_last_layer():
+    """It has three edges: 0-1, 0-2 and 0-3."""
+    assert resolve([1], "fixed", {"layers": [UNION]}, union=True) == {"arms": [[3]]}
+    assert resolve([0, 2], "cost-aware", {}, union=True) == {"prices": [[2, 3, 1, 3], [1, 2, 1, 3]]}
+    with refuses("layer", repr(UNION)):
+        resolve([1], "fixed", {"layers": [UNION]})
 
 
 def test_the_estimator_takes_names():

@@ -6,8 +6,8 @@ import math
 import torch
 from torch import nn
 
-from banditplex.training import Config
-from banditplex.training.optimizer import SINGLE_RATE, Descent
+from banditplex.training.config import Config
+from banditplex.training.optimizer import LOCAL_RATE, FlatAdamW
 
 
 class Net(nn.Module):
@@ -22,40 +22,59 @@ class Net(nn.Module):
         return self.encoder(torch.tanh(self.shared(x)))
 
 
-def test_steps_and_running_mean_are_those_of_adamw_weight_by_weight():
+def test_steps_and_moving_average_are_those_of_adamw_weight_by_weight():
     torch.manual_seed(0)
-    config, steps = Config(learning_rate=0.1, weight_decay=0.2, layer_decay=0.7, average=0.9), 8
+    config, steps = Config(learning_rate=0.1, weight_decay=0.2, layer_decay=0.7, ema_decay=0.9), 8
     model = Net()
-    mean, plain = copy.deepcopy(model), copy.deepcopy(model)
-    descent = Descent(model, mean, config, steps)
+    ema_model, plain = copy.deepcopy(model), copy.deepcopy(model)
+    optimizer = FlatAdamW(model, ema_model, config, steps)
     groups = [
         {"params": plain.shared.parameters(), "weight_decay": 0.2},
         {"params": plain.encoder.parameters(), "weight_decay": 0.7},
     ]
-    optimiser = torch.optim.AdamW(groups)
+    plain_optimizer = torch.optim.AdamW(groups)
     expected_mean = [weight.detach().clone() for weight in (*plain.shared.parameters(), *plain.encoder.parameters())]
     for step in range(steps):
         x = torch.randn(20, 3)
-        descent.descend(model(x).square().mean())
+        optimizer.step(model(x).square().mean())
         rate = 0.1 * max(0.05, 0.5 * (1 + math.cos(math.pi * step / steps)))
-        for group, share in zip(optimiser.param_groups, (1.0, SINGLE_RATE), strict=True):
+        for group, share in zip(plain_optimizer.param_groups, (1.0, LOCAL_RATE), strict=True):
             group["lr"] = rate * share
-        optimiser.zero_grad()
+        plain_optimizer.zero_grad()
         plain(x).square().mean().backward()
-        optimiser.step()
+        plain_optimizer.step()
         keep = min(0.9, (2 + step) / (11 + step))
         weights = (*plain.shared.parameters(), *plain.encoder.parameters())
         expected_mean = [keep * old + (1 - keep) * new for old, new in zip(expected_mean, weights, strict=True)]
     found = (*model.shared.parameters(), *model.encoder.parameters())
     torch.testing.assert_close([*found], [*weights])
-    found = (*mean.shared.parameters(), *mean.encoder.parameters())
+    found = (*ema_model.shared.parameters(), *ema_model.encoder.parameters())
     torch.testing.assert_close([*found], [value.detach() for value in expected_mean], check_dtype=True)
 
 
 def test_weights_are_views_of_few_vectors_and_stay_weights_of_the_network():
     model = Net()
     before = {name: value.clone() for name, value in model.state_dict().items()}
-    Descent(model, copy.deepcopy(model), Config(), 1)
+    FlatAdamW(model, copy.deepcopy(model), Config(), 1)
     assert all(torch.equal(before[name], value) for name, value in model.state_dict().items())
     assert len({weight.untyped_storage().data_ptr() for weight in model.parameters()}) == 2
     assert all(weight.requires_grad and weight.is_leaf for weight in model.parameters())
+
+
+def test_a_restored_optimizer_takes_the_same_steps():
+    torch.manual_seed(0)
+    first, inputs = Net(), torch.randn(6, 20, 3)
+    second, config = copy.deepcopy(first), Config(learning_rate=0.1)
+    averages = copy.deepcopy(first), copy.deepcopy(first)
+    a = FlatAdamW(first, averages[0], config, 6)
+    for x in inputs[:3]:
+        a.step(first(x).square().mean())
+    b = FlatAdamW(second, averages[1], config, 6)
+    second.load_state_dict(first.state_dict())
+    averages[1].load_state_dict(averages[0].state_dict())
+    b.load_state_dict(copy.deepcopy(a.state_dict()))
+    for x in inputs[3:]:
+        a.step(first(x).square().mean())
+        b.step(second(x).square().mean())
+    assert all(map(torch.equal, first.parameters(), second.parameters()))
+    assert all(map(torch.equal, averages[0].parameters(), averages[1].parameters()))

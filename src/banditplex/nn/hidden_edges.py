@@ -17,23 +17,24 @@ def hide_pairs(pairs: Tensor, layers: Tensor) -> HiddenEdges:
     >>> hide_pairs(torch.tensor([[0, 1], [2, 3]]), torch.tensor([[5, 6], [5, 7]])).layer
     tensor([5, 6, 5, 7])
     """
-    return HiddenEdges(pairs.repeat_interleave(layers.shape[1], 0), layers.reshape(-1))
+    return HiddenEdges(pairs.repeat_interleave(layers.shape[1], 0), layers.reshape(-1).contiguous())  # to be searched
 
 
-def hide_in_union(graph: PackedGraph, hidden: HiddenEdges) -> HiddenEdges:
-    """Return hidden edges, and again, in the union, those that no other layer shows."""
+def hide_in_union(graph: PackedGraph, hidden: HiddenEdges) -> tuple[PackedGraph, HiddenEdges]:
+    """Hide edges in the union, too: those that no other layer shows, and of the others the weight."""
     if not graph.union or graph.both.copies is None:
-        return hidden
+        return graph, hidden
     _, arc = _arcs(graph, hidden)
     arc, count = torch.unique_consecutive(arc, return_counts=True)
     pairs = _ends(graph, arc[count == graph.both.copies[arc]])
     last = torch.full_like(pairs[:, 0], graph.num_layers - 1)
-    return HiddenEdges(torch.cat([hidden.pairs, pairs]), torch.cat([hidden.layer, last]))
+    more = HiddenEdges(torch.cat([hidden.pairs, pairs]), torch.cat([hidden.layer, last]))
+    return _lighten_union(graph, hidden), more
 
 
-def lighten_union(graph: PackedGraph, hidden: HiddenEdges) -> PackedGraph:
-    """Return the graph with the weights of hidden edges taken out of the union's."""
-    if not graph.union or graph.out.weight is None or graph.both.weight is None:
+def _lighten_union(graph: PackedGraph, hidden: HiddenEdges) -> PackedGraph:
+    """Return the graph with the weights of hidden edges subtracted from those of the union."""
+    if graph.out.weight is None or graph.both.weight is None:
         return graph
     layer, arc = _arcs(graph, hidden)
     union, which = torch.unique(arc, return_inverse=True)

@@ -88,8 +88,8 @@ class Relevance:
 
     @property
     def name(self) -> str:
-        """What the function is called."""
-        return getattr(self.function, "__name__", type(self.function).__name__)
+        """What the function is called, without leading underscores: the built-in ones are called as in `RELEVANCES`."""
+        return str(getattr(self.function, "__name__", type(self.function).__name__)).lstrip("_")
 
     @property
     def is_free(self) -> bool:

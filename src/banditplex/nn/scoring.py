@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from banditplex.nn.graph import HiddenEdges, PackedGraph
-from banditplex.nn.hidden_edges import hide_in_union, hide_pairs, lighten_union
+from banditplex.nn.hidden_edges import hide_in_union, hide_pairs
 from banditplex.nn.model import MultiplexModel
 
 CHUNK = 1 << 15
@@ -27,7 +27,7 @@ def score(
     `share` (k,) multiplies the layers' terms: how often each was drawn, for a mean over draws. The union of all layers
     does not show `hidden` edges either, unless another layer shows them.
     """
-    parts, graph, hidden = [], lighten_union(graph, hidden), hide_in_union(graph, hidden)
+    parts, (graph, hidden) = [], hide_in_union(graph, hidden)
     for low in range(0, len(pairs), CHUNK):
         at = slice(low, low + CHUNK)
         logits = model(graph, features, pairs[at], target[at], layers[at], hidden)
@@ -48,9 +48,7 @@ def score_by_layer(
     for low in range(0, len(pairs), size):
         at = slice(low, low + size)
         table = torch.cat([target[at].unsqueeze(1), layers[at]], 1)
-        hidden = hide_pairs(pairs[at], model.visibility.hidden_layers(table))
-        logits = model(
-            lighten_union(graph, hidden), features, pairs[at], target[at], layers[at], hide_in_union(graph, hidden)
-        )
+        seen, hidden = hide_in_union(graph, hide_pairs(pairs[at], model.visibility.hidden_layers(table)))
+        logits = model(seen, features, pairs[at], target[at], layers[at], hidden)
         parts.append(logits.own.unsqueeze(1) + logits.other)
     return torch.cat(parts) if parts else torch.zeros(layers.shape, device=graph.device)

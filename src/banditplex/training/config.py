@@ -146,15 +146,11 @@ class Config:
 SETTINGS: dict[str, Setting] = {each.name: each.metadata["setting"] for each in fields(Config)}
 
 
-def numpydoc(settings: Mapping[str, Setting]) -> str:  # noqa: D417, what looks like a section is the result
+def numpydoc(settings: Mapping[str, Setting]) -> str:
     """Return settings as the parameters of a docstring, in the manner of numpydoc.
 
-    >>> print(numpydoc({"rank": SETTINGS["rank"]}))
-
-    Parameters
-    ----------
-    rank : default 2
-        Rank of the correction for each pair of target and drawn layer.
+    >>> numpydoc({"rank": SETTINGS["rank"]}).splitlines()[2:]
+    ['rank : default 2', '    Rank of the correction for each pair of target and drawn layer.']
     """
     lines = ["Parameters", "----------"]
     for name, each in settings.items():

@@ -15,6 +15,7 @@ from torch import Tensor
 
 from banditplex.bandits import Draw, Policy
 from banditplex.nn import Logits, MultiplexModel
+from banditplex.nn.hidden_edges import hide_in_union
 from banditplex.nn.relevance import Relevance
 from banditplex.nn.sampling import Fanout
 from banditplex.rng import stream
@@ -140,12 +141,10 @@ class Trainer:
     def _score(self, batch: Batch) -> Logits:
         """Score the pairs of a batch; the encoder does not see them."""
         data, free = self.data, self.relevance.is_free
-        hidden = batch.hidden_edges(data.visibility, self.relevance)
+        graph, hidden = hide_in_union(data.train_graph, batch.hidden_edges(data.visibility, self.relevance))
         wanted = batch.every_embedding() if free else None
         target, drawn, fanout = batch.layers[:, 0], batch.layers[:, 1:], self._fanout()
-        scored: Logits = self.model(
-            data.train_graph, data.node_features, batch.pairs, target, drawn, hidden, wanted, fanout
-        )
+        scored: Logits = self.model(graph, data.node_features, batch.pairs, target, drawn, hidden, wanted, fanout)
         return scored
 
     def _fanout(self) -> Fanout | None:
