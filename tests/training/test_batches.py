@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 import torch
 
+from banditplex.nn.relevance import Relevance, euclidean, predictive
+from banditplex.pairs.visibility import Visibility
 from banditplex.training.batches import Batch, plan_epoch
 
 
@@ -46,10 +48,22 @@ def test_a_batch_is_a_flat_list_of_edges_and_then_negatives(batch):
     assert batch.encoded.tolist() == [0, 2, 7]
 
 
-def test_in_all_encoded_layers_every_pair_of_the_step_is_hidden(batch):
-    pairs, layer = batch.hidden_edges(in_all=True)
-    found = sorted((where, *pair) for pair, where in zip(pairs.tolist(), layer.tolist(), strict=True))
-    assert found == sorted((where, *pair) for where in (0, 2, 7) for pair in batch.pairs.tolist())
+@pytest.mark.parametrize(
+    ("hide", "relevance", "where"),
+    [
+        ("edge", predictive, lambda table: table[:1]),
+        ("pair", predictive, lambda table: table),
+        ("edge", Relevance(lambda batch: batch.label), lambda table: table),  # compares embeddings of both layers
+        ("edge", euclidean, lambda table: [0, 2, 7]),  # compares those of all encoded layers
+    ],
+)
+def test_a_pair_of_the_step_is_hidden_where_it_must_not_be_seen(hide, relevance, where, batch):
+    pairs, layer = batch.hidden_edges(Visibility(hide), relevance)
+    found = sorted((at, *pair) for pair, at in zip(pairs.tolist(), layer.tolist(), strict=True))
+    table = batch.layers.tolist()
+    assert found == sorted(
+        (at, *pair) for pair, row in zip(batch.pairs.tolist(), table, strict=True) for at in where(row)
+    )
 
 
 def test_every_node_of_the_step_is_wanted_in_every_encoded_layer(batch):
