@@ -54,6 +54,8 @@ def test_the_table_of_settings_is_that_of_the_library():
     lines = ["| setting | default | values | meaning |", "|---|---|---|---|"]
     for setting, each in SETTINGS.items():
         values = ", ".join(f"`{choice}`" for choice in each.choices)
+        if setting == "policy":
+            values = "a [policy](bandits.md#the-policies)"
         if each.low is not None:
             values = f"{each.low} or more" if each.below is None else f"from {each.low}, below {each.below}"
         text = f"{each.text} {each.also}".strip()
