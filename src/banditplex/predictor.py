@@ -275,13 +275,14 @@ class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
 
     def save(self, folder: str | Path) -> None:
         """Write the model and the training graph to a folder: safetensors and JSON."""
-        save(folder, self._check_fitted(), self._rows)
+        arguments = {name: getattr(self, name) for name in ("hide", "policy_options", "warm_start")}
+        save(folder, self._check_fitted(), self._rows, arguments)
 
     @classmethod
     def load(cls, folder: str | Path, *, device: str = "auto", conv: Convolution | None = None) -> "LinkPredictor":
         """Read a model that `save` wrote; it predicts without the training data."""
-        fitted, history = load(folder, device=device, conv=conv)
-        model = cls(**fitted.config.values())
+        fitted, history, arguments = load(folder, device=device, conv=conv)
+        model = cls(**fitted.config.values() | arguments)
         model._fitted, model._rows = fitted, history
         return model
 

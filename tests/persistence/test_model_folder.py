@@ -162,3 +162,16 @@ def test_a_relevance_is_saved_by_its_name(tmp_path):
     again = bx.LinkPredictor.load(tmp_path, device="cpu")
     assert again.relevance == "euclidean"
     again.fit(small())
+
+
+def test_a_loaded_model_has_the_arguments_that_it_was_made_with(tmp_path):
+    ends = np.random.default_rng(0).integers(0, 20, (2, 120))
+    mx = bx.Multiplex.from_edges(*ends, np.repeat([1, 2, 3], 40), num_nodes=20, self_loops="drop")
+    options = {"policy": "cost-aware", "policy_options": {"prices": {2: 3.0}, "strength": 0.5}, "warm_start": True}
+    model = bx.LinkPredictor(epochs=1, width=0, **options).fit(mx)
+    model.save(tmp_path)
+    again = bx.LinkPredictor.load(tmp_path)
+    assert again.hide is None
+    assert {name: getattr(again, name) for name in options} == options
+    assert again.get_params() == model.get_params()
+    assert (again.fit(mx).score_pairs([[0, 1]], 1) == model.fit(mx).score_pairs([[0, 1]], 1)).all()

@@ -26,16 +26,18 @@ from banditplex.training.data import choose_device
 from banditplex.training.setup import build_network, make_policies
 
 FORMAT = 2
+Row = dict[str, Any]
 INDEX = "model.json"
 FILES = ("graph.safetensors", "policy.safetensors", "weights.safetensors")
 GRAPH = ("edge_index", "layer_offsets", "weight", "time", "node_features")
 
 
-def save(folder: str | Path, fitted: FittedModel, history: list[dict[str, Any]]) -> None:
+def save(folder: str | Path, fitted: FittedModel, history: list[Row], arguments: Row) -> None:
     """Write a model folder, which at any moment holds the old model or the new one, whole.
 
     The index `model.json` knows the other files. It is replaced once their drafts are written, which then take their
-    places; a draft that the index knows counts as the file.
+    places; a draft that the index knows counts as the file. `arguments` are those of the constructor that training
+    resolves: `hide`, `policy_options`, `warm_start`.
     """
     folder = Path(folder)
     make_folder(folder)
@@ -47,6 +49,7 @@ def save(folder: str | Path, fitted: FittedModel, history: list[dict[str, Any]])
     index = {
         "format": FORMAT,
         "config": config_to_json(fitted.config),
+        "arguments": arguments,
         "directed": mx.directed,
         "layer_names": list(mx.layer_names),
         "node_names": mx.node_names.tolist(),
@@ -68,8 +71,11 @@ def save(folder: str | Path, fitted: FittedModel, history: list[dict[str, Any]])
 
 def load(
     folder: str | Path, *, device: str = "auto", conv: Convolution | None = None
-) -> tuple[FittedModel, list[dict[str, Any]]]:
-    """Read a model folder; `conv` is needed if the encoder was built from a class that is not PyG's."""
+) -> tuple[FittedModel, list[Row], Row]:
+    """Read model, history and arguments from a folder.
+
+    `conv` is needed if the encoder was built from a class or function that is not PyG's.
+    """
     folder = Path(folder)
     index = _read_index(folder / INDEX)
     try:
@@ -83,7 +89,7 @@ def load(
 
 def _from_index(
     folder: Path, index: dict[str, Any], device: str, conv: Convolution | None
-) -> tuple[FittedModel, list[dict[str, Any]]]:
+) -> tuple[FittedModel, list[Row], Row]:
     config = _config_from_json(index["config"], device, conv)
     files = [_known_file(folder / name, index.get("sha256", {}).get(name)) for name in FILES]
     graph, arrays, weights = load_arrays(files[0]), load_arrays(files[1]), load_tensors(files[2])
@@ -104,7 +110,10 @@ def _from_index(
         mx, model.to(where).eval(), PackedGraph.from_multiplex(mx, where, union=visibility.union), policy, targets,
         np.array(index["layers"], np.int64).reshape(len(targets), -1), index["temperature"], config,
     )  # fmt: skip
-    return fitted, _history(index["history"], fitted.layer_names)
+    arguments = index["arguments"]
+    if arguments["policy_options"]:
+        (arguments["policy_options"],) = _with_names([arguments["policy_options"]], fitted.layer_names)
+    return fitted, _with_names(index["history"], fitted.layer_names), arguments
 
 
 def _read_index(path: Path) -> dict[str, Any]:
@@ -163,7 +172,7 @@ def _multiplex(graph: Mapping[str, Any], index: Mapping[str, Any]) -> Multiplex:
     )  # fmt: skip
 
 
-def _history(rows: list[dict[str, Any]], layer_names: Sequence[Name]) -> list[dict[str, Any]]:
+def _with_names(rows: list[Row], layer_names: Sequence[Name]) -> list[Row]:
     """Give dictionaries over layers their names back: JSON turns integers into strings."""
     names = {str(name): name for name in layer_names}
     return [
