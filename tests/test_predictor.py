@@ -248,3 +248,18 @@ def test_bandits_find_the_union_where_each_layer_tells_a_part():
 def test_the_union_counts_among_the_other_layers():
     with refuses("k", 1, 3, 4):
         bx.LinkPredictor(k=4, union=True).fit(unrelated_layers(0))
+
+
+def test_a_complete_layer_does_not_stop_the_others():
+    rng = np.random.default_rng(0)
+    every = np.stack(np.triu_indices(20, 1), 1)
+    some = every[rng.random(len(every)) < 0.3]
+    names = np.repeat(["full", "a", "b"], [len(every), len(some), len(some)])
+    mx = bx.Multiplex.from_edges(*np.concatenate([every, some, some]).T, names, num_nodes=20)
+    with pytest.warns(UserWarning, match="'full'"):
+        model = bx.LinkPredictor(epochs=1, width=0).fit(mx)
+    assert list(model.layer_probabilities_.index) == ["a", "b"]
+    with refuses("'full'"):
+        bx.LinkPredictor(epochs=1, width=0).fit(mx, targets=["full"])
+    with refuses("complete"):
+        bx.LinkPredictor(epochs=1, width=0).fit(mx.subset(layers=["full"]))

@@ -119,7 +119,8 @@ class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
         """Return the trainer that `fit` runs: checked input, nothing learnt yet."""
         if not isinstance(mx, Multiplex):
             raise InputError(f"Expected a Multiplex to learn from, got {type(mx).__name__}.")
-        chosen = _check_targets(mx, targets)
+        checked = self.checked()
+        chosen = _check_targets(mx, targets, Visibility.of_training(checked.hide, mx, union=checked.union))
         config = self._config(mx, chosen)
         given = None if negatives is None else self._given(mx, chosen, negatives)
         trainer = make_trainer(mx, chosen, config, negatives=given)
@@ -321,7 +322,7 @@ def as_pairs(mx: Multiplex, pairs: ArrayLike) -> Ints:
     return index
 
 
-def _check_targets(mx: Multiplex, targets: Sequence[Name] | None) -> Ints:
+def _check_targets(mx: Multiplex, targets: Sequence[Name] | None, visibility: Visibility) -> Ints:
     size = np.bincount(mx.edge_layer[mx.edge_index[0] != mx.edge_index[1]], minlength=mx.num_layers)
     if targets is not None:
         if isinstance(targets, str) or not isinstance(targets, Iterable):
@@ -329,19 +330,25 @@ def _check_targets(mx: Multiplex, targets: Sequence[Name] | None) -> Ints:
         chosen = np.array([mx.layer_index(name) for name in targets], np.int64)
         if len(np.unique(chosen)) != len(chosen) or not len(chosen):
             raise InputError(f"Expected distinct target layers, at least one, got {list(targets)!r}.")
-        small = chosen[size[chosen] < MIN_EDGES]
-        if len(small):
-            name, count = mx.layer_names[small[0]], size[small[0]]
+        few = chosen[size[chosen] < MIN_EDGES]
+        if len(few):
+            name, count = mx.layer_names[few[0]], size[few[0]]
             raise InputError(f"Expected at least {MIN_EDGES} edges in target layer {name!r}, got {count}.")
         return chosen
-    chosen = np.flatnonzero(size >= MIN_EDGES)
-    if not len(chosen):
+    small = size < MIN_EDGES
+    if small.all():
         raise InputError(f"Expected a layer with at least {MIN_EDGES} edges, got at most {size.max(initial=0)}.")
-    left = [repr(mx.layer_names[i]) for i in np.flatnonzero(size < MIN_EDGES)]
-    if left:
-        shown = ", ".join(left[:5]) + (", ..." if len(left) > 5 else "")
-        warnings.warn(f"Layers with fewer than {MIN_EDGES} edges are no targets: {shown}.", stacklevel=4)
-    return chosen
+    full = np.zeros_like(small)
+    if 2 * size.max() >= mx.num_nodes * (mx.num_nodes - 1):  # fewer edges leave a pair without one
+        full = ~small & (visibility.known_pairs(mx).num_free() == 0)
+    if (small | full).all():
+        raise InputError("Expected a layer with a pair of nodes that has no edge, got complete layers only.")
+    for left, which in ((small, f"fewer than {MIN_EDGES} edges"), (full, "no pair without an edge")):
+        names = [repr(mx.layer_names[i]) for i in np.flatnonzero(left)]
+        if names:
+            shown = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
+            warnings.warn(f"Layers with {which} are no targets: {shown}.", stacklevel=4)
+    return np.flatnonzero(~(small | full))
 
 
 def _summary(rows: list[dict[str, Any]]) -> dict[str, Any]:

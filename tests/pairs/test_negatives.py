@@ -164,3 +164,17 @@ def test_the_last_pairs_of_a_full_layer_are_found(kind, directed):
     assert {frozenset(pair) for pair in held_out(data)["a"][1]} == free
     assert data.negatives.shape == (12, 12, 2)
     assert all({frozenset(pair) for pair in row} == free for row in data.negatives.tolist())
+
+
+@pytest.mark.parametrize(("directed", "ordered"), [(False, None), (True, None), (True, False)])
+def test_negatives_of_a_nearly_complete_layer_are_found_at_once(directed, ordered):
+    """Of the pairs of 300 nodes three have no edge; rejection would need some 15,000 tries for each negative."""
+    free = {(0, 1), (5, 200), (7, 8)}
+    pairs = np.array([pair for pair in combinations(range(300), 2) if pair not in free])
+    ends = np.concatenate([pairs, pairs[:, ::-1]]) if directed else pairs
+    sampler = NegativeSampler(Multiplex.from_edges(*ends.T, "a", num_nodes=300, directed=directed), ordered=ordered)
+    drawn = sampler.draw(np.zeros(6000, int), np.random.default_rng(0))
+    found, count = np.unique(drawn, axis=0, return_counts=True)
+    expected = sorted(free | {pair[::-1] for pair in free} if directed else free)
+    assert list(map(tuple, found.tolist())) == expected
+    assert (np.abs(count - 6000 / len(expected)) < 5 * np.sqrt(6000 / len(expected))).all()

@@ -79,11 +79,13 @@ class KnownPairs:
         return np.bincount(source, minlength=self.num_nodes) + np.bincount(destination, minlength=self.num_nodes)
 
     def free_pairs(self, layer: int) -> tuple[Ints, Ints]:
-        """Return all pairs (f, 2) that are not known in a layer, smaller index first, and their keys (f,).
+        """Return all pairs (f, 2) that are not known in a layer, and their keys (f,).
 
-        This enumerates all pairs of nodes: use it only for layers in which nearly all of them are known.
+        Unless pairs are ordered, the smaller index comes first. This enumerates all pairs of nodes: use it only for
+        layers in which nearly all of them are known.
         """
         pairs = np.stack(np.triu_indices(self.num_nodes, 1), axis=1)
+        pairs = np.concatenate([pairs, pairs[:, ::-1]]) if self.ordered else pairs
         keys = self.keys(np.full(len(pairs), layer), pairs)
         free = ~self.has_keys(keys)
         return pairs[free], keys[free]

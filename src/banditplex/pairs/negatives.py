@@ -20,6 +20,10 @@ MAX_EMPTY_ROUNDS = 100
 Propose = Callable[[Ints, np.random.Generator], Ints]  # layers (n,) -> pairs (n, 2) of two different nodes
 
 
+SCARCE = 1 / 16
+"""Layers in which a smaller share of pairs is free have their negatives listed: rejection would take too long."""
+
+
 class NegativeSampler:
     """Draws negatives uniformly from the pairs that are not edges of a multiplex.
 
@@ -36,6 +40,8 @@ class NegativeSampler:
     def __init__(self, mx: Multiplex, *, everywhere: bool = False, ordered: bool | None = None) -> None:
         self._known = KnownPairs(mx, everywhere=everywhere, ordered=ordered)
         self._free = self._known.num_free()
+        self._scarce = self._free < SCARCE * mx.num_nodes * (mx.num_nodes - 1) / (1 if self._known.ordered else 2)
+        self._listed: dict[int, Ints] = {}
         self._names = mx.layer_names
         self._propose = uniform_pairs(mx)
 
@@ -43,7 +49,24 @@ class NegativeSampler:
         """Return one negative (n, 2) for each layer index in `layer` (n,); with `distinct`, without repetition."""
         count = np.bincount(layer, minlength=len(self._names))
         _check_free(count if distinct else count > 0, self._free, self._names, everywhere=self._known.everywhere)
-        return draw_negatives(layer, self._known, self._propose, rng, distinct=distinct)
+        scarce = self._scarce[layer]
+        if distinct or not scarce.any():
+            return draw_negatives(layer, self._known, self._propose, rng, distinct=distinct)
+        pairs = np.empty((len(layer), 2), np.int64)
+        pairs[~scarce] = draw_negatives(layer[~scarce], self._known, self._propose, rng, distinct=False)
+        for index in np.unique(layer[scarce]).tolist():
+            here = layer == index
+            pairs[here] = rng.choice(self._list(index), np.count_nonzero(here))
+        return pairs
+
+    def _list(self, layer: int) -> Ints:
+        """Return all negatives (f, 2) of a layer; if directed, either way."""
+        layer = 0 if self._known.everywhere else layer
+        if layer not in self._listed:
+            pairs = self._known.free_pairs(layer)[0]
+            either_way = self._known.directed and not self._known.ordered
+            self._listed[layer] = np.concatenate([pairs, pairs[:, ::-1]]) if either_way else pairs
+        return self._listed[layer]
 
 
 class GivenNegatives:
