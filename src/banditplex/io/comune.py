@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.csv
 
 from banditplex.errors import FormatError, InputError
 from banditplex.io.base import Format, Progress, naming_lines, read_side_note, write_side_note
@@ -75,14 +77,11 @@ def read(
 
 def write(mx: Multiplex, path: Path) -> None:
     """Write edges by id, and both companion files; integer names are used as ids."""
-    import pyarrow as pa
-    from pyarrow import csv
-
     layer_ids = _write_companion(path, "layer", as_names(list(mx.layer_names), "layer"))
     node_ids = _write_companion(path, "node", mx.node_names)
     weight = np.ones(mx.num_edges, np.int64) if mx.weight is None else mx.weight
     table = pa.table([layer_ids[mx.edge_layer], *node_ids[mx.edge_index], weight], names=list(COLUMNS))
-    csv.write_csv(table, path, csv.WriteOptions(include_header=False, delimiter=" "))
+    pyarrow.csv.write_csv(table, path, pyarrow.csv.WriteOptions(include_header=False, delimiter=" "))
     write_side_note(path, {"directed": True} if mx.directed else {})
 
 

@@ -7,9 +7,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Unpack
+from typing import Any, BinaryIO, Unpack
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
 
 from banditplex.errors import FormatError, InputError
 from banditplex.io.base import Format, Progress, read_side_note, side_note, write_side_note
@@ -17,9 +20,6 @@ from banditplex.io.table import EDGE_ROLES, Columns, Origin, choose_columns, fro
 from banditplex.io.text import is_number, open_binary, show
 from banditplex.multiplex import Multiplex
 from banditplex.multiplex.names import as_names
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 Records = Callable[[], Iterator[tuple[int, list[str]]]]
 _NO_HEADER = "; header=False reads the first line as an edge"
@@ -68,9 +68,6 @@ def read(
 
 def write(mx: Multiplex, path: Path, delimiter: str) -> None:
     """Write one row per edge; names are quoted if some name needs it."""
-    import pyarrow as pa
-    import pyarrow.csv
-
     names = [str(name) for name in (*mx.layer_names, *mx.node_names.tolist())]
     if "" in names:
         raise InputError("Expected non-empty names, got ''.")
@@ -86,9 +83,7 @@ def write(mx: Multiplex, path: Path, delimiter: str) -> None:
     write_side_note(path, side_note(mx))
 
 
-def _decoded(kind: "pa.DataType") -> "pa.DataType":
-    import pyarrow as pa
-
+def _decoded(kind: pa.DataType) -> pa.DataType:
     return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
@@ -113,7 +108,7 @@ def read_columns(
     roles: Sequence[str] = EDGE_ROLES,
     header: bool = True,
     progress: Progress | None = None,
-) -> "tuple[pa.Table, Origin]":
+) -> tuple[pa.Table, Origin]:
     """Return the columns of a file by role, weights as numbers and all others as strings, and its origin."""
     records = partial(_records, path, delimiter, header)
     names = next(records(), (1, []))[1]
@@ -136,22 +131,19 @@ def _parse(
     columns: dict[str, str],
     records: Records,
     progress: Progress | None,
-) -> "pa.Table":
+) -> pa.Table:
     """Parse the columns of a file, renamed to their roles: weights as numbers, all others as strings.
 
     `names` are the column names of a file without a header. `records` is the slow parser, used to find bad lines.
     """
-    import pyarrow as pa
-    from pyarrow import csv as fast
-
     kinds = {name: pa.float64() if role == "weight" else pa.string() for role, name in columns.items()}
     try:
         with _open(path, progress) as file:
-            table = fast.read_csv(
+            table = pyarrow.csv.read_csv(
                 file,
-                fast.ReadOptions(block_size=2**22, column_names=names),
-                fast.ParseOptions(delimiter=delimiter, newlines_in_values=True),
-                fast.ConvertOptions(include_columns=list(kinds), column_types=kinds, null_values=[]),
+                pyarrow.csv.ReadOptions(block_size=2**22, column_names=names),
+                pyarrow.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
+                pyarrow.csv.ConvertOptions(include_columns=list(kinds), column_types=kinds, null_values=[]),
             )
     except (pa.ArrowInvalid, OSError, EOFError, zlib.error) as error:
         _check_records(path, records, columns)
@@ -160,16 +152,12 @@ def _parse(
 
 
 def _open(path: Path, progress: Progress | None) -> Any:
-    import pyarrow as pa
-
     file: BinaryIO = open_binary(path, progress)
     return pa.CompressedInputStream(pa.PythonFile(file), "gzip") if path.suffix == ".gz" else file
 
 
-def _with_integers(table: "pa.Table", roles: list[str], declared: Any) -> "pa.Table":
+def _with_integers(table: pa.Table, roles: list[str], declared: Any) -> pa.Table:
     """Turn string columns into integers if every token is a plain integer and no declared name is a string."""
-    import pyarrow as pa
-
     if declared is not None and as_names(declared, "declared").dtype == object:
         return table
     try:
@@ -183,10 +171,8 @@ def _with_integers(table: "pa.Table", roles: list[str], declared: Any) -> "pa.Ta
     return table
 
 
-def _with_times(table: "pa.Table", origin: Origin) -> "pa.Table":
+def _with_times(table: pa.Table, origin: Origin) -> pa.Table:
     """Turn the time column from strings into integers, floats or dates."""
-    import pyarrow as pa
-
     for kind in (pa.int64(), pa.float64(), pa.timestamp("ns"), pa.timestamp("ns", "UTC")):
         try:
             return table.set_column(table.column_names.index("time"), "time", table["time"].cast(kind))
@@ -210,9 +196,7 @@ def _is_time(token: str) -> bool:
     return True
 
 
-def _refuse_empty(table: "pa.Table", origin: Origin) -> None:
-    import pyarrow.compute as pc
-
+def _refuse_empty(table: pa.Table, origin: Origin) -> None:
     for role in ("source", "destination", "layer"):
         if role in table.column_names:
             row = pc.index(table[role], "").as_py()

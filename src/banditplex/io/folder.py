@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from banditplex.errors import FormatError, InputError
 from banditplex.io.base import Format, Progress, redirect
@@ -138,8 +139,6 @@ def _open_array(path: Path, entry: dict[str, Any]) -> Array:
 def _node_names(arrays: Arrays, path: Path) -> Names:
     if "node_names" in arrays:
         return arrays["node_names"]
-    import pyarrow as pa
-
     offsets, data = arrays["node_name_offsets"], arrays["node_name_bytes"]
     buffers = [None, pa.py_buffer(np.ascontiguousarray(offsets)), pa.py_buffer(np.ascontiguousarray(data))]
     try:

@@ -6,18 +6,17 @@ Names stay dictionary-encoded in Arrow: only distinct names become Python object
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import Any, TypedDict
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from banditplex.errors import FormatError
 from banditplex.multiplex import Multiplex
 from banditplex.multiplex.build import EdgeError
 from banditplex.multiplex.names import Ints, NameIndex, Names, as_names, factorize
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 ROLES = {  # from the role of a column to its usual names
     "source": ("source",),
@@ -96,7 +95,7 @@ def choose_columns(
 
 
 def from_table(
-    table: "pa.Table", origin: Origin, *, nodes: Any = None, layers: Any = None, directed: bool = False
+    table: pa.Table, origin: Origin, *, nodes: Any = None, layers: Any = None, directed: bool = False
 ) -> Multiplex:
     """Build a multiplex from a table whose columns are named by role; `nodes` and `layers` declare all names."""
     node_names, ends = _index([table["source"], table["destination"]], nodes, "node", origin)
@@ -115,10 +114,8 @@ def from_table(
         raise origin.error(error.message, error.edge) from None
 
 
-def to_table(mx: Multiplex) -> "pa.Table":
+def to_table(mx: Multiplex) -> pa.Table:
     """Return a table with one row per edge; columns of string names are dictionary-encoded."""
-    import pyarrow as pa
-
     columns = {
         "source": _name_column(mx.node_names, mx.edge_index[0]),
         "target": _name_column(mx.node_names, mx.edge_index[1]),
@@ -130,14 +127,12 @@ def to_table(mx: Multiplex) -> "pa.Table":
 
 
 def _name_column(names: Names, index: Ints) -> Any:
-    import pyarrow as pa
-
     if names.dtype != object:
         return names[index]
     return pa.DictionaryArray.from_arrays(index.astype(np.int32), pa.array(names, pa.string()))
 
 
-def _index(columns: list["pa.ChunkedArray"], declared: Any, what: str, origin: Origin) -> tuple[Names, Ints]:
+def _index(columns: list[pa.ChunkedArray], declared: Any, what: str, origin: Origin) -> tuple[Names, Ints]:
     """Return all names, and the columns as indices into the names: (len(columns), rows)."""
     values, codes = zip(*(_encode(column, what, origin) for column in columns), strict=True)
     if len({part.dtype == object for part in values if len(part)}) > 1:
@@ -160,10 +155,8 @@ def _rank(values: Names, declared: Any, what: str) -> tuple[Names, Ints]:
     return names, NameIndex(names, what).find(values)
 
 
-def _encode(column: "pa.ChunkedArray", what: str, origin: Origin) -> tuple[Names, Ints | None]:
+def _encode(column: pa.ChunkedArray, what: str, origin: Origin) -> tuple[Names, Ints | None]:
     """Return distinct names and their index in each row; for integers, the column itself and None."""
-    import pyarrow as pa
-
     refuse_nulls(column, f"a {what} name", origin)
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     if pa.types.is_integer(kind):
@@ -177,10 +170,8 @@ def _encode(column: "pa.ChunkedArray", what: str, origin: Origin) -> tuple[Names
     return names, np.concatenate([chunk.indices.to_numpy() for chunk in chunks])
 
 
-def _numbers(column: "pa.ChunkedArray", what: str, origin: Origin) -> npt.NDArray[Any]:
+def _numbers(column: pa.ChunkedArray, what: str, origin: Origin) -> npt.NDArray[Any]:
     """Return a column of numbers, or of dates if it is the time."""
-    import pyarrow as pa
-
     refuse_nulls(column, f"a {what}", origin)
     kind = column.type
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or (what == "time" and pa.types.is_temporal(kind)):
@@ -189,10 +180,8 @@ def _numbers(column: "pa.ChunkedArray", what: str, origin: Origin) -> npt.NDArra
     raise FormatError(f"expected numbers as {what}, got {kind}", path=origin.path)
 
 
-def refuse_nulls(column: "pa.ChunkedArray", expected: str, origin: Origin) -> None:
+def refuse_nulls(column: pa.ChunkedArray, expected: str, origin: Origin) -> None:
     """Refuse a column with an empty cell."""
-    import pyarrow.compute as pc
-
     if column.null_count:
         row = pc.index(column.is_null(), True).as_py()
         raise origin.error(f"expected {expected}, got an empty cell", row)
