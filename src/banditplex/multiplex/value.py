@@ -10,16 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from banditplex.errors import InputError
-from banditplex.multiplex import build
+from banditplex.multiplex import build, convert
 from banditplex.multiplex.adjacency import Adjacency, build_adjacency
 from banditplex.multiplex.names import Ints, Name, NameIndex, Names, as_array, as_names, check_distinct, factorize
 
 if TYPE_CHECKING:
-    import networkx as nx
-    import pandas as pd
-    import scipy.sparse as sp
-    from torch_geometric.data import HeteroData
-
     from banditplex.multiplex.summary import Summary
 
 _ARRAYS = ("edge_index", "layer_offsets", "node_names", "weight", "time", "node_features")
@@ -365,59 +360,16 @@ class Multiplex:
             directed=self.directed, metadata=self.metadata,
         )  # fmt: skip
 
-    # Conversions: convert.py imports each library only when it is used
+    # Conversions, which import each library only when it is used
 
-    @classmethod
-    def from_networkx(cls, graph: "nx.Graph", **options: Any) -> "Multiplex":
-        """Build from a networkx (Multi)(Di)Graph; see `banditplex.multiplex.convert.from_networkx`."""
-        from banditplex.multiplex import convert
-
-        return convert.from_networkx(graph, **options)
-
-    @classmethod
-    def from_hetero_data(cls, data: "HeteroData", **options: Any) -> "Multiplex":
-        """Build from a PyG HeteroData; see `banditplex.multiplex.convert.from_hetero_data`."""
-        from banditplex.multiplex import convert
-
-        return convert.from_hetero_data(data, **options)
-
-    @classmethod
-    def from_pandas(cls, frame: "pd.DataFrame", **options: Any) -> "Multiplex":
-        """Build from a table with a row per edge; see `banditplex.multiplex.convert.from_pandas`."""
-        from banditplex.multiplex import convert
-
-        return convert.from_pandas(frame, **options)
-
-    @classmethod
-    def from_scipy(cls, matrices: "Mapping[Name, sp.sparray]", **options: Any) -> "Multiplex":
-        """Build from one sparse matrix per layer; see `banditplex.multiplex.convert.from_scipy`."""
-        from banditplex.multiplex import convert
-
-        return convert.from_scipy(matrices, **options)
-
-    def to_networkx(self) -> "nx.MultiGraph":
-        """Return a MultiGraph, or a MultiDiGraph if directed; key and attribute `layer` of an edge are its layer."""
-        from banditplex.multiplex import convert
-
-        return convert.to_networkx(self)
-
-    def to_hetero_data(self) -> "HeteroData":
-        """Return a HeteroData with node type "node" and one edge type per layer; undirected edges appear twice."""
-        from banditplex.multiplex import convert
-
-        return convert.to_hetero_data(self)
-
-    def to_pandas(self) -> "pd.DataFrame":
-        """Return a table with source, destination, layer and, if the multiplex has them, weight and time."""
-        from banditplex.multiplex import convert
-
-        return convert.to_pandas(self)
-
-    def to_scipy(self, layer: Name) -> "sp.csr_array":
-        """Return a layer's (num_nodes, num_nodes) adjacency matrix of weights, symmetric if undirected."""
-        from banditplex.multiplex import convert
-
-        return convert.to_scipy(self, layer)
+    from_networkx = classmethod(convert.from_networkx)
+    from_hetero_data = classmethod(convert.from_hetero_data)
+    from_pandas = classmethod(convert.from_pandas)
+    from_scipy = classmethod(convert.from_scipy)
+    to_networkx = convert.to_networkx
+    to_hetero_data = convert.to_hetero_data
+    to_pandas = convert.to_pandas
+    to_scipy = convert.to_scipy
 
     # Comparison and display
 
