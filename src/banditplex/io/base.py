@@ -126,13 +126,7 @@ def redirect(mx: Multiplex, directed: bool | None) -> Multiplex:
     """
     if directed in (None, mx.directed):
         return mx
-    if directed:
-        return mx.to_directed()
-    source, destination = mx.edge_index
-    return Multiplex.from_indices(
-        source, destination, mx.edge_layer, node_names=mx.node_names, layer_names=mx.layer_names, weight=mx.weight,
-        time=mx.time, node_features=mx.node_features, directed=False, metadata=mx.metadata,
-    )  # fmt: skip
+    return mx.to_directed() if directed else mx.to_undirected(self_loops="keep")
 
 
 # A side note, NAME.meta.json next to the file NAME, stores what the format cannot: direction, unused names, ...
