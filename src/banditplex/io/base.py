@@ -111,12 +111,12 @@ def _replace(new: Path, old: Path) -> None:
 
 
 @contextmanager
-def naming_lines(path: Path, line_of: Callable[[int], int]) -> Iterator[None]:
-    """Turn an error about edge e of a file into an error about its line, `line_of(e)`."""
+def locating(located: Callable[[str, int], InputError]) -> Iterator[None]:
+    """Turn an error about an edge into `located(message, edge)`, which names its place in the file."""
     try:
         yield
     except EdgeError as error:
-        raise FormatError(error.message, path=path, line=line_of(error.edge)) from None
+        raise located(error.message, error.edge) from None
 
 
 def redirect(mx: Multiplex, directed: bool | None) -> Multiplex:

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.csv
 
 from banditplex.errors import FormatError, InputError
-from banditplex.io.base import Format, Progress, naming_lines, read_side_note, write_side_note
+from banditplex.io.base import Format, Progress, locating, read_side_note, write_side_note
 from banditplex.io.text import is_number, line_of_row, lines, read_numbers, show
 from banditplex.multiplex import Multiplex
 from banditplex.multiplex.names import Ints, NameIndex, Names, as_names, factorize
@@ -62,7 +62,7 @@ def read(
     node_ids, ends = _index(ends, _declare(ends, num_nodes) if node_file is None else node_file.ids, path, "node")
     if node_file is not None and num_nodes not in (None, len(node_ids)):
         raise FormatError(f"expected {num_nodes} nodes, got {len(node_ids)}", path=node_file.path)
-    with naming_lines(path, lambda edge: line_of_row(path, edge)):
+    with locating(lambda message, edge: FormatError(message, path=path, line=line_of_row(path, edge))):
         return Multiplex.from_indices(
             ends[0],
             ends[1],

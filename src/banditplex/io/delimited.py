@@ -73,7 +73,8 @@ def write(mx: Multiplex, path: Path, delimiter: str) -> None:
         raise InputError("Expected non-empty names, got ''.")
     quotes = any(not {delimiter, '"', "\n", "\r"}.isdisjoint(name) for name in names)
     table = to_table(mx)
-    table = table.cast(pa.schema([(field.name, _decoded(field.type)) for field in table.schema]))
+    kinds = [column.type.value_type if pa.types.is_dictionary(column.type) else column.type for column in table]
+    table = table.cast(pa.schema(zip(table.column_names, kinds, strict=True)))
     with gzip.open(path, "wb", compresslevel=6) if path.suffix == ".gz" else path.open("wb") as file:
         file.write((delimiter.join(table.column_names) + "\n").encode())
         quoting = {"quoting_style": "needed" if quotes else "none"}
@@ -81,10 +82,6 @@ def write(mx: Multiplex, path: Path, delimiter: str) -> None:
             table, file, pyarrow.csv.WriteOptions(include_header=False, delimiter=delimiter, **quoting)
         )
     write_side_note(path, side_note(mx))
-
-
-def _decoded(kind: pa.DataType) -> pa.DataType:
-    return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
 def _matches(path: Path, delimiter: str) -> bool:
@@ -119,36 +116,24 @@ def read_columns(
     hint = _NO_HEADER if header and roles == EDGE_ROLES else ""
     columns = choose_columns(names, given, path, roles=roles, hint=hint)
     origin = Origin(path, columns, partial(_line_of_row, records))
-    table = _parse(path, delimiter, None if header else names, columns, records, progress)
-    _refuse_empty(table, origin)
-    return table, origin
-
-
-def _parse(
-    path: Path,
-    delimiter: str,
-    names: list[str] | None,
-    columns: dict[str, str],
-    records: Records,
-    progress: Progress | None,
-) -> pa.Table:
-    """Parse the columns of a file, renamed to their roles: weights as numbers, all others as strings.
-
-    `names` are the column names of a file without a header. `records` is the slow parser, used to find bad lines.
-    """
     kinds = {name: pa.float64() if role == "weight" else pa.string() for role, name in columns.items()}
     try:
         with _open(path, progress) as file:
             table = pyarrow.csv.read_csv(
                 file,
-                pyarrow.csv.ReadOptions(block_size=2**22, column_names=names),
+                pyarrow.csv.ReadOptions(block_size=2**22, column_names=None if header else names),
                 pyarrow.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
                 pyarrow.csv.ConvertOptions(include_columns=list(kinds), column_types=kinds, null_values=[]),
             )
     except (pa.ArrowInvalid, OSError, EOFError, zlib.error) as error:
         _check_records(path, records, columns)
         raise FormatError(f"expected a table, got {str(error).splitlines()[0]}", path=path) from None
-    return table.select(list(columns.values())).rename_columns(list(columns))
+    table = table.select(list(columns.values())).rename_columns(list(columns))
+    for role in table.column_names:
+        row = pc.index(table[role], "").as_py() if role in ("source", "destination", "layer") else -1
+        if row >= 0:
+            raise origin.error(f"expected a name as {role}, got an empty cell", row)
+    return table, origin
 
 
 def _open(path: Path, progress: Progress | None) -> Any:
@@ -194,14 +179,6 @@ def _is_time(token: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _refuse_empty(table: pa.Table, origin: Origin) -> None:
-    for role in ("source", "destination", "layer"):
-        if role in table.column_names:
-            row = pc.index(table[role], "").as_py()
-            if row >= 0:
-                raise origin.error(f"expected a name as {role}, got an empty cell", row)
 
 
 # The slow parser, which knows line numbers

@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from banditplex.errors import FormatError
+from banditplex.io.base import locating
 from banditplex.multiplex import Multiplex
-from banditplex.multiplex.build import EdgeError
 from banditplex.multiplex.names import Ints, NameIndex, Names, as_names, factorize
 
 ROLES = {  # from the role of a column to its usual names
@@ -106,12 +106,10 @@ def from_table(
     numbers: dict[str, Any] = {
         role: _numbers(table[role], role, origin) for role in ("weight", "time") if role in table.column_names
     }
-    try:
+    with locating(origin.error):
         return Multiplex.from_indices(
             ends[0], ends[1], codes[0], node_names=node_names, layer_names=layer_names, directed=directed, **numbers
         )
-    except EdgeError as error:
-        raise origin.error(error.message, error.edge) from None
 
 
 def to_table(mx: Multiplex) -> pa.Table:
@@ -137,7 +135,12 @@ def _index(columns: list[pa.ChunkedArray], declared: Any, what: str, origin: Ori
     values, codes = zip(*(_encode(column, what, origin) for column in columns), strict=True)
     if len({part.dtype == object for part in values if len(part)}) > 1:
         raise FormatError(f"expected {what} names that are all strings or all integers, got both", path=origin.path)
-    names, rank = _rank(np.concatenate([part for part in values if len(part)] or values), declared, what)
+    every = np.concatenate([part for part in values if len(part)] or values)
+    if declared is None:
+        names, rank = factorize(every)
+    else:
+        names = as_names(declared, what)
+        rank = NameIndex(names, what).find(every)
     ranks = np.split(rank, np.cumsum([len(part) for part in values])[:-1])
     indices = np.stack([part if code is None else part[code] for part, code in zip(ranks, codes, strict=True)])
     if (indices < 0).any():
@@ -145,14 +148,6 @@ def _index(columns: list[pa.ChunkedArray], declared: Any, what: str, origin: Ori
         got = columns[int(np.argmax(indices[:, row] < 0))][row].as_py()
         raise origin.error(f"expected one of the {len(names)} declared {what}s, got {got!r}", row)
     return names, indices
-
-
-def _rank(values: Names, declared: Any, what: str) -> tuple[Names, Ints]:
-    """Return all names, and the index of each value in the names (-1: not found)."""
-    if declared is None:
-        return factorize(values)
-    names = as_names(declared, what)
-    return names, NameIndex(names, what).find(values)
 
 
 def _encode(column: pa.ChunkedArray, what: str, origin: Origin) -> tuple[Names, Ints | None]:

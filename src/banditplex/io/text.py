@@ -60,7 +60,7 @@ def read_numbers(path: Path, columns: dict[str, type], progress: Progress | None
     except pa.ArrowInvalid:
         pass
     try:
-        return _parse(BytesIO(_squeeze(path.read_bytes())), columns)
+        return _parse(BytesIO(squeeze(path.read_bytes().translate(_BLANKS))), columns)
     except pa.ArrowInvalid as error:
         _check_lines(path, columns)
         raise FormatError(f"expected columns {', '.join(columns)}, got {error}", path=path) from None
@@ -76,9 +76,8 @@ def _parse(file: BinaryIO, columns: dict[str, type]) -> pa.Table:
     )
 
 
-def _squeeze(text: bytes) -> bytes:
+def squeeze(text: bytes) -> bytes:
     """Leave single spaces between columns and none around lines."""
-    text = text.translate(_BLANKS)
     while b"  " in text:
         text = text.replace(b"  ", b" ")
     return text.replace(b" \n", b"\n").replace(b"\n ", b"\n").strip(b" ")
