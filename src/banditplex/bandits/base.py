@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from banditplex.bandits.marginals import Marginals, at, dense
 from banditplex.bandits.rounding import FloatArray, IntArray
-from banditplex.bandits.state import Rows, State
+from banditplex.bandits.state import Rows, State, num_rows
 from banditplex.bandits.validation import (
     check_draw,
     check_instances,
@@ -24,9 +24,8 @@ from banditplex.bandits.validation import (
     check_observations,
     check_probability,
     check_shape,
-    to_floats,
 )
-from banditplex.bandits.values import Draw, Feedback, Observations
+from banditplex.bandits.values import FLOAT, Draw, Feedback, Observations, convert
 from banditplex.errors import InputError
 from banditplex.registry import Registry
 
@@ -193,16 +192,11 @@ class Policy(ABC):
                 raise InputError(f"Expected state[{name!r}] to be {getattr(self, name)}, got {state.get(name)!r}.")
         self._state.from_dict({name: values for name, values in state.items() if name not in SIZES})
 
-    def _instances(self, rows: Rows) -> IntArray:
-        """Return the instance numbers of `rows`."""
-        return np.arange(rows.start, rows.stop) if isinstance(rows, slice) else rows
-
     def _next(self, rows: Rows) -> Marginals:
         """Return the inclusion probabilities of the next draw; calls `_marginals` only if there is a choice."""
         if 0 < self.k < self.num_arms:
             return self._marginals(rows)
-        instances = self._instances(rows)
-        return Marginals.uniform(self.num_arms, self.k, len(instances))
+        return Marginals.uniform(self.num_arms, self.k, num_rows(rows))
 
     def _parts(self, rows: Rows) -> list[Marginals]:
         """Return the inclusion probabilities of the next draw, batch by batch."""
@@ -210,7 +204,7 @@ class Policy(ABC):
 
     def _batches(self, rows: Rows) -> list[tuple[Rows, slice]]:
         """Split `rows` into batches that fit into the cache; return each as (index, positions)."""
-        count = rows.stop - rows.start if isinstance(rows, slice) else len(rows)
+        count = num_rows(rows)
         if 0 < count * self._state.width <= BATCH_ELEMENTS:
             return [(rows, slice(0, count))]
         step = max(1, BATCH_ELEMENTS // self._state.width)
@@ -227,7 +221,7 @@ class Policy(ABC):
         row, instance, arm = np.arange(len(draw.instances)), draw.instances, draw.arms.ravel()
         if self.k != 1:
             row, instance = row.repeat(self.k), instance.repeat(self.k)
-        loss = to_floats(losses, "losses")
+        loss = convert(losses, FLOAT, "losses")
         check_shape(loss, "losses", draw.arms.shape)
         loss = check_losses(loss.ravel(), "losses", instance, arm)
         if probability is None and draw.made_for is not None:
@@ -235,7 +229,7 @@ class Policy(ABC):
         elif probability is None:
             p = check_probability(draw.probability.ravel(), "draw.probability", instance, arm)
         else:
-            p = to_floats(probability, "probability")
+            p = convert(probability, FLOAT, "probability")
             check_shape(p, "probability", draw.arms.shape)
             p = check_probability(p.ravel(), "probability", instance, arm)
         seen = Feedback(row, instance, arm, loss, p, draw.probability.ravel())
