@@ -68,8 +68,8 @@ def read(
             ends[1],
             layer,
             weight=columns.get("weight"),
-            layer_names=_names(layer_ids, layer_file if labels else None),
-            node_names=_names(node_ids, node_file if labels else None),
+            layer_names=layer_file.names() if layer_file and labels else layer_ids,
+            node_names=node_file.names() if node_file and labels else node_ids,
             node_features=_features(path, node_file, features) if features else None,
             directed=read_side_note(path).get("directed", False) if directed is None else directed,
         )
@@ -148,9 +148,10 @@ class Companion:
     ids: Ints
     columns: dict[str, list[str]]
 
-    def labels(self) -> list[str] | None:
-        """Return the column of labels, or None."""
-        return next((column for name, column in self.columns.items() if name.lower().endswith("label")), None)
+    def names(self) -> Ints | list[str]:
+        """Return the labels, or the ids if there are no labels or some are equal."""
+        labels = next((column for name, column in self.columns.items() if name.lower().endswith("label")), None)
+        return self.ids if labels is None or len(set(labels)) < len(labels) else labels
 
 
 def companion_path(path: Path, kind: str) -> Path:
@@ -218,11 +219,6 @@ def _is_text(token: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return True
-
-
-def _names(ids: Ints, companion: Companion | None) -> Names | list[str]:
-    labels = None if companion is None else companion.labels()
-    return ids if labels is None or len(set(labels)) < len(labels) else labels
 
 
 def _features(path: Path, nodes: Companion | None, wanted: Sequence[str]) -> npt.NDArray[np.float64]:

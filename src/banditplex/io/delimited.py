@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO, Unpack
+from typing import Any, Unpack
 
 import numpy as np
 import pyarrow as pa
@@ -118,7 +118,8 @@ def read_columns(
     origin = Origin(path, columns, partial(_line_of_row, records))
     kinds = {name: pa.float64() if role == "weight" else pa.string() for role, name in columns.items()}
     try:
-        with _open(path, progress) as file:
+        raw = open_binary(path, progress)
+        with pa.CompressedInputStream(pa.PythonFile(raw), "gzip") if path.suffix == ".gz" else raw as file:
             table = pyarrow.csv.read_csv(
                 file,
                 pyarrow.csv.ReadOptions(block_size=2**22, column_names=None if header else names),
@@ -134,11 +135,6 @@ def read_columns(
         if row >= 0:
             raise origin.error(f"expected a name as {role}, got an empty cell", row)
     return table, origin
-
-
-def _open(path: Path, progress: Progress | None) -> Any:
-    file: BinaryIO = open_binary(path, progress)
-    return pa.CompressedInputStream(pa.PythonFile(file), "gzip") if path.suffix == ".gz" else file
 
 
 def _with_integers(table: pa.Table, roles: list[str], declared: Any) -> pa.Table:

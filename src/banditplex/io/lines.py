@@ -137,10 +137,13 @@ def parse_rows(
         return Rows(path, text, first_line, (pa.chunked_array([], pa.string()),) * widths[0])
     width = first[1].count(delimiter.encode()) + 1
     if width not in widths:
-        raise FormatError(f"expected {_plural(widths)}, got {width}: {_show(first[1])}", path=path, line=first[0])
+        expected = " to ".join(str(each) for each in sorted({widths[0], widths[-1]}))
+        raise FormatError(f"expected {expected} columns, got {width}: {_show(first[1])}", path=path, line=first[0])
     padded = delimiter != BLANKS and (b" " in text or b"\t" in text)
     columns: list[list[Column]] = [[] for _ in range(width)]
-    for start, end in _blocks(text):
+    start = 0
+    while start < len(text):
+        end = text.find(b"\n", start + _BLOCK) + 1 or len(text)
         try:
             table = _parse(pa.py_buffer(text).slice(start, end - start), delimiter, width)
         except pa.ArrowInvalid as error:
@@ -149,6 +152,7 @@ def parse_rows(
             chunks.extend((pc.utf8_trim(column, " \t") if padded else column).chunks)
         if progress:
             progress(end, len(text))
+        start = end
     return Rows(path, text, first_line, tuple(pa.chunked_array(chunks, pa.string()) for chunks in columns))
 
 
@@ -157,15 +161,6 @@ def _tidy(text: bytes, delimiter: str) -> bytes:
     if delimiter == BLANKS:
         return squeeze(text.replace(b"\t", b" "))
     return re.sub(rb"(?m)^[ \t]+$", b"", text) if b" " in text or b"\t" in text else text
-
-
-def _blocks(text: bytes) -> Iterator[tuple[int, int]]:
-    """Yield start and end of blocks of whole lines."""
-    start = 0
-    while start < len(text):
-        end = text.find(b"\n", start + _BLOCK) + 1 or len(text)
-        yield start, end
-        start = end
 
 
 def _parse(text: Any, delimiter: str, width: int) -> Any:
@@ -199,10 +194,6 @@ def _ragged(text: bytes, path: Path, delimiter: str, width: int, first_line: int
             message = f"expected {width} columns as in the first line, got {found}: {_show(line)}"
             return FormatError(message, path=path, line=number)
     return None  # another problem, such as a line of many megabytes
-
-
-def _plural(widths: range) -> str:
-    return f"{widths[0]} columns" if len(widths) == 1 else f"{widths[0]} to {widths[-1]} columns"
 
 
 def _show(line: bytes) -> str:

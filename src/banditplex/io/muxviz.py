@@ -244,15 +244,10 @@ def write(mx: Multiplex, path: Path) -> None:
         raise InputError("Expected at least one layer, got none.")
     if ";" in path.name:
         raise InputError(f"Expected a file name without semicolons, got {path.name!r}.")
-    refuse_names(
-        mx.node_names.tolist(),
-        r'[\x00-\x1f"]|^$',
-        "node",
-        "layouts cannot store empty names, quotes or control characters",
-    )
-    refuse_names(
-        mx.layer_names, r"[;\n\r]|^$", "layer", "configurations cannot store empty names, semicolons or line breaks"
-    )
+    because = "layouts cannot store empty names, quotes or control characters"
+    refuse_names(mx.node_names.tolist(), r'[\x00-\x1f"]|^$', "node", because)
+    because = "configurations cannot store empty names, semicolons or line breaks"
+    refuse_names(mx.layer_names, r"[;\n\r]|^$", "layer", because)
     folder = path.with_name(f"{path.name}.layers")
     folder.mkdir()
     lines = [f"{folder.name}/{k}.edges;{name};{folder.name}/layout.txt\n" for k, name in enumerate(mx.layer_names, 1)]
