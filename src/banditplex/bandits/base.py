@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from banditplex.bandits.marginals import Marginals, at, dense
 from banditplex.bandits.rounding import FloatArray, IntArray
-from banditplex.bandits.state import Rows, State, num_rows
+from banditplex.bandits.state import Rows, State
 from banditplex.bandits.validation import (
     check_draw,
     check_instances,
@@ -192,11 +192,15 @@ class Policy(ABC):
                 raise InputError(f"Expected state[{name!r}] to be {getattr(self, name)}, got {state.get(name)!r}.")
         self._state.from_dict({name: values for name, values in state.items() if name not in SIZES})
 
+    def _instances(self, rows: Rows) -> IntArray:
+        """Return the instance numbers of `rows`."""
+        return np.arange(rows.start, rows.stop) if isinstance(rows, slice) else rows
+
     def _next(self, rows: Rows) -> Marginals:
         """Return the inclusion probabilities of the next draw; calls `_marginals` only if there is a choice."""
         if 0 < self.k < self.num_arms:
             return self._marginals(rows)
-        return Marginals.uniform(self.num_arms, self.k, num_rows(rows))
+        return Marginals.uniform(self.num_arms, self.k, len(self._instances(rows)))
 
     def _parts(self, rows: Rows) -> list[Marginals]:
         """Return the inclusion probabilities of the next draw, batch by batch."""
@@ -204,7 +208,7 @@ class Policy(ABC):
 
     def _batches(self, rows: Rows) -> list[tuple[Rows, slice]]:
         """Split `rows` into batches that fit into the cache; return each as (index, positions)."""
-        count = num_rows(rows)
+        count = rows.stop - rows.start if isinstance(rows, slice) else len(rows)
         if 0 < count * self._state.width <= BATCH_ELEMENTS:
             return [(rows, slice(0, count))]
         step = max(1, BATCH_ELEMENTS // self._state.width)

@@ -216,11 +216,6 @@ def as_rows(instances: IntArray) -> Rows:
     return instances
 
 
-def num_rows(rows: Rows) -> int:
-    """Return the number of instances of an index."""
-    return int(rows.stop - rows.start) if isinstance(rows, slice) else len(rows)
-
-
 def is_rising(instances: IntArray) -> bool:
     """Return whether instances (B,) are strictly increasing."""
     return not np.count_nonzero(instances[1:] <= instances[:-1])

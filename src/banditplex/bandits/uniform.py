@@ -2,7 +2,7 @@
 
 from banditplex.bandits.base import Policy, register
 from banditplex.bandits.marginals import Marginals
-from banditplex.bandits.state import Rows, num_rows
+from banditplex.bandits.state import Rows
 from banditplex.bandits.values import Feedback
 
 
@@ -20,7 +20,7 @@ class Uniform(Policy):
         super().__init__(num_arms=num_arms, k=k, num_instances=num_instances)
 
     def _marginals(self, rows: Rows) -> Marginals:
-        return Marginals.uniform(self.num_arms, self.k, num_rows(rows))
+        return Marginals.uniform(self.num_arms, self.k, len(self._instances(rows)))
 
     def _learn(self, rows: Rows, seen: Feedback) -> None:
         """Do nothing: this policy does not learn."""
