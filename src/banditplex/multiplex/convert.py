@@ -78,11 +78,12 @@ def to_scipy(mx: "Multiplex", layer: Name) -> "sp.csr_array":
     """Return the (num_nodes, num_nodes) weight matrix of a layer; it is symmetric if the multiplex is undirected."""
     import scipy.sparse as sp
 
-    edges, weight = mx.edges(layer), mx.weights(layer)
+    (source, destination), weight = mx.edges(layer), mx.weights(layer)
     if not mx.directed:
-        other = edges[0] != edges[1]
-        edges, weight = np.append(edges, edges[::-1, other], axis=1), np.append(weight, weight[other])
-    return sp.csr_array((weight, tuple(edges)), shape=(mx.num_nodes, mx.num_nodes))
+        other = source != destination
+        source, destination = np.append(source, destination[other]), np.append(destination, source[other])
+        weight = np.append(weight, weight[other])
+    return sp.csr_array((weight, (source, destination)), shape=(mx.num_nodes, mx.num_nodes))
 
 
 def from_scipy(
@@ -186,7 +187,11 @@ def from_networkx(
     if any(weight in attributes for attributes in data):
         options["weight"] = [float(attributes.get(weight, 1.0)) for attributes in data]
     if any(features in attributes for _, attributes in graph.nodes(data=True)):
-        options["node_features"] = _node_features(graph, features)
+        vectors = dict(graph.nodes(data=features))
+        bare = next((node for node, vector in vectors.items() if vector is None), None)
+        if bare is not None:
+            raise InputError(f"Expected every node to have {features!r}, got none on {bare!r}.")
+        options["node_features"] = list(vectors.values())
     return cls.from_edges(
         [row[0] for row in rows],
         [row[1] for row in rows],
@@ -196,14 +201,6 @@ def from_networkx(
         directed=graph.is_directed(),
         **options,
     )
-
-
-def _node_features(graph: "nx.Graph", features: str) -> list[Any]:
-    rows = dict(graph.nodes(data=features))
-    missing = next((node for node, row in rows.items() if row is None), None)
-    if missing is not None:
-        raise InputError(f"Expected every node to have {features!r}, got none on {missing!r}.")
-    return list(rows.values())
 
 
 # PyTorch Geometric

@@ -140,8 +140,8 @@ class Multiplex:
         metadata: Mapping[str, Any] | None = None,
     ) -> "Multiplex":
         """Build a multiplex from indices into declared names, by the same rules as `from_edges`."""
-        _check_choice("duplicates", duplicates, build.DUPLICATES)
-        _check_choice("self_loops", self_loops, build.SELF_LOOPS)
+        _check_choice("duplicates", duplicates, ("sum", "max", "error"))
+        _check_choice("self_loops", self_loops, ("keep", "drop", "error"))
         names = check_distinct(as_names(node_names, "node"), "node")
         layer_names = tuple(check_distinct(as_names(layer_names, "layer"), "layer").tolist())
         source, destination, layer = build.check_edges(source, destination, layer, names, layer_names)
