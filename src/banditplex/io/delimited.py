@@ -22,7 +22,6 @@ from banditplex.multiplex import Multiplex
 from banditplex.multiplex.names import as_names
 
 Records = Callable[[], Iterator[tuple[int, list[str]]]]
-_NO_HEADER = "; header=False reads the first line as an edge"
 
 
 def read(
@@ -113,7 +112,7 @@ def read_columns(
         raise FormatError("expected a header and rows, got an empty file", path=path)
     if not header and not any(given.values()):
         given = dict(zip(roles, names, strict=False))
-    hint = _NO_HEADER if header and roles == EDGE_ROLES else ""
+    hint = "; header=False reads the first line as an edge" if header and roles == EDGE_ROLES else ""
     columns = choose_columns(names, given, path, roles=roles, hint=hint)
     origin = Origin(path, columns, partial(_line_of_row, records))
     kinds = {name: pa.float64() if role == "weight" else pa.string() for role, name in columns.items()}

@@ -15,17 +15,7 @@ import pyarrow.compute as pc
 
 from banditplex.errors import FormatError, InputError
 from banditplex.io.base import Format, Progress, are_strings, parse_names, read_side_note, strings_note, write_side_note
-from banditplex.io.lines import (
-    BLANKS,
-    Rows,
-    filled_lines,
-    index_names,
-    join_weights,
-    naming_rows,
-    parse_rows,
-    read_text,
-    tokens,
-)
+from banditplex.io.lines import BLANKS, Rows, index_names, join_weights, naming_rows, parse_rows, read_text, tokens
 from banditplex.io.writing import refuse_names, write_rows
 from banditplex.multiplex import Multiplex
 from banditplex.multiplex.build import check_weight
@@ -94,7 +84,7 @@ class Entry(NamedTuple):
 
 
 def _read_config(path: Path) -> list[Entry]:
-    lines = [(number, line.decode()) for number, line in filled_lines(read_text(path), 1) if line.strip()]
+    lines = [(number, line) for number, line in enumerate(read_text(path).decode().split("\n"), 1) if line.strip()]
     if not lines:
         raise FormatError("expected lines edges;label;layout, got an empty file", path=path)
     entries: dict[str, Entry] = {}
@@ -179,8 +169,9 @@ def _read_extended(path: Path, layers: Path, *, drop: bool, progress: Progress |
 
 def _read_table(path: Path, what: str) -> dict[str, str]:
     """Read a table with a header `nodeID nodeLabel ...` (or layerID layerLabel) as a dictionary from id to label."""
-    text = _hide_quoted_blanks(read_text(path, comments=COMMENTS))
-    rows = parse_rows(text, path, delimiter=BLANKS, widths=range(1, 100))
+    text = read_text(path, comments=COMMENTS)
+    unquoted = re.sub(rb'"([^"\n]*)"', lambda quoted: quoted[1].replace(b" ", b"\0"), text)  # \0 does not split lines
+    rows = parse_rows(unquoted, path, delimiter=BLANKS, widths=range(1, 100))
     header = [column[0].as_py().lower() for column in rows.columns if len(rows)]
     wanted = [f"{what}id", f"{what}label"]
     if not set(wanted) & set(header):
@@ -193,13 +184,6 @@ def _read_table(path: Path, what: str) -> dict[str, str]:
             raise rows.error(f"expected distinct {what}s, got {each!r} twice", row)
         table[each] = label
     return table
-
-
-def _hide_quoted_blanks(text: bytes) -> bytes:
-    """Replace spaces inside double quotes by NUL and drop the quotes, so that lines can be split at spaces."""
-    if b'"' not in text:
-        return text
-    return re.sub(rb'"([^"\n]*)"', lambda quoted: quoted[1].replace(b" ", b"\0"), text)
 
 
 def _index_nodes(entries: list[Entry], edges: Edges, labels: bool, strings: bool) -> tuple[Names, Ints, Ints]:
