@@ -24,9 +24,8 @@ from banditplex.bandits.validation import (
     check_observations,
     check_probability,
     check_shape,
-    to_floats,
 )
-from banditplex.bandits.values import Draw, Feedback, Observations
+from banditplex.bandits.values import FLOAT, Draw, Feedback, Observations, convert
 from banditplex.errors import InputError
 from banditplex.registry import Registry
 
@@ -201,8 +200,7 @@ class Policy(ABC):
         """Return the inclusion probabilities of the next draw; calls `_marginals` only if there is a choice."""
         if 0 < self.k < self.num_arms:
             return self._marginals(rows)
-        instances = self._instances(rows)
-        return Marginals.uniform(self.num_arms, self.k, len(instances))
+        return Marginals.uniform(self.num_arms, self.k, len(self._instances(rows)))
 
     def _parts(self, rows: Rows) -> list[Marginals]:
         """Return the inclusion probabilities of the next draw, batch by batch."""
@@ -227,7 +225,7 @@ class Policy(ABC):
         row, instance, arm = np.arange(len(draw.instances)), draw.instances, draw.arms.ravel()
         if self.k != 1:
             row, instance = row.repeat(self.k), instance.repeat(self.k)
-        loss = to_floats(losses, "losses")
+        loss = convert(losses, FLOAT, "losses")
         check_shape(loss, "losses", draw.arms.shape)
         loss = check_losses(loss.ravel(), "losses", instance, arm)
         if probability is None and draw.made_for is not None:
@@ -235,7 +233,7 @@ class Policy(ABC):
         elif probability is None:
             p = check_probability(draw.probability.ravel(), "draw.probability", instance, arm)
         else:
-            p = to_floats(probability, "probability")
+            p = convert(probability, FLOAT, "probability")
             check_shape(p, "probability", draw.arms.shape)
             p = check_probability(p.ravel(), "probability", instance, arm)
         seen = Feedback(row, instance, arm, loss, p, draw.probability.ravel())

@@ -80,7 +80,7 @@ class Hinted(Policy):
         w, scale, _ = weights or self._solve(rows)
         if size is None:
             c = state.read("c", rows)
-            count = num_unseen(c)
+            count = np.zeros(len(c)) if all_seen(c) else (c == 0).sum(axis=1, dtype=np.float64)
             explore_new = explore_new * (count > 0)
         learnt = (1 - explore - explore_new) * scale
         p = np.multiply(w, learnt[:, None], out=None if weights else w)
@@ -185,11 +185,6 @@ def as_column(x: Any) -> Any:
 def all_seen(c: IntArray) -> bool:
     """Return whether no count (rows, columns) is 0; the first count often decides."""
     return bool(c.item(0) > 0 and c.min() > 0)
-
-
-def num_unseen(c: IntArray) -> FloatArray:
-    """Return the number of zero counts in each row, (rows,)."""
-    return np.zeros(len(c)) if all_seen(c) else (c == 0).sum(axis=1, dtype=np.float64)
 
 
 def hints(m: FloatArray, c: IntArray) -> tuple[FloatArray, FloatArray]:

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 
 from banditplex.bandits.base import Policy
 from banditplex.bandits.rounding import FloatArray, IntArray
-from banditplex.bandits.validation import check_losses, check_shape, to_floats
-from banditplex.bandits.values import Draw
+from banditplex.bandits.validation import check_losses, check_shape
+from banditplex.bandits.values import FLOAT, Draw, convert
 
 
 class Round(NamedTuple):
@@ -118,7 +118,7 @@ def _smallest(totals: FloatArray, k: int) -> FloatArray:
 def _checked(row: ArrayLike, policy: Policy, name: str) -> FloatArray:
     """Return `row` as valid losses (R, n)."""
     shape = (policy.num_instances, policy.num_arms)
-    values = to_floats(row, name)
+    values = convert(row, FLOAT, name)
     check_shape(values, name, shape if values.ndim != 1 or shape[0] > 1 else shape[1:])
     instance, arm = np.divmod(np.arange(values.size), policy.num_arms)
     return check_losses(values.ravel(), name, instance, arm).reshape(shape)

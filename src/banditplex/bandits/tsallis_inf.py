@@ -86,10 +86,6 @@ def inverse_square_weights(z: FloatArray, k: int, size: FloatArray | None = None
         step = np.where((step > low) & (step < high), step, (low + high) / 2)
         done = (np.abs(total - room) < 1e-13 * k) | (step == c)
         if done.all():
-            return rescale(w, room / total)
+            scaled = np.minimum(w * (room / total)[:, None], 1.0)  # without the last rounding error
+            return np.where(w < 1, scaled, 1.0)
         c = np.where(done, c, step)
-
-
-def rescale(w: FloatArray, factor: FloatArray) -> FloatArray:
-    """Return w times a factor per row, which removes the last rounding error; weights of 1 stay 1."""
-    return np.where(w < 1, np.minimum(w * factor[:, None], 1.0), 1.0)

@@ -1,7 +1,5 @@
 """Uniform sampling."""
 
-from typing import final
-
 from banditplex.bandits.base import Policy, register
 from banditplex.bandits.marginals import Marginals
 from banditplex.bandits.state import Rows
@@ -9,7 +7,6 @@ from banditplex.bandits.values import Feedback
 
 
 @register("uniform")
-@final
 class Uniform(Policy):
     """Draws k of n arms uniformly: inclusion k/n. The baseline for policies that learn.
 

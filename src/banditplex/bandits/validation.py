@@ -8,10 +8,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from banditplex.bandits.rounding import FloatArray, IntArray
 from banditplex.bandits.state import Rows, as_rows, is_rising
-from banditplex.bandits.values import Draw, Observations, freeze
+from banditplex.bandits.values import FLOAT, INT, Draw, Observations, convert, freeze
 from banditplex.errors import InputError
 
-FLOAT = np.dtype(np.float64)
 LARGEST_LOSS = 1e100
 SMALLEST_LOSS = 1e-300
 """Losses below this count as zero."""
@@ -48,7 +47,7 @@ def check_scale(scale: float | None) -> float | None:
 
 def check_prices(prices: ArrayLike, num_instances: int, num_arms: int) -> FloatArray:
     """Return prices (1 or num_instances, num_arms), finite and above 0."""
-    array = np.atleast_2d(to_floats(prices, "prices"))
+    array = np.atleast_2d(convert(prices, FLOAT, "prices"))
     if array.shape not in ((1, num_arms), (num_instances, num_arms)):
         shapes = f"({num_arms},) or ({num_instances}, {num_arms})"
         raise InputError(f"Expected prices of shape {shapes}, got {np.shape(prices)}.")
@@ -60,7 +59,7 @@ def check_prices(prices: ArrayLike, num_instances: int, num_arms: int) -> FloatA
 
 def check_arms(arms: ArrayLike, num_instances: int, num_arms: int) -> IntArray:
     """Return arms (num_instances, k) that are distinct within each instance."""
-    array = freeze(arms, np.int64, "arms")
+    array = freeze(arms, INT, "arms")
     if array.ndim == 1:
         array = np.tile(array, (num_instances, 1))
     if array.ndim != 2 or len(array) != num_instances:
@@ -110,19 +109,6 @@ def check_shape(array: NDArray[Any], name: str, shape: tuple[int, ...]) -> None:
     """Refuse an array of another shape."""
     if array.shape != shape:
         raise InputError(f"Expected {name} of shape {shape}, got {array.shape}.")
-
-
-def to_floats(values: ArrayLike, name: str) -> FloatArray:
-    """Return `values` as floats, refusing what is not a real number."""
-    try:
-        array = np.asarray(values)
-    except ValueError as error:
-        raise InputError(f"Expected {name} as an array of real numbers, got a ragged sequence.") from error
-    if array.dtype == FLOAT:
-        return array
-    if array.size and array.dtype.kind not in "iuf":
-        raise InputError(f"Expected {name} as an array of real numbers, got {array.dtype}.")
-    return array.astype(np.float64)
 
 
 def check_losses(losses: FloatArray, name: str, instance: IntArray, arm: IntArray) -> FloatArray:

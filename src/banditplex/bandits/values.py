@@ -12,17 +12,26 @@ from banditplex.bandits.rounding import FloatArray, IntArray
 from banditplex.bandits.state import Rows, as_rows
 from banditplex.errors import InputError
 
+INT, FLOAT = np.dtype(np.int64), np.dtype(np.float64)
 
-def freeze(values: ArrayLike, kind: type[np.generic], what: str) -> NDArray[Any]:
-    """Return a read-only copy as `kind`, int64 or float64; refuse values that are not integers or real numbers."""
-    expected, kinds = ("integers", "iu") if kind is np.int64 else ("real numbers", "iuf")
+
+def convert(values: ArrayLike, kind: np.dtype[Any], what: str) -> NDArray[Any]:
+    """Return `values` as an array of `kind`, INT or FLOAT; refuse what is not an integer or a real number."""
+    expected, kinds = ("integers", "iu") if kind is INT else ("real numbers", "iuf")
     try:
-        array = np.array(values)
+        array = np.asarray(values)
     except ValueError as error:
         raise InputError(f"Expected {what} as an array of {expected}, got a ragged sequence.") from error
+    if array.dtype == kind:
+        return array
     if array.size and array.dtype.kind not in kinds:
         raise InputError(f"Expected {what} as an array of {expected}, got {array.dtype}.")
-    array = array.astype(kind, copy=False)
+    return array.astype(kind)
+
+
+def freeze(values: ArrayLike, kind: np.dtype[Any], what: str) -> NDArray[Any]:
+    """Return a read-only copy of what `convert` returns."""
+    array = convert(values, kind, what).copy()
     array.flags.writeable = False
     return array
 
@@ -51,9 +60,9 @@ class Draw:
         probability: ArrayLike,
         marginals: tuple[Marginals, ...] = (),
     ) -> None:
-        object.__setattr__(self, "instances", freeze(instances, np.int64, "Draw.instances"))
-        object.__setattr__(self, "arms", freeze(arms, np.int64, "Draw.arms"))
-        object.__setattr__(self, "probability", freeze(probability, np.float64, "Draw.probability"))
+        object.__setattr__(self, "instances", freeze(instances, INT, "Draw.instances"))
+        object.__setattr__(self, "arms", freeze(arms, INT, "Draw.arms"))
+        object.__setattr__(self, "probability", freeze(probability, FLOAT, "Draw.probability"))
         object.__setattr__(self, "marginals", marginals)
 
     @classmethod
@@ -112,12 +121,12 @@ class Observations:
     probability: FloatArray
 
     def __init__(self, instance: ArrayLike, arm: ArrayLike, loss: ArrayLike, probability: ArrayLike = np.nan) -> None:
-        object.__setattr__(self, "instance", freeze(instance, np.int64, "Observations.instance"))
-        object.__setattr__(self, "arm", freeze(arm, np.int64, "Observations.arm"))
-        object.__setattr__(self, "loss", freeze(loss, np.float64, "Observations.loss"))
+        object.__setattr__(self, "instance", freeze(instance, INT, "Observations.instance"))
+        object.__setattr__(self, "arm", freeze(arm, INT, "Observations.arm"))
+        object.__setattr__(self, "loss", freeze(loss, FLOAT, "Observations.loss"))
         if np.ndim(probability) == 0:
             probability = np.full(self.loss.shape, probability)
-        object.__setattr__(self, "probability", freeze(probability, np.float64, "Observations.probability"))
+        object.__setattr__(self, "probability", freeze(probability, FLOAT, "Observations.probability"))
         shape = self.instance.shape
         if len(shape) != 1 or not shape == self.arm.shape == self.loss.shape == self.probability.shape:
             names = ("instance", "arm", "loss", "probability")

@@ -72,12 +72,13 @@ def _comune(
     *,
     folder: str,
     stem: str,
-    mirror: str,
+    mirror: str = "",
     edges: str | File,
     layers: str | File | tuple[str, ...],
     nodes: str | File | None = None,
     num_nodes: int,
-    directed: bool,
+    num_edges: int,
+    num_undirected: int | None = None,
     weighted: bool = False,
     **facts: Any,
 ) -> Dataset:
@@ -85,8 +86,9 @@ def _comune(
 
     `folder` is its folder in the collection, `stem` the prefix of its file names, `mirror` the URL of a folder with
     copies of the files, if any. `edges`, `layers` and `nodes` are sha256 checksums or files; `layers` may also be a
-    tuple of layer names.
+    tuple of layer names. `num_undirected` is given for directed data sets only.
     """
+    directed = num_undirected is not None
 
     def file(ending: str, checksum: Any) -> Any:
         if not isinstance(checksum, str):
@@ -100,6 +102,8 @@ def _comune(
         title,
         partial(load_comune, *files, num_nodes=num_nodes, directed=directed),
         num_nodes=num_nodes,
+        num_edges=num_edges,
+        num_undirected=num_undirected if directed else num_edges,
         directed=directed,
         weighted=weighted,
         address=COLLECTION,
@@ -122,7 +126,6 @@ CKM = _comune(
     num_layers=3,
     num_edges=1551,
     num_undirected=1370,
-    directed=True,
     terms=AS_IS,
     citation="J. Coleman, E. Katz, H. Menzel, The Diffusion of an Innovation Among Physicians, Sociometry 20, 253-270 "
     "(1957)",
@@ -140,7 +143,6 @@ VICKERS = _comune(
     num_layers=3,
     num_edges=740,
     num_undirected=518,
-    directed=True,
     terms=AS_IS,
     citation="M. Vickers, S. Chan, Representing Classroom Social Structure, Victoria Institute of Secondary Education, "
     "Melbourne (1981)",
@@ -160,7 +162,6 @@ LAZEGA = _comune(
     num_layers=3,
     num_edges=2223,
     num_undirected=1659,
-    directed=True,
     terms=AS_IS,
     citation=_LAZEGA,
     note="Use it to match the paper's counts (2,223 edges), and 'lazega-corrected' for anything about real layers. "
@@ -181,7 +182,6 @@ LAZEGA_CORRECTED = _comune(
     num_layers=3,
     num_edges=2571,
     num_undirected=1842,
-    directed=True,
     terms=AS_IS,
     citation=_LAZEGA,
     note="The correct release: 892 advice, 575 friendship and 1,104 co-work ties. The paper used the faulty release of "
@@ -200,8 +200,6 @@ EUAIR = _comune(
     num_nodes=450,
     num_layers=37,
     num_edges=3588,
-    num_undirected=3588,
-    directed=False,
     terms=AIR,
     citation="A. Cardillo et al., Emergence of network features from multiplexity, Scientific Reports 3, 1344 (2013)",
     note="The terms forbid comparing airlines. The owners' page is http://complex.unizar.es/~atnmultiplex/.",
@@ -223,7 +221,6 @@ FAO = _comune(
     "Trade of food between countries, a layer per product",
     folder="FAO_Multiplex_Trade",
     stem="fao_trade",
-    mirror="",
     edges=_FAO_EDGES,
     layers="7f5a9fe65411856515b594a55766a2091edaa95331f6372de087646127c787d6",
     nodes="4f02d1514107803714bafe60e22bdad514f5a729c14895766bd920a14c5d5567",
@@ -231,7 +228,6 @@ FAO = _comune(
     num_layers=364,
     num_edges=318346,
     num_undirected=268339,
-    directed=True,
     weighted=True,
     terms=ODBL,
     citation=_REDUCIBILITY,
@@ -252,7 +248,6 @@ CELEGANS = _comune(
     num_layers=3,
     num_edges=5863,
     num_undirected=3105,
-    directed=True,
     terms=ODBL,
     citation="B. L. Chen, D. H. Hall, D. B. Chklovskii, Wiring optimization can relate neuronal structure and "
     f"function, PNAS 103, 4723-4728 (2006); {_MUXVIZ}",
@@ -271,8 +266,6 @@ ARXIV = _comune(
     num_nodes=14489,
     num_layers=13,
     num_edges=59026,
-    num_undirected=59026,
-    directed=False,
     weighted=True,
     terms=ODBL,
     citation="M. De Domenico, A. Lancichinetti, A. Arenas, M. Rosvall, Identifying Modular Flows on Multilayer "
@@ -292,8 +285,6 @@ LONDON = _comune(
     num_nodes=369,
     num_layers=3,
     num_edges=441,
-    num_undirected=441,
-    directed=False,
     weighted=True,
     terms=ODBL,
     citation="M. De Domenico, A. Sole-Ribalta, S. Gomez, A. Arenas, Navigability of interconnected networks under "
@@ -313,7 +304,6 @@ HOMO = _comune(
     num_layers=7,
     num_edges=170899,
     num_undirected=153922,
-    directed=True,
     terms=ODBL,
     citation=f"{_BIOGRID}; {_MUXVIZ}",
 )
@@ -331,7 +321,6 @@ SACCHCERE = _comune(
     num_layers=7,
     num_edges=282755,
     num_undirected=247152,
-    directed=True,
     terms=ODBL,
     citation=f"{_BIOGRID}; {_REDUCIBILITY}",
     note="The collection's README counts 282,754 edges; the file has one more.",
@@ -349,7 +338,6 @@ MOSCOW = _comune(
     num_layers=3,
     num_edges=210250,
     num_undirected=206017,
-    directed=True,
     weighted=True,
     terms=ODBL,
     citation="E. Omodei, M. De Domenico, A. Arenas, Characterizing interactions in online social networks during "

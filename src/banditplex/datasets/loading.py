@@ -1,5 +1,6 @@
 """Data sets by name: list, register, describe, download and load them."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -119,41 +120,31 @@ for _dataset in (
         terms="Part of banditplex, under its licence (Apache-2.0).",
     ),
     *CATALOG,
-    Dataset(
-        "rand-internship",
-        "A layer of ckm and similar ones, as in the paper",
-        rand_internship,
+    replace(
+        CKM,
+        name="rand-internship",
+        title="A layer of ckm and similar ones, as in the paper",
+        load=rand_internship,
         num_nodes=106,
         num_layers=6,
         num_edges=1386,
         num_undirected=1386,
         directed=False,
-        weighted=False,
-        terms=CKM.terms,
         citation=f"{_PAPER}; {CKM.citation}",
-        address=CKM.address,
         note="The others are 90, 10, 10, 5 and 1 % similar to it. The paper reports 51 nodes and 1,382 edges, which do "
         "not follow from its description. whole=True uses the whole layer: 246 nodes, 2,694 edges.",
-        files=CKM.files,
-        archive=CKM.archive,
     ),
-    Dataset(
-        "small-3-layers",
-        "A layer of vickers and similar ones, as in the paper",
-        small_3_layers,
+    replace(
+        VICKERS,
+        name="small-3-layers",
+        title="A layer of vickers and similar ones, as in the paper",
+        load=small_3_layers,
         num_nodes=20,
-        num_layers=3,
         num_edges=522,
         num_undirected=363,
-        directed=True,
-        weighted=False,
-        terms=VICKERS.terms,
         citation=f"{_PAPER}; {VICKERS.citation}",
-        address=VICKERS.address,
         note="The others are 90 and 10 % similar to it. The paper reports 18 nodes and 541 edges, which do not follow "
         "from its description. whole=True uses the whole layer: 29 nodes, 1,083 edges.",
-        files=VICKERS.files,
-        archive=VICKERS.archive,
     ),
 ):
     register(_dataset)

@@ -111,12 +111,12 @@ def _replace(new: Path, old: Path) -> None:
 
 
 @contextmanager
-def naming_lines(path: Path, line_of: Callable[[int], int]) -> Iterator[None]:
-    """Turn an error about edge e of a file into an error about its line, `line_of(e)`."""
+def locating(located: Callable[[str, int], InputError]) -> Iterator[None]:
+    """Turn an error about an edge into `located(message, edge)`, which names its place in the file."""
     try:
         yield
     except EdgeError as error:
-        raise FormatError(error.message, path=path, line=line_of(error.edge)) from None
+        raise located(error.message, error.edge) from None
 
 
 def redirect(mx: Multiplex, directed: bool | None) -> Multiplex:
@@ -126,13 +126,7 @@ def redirect(mx: Multiplex, directed: bool | None) -> Multiplex:
     """
     if directed in (None, mx.directed):
         return mx
-    if directed:
-        return mx.to_directed()
-    source, destination = mx.edge_index
-    return Multiplex.from_indices(
-        source, destination, mx.edge_layer, node_names=mx.node_names, layer_names=mx.layer_names, weight=mx.weight,
-        time=mx.time, node_features=mx.node_features, directed=False, metadata=mx.metadata,
-    )  # fmt: skip
+    return mx.to_directed() if directed else mx.to_undirected(self_loops="keep")
 
 
 # A side note, NAME.meta.json next to the file NAME, stores what the format cannot: direction, unused names, ...

@@ -11,9 +11,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.csv
 
 from banditplex.errors import FormatError, InputError
-from banditplex.io.base import Format, Progress, naming_lines, read_side_note, write_side_note
+from banditplex.io.base import Format, Progress, locating, read_side_note, write_side_note
 from banditplex.io.text import is_number, line_of_row, lines, read_numbers, show
 from banditplex.multiplex import Multiplex
 from banditplex.multiplex.names import Ints, NameIndex, Names, as_names, factorize
@@ -60,14 +62,14 @@ def read(
     node_ids, ends = _index(ends, _declare(ends, num_nodes) if node_file is None else node_file.ids, path, "node")
     if node_file is not None and num_nodes not in (None, len(node_ids)):
         raise FormatError(f"expected {num_nodes} nodes, got {len(node_ids)}", path=node_file.path)
-    with naming_lines(path, lambda edge: line_of_row(path, edge)):
+    with locating(lambda message, edge: FormatError(message, path=path, line=line_of_row(path, edge))):
         return Multiplex.from_indices(
             ends[0],
             ends[1],
             layer,
             weight=columns.get("weight"),
-            layer_names=_names(layer_ids, layer_file if labels else None),
-            node_names=_names(node_ids, node_file if labels else None),
+            layer_names=layer_file.names() if layer_file and labels else layer_ids,
+            node_names=node_file.names() if node_file and labels else node_ids,
             node_features=_features(path, node_file, features) if features else None,
             directed=read_side_note(path).get("directed", False) if directed is None else directed,
         )
@@ -75,14 +77,11 @@ def read(
 
 def write(mx: Multiplex, path: Path) -> None:
     """Write edges by id, and both companion files; integer names are used as ids."""
-    import pyarrow as pa
-    from pyarrow import csv
-
     layer_ids = _write_companion(path, "layer", as_names(list(mx.layer_names), "layer"))
     node_ids = _write_companion(path, "node", mx.node_names)
     weight = np.ones(mx.num_edges, np.int64) if mx.weight is None else mx.weight
     table = pa.table([layer_ids[mx.edge_layer], *node_ids[mx.edge_index], weight], names=list(COLUMNS))
-    csv.write_csv(table, path, csv.WriteOptions(include_header=False, delimiter=" "))
+    pyarrow.csv.write_csv(table, path, pyarrow.csv.WriteOptions(include_header=False, delimiter=" "))
     write_side_note(path, {"directed": True} if mx.directed else {})
 
 
@@ -149,9 +148,10 @@ class Companion:
     ids: Ints
     columns: dict[str, list[str]]
 
-    def labels(self) -> list[str] | None:
-        """Return the column of labels, or None."""
-        return next((column for name, column in self.columns.items() if name.lower().endswith("label")), None)
+    def names(self) -> Ints | list[str]:
+        """Return the labels, or the ids if there are no labels or some are equal."""
+        labels = next((column for name, column in self.columns.items() if name.lower().endswith("label")), None)
+        return self.ids if labels is None or len(set(labels)) < len(labels) else labels
 
 
 def companion_path(path: Path, kind: str) -> Path:
@@ -219,11 +219,6 @@ def _is_text(token: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return True
-
-
-def _names(ids: Ints, companion: Companion | None) -> Names | list[str]:
-    labels = None if companion is None else companion.labels()
-    return ids if labels is None or len(set(labels)) < len(labels) else labels
 
 
 def _features(path: Path, nodes: Companion | None, wanted: Sequence[str]) -> npt.NDArray[np.float64]:

@@ -7,9 +7,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Unpack
+from typing import Any, Unpack
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
 
 from banditplex.errors import FormatError, InputError
 from banditplex.io.base import Format, Progress, read_side_note, side_note, write_side_note
@@ -18,11 +21,7 @@ from banditplex.io.text import is_number, open_binary, show
 from banditplex.multiplex import Multiplex
 from banditplex.multiplex.names import as_names
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 Records = Callable[[], Iterator[tuple[int, list[str]]]]
-_NO_HEADER = "; header=False reads the first line as an edge"
 
 
 def read(
@@ -68,15 +67,13 @@ def read(
 
 def write(mx: Multiplex, path: Path, delimiter: str) -> None:
     """Write one row per edge; names are quoted if some name needs it."""
-    import pyarrow as pa
-    import pyarrow.csv
-
     names = [str(name) for name in (*mx.layer_names, *mx.node_names.tolist())]
     if "" in names:
         raise InputError("Expected non-empty names, got ''.")
     quotes = any(not {delimiter, '"', "\n", "\r"}.isdisjoint(name) for name in names)
     table = to_table(mx)
-    table = table.cast(pa.schema([(field.name, _decoded(field.type)) for field in table.schema]))
+    kinds = [column.type.value_type if pa.types.is_dictionary(column.type) else column.type for column in table]
+    table = table.cast(pa.schema(zip(table.column_names, kinds, strict=True)))
     with gzip.open(path, "wb", compresslevel=6) if path.suffix == ".gz" else path.open("wb") as file:
         file.write((delimiter.join(table.column_names) + "\n").encode())
         quoting = {"quoting_style": "needed" if quotes else "none"}
@@ -84,12 +81,6 @@ def write(mx: Multiplex, path: Path, delimiter: str) -> None:
             table, file, pyarrow.csv.WriteOptions(include_header=False, delimiter=delimiter, **quoting)
         )
     write_side_note(path, side_note(mx))
-
-
-def _decoded(kind: "pa.DataType") -> "pa.DataType":
-    import pyarrow as pa
-
-    return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
 def _matches(path: Path, delimiter: str) -> bool:
@@ -113,7 +104,7 @@ def read_columns(
     roles: Sequence[str] = EDGE_ROLES,
     header: bool = True,
     progress: Progress | None = None,
-) -> "tuple[pa.Table, Origin]":
+) -> tuple[pa.Table, Origin]:
     """Return the columns of a file by role, weights as numbers and all others as strings, and its origin."""
     records = partial(_records, path, delimiter, header)
     names = next(records(), (1, []))[1]
@@ -121,55 +112,32 @@ def read_columns(
         raise FormatError("expected a header and rows, got an empty file", path=path)
     if not header and not any(given.values()):
         given = dict(zip(roles, names, strict=False))
-    hint = _NO_HEADER if header and roles == EDGE_ROLES else ""
+    hint = "; header=False reads the first line as an edge" if header and roles == EDGE_ROLES else ""
     columns = choose_columns(names, given, path, roles=roles, hint=hint)
     origin = Origin(path, columns, partial(_line_of_row, records))
-    table = _parse(path, delimiter, None if header else names, columns, records, progress)
-    _refuse_empty(table, origin)
-    return table, origin
-
-
-def _parse(
-    path: Path,
-    delimiter: str,
-    names: list[str] | None,
-    columns: dict[str, str],
-    records: Records,
-    progress: Progress | None,
-) -> "pa.Table":
-    """Parse the columns of a file, renamed to their roles: weights as numbers, all others as strings.
-
-    `names` are the column names of a file without a header. `records` is the slow parser, used to find bad lines.
-    """
-    import pyarrow as pa
-    from pyarrow import csv as fast
-
     kinds = {name: pa.float64() if role == "weight" else pa.string() for role, name in columns.items()}
     try:
-        with _open(path, progress) as file:
-            table = fast.read_csv(
+        raw = open_binary(path, progress)
+        with pa.CompressedInputStream(pa.PythonFile(raw), "gzip") if path.suffix == ".gz" else raw as file:
+            table = pyarrow.csv.read_csv(
                 file,
-                fast.ReadOptions(block_size=2**22, column_names=names),
-                fast.ParseOptions(delimiter=delimiter, newlines_in_values=True),
-                fast.ConvertOptions(include_columns=list(kinds), column_types=kinds, null_values=[]),
+                pyarrow.csv.ReadOptions(block_size=2**22, column_names=None if header else names),
+                pyarrow.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
+                pyarrow.csv.ConvertOptions(include_columns=list(kinds), column_types=kinds, null_values=[]),
             )
     except (pa.ArrowInvalid, OSError, EOFError, zlib.error) as error:
         _check_records(path, records, columns)
         raise FormatError(f"expected a table, got {str(error).splitlines()[0]}", path=path) from None
-    return table.select(list(columns.values())).rename_columns(list(columns))
+    table = table.select(list(columns.values())).rename_columns(list(columns))
+    for role in table.column_names:
+        row = pc.index(table[role], "").as_py() if role in ("source", "destination", "layer") else -1
+        if row >= 0:
+            raise origin.error(f"expected a name as {role}, got an empty cell", row)
+    return table, origin
 
 
-def _open(path: Path, progress: Progress | None) -> Any:
-    import pyarrow as pa
-
-    file: BinaryIO = open_binary(path, progress)
-    return pa.CompressedInputStream(pa.PythonFile(file), "gzip") if path.suffix == ".gz" else file
-
-
-def _with_integers(table: "pa.Table", roles: list[str], declared: Any) -> "pa.Table":
+def _with_integers(table: pa.Table, roles: list[str], declared: Any) -> pa.Table:
     """Turn string columns into integers if every token is a plain integer and no declared name is a string."""
-    import pyarrow as pa
-
     if declared is not None and as_names(declared, "declared").dtype == object:
         return table
     try:
@@ -183,10 +151,8 @@ def _with_integers(table: "pa.Table", roles: list[str], declared: Any) -> "pa.Ta
     return table
 
 
-def _with_times(table: "pa.Table", origin: Origin) -> "pa.Table":
+def _with_times(table: pa.Table, origin: Origin) -> pa.Table:
     """Turn the time column from strings into integers, floats or dates."""
-    import pyarrow as pa
-
     for kind in (pa.int64(), pa.float64(), pa.timestamp("ns"), pa.timestamp("ns", "UTC")):
         try:
             return table.set_column(table.column_names.index("time"), "time", table["time"].cast(kind))
@@ -208,16 +174,6 @@ def _is_time(token: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _refuse_empty(table: "pa.Table", origin: Origin) -> None:
-    import pyarrow.compute as pc
-
-    for role in ("source", "destination", "layer"):
-        if role in table.column_names:
-            row = pc.index(table[role], "").as_py()
-            if row >= 0:
-                raise origin.error(f"expected a name as {role}, got an empty cell", row)
 
 
 # The slow parser, which knows line numbers

@@ -9,17 +9,8 @@ import numpy as np
 
 from banditplex.errors import FormatError, InputError
 from banditplex.io.base import Format, Progress, are_strings, parse_names, read_side_note, side_note, write_side_note
-from banditplex.io.lines import (
-    BLANKS,
-    Rows,
-    index_fields,
-    naming_rows,
-    parse_rows,
-    read_text,
-    refuse_names,
-    tokens,
-    write_rows,
-)
+from banditplex.io.lines import BLANKS, Rows, index_fields, join_weights, naming_rows, parse_rows, read_text
+from banditplex.io.writing import as_strings, refuse_names, write_rows
 from banditplex.multiplex import Multiplex
 
 SUFFIXES = (".txt", ".edges", ".edgelist", ".csv", ".tsv")
@@ -117,25 +108,17 @@ def _is_header(names: Any) -> bool:
 
 def _join(parts: list[Rows], layers: list[Any], note: dict[str, Any], directed: bool | None) -> Multiplex:
     nodes, (source, destination) = index_fields(parts, (0, 1), "nodes", note)
-    with naming_rows(*parts):
+    with naming_rows(parts):
         return Multiplex.from_indices(
             source,
             destination,
             np.repeat(np.arange(len(parts)), [len(rows) for rows in parts]),
             node_names=nodes,
             layer_names=layers,
-            weight=_weight(parts),
+            weight=join_weights(parts, 2),
             time=_time(parts),
             directed=note.get("directed", False) if directed is None else directed,
         )
-
-
-def _weight(parts: list[Rows]) -> Any:
-    if all(rows.width == 2 for rows in parts):
-        return None
-    return np.concatenate(
-        [rows.numbers(2, "a number as weight") if rows.width > 2 else np.ones(len(rows)) for rows in parts]
-    )
 
 
 def _time(parts: list[Rows]) -> Any:
@@ -155,7 +138,7 @@ def write(mx: Multiplex, path: Path, *, suffix: str = ".txt") -> None:
     because = "edge lists are split at white space and commas, and # and % start comments"
     refuse_names(mx.node_names.tolist(), r"\s|,|^[#%\ufeff]|^$", "node", because)
     path.mkdir()
-    names = tokens(mx.node_names.tolist()).combine_chunks()
+    names = as_strings(mx.node_names.tolist())
     for name in mx.layer_names:
         source, destination = mx.edges(name)
         times = mx.times(name)

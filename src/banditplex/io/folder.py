@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from banditplex.errors import FormatError, InputError
 from banditplex.io.base import Format, Progress, redirect
@@ -73,10 +74,13 @@ def read(
     total = sum(entry["bytes"] for entry in entries.values())
     if total <= SMALL if verify is None else verify:
         _verify(path, entries, total, progress)
-    _check_offsets(arrays["layer_offsets"], header["num_edges"], path / "layer_offsets.npy")
+    offsets, num_edges = arrays["layer_offsets"], header["num_edges"]
+    if offsets[0] != 0 or offsets[-1] != num_edges or (offsets[1:] < offsets[:-1]).any():
+        message = f"expected increasing offsets from 0 to {num_edges}, got others"
+        raise FormatError(message, path=path / "layer_offsets.npy")
     mx = Multiplex(
         arrays["edge_index"],
-        arrays["layer_offsets"],
+        offsets,
         tuple(header["layer_names"]),
         _node_names(arrays, path),
         directed=header["directed"],
@@ -138,8 +142,6 @@ def _open_array(path: Path, entry: dict[str, Any]) -> Array:
 def _node_names(arrays: Arrays, path: Path) -> Names:
     if "node_names" in arrays:
         return arrays["node_names"]
-    import pyarrow as pa
-
     offsets, data = arrays["node_name_offsets"], arrays["node_name_bytes"]
     buffers = [None, pa.py_buffer(np.ascontiguousarray(offsets)), pa.py_buffer(np.ascontiguousarray(data))]
     try:
@@ -148,11 +150,6 @@ def _node_names(arrays: Arrays, path: Path) -> Names:
     except pa.ArrowInvalid as error:
         raise FormatError(f"expected node names in UTF-8, got {error}", path=path / "node_name_bytes.npy") from None
     return np.asarray(names.to_numpy(zero_copy_only=False), dtype=object)
-
-
-def _check_offsets(offsets: Array, num_edges: int, path: Path) -> None:
-    if offsets[0] != 0 or offsets[-1] != num_edges or (offsets[1:] < offsets[:-1]).any():
-        raise FormatError(f"expected increasing offsets from 0 to {num_edges}, got others", path=path)
 
 
 def _verify(path: Path, entries: dict[str, Any], total: int, progress: Progress | None) -> None:

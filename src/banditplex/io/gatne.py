@@ -13,7 +13,8 @@ import numpy.typing as npt
 
 from banditplex.errors import FormatError, InputError
 from banditplex.io.base import Format, Progress, read_side_note, side_note, write_side_note
-from banditplex.io.lines import BLANKS, Rows, index_fields, parse_rows, read_text, refuse_names, tokens, write_rows
+from banditplex.io.lines import BLANKS, Rows, index_fields, parse_rows, read_text
+from banditplex.io.writing import as_strings, refuse_names, write_rows
 from banditplex.multiplex import Multiplex
 from banditplex.multiplex.names import Ints, Names
 
@@ -122,10 +123,7 @@ def _labels(rows: Rows) -> npt.NDArray[np.bool_]:
     if rows.width < 4:
         return np.ones(len(rows), np.bool_)
     labels = rows.numbers(3, "a label 0 or 1")
-    wrong = (labels != 0) & (labels != 1)
-    if wrong.any():
-        row = int(np.argmax(wrong))
-        raise rows.error(f"expected a label 0 or 1, got {rows.columns[3][row].as_py()!r}", row)
+    rows.refuse((labels != 0) & (labels != 1), 3, "a label 0 or 1")
     return np.asarray(labels == 1)
 
 
@@ -134,7 +132,7 @@ def write(mx: Multiplex, path: Path, *, valid: LabelledPairs | None = None, test
     because = "GATNE files cannot store empty names or white space"
     refuse_names(mx.node_names.tolist(), r"\s|^$", "node", because)
     refuse_names(mx.layer_names, r"\s|^$|^\ufeff", "layer", because)
-    nodes, layers = tokens(mx.node_names.tolist()).combine_chunks(), tokens(mx.layer_names).combine_chunks()
+    nodes, layers = as_strings(mx.node_names.tolist()), as_strings(mx.layer_names)
     path.mkdir()
     with (path / "train.txt").open("xb") as file:
         source, destination = mx.edge_index

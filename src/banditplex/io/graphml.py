@@ -10,7 +10,7 @@ from xml.etree.ElementTree import ParseError
 from banditplex.errors import FormatError
 from banditplex.io.base import Format, Progress, begins_with
 from banditplex.io.graphs import from_graph, to_graph
-from banditplex.io.lines import refuse_names
+from banditplex.io.writing import refuse_names
 from banditplex.multiplex import Multiplex
 
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -144,15 +145,11 @@ def _features(graph: "nx.Graph", names: Sequence[str] | None, note: dict[str, An
 
 
 def _number(value: Any, what: str) -> int | float:
-    for kind in (int, float):
-        if isinstance(value, kind):
-            return value
-    if isinstance(value, str):
-        for kind in (int, float):
-            try:
-                return kind(value)
-            except ValueError:
-                pass
+    if isinstance(value, int | float):
+        return value
+    for kind in (int, float) if isinstance(value, str) else ():
+        with suppress(ValueError):
+            return kind(value)
     raise InputError(f"expected a number as {what}, got {'none' if value is None else repr(value)}")
 
 

@@ -1,27 +1,30 @@
 """Parse text with one row per line, column by column; a slow second pass finds the line of an error."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
-from banditplex.errors import FormatError, InputError
-from banditplex.io.base import are_strings
-from banditplex.multiplex.build import EdgeError, Numbers
+from banditplex.errors import FormatError
+from banditplex.io.base import Progress, are_strings, locating
+from banditplex.io.text import squeeze
+from banditplex.io.writing import as_strings
+from banditplex.multiplex.build import Numbers
 from banditplex.multiplex.names import Ints, Names, factorize
 
 Column = Any  # a pyarrow.ChunkedArray of strings
 
 BLANKS = " "  # as a delimiter: any run of spaces and tabs
 _BLOCK = 1 << 26  # bytes parsed between two calls of progress
-_ROWS = 1 << 20  # rows written at once
 
 
 @dataclass(frozen=True)
@@ -50,6 +53,12 @@ class Rows:
         """Return an error about the line of `row`."""
         return FormatError(message, path=self.path, line=self.line(row))
 
+    def refuse(self, wrong: npt.NDArray[np.bool_], column: int, expected: str) -> None:
+        """Refuse rows that are marked as wrong; the error shows the first one's field in `column`."""
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            raise self.error(f"expected {expected}, got {self.columns[column][row].as_py()!r}", row)
+
     def names(self, column: int) -> Column:
         """Return a column of names; an empty name is an error."""
         row = pc.index(self.columns[column], "").as_py()
@@ -71,28 +80,31 @@ class Rows:
             raise self.error(f"expected {expected}, got {fields[place].as_py()!r}", row) from None
 
 
+def join_weights(parts: Sequence[Rows], column: int) -> Numbers | None:
+    """Return the weights in a column of all parts, 1 for parts without it; None if no part has it."""
+    if all(rows.width <= column for rows in parts):
+        return None
+    return np.concatenate(
+        [rows.numbers(column, "a number as weight") if rows.width > column else np.ones(len(rows)) for rows in parts]
+    )
+
+
 def read_text(path: Path, *, comments: Sequence[bytes] = ()) -> bytes:
     r"""Return a file as UTF-8 text with \n line ends; lines that start with one of `comments` become blank."""
     if not path.is_file():
         raise FormatError("no such file", path=path)
     text = path.read_bytes().removeprefix(b"\xef\xbb\xbf")
-    if not text.isascii():
-        check_encoding(text, path)
+    try:
+        text.decode()
+    except UnicodeDecodeError as error:
+        line = text.count(b"\n", 0, error.start) + 1
+        raise FormatError(f"expected UTF-8 text, got byte 0x{text[error.start]:02x}", path=path, line=line) from None
     if b"\r" in text:
         text = text.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     for mark in comments:
         if mark in text:
             text = re.sub(rb"(?m)^[ \t]*" + re.escape(mark) + rb".*$", b"", text)
     return text
-
-
-def check_encoding(text: bytes, path: Path) -> None:
-    """Refuse bytes that are not UTF-8."""
-    try:
-        text.decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = text.count(b"\n", 0, error.start) + 1
-        raise FormatError(f"expected UTF-8 text, got byte 0x{text[error.start]:02x}", path=path, line=line) from None
 
 
 def parse_rows(
@@ -102,7 +114,7 @@ def parse_rows(
     delimiter: str,
     widths: range,
     first_line: int = 1,
-    progress: Callable[[int], None] | None = None,
+    progress: Progress | None = None,
 ) -> Rows:
     """Split every line of a text into the same number of fields.
 
@@ -117,7 +129,7 @@ def parse_rows(
     first_line
         Line number, in the file, of the first line of the text.
     progress
-        Called with the number of bytes parsed so far.
+        Called with (bytes done, bytes in total).
     """
     text = _tidy(text, delimiter)
     first = next(filled_lines(text, first_line), None)
@@ -125,45 +137,30 @@ def parse_rows(
         return Rows(path, text, first_line, (pa.chunked_array([], pa.string()),) * widths[0])
     width = first[1].count(delimiter.encode()) + 1
     if width not in widths:
-        raise FormatError(f"expected {_plural(widths)}, got {width}: {_show(first[1])}", path=path, line=first[0])
+        expected = " to ".join(str(each) for each in sorted({widths[0], widths[-1]}))
+        raise FormatError(f"expected {expected} columns, got {width}: {_show(first[1])}", path=path, line=first[0])
+    padded = delimiter != BLANKS and (b" " in text or b"\t" in text)
     columns: list[list[Column]] = [[] for _ in range(width)]
-    for start, end in _blocks(text):
+    start = 0
+    while start < len(text):
+        end = text.find(b"\n", start + _BLOCK) + 1 or len(text)
         try:
             table = _parse(pa.py_buffer(text).slice(start, end - start), delimiter, width)
         except pa.ArrowInvalid as error:
             raise _ragged(text, path, delimiter, width, first_line) or FormatError(str(error), path=path) from None
         for chunks, column in zip(columns, table.columns, strict=True):
-            chunks.extend(_trim(column, delimiter, text).chunks)
+            chunks.extend((pc.utf8_trim(column, " \t") if padded else column).chunks)
         if progress:
-            progress(end)
+            progress(end, len(text))
+        start = end
     return Rows(path, text, first_line, tuple(pa.chunked_array(chunks, pa.string()) for chunks in columns))
 
 
 def _tidy(text: bytes, delimiter: str) -> bytes:
     """Empty lines of white space; for `BLANKS`, leave single spaces between fields and none around lines."""
-    if delimiter != BLANKS:
-        return re.sub(rb"(?m)^[ \t]+$", b"", text) if b" " in text or b"\t" in text else text
-    text = text.replace(b"\t", b" ")
-    while b"  " in text:
-        text = text.replace(b"  ", b" ")
-    if b" \n" in text:
-        text = text.replace(b" \n", b"\n")
-    if b"\n " in text:
-        text = text.replace(b"\n ", b"\n")
-    return text.strip(b" ")
-
-
-def _trim(column: Column, delimiter: str, text: bytes) -> Column:
-    return column if delimiter == BLANKS or not (b" " in text or b"\t" in text) else pc.utf8_trim(column, " \t")
-
-
-def _blocks(text: bytes) -> Iterator[tuple[int, int]]:
-    """Yield start and end of blocks of whole lines."""
-    start = 0
-    while start < len(text):
-        end = text.find(b"\n", start + _BLOCK) + 1 or len(text)
-        yield start, end
-        start = end
+    if delimiter == BLANKS:
+        return squeeze(text.replace(b"\t", b" "))
+    return re.sub(rb"(?m)^[ \t]+$", b"", text) if b" " in text or b"\t" in text else text
 
 
 def _parse(text: Any, delimiter: str, width: int) -> Any:
@@ -197,10 +194,6 @@ def _ragged(text: bytes, path: Path, delimiter: str, width: int, first_line: int
             message = f"expected {width} columns as in the first line, got {found}: {_show(line)}"
             return FormatError(message, path=path, line=number)
     return None  # another problem, such as a line of many megabytes
-
-
-def _plural(widths: range) -> str:
-    return f"{widths[0]} columns" if len(widths) == 1 else f"{widths[0]} to {widths[-1]} columns"
 
 
 def _show(line: bytes) -> str:
@@ -305,36 +298,11 @@ def _error_of_part(parts: Sequence[Rows], message: str, row: int) -> FormatError
     raise AssertionError("the row is beyond all parts")
 
 
+def naming_rows(parts: Sequence[Rows]) -> AbstractContextManager[None]:
+    """Turn an error about an edge into an error about its line; the edges are the concatenated rows of `parts`."""
+    return locating(partial(_error_of_part, parts))
+
+
 def tokens(names: Sequence[Any]) -> Column:
     """Return names as a column of strings."""
-    return pa.chunked_array([pa.array([str(name) for name in names], pa.string())])
-
-
-@contextmanager
-def naming_rows(*parts: Rows) -> Iterator[None]:
-    """Turn an error about an edge into an error about its line; the edges are the concatenated rows of `parts`."""
-    try:
-        yield
-    except EdgeError as error:
-        raise _error_of_part(parts, error.message, error.edge) from None
-
-
-# Writing
-
-
-def write_rows(file: BinaryIO, columns: Sequence[Any], delimiter: str) -> None:
-    """Write columns (arrays of strings or numbers) as lines of delimited fields; numbers are exact."""
-    if not len(columns[0]):
-        return
-    for start in range(0, len(columns[0]), _ROWS):
-        fields = [pc.cast(pa.array(column[start : start + _ROWS]), pa.string()) for column in columns]
-        lines = pc.binary_join_element_wise(*fields, delimiter)
-        lines = pc.binary_join_element_wise(lines, "", "\n")
-        file.write(lines.buffers()[2])  # the characters of all lines
-
-
-def refuse_names(names: Sequence[Any], pattern: str, what: str, because: str) -> None:
-    """Refuse names that match `pattern`."""
-    wrong = next((name for name in names if re.search(pattern, str(name))), None)
-    if wrong is not None:
-        raise InputError(f"Expected names that the format can store, got the {what} name {wrong!r}: {because}.")
+    return pa.chunked_array([as_strings(names)])

@@ -3,7 +3,7 @@
 Magnani, Rossi and Vega, Analysis of Multiplex Social Networks with R, Journal of Statistical Software 98 (2021).
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -15,18 +15,9 @@ import pyarrow.compute as pc
 
 from banditplex.errors import FormatError, InputError
 from banditplex.io.base import Format, Progress, are_strings, begins_with, read_side_note, strings_note, write_side_note
-from banditplex.io.lines import (
-    Column,
-    Rows,
-    index_names,
-    naming_rows,
-    parse_rows,
-    read_text,
-    refuse_names,
-    tokens,
-    write_rows,
-)
+from banditplex.io.lines import Rows, index_names, naming_rows, parse_rows, read_text, tokens
 from banditplex.io.multinet_header import SECTIONS, Header, Section, read_header, split_sections
+from banditplex.io.writing import as_strings, refuse_names, write_rows
 from banditplex.multiplex import Multiplex
 from banditplex.multiplex.build import Floats, Numbers
 from banditplex.multiplex.names import Ints, Names
@@ -70,7 +61,7 @@ def read(
         "weight": _edge_values(body, weight, "weight"),
         "time": _edge_values(body, time, "time"),
     }
-    with naming_rows(*body.edges):
+    with naming_rows(body.edges):
         return Multiplex.from_indices(
             **(_both_ways(columns, ~arrows) if directed else columns),
             node_names=body.nodes,
@@ -126,14 +117,9 @@ def _parse(
 ) -> Iterator[Rows]:
     """Parse all sections called `name`; lines of different widths are parsed separately."""
     for section in sections:
-        report = _reporter(progress, len(section.text))
         for width, text in _by_width(section, path, sorted(widths)) if section.name == name else ():
             just = range(width, width + 1)
-            yield parse_rows(text, path, delimiter=",", widths=just, first_line=section.line, progress=report)
-
-
-def _reporter(progress: Progress | None, total: int) -> Callable[[int], None] | None:
-    return None if progress is None else lambda done: progress(done, total)
+            yield parse_rows(text, path, delimiter=",", widths=just, first_line=section.line, progress=progress)
 
 
 def _by_width(section: Section, path: Path, widths: list[int]) -> Iterator[tuple[int, bytes]]:
@@ -164,26 +150,24 @@ def _index_nodes(
     header: Header, actors: list[Rows], vertices: list[Rows], edges: list[Rows], strings: bool
 ) -> tuple[Names, Ints, Ints]:
     """Return all nodes, and source and destination of each edge; if #ACTORS lists actors, others are errors."""
-    ends = [(rows, rows.names(column)) for column in (0, header.num_ends - 2) for rows in edges]
+    ends = [(rows, column) for column in (0, header.num_ends - 2) for rows in edges]
     known = [rows.names(0) for rows in (*actors, *vertices)]
-    nodes, num_known, codes = index_names([column for _, column in ends], declared=known, strings=strings)
+    nodes, num_known, codes = index_names([rows.names(end) for rows, end in ends], declared=known, strings=strings)
     if any(map(len, actors)):
         _refuse_unlisted(ends, codes, num_known, "an actor from #ACTORS")
     return nodes, _join(codes[: len(edges)]), _join(codes[len(edges) :])
 
 
-def _refuse_unlisted(parts: list[tuple[Rows, Column]], codes: list[Ints], num_listed: int, expected: str) -> None:
+def _refuse_unlisted(parts: list[tuple[Rows, int]], codes: list[Ints], num_listed: int, expected: str) -> None:
     for (rows, column), indices in zip(parts, codes, strict=True):
-        if (indices >= num_listed).any():
-            row = int(np.argmax(indices >= num_listed))
-            raise rows.error(f"expected {expected}, got {column[row].as_py()!r}", row)
+        rows.refuse(indices >= num_listed, column, expected)
 
 
 def _index_layers(header: Header, vertices: list[Rows], edges: list[Rows], strings: bool) -> tuple[Names, Ints]:
-    parts = [(rows, rows.names(1)) for rows in vertices]
-    parts += [(rows, rows.names(1 if header.multilayer else 2)) for rows in edges]
+    parts = [(rows, 1) for rows in vertices] + [(rows, 1 if header.multilayer else 2) for rows in edges]
     declared = [tokens(list(header.directed))] if header.directed else []
-    layers, num_declared, codes = index_names([column for _, column in parts], declared=declared, strings=strings)
+    columns = [rows.names(column) for rows, column in parts]
+    layers, num_declared, codes = index_names(columns, declared=declared, strings=strings)
     if declared:
         _refuse_unlisted(parts, codes, num_declared, "a layer from #LAYERS")
     for rows, indices in zip(edges, codes[len(vertices) :], strict=True):
@@ -282,7 +266,7 @@ def write(mx: Multiplex, path: Path) -> None:
         refuse_names(names, r"[,\n\r]|^[ \t]|[ \t]$|^#|^--|^$", what, because)
     values = {role: each for role, each in (("weight", mx.weight), ("time", mx.time)) if each is not None}
     features = np.empty((mx.num_nodes, 0)) if mx.node_features is None else mx.node_features.astype(np.float64)
-    nodes, layers = tokens(mx.node_names.tolist()).combine_chunks(), tokens(mx.layer_names).combine_chunks()
+    nodes, layers = as_strings(mx.node_names.tolist()), as_strings(mx.layer_names)
     source, destination = mx.edge_index
     with path.open("xb") as file:
         file.write(b"#VERSION\n3.0\n\n#TYPE\nmultiplex\n")

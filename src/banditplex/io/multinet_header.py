@@ -110,9 +110,7 @@ class Header:
 def read_header(sections: list[Section], path: Path) -> Header:
     """Read all sections except the data."""
     header = Header()
-    for section in sorted(
-        sections, key=lambda each: SECTIONS.index(each.name)
-    ):  # the type comes first: others depend on it
+    for section in sorted(sections, key=lambda each: SECTIONS.index(each.name)):  # others depend on the type
         for line, fields in section.rows() if section.name in _READERS else ():
             try:
                 _READERS[section.name](header, fields)

@@ -6,6 +6,7 @@ Complex Networks 3 (2015).
 
 import re
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,20 +15,10 @@ import pyarrow.compute as pc
 
 from banditplex.errors import FormatError, InputError
 from banditplex.io.base import Format, Progress, are_strings, parse_names, read_side_note, strings_note, write_side_note
-from banditplex.io.lines import (
-    BLANKS,
-    Rows,
-    filled_lines,
-    index_names,
-    naming_rows,
-    parse_rows,
-    read_text,
-    refuse_names,
-    tokens,
-    write_rows,
-)
+from banditplex.io.lines import BLANKS, Rows, index_names, join_weights, naming_rows, parse_rows, read_text, tokens
+from banditplex.io.writing import refuse_names, write_rows
 from banditplex.multiplex import Multiplex
-from banditplex.multiplex.build import Numbers, check_weight
+from banditplex.multiplex.build import check_weight
 from banditplex.multiplex.names import Ints, Names
 
 COMMENTS = (b"#",)
@@ -67,8 +58,8 @@ def read(
     else:
         edges = _read_extended(entries[0].edges, entries[0].layers, drop=interlayer == "drop", progress=progress)
     nodes, source, destination = _index_nodes(entries, edges, labels, are_strings("nodes", note))
-    with naming_rows(*edges.parts):
-        weight = check_weight(edges.weight(), len(source))
+    with naming_rows(edges.parts):
+        weight = check_weight(join_weights(edges.parts, 2 if edges.ends == (0, 1) else 4), len(source))
     return Multiplex.from_indices(
         source[edges.kept],
         destination[edges.kept],
@@ -93,7 +84,7 @@ class Entry(NamedTuple):
 
 
 def _read_config(path: Path) -> list[Entry]:
-    lines = [(number, line.decode()) for number, line in filled_lines(read_text(path), 1) if line.strip()]
+    lines = [(number, line) for number, line in enumerate(read_text(path).decode().split("\n"), 1) if line.strip()]
     if not lines:
         raise FormatError("expected lines edges;label;layout, got an empty file", path=path)
     entries: dict[str, Entry] = {}
@@ -145,18 +136,6 @@ class Edges:
     layer: Ints
     kept: Any  # mask or slice of the rows inside one layer
 
-    def weight(self) -> Numbers | None:
-        """Return the weights, 1 for parts without weights."""
-        widest = 3 if self.ends == (0, 1) else 5
-        if all(rows.width < widest for rows in self.parts):
-            return None
-        return np.concatenate(
-            [
-                rows.numbers(widest - 1, "a number as weight") if rows.width == widest else np.ones(len(rows))
-                for rows in self.parts
-            ]
-        )
-
 
 def _read_layers(entries: list[Entry], progress: Progress | None) -> Edges:
     done = np.cumsum([entry.edges.stat().st_size for entry in entries]).tolist()
@@ -172,15 +151,12 @@ def _read_layers(entries: list[Entry], progress: Progress | None) -> Edges:
 
 def _read_extended(path: Path, layers: Path, *, drop: bool, progress: Progress | None) -> Edges:
     text = read_text(path, comments=COMMENTS)
-    report = (lambda done: progress(done, len(text))) if progress else None
-    rows = parse_rows(text, path, delimiter=BLANKS, widths=range(4, 6), progress=report)
+    rows = parse_rows(text, path, delimiter=BLANKS, widths=range(4, 6), progress=progress)
     known = _read_table(layers, "layer")
     columns = [rows.columns[column] for column in (1, 3)]
     _, num_known, (tail, head) = index_names(columns, declared=[tokens(list(known))])
-    for column, codes in zip(columns, (tail, head), strict=True):
-        if (codes >= num_known).any():
-            row = int(np.argmax(codes >= num_known))
-            raise rows.error(f"expected a layer from {layers.name}, got {column[row].as_py()!r}", row)
+    for column, codes in ((1, tail), (3, head)):
+        rows.refuse(codes >= num_known, column, f"a layer from {layers.name}")
     if not drop and (tail != head).any():
         row = int(np.argmax(tail != head))
         pair = " to ".join(repr(column[row].as_py()) for column in columns)
@@ -193,13 +169,15 @@ def _read_extended(path: Path, layers: Path, *, drop: bool, progress: Progress |
 
 def _read_table(path: Path, what: str) -> dict[str, str]:
     """Read a table with a header `nodeID nodeLabel ...` (or layerID layerLabel) as a dictionary from id to label."""
-    text = _hide_quoted_blanks(read_text(path, comments=COMMENTS))
-    rows = parse_rows(text, path, delimiter=BLANKS, widths=range(1, 100))
+    text = read_text(path, comments=COMMENTS)
+    unquoted = re.sub(rb'"([^"\n]*)"', lambda quoted: quoted[1].replace(b" ", b"\0"), text)  # \0 does not split lines
+    rows = parse_rows(unquoted, path, delimiter=BLANKS, widths=range(1, 100))
     header = [column[0].as_py().lower() for column in rows.columns if len(rows)]
     wanted = [f"{what}id", f"{what}label"]
     if not set(wanted) & set(header):
         raise FormatError(f"expected a header with {what}ID or {what}Label, got {' '.join(header)!r}", path=path)
-    ids, labels = (_show_blanks(rows.columns[header.index(name)])[1:] if name in header else None for name in wanted)
+    columns = [rows.columns[header.index(name)] if name in header else None for name in wanted]
+    ids, labels = (column and pc.replace_substring(column, "\0", " ").to_pylist()[1:] for column in columns)
     table: dict[str, str] = {}
     for row, (each, label) in enumerate(zip(ids or labels or [], labels or ids or [], strict=True), 1):
         if each in table:
@@ -208,22 +186,10 @@ def _read_table(path: Path, what: str) -> dict[str, str]:
     return table
 
 
-def _hide_quoted_blanks(text: bytes) -> bytes:
-    """Replace spaces inside double quotes by NUL and drop the quotes, so that lines can be split at spaces."""
-    if b'"' not in text:
-        return text
-    return re.sub(rb'"([^"\n]*)"', lambda quoted: quoted[1].replace(b" ", b"\0"), text)
-
-
-def _show_blanks(column: Any) -> list[str]:
-    fields: list[str] = pc.replace_substring(column, "\0", " ").to_pylist()
-    return fields
-
-
 def _index_nodes(entries: list[Entry], edges: Edges, labels: bool, strings: bool) -> tuple[Names, Ints, Ints]:
     """Return the names of the nodes and the indices of the two ends of every row."""
     table = _join_layouts(entries)
-    columns = [rows.columns[end] for end in edges.ends for rows in edges.parts]
+    columns = [rows.columns[end] for end, rows in product(edges.ends, edges.parts)]
     names, num_known, codes = index_names(columns, declared=[tokens(list(table))])
     listed = list(table.values() if labels else table)
     if not all(entry.layout for entry in entries):
@@ -231,7 +197,8 @@ def _index_nodes(entries: list[Entry], edges: Edges, labels: bool, strings: bool
     elif len(names) > num_known:  # not ids: the edges may use labels
         _, num_labels, by_label = index_names(columns, declared=[tokens(list(table.values()))])
         if num_labels < len(table) or any((each >= num_labels).any() for each in by_label):
-            raise _unknown_node(edges, num_known, codes)
+            for (end, rows), each in zip(product(edges.ends, edges.parts), codes, strict=True):
+                rows.refuse(each >= num_known, end, f"one of the {num_known} nodes of the layout")
         codes = by_label
     if len(set(listed)) < len(listed):
         raise InputError("Expected distinct node labels, got duplicates; labels=False names nodes by their ids.")
@@ -249,15 +216,6 @@ def _join_layouts(entries: list[Entry]) -> dict[str, str]:
     return table
 
 
-def _unknown_node(edges: Edges, num_known: int, codes: list[Ints]) -> FormatError:
-    place = next(place for place, each in enumerate(codes) if (each >= num_known).any())
-    rows, end = edges.parts[place % len(edges.parts)], edges.ends[place // len(edges.parts)]
-    row = int(np.argmax(codes[place] >= num_known))
-    return rows.error(
-        f"expected one of the {num_known} nodes of the layout, got {rows.columns[end][row].as_py()!r}", row
-    )
-
-
 # Writing
 
 
@@ -270,15 +228,10 @@ def write(mx: Multiplex, path: Path) -> None:
         raise InputError("Expected at least one layer, got none.")
     if ";" in path.name:
         raise InputError(f"Expected a file name without semicolons, got {path.name!r}.")
-    refuse_names(
-        mx.node_names.tolist(),
-        r'[\x00-\x1f"]|^$',
-        "node",
-        "layouts cannot store empty names, quotes or control characters",
-    )
-    refuse_names(
-        mx.layer_names, r"[;\n\r]|^$", "layer", "configurations cannot store empty names, semicolons or line breaks"
-    )
+    because = "layouts cannot store empty names, quotes or control characters"
+    refuse_names(mx.node_names.tolist(), r'[\x00-\x1f"]|^$', "node", because)
+    because = "configurations cannot store empty names, semicolons or line breaks"
+    refuse_names(mx.layer_names, r"[;\n\r]|^$", "layer", because)
     folder = path.with_name(f"{path.name}.layers")
     folder.mkdir()
     lines = [f"{folder.name}/{k}.edges;{name};{folder.name}/layout.txt\n" for k, name in enumerate(mx.layer_names, 1)]

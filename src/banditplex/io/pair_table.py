@@ -2,18 +2,15 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 
 from banditplex.errors import InputError
 from banditplex.io import delimited, parquet
 from banditplex.io.table import PAIR_ROLES, Origin, refuse_nulls
 from banditplex.multiplex import Multiplex
 from banditplex.multiplex.names import Ints, Names
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 def read_pairs(path: Path, mx: Multiplex, *, columns: Mapping[str, str] | None = None) -> Names:
@@ -34,7 +31,7 @@ def read_pairs(path: Path, mx: Multiplex, *, columns: Mapping[str, str] | None =
     return names
 
 
-def _read(path: Path, columns: Mapping[str, str]) -> "tuple[pa.Table, Origin]":
+def _read(path: Path, columns: Mapping[str, str]) -> tuple[pa.Table, Origin]:
     name = path.name.lower()
     if name.endswith(parquet.FORMAT.suffixes):
         return parquet.read_columns(path, columns, roles=PAIR_ROLES)[:2]
@@ -44,10 +41,8 @@ def _read(path: Path, columns: Mapping[str, str]) -> "tuple[pa.Table, Origin]":
     raise InputError(f"{path}: expected a name that ends in .csv, .tsv or .parquet, got {path.name!r}.")
 
 
-def _index(column: "pa.ChunkedArray", role: str, known: dict[str, int], mx: Multiplex, origin: Origin) -> Ints:
+def _index(column: pa.ChunkedArray, role: str, known: dict[str, int], mx: Multiplex, origin: Origin) -> Ints:
     """Return the node indices of a column; each distinct name is looked up once."""
-    import pyarrow as pa
-
     refuse_nulls(column, f"a name as {role}", origin)
     encoded = column.cast(pa.string()).combine_chunks().dictionary_encode()
     tokens = encoded.dictionary.to_pylist()

@@ -4,18 +4,16 @@ import json
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import Any, Unpack
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from banditplex.errors import FormatError
 from banditplex.io.base import Format, Progress, begins_with, redirect
 from banditplex.io.table import EDGE_ROLES, Columns, Origin, choose_columns, from_table, to_table
 from banditplex.multiplex import Multiplex
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
 
 KEY = b"banditplex"  # key in the schema metadata
 VERSION = 1
@@ -54,11 +52,8 @@ def read(
 
 def read_columns(
     path: Path, given: Mapping[str, object], *, roles: Sequence[str] = EDGE_ROLES, progress: Progress | None = None
-) -> "tuple[pa.Table, Origin, dict[str, Any]]":
+) -> tuple[pa.Table, Origin, dict[str, Any]]:
     """Return the columns of a file by role, its origin, and the note in its metadata."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     try:
         with pq.ParquetFile(path, memory_map=True) as file:
             columns = choose_columns(file.schema_arrow.names, given, path, roles=roles)
@@ -71,16 +66,12 @@ def read_columns(
 
 def write(mx: Multiplex, path: Path) -> None:
     """Write one row per edge; columns of string names are dictionary-encoded."""
-    import pyarrow.parquet as pq
-
     table = to_table(mx)
     note = {"version": VERSION, "directed": mx.directed, "layers": list(mx.layer_names)} | _shrink(mx)
     pq.write_table(table.replace_schema_metadata({KEY: json.dumps(note).encode()}), path)
 
 
-def _read_table(file: "pq.ParquetFile", columns: list[str], progress: Progress | None) -> "pa.Table":
-    import pyarrow as pa
-
+def _read_table(file: pq.ParquetFile, columns: list[str], progress: Progress | None) -> pa.Table:
     if progress is None:
         return file.read(columns)
     total, parts = file.metadata.num_rows, []

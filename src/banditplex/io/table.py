@@ -6,18 +6,17 @@ Names stay dictionary-encoded in Arrow: only distinct names become Python object
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import Any, TypedDict
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from banditplex.errors import FormatError
+from banditplex.io.base import locating
 from banditplex.multiplex import Multiplex
-from banditplex.multiplex.build import EdgeError
 from banditplex.multiplex.names import Ints, NameIndex, Names, as_names, factorize
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 ROLES = {  # from the role of a column to its usual names
     "source": ("source",),
@@ -96,7 +95,7 @@ def choose_columns(
 
 
 def from_table(
-    table: "pa.Table", origin: Origin, *, nodes: Any = None, layers: Any = None, directed: bool = False
+    table: pa.Table, origin: Origin, *, nodes: Any = None, layers: Any = None, directed: bool = False
 ) -> Multiplex:
     """Build a multiplex from a table whose columns are named by role; `nodes` and `layers` declare all names."""
     node_names, ends = _index([table["source"], table["destination"]], nodes, "node", origin)
@@ -107,18 +106,14 @@ def from_table(
     numbers: dict[str, Any] = {
         role: _numbers(table[role], role, origin) for role in ("weight", "time") if role in table.column_names
     }
-    try:
+    with locating(origin.error):
         return Multiplex.from_indices(
             ends[0], ends[1], codes[0], node_names=node_names, layer_names=layer_names, directed=directed, **numbers
         )
-    except EdgeError as error:
-        raise origin.error(error.message, error.edge) from None
 
 
-def to_table(mx: Multiplex) -> "pa.Table":
+def to_table(mx: Multiplex) -> pa.Table:
     """Return a table with one row per edge; columns of string names are dictionary-encoded."""
-    import pyarrow as pa
-
     columns = {
         "source": _name_column(mx.node_names, mx.edge_index[0]),
         "target": _name_column(mx.node_names, mx.edge_index[1]),
@@ -130,19 +125,22 @@ def to_table(mx: Multiplex) -> "pa.Table":
 
 
 def _name_column(names: Names, index: Ints) -> Any:
-    import pyarrow as pa
-
     if names.dtype != object:
         return names[index]
     return pa.DictionaryArray.from_arrays(index.astype(np.int32), pa.array(names, pa.string()))
 
 
-def _index(columns: list["pa.ChunkedArray"], declared: Any, what: str, origin: Origin) -> tuple[Names, Ints]:
+def _index(columns: list[pa.ChunkedArray], declared: Any, what: str, origin: Origin) -> tuple[Names, Ints]:
     """Return all names, and the columns as indices into the names: (len(columns), rows)."""
     values, codes = zip(*(_encode(column, what, origin) for column in columns), strict=True)
     if len({part.dtype == object for part in values if len(part)}) > 1:
         raise FormatError(f"expected {what} names that are all strings or all integers, got both", path=origin.path)
-    names, rank = _rank(np.concatenate([part for part in values if len(part)] or values), declared, what)
+    every = np.concatenate([part for part in values if len(part)] or values)
+    if declared is None:
+        names, rank = factorize(every)
+    else:
+        names = as_names(declared, what)
+        rank = NameIndex(names, what).find(every)
     ranks = np.split(rank, np.cumsum([len(part) for part in values])[:-1])
     indices = np.stack([part if code is None else part[code] for part, code in zip(ranks, codes, strict=True)])
     if (indices < 0).any():
@@ -152,18 +150,8 @@ def _index(columns: list["pa.ChunkedArray"], declared: Any, what: str, origin: O
     return names, indices
 
 
-def _rank(values: Names, declared: Any, what: str) -> tuple[Names, Ints]:
-    """Return all names, and the index of each value in the names (-1: not found)."""
-    if declared is None:
-        return factorize(values)
-    names = as_names(declared, what)
-    return names, NameIndex(names, what).find(values)
-
-
-def _encode(column: "pa.ChunkedArray", what: str, origin: Origin) -> tuple[Names, Ints | None]:
+def _encode(column: pa.ChunkedArray, what: str, origin: Origin) -> tuple[Names, Ints | None]:
     """Return distinct names and their index in each row; for integers, the column itself and None."""
-    import pyarrow as pa
-
     refuse_nulls(column, f"a {what} name", origin)
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     if pa.types.is_integer(kind):
@@ -177,10 +165,8 @@ def _encode(column: "pa.ChunkedArray", what: str, origin: Origin) -> tuple[Names
     return names, np.concatenate([chunk.indices.to_numpy() for chunk in chunks])
 
 
-def _numbers(column: "pa.ChunkedArray", what: str, origin: Origin) -> npt.NDArray[Any]:
+def _numbers(column: pa.ChunkedArray, what: str, origin: Origin) -> npt.NDArray[Any]:
     """Return a column of numbers, or of dates if it is the time."""
-    import pyarrow as pa
-
     refuse_nulls(column, f"a {what}", origin)
     kind = column.type
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or (what == "time" and pa.types.is_temporal(kind)):
@@ -189,10 +175,8 @@ def _numbers(column: "pa.ChunkedArray", what: str, origin: Origin) -> npt.NDArra
     raise FormatError(f"expected numbers as {what}, got {kind}", path=origin.path)
 
 
-def refuse_nulls(column: "pa.ChunkedArray", expected: str, origin: Origin) -> None:
+def refuse_nulls(column: pa.ChunkedArray, expected: str, origin: Origin) -> None:
     """Refuse a column with an empty cell."""
-    import pyarrow.compute as pc
-
     if column.null_count:
         row = pc.index(column.is_null(), True).as_py()
         raise origin.error(f"expected {expected}, got an empty cell", row)

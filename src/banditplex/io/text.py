@@ -4,13 +4,13 @@ import re
 from collections.abc import Iterator
 from io import BytesIO, FileIO
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import BinaryIO
+
+import pyarrow as pa
+import pyarrow.csv
 
 from banditplex.errors import FormatError
 from banditplex.io.base import Progress
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 _BLANKS = bytes.maketrans(b"\t\v\f\r", b"    ")
 _INTEGER = re.compile(rb"-?[0-9]{1,19}")
@@ -49,41 +49,35 @@ def line_of_row(path: Path, row: int) -> int:
     return next(number for i, (number, _) in enumerate(lines(path)) if i == row)
 
 
-def read_numbers(path: Path, columns: dict[str, type], progress: Progress | None) -> "pa.Table":
+def read_numbers(path: Path, columns: dict[str, type], progress: Progress | None) -> pa.Table:
     """Read a file of numbers split by white space; `columns` maps column names to int or float.
 
     Most files have single spaces between columns and none around lines; the fast parser reads these directly.
     """
-    import pyarrow as pa
-
     try:
         with open_binary(path, progress) as file:
             return _parse(file, columns)
     except pa.ArrowInvalid:
         pass
     try:
-        return _parse(BytesIO(_squeeze(path.read_bytes())), columns)
+        return _parse(BytesIO(squeeze(path.read_bytes().translate(_BLANKS))), columns)
     except pa.ArrowInvalid as error:
         _check_lines(path, columns)
         raise FormatError(f"expected columns {', '.join(columns)}, got {error}", path=path) from None
 
 
-def _parse(file: BinaryIO, columns: dict[str, type]) -> "pa.Table":
-    import pyarrow as pa
-    from pyarrow import csv
-
+def _parse(file: BinaryIO, columns: dict[str, type]) -> pa.Table:
     kinds = {int: pa.int64(), float: pa.float64()}
-    return csv.read_csv(
+    return pyarrow.csv.read_csv(
         file,
-        csv.ReadOptions(column_names=list(columns), block_size=2**22),
-        csv.ParseOptions(delimiter=" ", quote_char=False),
-        csv.ConvertOptions(column_types={name: kinds[kind] for name, kind in columns.items()}, null_values=[]),
+        pyarrow.csv.ReadOptions(column_names=list(columns), block_size=2**22),
+        pyarrow.csv.ParseOptions(delimiter=" ", quote_char=False),
+        pyarrow.csv.ConvertOptions(column_types={name: kinds[kind] for name, kind in columns.items()}, null_values=[]),
     )
 
 
-def _squeeze(text: bytes) -> bytes:
+def squeeze(text: bytes) -> bytes:
     """Leave single spaces between columns and none around lines."""
-    text = text.translate(_BLANKS)
     while b"  " in text:
         text = text.replace(b"  ", b" ")
     return text.replace(b" \n", b"\n").replace(b"\n ", b"\n").strip(b" ")

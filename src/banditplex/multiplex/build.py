@@ -12,9 +12,6 @@ from banditplex.multiplex.names import Ints, Name, Names, as_python
 Floats = npt.NDArray[np.float64]
 Numbers = npt.NDArray[Any]  # int64 or float64
 
-DUPLICATES = ("sum", "max", "error")
-SELF_LOOPS = ("keep", "drop", "error")
-
 
 class EdgeError(InputError):
     """An invalid input edge; `edge` is its position, from which a file reader can tell the line."""
@@ -100,10 +97,8 @@ def _sort_keys(
     order = _stable_order(key, bits)
     key = key[order]
     first = _firsts(key)
-    if first is None:
-        return key, take(weight, order), take(time, order)
     weight, time = _merge(weight, time, order, first, duplicates)
-    return key[first], weight, time
+    return key if first is None else key[first], weight, time
 
 
 def _stable_order(key: Ints, bits: int) -> Ints:
@@ -141,11 +136,8 @@ def _sort_unpacked(
     layer, edges = layer[order], np.stack([source[order], destination[order]])
     new = np.ones(len(order), np.bool_)
     new[1:] = (np.diff(layer) != 0) | (np.diff(edges) != 0).any(axis=0)
-    if new.all():
-        weight, time = take(weight, order), take(time, order)
-    else:
-        weight, time = _merge(weight, time, order, new, duplicates)
-        layer, edges = layer[new], np.ascontiguousarray(edges[:, new])
+    weight, time = _merge(weight, time, order, None if new.all() else new, duplicates)
+    layer, edges = layer[new], np.ascontiguousarray(edges[:, new])
     offsets = np.searchsorted(layer, np.arange(num_layers + 1))
     return Sorted(edges, offsets.astype(np.int64, copy=False), weight, time)
 
@@ -163,8 +155,11 @@ def take(column: Any, which: npt.NDArray[Any]) -> Any:
 
 
 def _merge(
-    weight: Floats | None, time: Numbers | None, order: Ints, first: npt.NDArray[np.bool_], duplicates: str
+    weight: Floats | None, time: Numbers | None, order: Ints, first: npt.NDArray[np.bool_] | None, duplicates: str
 ) -> tuple[Floats | None, Numbers | None]:
+    """Return both columns in the given order, one entry per edge; `first` marks the first of each, None means all."""
+    if first is None:
+        return take(weight, order), take(time, order)
     if duplicates == "error":
         raise EdgeError(
             "Expected each edge once per layer, got a duplicate (duplicates='sum' merges them)", int(order[~first][0])

@@ -1,4 +1,4 @@
-"""Conversions to and from networkx, PyG, pandas and scipy. Each library is imported only when it is used."""
+"""The conversion methods of `Multiplex`: networkx, PyG, pandas and scipy, each imported only when it is used."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from banditplex.errors import InputError
-from banditplex.multiplex.names import Name
-from banditplex.multiplex.value import Multiplex
+from banditplex.multiplex.names import Name, as_names
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -15,30 +14,31 @@ if TYPE_CHECKING:
     import scipy.sparse as sp
     from torch_geometric.data import HeteroData
 
+    from banditplex.multiplex.value import Multiplex
+
 NODE = "node"  # the only node type in the HeteroData of a multiplex
 
 
 # pandas
 
 
-def to_pandas(mx: Multiplex) -> "pd.DataFrame":
+def to_pandas(mx: "Multiplex") -> "pd.DataFrame":
     """Return a table with a row per edge: source, destination, layer[, weight][, time]."""
     import pandas as pd
 
-    layers = np.array(mx.layer_names, dtype=None if _are_integers(mx.layer_names) else object)
     columns = {
         "source": mx.node_names[mx.edge_index[0]],
         "destination": mx.node_names[mx.edge_index[1]],
-        "layer": layers[mx.edge_layer],
+        "layer": as_names(mx.layer_names, "layer")[mx.edge_layer],
+        "weight": mx.weight,
+        "time": mx.time,
     }
-    if mx.weight is not None:
-        columns["weight"] = mx.weight
-    if mx.time is not None:
-        columns["time"] = mx.time
-    return pd.DataFrame(columns)
+    return pd.DataFrame({name: column for name, column in columns.items() if column is not None})
 
 
 def from_pandas(
+    cls: type["Multiplex"],
+    /,
     frame: "pd.DataFrame",
     *,
     source: str = "source",
@@ -47,14 +47,15 @@ def from_pandas(
     weight: str | None = None,
     time: str | None = None,
     **options: Any,
-) -> Multiplex:
+) -> "Multiplex":
     """Build a multiplex from a table with a row per edge.
 
     The second node is in the column `destination`, by default "destination" or, if there is none, "target".
     Columns "weight" and "time" are used if they exist. Further options are passed to `Multiplex.from_edges`.
 
     >>> import pandas as pd
-    >>> from_pandas(pd.DataFrame({"source": [0, 1], "target": [1, 2], "layer": ["a", "b"]}))
+    >>> from banditplex import Multiplex
+    >>> Multiplex.from_pandas(pd.DataFrame({"source": [0, 1], "target": [1, 2], "layer": ["a", "b"]}))
     Multiplex(3 nodes, 2 layers, 2 edges, undirected): 'a' (1), 'b' (1)
     """
     if destination is None:
@@ -67,41 +68,41 @@ def from_pandas(
                 f"Expected a column {column!r} for {role}, got columns {', '.join(map(repr, frame.columns))}."
             )
     values: dict[str, Any] = {role: frame[column].to_numpy() for role, column in (wanted | optional).items()}
-    return Multiplex.from_edges(**values, **options)
+    return cls.from_edges(**values, **options)
 
 
 # scipy
 
 
-def to_scipy(mx: Multiplex, layer: Name) -> "sp.csr_array":
+def to_scipy(mx: "Multiplex", layer: Name) -> "sp.csr_array":
     """Return the (num_nodes, num_nodes) weight matrix of a layer; it is symmetric if the multiplex is undirected."""
     import scipy.sparse as sp
 
-    source, destination = mx.edges(layer)
-    weight = mx.weights(layer)
+    (source, destination), weight = mx.edges(layer), mx.weights(layer)
     if not mx.directed:
         other = source != destination
-        source, destination = (
-            np.concatenate([source, destination[other]]), np.concatenate([destination, source[other]])
-        )  # fmt: skip
-        weight = np.concatenate([weight, weight[other]])
+        source, destination = np.append(source, destination[other]), np.append(destination, source[other])
+        weight = np.append(weight, weight[other])
     return sp.csr_array((weight, (source, destination)), shape=(mx.num_nodes, mx.num_nodes))
 
 
 def from_scipy(
+    cls: type["Multiplex"],
+    /,
     matrices: Mapping[Name, "sp.sparray"],
     *,
     directed: bool | None = None,
     node_names: Any = None,
     **options: Any,
-) -> Multiplex:
+) -> "Multiplex":
     """Build a multiplex from one square sparse matrix per layer; entries are weights, zeros are no edges.
 
     With `directed=None` the multiplex is undirected if and only if every matrix is symmetric. An undirected edge
     takes the larger of its two entries (`duplicates="max"`).
 
     >>> import scipy.sparse as sp
-    >>> from_scipy({"a": sp.csr_array([[0, 2], [2, 0]])})
+    >>> from banditplex import Multiplex
+    >>> Multiplex.from_scipy({"a": sp.csr_array([[0, 2], [2, 0]])})
     Multiplex(2 nodes, 1 layer, 1 edge, undirected, weighted): 'a' (1)
     """
     import scipy.sparse as sp
@@ -120,7 +121,7 @@ def from_scipy(
     if not directed:
         options.setdefault("duplicates", "max")
     source, destination = (np.concatenate([matrix.coords[axis] for matrix in coos]) for axis in (0, 1))
-    return Multiplex.from_indices(
+    return cls.from_indices(
         source.astype(np.int64),
         destination.astype(np.int64),
         np.repeat(np.arange(len(coos)), [matrix.nnz for matrix in coos]),
@@ -135,7 +136,7 @@ def from_scipy(
 # networkx
 
 
-def to_networkx(mx: Multiplex) -> "nx.MultiGraph":
+def to_networkx(mx: "Multiplex") -> "nx.MultiGraph":
     """Return a MultiGraph or MultiDiGraph whose edge keys are layer names.
 
     Edges have the attribute `layer` and, if the multiplex has them, `weight` and `time`; nodes have `features` (a
@@ -158,6 +159,8 @@ def to_networkx(mx: Multiplex) -> "nx.MultiGraph":
 
 
 def from_networkx(
+    cls: type["Multiplex"],
+    /,
     graph: "nx.Graph",
     *,
     layer: str = "layer",
@@ -165,7 +168,7 @@ def from_networkx(
     time: str = "time",
     features: str = "features",
     **options: Any,
-) -> Multiplex:
+) -> "Multiplex":
     """Build a multiplex from any networkx graph.
 
     The layer of an edge is its attribute `layer`; without it, its key in a multigraph, otherwise "edges". The edge
@@ -184,8 +187,12 @@ def from_networkx(
     if any(weight in attributes for attributes in data):
         options["weight"] = [float(attributes.get(weight, 1.0)) for attributes in data]
     if any(features in attributes for _, attributes in graph.nodes(data=True)):
-        options["node_features"] = _node_features(graph, features)
-    return Multiplex.from_edges(
+        vectors = dict(graph.nodes(data=features))
+        bare = next((node for node, vector in vectors.items() if vector is None), None)
+        if bare is not None:
+            raise InputError(f"Expected every node to have {features!r}, got none on {bare!r}.")
+        options["node_features"] = list(vectors.values())
+    return cls.from_edges(
         [row[0] for row in rows],
         [row[1] for row in rows],
         names,
@@ -196,18 +203,10 @@ def from_networkx(
     )
 
 
-def _node_features(graph: "nx.Graph", features: str) -> list[Any]:
-    rows = dict(graph.nodes(data=features))
-    missing = next((node for node, row in rows.items() if row is None), None)
-    if missing is not None:
-        raise InputError(f"Expected every node to have {features!r}, got none on {missing!r}.")
-    return list(rows.values())
-
-
 # PyTorch Geometric
 
 
-def to_hetero_data(mx: Multiplex) -> "HeteroData":
+def to_hetero_data(mx: "Multiplex") -> "HeteroData":
     """Return a HeteroData with one node type, "node", and one edge type ("node", layer, "node") per layer.
 
     Undirected edges are stored in both directions, as message passing needs them. Features are `x`, weights
@@ -241,6 +240,8 @@ def to_hetero_data(mx: Multiplex) -> "HeteroData":
 
 
 def from_hetero_data(
+    cls: type["Multiplex"],
+    /,
     data: "HeteroData",
     *,
     directed: bool | None = None,
@@ -248,7 +249,7 @@ def from_hetero_data(
     time: str = "edge_time",
     features: str = "x",
     **options: Any,
-) -> Multiplex:
+) -> "Multiplex":
     """Build a multiplex from a HeteroData: every edge type is a layer.
 
     Several node types become one set of nodes named "type/index". A layer is named after its relation, or
@@ -266,7 +267,7 @@ def from_hetero_data(
     edges = [start + data[kind].edge_index.cpu().numpy() for start, kind in zip(starts, data.edge_types, strict=True)]
     source, destination = np.concatenate([np.empty((2, 0), np.int64), *edges], axis=1)
     layer = np.repeat(np.arange(len(edges)), [part.shape[1] for part in edges])
-    return Multiplex.from_indices(
+    return cls.from_indices(
         source,
         destination,
         layer,
@@ -316,7 +317,3 @@ def _join_features(data: "HeteroData", attribute: str) -> Any:
     if not parts or len(parts) != len(data.node_types) or len({part.shape[1:] for part in parts}) != 1:
         return None
     return np.concatenate(parts)
-
-
-def _are_integers(names: tuple[Name, ...]) -> bool:
-    return bool(names) and not isinstance(names[0], str)

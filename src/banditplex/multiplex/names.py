@@ -1,6 +1,6 @@
 """Names of nodes and layers (strings or integers), and their indices."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from difflib import get_close_matches
 from typing import Any
 
@@ -135,15 +135,11 @@ class NameIndex:
     def _unknown(self, name: Name) -> InputError:
         shown = [str(known) for known in self._names[:1000]]
         close = get_close_matches(str(name), shown, n=1)
-        hint = f"; did you mean {close[0]!r}?" if close and close[0] != str(name) else f". {self._kinds()}"
+        listed = ", ".join(map(repr, self._names[:5].tolist())) + (", ..." if len(self._names) > 5 else ".")
+        hint = f". Known {self._what}s: {listed}" if shown else f". There are no {self._what}s."
+        if close and close[0] != str(name):
+            hint = f"; did you mean {close[0]!r}?"
         return InputError(f"Unknown {self._what} {name!r}{hint}")
-
-    def _kinds(self) -> str:
-        names: Sequence[Any] = self._names.tolist()
-        if not names:
-            return f"There are no {self._what}s."
-        listed = ", ".join(map(repr, names[:5])) + (", ..." if len(names) > 5 else ".")
-        return f"Known {self._what}s: {listed}"
 
 
 Finder = Callable[[Names], Ints]

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
-from functools import cached_property
+from functools import cached_property, partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -10,16 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from banditplex.errors import InputError
-from banditplex.multiplex import build
+from banditplex.multiplex import build, convert
 from banditplex.multiplex.adjacency import Adjacency, build_adjacency
 from banditplex.multiplex.names import Ints, Name, NameIndex, Names, as_array, as_names, check_distinct, factorize
 
 if TYPE_CHECKING:
-    import networkx as nx
-    import pandas as pd
-    import scipy.sparse as sp
-    from torch_geometric.data import HeteroData
-
     from banditplex.multiplex.summary import Summary
 
 _ARRAYS = ("edge_index", "layer_offsets", "node_names", "weight", "time", "node_features")
@@ -76,7 +71,7 @@ class Multiplex:
 
     def __reduce__(self) -> Any:
         stored = {each.name: getattr(self, each.name) for each in fields(self)}
-        return _restore, (stored | {"metadata": dict(self.metadata)},)  # without the caches
+        return partial(Multiplex, **(stored | {"metadata": dict(self.metadata)})), ()  # without the caches
 
     @classmethod
     def from_edges(
@@ -119,8 +114,7 @@ class Multiplex:
         metadata
             Additional information. It is ignored when multiplexes are compared.
         """
-        layer = _as_column(layer, len(source))
-        codes, layer_names = _index_layers(layer, layer_names)
+        codes, layer_names = _index_layers(layer, len(source), layer_names)
         tail, head, names = _index_nodes(source, destination, num_nodes, node_names)
         return cls.from_indices(
             tail, head, codes, node_names=names, layer_names=layer_names, weight=weight, time=time,
@@ -146,8 +140,8 @@ class Multiplex:
         metadata: Mapping[str, Any] | None = None,
     ) -> "Multiplex":
         """Build a multiplex from indices into declared names, by the same rules as `from_edges`."""
-        _check_choice("duplicates", duplicates, build.DUPLICATES)
-        _check_choice("self_loops", self_loops, build.SELF_LOOPS)
+        _check_choice("duplicates", duplicates, ("sum", "max", "error"))
+        _check_choice("self_loops", self_loops, ("keep", "drop", "error"))
         names = check_distinct(as_names(node_names, "node"), "node")
         layer_names = tuple(check_distinct(as_names(layer_names, "layer"), "layer").tolist())
         source, destination, layer = build.check_edges(source, destination, layer, names, layer_names)
@@ -275,8 +269,8 @@ class Multiplex:
             self,
             edge_index=np.ascontiguousarray(self.edge_index[:, kept]),
             layer_offsets=np.append(0, np.cumsum(kept))[self.layer_offsets],
-            weight=None if self.weight is None else self.weight[kept],
-            time=None if self.time is None else self.time[kept],
+            weight=build.take(self.weight, kept),
+            time=build.take(self.time, kept),
         )
 
     def union(self) -> "Multiplex":
@@ -292,11 +286,11 @@ class Multiplex:
             weight=build.check_weight(merged.weight, merged.edges.shape[1]), time=merged.time,
         )  # fmt: skip
 
-    def to_undirected(self) -> "Multiplex":
-        """Return the undirected multiplex: both directions of an edge are merged, self loops are dropped."""
+    def to_undirected(self, *, self_loops: str = "drop") -> "Multiplex":
+        """Return the undirected multiplex: both directions of an edge are merged, self loops are dropped (or kept)."""
         if not self.directed and not (self.edge_index[0] == self.edge_index[1]).any():
             return self
-        return self._rebuild(self.edge_index, self.edge_layer, directed=False, self_loops="drop")
+        return self._rebuild(self.edge_index, self.edge_layer, directed=False, self_loops=self_loops)
 
     def to_directed(self) -> "Multiplex":
         """Return the directed multiplex: every undirected edge becomes two, with the same weight and time.
@@ -345,8 +339,8 @@ class Multiplex:
             edge_index=self.edge_index[:, take],
             layer_offsets=offsets,
             layer_names=tuple(self.layer_names[i] for i in chosen),
-            weight=build.check_weight(None if self.weight is None else self.weight[take], len(take)),
-            time=None if self.time is None else self.time[take],
+            weight=build.check_weight(build.take(self.weight, take), len(take)),
+            time=build.take(self.time, take),
         )
 
     def _take_nodes(self, names: list[Name]) -> "Multiplex":
@@ -354,70 +348,27 @@ class Multiplex:
         NameIndex(as_names(names, "node"), "node")
         new = np.full(self.num_nodes, -1, np.int64)
         new[chosen] = np.arange(len(chosen))
-        source, destination = new[self.edge_index]
-        keep = (source >= 0) & (destination >= 0)
-        return Multiplex.from_indices(
-            source[keep], destination[keep], self.edge_layer[keep],
-            node_names=self.node_names[chosen], layer_names=self.layer_names,
-            weight=None if self.weight is None else self.weight[keep],
-            time=None if self.time is None else self.time[keep],
-            node_features=None if self.node_features is None else self.node_features[chosen],
-            directed=self.directed, metadata=self.metadata,
-        )  # fmt: skip
+        ends = new[self.edge_index]
+        keep = (ends[0] >= 0) & (ends[1] >= 0)
+        return self._rebuild(
+            ends[:, keep],
+            self.edge_layer[keep],
+            node_names=self.node_names[chosen],
+            weight=build.take(self.weight, keep),
+            time=build.take(self.time, keep),
+            node_features=build.take(self.node_features, chosen),
+        )
 
-    # Conversions: convert.py imports each library only when it is used
+    # Conversions, which import each library only when it is used
 
-    @classmethod
-    def from_networkx(cls, graph: "nx.Graph", **options: Any) -> "Multiplex":
-        """Build from a networkx (Multi)(Di)Graph; see `banditplex.multiplex.convert.from_networkx`."""
-        from banditplex.multiplex import convert
-
-        return convert.from_networkx(graph, **options)
-
-    @classmethod
-    def from_hetero_data(cls, data: "HeteroData", **options: Any) -> "Multiplex":
-        """Build from a PyG HeteroData; see `banditplex.multiplex.convert.from_hetero_data`."""
-        from banditplex.multiplex import convert
-
-        return convert.from_hetero_data(data, **options)
-
-    @classmethod
-    def from_pandas(cls, frame: "pd.DataFrame", **options: Any) -> "Multiplex":
-        """Build from a table with a row per edge; see `banditplex.multiplex.convert.from_pandas`."""
-        from banditplex.multiplex import convert
-
-        return convert.from_pandas(frame, **options)
-
-    @classmethod
-    def from_scipy(cls, matrices: "Mapping[Name, sp.sparray]", **options: Any) -> "Multiplex":
-        """Build from one sparse matrix per layer; see `banditplex.multiplex.convert.from_scipy`."""
-        from banditplex.multiplex import convert
-
-        return convert.from_scipy(matrices, **options)
-
-    def to_networkx(self) -> "nx.MultiGraph":
-        """Return a MultiGraph, or a MultiDiGraph if directed; key and attribute `layer` of an edge are its layer."""
-        from banditplex.multiplex import convert
-
-        return convert.to_networkx(self)
-
-    def to_hetero_data(self) -> "HeteroData":
-        """Return a HeteroData with node type "node" and one edge type per layer; undirected edges appear twice."""
-        from banditplex.multiplex import convert
-
-        return convert.to_hetero_data(self)
-
-    def to_pandas(self) -> "pd.DataFrame":
-        """Return a table with source, destination, layer and, if the multiplex has them, weight and time."""
-        from banditplex.multiplex import convert
-
-        return convert.to_pandas(self)
-
-    def to_scipy(self, layer: Name) -> "sp.csr_array":
-        """Return a layer's (num_nodes, num_nodes) adjacency matrix of weights, symmetric if undirected."""
-        from banditplex.multiplex import convert
-
-        return convert.to_scipy(self, layer)
+    from_networkx = classmethod(convert.from_networkx)
+    from_hetero_data = classmethod(convert.from_hetero_data)
+    from_pandas = classmethod(convert.from_pandas)
+    from_scipy = classmethod(convert.from_scipy)
+    to_networkx = convert.to_networkx
+    to_hetero_data = convert.to_hetero_data
+    to_pandas = convert.to_pandas
+    to_scipy = convert.to_scipy
 
     # Comparison and display
 
@@ -461,18 +412,15 @@ class Multiplex:
         return NameIndex(self.node_names, "node")
 
 
-def _as_column(layer: Any, num_edges: int) -> Names:
+def _index_layers(layer: Any, num_edges: int, declared: Any) -> tuple[Ints, Names]:
     if isinstance(layer, str | int | np.integer):
-        return np.full(num_edges, layer, dtype=object if isinstance(layer, str) else np.int64)
-    return as_names(layer, "layer")
-
-
-def _index_layers(layer: Names, declared: Any) -> tuple[Ints, Sequence[Name]]:
-    if declared is not None:
-        names = as_names(list(declared), "layer")
-        return NameIndex(names, "layer")(layer), names.tolist()
-    found, codes = factorize(layer)
-    return codes, found.tolist()
+        layer = np.full(num_edges, layer, dtype=object if isinstance(layer, str) else np.int64)
+    column = as_names(layer, "layer")
+    if declared is None:
+        names, codes = factorize(column)
+        return codes, names
+    names = as_names(list(declared), "layer")
+    return NameIndex(names, "layer")(column), names
 
 
 def _index_nodes(source: Any, destination: Any, num_nodes: int | None, declared: Any) -> tuple[Ints, Ints, Names]:
@@ -500,10 +448,6 @@ def _own(array: Any, given: Any) -> Any:
     if array is None or isinstance(given, list | tuple):
         return array
     return array.copy() if np.may_share_memory(array, np.asarray(given)) else array
-
-
-def _restore(values: dict[str, Any]) -> Multiplex:
-    return Multiplex(**values)
 
 
 def _check_choice(option: str, value: str, choices: Sequence[str]) -> None:
