@@ -1,17 +1,18 @@
 """From regrets to relative regret, its standard error and the expected number."""
 
 import tomllib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from experiments.regret.environments import MAIN
 from experiments.regret.measure import Result
-from experiments.regret.settings import REFERENCE
+from experiments.regret.settings import DETAILED, REFERENCE
 
 Array = NDArray[np.float64]
 
@@ -72,23 +73,36 @@ def cells(results: Iterable[Result]) -> Iterator[Cell]:
         yield Cell(*place, *relative_regret(result.regret, reference.regret), expected_relative(*place))
 
 
-def mean(some: Sequence[Cell]) -> Cell:
-    """Return the mean of one policy over environments, at one size."""
-    _, policy, arms, k, horizon, *_ = some[0]
-    whole = tuple(cell.environment for cell in some) == MAIN
-    relative = sum(cell.relative for cell in some) / len(some)
-    error = sum(cell.error**2 for cell in some) ** 0.5 / len(some)
-    expected = expected_relative("mean", policy, arms, k, horizon) if whole else None
-    return Cell("mean", policy, arms, k, horizon, relative, error, expected)
+def with_means(rows: Iterable[Any]) -> pd.DataFrame:
+    """Return a table of cells and of their means over environments, sizes rising, in the order of the environments.
+
+    Besides the fields of a cell it has `size`, arms and rounds in words.
+    """
+    table = pd.DataFrame(rows, columns=Cell._fields).astype({"expected": float})
+    groups: Any = table.groupby(["policy", "arms", "k", "horizon"], sort=False)
+    means: pd.DataFrame = groups.agg(
+        {"relative": "mean", "error": lambda each: np.linalg.norm(each) / len(each)}
+    ).reset_index()
+    if set(table["environment"]) == set(MAIN):
+        means["expected"] = [expected_relative("mean", *place) for place, _ in groups]
+    table = pd.concat([table, means.assign(environment="mean")])
+    table["size"] = [f"{arms} arms, {rounds} rounds" for arms, rounds in zip(table.arms, table.horizon, strict=True)]
+    order = table["environment"].map({name: place for place, name in enumerate(MAIN)})  # NaN, and last, for others
+    return table.assign(order=order).sort_values(["arms", "horizon", "order"], ignore_index=True).drop(columns="order")
 
 
-def with_means(some: Iterable[Cell]) -> list[Cell]:
-    """Return the cells of each size, followed by their means over environments."""
-    sizes: dict[tuple[int, int], dict[str, list[Cell]]] = {}
-    for cell in some:
-        sizes.setdefault((cell.arms, cell.horizon), {}).setdefault(cell.policy, []).append(cell)
-    rows: list[Cell] = []
-    for policies in sizes.values():
-        rows += [cell for group in policies.values() for cell in group]
-        rows += [mean(group) for group in policies.values()]
-    return rows
+def means_of(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the means over environments."""
+    return table[table["environment"] == "mean"]
+
+
+def detailed(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the cells of the sizes whose environments are listed one by one."""
+    chosen = table[[size in DETAILED for size in zip(table["arms"], table["horizon"], strict=True)]]
+    return chosen if len(chosen) else table
+
+
+def by_policy(table: pd.DataFrame, lines: str, values: str = "relative") -> pd.DataFrame:
+    """Return one column of cells as a table with a line per size or environment and a column per policy."""
+    column: Any = table.set_index([lines, "policy"])[values]
+    return pd.DataFrame(column.unstack(sort=False))

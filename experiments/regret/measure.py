@@ -101,20 +101,14 @@ def follow_example(game: str, *, runs: int, seed: int) -> Iterator[Sides]:
     return follow(rows, stream(seed, "theorem", game), runs=runs, arms=len(losses))
 
 
-def compare(game: str, *, runs: int, seed: int) -> BoundCheck:
-    """Return both sides of the theorem at the end of a counter-example."""
-    return _at_the_end(game, follow_example(game, runs=runs, seed=seed))
-
-
-def compare_environment(environment: str, arms: int, horizon: int, *, runs: int, seed: int) -> BoundCheck:
-    """Return both sides of the theorem at the end of a game of an environment, with the losses that occurred."""
-    game = game_of(environment, runs=runs, arms=arms, horizon=horizon, seed=seed)
-    sides = follow(game.losses(stream(seed, "losses")), stream(seed, "draws"), runs=runs, arms=arms)
-    return _at_the_end(f"{environment}, {arms} arms, {horizon} rounds", sides)
-
-
-def _at_the_end(game: str, sides: Iterable[Sides]) -> BoundCheck:
+def compare(game: str, arms: int, horizon: int, *, runs: int, seed: int) -> BoundCheck:
+    """Return both sides of the theorem at the end of a counter-example or, with its losses, of an environment."""
+    if game in COUNTER_EXAMPLES:
+        sides = follow_example(game, runs=runs, seed=seed)
+    else:
+        losses = game_of(game, runs=runs, arms=arms, horizon=horizon, seed=seed).losses(stream(seed, "losses"))
+        sides = follow(losses, stream(seed, "draws"), runs=runs, arms=arms)
+        game = f"{game}, {arms} arms, {horizon} rounds"
     (last,) = deque(sides, maxlen=1)
-    means = (float(np.mean(side)) for side in last)
     fails = last.regret > last.printed_bound, last.estimated_regret > last.estimated_bound
-    return BoundCheck(game, *means, *(float(np.mean(fail)) for fail in fails))
+    return BoundCheck(game, *(float(np.mean(each)) for each in (*last, *fails)))

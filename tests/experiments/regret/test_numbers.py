@@ -72,7 +72,7 @@ def test_hinted_is_ahead_where_it_was_not_designed(environment):
 )
 def test_the_printed_bound_of_theorem_1_is_false(game, factor, runs):
     """Regret is several times the printed bound, as recorded; the bound of the estimates holds."""
-    found = compare(game, runs=runs, seed=0)
+    found = compare(game, 0, 0, runs=runs, seed=0)
     recorded = expected_numbers()["theorem"][game]
     assert found.regret > factor * found.printed_bound
     assert found.regret == pytest.approx(recorded["regret"], rel=0.15)
