@@ -77,18 +77,9 @@ class Watch:
 
     def judge(self, model: Counting) -> dict[str, Any]:
         """Return means over targets of test ROC-AUC and accuracy, the work done so far, and the median time."""
-        auc, right = test(model, self._part, self._targets)
+        auc, right = comparison.model_means(self._part, model, roc_auc, accuracy, targets=self._targets)
         seconds = float(np.median(self._seconds))
         return {"auc": auc, "accuracy": right, "seconds_per_epoch": seconds, **model.work, "draws": draws(model)}
-
-
-def test(model: LinkPredictor, part: Split, targets: list[Name]) -> tuple[float, float]:
-    """Return test ROC-AUC and accuracy, means over targets."""
-    nodes = part.train.node_names
-    auc, right = comparison.layer_means(
-        part, lambda pairs, layer: model.score_pairs(nodes[pairs], layer), roc_auc, accuracy, targets=targets
-    )
-    return auc, right
 
 
 def work(task: Training) -> Iterator[dict[str, Any]]:
@@ -105,7 +96,7 @@ def work(task: Training) -> Iterator[dict[str, Any]]:
         yield head | {"final": False} | row
     matched = split(mx, hide=settings.HIDE, seed=task.seed, negatives="degree")
     more = {
-        "auc_degree": test(model, matched, targets)[0],
+        "auc_degree": comparison.model_means(matched, model, roc_auc, targets=targets)[0],
         "probability": relevant_probability(model, mx, targets),
     }
     yield head | {"final": True, "epoch": task.epochs} | watch.judge(model) | more
