@@ -5,10 +5,10 @@ from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING
 
-import numpy as np
+import pandas as pd
 
 from banditplex import plots
-from banditplex.experiments.paper.analysis import Runs
+from banditplex.experiments.paper.analysis import Runs, curve_table
 from banditplex.experiments.paper.settings import DATASETS
 
 if TYPE_CHECKING:
@@ -41,47 +41,47 @@ PANEL, LETTERS = 3.5, 12
 
 def write_figures(runs: Runs, folder: Path, names: Iterable[str] = FIGURES) -> None:
     """Draw figures as PNG and SVG."""
+    curves = curve_table(runs)
     for name in names:
-        draw(runs, folder, name)
+        draw(curves, folder, name)
 
 
-def draw(runs: Runs, folder: Path, name: str) -> "Figure":
+def draw(curves: pd.DataFrame, folder: Path, name: str) -> "Figure":
     """Draw a figure with a panel per data set, in the paper's order, and return it."""
     title, curve, methods = FIGURES[name]
-    columns = min(3, len(runs.datasets))
-    rows = -(-len(runs.datasets) // columns)
+    datasets = list(dict.fromkeys(curves["dataset"]))
+    columns = min(3, len(datasets))
+    rows = -(-len(datasets) // columns)
     title = fill(title, int(LETTERS * PANEL * columns))
     size = PANEL * columns, 0.25 + 0.2 * len(title.splitlines()) + 2.3 * rows
     with plots.figure(folder, name, size=size) as figure:
         panels = figure.subplots(rows, columns, squeeze=False).ravel()
-        for panel in panels[len(runs.datasets) :]:
+        for panel in panels[len(datasets) :]:
             panel.remove()
-        for place, (panel, dataset) in enumerate(zip(panels, runs.datasets, strict=False)):
-            plot(panel, runs, dataset, curve, methods)
+        for place, (panel, dataset) in enumerate(zip(panels, datasets, strict=False)):
+            plot(panel, curves[curves["dataset"] == dataset], curve, methods)
             panel.set_title(DATASETS[dataset])
             if place % columns == 0:
                 panel.set_ylabel(f"{curve} accuracy")
-            if place >= len(runs.datasets) - columns:
+            if place >= len(datasets) - columns:
                 panel.set_xlabel("epoch")
         figure.suptitle(title, x=0.01, ha="left", fontsize=11, color="#111827")
     return figure
 
 
-def plot(panel: "Axes", runs: Runs, dataset: str, curve: str, methods: Iterable[str]) -> None:
-    """Draw mean curves with one standard deviation over all runs, each labelled at its end."""
+def plot(panel: "Axes", curves: pd.DataFrame, curve: str, methods: Iterable[str]) -> None:
+    """Draw mean curves of a data set with one standard deviation over all runs, each labelled at its end."""
     ends: dict[str, float] = {}
+    last = int(curves["epoch"].max())
     for method in methods:
-        if not runs.has(dataset, method):
-            continue
-        every = runs.curve(dataset, method, curve)
-        every = every.reshape(-1, every.shape[-1])
-        mean, deviation = every.mean(axis=0), every.std(axis=0)
-        epoch, colour = np.arange(1, len(mean) + 1), COLOURS[method]
-        plots.band(panel, epoch, mean, deviation, colour, alpha=0.13, linewidth=1.6, solid_capstyle="round")
-        ends[method] = float(mean[-len(mean) // 10 :].mean())
-    panel.set_xlim(1, len(mean))
+        lines = curves[curves["method"] == method]
+        if len(lines):
+            numbers = lines["epoch"], lines[curve], lines[f"{curve}_deviation"]
+            plots.band(panel, *numbers, COLOURS[method], alpha=0.13, linewidth=1.6, solid_capstyle="round")
+            ends[method] = float(lines[curve].iloc[-last // 10 :].mean())
+    panel.set_xlim(1, last)
     plots.grid(panel)
     panel.locator_params(axis="y", nbins=5, steps=[1, 2, 5, 10])
     panel.locator_params(axis="x", nbins=5, integer=True)
     panel.yaxis.set_major_formatter("{x:.2f}")
-    plots.label_ends(panel, len(mean), ends, COLOURS, gap=0.085)
+    plots.label_ends(panel, last, ends, COLOURS, gap=0.085)

@@ -77,10 +77,9 @@ def _claim_sections(runs: Runs, found: Sequence[Finding]) -> Iterator[str]:
         if not some:
             continue
         datasets = list(dict.fromkeys(finding.dataset for finding in some))
-        by_place = {(finding.dataset, finding.method): finding for finding in some}
+        cells = {(each.dataset, each.method): (each.measured, each.holds) for each in some}
         lines = [
-            [DATASETS[dataset], *(cell for method in JUDGED for cell in _cells(by_place[dataset, method]))]
-            for dataset in datasets
+            [DATASETS[dataset], *(cell for method in JUDGED for cell in cells[dataset, method])] for dataset in datasets
         ]
         heads = ["data set", *(head for method in JUDGED for head in (method, "holds?"))]
         yield f'**{claim.name[0].upper()}{claim.name[1:]}.** "{claim.words}"\n'
@@ -108,19 +107,12 @@ def _excuse(runs: Runs, finding: Finding) -> str:
     return f"{reason}; in the layers that have a relevant one {partnered.mean:+.1f}, up to {partnered.largest:+.1f}"
 
 
-def _cells(finding: Finding) -> tuple[str, str]:
-    return finding.measured, finding.holds
-
-
 def _differences(runs: Runs) -> Iterator[list[str]]:
-    for dataset in runs.datasets:
-        for method in runs.methods:
-            if method == "uniform" or not runs.has(dataset, method, "uniform"):
-                continue
-            yield [DATASETS[dataset], method, *_numbers(runs.compare(dataset, method))]
-            if dataset in SYNTHETIC:
-                partnered = runs.compare(dataset, method, name="partnered")
-                yield [DATASETS[dataset], f"{method}, layers with a relevant one", *_numbers(partnered)]
+    for dataset, method in runs.compared():
+        yield [DATASETS[dataset], method, *_numbers(runs.compare(dataset, method))]
+        if dataset in SYNTHETIC:
+            partnered = runs.compare(dataset, method, name="partnered")
+            yield [DATASETS[dataset], f"{method}, layers with a relevant one", *_numbers(partnered)]
 
 
 def _numbers(difference: Difference) -> list[str]:
@@ -132,15 +124,10 @@ def _numbers(difference: Difference) -> list[str]:
 
 
 def _reasons(runs: Runs) -> Iterator[list[str]]:
-    for dataset in runs.datasets:
-        for method in runs.methods:
-            if method == "uniform" or not runs.has(dataset, method, "uniform"):
-                continue
-            numbers = (
-                f"{100 * runs.number(dataset, 'uniform', 'headroom'):+.1f}", method,
-                f"{100 * runs.number(dataset, method, 'gain'):+.1f}", f"{runs.number(dataset, method, 'mass'):.2f}",
-            )  # fmt: skip
-            yield [DATASETS[dataset], *numbers, why(runs, dataset, method)]
+    for dataset, method in runs.compared():
+        room, gain = runs.number(dataset, "uniform", "headroom"), runs.number(dataset, method, "gain")
+        numbers = f"{100 * room:+.1f}", method, f"{100 * gain:+.1f}", f"{runs.number(dataset, method, 'mass'):.2f}"
+        yield [DATASETS[dataset], *numbers, why(runs, dataset, method)]
 
 
 # The index
