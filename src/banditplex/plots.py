@@ -91,7 +91,7 @@ def label_ends(axes: "Axes", x: float, ends: Mapping[str, float], colours: Mappi
     low, high = axes.get_ylim()
     for name, place in spread(ends, gap * (high - low)).items():
         axes.annotate(
-            name, (x, place), (4, 0), textcoords="offset points", color=colours[name], va="center", weight="bold",
+            name, (x, place), (4, 0), textcoords="offset points", color=colours[name], va="center", fontsize=9,
             annotation_clip=False,
         )  # fmt: skip
 

@@ -35,7 +35,7 @@ FIGURES: Mapping[str, tuple[str, str, tuple[str, ...]]] = {
     ),
 }
 """File name: title, curve, and methods, named as in the tables; the first three are the paper's figures 1 to 3."""
-PANEL, LETTERS = 3.5, 12
+PANEL, LETTERS = 3.8, 12
 """The width of a panel in inches, and letters of a title that fit into an inch."""
 
 
@@ -53,7 +53,7 @@ def draw(curves: pd.DataFrame, folder: Path, name: str) -> "Figure":
     columns = min(3, len(datasets))
     rows = -(-len(datasets) // columns)
     title = fill(title, int(LETTERS * PANEL * columns))
-    size = PANEL * columns, 0.25 + 0.2 * len(title.splitlines()) + 2.3 * rows
+    size = PANEL * columns, 0.25 + 0.2 * len(title.splitlines()) + 2.4 * rows
     with plots.figure(folder, name, size=size) as figure:
         panels = figure.subplots(rows, columns, squeeze=False).ravel()
         for panel in panels[len(datasets) :]:
