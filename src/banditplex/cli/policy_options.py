@@ -12,8 +12,7 @@ from banditplex.cli.data import as_name
 from banditplex.errors import InputError
 
 if TYPE_CHECKING:
-    from banditplex.multiplex import Multiplex, Name
-    from banditplex.predictor import LinkPredictor
+    from banditplex.multiplex import Name
 
 
 def parse_options(texts: Sequence[str] | None) -> dict[str, Any]:
@@ -34,24 +33,35 @@ def parse_options(texts: Sequence[str] | None) -> dict[str, Any]:
     return options
 
 
-def layer_options(
-    layers: Sequence[str] | None, prices: Sequence[str] | None, names: "Sequence[Name]"
+def options_by_policy(
+    policies: Sequence[str],
+    options: Mapping[str, Any],
+    layers: Sequence[str] | None,
+    prices: Sequence[str] | None,
+    names: "Sequence[Name]",
 ) -> dict[str, dict[str, Any]]:
-    """Return the options that --layers and --price stand for, by the policy that takes them.
+    """Return the options of each policy; --layers and --price add the policies that they belong to.
 
-    >>> layer_options(["a,b"], ["a=3", "b=0.5"], ["a", "b", "c"])
-    {'fixed': {'layers': ['a', 'b']}, 'cost-aware': {'prices': {'a': 3.0, 'b': 0.5}}}
+    Each of `options` goes to the policies that take it.
+
+    >>> options_by_policy(["uniform", "exp3+"], {"raw_range": True}, ["a,b"], ["a=3"], ["a", "b", "c"])
+    {'uniform': {}, 'exp3+': {'raw_range': True}, 'fixed': {'layers': ['a', 'b']}, 'cost-aware': {'prices': {'a': 3.0}}}
     """
-    by_policy: dict[str, dict[str, Any]] = {}
+    if len(set(policies)) != len(policies):
+        raise InputError(f"Expected different policies, got {','.join(policies)}.")
+    chosen: dict[str, dict[str, Any]] = {name: {} for name in policies}
     if layers:
         parts = [part for text in layers for part in ([text] if text in names else text.split(","))]
-        by_policy[_policy_with("indices")] = {"layers": [as_name(part, names) for part in parts]}
+        chosen.setdefault(_policy_with("indices"), {})["layers"] = [as_name(part, names) for part in parts]
     if prices:
-        by_policy[_policy_with("values")] = {"prices": dict(_parse_price(text, names) for text in prices)}
-    return by_policy
+        chosen.setdefault(_policy_with("values"), {})["prices"] = dict(_parse_price(text, names) for text in prices)
+    for option, value in options.items():
+        for name in _takers(list(chosen), option):
+            chosen[name][option] = value
+    return chosen
 
 
-def with_layers(
+def with_policy(
     settings: Mapping[str, Any],
     options: Mapping[str, Any],
     layers: Sequence[str] | None,
@@ -60,44 +70,19 @@ def with_layers(
 ) -> dict[str, Any]:
     """Return settings with the options of the policy; --layers and --price also say which policy it is.
 
-    >>> with_layers({"k": 1}, {}, ["a,b"], None, ["a", "b", "c"])
+    >>> with_policy({"k": 1}, {}, ["a,b"], None, ["a", "b", "c"])
     {'k': 1, 'policy': 'fixed', 'policy_options': {'layers': ['a', 'b']}}
     """
-    made = {**settings, "policy_options": dict(options)} if options else dict(settings)
-    for policy, given in layer_options(layers, prices, names).items():
-        if made.get("policy", policy) != policy:
-            flag = "--layers" if "layers" in given else "--price"
-            raise InputError(f"Expected {flag} with --policy {policy}, got it with --policy {made['policy']}.")
-        made |= {"policy": policy, "policy_options": {**options, **given}}
-    return made
-
-
-def compared(
-    policies: Sequence[str],
-    mx: "Multiplex",
-    *,
-    settings: Mapping[str, Any],
-    options: Mapping[str, Any],
-    layers: Sequence[str] | None = None,
-    prices: Sequence[str] | None = None,
-) -> "dict[str, LinkPredictor]":
-    """Return a model per policy, by its name.
-
-    Each of `options` goes to the policies that take it. --layers and --price add the policies that they belong to.
-    """
-    from banditplex.predictor import LinkPredictor
-
-    for name in policies:
-        _ = POLICIES[name]  # refuses unknown names
-    if len(set(policies)) != len(policies):
-        raise InputError(f"Expected different policies, got {','.join(policies)}.")
-    of_layers = layer_options(layers, prices, mx.layer_names)
-    names = [*policies, *(policy for policy in of_layers if policy not in policies)]
-    chosen: dict[str, dict[str, Any]] = {name: dict(of_layers.get(name, {})) for name in names}
-    for option, value in options.items():
-        for name in _takers(names, option):
-            chosen[name][option] = value
-    return {name: LinkPredictor(policy=name, policy_options=chosen[name] or None, **settings) for name in names}
+    asked = [settings["policy"]] if "policy" in settings else []
+    chosen = options_by_policy(asked, {}, layers, prices, names)
+    if len(chosen) > 1:
+        first, other, *_ = chosen
+        flag = "--layers" if "layers" in chosen[other] else "--price"
+        raise InputError(f"Expected {flag} with --policy {other}, got it with --policy {first}.")
+    made = dict(settings)
+    for policy, own in chosen.items():
+        made["policy"], options = policy, {**options, **own}
+    return made | ({"policy_options": dict(options)} if options else {})
 
 
 def _policy_with(kind: str) -> str:
