@@ -14,7 +14,7 @@ import typer
 from banditplex.cli import options
 from banditplex.cli.data import Data, Reading, as_name, load, reads_data
 from banditplex.cli.output import Json, print_json, print_table
-from banditplex.cli.policy_options import options_by_policy, parse_options
+from banditplex.cli.policy_options import options_by_policy
 from banditplex.cli.resuming import check_file, resume_command, say_new
 from banditplex.errors import InputError
 from banditplex.terminal import bars, say
@@ -27,6 +27,7 @@ WIDTH = 79
 
 @reads_data
 @options.with_settings("policy", "hide", "seed")
+@options.tells_policy
 def evaluate(
     data: Data,
     reading: Reading,
@@ -38,6 +39,7 @@ def evaluate(
         ),
     ],
     settings: dict[str, Any],
+    told: dict[str, list[str]],
     policy: Annotated[
         str, typer.Option(metavar="A,B,..", help=f"Policies to compare: {', '.join(SETTINGS['policy'].choices)}.")
     ] = "uniform,default",
@@ -49,9 +51,6 @@ def evaluate(
         str, typer.Option(metavar="uniform|degree|hard", help="Which pairs without an edge to test with.")
     ] = "uniform",
     target: options.Target = None,
-    layers: options.Layers = None,
-    price: options.Price = None,
-    policy_option: options.PolicyOption = None,
     engine: Annotated[
         str, typer.Option(metavar="processes|serial|ray", help="Where runs are made; ray needs the extra of that name.")
     ] = "processes",
@@ -72,10 +71,9 @@ def evaluate(
     metrics = _metrics(metric)
     check_file(out, resume=resume)
     mx = load(data, reading, quiet=quiet)
-    given = parse_options(policy_option)
     methods = {
         name: LinkPredictor(policy=name, policy_options=own or None, **options.plain(settings))
-        for name, own in options_by_policy(policy.split(","), given, layers, price, mx.layer_names).items()
+        for name, own in options_by_policy(policy.split(","), told, mx.layer_names).items()
     }
     targets = [as_name(name, mx.layer_names) for name in target] if target else None
     done, rows = 0, []

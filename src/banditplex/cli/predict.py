@@ -4,7 +4,7 @@ import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -90,10 +90,12 @@ def predictions(
     name = as_name(layer, mx.layer_names)
     if pairs is None:
         table = model.recommend(name, top=top or 0, prior=prior)
+        ends = table[["source", "destination"]].to_numpy()
     else:
-        table = pd.DataFrame(read_pairs(pairs, mx, columns=columns), columns=["source", "destination"])
-        table["probability"] = model.predict_proba(_as_array(table), name, prior=prior)
-    return table.assign(score=model.score_pairs(_as_array(table), name) if len(table) else pd.Series(dtype=float))
+        ends = read_pairs(pairs, mx, columns=columns)
+        table = pd.DataFrame(ends, columns=["source", "destination"])
+        table["probability"] = model.predict_proba(ends, name, prior=prior)
+    return table.assign(score=model.score_pairs(ends, name) if len(table) else pd.Series(dtype=float))
 
 
 def check_table(path: Path, *, force: bool = False) -> None:
@@ -119,7 +121,3 @@ def write_table(table: "pd.DataFrame", path: Path, *, force: bool = False) -> No
     except OSError as error:
         draft.unlink(missing_ok=True)
         raise InputError(f"{path}: cannot be written: {error.strerror or error}.") from None
-
-
-def _as_array(table: "pd.DataFrame") -> Any:
-    return table[["source", "destination"]].to_numpy()

@@ -10,7 +10,7 @@ import typer
 from banditplex.cli import options
 from banditplex.cli.data import Data, Reading, as_name, load, reads_data
 from banditplex.cli.output import Json, print_json, print_table
-from banditplex.cli.policy_options import parse_options, with_policy
+from banditplex.cli.policy_options import with_policy
 from banditplex.cli.resuming import resume_command, say_new
 from banditplex.terminal import bars, say
 
@@ -26,19 +26,18 @@ SHOWN = 20
 
 @reads_data
 @options.with_settings()
+@options.tells_policy
 def train(
     data: Data,
     reading: Reading,
     run: Annotated[Path, typer.Option("-o", "--out", metavar="RUN", help="The folder of the run.")],
     settings: dict[str, Any],
+    told: dict[str, list[str]],
     target: options.Target = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue the run in that folder.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace the run in that folder.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="No bar, no notes and, without --json, no result.")] = False,
     as_json: Json = False,
-    layers: options.Layers = None,
-    price: options.Price = None,
-    policy_option: options.PolicyOption = None,
 ) -> None:
     """Train a model on a multiplex and save it in a folder; --resume continues a run that was stopped.
 
@@ -48,11 +47,10 @@ def train(
 
     folder = RunFolder(run)
     folder.check_free(resume=resume, force=force)
-    parsed = parse_options(policy_option)
     mx = load(data, reading, quiet=quiet)
     if resume and not folder.begun and not quiet:
         say_new(run)
-    given = with_policy(options.plain(settings), parsed, layers, price, mx.layer_names)
+    given = with_policy(options.plain(settings), told, mx.layer_names)
     targets = [as_name(name, mx.layer_names) for name in target] if target else None
     try:
         with bars(["Training"], quiet=quiet) as show:
