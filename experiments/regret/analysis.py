@@ -4,7 +4,7 @@ import tomllib
 from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib.resources import files
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,19 +15,6 @@ from experiments.regret.measure import Result
 from experiments.regret.settings import DETAILED, REFERENCE
 
 Array = NDArray[np.float64]
-
-
-class Cell(NamedTuple):
-    """The relative regret of a policy, its standard error and the expected number, if there is one."""
-
-    environment: str
-    policy: str
-    arms: int
-    k: int
-    horizon: int
-    relative: float
-    error: float
-    expected: float | None
 
 
 def relative_regret(regret: Array, reference: Array) -> tuple[float, float]:
@@ -63,22 +50,26 @@ def expected_relative(environment: str, policy: str, arms: int, k: int, horizon:
     return found.get(policy)
 
 
-def cells(results: Iterable[Result]) -> Iterator[Cell]:
-    """Yield relative regrets; in every game the reference policy comes first."""
+def cells(results: Iterable[Result]) -> Iterator[dict[str, Any]]:
+    """Yield rows of relative regret, its standard error and the expected number, which is None if there is none.
+
+    In every game the reference policy comes first.
+    """
     for result in results:
         if result.policy == REFERENCE:
-            reference = result
+            reference = result.regret
             continue
-        place = result[:5]
-        yield Cell(*place, *relative_regret(result.regret, reference.regret), expected_relative(*place))
+        place = result._asdict()
+        relative, error = relative_regret(place.pop("regret"), reference)
+        yield place | {"relative": relative, "error": error, "expected": expected_relative(**place)}
 
 
 def with_means(rows: Iterable[Any]) -> pd.DataFrame:
     """Return a table of cells and of their means over environments, sizes rising, in the order of the environments.
 
-    Besides the fields of a cell it has `size`, arms and rounds in words.
+    It has a column `size`, too: arms and rounds in words.
     """
-    table = pd.DataFrame(rows, columns=Cell._fields).astype({"expected": float})
+    table = pd.DataFrame(rows).astype({"expected": float})
     groups: Any = table.groupby(["policy", "arms", "k", "horizon"], sort=False)
     means: pd.DataFrame = groups.agg(
         {"relative": "mean", "error": lambda each: np.linalg.norm(each) / len(each)}

@@ -97,8 +97,8 @@ def work(task: RegretTask) -> Iterator[dict[str, Any]]:
     head: dict[str, Any] = {"table": task.table, "runs": task.runs}
     if task.table in ("example", "bound"):
         arms, horizon = task.sizes
-        compared = compare(task.game, arms, horizon, runs=task.runs, seed=task.seed)
-        yield head | {"arms": arms, "horizon": horizon} | compared._asdict()
+        sides = compare(task.game, arms, horizon, runs=task.runs, seed=task.seed)
+        yield head | {"arms": arms, "horizon": horizon} | sides
         return
     if task.table == "free":
         results = free.measure(*task.sizes, runs=task.runs, seed=task.seed)
@@ -106,7 +106,7 @@ def work(task: RegretTask) -> Iterator[dict[str, Any]]:
         policies = {label: settings.POLICIES[label] for label in task.policies}
         results = measure(task.game, policies, *task.sizes, runs=task.runs, seed=task.seed, k=task.k)
     for cell in analysis.cells(results):
-        yield head | cell._asdict()
+        yield head | cell
 
 
 def chosen_sizes(text: str) -> list[tuple[int, int]]:
