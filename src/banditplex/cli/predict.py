@@ -51,7 +51,7 @@ def predict(
     roles = parse_columns(columns)
     table = predictions(load_model(run, device=device), layer, pairs=pairs, columns=roles, top=top, prior=prior)
     if out is not None:
-        write_table(table, out, force=force)
+        write_table(table, out)
     if as_json:
         print_json(table.to_dict("records") if out is None else {"out": str(out), "layer": layer, "pairs": len(table)})
     elif out is not None:
@@ -108,9 +108,8 @@ def check_table(path: Path, *, force: bool = False) -> None:
         raise InputError(f"{path}: exists; --force replaces it.")
 
 
-def write_table(table: "pd.DataFrame", path: Path, *, force: bool = False) -> None:
-    """Write a table as CSV, TSV or Parquet, by the ending of the name; `force` replaces a file that exists."""
-    check_table(path, force=force)
+def write_table(table: "pd.DataFrame", path: Path) -> None:
+    """Write a table as CSV, TSV or Parquet, by the ending of the name; a file that exists is replaced."""
     draft = path.with_name(path.name + ".new")
     try:
         if path.suffix.lower() == ".parquet":
