@@ -3,7 +3,7 @@
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -67,6 +67,14 @@ def model_brier(split: Split, model: LinkPredictor) -> float:
     return layer_means(split, lambda pairs, layer: model.predict_proba(nodes[pairs], layer, prior=0.5), brier)[0]
 
 
+def relevant_probabilities(model: LinkPredictor, mx: Multiplex, targets: Iterable[Name] | None = None) -> list[float]:
+    """Return the probability of all relevant layers together, for each target of which such layers are known."""
+    table: Any = model.layer_probabilities_
+    known = mx.metadata.get("relevant", {})
+    asked = mx.layer_names if targets is None else targets
+    return [float(table.loc[target, known[target]].sum()) for target in asked if known.get(target)]
+
+
 class PairedDifference(NamedTuple):
     """The mean of paired differences over seeds, its standard error, and whether it is clear: p < .05 (Student's t)."""
 
@@ -86,13 +94,13 @@ class PairedDifference(NamedTuple):
         return cls(float(np.mean(paired)), error, corrected_t(paired, ratio=0.0).p < 0.05)
 
     def text(self, digits: int = 3) -> str:
-        """Return the difference with its standard error.
+        """Return the difference with its standard error, and whether it is clear.
 
         >>> PairedDifference(0.25, 0.01, True).text(), PairedDifference(-0.001, 0.01, False).text(4)
-        ('+.250 ± .010', '-.0010 ± .0100')
+        ('+.250 ± .010 (clear)', '-.0010 ± .0100')
         """
         sign = "" if self.mean < 0 else "+"
-        return f"{sign}{number(self.mean, digits)} ± {number(self.error, digits)}"
+        return f"{sign}{number(self.mean, digits)} ± {number(self.error, digits)}" + " (clear)" * self.clear
 
 
 class SplitRun(NamedTuple):
@@ -136,7 +144,10 @@ def compare(
     ]
 
     def report(rows: list[Row]) -> Page:
-        parts = ["Means over layers, then over seeds, with the standard deviation over seeds.\n"]
+        parts = [
+            "Means over layers, then over seeds, with the standard deviation over seeds. Differences are paired over "
+            "seeds, and clear if p < .05 (Student's t).\n"
+        ]
         for name, some in chosen.items():
             values: Values = {}
             here = [row for row in rows if row["data"] == name]

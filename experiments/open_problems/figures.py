@@ -8,7 +8,7 @@ import pandas as pd
 
 from banditplex import plots
 from experiments.open_problems import settings
-from experiments.open_problems.analysis import difference
+from experiments.open_problems.analysis import MEASURES, difference
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,16 +18,8 @@ COLOURS = {
     "predictive": "#c22f4e", "euclidean": "#2b6cb0", "cosine": "#8b5cf6",
 }  # fmt: skip
 SHADES = ("#c22f4e", "#e07b54", "#d9a928", "#5aa17f", "#2b6cb0")
-K_COLUMNS = {
-    "auc": "test ROC-AUC",
-    "auc_degree": "against degree-matched pairs",
-    "seconds_per_epoch": "processor seconds per epoch",
-    "edges_per_step": "edges encoded per step",
-}
-WORK = {
-    "steps": ("steps per draw", {"draws": "draws", "edges": "edges encoded"}),
-    "cost": ("strength of prices", {"edges": "edges encoded"}),
-}
+K_MEASURES = ("auc", "auc_degree", "seconds_per_epoch", "edges_per_step")
+WORK = {"steps": ("steps per draw", ("draws", "edges")), "cost": ("strength of prices", ("edges",))}
 """Part: title of the legend, and what is on the x axes."""
 
 
@@ -43,11 +35,11 @@ def draw_k(folder: Path, table: pd.DataFrame) -> None:
     """Draw test AUC, time and edges against k; `table` are the lines of part k of the summary."""
     by_data = table.groupby("data", sort=False)
     with plots.figure(folder, "k", size=(13.6, 0.6 + 2.8 * len(by_data))) as figure:
-        panels: Any = figure.subplots(len(by_data), len(K_COLUMNS), squeeze=False)
+        panels: Any = figure.subplots(len(by_data), len(K_MEASURES), squeeze=False)
         for line, (data, here) in zip(panels, by_data, strict=True):
-            for panel, (measure, text) in zip(line, K_COLUMNS.items(), strict=True):
+            for panel, measure in zip(line, K_MEASURES, strict=True):
                 _plot_k(panel, here, measure)
-                panel.set_title(f"{title(data)}: {text}" if measure == "auc" else text)
+                panel.set_title(f"{title(data)}: {MEASURES[measure][0]}" if measure == "auc" else MEASURES[measure][0])
                 if not measure.startswith("auc"):
                     panel.set_ylim(bottom=0)
         for panel in panels[-1]:
@@ -76,12 +68,12 @@ def draw_work(folder: Path, part: str, curves: pd.DataFrame) -> None:
     """Draw test AUC against edges encoded and, for steps, against draws; a line per value that is compared."""
     from matplotlib.ticker import EngFormatter
 
-    legend, columns = WORK[part]
+    legend, measures = WORK[part]
     by_data = curves.groupby("data", sort=False)
-    size = (max(5.2, 3.6 * len(by_data)), 0.9 + 2.9 * len(columns))
+    size = (max(5.2, 3.6 * len(by_data)), 0.9 + 2.9 * len(measures))
     with plots.figure(folder, part, size=size) as figure:
-        panels: Any = figure.subplots(len(columns), len(by_data), squeeze=False)
-        for line, (measure, text) in zip(panels, columns.items(), strict=True):
+        panels: Any = figure.subplots(len(measures), len(by_data), squeeze=False)
+        for line, measure in zip(panels, measures, strict=True):
             for panel, (data, here) in zip(line, by_data, strict=True):
                 for colour, (value, curve) in zip(SHADES, here[here[measure] > 0].groupby("value"), strict=False):
                     x, y, error = (curve[name] for name in (measure, "auc", "auc_error"))
@@ -91,7 +83,7 @@ def draw_work(folder: Path, part: str, curves: pd.DataFrame) -> None:
                     panel.set_xscale("log")
                 else:
                     panel.xaxis.set_major_formatter(EngFormatter(sep=""))
-                panel.set(title=title(data), xlabel=f"{text} so far")
+                panel.set(title=title(data), xlabel=f"{MEASURES[measure][0]} so far")
                 plots.grid(panel)
             line[0].set_ylabel("test ROC-AUC")
         plots.legend_below(figure, panels[0, 0], legend)

@@ -79,17 +79,15 @@ def k_sentences(last: pd.DataFrame) -> Iterator[str]:
         over = [difference(here, ("default", k), ("uniform", k)) for k in ks]
         text = (
             f"**{title(data)}**: {ks[-1]:g} layers per draw instead of {ks[0]:g} change the ROC-AUC of `default` by "
-            f"{_signed(gain)}, for {time:.1f} times the time, {edges:.1f} times the edges and {pairs:.1f} times the "
-            f"pair features; against degree-matched pairs by {_signed(matched)}. `default` less `uniform` at k = "
-            f"{', '.join(f'{k:g}' for k in ks)}: {', '.join(map(_signed, over))}."
+            f"{gain.text()}, for {time:.1f} times the time, {edges:.1f} times the edges and {pairs:.1f} times the "
+            f"pair features; against degree-matched pairs by {matched.text()}. `default` less `uniform` at k = "
+            f"{', '.join(f'{k:g}' for k in ks)}: {', '.join(each.text() for each in over)}."
         )
         if "all" in set(here["label"]):
             against = {k: difference(here, ("default", k), ("all", 0)) for k in ks}
             best = max(ks, key=lambda k: against[k].mean)
             saved = ratio(here, ("default", best), ("all", 0), "seconds_per_epoch")
-            text += (
-                f" Against all layers at once, k = {best:g} has {_signed(against[best])} in {saved:.0%} of the time."
-            )
+            text += f" Against all layers at once, k = {best:g} has {against[best].text()} in {saved:.0%} of the time."
         else:
             text += " All layers at once could not be afforded here."
         yield text
@@ -100,7 +98,7 @@ def _changes(last: pd.DataFrame, head: str, work: str) -> Iterator[str]:
     for data, here in last.groupby("data", sort=False):
         first, *others = here[["label", "value"]].drop_duplicates().itertuples(index=False, name=None)
         changes = (
-            f"{other[1]:g}: {_signed(difference(here, other, first))} with {ratio(here, other, first, work):.0%} "
+            f"{other[1]:g}: {difference(here, other, first).text()} with {ratio(here, other, first, work):.0%} "
             f"of the {work}"
             for other in others
         )
@@ -128,11 +126,6 @@ def losses_sentences(last: pd.DataFrame) -> Iterator[str]:
         f"`predictive` against the two distances, in {len(ahead)} comparisons: clearly better in {count(ahead, 1)}, "
         f"clearly worse in {count(ahead, -1)}."
     )
-
-
-def _signed(change: PairedDifference) -> str:
-    """Return a difference with its standard error, and whether it is clear."""
-    return change.text() + " (clear)" * change.clear
 
 
 @dataclass(frozen=True)

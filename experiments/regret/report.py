@@ -6,12 +6,12 @@ from typing import Any
 
 import pandas as pd
 
+from banditplex.jobs.results import Row
 from banditplex.markdown import markdown_table, number
 from experiments.regret import figures, settings
 from experiments.regret.analysis import by_policy, detailed, expected_numbers, means_of, with_means
 from experiments.runner import Page
 
-Rows = list[dict[str, Any]]
 CLOSE = 0.03
 """A number is as expected if it lies within this distance, plus two standard errors."""
 INTRODUCTION = (
@@ -21,7 +21,7 @@ INTRODUCTION = (
 )
 
 
-def make_page(rows: Rows, *, parts: Sequence[str], seed: int, quick: bool, runs: int | None = None) -> Page:
+def make_page(rows: list[Row], *, parts: Sequence[str], seed: int, quick: bool, runs: int | None = None) -> Page:
     """Return the page of some parts: their sections, tables and figures."""
     part_of = {"example": "theorem", "bound": "theorem"}
     tables = {

@@ -39,7 +39,7 @@ def claims_page(runs: Runs, found: Sequence[Finding]) -> str:
         "# The paper says, we measured\n",
         "Differences to uniform draws in points of accuracy, means over trials and folds. Shares of epochs count those "
         "whose mean difference is above 0; p is Wilcoxon's, over the means of the trials.\n",
-        _text_table(["the paper says", *(f"{method}: holds?" for method in JUDGED)], _overview(found)),
+        _text_table(["the paper says", *(f"{method}: holds?" for method in JUDGED)], overview(found, words=True)),
         "## Claim by claim\n",
         *_claim_sections(runs, found),
         "## Data set by data set\n",
@@ -56,19 +56,15 @@ def claims_page(runs: Runs, found: Sequence[Finding]) -> str:
     return "\n".join(parts)
 
 
-def overview(found: Sequence[Finding]) -> list[list[str]]:
-    """Return a line per claim: its name, and whether it holds for each method."""
+def overview(found: Sequence[Finding], *, words: bool = False) -> list[list[str]]:
+    """Return a line per claim: its name or, if asked, its words, and whether it holds for each method."""
     lines = []
     for claim in published():
         some = {method: [each for each in found if each.claim == claim and each.method == method] for method in JUDGED}
         if all(some.values()):
-            lines.append([claim.name, *(overall(each) for each in some.values())])
+            text = f'"{claim.words}" (figure {claim.figure})' if words else claim.name
+            lines.append([text, *(overall(each) for each in some.values())])
     return lines
-
-
-def _overview(found: Sequence[Finding]) -> list[list[str]]:
-    words = {claim.name: f'"{claim.words}" (figure {claim.figure})' for claim in published()}
-    return [[words[line[0]], *line[1:]] for line in overview(found)]
 
 
 def _claim_sections(runs: Runs, found: Sequence[Finding]) -> Iterator[str]:
@@ -137,12 +133,13 @@ def index_page(runs: Runs, found: Sequence[Finding], *, command: str, size: Size
     """Return the first page: what was run, whether the claims hold, the figures."""
     count = sum(curves["test"].shape[0] * curves["test"].shape[1] for curves in runs.curves.values())
     sets = ", ".join(DATASETS[dataset] for dataset in runs.datasets)
+    few = " So few trials decide nothing: this is a look at what the whole run does." * (size.trials < MIN_TRIALS)
     parts = [
         "# The paper's experiments, run again\n",
         f"Made by this command, version {__version__}, seed {SEED}; nothing on these pages is written by hand.\n",
         f"```text\n{command}\n```\n",
         f"{count:,} runs of {size.epochs} epochs ({count * size.epochs:,} epochs in all): {sets}; {len(runs.methods)} "
-        f"methods; {size.trials} trials x {size.folds} of {FOLDS} folds.{_caution(size)}\n",
+        f"methods; {size.trials} trials x {size.folds} of {FOLDS} folds.{few}\n",
         _text_table(["the paper's claim", *JUDGED], overview(found)),
         "`exp3+` is the paper's method with the sign of line 4 repaired, `ours` the default policy (hinted). The "
         f"[numbers behind this table, and why]({CLAIMS}.md), as [CSV]({CLAIMS}.csv), the [curves]({CURVES}).\n",
@@ -158,10 +155,6 @@ def index_page(runs: Runs, found: Sequence[Finding], *, command: str, size: Size
         "does.\n",
     ]
     return "\n".join(parts)
-
-
-def _caution(size: Size) -> str:
-    return " So few trials decide nothing: this is a look at what the whole run does." * (size.trials < MIN_TRIALS)
 
 
 def _matrix(runs: Runs) -> Iterator[list[str]]:
