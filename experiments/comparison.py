@@ -3,7 +3,7 @@
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from banditplex.datasets import load_dataset, planted
 from banditplex.evaluation import Split, brier, roc_auc
+from banditplex.evaluation.statistics import corrected_t
 from banditplex.jobs.results import Row
 from banditplex.markdown import markdown_table, number
 from banditplex.multiplex import Multiplex, Name
@@ -47,10 +48,17 @@ def layer_means(split: Split, score: Score, *metrics: Metric, targets: Iterable[
     return [float(mean) for mean in np.mean(values, axis=0)]
 
 
+def model_means(
+    split: Split, model: LinkPredictor, *metrics: Metric, targets: Iterable[Name] | None = None
+) -> list[float]:
+    """Return the mean over target layers of each metric of a model."""
+    nodes = split.train.node_names
+    return layer_means(split, lambda pairs, layer: model.score_pairs(nodes[pairs], layer), *metrics, targets=targets)
+
+
 def model_auc(split: Split, model: LinkPredictor) -> float:
     """Return the mean ROC-AUC of a model over target layers."""
-    nodes = split.train.node_names
-    return layer_means(split, lambda pairs, layer: model.score_pairs(nodes[pairs], layer), roc_auc)[0]
+    return model_means(split, model, roc_auc)[0]
 
 
 def model_brier(split: Split, model: LinkPredictor) -> float:
@@ -59,43 +67,40 @@ def model_brier(split: Split, model: LinkPredictor) -> float:
     return layer_means(split, lambda pairs, layer: model.predict_proba(nodes[pairs], layer, prior=0.5), brier)[0]
 
 
+def relevant_probabilities(model: LinkPredictor, mx: Multiplex, targets: Iterable[Name] | None = None) -> list[float]:
+    """Return the probability of all relevant layers together, for each target of which such layers are known."""
+    table: Any = model.layer_probabilities_
+    known = mx.metadata.get("relevant", {})
+    asked = mx.layer_names if targets is None else targets
+    return [float(table.loc[target, known[target]].sum()) for target in asked if known.get(target)]
+
+
 class PairedDifference(NamedTuple):
-    """The mean of paired differences over seeds, its standard error, and the number of seeds."""
+    """The mean of paired differences over seeds, its standard error, and whether it is clear: p < .05 (Student's t)."""
 
     mean: float
     error: float
-    seeds: int
+    clear: bool
 
     @classmethod
     def of(cls, one: ArrayLike, other: ArrayLike) -> "PairedDifference":
         """Compare values (seeds,) of two methods; the error is NaN for a single seed.
 
         >>> PairedDifference.of([3.0, 1.0], [1.0, 1.0])
-        PairedDifference(mean=1.0, error=1.0, seeds=2)
+        PairedDifference(mean=1.0, error=1.0, clear=False)
         """
         paired = np.subtract(one, other)
         error = float(np.std(paired, ddof=1) / np.sqrt(len(paired))) if len(paired) > 1 else float("nan")
-        return cls(float(np.mean(paired)), error, len(paired))
-
-    @property
-    def clear(self) -> bool:
-        """Whether 0 lies outside the 95 % confidence interval (Student's t).
-
-        >>> PairedDifference(0.1, 0.03, 5).clear, PairedDifference(0.1, 0.04, 5).clear  # needs 2.78 standard errors
-        (True, False)
-        """
-        from scipy.stats import t
-
-        return bool(self.seeds > 1 and abs(self.mean) > t.ppf(0.975, self.seeds - 1) * self.error)
+        return cls(float(np.mean(paired)), error, corrected_t(paired, ratio=0.0).p < 0.05)
 
     def text(self, digits: int = 3) -> str:
-        """Return the difference with its standard error.
+        """Return the difference with its standard error, and whether it is clear.
 
-        >>> PairedDifference(0.25, 0.01, 5).text(), PairedDifference(-0.001, 0.01, 5).text(4)
-        ('+.250 ± .010', '-.0010 ± .0100')
+        >>> PairedDifference(0.25, 0.01, True).text(), PairedDifference(-0.001, 0.01, False).text(4)
+        ('+.250 ± .010 (clear)', '-.0010 ± .0100')
         """
         sign = "" if self.mean < 0 else "+"
-        return f"{sign}{number(self.mean, digits)} ± {number(self.error, digits)}"
+        return f"{sign}{number(self.mean, digits)} ± {number(self.error, digits)}" + " (clear)" * self.clear
 
 
 class SplitRun(NamedTuple):
@@ -139,7 +144,10 @@ def compare(
     ]
 
     def report(rows: list[Row]) -> Page:
-        parts = ["Means over layers, then over seeds, with the standard deviation over seeds.\n"]
+        parts = [
+            "Means over layers, then over seeds, with the standard deviation over seeds. Differences are paired over "
+            "seeds, and clear if p < .05 (Student's t).\n"
+        ]
         for name, some in chosen.items():
             values: Values = {}
             here = [row for row in rows if row["data"] == name]

@@ -92,15 +92,8 @@ def measure(task: SplitRun) -> Measured:
     yield task.method, comparison.model_auc(parts, model)
     if task.method == "default k=1":
         yield "Brier score of default k=1 (a coin: .250)", comparison.model_brier(parts, model)
-        if "relevant" in mx.metadata:
-            yield "share of targets with 80 % on relevant layers", relevant_share(model, mx)
-
-
-def relevant_share(model: LinkPredictor, mx: Multiplex) -> float:
-    """Return the share of targets with relevant layers whose policy puts at least 80 % on them."""
-    table = model.layer_probabilities_
-    known = {target: layers for target, layers in mx.metadata["relevant"].items() if layers}
-    return float(np.mean([table.loc[target, layers].sum() >= 0.8 for target, layers in known.items()]))
+        if found := comparison.relevant_probabilities(model, mx):
+            yield "share of targets with 80 % on relevant layers", float(np.mean(np.array(found) >= 0.8))
 
 
 def remarks(values: Values) -> Iterator[list[str]]:

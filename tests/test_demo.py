@@ -9,6 +9,7 @@ import pytest
 from banditplex import demo
 from banditplex.datasets import load_dataset
 from banditplex.evaluation import split
+from banditplex.plots import spread
 
 SEEDS, EPOCHS = 1, 5
 
@@ -75,7 +76,7 @@ def test_labels_keep_their_distance():
     rng = np.random.default_rng(0)
     for _ in range(50):
         places = dict(zip("abcde", rng.random(5), strict=True))
-        moved = demo.spread(places, 0.1)
+        moved = spread(places, 0.1)
         assert sorted(moved, key=moved.__getitem__) == sorted(places, key=places.__getitem__)
         assert np.diff(sorted(moved.values())).min() >= 0.1 - 1e-12
         assert sum(moved.values()) == pytest.approx(sum(places.values()))

@@ -8,13 +8,15 @@ import pandas as pd
 from experiments.comparison import PairedDifference
 from experiments.open_problems import settings
 
-Rows = list[dict[str, Any]]
+Choice = tuple[str, float]
 PLACE = ["part", "data", "label", "value"]
-MEASURES = [
-    "auc", "auc_degree", "accuracy", "probability", "seconds_per_epoch", "edges_per_step", "pairs_per_step", "draws",
-    "edges",
-]  # fmt: skip
-"""ROC-AUC against uniform and against degree-matched negatives, accuracy, and work."""
+MEASURES = {
+    "auc": ("ROC-AUC", 3), "auc_degree": ("degree-matched", 3), "accuracy": ("accuracy", 3),
+    "probability": ("probability of relevant layers", 3), "seconds_per_epoch": ("seconds per epoch", 2),
+    "edges_per_step": ("edges per step", None), "pairs_per_step": ("pair features per step", None),
+    "draws": ("draws", None), "edges": ("edges encoded", None),
+}  # fmt: skip
+"""What was measured: its name in tables, and the digits of mean and error; None for a count, shown without error."""
 
 
 def finals(rows: Iterable[dict[str, Any]]) -> pd.DataFrame:
@@ -29,7 +31,7 @@ def finals(rows: Iterable[dict[str, Any]]) -> pd.DataFrame:
 
 def summary(rows: Iterable[dict[str, Any]]) -> pd.DataFrame:
     """Return a line per part, data set, label and value: `seeds`, and mean and standard error of each measure."""
-    seeds = finals(rows).groupby(PLACE, sort=False)[MEASURES]
+    seeds = finals(rows).groupby(PLACE, sort=False)[list(MEASURES)]
     errors = seeds.sem().add_suffix("_error")
     return pd.concat([seeds.size().rename("seeds"), seeds.mean(), errors], axis=1).reset_index()
 
@@ -46,31 +48,26 @@ def curves(rows: Iterable[dict[str, Any]]) -> pd.DataFrame:
 
 def _ordered(rows: Iterable[dict[str, Any]]) -> pd.DataFrame:
     """Return rows by part, data set, label, value, seed and epoch."""
-    ordered: Rows = sorted(rows, key=_place)
+    data, labels = list(settings.DATA), settings.LABELS
+
+    def place(row: dict[str, Any]) -> tuple[Any, ...]:
+        order = data.index(row["data"]), labels.index(row["label"])
+        return row["part"], *order, row["value"], row["seed"], row["epoch"]
+
+    ordered = sorted(rows, key=place)
     return pd.DataFrame(ordered)
 
 
-def _place(row: dict[str, Any]) -> tuple[Any, ...]:
-    data, label = list(settings.DATA).index(row["data"]), settings.LABELS.index(row["label"])
-    return row["part"], data, label, row["value"], row["seed"], row["epoch"]
+def difference(here: pd.DataFrame, one: Choice, other: Choice, measure: str = "auc") -> PairedDifference:
+    """Return how much larger a measure is for one (label, value) than for another, over seeds.
+
+    `here` are the rows of `finals` of one part and data set.
+    """
+    seeds: Any = here.pivot(index="seed", columns=["label", "value"], values=measure)
+    return PairedDifference.of((seeds[one] - seeds[other]).dropna(), 0.0)
 
 
-def difference(
-    table: pd.DataFrame, part: str, data: str, one: tuple[str, float], other: tuple[str, float], measure: str = "auc"
-) -> PairedDifference:
-    """Return how much larger a measure is for one (label, value) than for another, over the seeds of `finals`."""
-    here = table[(table["part"] == part) & (table["data"] == data)]
-    sides = [
-        here[(here["label"] == label) & (here["value"] == value)].set_index("seed")[measure]
-        for label, value in (one, other)
-    ]
-    paired = (sides[0] - sides[1]).dropna().to_numpy(dtype=float)
-    return PairedDifference.of(paired, 0.0)
-
-
-def ratio(
-    table: pd.DataFrame, part: str, data: str, one: tuple[str, float], other: tuple[str, float], measure: str
-) -> float:
+def ratio(here: pd.DataFrame, one: Choice, other: Choice, measure: str) -> float:
     """Return how many times larger the mean of a measure is for one (label, value) than for another."""
-    means = table[(table["part"] == part) & (table["data"] == data)].groupby(["label", "value"])[measure].mean()
+    means: Any = here.groupby(["label", "value"])[measure].mean()
     return float(means[one] / means[other])

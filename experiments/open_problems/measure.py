@@ -77,18 +77,9 @@ class Watch:
 
     def judge(self, model: Counting) -> dict[str, Any]:
         """Return means over targets of test ROC-AUC and accuracy, the work done so far, and the median time."""
-        auc, right = test(model, self._part, self._targets)
+        auc, right = comparison.model_means(self._part, model, roc_auc, accuracy, targets=self._targets)
         seconds = float(np.median(self._seconds))
         return {"auc": auc, "accuracy": right, "seconds_per_epoch": seconds, **model.work, "draws": draws(model)}
-
-
-def test(model: LinkPredictor, part: Split, targets: list[Name]) -> tuple[float, float]:
-    """Return test ROC-AUC and accuracy, means over targets."""
-    nodes = part.train.node_names
-    auc, right = comparison.layer_means(
-        part, lambda pairs, layer: model.score_pairs(nodes[pairs], layer), roc_auc, accuracy, targets=targets
-    )
-    return auc, right
 
 
 def work(task: Training) -> Iterator[dict[str, Any]]:
@@ -104,9 +95,10 @@ def work(task: Training) -> Iterator[dict[str, Any]]:
     for row in watch.rows:
         yield head | {"final": False} | row
     matched = split(mx, hide=settings.HIDE, seed=task.seed, negatives="degree")
+    found = comparison.relevant_probabilities(model, mx, targets)
     more = {
-        "auc_degree": test(model, matched, targets)[0],
-        "probability": relevant_probability(model, mx, targets),
+        "auc_degree": comparison.model_means(matched, model, roc_auc, targets=targets)[0],
+        "probability": float(np.mean(found)) if found else None,  # of relevant layers, if they are known
     }
     yield head | {"final": True, "epoch": task.epochs} | watch.judge(model) | more
 
@@ -133,14 +125,6 @@ def draws(model: LinkPredictor) -> int:
     """Return the number of completed draws, over all targets."""
     drawn = sum(sum(row.values()) for row in model.history_["drawn"])
     return int(drawn // max(1, model.k))
-
-
-def relevant_probability(model: LinkPredictor, mx: Multiplex, targets: list[Name]) -> float | None:
-    """Return the mean probability of relevant layers, over targets that have one; None if unknown."""
-    known = mx.metadata.get("relevant", {})
-    table: Any = model.layer_probabilities_
-    found = [float(table.loc[target, known[target]].sum()) for target in targets if known.get(target)]
-    return float(np.mean(found)) if found else None
 
 
 # Data

@@ -1,6 +1,8 @@
 """The report on the open problems: every number comes from the rows."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,12 +11,10 @@ import pandas as pd
 from banditplex.markdown import markdown_table, plus_minus
 from experiments.comparison import PairedDifference
 from experiments.open_problems import figures, settings
-from experiments.open_problems.analysis import curves, difference, finals, ratio, summary
+from experiments.open_problems.analysis import MEASURES, curves, difference, finals, ratio, summary
 from experiments.open_problems.figures import title
 from experiments.runner import Page
 
-Rows = list[dict[str, Any]]
-Columns = dict[str, Callable[[Any], str]]
 INTRODUCTION = (
     f'A fifth of the edges of every layer is held out (hide="{settings.HIDE}"), with one negative per edge; '
     "*degree-matched* is the ROC-AUC against negatives with the degrees of edges. All numbers are means over target "
@@ -25,180 +25,141 @@ INTRODUCTION = (
 )
 
 
-def make_page(rows: Rows) -> Page:
+def make_page(rows: list[dict[str, Any]]) -> Page:
     """Return the page with all tables and figures."""
-    lines, last, over = summary(rows), finals(rows), curves(rows)
-    present = [part for part in SECTIONS if part in set(lines["part"])]
+    tables = {"summary": summary(rows), "curves": curves(rows)}
+    lines, over, last = (dict(list(table.groupby("part"))) for table in (*tables.values(), finals(rows)))
+    parts = [part for part in SECTIONS if part in lines]
 
     def draw(folder: Path) -> None:
-        for part in present:
+        for part in parts:
             if part == "losses":
-                figures.draw_losses(folder, lines, last)
+                figures.draw_losses(folder, lines[part], last[part])
             elif part == "k":
-                figures.draw_k(folder, lines[lines["part"] == part])
+                figures.draw_k(folder, lines[part])
             else:
-                figures.draw_work(folder, part, over[over["part"] == part])
+                figures.draw_work(folder, part, over[part])
 
-    sections = [text for part in present for text in SECTIONS[part](lines[lines["part"] == part], last)]
-    tables = {"summary": lines, "curves": over}
+    sections = [text for part in parts for text in write_section(part, lines[part], last[part])]
     return Page("The paper's open problems, measured", [INTRODUCTION, *sections], tables, draw)
 
 
-# Open problem 1
+def write_section(part: str, lines: pd.DataFrame, last: pd.DataFrame) -> Iterator[str]:
+    """Yield heading, findings, figure and table of a part from its rows of `summary` and of `finals`."""
+    section = SECTIONS[part]
+    yield f"## {section.title}\n"
+    if section.text:
+        yield f"{section.text}\n"
+    yield from (f"- {sentence}" for sentence in section.sentences(last))
+    yield f"\n![{section.caption}]({part}.png)\n"
+    measures = ("auc", "auc_degree", "accuracy", *section.measures)
+    heads = ["data set", *section.columns.values(), *(MEASURES[name][0] for name in measures)]
+    names = ("data", *section.columns, *measures)
+    yield markdown_table(heads, ([_cell(line, name) for name in names] for line in lines.to_dict("records")))
 
 
-def k_section(lines: pd.DataFrame, last: pd.DataFrame) -> Iterator[str]:
-    """Yield the text about several layers per draw."""
-    yield "## 1. Several layers per draw\n"
-    for data in dict.fromkeys(lines["data"]):
-        yield f"- {k_sentence(lines[lines['data'] == data], last)}"
-    yield "\n![ROC-AUC and cost by k](k.png)\n"
-    yield _table(
-        lines,
-        {
-            "policy": lambda row: settings.REFERENCES.get(row.label, row.label),
-            "k": lambda row: f"{row.value:g}" if row.value else "-",
-            **_JUDGED,
-            "seconds per epoch": lambda row: plus_minus(row.seconds_per_epoch, row.seconds_per_epoch_error, 2),
-            "edges per step": lambda row: f"{row.edges_per_step:,.0f}",
-            "pair features per step": lambda row: f"{row.pairs_per_step:,.0f}",
-        },
-    )
+def _cell(line: dict[Any, Any], name: str) -> str:
+    if name == "data":
+        return title(line[name])
+    if name == "label":
+        return str(settings.REFERENCES.get(line[name], line[name]))
+    if name == "value":
+        return "-" if line["label"] in settings.REFERENCES else f"{line[name]:g}"
+    digits = MEASURES[name][1]
+    return f"{line[name]:,.0f}" if digits is None else plus_minus(line[name], line[f"{name}_error"], digits)
 
 
-def k_sentence(lines: pd.DataFrame, last: pd.DataFrame) -> str:
-    """Say what more layers per draw bring and cost on one data set."""
-    data = lines["data"].iloc[0]
-    ks = sorted(lines.loc[lines["label"] == "default", "value"])
-    few, many = ("default", ks[0]), ("default", ks[-1])
-    gain, matched = (difference(last, "k", data, many, few, name) for name in ("auc", "auc_degree"))
-    over = [difference(last, "k", data, ("default", k), ("uniform", k)) for k in ks]
-    time, edges, pairs = (ratio(last, "k", data, many, few, name) for name in ("seconds_per_epoch", "edges", "pairs"))
-    text = (
-        f"**{title(data)}**: {ks[-1]:g} layers per draw instead of {ks[0]:g} change the ROC-AUC of `default` by "
-        f"{_signed(gain)}, for {time:.1f} times the time, {edges:.1f} times the edges and {pairs:.1f} times the pair "
-        f"features; against degree-matched pairs by {_signed(matched)}. `default` less `uniform` at k = "
-        f"{', '.join(f'{k:g}' for k in ks)}: {', '.join(_signed(each) for each in over)}."
-    )
-    if "all" in set(lines["label"]):
-        best = max(ks, key=lambda k: difference(last, "k", data, ("default", k), ("all", 0)).mean)
-        against = difference(last, "k", data, ("default", best), ("all", 0))
-        saved = ratio(last, "k", data, ("default", best), ("all", 0), "seconds_per_epoch")
-        return f"{text} Against all layers at once, k = {best:g} has {_signed(against)} in {saved:.0%} of the time."
-    return f"{text} All layers at once could not be afforded here."
-
-
-# Open problem 2
-
-
-def steps_section(lines: pd.DataFrame, last: pd.DataFrame) -> Iterator[str]:
-    """Yield the text about gradient steps per draw."""
-    yield "## 2. Gradient steps per draw\n"
-    yield (
-        "A draw is kept for so many steps of its target; then the policy receives the mean layer loss of these steps, "
-        "weighted with the probability that the draw had.\n"
-    )
-    for data in dict.fromkeys(lines["data"]):
-        yield f"- **{title(data)}**, against 1 step per draw: {_changes(lines, last, data, ' steps', 'draws')}."
-    yield "\n![ROC-AUC against draws and edges encoded](steps.png)\n"
-    yield _table(
-        lines,
-        {
-            "steps per draw": lambda row: f"{row.value:g}",
-            **_JUDGED,
-            "draws": lambda row: f"{row.draws:,.0f}",
-            "edges encoded": lambda row: f"{row.edges:,.0f}",
-            "probability of relevant layers": lambda row: plus_minus(row.probability, row.probability_error),
-        },
-    )
-
-
-def cost_section(lines: pd.DataFrame, last: pd.DataFrame) -> Iterator[str]:
-    """Yield the text about layers that differ in price."""
-    yield "## 2b. Layers that differ in price\n"
-    yield (
-        "`cost-aware` around `default`: layer losses are multiplied by (edges of the layer / edges of the largest) to "
-        "the power of a strength.\n"
-    )
-    for data in dict.fromkeys(lines["data"]):
-        yield f"- **{title(data)}**, strengths against 0: {_changes(lines, last, data, ':', 'edges')}."
-    yield "\n![ROC-AUC against edges encoded](cost.png)\n"
-    yield _table(
-        lines,
-        {
-            "strength": lambda row: f"{row.value:g}",
-            **_JUDGED,
-            "edges encoded": lambda row: f"{row.edges:,.0f}",
-            "edges per step": lambda row: f"{row.edges_per_step:,.0f}",
-        },
-    )
-
-
-def _changes(lines: pd.DataFrame, last: pd.DataFrame, data: str, unit: str, work: str) -> str:
-    """List what each value changes against the smallest one on a data set, and the share of the work that it needs."""
-    part, label = lines["part"].iloc[0], lines["label"].iloc[0]
-    first, *others = [(label, value) for value in sorted(lines.loc[lines["data"] == data, "value"])]
-    return "; ".join(
-        f"{other[1]:g}{unit} {_signed(difference(last, part, data, other, first))} with "
-        f"{ratio(last, part, data, other, first, work):.0%} of the {work}"
-        for other in others
-    )
-
-
-# Open problem 3
-
-
-def losses_section(lines: pd.DataFrame, last: pd.DataFrame) -> Iterator[str]:
-    """Yield the text about layer losses."""
-    names = list(dict.fromkeys(lines["data"]))
-    yield "## 3. Layer losses\n"
-    for label in settings.LOSSES:
-        gains = [difference(last, "losses", data, (label, 1), ("uniform", 1)) for data in names]
-        up, down = (sum(gain.clear and sign * gain.mean > 0 for gain in gains) for sign in (1, -1))
-        mean = sum(gain.mean for gain in gains) / len(gains)
-        yield (
-            f"- **{label}** is clearly better than uniform draws on {up} of {len(names)} data sets and clearly worse "
-            f"on {down}; {mean:+.3f} on average."
+def k_sentences(last: pd.DataFrame) -> Iterator[str]:
+    """Say what more layers per draw bring and cost on each data set."""
+    for data, here in last.groupby("data", sort=False):
+        ks = sorted(here.loc[here["label"] == "default", "value"].unique())
+        few, many = ("default", ks[0]), ("default", ks[-1])
+        gain, matched = (difference(here, many, few, name) for name in ("auc", "auc_degree"))
+        time, edges, pairs = (ratio(here, many, few, name) for name in ("seconds_per_epoch", "edges", "pairs"))
+        over = [difference(here, ("default", k), ("uniform", k)) for k in ks]
+        text = (
+            f"**{title(data)}**: {ks[-1]:g} layers per draw instead of {ks[0]:g} change the ROC-AUC of `default` by "
+            f"{gain.text()}, for {time:.1f} times the time, {edges:.1f} times the edges and {pairs:.1f} times the "
+            f"pair features; against degree-matched pairs by {matched.text()}. `default` less `uniform` at k = "
+            f"{', '.join(f'{k:g}' for k in ks)}: {', '.join(each.text() for each in over)}."
         )
-    ahead = [difference(last, "losses", data, ("predictive", 1), (label, 1)) for data in names for label in DISTANCES]
-    better, worse = (sum(gain.clear and sign * gain.mean > 0 for gain in ahead) for sign in (1, -1))
+        if "all" in set(here["label"]):
+            against = {k: difference(here, ("default", k), ("all", 0)) for k in ks}
+            best = max(ks, key=lambda k: against[k].mean)
+            saved = ratio(here, ("default", best), ("all", 0), "seconds_per_epoch")
+            text += f" Against all layers at once, k = {best:g} has {against[best].text()} in {saved:.0%} of the time."
+        else:
+            text += " All layers at once could not be afforded here."
+        yield text
+
+
+def _changes(last: pd.DataFrame, head: str, work: str) -> Iterator[str]:
+    """Say what each value changes against the smallest one, and what share of the work it needs."""
+    for data, here in last.groupby("data", sort=False):
+        first, *others = here[["label", "value"]].drop_duplicates().itertuples(index=False, name=None)
+        changes = (
+            f"{other[1]:g}: {difference(here, other, first).text()} with {ratio(here, other, first, work):.0%} "
+            f"of the {work}"
+            for other in others
+        )
+        yield f"**{title(data)}**, {head} against {first[1]:g}; {'; '.join(changes)}."
+
+
+def losses_sentences(last: pd.DataFrame) -> Iterator[str]:
+    """Say on how many data sets layer losses are better than uniform draws and than each other."""
+
+    def gains(one: str, other: str) -> list[PairedDifference]:
+        return [difference(here, (one, 1), (other, 1)) for _, here in last.groupby("data")]
+
+    def count(some: list[PairedDifference], sign: int) -> int:
+        return sum(gain.clear and sign * gain.mean > 0 for gain in some)
+
+    for label in settings.LOSSES:
+        found = gains(label, "uniform")
+        mean = sum(gain.mean for gain in found) / len(found)
+        yield (
+            f"**{label}** is clearly better than uniform draws on {count(found, 1)} of {len(found)} data sets and "
+            f"clearly worse on {count(found, -1)}; {mean:+.3f} on average."
+        )
+    ahead = [*gains("predictive", "euclidean"), *gains("predictive", "cosine")]
     yield (
-        f"- `predictive` against the two distances, in {len(ahead)} comparisons: clearly better in {better}, clearly "
-        f"worse in {worse}.\n"
-    )
-    yield "![Gain over uniform draws](losses.png)\n"
-    yield _table(
-        lines,
-        {
-            "layer loss": lambda row: row.label if row.label != "uniform" else "(uniform draws)",
-            **_JUDGED,
-            "probability of relevant layers": lambda row: plus_minus(row.probability, row.probability_error),
-            "seconds per epoch": lambda row: plus_minus(row.seconds_per_epoch, row.seconds_per_epoch_error, 2),
-        },
+        f"`predictive` against the two distances, in {len(ahead)} comparisons: clearly better in {count(ahead, 1)}, "
+        f"clearly worse in {count(ahead, -1)}."
     )
 
 
-DISTANCES = ("euclidean", "cosine")
-SECTIONS: dict[str, Callable[[pd.DataFrame, pd.DataFrame], Iterator[str]]] = {
-    "k": k_section, "steps": steps_section, "cost": cost_section, "losses": losses_section
+@dataclass(frozen=True)
+class Section:
+    """How a part is reported: what is said of each data set, and the columns of its table."""
+
+    title: str
+    caption: str  # of the figure
+    sentences: Callable[[pd.DataFrame], Iterator[str]]
+    columns: dict[str, str]  # label, value or both, and what they are called
+    measures: tuple[str, ...]  # besides ROC-AUC and accuracy
+    text: str = ""
+
+
+SECTIONS = {
+    "k": Section(
+        "1. Several layers per draw", "ROC-AUC and cost by k", k_sentences, {"label": "policy", "value": "k"},
+        ("seconds_per_epoch", "edges_per_step", "pairs_per_step"),
+    ),
+    "steps": Section(
+        "2. Gradient steps per draw", "ROC-AUC against draws and edges encoded",
+        partial(_changes, head="steps per draw", work="draws"),
+        {"value": "steps per draw"}, ("draws", "edges", "probability"),
+        "A draw is kept for so many steps of its target; then the policy receives the mean layer loss of these steps, "
+        "weighted with the probability that the draw had.",
+    ),
+    "cost": Section(
+        "2b. Layers that differ in price", "ROC-AUC against edges encoded",
+        partial(_changes, head="strength", work="edges"), {"value": "strength"}, ("edges", "edges_per_step"),
+        "`cost-aware` around `default`: layer losses are multiplied by (edges of the layer / edges of the largest) to "
+        "the power of a strength.",
+    ),
+    "losses": Section(
+        "3. Layer losses", "Gain over uniform draws", losses_sentences, {"label": "layer loss"},
+        ("probability", "seconds_per_epoch"),
+    ),
 }  # fmt: skip
-_JUDGED: Columns = {
-    "ROC-AUC": lambda row: plus_minus(row.auc, row.auc_error),
-    "degree-matched": lambda row: plus_minus(row.auc_degree, row.auc_degree_error),
-    "accuracy": lambda row: plus_minus(row.accuracy, row.accuracy_error),
-}
-
-
-def _table(lines: pd.DataFrame, columns: Columns) -> str:
-    rows: Sequence[Any] = list(lines.itertuples(index=False))
-    cells = ([title(row.data), *(show(row) for show in columns.values())] for row in rows)
-    return markdown_table(["data set", *columns], cells)
-
-
-def _signed(change: PairedDifference) -> str:
-    """Return a difference with its standard error, and whether it is clear.
-
-    >>> _signed(PairedDifference(0.25, 0.01, 5))
-    '+.250 ± .010 (clear)'
-    """
-    return change.text() + " (clear)" * change.clear

@@ -16,7 +16,7 @@ class Data:
     batch_size: int = 64
     num_targets: int | None = None  # a random choice of layers with at least `min_edges`; None = all layers
     min_edges: int = 100
-    only_means: bool = False  # terms of use forbid to compare layers
+    all_layers: bool = True  # whether looking at all other layers at once can be afforded
 
 
 DATA = {
@@ -27,36 +27,43 @@ DATA = {
     "ckm": Data("CKM", 30),
     "lazega-corrected": Data("LAZEGA, corrected", 30),
     "celegans": Data("C. elegans", 20),
-    "euair": Data("EUAIR", 30, only_means=True),
-    "fao": Data("FAO", 20, batch_size=128, num_targets=16),
+    "euair": Data("EUAIR", 30),
+    "fao": Data("FAO", 20, batch_size=128, num_targets=16, all_layers=False),
 }
 
-# Open problem 1: several layers per draw. `all` is the reference where it can be afforded.
-KS = (1, 2, 4, 8)
-K_POLICIES = ("default", "uniform")
-REFERENCES = {"all": "all other layers", "none": "no other layer"}
-K_DATA = {"euair": ("all", "none"), "fao": ("none",)}  # data set -> references
-
-# Open problem 2: gradient steps per draw, and layers that differ in price.
-STEPS = (1, 2, 4, 8, 16)
-STEPS_DATA = ("twins", "planted-20", "ckm")
-STRENGTHS = (0.0, 0.1, 0.25, 0.5, 1.0)
-COST_DATA = ("uneven", "euair", "fao")
-
-# Open problem 3: layer losses.
 LOSSES = ("predictive", "euclidean", "cosine")
-LOSSES_DATA = ("twins", "planted-20", "vickers", "ckm", "lazega-corrected", "celegans")
-
-# Quick form: synthetic data sets, few epochs.
-QUICK_EPOCHS = 6
-QUICK_DATA = {"k": ("twins",), "steps": ("twins",), "cost": ("uneven",), "losses": ("twins",)}
-QUICK_KS, QUICK_STEPS, QUICK_STRENGTHS = (1, 4), (1, 8), (0.0, 1.0)
-
+REFERENCES = {"all": "all other layers", "none": "no other layer"}  # beside the values of k
 LABELS = ("default", "cost-aware", *LOSSES, "uniform", *REFERENCES)
 """All that is compared, in the order of the tables."""
 
-PARTS = ("k", "steps", "losses")
-"""The problems, as the paper lists them; prices belong to steps."""
+
+@dataclass(frozen=True)
+class Plan:
+    """Labels (policies or layer losses) that are compared on data sets, each at some values."""
+
+    data: tuple[str, ...]
+    labels: tuple[str, ...]
+    values: tuple[float, ...] = (1,)  # layers per draw, gradient steps per draw or strengths of prices
+
+
+PLANS = {
+    "k": Plan(("euair", "fao"), ("default", "uniform"), (1, 2, 4, 8)),
+    "steps": Plan(("twins", "planted-20", "ckm"), ("default",), (1, 2, 4, 8, 16)),
+    "cost": Plan(("uneven", "euair", "fao"), ("cost-aware",), (0.0, 0.1, 0.25, 0.5, 1.0)),
+    "losses": Plan(
+        ("twins", "planted-20", "vickers", "ckm", "lazega-corrected", "celegans"), (*LOSSES, "uniform")
+    ),
+}  # fmt: skip
+QUICK_PLANS = {
+    "k": Plan(("twins",), ("default", "uniform"), (1, 4)),
+    "steps": Plan(("twins",), ("default",), (1, 8)),
+    "cost": Plan(("uneven",), ("cost-aware",), (0.0, 1.0)),
+    "losses": Plan(("twins",), (*LOSSES, "uniform")),
+}
+QUICK_EPOCHS = 6
+
+PARTS = {"k": ("k",), "steps": ("steps", "cost"), "losses": ("losses",)}
+"""The problems, as the paper lists them, and their plans."""
 TRAINING: dict[str, Any] = {"device": "cpu"}
 """Settings that differ from those of LinkPredictor, besides epochs and batch size; training runs all its epochs."""
 
@@ -69,4 +76,5 @@ UNEVEN_COPY, UNEVEN_DENSE, UNEVEN_FACTOR = 0.6, 0.95, 3  # shares kept by copy a
 def as_dict() -> dict[str, Any]:
     """Return all constants as plain values."""
     constants = {name: value for name, value in globals().items() if name.isupper()}
-    return constants | {"DATA": {name: asdict(data) for name, data in DATA.items()}}
+    tables = {name: constants[name] for name in ("DATA", "PLANS", "QUICK_PLANS")}
+    return constants | {name: {key: asdict(each) for key, each in table.items()} for name, table in tables.items()}

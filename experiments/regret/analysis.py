@@ -1,32 +1,20 @@
 """From regrets to relative regret, its standard error and the expected number."""
 
 import tomllib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib.resources import files
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from experiments.regret.environments import MAIN
 from experiments.regret.measure import Result
-from experiments.regret.settings import REFERENCE
+from experiments.regret.settings import DETAILED, REFERENCE
 
 Array = NDArray[np.float64]
-
-
-class Cell(NamedTuple):
-    """The relative regret of a policy, its standard error and the expected number, if there is one."""
-
-    environment: str
-    policy: str
-    arms: int
-    k: int
-    horizon: int
-    relative: float
-    error: float
-    expected: float | None
 
 
 def relative_regret(regret: Array, reference: Array) -> tuple[float, float]:
@@ -62,33 +50,50 @@ def expected_relative(environment: str, policy: str, arms: int, k: int, horizon:
     return found.get(policy)
 
 
-def cells(results: Iterable[Result]) -> Iterator[Cell]:
-    """Yield relative regrets; in every game the reference policy comes first."""
+def cells(results: Iterable[Result]) -> Iterator[dict[str, Any]]:
+    """Yield rows of relative regret, its standard error and the expected number, which is None if there is none.
+
+    In every game the reference policy comes first.
+    """
     for result in results:
         if result.policy == REFERENCE:
-            reference = result
+            reference = result.regret
             continue
-        place = result[:5]
-        yield Cell(*place, *relative_regret(result.regret, reference.regret), expected_relative(*place))
+        place = result._asdict()
+        relative, error = relative_regret(place.pop("regret"), reference)
+        yield place | {"relative": relative, "error": error, "expected": expected_relative(**place)}
 
 
-def mean(some: Sequence[Cell]) -> Cell:
-    """Return the mean of one policy over environments, at one size."""
-    _, policy, arms, k, horizon, *_ = some[0]
-    whole = tuple(cell.environment for cell in some) == MAIN
-    relative = sum(cell.relative for cell in some) / len(some)
-    error = sum(cell.error**2 for cell in some) ** 0.5 / len(some)
-    expected = expected_relative("mean", policy, arms, k, horizon) if whole else None
-    return Cell("mean", policy, arms, k, horizon, relative, error, expected)
+def with_means(rows: Iterable[Any]) -> pd.DataFrame:
+    """Return a table of cells and of their means over environments, sizes rising, in the order of the environments.
+
+    It has a column `size`, too: arms and rounds in words.
+    """
+    table = pd.DataFrame(rows).astype({"expected": float})
+    groups: Any = table.groupby(["policy", "arms", "k", "horizon"], sort=False)
+    means: pd.DataFrame = groups.agg(
+        {"relative": "mean", "error": lambda each: np.linalg.norm(each) / len(each)}
+    ).reset_index()
+    if set(table["environment"]) == set(MAIN):
+        means["expected"] = [expected_relative("mean", *place) for place, _ in groups]
+    table = pd.concat([table, means.assign(environment="mean")])
+    table["size"] = [f"{arms} arms, {rounds} rounds" for arms, rounds in zip(table.arms, table.horizon, strict=True)]
+    order = table["environment"].map({name: place for place, name in enumerate(MAIN)})  # NaN, and last, for others
+    return table.assign(order=order).sort_values(["arms", "horizon", "order"], ignore_index=True).drop(columns="order")
 
 
-def with_means(some: Iterable[Cell]) -> list[Cell]:
-    """Return the cells of each size, followed by their means over environments."""
-    sizes: dict[tuple[int, int], dict[str, list[Cell]]] = {}
-    for cell in some:
-        sizes.setdefault((cell.arms, cell.horizon), {}).setdefault(cell.policy, []).append(cell)
-    rows: list[Cell] = []
-    for policies in sizes.values():
-        rows += [cell for group in policies.values() for cell in group]
-        rows += [mean(group) for group in policies.values()]
-    return rows
+def means_of(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the means over environments."""
+    return table[table["environment"] == "mean"]
+
+
+def detailed(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the cells of the sizes whose environments are listed one by one."""
+    chosen = table[[size in DETAILED for size in zip(table["arms"], table["horizon"], strict=True)]]
+    return chosen if len(chosen) else table
+
+
+def by_policy(table: pd.DataFrame, lines: str, values: str = "relative") -> pd.DataFrame:
+    """Return one column of cells as a table with a line per size or environment and a column per policy."""
+    column: Any = table.set_index([lines, "policy"])[values]
+    return pd.DataFrame(column.unstack(sort=False))

@@ -17,7 +17,7 @@ from typing import Any
 from banditplex.errors import InputError
 from experiments.regret import analysis, free, report, settings
 from experiments.regret.environments import ENVIRONMENTS, HELD_OUT, MAIN
-from experiments.regret.measure import compare, compare_environment, measure
+from experiments.regret.measure import compare, measure
 from experiments.runner import Experiment, names_of
 
 QUICK: dict[str, Any] = {}  # the settings have a plan of their own
@@ -97,11 +97,8 @@ def work(task: RegretTask) -> Iterator[dict[str, Any]]:
     head: dict[str, Any] = {"table": task.table, "runs": task.runs}
     if task.table in ("example", "bound"):
         arms, horizon = task.sizes
-        if task.table == "example":
-            compared = compare(task.game, runs=task.runs, seed=task.seed)
-        else:
-            compared = compare_environment(task.game, arms, horizon, runs=task.runs, seed=task.seed)
-        yield head | {"arms": arms, "horizon": horizon} | compared._asdict()
+        sides = compare(task.game, arms, horizon, runs=task.runs, seed=task.seed)
+        yield head | {"arms": arms, "horizon": horizon} | sides
         return
     if task.table == "free":
         results = free.measure(*task.sizes, runs=task.runs, seed=task.seed)
@@ -109,7 +106,7 @@ def work(task: RegretTask) -> Iterator[dict[str, Any]]:
         policies = {label: settings.POLICIES[label] for label in task.policies}
         results = measure(task.game, policies, *task.sizes, runs=task.runs, seed=task.seed, k=task.k)
     for cell in analysis.cells(results):
-        yield head | cell._asdict()
+        yield head | cell
 
 
 def chosen_sizes(text: str) -> list[tuple[int, int]]:

@@ -5,12 +5,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from banditplex import plots
 from banditplex.bandits import Policy, make_policy
-from experiments.regret.analysis import Cell
-from experiments.regret.measure import BoundCheck, follow_example, game_of, rounds
+from experiments.regret.analysis import by_policy
+from experiments.regret.measure import follow_example, game_of, rounds
 from experiments.regret.settings import FIGURE_POLICIES, POLICIES
 
 if TYPE_CHECKING:
@@ -24,68 +25,48 @@ COLOURS = {
 PRINTED, PROVED, FOUND = "#111827", "#2b6cb0", "#c22f4e"
 
 
-def draw_sizes(folder: Path, cells: Sequence[Cell]) -> None:
+def draw_sizes(folder: Path, means: pd.DataFrame) -> None:
     """Draw the mean relative regret of each policy at each size."""
-    means = [cell for cell in cells if cell.environment == "mean"]
-    sizes = list(dict.fromkeys((cell.arms, cell.horizon) for cell in means))
+    table = by_policy(means, "size")
+    places = range(len(table))
     with plots.figure(folder, "sizes", size=(10.4, 4.4)) as figure:
         axes = figure.subplots()
-        for policy in dict.fromkeys(cell.policy for cell in means):
-            line, colour = [cell.relative for cell in means if cell.policy == policy], COLOURS.get(policy, plots.INK)
-            thick = 2.6 if policy == "hinted" else 1.5
-            axes.plot(range(len(sizes)), line, "o-", color=colour, linewidth=thick, markersize=4, label=policy)
+        for policy, line in table.items():
+            thick, colour = 2.6 if policy == "hinted" else 1.5, COLOURS.get(str(policy), plots.INK)
+            axes.plot(places, line, "o-", color=colour, linewidth=thick, markersize=4, label=policy)
         axes.axhline(1, color=plots.FAINT, linestyle=":", linewidth=1.2)
         axes.annotate("uniform", (0, 1), (-30, 4), textcoords="offset points", color=plots.FAINT)
-        axes.set_xticks(range(len(sizes)), [f"{arms} arms\n{horizon} rounds" for arms, horizon in sizes])
+        axes.set_xticks(places, [size.replace(", ", "\n") for size in table.index])
         axes.set(ylabel="relative regret", ylim=(0, None), title="Relative regret, mean over environments")
         axes.margins(x=0.08)
         plots.grid(axes)
         axes.legend(loc="center left", bbox_to_anchor=(1, 0.5))
 
 
-def draw_environments(folder: Path, cells: Sequence[Cell]) -> None:
+def draw_environments(folder: Path, cells: pd.DataFrame) -> None:
     """Draw the relative regret in each environment as a coloured table, one for each size."""
-    sizes = list(dict.fromkeys((cell.arms, cell.horizon) for cell in cells))
-    names = list(dict.fromkeys(cell.environment for cell in cells))
-    policies = list(dict.fromkeys(cell.policy for cell in cells))
-    with plots.figure(folder, "environments", size=(0.9 + 4.6 * len(sizes), 1.5 + 0.27 * len(names))) as figure:
-        panels = figure.subplots(1, len(sizes), sharey=True, squeeze=False)[0]
-        for panel, size in zip(panels, sizes, strict=True):
-            found = {(cell.environment, cell.policy): cell for cell in cells if (cell.arms, cell.horizon) == size}
-            values = np.array([[found[name, policy].relative for policy in policies] for name in names])
-            _paint(panel, values, policies, names)
-            panel.set_title(f"{size[0]} arms, {size[1]} rounds")
+    tables = {size: by_policy(some, "environment") for size, some in cells.groupby("size", sort=False)}
+    height = max(map(len, tables.values()))
+    with plots.figure(folder, "environments", size=(0.9 + 4.6 * len(tables), 1.5 + 0.27 * height)) as figure:
+        panels = figure.subplots(1, len(tables), sharey=True, squeeze=False)[0]
+        for panel, (size, table) in zip(panels, tables.items(), strict=True):
+            plots.heat_map(panel, table, ["#2f8f6b", "#d8efe4", "#ffffff", "#f3c7cf", "#c22f4e"], (0.0, 1.0, 1.6))
+            panel.axhline(len(table) - 1.5, color="white", linewidth=3)
+            panel.set_title(size)
         figure.suptitle("Relative regret: 1 is uniform, 0 the best arm from the start", x=0.01, ha="left", fontsize=11)
 
 
-def _paint(axes: "Axes", values: Array, columns: list[str], rows: list[str]) -> None:
-    from matplotlib.colors import LinearSegmentedColormap, TwoSlopeNorm
-
-    colours = LinearSegmentedColormap.from_list("regret", ["#2f8f6b", "#d8efe4", "#ffffff", "#f3c7cf", "#c22f4e"])
-    axes.imshow(values, cmap=colours, norm=TwoSlopeNorm(1.0, 0.0, 1.6), aspect="auto")
-    for (i, j), value in np.ndenumerate(values):
-        text = f"{value:.2f}".removeprefix("0")
-        dark = value < 0.3 or value > 1.4
-        axes.text(j, i, text, ha="center", va="center", fontsize=8, color="white" if dark else "#374151")
-    axes.set_xticks(range(len(columns)), columns, rotation=35, ha="right")
-    axes.set_yticks(range(len(rows)), rows)
-    axes.axhline(len(rows) - 1.5, color="white", linewidth=3)
-    axes.tick_params(length=0)
-    axes.spines[:].set_visible(False)
-
-
-def draw_theorem(
-    folder: Path, examples: Sequence[str], compared: Sequence[BoundCheck], *, runs: int, seed: int
-) -> None:
+def draw_theorem(folder: Path, checks: pd.DataFrame, *, seed: int) -> None:
     """Draw regret and bounds over rounds in the counter-examples, and against each other in all games."""
+    examples = checks[checks["table"] == "example"]
     with plots.figure(folder, "theorem", size=(4.0 * (len(examples) + 1), 4.0)) as figure:
         *panels, last = figure.subplots(1, len(examples) + 1)
-        for panel, game in zip(panels, examples, strict=True):
+        for panel, game, runs in zip(panels, examples["game"], examples["runs"], strict=True):
             sides = [tuple(np.mean(side) for side in row) for row in follow_example(game, runs=runs, seed=seed)]
             _plot_bounds(panel, np.array(sides))
             panel.set(title=game, xlabel="round")
-        panels[0].set_ylabel(f"mean of {runs} runs")
-        _plot_games(last, compared)
+        panels[0].set_ylabel(f"mean of {examples['runs'].iloc[0]} runs")
+        _plot_games(last, checks)
         plots.legend_below(figure, panels[0])
 
 
@@ -101,13 +82,12 @@ def _plot_bounds(axes: "Axes", sides: Array) -> None:
     plots.grid(axes)
 
 
-def _plot_games(axes: "Axes", compared: Sequence[BoundCheck]) -> None:
-    for label, colour, mark, sides in (
-        ("printed", PRINTED, "x", [(row.printed_bound, row.regret) for row in compared]),
-        ("of the estimates", PROVED, "o", [(row.estimated_bound, row.estimated_regret) for row in compared]),
+def _plot_games(axes: "Axes", checks: pd.DataFrame) -> None:
+    for label, colour, mark, bound, regret in (
+        ("printed", PRINTED, "x", "printed_bound", "regret"),
+        ("of the estimates", PROVED, "o", "estimated_bound", "estimated_regret"),
     ):
-        bound, regret = np.array(sides).T
-        axes.scatter(bound, regret, color=colour, marker=mark, s=26, alpha=0.85, label=label)
+        axes.scatter(checks[bound], checks[regret], color=colour, marker=mark, s=26, alpha=0.85, label=label)
     low, high = (pick(axes.get_xlim() + axes.get_ylim()) for pick in (min, max))
     low = max(low, 1e-2)
     axes.plot([low, high], [low, high], color=plots.FAINT, linewidth=1)

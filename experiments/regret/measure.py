@@ -65,18 +65,6 @@ class Sides(NamedTuple):
     estimated_bound: Array
 
 
-class BoundCheck(NamedTuple):
-    """Regret and bounds at the end of a game, means over runs, and the share of runs in which a bound fails."""
-
-    game: str
-    regret: float
-    printed_bound: float
-    estimated_regret: float
-    estimated_bound: float
-    printed_fails: float
-    estimated_fails: float
-
-
 def follow(losses: Iterable[Array], rng: np.random.Generator, *, runs: int, arms: int) -> Iterator[Sides]:
     """Let Exp3+ play against losses (runs, arms) and yield both sides of Theorem 1, as printed and as proved.
 
@@ -101,20 +89,20 @@ def follow_example(game: str, *, runs: int, seed: int) -> Iterator[Sides]:
     return follow(rows, stream(seed, "theorem", game), runs=runs, arms=len(losses))
 
 
-def compare(game: str, *, runs: int, seed: int) -> BoundCheck:
-    """Return both sides of the theorem at the end of a counter-example."""
-    return _at_the_end(game, follow_example(game, runs=runs, seed=seed))
+def compare(game: str, arms: int, horizon: int, *, runs: int, seed: int) -> dict[str, Any]:
+    """Return both sides of the theorem at the end of a counter-example or, with its losses, of an environment.
 
-
-def compare_environment(environment: str, arms: int, horizon: int, *, runs: int, seed: int) -> BoundCheck:
-    """Return both sides of the theorem at the end of a game of an environment, with the losses that occurred."""
-    game = game_of(environment, runs=runs, arms=arms, horizon=horizon, seed=seed)
-    sides = follow(game.losses(stream(seed, "losses")), stream(seed, "draws"), runs=runs, arms=arms)
-    return _at_the_end(f"{environment}, {arms} arms, {horizon} rounds", sides)
-
-
-def _at_the_end(game: str, sides: Iterable[Sides]) -> BoundCheck:
+    These are means over runs; `printed_fails` and `estimated_fails` are the shares of runs in which a bound fails.
+    """
+    if game in COUNTER_EXAMPLES:
+        sides = follow_example(game, runs=runs, seed=seed)
+    else:
+        losses = game_of(game, runs=runs, arms=arms, horizon=horizon, seed=seed).losses(stream(seed, "losses"))
+        sides = follow(losses, stream(seed, "draws"), runs=runs, arms=arms)
+        game = f"{game}, {arms} arms, {horizon} rounds"
     (last,) = deque(sides, maxlen=1)
-    means = (float(np.mean(side)) for side in last)
-    fails = last.regret > last.printed_bound, last.estimated_regret > last.estimated_bound
-    return BoundCheck(game, *means, *(float(np.mean(fail)) for fail in fails))
+    found = last._asdict() | {
+        "printed_fails": last.regret > last.printed_bound,
+        "estimated_fails": last.estimated_regret > last.estimated_bound,
+    }
+    return {"game": game} | {name: float(np.mean(values)) for name, values in found.items()}

@@ -6,14 +6,12 @@ from typing import Any
 
 import pandas as pd
 
+from banditplex.jobs.results import Row
 from banditplex.markdown import markdown_table, number
 from experiments.regret import figures, settings
-from experiments.regret.analysis import Cell, expected_numbers, with_means
-from experiments.regret.environments import MAIN
-from experiments.regret.measure import BoundCheck
+from experiments.regret.analysis import by_policy, detailed, expected_numbers, means_of, with_means
 from experiments.runner import Page
 
-Rows = list[dict[str, Any]]
 CLOSE = 0.03
 """A number is as expected if it lies within this distance, plus two standard errors."""
 INTRODUCTION = (
@@ -23,80 +21,66 @@ INTRODUCTION = (
 )
 
 
-def make_page(rows: Rows, *, parts: Sequence[str], seed: int, quick: bool, runs: int | None = None) -> Page:
+def make_page(rows: list[Row], *, parts: Sequence[str], seed: int, quick: bool, runs: int | None = None) -> Page:
     """Return the page of some parts: their sections, tables and figures."""
-    tables = {name: [row for row in rows if row["table"] == name] for name in ("main", "held-out", "free")}
-    main, held, free = (as_cells(some) for some in tables.values())
-    examples, bounds = (as_comparisons(rows, table) for table in ("example", "bound"))
-    tables["theorem"] = [row for row in rows if row["table"] in ("example", "bound")]
+    part_of = {"example": "theorem", "bound": "theorem"}
+    tables = {
+        part: pd.DataFrame(some)
+        for part in settings.PARTS
+        if (some := [row for row in rows if part_of.get(row["table"], row["table"]) == part])
+    }
 
     def draw(folder: Path) -> None:
-        if main:
-            figures.draw_sizes(folder, main)
-            figures.draw_environments(folder, [cell for cell in main if _size(cell) in settings.DETAILED] or main)
-        if examples:
-            played = next(row["runs"] for row in rows if row["table"] == "example")
-            names = [comparison.game for comparison in examples]
-            figures.draw_theorem(folder, names, [*examples, *bounds], runs=played, seed=seed)
+        if "main" in tables:
+            cells = with_means(tables["main"])
+            figures.draw_sizes(folder, means_of(cells))
+            figures.draw_environments(folder, detailed(cells))
+        if "theorem" in tables:
+            figures.draw_theorem(folder, tables["theorem"], seed=seed)
         if "probabilities" in parts:
             games = settings.QUICK_FIGURE_GAMES if quick else settings.FIGURE_GAMES
             usual = settings.QUICK_RUNS if quick else settings.RUNS
             figures.draw_probabilities(folder, games, runs=runs or usual, seed=seed)
 
-    sections = [
-        *(main_section(main) if main else ()),
-        *(held_out_section(held) if held else ()),
-        *(theorem_section(examples, bounds) if examples else ()),
-        *(free_section(free) if free else ()),
-        *(["## Probabilities over time\n", "![Probability of the best arm](probabilities.png)\n"]
-          if "probabilities" in parts else ()),
-    ]  # fmt: skip
-    kept = {name: pd.DataFrame(some).drop(columns="table") for name, some in tables.items() if some}
+    sections = [text for part, table in tables.items() for text in SECTIONS[part](table)]
+    if "probabilities" in parts:
+        sections += ["## Probabilities over time\n", "![Probability of the best arm](probabilities.png)\n"]
+    kept = {part: table.drop(columns="table") for part, table in tables.items()}
     return Page("Regret of the policies", [INTRODUCTION, *sections], kept, draw)
-
-
-def as_cells(rows: Rows) -> list[Cell]:
-    """Return rows of regrets as cells, sizes rising, with the means over environments of each size."""
-    order = {name: place for place, name in enumerate(MAIN)}
-    some = [Cell(*(row[name] for name in Cell._fields)) for row in rows]
-    some.sort(key=lambda cell: (*_size(cell), order.get(cell.environment, len(order))))
-    return with_means(some)
-
-
-def as_comparisons(rows: Rows, table: str) -> list[BoundCheck]:
-    """Return rows of the theorem's table."""
-    return [BoundCheck(*(row[name] for name in BoundCheck._fields)) for row in rows if row["table"] == table]
 
 
 # The sections
 
 
-def main_section(cells: Sequence[Cell]) -> Iterator[str]:
+def main_section(rows: pd.DataFrame) -> Iterator[str]:
     """Yield the section on the main environments."""
+    cells = with_means(rows)
     yield "## By size\n"
     yield f"{judge(cells)}\n"
     yield "![Relative regret by size](sizes.png)\n"
     yield "Means over environments.\n"
-    yield by_size(cells)
-    yield from _by_environment(cells)
+    yield from _by_size_and_environment(cells)
     yield "![Relative regret by environment](environments.png)\n"
 
 
-def held_out_section(cells: Sequence[Cell]) -> Iterator[str]:
+def held_out_section(rows: pd.DataFrame) -> Iterator[str]:
     """Yield the section on the held-out environments."""
     yield "## Held-out environments\n"
     yield "No policy was designed on these.\n"
-    yield by_size(cells)
-    yield from _by_environment(cells)
+    yield from _by_size_and_environment(with_means(rows))
 
 
-def theorem_section(examples: Sequence[BoundCheck], bounds: Sequence[BoundCheck]) -> Iterator[str]:
+def theorem_section(rows: pd.DataFrame) -> Iterator[str]:
     """Yield the section on Theorem 1: its counter-examples, and both sides in every environment."""
+    printed = (rows["regret"] > rows["printed_bound"]).sum()
+    proved = (rows["estimated_fails"] > 0).sum()
     yield "## Theorem 1 beside the regret of Exp3+\n"
-    yield f"{judge_theorem([*examples, *bounds])}\n"
+    yield (
+        f"The mean regret exceeds the printed bound in {printed} of {len(rows)} games; the bound of the estimates "
+        f"fails in some run of {proved} of {len(rows)}.\n"
+    )
     yield "![Regret and bounds](theorem.png)\n"
-    yield theorem_table(examples)
-    yield theorem_table(bounds)
+    yield from (_theorem_table(rows[rows["table"] == table]) for table in ("example", "bound"))
     yield (
         "The printed bound uses variance and range of the true losses. The bound of the estimates is what the proof "
         "gives before they are swapped; it holds for every sequence of draws. A bound fails in a run if the final "
@@ -104,87 +88,62 @@ def theorem_section(examples: Sequence[BoundCheck], bounds: Sequence[BoundCheck]
     )
 
 
-def free_section(cells: Sequence[Cell]) -> Iterator[str]:
+def free_section(rows: pd.DataFrame) -> Iterator[str]:
     """Yield the section on free observations."""
     yield "## Free observations\n"
     yield "What `hinted` gains when targets of one step see each other's layers (layers/targets per step/k/rounds).\n"
-    yield _table(cells, "case", lambda cell: cell.environment)
+    yield _table(rows.sort_values(["arms", "horizon"], kind="stable"), "environment", "case")
 
 
-def judge(cells: Sequence[Cell]) -> str:
+SECTIONS: dict[str, Callable[[pd.DataFrame], Iterator[str]]] = {
+    "main": main_section, "held-out": held_out_section, "theorem": theorem_section, "free": free_section
+}  # fmt: skip
+
+
+def judge(cells: pd.DataFrame) -> str:
     """Say how many numbers are as expected, and which policy is best where."""
-    known = [cell for cell in cells if cell.expected is not None]
-    means = [cell for cell in cells if cell.environment == "mean"]
     text = ""
-    if known:
-        good = [cell for cell in known if _apart(cell) <= CLOSE + 2 * cell.error]
-        far = max(known, key=_apart)
+    known: Any = cells.dropna(subset="expected")
+    if len(known):
+        apart = (known["relative"] - known["expected"]).abs()
+        good, far = (apart <= CLOSE + 2 * known["error"]).sum(), known.loc[apart.idxmax()]
         text = (
-            f"{len(good)} of {len(known)} numbers lie within {number(CLOSE, 2)} of the expected one, plus two standard "
-            f"errors; the farthest is {far.policy} in {far.environment} at {far.arms} arms, {far.horizon} "
-            f"rounds: {number(far.relative)} instead of {number(far.expected or 0.0)}. "
+            f"{good} of {len(known)} numbers lie within {number(CLOSE, 2)} of the expected one, plus two standard "
+            f"errors; the farthest is {far['policy']} in {far['environment']} at {far['size']}: "
+            f"{number(far['relative'])} instead of {number(far['expected'])}. "
         )
-    sizes = list(dict.fromkeys(map(_size, means)))
-    best = [min((cell for cell in means if _size(cell) == size), key=lambda cell: cell.relative) for size in sizes]
-    won = {policy: sum(cell.policy == policy for cell in best) for policy in dict.fromkeys(c.policy for c in best)}
-    return text + "Lowest mean: " + ", ".join(f"{name} at {n} of {len(sizes)} sizes" for name, n in won.items()) + "."
+    means = by_policy(means_of(cells), "size")
+    won = means.idxmin(axis=1).value_counts(sort=False)
+    return text + "Lowest mean: " + ", ".join(f"{name} at {n} of {len(means)} sizes" for name, n in won.items()) + "."
 
 
-def judge_theorem(rows: Sequence[BoundCheck]) -> str:
-    """Say in how many games the bounds hold."""
-    printed = sum(row.regret > row.printed_bound for row in rows)
-    proved = sum(row.estimated_fails > 0 for row in rows)
-    return (
-        f"The mean regret exceeds the printed bound in {printed} of {len(rows)} games; the bound of the estimates "
-        f"fails in some run of {proved} of {len(rows)}."
-    )
+def _by_size_and_environment(cells: pd.DataFrame) -> Iterator[str]:
+    yield _table(means_of(cells), "size", "size")
+    for size, some in detailed(cells).groupby("size", sort=False):
+        yield _table(some, "environment", str(size))
 
 
-def by_size(cells: Sequence[Cell]) -> str:
-    """Return the table of means over environments."""
-    means = [cell for cell in cells if cell.environment == "mean"]
-    return _table(means, "arms, rounds", lambda cell: f"{cell.arms}, {cell.horizon}")
+def _table(cells: pd.DataFrame, lines: str, head: str) -> str:
+    """Return relative regrets, and the expected ones in brackets, with a column per policy."""
+    numbers = zip(cells["relative"], cells["expected"].astype(float), strict=True)
+    shown = [number(found) + (f" ({number(wanted)})" if wanted == wanted else "") for found, wanted in numbers]
+    table = by_policy(cells.assign(shown=shown), lines, "shown")
+    return markdown_table([head, *table.columns], table.itertuples(name=None))
 
 
-def _by_environment(cells: Sequence[Cell]) -> Iterator[str]:
-    sizes = list(dict.fromkeys(map(_size, cells)))
-    for size in [size for size in sizes if size in settings.DETAILED] or sizes:
-        some = [cell for cell in cells if _size(cell) == size]
-        yield _table(some, f"{size[0]} arms, {size[1]} rounds", lambda cell: cell.environment)
-
-
-def _table(cells: Sequence[Cell], head: str, name: Callable[[Cell], str]) -> str:
-    policies = list(dict.fromkeys(cell.policy for cell in cells))
-    lines: dict[str, dict[str, str]] = {}
-    for cell in cells:
-        beside = "" if cell.expected is None else f" ({number(cell.expected)})"
-        lines.setdefault(name(cell), {})[cell.policy] = number(cell.relative) + beside
-    return markdown_table(
-        [head, *policies], ([line, *(found[policy] for policy in policies)] for line, found in lines.items())
-    )
-
-
-def theorem_table(rows: Sequence[BoundCheck]) -> str:
-    """Return the table of both sides of the theorem."""
+def _theorem_table(rows: pd.DataFrame) -> str:
+    """Return both sides of the theorem, and expected numbers in brackets."""
     expected = expected_numbers()["theorem"]
     heads = [
         "game", "regret", "printed bound", "fails in", "estimated regret", "bound of the estimates", "fails in"
     ]  # fmt: skip
     lines = []
-    for row in rows:
-        beside = expected.get(row.game)
+    for row in rows.to_dict("records"):
+        beside = expected.get(row["game"])
         regret, bound = (f" ({beside[name]:g})" if beside else "" for name in ("regret", "bound"))
         lines.append([
-            row.game, f"{row.regret:.1f}{regret}", f"{row.printed_bound:.1f}{bound}", f"{row.printed_fails:.0%}",
-            f"{row.estimated_regret:.1f}", f"{row.estimated_bound:.1f}", f"{row.estimated_fails:.0%}",
+            row["game"], f"{row['regret']:.1f}{regret}", f"{row['printed_bound']:.1f}{bound}",
+            f"{row['printed_fails']:.0%}", f"{row['estimated_regret']:.1f}", f"{row['estimated_bound']:.1f}",
+            f"{row['estimated_fails']:.0%}",
         ])  # fmt: skip
     return markdown_table(heads, lines)
-
-
-def _size(cell: Cell) -> tuple[int, int]:
-    return cell.arms, cell.horizon
-
-
-def _apart(cell: Cell) -> float:
-    assert cell.expected is not None
-    return abs(cell.relative - cell.expected)

@@ -37,14 +37,7 @@ SELDOM_BEST, SELDOM_OTHERS = 0.02, (0.05, 0.2)
 CROWD = (0.3, 0.32)
 SWING = 0.2
 
-# Free observations, layers as moving points: (layers, targets per step, k, rounds per layer) -> runs.
-FREE: Sizes = {
-    (6, 3, 1, 50): 200,
-    (37, 4, 1, 200): 20,
-    (37, 37, 1, 50): 20,
-    (364, 16, 1, 50): 2,
-    (364, 16, 4, 50): 2,
-}
+# Free observations, layers as moving points.
 FREE_POLICIES = {
     "uniform": ("uniform", "own draws"),
     "exp3+": ("exp3+", "own draws"),
@@ -53,7 +46,6 @@ FREE_POLICIES = {
     "probabilities": ("hinted", "probabilities"),
 }
 FREE_DIMENSION, FREE_PACE, FREE_NOISE = 8, 0.1, 0.1  # pace in parts of the number of steps
-QUICK_FREE: Sizes = {(6, 3, 1, 10): 5}
 
 # Theorem 1: constant losses and the number of rounds.
 COUNTER_EXAMPLES = {
@@ -63,7 +55,7 @@ COUNTER_EXAMPLES = {
 COUNTER_RUNS = 20
 QUICK_COUNTER_EXAMPLES = ("2 arms, 5 against 5.1",)
 
-# The plan: table -> (arms, rounds) -> runs.
+# The plan: table -> (arms, rounds) -> runs; for free: (layers, targets per step, k, rounds per layer) -> runs.
 PLAN: dict[str, Sizes] = {
     "main": {
         (2, 50): 200, (2, 1000): 100, (5, 50): 200, (5, 200): 200, (36, 50): 200, (36, 200): 200, (36, 1000): 100,
@@ -71,13 +63,13 @@ PLAN: dict[str, Sizes] = {
     },
     "held-out": {(5, 200): 200, (36, 200): 200, (363, 1000): 20},
     "bound": {(5, 200): 200, (36, 200): 200},
-    "free": FREE,
+    "free": {(6, 3, 1, 50): 200, (37, 4, 1, 200): 20, (37, 37, 1, 50): 20, (364, 16, 1, 50): 2, (364, 16, 4, 50): 2},
 }  # fmt: skip
 QUICK_PLAN: dict[str, Sizes] = {
     "main": {(2, 20): 5, (5, 50): 10},
     "held-out": {(5, 20): 5},
     "bound": {(5, 50): 5},
-    "free": QUICK_FREE,
+    "free": {(6, 3, 1, 10): 5},
 }
 DETAILED = ((5, 200), (36, 200))  # sizes whose environments are listed one by one; all sizes if none is run
 

@@ -6,6 +6,7 @@ may look at: none, one at random, the one that a bandit learns to prefer, the ri
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -13,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from banditplex import plots
 from banditplex.datasets import load_dataset
 from banditplex.errors import InputError
 from banditplex.evaluation import Split, accuracy, roc_auc, split
 from banditplex.multiplex import Multiplex, Name
-from banditplex.plots import spread
 from banditplex.predictor import LinkPredictor
 from banditplex.training.config import Config
 from banditplex.training.draws import to_arm
@@ -128,13 +129,12 @@ def summarise(measured: Measured) -> list[dict[str, Any]]:
     A single seed has no deviation (None). The first training of a process is slower than the others.
     """
     seeds = measured.results.groupby(["policy", "seed"])[["accuracy", "auc", "seconds"]].mean().groupby("policy")
-    mean: Any = seeds.mean().assign(seconds=seeds["seconds"].median())
-    deviation: Any = seeds.std(ddof=0)
-    several = measured.results["seed"].nunique() > 1
+    table: Any = seeds.mean().assign(seconds=seeds["seconds"].median())
+    table = table.join(seeds[["accuracy", "auc"]].std(ddof=0).add_suffix("_deviation")).astype(object)
+    if measured.results["seed"].nunique() == 1:
+        table[["accuracy_deviation", "auc_deviation"]] = None
     return [
-        {"policy": policy, "looks_at": looks_at}
-        | {name: float(mean.loc[policy, name]) for name in ("accuracy", "auc", "seconds")}
-        | {f"{name}_deviation": float(deviation.loc[policy, name]) if several else None for name in ("accuracy", "auc")}
+        {"policy": policy, "looks_at": looks_at, **table.loc[policy].to_dict()}
         for policy, (_, looks_at) in POLICIES.items()
     ]
 
@@ -152,18 +152,11 @@ def oracle_share(rows: list[dict[str, Any]]) -> float:
 def learnt(measured: Measured) -> list[dict[str, Any]]:
     """Return a row per target: its relevant layer, and how likely the bandit draws that one and the runner-up."""
     rows = []
-    beliefs: Any = measured.beliefs
     for target, layer in measured.relevant.items():
-        others = beliefs.loc[target].drop([target, layer])
-        rows.append(
-            {
-                "target": target,
-                "relevant": layer,
-                "probability": float(beliefs.loc[target, layer]),
-                "next": str(others.idxmax()),
-                "next_probability": float(others.max()),
-            }
-        )
+        likely: Any = measured.beliefs.loc[target].drop(target)
+        others = likely.drop(layer)
+        found = {"probability": likely[layer], "next": others.idxmax(), "next_probability": others.max()}
+        rows.append({"target": target, "relevant": layer, **found})
     return rows
 
 
@@ -173,19 +166,24 @@ Table = tuple[list[str], list[list[Any]]]
 def introduce(measured: Measured) -> str:
     """Say what was done."""
     seeds, targets = measured.results["seed"].nunique(), len(measured.relevant)
+    splits = "1 split" if seeds == 1 else f"{seeds} splits"
     deviation = "; mean ± standard deviation over splits" if seeds > 1 else ""
     return (
         f"twins: 200 nodes, 8 layers; {targets} of them are targets, each with one relevant other layer.\n"
         f"A fifth of all edges is hidden for the test, beside as many pairs without an edge;\n"
-        f"{_count(seeds, 'split')}, the same for all policies{deviation}."
+        f"{splits}, the same for all policies{deviation}."
     )
 
 
 def policy_table(rows: list[dict[str, Any]]) -> Table:
     """Return heads and lines of a table of the policies."""
-    heads = ["policy", "looks at", "test accuracy", "test AUC", "seconds per training"]
-    return heads, [
-        [row["policy"], row["looks_at"], _plus_minus(row, "accuracy"), _plus_minus(row, "auc"), f"{row['seconds']:.1f}"]
+
+    def cell(row: dict[str, Any], name: str) -> str:
+        deviation = row[f"{name}_deviation"]
+        return f"{row[name]:.3f}" + ("" if deviation is None else f" ± {deviation:.3f}")
+
+    return ["policy", "looks at", "test accuracy", "test AUC", "seconds per training"], [
+        [row["policy"], row["looks_at"], cell(row, "accuracy"), cell(row, "auc"), f"{row['seconds']:.1f}"]
         for row in rows
     ]
 
@@ -197,20 +195,9 @@ def conclude(rows: list[dict[str, Any]]) -> str:
 
 def learnt_table(rows: list[dict[str, Any]]) -> Table:
     """Return heads and lines of a table of what the bandits believe."""
-    heads = ["target", "relevant layer", "its probability", "next", "probability"]
-    return heads, [
-        [row["target"], row["relevant"], f"{row['probability']:.2f}", row["next"], f"{row['next_probability']:.2f}"]
-        for row in rows
+    return ["target", "relevant layer", "its probability", "next", "probability"], [
+        [f"{value:.2f}" if isinstance(value, float) else value for value in row.values()] for row in rows
     ]
-
-
-def _plus_minus(row: dict[str, Any], name: str) -> str:
-    deviation = row[f"{name}_deviation"]
-    return f"{row[name]:.3f}" + ("" if deviation is None else f" ± {deviation:.3f}")
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" + "s" * (number != 1)
 
 
 # Showing
@@ -223,36 +210,20 @@ def check_folder(folder: Path) -> None:
 
 
 def write_picture(measured: Measured, folder: Path) -> Path:
-    """Draw the curves into a folder, which is made if need be; return the file."""
+    """Draw a picture into a folder, which is made if need be; return the file.
+
+    It shows the test auc by epoch, how soon the bandit finds the relevant layer, and what it believes in the end.
+    """
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        path = folder / "curves.png"
-        draw_curves(measured, path)
+        with plots.figure(folder, "curves", size=(14.5, 4.6), svg=False) as figure:
+            curves, found, beliefs = figure.subplots(1, 3, width_ratios=(1.25, 1, 1.15))
+            _plot_auc(curves, measured.curves)
+            _plot_probability(found, measured)
+            _plot_beliefs(beliefs, measured)
     except OSError as error:
         raise InputError(f"{folder}: cannot be written: {error.strerror or error}.") from None
-    return path
-
-
-def draw_curves(measured: Measured, path: Path) -> None:
-    """Write a picture: test auc by epoch, how soon the bandit finds the relevant layer, what it believes in the end."""
-    import matplotlib as mpl
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-    from matplotlib.layout_engine import ConstrainedLayoutEngine
-
-    style: Any = {
-        "font.size": 10, "axes.titlesize": 11, "axes.titleweight": "bold", "axes.titlelocation": "left",
-        "axes.spines.top": False, "axes.spines.right": False, "axes.edgecolor": "#6b7280", "axes.titlepad": 10,
-        "xtick.color": "#4b5563", "ytick.color": "#4b5563", "axes.labelcolor": "#374151",
-    }  # fmt: skip
-    with mpl.rc_context(style):
-        figure = Figure(figsize=(14.5, 4.6), layout=ConstrainedLayoutEngine(w_pad=0.12))
-        FigureCanvasAgg(figure)
-        curves, found, map_ = figure.subplots(1, 3, width_ratios=(1.25, 1, 1.15))
-        _plot_auc(curves, measured.curves)
-        _plot_probability(found, measured)
-        _plot_beliefs(map_, measured)
-        figure.savefig(path, dpi=150)
+    return folder / "curves.png"
 
 
 def _plot_auc(axes: "Axes", curves: pd.DataFrame) -> None:
@@ -260,67 +231,48 @@ def _plot_auc(axes: "Axes", curves: pd.DataFrame) -> None:
     ends = {}
     for policy, colour in COLOURS.items():
         over = seeds[policy].groupby("epoch")
-        mean, deviation = over.mean(), over.std(ddof=0)
-        axes.fill_between(mean.index, mean - deviation, mean + deviation, color=colour, alpha=0.18, linewidth=0)
-        axes.plot(mean.index, mean, color=colour, linewidth=2.2, linestyle="--" if policy == "oracle" else "-")
+        mean, style = over.mean(), "--" if policy == "oracle" else "-"
+        plots.band(axes, mean.index, mean, over.std(ddof=0), colour, style, alpha=0.18, linewidth=2.2)
         ends[policy] = float(mean.iloc[-1])
     last = int(curves["epoch"].max())
-    low, high = axes.get_ylim()
-    for policy, place in spread(ends, 0.055 * (high - low)).items():
-        axes.annotate(
-            policy, (last, place), (6, 0), textcoords="offset points", color=COLOURS[policy], weight="bold",
-            va="center", annotation_clip=False,
-        )  # fmt: skip
-    axes.set(
-        xlabel="epoch",
-        ylabel="test ROC-AUC, mean over targets",
-        xlim=(1 - 0.02 * last, last),
-        title="Test AUC, by what training looks at",
-    )
-    axes.grid(axis="y", color="#e5e7eb", linewidth=0.8)
-    axes.set_axisbelow(True)
-    axes.locator_params(axis="x", integer=True)
+    plots.label_ends(axes, last, ends, COLOURS, gap=0.055)
+    axes.set(ylabel="test ROC-AUC, mean over targets", title="Test AUC, by what training looks at")
+    _finish(axes, (1 - 0.02 * last, last))
 
 
 def _plot_probability(axes: "Axes", measured: Measured) -> None:
     bandit = measured.curves[measured.curves["policy"] == "bandit"]
     start = 1 / (measured.beliefs.shape[1] - 1)
-    for _, rows in bandit.groupby(["target", "seed"]):
-        axes.plot([0, *rows["epoch"]], [start, *rows["probability"]], color=COLOURS["bandit"], alpha=0.25, linewidth=1)
-    mean = bandit.groupby("epoch")["probability"].mean()
-    axes.plot([0, *mean.index], [start, *mean], color=COLOURS["bandit"], linewidth=2.4)
+    lines = bandit.pivot_table("probability", "epoch", ["target", "seed"])
+    lines.loc[0] = start
+    lines, last = lines.sort_index(), int(lines.index.max())
+    axes.plot(lines, color=COLOURS["bandit"], alpha=0.25, linewidth=1)
+    mean = lines.mean(axis=1)
+    axes.plot(mean, color=COLOURS["bandit"], linewidth=2.4)
     axes.axhline(start, color=COLOURS["uniform"], linewidth=1.6, linestyle=":")
-    last = int(mean.index.max())
-    several = f"{bandit['target'].nunique()} targets, {bandit['seed'].nunique()} seeds"
-    axes.annotate(f"bandit, mean of\n{several}", (last, mean.iloc[-1]), (0, -8), textcoords="offset points", ha="right",
-                  va="top", color=COLOURS["bandit"])  # fmt: skip
     axes.axvspan(0, Config(epochs=last).warmup_epochs, color="#f3f4f6", linewidth=0, zorder=0)
-    axes.annotate("even draws\nto warm up", (0, 1), (6, -6), textcoords="offset points", va="top", color="#6b7280")
-    axes.annotate("uniform", (last, start), (0, 5), textcoords="offset points", ha="right", color=COLOURS["uniform"])
-    axes.set(xlabel="epoch", ylabel="probability of the relevant layer", xlim=(0, last), ylim=(0, 1))
-    axes.set_title("The bandit finds the relevant layer")
-    axes.grid(axis="y", color="#e5e7eb", linewidth=0.8)
-    axes.set_axisbelow(True)
+    several = f"bandit, mean of\n{bandit['target'].nunique()} targets, {bandit['seed'].nunique()} seeds"
+    note = partial(axes.annotate, textcoords="offset points")
+    note(several, (last, mean.iloc[-1]), (0, -8), color=COLOURS["bandit"], ha="right", va="top")
+    note("even draws\nto warm up", (0, 1), (6, -6), color=plots.FAINT, va="top")
+    note("uniform", (last, start), (0, 5), color=COLOURS["uniform"], ha="right")
+    axes.set(ylabel="probability of the relevant layer", ylim=(0, 1), title="The bandit finds the relevant layer")
+    _finish(axes, (0, last))
+
+
+def _finish(axes: "Axes", epochs: tuple[float, float]) -> None:
+    axes.set(xlabel="epoch", xlim=epochs)
     axes.locator_params(axis="x", integer=True)
+    plots.grid(axes)
 
 
 def _plot_beliefs(axes: "Axes", measured: Measured) -> None:
-    from matplotlib.colors import LinearSegmentedColormap
     from matplotlib.patches import Rectangle
 
     beliefs: Any = measured.beliefs
-    colours = LinearSegmentedColormap.from_list("beliefs", ["#faf7f7", COLOURS["bandit"]])
-    axes.imshow(beliefs, cmap=colours, vmin=0, vmax=1, aspect="auto")
+    own = np.equal.outer(np.asarray(beliefs.index), np.asarray(beliefs.columns))
+    plots.heat_map(axes, beliefs.mask(own), ["#faf7f7", COLOURS["bandit"]], (0, 0.5, 1))
     for i, target in enumerate(beliefs.index):
-        for j, layer in enumerate(beliefs.columns):
-            value = float(beliefs.iloc[i, j])
-            text = "·" if layer == target else f"{value:.2f}".lstrip("0")
-            colour = "white" if value > 0.5 else "#6b7280"
-            axes.text(j, i, text, ha="center", va="center", color=colour, fontsize=9)
-            if measured.relevant[target] == layer:
-                axes.add_patch(Rectangle((j - 0.5, i - 0.5), 1, 1, fill=False, edgecolor="#111827", linewidth=1.6))
-    axes.set_xticks(range(beliefs.shape[1]), list(map(str, beliefs.columns)), rotation=35, ha="right")
-    axes.set_yticks(range(beliefs.shape[0]), list(map(str, beliefs.index)))
-    axes.tick_params(length=0)
-    axes.spines[:].set_visible(False)
+        j = list(beliefs.columns).index(measured.relevant[target])
+        axes.add_patch(Rectangle((j - 0.5, i - 0.5), 1, 1, fill=False, edgecolor="#111827", linewidth=1.6))
     axes.set(ylabel="target", title="What it learnt (framed: the truth)")

@@ -1,11 +1,14 @@
-"""The style of all figures, saved as PNG and SVG, and labels beside lines that do not overlap."""
+"""The style of all figures, saved without dates as PNG and SVG, and what several of them draw."""
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -20,8 +23,8 @@ STYLE: Any = {
 
 
 @contextmanager
-def figure(folder: Path, name: str, *, size: tuple[float, float]) -> "Iterator[Figure]":
-    """Give a figure of a size in inches to draw on; it is then written as `name`.png and `name`.svg."""
+def figure(folder: Path, name: str, *, size: tuple[float, float], svg: bool = True) -> "Iterator[Figure]":
+    """Give a figure of a size in inches to draw on; it is then written as `name`.png and, if asked, `name`.svg."""
     import matplotlib as mpl
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -32,7 +35,11 @@ def figure(folder: Path, name: str, *, size: tuple[float, float]) -> "Iterator[F
         FigureCanvasAgg(made)
         yield made
         made.savefig(folder / f"{name}.png", dpi=140, metadata={"Software": None})
-        made.savefig(folder / f"{name}.svg", metadata={"Date": None, "Creator": None})
+        if svg:
+            text = StringIO()
+            made.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
+            short = re.sub(r"\d+\.\d{3,}", lambda number: f"{float(number[0]):.2f}", text.getvalue())
+            (folder / f"{name}.svg").write_text(short, encoding="utf-8", newline="\n")
 
 
 def grid(axes: "Axes", axis: Any = "y") -> None:
@@ -50,10 +57,43 @@ def band(axes: "Axes", x: Any, y: Any, error: Any, colour: str, style: str = "-"
     axes.plot(x, y, style, color=colour, **line)
 
 
+def heat_map(axes: "Axes", table: "pd.DataFrame", colours: Sequence[str], limits: tuple[float, float, float]) -> None:
+    """Draw a table of numbers, each in its cell; colours change from the lowest limit over the middle to the highest.
+
+    Where a number is NaN, the cell stays empty.
+    """
+    import numpy as np
+    from matplotlib.colors import LinearSegmentedColormap, TwoSlopeNorm
+
+    low, middle, high = limits
+    values = table.to_numpy(dtype=float)
+    image = axes.imshow(
+        values, LinearSegmentedColormap.from_list("ours", colours), TwoSlopeNorm(middle, low, high), aspect="auto"
+    )
+    for (i, j), value in np.ndenumerate(values):
+        text = "" if np.isnan(value) else f"{value:.2f}".removeprefix("0")
+        is_dark = sum(image.to_rgba(value)[:3]) < 1.8
+        axes.text(j, i, text, ha="center", va="center", fontsize=8, color="white" if is_dark else INK)
+    axes.set_xticks(range(table.shape[1]), list(map(str, table.columns)), rotation=35, ha="right")
+    axes.set_yticks(range(table.shape[0]), list(map(str, table.index)))
+    axes.tick_params(length=0)
+    axes.spines[:].set_visible(False)
+
+
 def legend_below(made: "Figure", axes: "Axes", title: str | None = None) -> None:
     """Draw the legend of one panel below all of them, in one line."""
     handles, labels = axes.get_legend_handles_labels()
     made.legend(handles, labels, loc="outside lower center", ncols=len(labels), title=title)
+
+
+def label_ends(axes: "Axes", x: float, ends: Mapping[str, float], colours: Mapping[str, str], gap: float) -> None:
+    """Write the names of lines beside their ends at `x`, at least a `gap` apart: a share of the panel's height."""
+    low, high = axes.get_ylim()
+    for name, place in spread(ends, gap * (high - low)).items():
+        axes.annotate(
+            name, (x, place), (4, 0), textcoords="offset points", color=colours[name], va="center", fontsize=9,
+            annotation_clip=False,
+        )  # fmt: skip
 
 
 def spread(places: Mapping[str, float], gap: float) -> dict[str, float]:
@@ -62,24 +102,9 @@ def spread(places: Mapping[str, float], gap: float) -> dict[str, float]:
     >>> spread({"a": 1.0, "b": 1.0, "c": 5.0}, 2.0)
     {'a': 0.0, 'b': 2.0, 'c': 5.0}
     """
-    groups = [[[name], place] for name, place in sorted(places.items(), key=lambda item: item[1])]
-    merged: list[list[Any]] = []
-    for names, centre in groups:
-        merged.append([names, centre])
-        while len(merged) > 1 and _top(merged[-2], gap) + gap > _bottom(merged[-1], gap):
-            (below, low), (above, high) = merged[-2:]
-            both = [*below, *above]
-            merged[-2:] = [[both, (low * len(below) + high * len(above)) / len(both)]]
-    return {
-        name: centre + (rank - (len(names) - 1) / 2) * gap
-        for names, centre in merged
-        for rank, name in enumerate(names)
-    }
+    from sklearn.isotonic import isotonic_regression
 
-
-def _top(group: list[Any], gap: float) -> float:
-    return float(group[1] + (len(group[0]) - 1) / 2 * gap)
-
-
-def _bottom(group: list[Any], gap: float) -> float:
-    return float(group[1] - (len(group[0]) - 1) / 2 * gap)
+    names = sorted(places, key=places.__getitem__)
+    steps = [gap * rank for rank in range(len(names))]
+    moved = isotonic_regression([places[name] - step for name, step in zip(names, steps, strict=True)])
+    return {name: float(place + step) for name, place, step in zip(names, moved, steps, strict=True)}

@@ -3,10 +3,7 @@
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from rich.progress import Progress as Bars
+from typing import Any
 
 
 def say(message: str) -> None:
@@ -15,10 +12,12 @@ def say(message: str) -> None:
 
 
 @contextmanager
-def bars(*fields: str, quiet: bool = False) -> "Iterator[Bars | None]":
-    """Yield a display of progress bars with title, count, the named fields and the time left.
+def bars(
+    titles: Iterable[str], total: int | None = None, *, quiet: bool = False
+) -> "Iterator[Callable[..., None] | None]":
+    """Yield a callback (title, text) that advances the bar of a title by 1 and shows a text beside it.
 
-    None if `quiet` or if stderr is no terminal.
+    It may instead be given `completed` and `total`. None if `quiet` or if stderr is no terminal.
     """
     if quiet or not sys.stderr.isatty():
         yield None
@@ -26,26 +25,28 @@ def bars(*fields: str, quiet: bool = False) -> "Iterator[Bars | None]":
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    texts = [TextColumn(f"{{task.fields[{name}]}}") for name in fields]
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), *texts, TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as room:
-        yield room
+    texts = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[text]}"))
+    with Progress(*texts, TimeRemainingColumn(), console=Console(stderr=True), transient=True) as room:
+        tasks = {title: room.add_task(title, total=total, text="") for title in titles}
+
+        def show(title: str, text: str = "", **state: Any) -> None:
+            room.update(tasks[title], text=text, **(state or {"advance": 1}))
+
+        yield show
 
 
 @contextmanager
 def counters(titles: Iterable[str], total: int) -> Iterator[Callable[[str, int], None]]:
     """Yield a callback (title, finished runs): a bar per title or, if stderr is no terminal, a line per 5 %."""
+    with bars(titles, total) as show:
 
-    def tell(title: str, done: int) -> None:
-        if done * 20 // total > (done - 1) * 20 // total:
-            say(f"{title}: {done} of {total} runs.")
+        def tell(title: str, done: int) -> None:
+            if show is not None:
+                show(title, completed=done)
+            elif done * 20 // total > (done - 1) * 20 // total:
+                say(f"{title}: {done} of {total} runs.")
 
-    with bars() as room:
-        if room is None:
-            yield tell
-            return
-        tasks = {title: room.add_task(f"{title:15}", total=total) for title in titles}
-        yield lambda title, done: room.update(tasks[title], completed=done)
+        yield tell
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,35 +15,24 @@ from banditplex.terminal import progress, say
 if TYPE_CHECKING:
     from banditplex.multiplex import Multiplex, Name
 
-_PANEL = "How to read DATA"
+_option = partial(typer.Option, rich_help_panel="How to read DATA")
 
 Data = Annotated[str, typer.Argument(metavar="DATA", help="Name of a data set, or path of a file or folder.")]
 READING = {
     "from_format": Annotated[
-        str | None,
-        typer.Option(
-            "--from", metavar="FORMAT", help="Format of DATA, if name and content do not show it.",
-            rich_help_panel=_PANEL,
-        ),
+        str | None, _option("--from", metavar="FORMAT", help="Format of DATA, if name and content do not show it.")
     ],
     "columns": Annotated[
         str | None,
-        typer.Option(
-            metavar="ROLE=NAME,..", rich_help_panel=_PANEL,
+        _option(
+            metavar="ROLE=NAME,..",
             help="Column names of a table: source=from, target=to, layer, weight, time; numbers without a header.",
         ),
     ],
-    "header": Annotated[
-        bool | None,
-        typer.Option("--header/--no-header", help="Whether files start with column names.", rich_help_panel=_PANEL),
-    ],
-    "num_nodes": Annotated[
-        int | None,
-        typer.Option(min=1, metavar="N", help="Nodes are 0 to N-1, isolated ones included.", rich_help_panel=_PANEL),
-    ],
+    "header": Annotated[bool | None, _option("--header/--no-header", help="Whether files start with column names.")],
+    "num_nodes": Annotated[int | None, _option(min=1, metavar="N", help="Nodes are 0 to N-1, isolated ones included.")],
     "directed": Annotated[
-        bool | None,
-        typer.Option("--directed/--undirected", help="Read edges as directed or undirected.", rich_help_panel=_PANEL),
+        bool | None, _option("--directed/--undirected", help="Read edges as directed or undirected.")
     ],
 }  # fmt: skip
 reads_data = add_options(READING, into="reading")

@@ -1,7 +1,5 @@
 """`banditplex demo`."""
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -21,7 +19,12 @@ def demo(
     from banditplex import demo as show
 
     show.check_folder(out)
-    with _policies(show.POLICIES, seeds * epochs) as on_epoch:
+    with bars(show.POLICIES, seeds * epochs) as advance:
+
+        def on_epoch(policy: str, seed: int, auc: float) -> None:
+            if advance is not None:
+                advance(policy, f"test AUC {auc:.3f}")
+
         measured = show.measure(seeds=seeds, epochs=epochs, on_epoch=on_epoch)
     picture = show.write_picture(measured, out)
     rows, learnt = show.summarise(measured), show.learnt(measured)
@@ -34,19 +37,3 @@ def demo(
     print(f"\n{show.conclude(rows)}\n")
     print_table(*show.learnt_table(learnt))
     print(f"\nCurves: {picture}")
-
-
-@contextmanager
-def _policies(names: Iterable[str], total: int) -> "Iterator[Callable[[str, int, float], None] | None]":
-    """Yield a callback that draws a bar per policy on stderr, with the test AUC beside it."""
-    with bars("auc") as room:
-        if room is None:
-            yield None
-            return
-        tasks = {name: room.add_task(name, total=total, start=False, auc="") for name in names}
-
-        def show(policy: str, seed: int, auc: float) -> None:
-            room.start_task(tasks[policy])
-            room.update(tasks[policy], advance=1, auc=f"test AUC {auc:.3f}")
-
-        yield show

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from statistics import fmean, stdev
+from statistics import fmean
 from textwrap import fill
 from typing import Annotated, Any
 
@@ -14,7 +14,7 @@ import typer
 from banditplex.cli import options
 from banditplex.cli.data import Data, Reading, as_name, load, reads_data
 from banditplex.cli.output import Json, print_json, print_table
-from banditplex.cli.policy_options import compared, parse_options
+from banditplex.cli.policy_options import options_by_policy
 from banditplex.cli.resuming import check_file, resume_command, say_new
 from banditplex.errors import InputError
 from banditplex.terminal import bars, say
@@ -27,6 +27,7 @@ WIDTH = 79
 
 @reads_data
 @options.with_settings("policy", "hide", "seed")
+@options.tells_policy
 def evaluate(
     data: Data,
     reading: Reading,
@@ -38,6 +39,7 @@ def evaluate(
         ),
     ],
     settings: dict[str, Any],
+    told: dict[str, list[str]],
     policy: Annotated[
         str, typer.Option(metavar="A,B,..", help=f"Policies to compare: {', '.join(SETTINGS['policy'].choices)}.")
     ] = "uniform,default",
@@ -49,9 +51,6 @@ def evaluate(
         str, typer.Option(metavar="uniform|degree|hard", help="Which pairs without an edge to test with.")
     ] = "uniform",
     target: options.Target = None,
-    layers: options.Layers = None,
-    price: options.Price = None,
-    policy_option: options.PolicyOption = None,
     engine: Annotated[
         str, typer.Option(metavar="processes|serial|ray", help="Where runs are made; ray needs the extra of that name.")
     ] = "processes",
@@ -67,18 +66,15 @@ def evaluate(
     """Compare policies by cross validation, all on the same splits: means, deviations and paired tests."""
     from banditplex.evaluation import evaluate as rows_of
     from banditplex.evaluation import summary
+    from banditplex.predictor import LinkPredictor
 
     metrics = _metrics(metric)
     check_file(out, resume=resume)
     mx = load(data, reading, quiet=quiet)
-    methods = compared(
-        policy.split(","),
-        mx,
-        settings=options.plain(settings),
-        options=parse_options(policy_option),
-        layers=layers,
-        prices=price,
-    )
+    methods = {
+        name: LinkPredictor(policy=name, policy_options=own or None, **options.plain(settings))
+        for name, own in options_by_policy(policy.split(","), told, mx.layer_names).items()
+    }
     targets = [as_name(name, mx.layer_names) for name in target] if target else None
     done, rows = 0, []
     try:
@@ -132,17 +128,12 @@ def _without_nan(line: Any) -> dict[str, Any]:
 
 def _layer_lines(rows: list[dict[str, Any]], metrics: list[str]) -> list[dict[str, Any]]:
     """Return mean and deviation over runs for each metric, layer and policy; runs that do not know it are left out."""
-    found: dict[tuple[str, Any, str], list[float]] = {}
-    for metric in metrics:
-        for row in rows:
-            if row["scope"] == "layer":
-                found.setdefault((metric, row["layer"], row["method"]), []).append(row[metric])
-    lines = []
-    for (metric, layer, method), values in found.items():
-        known = [value for value in values if not math.isnan(value)]
-        mean, deviation = fmean(known) if known else None, stdev(known) if len(known) > 1 else None
-        lines.append({"metric": metric, "layer": layer, "method": method, "mean": mean, "deviation": deviation})
-    return lines
+    import pandas as pd
+
+    runs: Any = pd.DataFrame([row for row in rows if row["scope"] == "layer"])
+    values = runs.melt(["layer", "method"], metrics, "metric").groupby(["metric", "layer", "method"], sort=False)
+    lines = values["value"].agg(mean="mean", deviation="std").reset_index()
+    return [_without_nan(line) for line in lines.to_dict("records")]
 
 
 def _layer_cells(lines: list[dict[str, Any]], methods: list[str]) -> list[list[str]]:
@@ -201,28 +192,18 @@ def _progress(
     names: list[str], metrics: list[str], total: int, quiet: bool
 ) -> "Iterator[Callable[[int, int, list[dict[str, Any]]], None] | None]":
     """Yield a callback that shows runs on stderr as they finish: a bar per policy, or lines if it is no terminal."""
-    if quiet:
-        yield None
-        return
-    if not sys.stderr.isatty():
+    with bars(names, total, quiet=quiet) as show:
+        values: dict[str, list[float]] = {name: [] for name in names}
 
         def tell(done: int, all_runs: int, rows: list[dict[str, Any]]) -> None:
             row = rows[-1]
+            mine = values[row["method"]]
+            mine.append(row[metrics[0]])
+            if show is not None:
+                show(row["method"], f"{metrics[0]} {fmean(mine):.4f}")
+                return
             numbers = "  ".join(f"{name} {row[name]:.4f}" for name in metrics)
             where = f"trial {row['trial']}, fold {row['fold']}, {row['method']}"
             print(f"{done}/{all_runs}  {where}: {numbers}", file=sys.stderr, flush=True)
 
-        yield tell
-        return
-    with bars("mean") as room:
-        assert room is not None
-        tasks = {name: room.add_task(name, total=total, mean="") for name in names}
-        values: dict[str, list[float]] = {name: [] for name in names}
-
-        def show(done: int, all_runs: int, rows: list[dict[str, Any]]) -> None:
-            row = rows[-1]
-            mine = values[row["method"]]
-            mine.append(row[metrics[0]])
-            room.update(tasks[row["method"]], advance=1, mean=f"{metrics[0]} {sum(mine) / len(mine):.4f}")
-
-        yield show
+        yield None if quiet else tell

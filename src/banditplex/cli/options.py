@@ -1,6 +1,7 @@
 """Options of commands that train: one for each setting of `banditplex.training.config`, and those of policies."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Annotated, Any
 
 import typer
@@ -11,35 +12,38 @@ from banditplex.training.config import SETTINGS, Setting
 FLAGS = {"k": "-k"}
 SHORT = 16
 """Characters of choices that fit beside the name of an option; longer ones follow its text."""
-_POLICY = SETTINGS["policy"].group
 
 Target = Annotated[
     list[str] | None,
     typer.Option(metavar="LAYER", help="Predict links in this layer; may be repeated.", show_default="all"),
 ]
-Layers = Annotated[
-    list[str] | None,
-    typer.Option(metavar="NAME,..", help="Always draw these layers (--policy fixed).", rich_help_panel=_POLICY),
-]
-Price = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="LAYER=NUMBER",
-        help="Price of a layer (--policy cost-aware); may be repeated, other layers cost 1.",
-        show_default="number of edges",
-        rich_help_panel=_POLICY,
-    ),
-]
-PolicyOption = Annotated[
-    list[str] | None,
-    typer.Option(metavar="KEY=VALUE", help="Another option of the policy; may be repeated.", rich_help_panel=_POLICY),
-]
+_option = partial(typer.Option, rich_help_panel=SETTINGS["policy"].group)
+tells_policy = add_options(
+    {
+        "layers": Annotated[
+            list[str] | None, _option(metavar="NAME,..", help="Always draw these layers (--policy fixed).")
+        ],
+        "price": Annotated[
+            list[str] | None,
+            _option(
+                metavar="LAYER=NUMBER",
+                help="Price of a layer (--policy cost-aware); may be repeated, other layers cost 1.",
+                show_default="number of edges",
+            ),
+        ],
+        "policy_option": Annotated[
+            list[str] | None, _option(metavar="KEY=VALUE", help="Another option of the policy; may be repeated.")
+        ],
+    },
+    into="told",
+)
+"""A decorator for commands that make policies: they get what a policy is told as `told`."""
 
 
 def with_settings(*left_out: str) -> Callable[[Command], Command]:
     """Return a decorator that gives a command an option for each setting of training, but for those left out."""
     chosen = {name: each for name, each in SETTINGS.items() if name not in ("policy_options", *left_out)}
-    return add_options({name: _option(name, each) for name, each in chosen.items()}, into="settings")
+    return add_options({name: _as_option(name, each) for name, each in chosen.items()}, into="settings")
 
 
 def plain(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -47,7 +51,7 @@ def plain(settings: Mapping[str, Any]) -> dict[str, Any]:
     return {name: None if value == "none" and SETTINGS[name].optional else value for name, value in settings.items()}
 
 
-def _option(name: str, each: Setting) -> Any:
+def _as_option(name: str, each: Setting) -> Any:
     """Return the type of an option for a setting; the library has its default, the option only shows it."""
     flag = f"--{name.replace('_', '-')}"
     kind: Any = str if each.default is None else type(each.default)

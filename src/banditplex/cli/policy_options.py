@@ -12,18 +12,20 @@ from banditplex.cli.data import as_name
 from banditplex.errors import InputError
 
 if TYPE_CHECKING:
-    from banditplex.multiplex import Multiplex, Name
-    from banditplex.predictor import LinkPredictor
+    from banditplex.multiplex import Name
+
+Told = Mapping[str, Sequence[str]]
+"""What was given for --layers, --price and --policy-option, by the names of these options."""
 
 
-def parse_options(texts: Sequence[str] | None) -> dict[str, Any]:
+def parse_options(texts: Sequence[str]) -> dict[str, Any]:
     """Return options of a policy, each given as key=value; values are JSON, or else strings.
 
     >>> parse_options(["raw_range=true", "arms=[0, 2]", "policy=exp3"])
     {'raw_range': True, 'arms': [0, 2], 'policy': 'exp3'}
     """
     options: dict[str, Any] = {}
-    for text in texts or ():
+    for text in texts:
         key, equals, value = text.partition("=")
         if not key or not equals:
             raise InputError(f"Expected --policy-option KEY=VALUE, got {text!r}.")
@@ -34,70 +36,46 @@ def parse_options(texts: Sequence[str] | None) -> dict[str, Any]:
     return options
 
 
-def layer_options(
-    layers: Sequence[str] | None, prices: Sequence[str] | None, names: "Sequence[Name]"
-) -> dict[str, dict[str, Any]]:
-    """Return the options that --layers and --price stand for, by the policy that takes them.
+def options_by_policy(policies: Sequence[str], told: Told, names: "Sequence[Name]") -> dict[str, dict[str, Any]]:
+    """Return the options of each policy; --layers and --price add the policies that they belong to.
 
-    >>> layer_options(["a,b"], ["a=3", "b=0.5"], ["a", "b", "c"])
-    {'fixed': {'layers': ['a', 'b']}, 'cost-aware': {'prices': {'a': 3.0, 'b': 0.5}}}
+    Each --policy-option goes to the policies that take it. `names` are those of all layers.
+
+    >>> told = {"layers": ["a,b"], "price": ["a=3"], "policy_option": ["raw_range=true"]}
+    >>> options_by_policy(["uniform", "exp3+"], told, ["a", "b", "c"])
+    {'uniform': {}, 'exp3+': {'raw_range': True}, 'fixed': {'layers': ['a', 'b']}, 'cost-aware': {'prices': {'a': 3.0}}}
     """
-    by_policy: dict[str, dict[str, Any]] = {}
-    if layers:
-        parts = [part for text in layers for part in ([text] if text in names else text.split(","))]
-        by_policy[_policy_with("indices")] = {"layers": [as_name(part, names) for part in parts]}
-    if prices:
-        by_policy[_policy_with("values")] = {"prices": dict(_parse_price(text, names) for text in prices)}
-    return by_policy
-
-
-def with_layers(
-    settings: Mapping[str, Any],
-    options: Mapping[str, Any],
-    layers: Sequence[str] | None,
-    prices: Sequence[str] | None,
-    names: "Sequence[Name]",
-) -> dict[str, Any]:
-    """Return settings with the options of the policy; --layers and --price also say which policy it is.
-
-    >>> with_layers({"k": 1}, {}, ["a,b"], None, ["a", "b", "c"])
-    {'k': 1, 'policy': 'fixed', 'policy_options': {'layers': ['a', 'b']}}
-    """
-    made = {**settings, "policy_options": dict(options)} if options else dict(settings)
-    for policy, given in layer_options(layers, prices, names).items():
-        if made.get("policy", policy) != policy:
-            flag = "--layers" if "layers" in given else "--price"
-            raise InputError(f"Expected {flag} with --policy {policy}, got it with --policy {made['policy']}.")
-        made |= {"policy": policy, "policy_options": {**options, **given}}
-    return made
-
-
-def compared(
-    policies: Sequence[str],
-    mx: "Multiplex",
-    *,
-    settings: Mapping[str, Any],
-    options: Mapping[str, Any],
-    layers: Sequence[str] | None = None,
-    prices: Sequence[str] | None = None,
-) -> "dict[str, LinkPredictor]":
-    """Return a model per policy, by its name.
-
-    Each of `options` goes to the policies that take it. --layers and --price add the policies that they belong to.
-    """
-    from banditplex.predictor import LinkPredictor
-
-    for name in policies:
-        _ = POLICIES[name]  # refuses unknown names
     if len(set(policies)) != len(policies):
         raise InputError(f"Expected different policies, got {','.join(policies)}.")
-    of_layers = layer_options(layers, prices, mx.layer_names)
-    names = [*policies, *(policy for policy in of_layers if policy not in policies)]
-    chosen: dict[str, dict[str, Any]] = {name: dict(of_layers.get(name, {})) for name in names}
-    for option, value in options.items():
-        for name in _takers(names, option):
+    chosen: dict[str, dict[str, Any]] = {name: {} for name in policies}
+    if told.get("layers"):
+        parts = [part for text in told["layers"] for part in ([text] if text in names else text.split(","))]
+        chosen.setdefault(_policy_with("indices"), {})["layers"] = [as_name(part, names) for part in parts]
+    if told.get("price"):
+        prices = dict(_parse_price(text, names) for text in told["price"])
+        chosen.setdefault(_policy_with("values"), {})["prices"] = prices
+    for option, value in parse_options(told.get("policy_option", ())).items():
+        for name in _takers(list(chosen), option):
             chosen[name][option] = value
-    return {name: LinkPredictor(policy=name, policy_options=chosen[name] or None, **settings) for name in names}
+    return chosen
+
+
+def with_policy(settings: Mapping[str, Any], told: Told, names: "Sequence[Name]") -> dict[str, Any]:
+    """Return settings with the options of the policy; --layers and --price also say which policy it is.
+
+    >>> with_policy({"k": 1}, {"layers": ["a,b"]}, ["a", "b", "c"])
+    {'k': 1, 'policy': 'fixed', 'policy_options': {'layers': ['a', 'b']}}
+    """
+    options, made = parse_options(told.get("policy_option", ())), dict(settings)
+    asked = [settings["policy"]] if "policy" in settings else []
+    chosen = options_by_policy(asked, {name: told[name] for name in told if name != "policy_option"}, names)
+    if len(chosen) > 1:
+        first, other, *_ = chosen
+        flag = "--layers" if "layers" in chosen[other] else "--price"
+        raise InputError(f"Expected {flag} with --policy {other}, got it with --policy {first}.")
+    for policy, own in chosen.items():
+        made["policy"], options = policy, {**options, **own}
+    return made | ({"policy_options": options} if options else {})
 
 
 def _policy_with(kind: str) -> str:

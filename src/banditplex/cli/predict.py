@@ -4,7 +4,7 @@ import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -51,7 +51,7 @@ def predict(
     roles = parse_columns(columns)
     table = predictions(load_model(run, device=device), layer, pairs=pairs, columns=roles, top=top, prior=prior)
     if out is not None:
-        write_table(table, out, force=force)
+        write_table(table, out)
     if as_json:
         print_json(table.to_dict("records") if out is None else {"out": str(out), "layer": layer, "pairs": len(table)})
     elif out is not None:
@@ -90,10 +90,12 @@ def predictions(
     name = as_name(layer, mx.layer_names)
     if pairs is None:
         table = model.recommend(name, top=top or 0, prior=prior)
+        ends = table[["source", "destination"]].to_numpy()
     else:
-        table = pd.DataFrame(read_pairs(pairs, mx, columns=columns), columns=["source", "destination"])
-        table["probability"] = model.predict_proba(_as_array(table), name, prior=prior)
-    return table.assign(score=model.score_pairs(_as_array(table), name) if len(table) else pd.Series(dtype=float))
+        ends = read_pairs(pairs, mx, columns=columns)
+        table = pd.DataFrame(ends, columns=["source", "destination"])
+        table["probability"] = model.predict_proba(ends, name, prior=prior)
+    return table.assign(score=model.score_pairs(ends, name) if len(table) else pd.Series(dtype=float))
 
 
 def check_table(path: Path, *, force: bool = False) -> None:
@@ -106,9 +108,8 @@ def check_table(path: Path, *, force: bool = False) -> None:
         raise InputError(f"{path}: exists; --force replaces it.")
 
 
-def write_table(table: "pd.DataFrame", path: Path, *, force: bool = False) -> None:
-    """Write a table as CSV, TSV or Parquet, by the ending of the name; `force` replaces a file that exists."""
-    check_table(path, force=force)
+def write_table(table: "pd.DataFrame", path: Path) -> None:
+    """Write a table as CSV, TSV or Parquet, by the ending of the name; a file that exists is replaced."""
     draft = path.with_name(path.name + ".new")
     try:
         if path.suffix.lower() == ".parquet":
@@ -119,7 +120,3 @@ def write_table(table: "pd.DataFrame", path: Path, *, force: bool = False) -> No
     except OSError as error:
         draft.unlink(missing_ok=True)
         raise InputError(f"{path}: cannot be written: {error.strerror or error}.") from None
-
-
-def _as_array(table: "pd.DataFrame") -> Any:
-    return table[["source", "destination"]].to_numpy()

@@ -7,7 +7,6 @@ import typer
 
 from banditplex.cli.output import Json, print_json, print_table
 from banditplex.cli.resuming import resumable
-from banditplex.terminal import counters
 
 
 def reproduce(
@@ -27,16 +26,14 @@ def reproduce(
     paper's figures and a table of its claims are written into a folder.
     """
     from banditplex.experiments.paper import claims, report, settings
-    from banditplex.experiments.paper.reproduce import check_datasets, runs_per_dataset
+    from banditplex.experiments.paper.reproduce import check_datasets
     from banditplex.experiments.paper.reproduce import reproduce as run_all
 
     names = check_datasets(dataset or list(settings.DATASETS))
     size = settings.QUICK if quick else settings.FULL
     command = " ".join(["banditplex reproduce", *["--quick"] * quick, *(f"--dataset {name}" for name in dataset or [])])
-    with resumable(out, resume=resume), counters(names, runs_per_dataset(size)) as on_run:
-        found = run_all(
-            out, datasets=names, size=size, engine=engine, jobs=jobs, resume=resume, command=command, on_run=on_run
-        )
+    with resumable(out, resume=resume):
+        found = run_all(out, datasets=names, size=size, engine=engine, jobs=jobs, resume=resume, command=command)
     if as_json:
         print_json({"out": str(out), "claims": claims.as_records(found)})
         return

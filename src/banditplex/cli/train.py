@@ -1,8 +1,7 @@
 """`banditplex train`."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,7 +10,7 @@ import typer
 from banditplex.cli import options
 from banditplex.cli.data import Data, Reading, as_name, load, reads_data
 from banditplex.cli.output import Json, print_json, print_table
-from banditplex.cli.policy_options import parse_options, with_layers
+from banditplex.cli.policy_options import with_policy
 from banditplex.cli.resuming import resume_command, say_new
 from banditplex.terminal import bars, say
 
@@ -27,19 +26,18 @@ SHOWN = 20
 
 @reads_data
 @options.with_settings()
+@options.tells_policy
 def train(
     data: Data,
     reading: Reading,
     run: Annotated[Path, typer.Option("-o", "--out", metavar="RUN", help="The folder of the run.")],
     settings: dict[str, Any],
+    told: dict[str, list[str]],
     target: options.Target = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue the run in that folder.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace the run in that folder.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="No bar, no notes and, without --json, no result.")] = False,
     as_json: Json = False,
-    layers: options.Layers = None,
-    price: options.Price = None,
-    policy_option: options.PolicyOption = None,
 ) -> None:
     """Train a model on a multiplex and save it in a folder; --resume continues a run that was stopped.
 
@@ -49,14 +47,19 @@ def train(
 
     folder = RunFolder(run)
     folder.check_free(resume=resume, force=force)
-    parsed = parse_options(policy_option)
     mx = load(data, reading, quiet=quiet)
     if resume and not folder.begun and not quiet:
         say_new(run)
-    given = with_layers(options.plain(settings), parsed, layers, price, mx.layer_names)
+    given = with_policy(options.plain(settings), told, mx.layer_names)
     targets = [as_name(name, mx.layer_names) for name in target] if target else None
     try:
-        with _epochs(quiet) as on_epoch:
+        with bars(["Training"], quiet=quiet) as show:
+
+            def on_epoch(model: "LinkPredictor", row: dict[str, Any]) -> None:
+                if show is not None:
+                    losses = f"loss {row['train_loss']:.3f}  validation {row['validation_loss']:.3f}"
+                    show("Training", losses, completed=row["epoch"], total=model.epochs)
+
             model = fit_in(folder, mx, targets, given, resume=resume, force=force, on_epoch=on_epoch)
     except KeyboardInterrupt:
         say(
@@ -146,19 +149,3 @@ def _length(result: dict[str, Any]) -> str:
 
 def _known(number: float) -> float | None:
     return None if math.isnan(number) else number
-
-
-@contextmanager
-def _epochs(quiet: bool) -> "Iterator[Callable[..., None] | None]":
-    """Yield a callback for `fit` that draws a bar over the epochs on stderr, with losses beside it."""
-    with bars("numbers", quiet=quiet) as room:
-        if room is None:
-            yield None
-            return
-        task = room.add_task("Training", total=None, numbers="")
-
-        def show(model: "LinkPredictor", row: dict[str, Any]) -> None:
-            numbers = f"loss {row['train_loss']:.3f}  validation {row['validation_loss']:.3f}"
-            room.update(task, completed=row["epoch"], total=model.epochs, numbers=numbers)
-
-        yield show

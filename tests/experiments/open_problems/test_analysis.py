@@ -41,11 +41,11 @@ def test_summary_has_means_and_standard_errors_in_the_order_of_the_settings():
 
 
 def test_differences_are_paired_by_seed():
-    found = difference(finals(ROWS), "k", "twins", ("default", 1), ("uniform", 1))
+    found = difference(finals(ROWS), ("default", 1), ("uniform", 1))
     assert found.mean == pytest.approx(0.03)  # .04 and .02
     assert found.error == pytest.approx(0.01)
     assert not found.clear  # two seeds: 12.7 standard errors are needed
-    assert ratio(finals(ROWS), "k", "twins", ("default", 2), ("default", 1), "edges") == 3
+    assert ratio(finals(ROWS), ("default", 2), ("default", 1), "edges") == 3
 
 
 def test_curves_are_means_over_seeds():
@@ -58,8 +58,7 @@ def test_curves_are_means_over_seeds():
 
 
 def test_sentences_come_from_the_numbers():
-    lines, last = summary(ROWS), finals(ROWS)
-    text = report.k_sentence(lines, last)
+    (text,) = report.k_sentences(finals(ROWS))
     assert "2 layers per draw instead of 1 change the ROC-AUC of `default` by +.120 ± .060" in text
     assert "2.0 times the time, 3.0 times the edges" in text
     assert "against degree-matched pairs by +.120 ± .060." in text
@@ -67,7 +66,7 @@ def test_sentences_come_from_the_numbers():
     assert "could not be afforded" in text
     rows = [row("losses", label, 1, s, 0.8 + 0.001 * s, probability=0.5) for label in settings.LOSSES for s in range(3)]
     rows += [row("losses", "uniform", 1, s, 0.7 + 0.002 * s, probability=0.1) for s in range(3)]
-    said = "\n".join(report.losses_section(summary(rows), finals(rows)))
+    said = "\n".join(report.write_section("losses", summary(rows), finals(rows)))
     assert (
         "- **cosine** is clearly better than uniform draws on 1 of 1 data sets and clearly worse on 0; +0.099" in said
     )

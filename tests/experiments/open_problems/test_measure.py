@@ -1,5 +1,7 @@
 """Trainings of the open problems: the work they count, the data they use, the command."""
 
+from dataclasses import replace
+
 import pytest
 
 from banditplex.datasets import planted
@@ -81,7 +83,8 @@ def test_targets_are_chosen_once_among_layers_with_enough_edges():
 
 def test_the_command_writes_tables_and_figures_and_refuses_to_overwrite(tiny_data, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(settings, "QUICK_EPOCHS", 1)
-    monkeypatch.setattr(settings, "QUICK_KS", (1, 2))
+    few = replace(settings.QUICK_PLANS["k"], values=(1, 2))
+    monkeypatch.setitem(settings.QUICK_PLANS, "k", few)
     words = ["--quick", "--seeds", "1", "--out", str(tmp_path / "out"), "--engine", "serial"]
     run("open-problems", words)
     assert capsys.readouterr().out.startswith(f"{tmp_path / 'out' / 'index.md'}: ")

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from banditplex.experiments.paper import report
-from banditplex.experiments.paper.analysis import Runs
+from banditplex.experiments.paper.analysis import Runs, curve_table
 from banditplex.experiments.paper.claims import findings
 from banditplex.experiments.paper.figures import FIGURES, draw, write_figures
 from banditplex.experiments.paper.settings import DATASETS, METHODS, Size
@@ -53,10 +53,10 @@ def test_figures_and_tables_use_the_same_names(folder):
 
 
 @pytest.mark.parametrize("count", [1, 2, 6])
-def test_titles_fit_into_their_figures(made_rows, count):
+def test_titles_fit_into_their_figures(made_rows, count, tmp_path):
     runs = Runs.from_rows([row for row in made_rows if row["dataset"] in list(DATASETS)[:count]])
     for name in FIGURES:
-        figure = draw(runs, name)
+        figure = draw(curve_table(runs), tmp_path, name)
         figure.canvas.draw()
         (title,) = figure.texts
         box = title.get_window_extent()

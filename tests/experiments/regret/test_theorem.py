@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from experiments.regret.measure import compare_environment, follow
+from experiments.regret.measure import compare, follow
 
 
 def test_two_rounds_by_hand():
@@ -18,7 +18,7 @@ def test_two_rounds_by_hand():
 
 
 def test_the_bound_of_the_estimates_holds_where_losses_are_noisy():
-    found = compare_environment("pareto", 5, 60, runs=20, seed=0)
-    assert found.game == "pareto, 5 arms, 60 rounds"
-    assert found.estimated_fails == 0
-    assert found.estimated_regret <= found.estimated_bound
+    found = compare("pareto", 5, 60, runs=20, seed=0)
+    assert found["game"] == "pareto, 5 arms, 60 rounds"
+    assert found["estimated_fails"] == 0
+    assert found["estimated_regret"] <= found["estimated_bound"]

@@ -1,7 +1,8 @@
 """From rows to numbers: mean curves, and paired differences that respect shared data."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,12 @@ class Runs:
     def has(self, dataset: str, *methods: str) -> bool:
         """Say whether methods were run on a data set."""
         return all((dataset, method) in self.curves for method in methods)
+
+    def compared(self) -> Iterator[tuple[str, str]]:
+        """Yield the data sets and methods that can be compared with uniform draws."""
+        for dataset, method in product(self.datasets, self.methods):
+            if method != "uniform" and self.has(dataset, method, "uniform"):
+                yield dataset, method
 
     def curve(self, dataset: str, method: str, name: str = "test") -> Floats:
         """Return a curve of all runs, (trials, folds, epochs)."""
@@ -89,11 +96,7 @@ class Difference:
     @property
     def error(self) -> Floats:
         """Its standard error at each epoch, (epochs,); NaN with a single trial."""
-        count = len(self.trials)
-        if count < 2:
-            return np.full(self.trials.shape[1], np.nan)
-        error: Floats = self.trials.std(axis=0, ddof=1) / np.sqrt(count)
-        return error
+        return pd.DataFrame(self.trials).sem().to_numpy()
 
     @property
     def mean(self) -> float:
@@ -123,10 +126,9 @@ class Difference:
     @property
     def beyond_chance(self) -> bool:
         """Whether the mean is above 0, with p below .05; with few trials, above two standard errors."""
-        means = self.trials.mean(axis=1)
         if self.p is not None:
             return bool(self.mean > 0 and self.p < CHANCE)
-        return bool(len(means) > 1 and self.mean > 2 * means.std(ddof=1) / np.sqrt(len(means)))
+        return bool(self.mean > 2 * Difference(self.trials.mean(axis=1, keepdims=True)).error[0])
 
     def first(self, share: float) -> "Difference":
         """Return the same for the first epochs: a share of all, at least one."""
@@ -136,8 +138,10 @@ class Difference:
 def curve_table(runs: Runs) -> pd.DataFrame:
     """Return the curves: one row per data set, method and epoch, with mean and deviation over all runs."""
     frames = []
-    for dataset, method in ((d, m) for d in runs.datasets for m in runs.methods if runs.has(d, m)):
-        curves = runs.curves[dataset, method]
+    for dataset, method in product(runs.datasets, runs.methods):
+        curves = runs.curves.get((dataset, method))
+        if curves is None:
+            continue
         epochs = curves["test"].shape[-1]
         columns: dict[str, Any] = {"dataset": dataset, "method": method, "epoch": np.arange(1, epochs + 1)}
         for name in CURVES:

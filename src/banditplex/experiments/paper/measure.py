@@ -1,18 +1,16 @@
 """One run: train a method on one fold of one trial, and judge it after each epoch."""
 
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from torch import Tensor
 
 from banditplex.datasets import load_dataset
 from banditplex.evaluation import Split, k_fold
 from banditplex.experiments.paper.settings import FOLDS, HIDE, METHODS, TRAINING
 from banditplex.multiplex import Multiplex
 from banditplex.nn import relevance
-from banditplex.nn.relevance import RelevanceBatch
 from banditplex.predictor import LinkPredictor
 from banditplex.rng import stream
 
@@ -78,24 +76,15 @@ def _number(seed: int, *name: str | int) -> int:
 # Layer losses
 
 
-def drawn_euclidean(batch: RelevanceBatch) -> Tensor:
-    """Return the paper's first layer loss, of drawn layers alone: the trainer gives our own functions no more."""
-    return relevance.euclidean(batch)
-
-
-def drawn_cosine(batch: RelevanceBatch) -> Tensor:
-    """Return the paper's second layer loss, of drawn layers alone."""
-    return relevance.cosine(batch)
-
-
 LAYER_LOSSES: dict[str | None, Any] = {
     None: "predictive",  # uniform draws do not look at it, and it costs the least
     "predictive": "predictive",
-    "euclidean": drawn_euclidean,
-    "cosine": drawn_cosine,
+    "euclidean": partial(relevance.euclidean),
+    "cosine": partial(relevance.cosine),
 }
-"""The paper's policies learn from the layer they drew and from nothing else, and so do ours with its two layer losses.
-With `predictive`, the library also hints a drawn layer at the target that drew it."""
+"""The paper's policies learn from the layer they drew and from nothing else, and so do ours with its two layer losses:
+once wrapped, the trainer computes them for drawn layers alone, like any function of ours. With `predictive`, the
+library also hints a drawn layer at the target that drew it."""
 
 
 # Judging

@@ -39,7 +39,7 @@ def claims_page(runs: Runs, found: Sequence[Finding]) -> str:
         "# The paper says, we measured\n",
         "Differences to uniform draws in points of accuracy, means over trials and folds. Shares of epochs count those "
         "whose mean difference is above 0; p is Wilcoxon's, over the means of the trials.\n",
-        _text_table(["the paper says", *(f"{method}: holds?" for method in JUDGED)], _overview(found)),
+        _text_table(["the paper says", *(f"{method}: holds?" for method in JUDGED)], overview(found, words=True)),
         "## Claim by claim\n",
         *_claim_sections(runs, found),
         "## Data set by data set\n",
@@ -56,19 +56,15 @@ def claims_page(runs: Runs, found: Sequence[Finding]) -> str:
     return "\n".join(parts)
 
 
-def overview(found: Sequence[Finding]) -> list[list[str]]:
-    """Return a line per claim: its name, and whether it holds for each method."""
+def overview(found: Sequence[Finding], *, words: bool = False) -> list[list[str]]:
+    """Return a line per claim: its name or, if asked, its words, and whether it holds for each method."""
     lines = []
     for claim in published():
         some = {method: [each for each in found if each.claim == claim and each.method == method] for method in JUDGED}
         if all(some.values()):
-            lines.append([claim.name, *(overall(each) for each in some.values())])
+            text = f'"{claim.words}" (figure {claim.figure})' if words else claim.name
+            lines.append([text, *(overall(each) for each in some.values())])
     return lines
-
-
-def _overview(found: Sequence[Finding]) -> list[list[str]]:
-    words = {claim.name: f'"{claim.words}" (figure {claim.figure})' for claim in published()}
-    return [[words[line[0]], *line[1:]] for line in overview(found)]
 
 
 def _claim_sections(runs: Runs, found: Sequence[Finding]) -> Iterator[str]:
@@ -77,10 +73,9 @@ def _claim_sections(runs: Runs, found: Sequence[Finding]) -> Iterator[str]:
         if not some:
             continue
         datasets = list(dict.fromkeys(finding.dataset for finding in some))
-        by_place = {(finding.dataset, finding.method): finding for finding in some}
+        cells = {(each.dataset, each.method): (each.measured, each.holds) for each in some}
         lines = [
-            [DATASETS[dataset], *(cell for method in JUDGED for cell in _cells(by_place[dataset, method]))]
-            for dataset in datasets
+            [DATASETS[dataset], *(cell for method in JUDGED for cell in cells[dataset, method])] for dataset in datasets
         ]
         heads = ["data set", *(head for method in JUDGED for head in (method, "holds?"))]
         yield f'**{claim.name[0].upper()}{claim.name[1:]}.** "{claim.words}"\n'
@@ -108,19 +103,12 @@ def _excuse(runs: Runs, finding: Finding) -> str:
     return f"{reason}; in the layers that have a relevant one {partnered.mean:+.1f}, up to {partnered.largest:+.1f}"
 
 
-def _cells(finding: Finding) -> tuple[str, str]:
-    return finding.measured, finding.holds
-
-
 def _differences(runs: Runs) -> Iterator[list[str]]:
-    for dataset in runs.datasets:
-        for method in runs.methods:
-            if method == "uniform" or not runs.has(dataset, method, "uniform"):
-                continue
-            yield [DATASETS[dataset], method, *_numbers(runs.compare(dataset, method))]
-            if dataset in SYNTHETIC:
-                partnered = runs.compare(dataset, method, name="partnered")
-                yield [DATASETS[dataset], f"{method}, layers with a relevant one", *_numbers(partnered)]
+    for dataset, method in runs.compared():
+        yield [DATASETS[dataset], method, *_numbers(runs.compare(dataset, method))]
+        if dataset in SYNTHETIC:
+            partnered = runs.compare(dataset, method, name="partnered")
+            yield [DATASETS[dataset], f"{method}, layers with a relevant one", *_numbers(partnered)]
 
 
 def _numbers(difference: Difference) -> list[str]:
@@ -132,15 +120,10 @@ def _numbers(difference: Difference) -> list[str]:
 
 
 def _reasons(runs: Runs) -> Iterator[list[str]]:
-    for dataset in runs.datasets:
-        for method in runs.methods:
-            if method == "uniform" or not runs.has(dataset, method, "uniform"):
-                continue
-            numbers = (
-                f"{100 * runs.number(dataset, 'uniform', 'headroom'):+.1f}", method,
-                f"{100 * runs.number(dataset, method, 'gain'):+.1f}", f"{runs.number(dataset, method, 'mass'):.2f}",
-            )  # fmt: skip
-            yield [DATASETS[dataset], *numbers, why(runs, dataset, method)]
+    for dataset, method in runs.compared():
+        room, gain = runs.number(dataset, "uniform", "headroom"), runs.number(dataset, method, "gain")
+        numbers = f"{100 * room:+.1f}", method, f"{100 * gain:+.1f}", f"{runs.number(dataset, method, 'mass'):.2f}"
+        yield [DATASETS[dataset], *numbers, why(runs, dataset, method)]
 
 
 # The index
@@ -150,12 +133,13 @@ def index_page(runs: Runs, found: Sequence[Finding], *, command: str, size: Size
     """Return the first page: what was run, whether the claims hold, the figures."""
     count = sum(curves["test"].shape[0] * curves["test"].shape[1] for curves in runs.curves.values())
     sets = ", ".join(DATASETS[dataset] for dataset in runs.datasets)
+    few = " So few trials decide nothing: this is a look at what the whole run does." * (size.trials < MIN_TRIALS)
     parts = [
         "# The paper's experiments, run again\n",
         f"Made by this command, version {__version__}, seed {SEED}; nothing on these pages is written by hand.\n",
         f"```text\n{command}\n```\n",
         f"{count:,} runs of {size.epochs} epochs ({count * size.epochs:,} epochs in all): {sets}; {len(runs.methods)} "
-        f"methods; {size.trials} trials x {size.folds} of {FOLDS} folds.{_caution(size)}\n",
+        f"methods; {size.trials} trials x {size.folds} of {FOLDS} folds.{few}\n",
         _text_table(["the paper's claim", *JUDGED], overview(found)),
         "`exp3+` is the paper's method with the sign of line 4 repaired, `ours` the default policy (hinted). The "
         f"[numbers behind this table, and why]({CLAIMS}.md), as [CSV]({CLAIMS}.csv), the [curves]({CURVES}).\n",
@@ -171,10 +155,6 @@ def index_page(runs: Runs, found: Sequence[Finding], *, command: str, size: Size
         "does.\n",
     ]
     return "\n".join(parts)
-
-
-def _caution(size: Size) -> str:
-    return " So few trials decide nothing: this is a look at what the whole run does." * (size.trials < MIN_TRIALS)
 
 
 def _matrix(runs: Runs) -> Iterator[list[str]]:

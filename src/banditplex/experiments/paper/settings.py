@@ -25,7 +25,6 @@ together, lest the one give the other away; then training sees reverse arcs that
 off.
 """
 SYNTHETIC = ("rand-internship", "small-3-layers")
-REAL = ("ckm", "vickers", "lazega", "euair")
 
 TRAINING: Mapping[str, Any] = {
     "k": 1,  # "In this paper, we focus on k = 1"
