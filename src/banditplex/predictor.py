@@ -91,7 +91,9 @@ class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
         if resume and checkpoint is None:
             raise InputError("Expected checkpoint=, the folder of the training to resume, got none.")
         trainer = self.make_trainer(mx, targets, negatives=negatives)
-        kept = None if checkpoint is None else Checkpoint(checkpoint, mx, trainer, negatives=negatives)
+        kept = None
+        if checkpoint is not None:
+            kept = Checkpoint(checkpoint, mx, trainer, negatives=negatives, arguments=self._arguments())
         config = trainer.config
         turn = seeded(config.seed, "torch", trainer.data.device) if config.draws_from_torch else nullcontext()
         with fitting_threads(mx.num_edges), turn:
@@ -276,8 +278,7 @@ class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
 
     def save(self, folder: str | Path) -> None:
         """Write the model and the training graph to a folder: safetensors and JSON."""
-        arguments = {name: getattr(self, name) for name in ("hide", "policy_options", "warm_start")}
-        save(folder, self._check_fitted(), self._rows, arguments)
+        save(folder, self._check_fitted(), self._rows, self._arguments())
 
     @classmethod
     def load(cls, folder: str | Path, *, device: str = "auto", conv: Convolution | None = None) -> "LinkPredictor":
@@ -286,6 +287,10 @@ class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
         model = cls(**fitted.config.values() | arguments)
         model._fitted, model._rows = fitted, history
         return model
+
+    def _arguments(self) -> dict[str, Any]:
+        """Return the arguments of the constructor that training resolves, as they were given."""
+        return {name: getattr(self, name) for name in ("hide", "policy_options", "warm_start")}
 
     def _check_fitted(self) -> FittedModel:
         if not hasattr(self, "_fitted"):

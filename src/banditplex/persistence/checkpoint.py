@@ -29,14 +29,21 @@ FORMAT = "banditplex checkpoint 4"
 class Checkpoint:
     """The checkpoint of one training in a folder.
 
-    Parameters: `negatives`, the pairs (n, 2) of each layer name that the trainer was given, if any.
+    Parameters: `negatives`, the pairs (n, 2) of each layer name that the trainer was given, if any; `arguments`, those
+    of the constructor of the model that training resolves.
     """
 
     def __init__(
-        self, folder: str | Path, mx: Multiplex, trainer: Trainer, *, negatives: Mapping[Name, ArrayLike] | None = None
+        self,
+        folder: str | Path,
+        mx: Multiplex,
+        trainer: Trainer,
+        *,
+        negatives: Mapping[Name, ArrayLike] | None = None,
+        arguments: Mapping[str, Any] | None = None,
     ) -> None:
         self.path = Path(folder) / FILE
-        self._trainer = trainer
+        self._trainer, self._arguments = trainer, dict(arguments or {})
         self._identity = identify(mx, trainer, negatives or {})
 
     def begin(self, *, resume: bool) -> None:
@@ -59,7 +66,10 @@ class Checkpoint:
     def save(self) -> None:
         """Keep the state of now instead of what was kept before."""
         generators = get_state() if self._trainer.config.draws_from_torch else None
-        kept = {"identity": self._identity, "state": snapshot(self._trainer), "generators": generators}
+        kept = {
+            "identity": self._identity, "arguments": self._arguments, "state": snapshot(self._trainer),
+            "generators": generators,
+        }  # fmt: skip
         write_tree(self.path, kept, format=FORMAT)
 
 

@@ -61,8 +61,9 @@ class RunFolder:
                 path.unlink(missing_ok=True)
 
     def settings(self) -> dict[str, Any]:
-        """Return the settings of the run that was begun, and its targets."""
-        settings: dict[str, Any] = read_checkpoint(self._checkpoint)["identity"]["settings"]
+        """Return the settings of the run that was begun, as they were given, and its targets."""
+        kept = read_checkpoint(self._checkpoint)
+        settings: dict[str, Any] = kept["identity"]["settings"] | kept["arguments"]
         return settings
 
     def progress(self) -> Progress:
