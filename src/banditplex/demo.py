@@ -254,7 +254,7 @@ def _plot_probability(axes: "Axes", measured: Measured) -> None:
     several = f"bandit, mean of\n{bandit['target'].nunique()} targets, {bandit['seed'].nunique()} seeds"
     note = partial(axes.annotate, textcoords="offset points")
     note(several, (last, mean.iloc[-1]), (0, -8), color=COLOURS["bandit"], ha="right", va="top")
-    note("even draws\nto warm up", (0, 1), (6, -6), color=plots.FAINT, va="top")
+    note("warm-up:\nuniform draws", (0, 1), (6, -6), color=plots.FAINT, va="top")
     note("uniform", (last, start), (0, 5), color=COLOURS["uniform"], ha="right")
     axes.set(ylabel="probability of the relevant layer", ylim=(0, 1), title="The bandit finds the relevant layer")
     _finish(axes, (0, last))

@@ -20,7 +20,7 @@ from banditplex.training.loop import Trainer
 
 Ints = NDArray[np.int64]
 FOLDS = 8
-"""A known edge is scored while its eighth of the target layer's edges is hidden from the encoder."""
+"""Known edges are scored in this many groups; the encoder does not see the edges of the group that is scored."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,11 +48,11 @@ class FittedModel:
 
     @property
     def layer_names(self) -> tuple[Name, ...]:
-        """The names of all layers that can be drawn, the union among them if it is one."""
+        """The names of all layers that can be drawn, including the union if it can be drawn."""
         return self.model.visibility.layer_names(self.mx)
 
     def instance(self, layer: Name) -> int:
-        """Return which target a layer is."""
+        """Return the position of a layer among the targets."""
         index = self.mx.layer_index(layer)
         place = np.flatnonzero(self.targets == index)
         if not len(place):
@@ -71,7 +71,7 @@ class FittedModel:
     def logits(self, pairs: Ints, layer: Name, *, draws: int = 0) -> NDArray[np.float64]:
         """Return the logits (n,) of pairs (n, 2) of node indices in a target layer.
 
-        With `draws`, the result is the mean over so many draws of the policy instead of its most probable layers.
+        With `draws`, the result is the mean over this many draws of the policy instead of its most probable layers.
         """
         if not isinstance(draws, int | np.integer) or draws < 0:
             raise InputError(f"Expected draws to be an integer of at least 0, got {draws!r}.")
@@ -106,7 +106,7 @@ class FittedModel:
         known = self.graph.has_edge(place, layer)
         if known.any():
             pair = tuple(self.mx.node_names[pairs[int(known.nonzero()[0])]].tolist())
-            raise InputError(f"Expected pairs that are no edges of their layer in training, got {pair}.")
+            raise InputError(f"Expected pairs that are not edges of their layer in the training graph, got {pair}.")
         features = node_features(self.mx, self.graph.device)
         logits = score_by_layer(self.model, self.graph, features, place, layer, other)
         return logits.cpu().numpy().astype(np.float64)

@@ -41,7 +41,7 @@ CHUNK = 1 << 17
 class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
     """Predicts links in the layers of a multiplex; bandits learn which other layers to look at.
 
-    The constructor stores its arguments, `fit` learns. Directed multiplexes predict directed links. Edge weights are
+    The constructor stores its arguments, `fit` learns. On a directed multiplex, links are directed. Edge weights are
     message weights of the encoder; structural features count edges.
 
     {parameters}
@@ -82,7 +82,7 @@ class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
             Called as on_epoch(model, row) after each epoch, with the means over targets in `row` and one row per
             target in row["layers"]; the model predicts with its present weights. Training ends if it returns True.
         negatives
-            For each target, pairs (n, 2) that are no links, to learn from instead of pairs drawn at random.
+            For each target, pairs (n, 2) that are not links, to learn from instead of pairs drawn at random.
         checkpoint
             A folder that holds, from the start and after each epoch, all that is needed to go on.
         resume
@@ -95,7 +95,7 @@ class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
         if checkpoint is not None:
             kept = Checkpoint(checkpoint, mx, trainer, negatives=negatives, arguments=self._arguments())
         config = trainer.config
-        turn = seeded(config.seed, "torch", trainer.data.device) if config.draws_from_torch else nullcontext()
+        turn = seeded(config.seed, "torch", trainer.data.device) if config.uses_torch_generators else nullcontext()
         with fitting_threads(mx.num_edges), turn:
             if kept is not None:
                 kept.begin(resume=resume)
@@ -155,7 +155,7 @@ class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
             known = mx.has_edges(pairs, name)
             if known.any():
                 pair = tuple(mx.node_names[pairs[np.argmax(known)]].tolist())
-                raise InputError(f"Expected negatives that are no edges of layer {name!r}, got {pair}.")
+                raise InputError(f"Expected negatives that are not edges of layer {name!r}, got {pair}.")
         for target in targets.tolist():
             if not len(given.get(target, ())):
                 raise InputError(f"Expected negatives for target layer {mx.layer_names[target]!r}, got none.")
@@ -172,7 +172,7 @@ class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
 
         A pair's own edge in the layer is never visible, whether it is known or not. `context` is another multiplex
         with the same layers (and node features) to look at instead of the training graph: new edges, new nodes.
-        `draws` > 0 takes the mean over so many draws of the policy instead of the most probable layers.
+        `draws` > 0 takes the mean over this many draws of the policy instead of the most probable layers.
         """
         fitted = self._check_fitted().within(context)
         return fitted.logits(as_pairs(fitted.mx, pairs), layer, draws=draws)
@@ -181,7 +181,7 @@ class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
         """Return the logits (n, m) of pairs (n, 2) with each of some other layers alone, of all targets in one go.
 
         `layer` (n,) is the target layer of each pair and `others` (n, m) what it may look at, as layer indices. The
-        pairs are no edges of the training graph. What a layer is worth, and curves in `on_epoch`, are made of this.
+        pairs must not be edges of the training graph. Use it to measure what a layer is worth.
         """
         fitted = self._check_fitted()
         table = np.asarray(others, np.int64)
@@ -219,7 +219,7 @@ class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
     ) -> pd.DataFrame:
         """Return the `top` most likely new links of a layer: source, destination, probability.
 
-        All pairs that are no known edges are ranked, or those of `candidates` (n, 2), each once; memory does not
+        All pairs that are not known edges are ranked, or those of `candidates` (n, 2), each once; memory does not
         grow with the number of pairs ranked.
         """
         if not isinstance(top, int | np.integer) or top < 0:
@@ -294,7 +294,7 @@ class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
 
     def _check_fitted(self) -> FittedModel:
         if not hasattr(self, "_fitted"):
-            raise InputError("Expected a fitted LinkPredictor, got one that has not seen a multiplex: call fit first.")
+            raise InputError("Expected a fitted LinkPredictor, got one that is not fitted: call fit first.")
         return self._fitted
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -352,7 +352,7 @@ def _check_targets(mx: Multiplex, targets: Sequence[Name] | None, visibility: Vi
         names = [repr(mx.layer_names[i]) for i in np.flatnonzero(left)]
         if names:
             shown = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
-            warnings.warn(f"Layers with {which} are no targets: {shown}.", stacklevel=4)
+            warnings.warn(f"Layers with {which} are not used as targets: {shown}.", stacklevel=4)
     return np.flatnonzero(~(small | full))
 
 

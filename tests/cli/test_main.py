@@ -61,7 +61,7 @@ def test_a_mistake_in_options_is_one_line_that_says_what_came(words, what, came,
     assert error.count("\n") == 1
     assert what in error
     assert came in error
-    assert error.endswith(f"{words.split()[0]} --help` says more.\n")
+    assert error.endswith(f"{words.split()[0]} --help`.\n")
 
 
 def test_datasets_list_names_every_data_set():

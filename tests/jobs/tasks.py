@@ -5,16 +5,29 @@ import random
 import signal
 import sys
 import time
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from banditplex.errors import InputError
-from banditplex.jobs.engine import run
+from banditplex.jobs.engine import run_tasks
 from banditplex.jobs.results import RowStore
 
 ABOUT = {"seed": 3, "data": {"edges": 7}}
+
+
+def run(*arguments, **options):
+    """Return the rows of tasks, one after another."""
+    finished = run_tasks(*arguments, **options)
+
+    def rows():
+        with closing(finished):
+            for _, some in finished:
+                yield from some
+
+    return rows()
 
 
 @dataclass(frozen=True)

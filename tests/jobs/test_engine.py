@@ -13,10 +13,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from banditplex.jobs.engine import run
 from banditplex.jobs.results import RowStore, read_results
 from banditplex.jobs.task import TaskError
 from tests.jobs import tasks as scripts
+from tests.jobs.tasks import run
 from tests.refusals import refuses
 
 PARALLEL = [

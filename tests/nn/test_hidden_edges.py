@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from banditplex.nn import HiddenEdges, PackedGraph, compute_pair_features, sampling
+from banditplex.nn import HiddenEdges, PackedGraph, compute_pair_features
+from banditplex.nn import neighbour_sampling as sampling
 from banditplex.nn.hidden_edges import hide_in_union, hide_pairs
 from banditplex.nn.scoring import score
 from tests.nn.test_graph import as_networkx, random_multiplex

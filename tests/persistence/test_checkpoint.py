@@ -17,7 +17,7 @@ import torch
 import banditplex as bx
 from banditplex.datasets import planted
 from banditplex.errors import FormatError, InputError
-from banditplex.nn import sampling
+from banditplex.nn import neighbour_sampling as sampling
 from banditplex.persistence import tree
 from banditplex.persistence.checkpoint import FILE, FORMAT, read_checkpoint, restore, snapshot
 from banditplex.persistence.tree import pack, read_tree, unpack, write_tree
@@ -226,7 +226,7 @@ def test_other_data_are_refused_by_name(run, mx):
     size = mx.layer_sizes[3]
     shorter = replace(mx, edge_index=mx.edge_index[:, :-1], layer_offsets=mx.layer_offsets - [0, 0, 0, 0, 1])
     for other, *values in (
-        (mx.subset(layers=["a", "b", "c"]), "layer 'd' is gone"),
+        (mx.subset(layers=["a", "b", "c"]), "layer 'd' is missing"),
         (replace(mx, layer_names=("a", "c", "b", "d")), "layer 'b'", "other edges"),
         (shorter, "layer 'd'", size, size - 1),
         (replace(mx, layer_names=("a", "b", "c", "e")), "layer 'e' is new"),

@@ -7,7 +7,7 @@ import torch.nn.functional as F
 
 import banditplex as bx
 from banditplex.datasets import planted
-from banditplex.nn import sampling
+from banditplex.nn import neighbour_sampling as sampling
 from banditplex.persistence.checkpoint import restore, snapshot
 from banditplex.training.batches import Batch
 from tests.training.test_loop import trainer_of

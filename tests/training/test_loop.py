@@ -8,7 +8,8 @@ from torch_geometric.nn import TAGConv
 from banditplex.datasets import planted
 from banditplex.evaluation import roc_auc
 from banditplex.multiplex import Multiplex
-from banditplex.nn import Encoder, sampling
+from banditplex.nn import Encoder
+from banditplex.nn import neighbour_sampling as sampling
 from banditplex.predictor import LinkPredictor
 from banditplex.training.config import Config
 from banditplex.training.setup import make_trainer

@@ -13,10 +13,7 @@ from typing import Any, ClassVar, Literal, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from banditplex.bandits.marginals import Marginals, at, dense
-from banditplex.bandits.rounding import FloatArray, IntArray
-from banditplex.bandits.state import Rows, State
-from banditplex.bandits.validation import (
+from banditplex.bandits.checks import (
     check_draw,
     check_instances,
     check_integer,
@@ -25,6 +22,9 @@ from banditplex.bandits.validation import (
     check_probability,
     check_shape,
 )
+from banditplex.bandits.marginals import Marginals, at, dense
+from banditplex.bandits.rounding import FloatArray, IntArray
+from banditplex.bandits.state import Rows, State
 from banditplex.bandits.values import FLOAT, Draw, Feedback, Observations, convert
 from banditplex.errors import InputError
 from banditplex.registry import Registry

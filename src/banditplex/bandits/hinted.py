@@ -6,11 +6,11 @@ from typing import Any, final
 import numpy as np
 
 from banditplex.bandits.base import Policy, register
+from banditplex.bandits.checks import LARGEST_LOSS
 from banditplex.bandits.hedge import Weights, adaptive_smallest, hedge_round
 from banditplex.bandits.marginals import Marginals
 from banditplex.bandits.rounding import FloatArray, IntArray, row_sum
 from banditplex.bandits.state import Rows
-from banditplex.bandits.validation import LARGEST_LOSS
 from banditplex.bandits.values import Feedback
 
 TIE = 1e-13

@@ -68,7 +68,7 @@ def _in_one_line(error: Any) -> str:
     came = _given(getattr(error, "param", None))
     got = f", got {came!r}" if came is not None and repr(came) not in text else ""
     stop = "" if text.endswith("?") else "."
-    return f"{text}{got}{stop} `{error.ctx.command_path} --help` says more."
+    return f"{text}{got}{stop} See `{error.ctx.command_path} --help`."
 
 
 def _given(option: Any) -> str | None:

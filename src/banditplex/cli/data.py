@@ -82,7 +82,7 @@ def _read(path: str, options: dict[str, Any], quiet: bool) -> "Multiplex":
     with progress(f"Reading {path}", quiet=quiet) as on_progress:
         mx = read(path, progress=on_progress, **options)
     if options.get("directed") and mx.num_edges and not quiet and not _goes_back(mx):
-        say(f"{path}: no edge has its reverse; with --directed, each line is one directed edge.")
+        say(f"{path}: no edge has a reverse edge; --directed reads each line as one directed edge.")
     return mx
 
 

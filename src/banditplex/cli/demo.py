@@ -12,7 +12,7 @@ from banditplex.terminal import bars
 def demo(
     seeds: Annotated[int, typer.Option(min=1, help="Splits of the data to train on.")] = 3,
     epochs: Annotated[int, typer.Option(min=1, help="Epochs of each training.")] = 10,
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Where the picture goes.")] = Path("banditplex-demo"),
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the figure.")] = Path("banditplex-demo"),
     as_json: Json = False,
 ) -> None:
     """Show what choosing layers is worth, on the built-in data set `twins`; about a minute."""

@@ -27,7 +27,7 @@ WIDTH = 79
 
 @reads_data
 @options.with_settings("policy", "hide", "seed")
-@options.tells_policy
+@options.with_policy_flags
 def evaluate(
     data: Data,
     reading: Reading,
@@ -35,30 +35,30 @@ def evaluate(
         str,
         typer.Option(
             metavar="layer|pair",
-            help="Hide held-out pairs in their own layer or in every layer; models are trained for that.",
+            help="Hide held-out pairs in their own layer or in every layer; models are trained with the same `hide`.",
         ),
     ],
     settings: dict[str, Any],
-    told: dict[str, list[str]],
+    policy_flags: dict[str, list[str]],
     policy: Annotated[
         str, typer.Option(metavar="A,B,..", help=f"Policies to compare: {', '.join(SETTINGS['policy'].choices)}.")
     ] = "uniform,default",
-    trials: Annotated[int, typer.Option(help="How often edges are dealt out anew.")] = 10,
+    trials: Annotated[int, typer.Option(help="Number of trials; each assigns edges to folds at random.")] = 10,
     folds: Annotated[int, typer.Option(help="Folds of each trial.")] = 5,
     seed: Annotated[int, typer.Option(help="Seed of every random stream.")] = 0,
     metric: Annotated[str, typer.Option(metavar="A,B,..", help="Metrics to show.")] = "accuracy,roc_auc,mrr",
     negatives: Annotated[
-        str, typer.Option(metavar="uniform|degree|hard", help="Which pairs without an edge to test with.")
+        str, typer.Option(metavar="uniform|degree|hard", help="How test negatives are chosen.")
     ] = "uniform",
     target: options.Target = None,
     engine: Annotated[
-        str, typer.Option(metavar="processes|serial|ray", help="Where runs are made; ray needs the extra of that name.")
+        str, typer.Option(metavar="processes|serial|ray", help="Where runs are executed; ray is an extra.")
     ] = "processes",
-    jobs: Annotated[int | None, typer.Option(help="Runs at a time.", show_default="as many as processors")] = None,
+    jobs: Annotated[int | None, typer.Option(help="Number of parallel runs.", show_default="one per processor")] = None,
     out: Annotated[
-        Path | None, typer.Option("-o", "--out", metavar="FILE", help="Keep all rows, as lines of JSON.")
+        Path | None, typer.Option("-o", "--out", metavar="FILE", help="Write all rows to FILE (JSON Lines).")
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with FILE: finished runs are kept.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue the evaluation in FILE.")] = False,
     by_layer: Annotated[bool, typer.Option("--by-layer", help="Show the means of each layer, too.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
     as_json: Json = False,
@@ -73,7 +73,7 @@ def evaluate(
     mx = load(data, reading, quiet=quiet)
     methods = {
         name: LinkPredictor(policy=name, policy_options=own or None, **options.plain(settings))
-        for name, own in options_by_policy(policy.split(","), told, mx.layer_names).items()
+        for name, own in options_by_policy(policy.split(","), policy_flags, mx.layer_names).items()
     }
     targets = [as_name(name, mx.layer_names) for name in target] if target else None
     done, rows = 0, []
@@ -91,7 +91,7 @@ def evaluate(
                 rows.append(row)
                 done += row["scope"] == "mean"
     except KeyboardInterrupt:
-        how = "nothing was kept, as there is no -o FILE" if out is None else f"go on with: {resume_command()}"
+        how = "nothing was kept, as there is no -o FILE" if out is None else f"continue with: {resume_command()}"
         say(f"stopped after {done} of {len(methods) * trials * folds} runs; {how}")
         raise typer.Exit(130) from None
     lines = [_without_nan(line) for line in summary(rows, methods=list(methods), metrics=metrics).to_dict("records")]
@@ -156,14 +156,14 @@ def _explain(lines: list[dict[str, Any]], hide: str) -> str:
         text += " (its interval, too), Wilcoxon's test over trial means"
         text += f"; p-values adjusted for {others} comparisons (Holm)." if others > 1 else "."
     if lines[0]["runs"] < 5:
-        text += " So few runs decide nothing."
+        text += " These are too few runs to draw conclusions."
     return fill(text, WIDTH)
 
 
 def _unknown(metric: str, negatives: str) -> str:
     """Say why a metric of ranks has no mean."""
-    text = f"{metric} is not known (?) where held-out edges of a layer are ranked among fewer than "
-    text += f"{metric.removeprefix('hits_at_')} pairs: all would be hits."
+    text = f"{metric} is undefined (?) in layers where held-out edges are ranked among fewer than "
+    text += f"{metric.removeprefix('hits_at_')} pairs: every edge would be a hit."
     return text if negatives == "hard" else f"{text} --negatives hard ranks each among 100 of its own."
 
 

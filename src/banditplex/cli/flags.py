@@ -2,6 +2,8 @@
 
 import re
 
+from banditplex.training.config import SETTINGS
+
 FLAGS: dict[str, str | None] = {
     "overwrite=True": "--force",
     "force=True": "--force",
@@ -28,9 +30,7 @@ FLAGS: dict[str, str | None] = {
     "union=True": "--union",
     "union=False": "--no-union",
     "union=": "--union",
-    "batch_size": "--batch-size",
-    "learning_rate": "--learning-rate",
-    "steps_per_draw": "--steps-per-draw",
+    **{name: f"--{name.replace('_', '-')}" for name in SETTINGS if "_" in name and name != "policy_options"},
     "interlayer=": None,
     "labels=": None,
     "its options:": None,

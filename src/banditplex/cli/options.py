@@ -9,7 +9,7 @@ import typer
 from banditplex.cli.grouped import Command, add_options
 from banditplex.training.config import SETTINGS, Setting
 
-FLAGS = {"k": "-k"}
+SHORT_FLAGS = {"k": "-k"}
 SHORT = 16
 """Characters of choices that fit beside the name of an option; longer ones follow its text."""
 
@@ -18,7 +18,7 @@ Target = Annotated[
     typer.Option(metavar="LAYER", help="Predict links in this layer; may be repeated.", show_default="all"),
 ]
 _option = partial(typer.Option, rich_help_panel=SETTINGS["policy"].group)
-tells_policy = add_options(
+with_policy_flags = add_options(
     {
         "layers": Annotated[
             list[str] | None, _option(metavar="NAME,..", help="Always draw these layers (--policy fixed).")
@@ -35,9 +35,9 @@ tells_policy = add_options(
             list[str] | None, _option(metavar="KEY=VALUE", help="Another option of the policy; may be repeated.")
         ],
     },
-    into="told",
+    into="policy_flags",
 )
-"""A decorator for commands that make policies: they get what a policy is told as `told`."""
+"""A decorator for commands that make policies: they get these options as `policy_flags`."""
 
 
 def with_settings(*left_out: str) -> Callable[[Command], Command]:
@@ -63,7 +63,8 @@ def _as_option(name: str, each: Setting) -> Any:
     elif each.optional and kind is int:
         kind, more = str, {"metavar": "INTEGER|none", "parser": _integer_or_none}
     shown = each.default if each.default is not None else each.choices[0]
-    option = typer.Option(FLAGS.get(name, flag), help=text, show_default=str(shown), rich_help_panel=each.group, **more)
+    flag, panel = SHORT_FLAGS.get(name, flag), each.group
+    option = typer.Option(flag, help=text, show_default=str(shown), rich_help_panel=panel, **more)
     return Annotated[kind | None, option]
 
 

@@ -1,4 +1,4 @@
-"""Policies on the command line: which are compared, and what they are told about layers."""
+"""Policies on the command line: which are compared, and their options in terms of layers."""
 
 import json
 import math
@@ -14,7 +14,7 @@ from banditplex.errors import InputError
 if TYPE_CHECKING:
     from banditplex.multiplex import Name
 
-Told = Mapping[str, Sequence[str]]
+PolicyFlags = Mapping[str, Sequence[str]]
 """What was given for --layers, --price and --policy-option, by the names of these options."""
 
 
@@ -36,39 +36,43 @@ def parse_options(texts: Sequence[str]) -> dict[str, Any]:
     return options
 
 
-def options_by_policy(policies: Sequence[str], told: Told, names: "Sequence[Name]") -> dict[str, dict[str, Any]]:
+def options_by_policy(
+    policies: Sequence[str], policy_flags: PolicyFlags, names: "Sequence[Name]"
+) -> dict[str, dict[str, Any]]:
     """Return the options of each policy; --layers and --price add the policies that they belong to.
 
     Each --policy-option goes to the policies that take it. `names` are those of all layers.
 
-    >>> told = {"layers": ["a,b"], "price": ["a=3"], "policy_option": ["raw_range=true"]}
-    >>> options_by_policy(["uniform", "exp3+"], told, ["a", "b", "c"])
+    >>> policy_flags = {"layers": ["a,b"], "price": ["a=3"], "policy_option": ["raw_range=true"]}
+    >>> options_by_policy(["uniform", "exp3+"], policy_flags, ["a", "b", "c"])
     {'uniform': {}, 'exp3+': {'raw_range': True}, 'fixed': {'layers': ['a', 'b']}, 'cost-aware': {'prices': {'a': 3.0}}}
     """
     if len(set(policies)) != len(policies):
         raise InputError(f"Expected different policies, got {','.join(policies)}.")
     chosen: dict[str, dict[str, Any]] = {name: {} for name in policies}
-    if told.get("layers"):
-        parts = [part for text in told["layers"] for part in ([text] if text in names else text.split(","))]
+    if policy_flags.get("layers"):
+        parts = [part for text in policy_flags["layers"] for part in ([text] if text in names else text.split(","))]
         chosen.setdefault(_policy_with("indices"), {})["layers"] = [as_name(part, names) for part in parts]
-    if told.get("price"):
-        prices = dict(_parse_price(text, names) for text in told["price"])
+    if policy_flags.get("price"):
+        prices = dict(_parse_price(text, names) for text in policy_flags["price"])
         chosen.setdefault(_policy_with("values"), {})["prices"] = prices
-    for option, value in parse_options(told.get("policy_option", ())).items():
+    for option, value in parse_options(policy_flags.get("policy_option", ())).items():
         for name in _takers(list(chosen), option):
             chosen[name][option] = value
     return chosen
 
 
-def with_policy(settings: Mapping[str, Any], told: Told, names: "Sequence[Name]") -> dict[str, Any]:
+def with_policy(settings: Mapping[str, Any], policy_flags: PolicyFlags, names: "Sequence[Name]") -> dict[str, Any]:
     """Return settings with the options of the policy; --layers and --price also say which policy it is.
 
     >>> with_policy({"k": 1}, {"layers": ["a,b"]}, ["a", "b", "c"])
     {'k': 1, 'policy': 'fixed', 'policy_options': {'layers': ['a', 'b']}}
     """
-    options, made = parse_options(told.get("policy_option", ())), dict(settings)
+    options, made = parse_options(policy_flags.get("policy_option", ())), dict(settings)
     asked = [settings["policy"]] if "policy" in settings else []
-    chosen = options_by_policy(asked, {name: told[name] for name in told if name != "policy_option"}, names)
+    chosen = options_by_policy(
+        asked, {name: policy_flags[name] for name in policy_flags if name != "policy_option"}, names
+    )
     if len(chosen) > 1:
         first, other, *_ = chosen
         flag = "--layers" if "layers" in chosen[other] else "--price"

@@ -43,11 +43,11 @@ def predict(
     if (pairs is None) == (top is None):
         raise InputError(f"Expected either --pairs FILE or --top N, got {'neither' if top is None else 'both'}.")
     if columns is not None and pairs is None:
-        raise InputError("Expected --columns with --pairs FILE, whose columns it names, got it without.")
+        raise InputError("Expected --pairs FILE with --columns, got none.")
     if out is not None:
         check_table(out, force=force)
     elif force:
-        raise InputError("Expected --force with -o FILE, which it replaces, got it without.")
+        raise InputError("Expected -o FILE with --force, got none.")
     roles = parse_columns(columns)
     table = predictions(load_model(run, device=device), layer, pairs=pairs, columns=roles, top=top, prior=prior)
     if out is not None:

@@ -14,10 +14,10 @@ def reproduce(
     dataset: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="A data set of the paper; several are allowed.")
     ] = None,
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Where everything goes.")] = Path("banditplex-paper"),
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Output folder.")] = Path("banditplex-paper"),
     engine: Annotated[str, typer.Option(help="processes, serial or ray.")] = "processes",
     jobs: Annotated[int | None, typer.Option(min=1, help="Runs at a time. Default: one per processor.")] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with the run that is there.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue the run in DIR.")] = False,
     as_json: Json = False,
 ) -> None:
     """Run the paper's experiments, and say which of its claims hold; an hour and a half on two processors.

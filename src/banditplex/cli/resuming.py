@@ -21,7 +21,7 @@ def resumable(folder: Path, *, resume: bool, program: str = "banditplex") -> Ite
     try:
         yield
     except KeyboardInterrupt:
-        say(f"stopped; go on with: {resume_command(program)}")
+        say(f"stopped; continue with: {resume_command(program)}")
         raise SystemExit(130) from None
 
 
@@ -30,7 +30,7 @@ def check_file(file: Path | None, *, resume: bool) -> None:
     if resume and file is None:
         raise InputError("Expected -o FILE with --resume, got none.")
     if file is not None and file.exists() and not resume:
-        raise InputError(f"{file}: exists; continue that run (--resume) or choose another file.")
+        raise InputError(f"{file}: exists; --resume continues this run; or choose another file.")
 
 
 def say_new(place: Path) -> None:

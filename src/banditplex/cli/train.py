@@ -26,17 +26,17 @@ SHOWN = 20
 
 @reads_data
 @options.with_settings()
-@options.tells_policy
+@options.with_policy_flags
 def train(
     data: Data,
     reading: Reading,
     run: Annotated[Path, typer.Option("-o", "--out", metavar="RUN", help="The folder of the run.")],
     settings: dict[str, Any],
-    told: dict[str, list[str]],
+    policy_flags: dict[str, list[str]],
     target: options.Target = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue the run in that folder.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace the run in that folder.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No bar, no notes and, without --json, no result.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print only errors and, with --json, the result.")] = False,
     as_json: Json = False,
 ) -> None:
     """Train a model on a multiplex and save it in a folder; --resume continues a run that was stopped.
@@ -50,7 +50,7 @@ def train(
     mx = load(data, reading, quiet=quiet)
     if resume and not folder.begun and not quiet:
         say_new(run)
-    given = with_policy(options.plain(settings), told, mx.layer_names)
+    given = with_policy(options.plain(settings), policy_flags, mx.layer_names)
     targets = [as_name(name, mx.layer_names) for name in target] if target else None
     try:
         with bars(["Training"], quiet=quiet) as show:
@@ -116,7 +116,7 @@ def summarise(model: "LinkPredictor", folder: "RunFolder") -> dict[str, Any]:
     table = model.layer_probabilities_
     return {
         "epochs": progress.epoch,
-        "best_epoch": progress.kept_epoch,
+        "kept_epoch": progress.kept_epoch,
         "targets": [
             {
                 "target": target,
@@ -142,7 +142,7 @@ def _rows(result: dict[str, Any]) -> list[list[Any]]:
 
 def _length(result: dict[str, Any]) -> str:
     """Say how long a training was, and which weights it kept."""
-    epochs, best = result["epochs"], result["best_epoch"]
+    epochs, best = result["epochs"], result["kept_epoch"]
     kept = f"; restored weights from epoch {best} (validation loss within one standard error of the best)"
     return f"{epochs} epoch{'s' * (epochs != 1)}{kept * (best != epochs)}."
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from banditplex.errors import InputError
 from banditplex.evaluation.metrics import AT, evaluate_layers
 from banditplex.evaluation.split import Split, check_options, k_fold
-from banditplex.jobs.engine import Finished, check_engine, outcomes
+from banditplex.jobs.engine import Finished, check_engine, run_tasks
 from banditplex.jobs.results import Row, RowStore, describe_data
 from banditplex.multiplex import Multiplex, Name
 from banditplex.rng import stream
@@ -103,7 +103,7 @@ def evaluate(
     targets
         Layers to predict links in; None: every layer with enough edges.
     engine, jobs
-        "processes" (default), "serial" or "ray", and the number of parallel runs; see `banditplex.jobs.engine.run`.
+        "processes" (default), "serial" or "ray", and the number of parallel runs; see `jobs.engine.run_tasks`.
     out, resume
         A file for the rows (JSON Lines), which must not exist. With `resume`, an existing file is continued: finished
         runs are not repeated. Read it with `read_results`.
@@ -133,7 +133,7 @@ def evaluate(
     _check_protocol(protocol, scorers, mx)
     runs = [Run(trial, index, name) for trial in range(trials) for index in range(folds) for name in scorers]
     store = None if out is None else RowStore(out, _describe_protocol(protocol, scorers, mx), resume=resume)
-    finished = outcomes(Evaluator(protocol, scorers, mx), runs, engine=engine, jobs=jobs, store=store)
+    finished = run_tasks(Evaluator(protocol, scorers, mx), runs, engine=engine, jobs=jobs, store=store)
     return _yield_rows(finished, len(runs), on_progress)
 
 

@@ -22,7 +22,7 @@ NOT_METRICS = {"method", "trial", "fold", "scope", "layer", "train_edges", "test
 """Columns of the rows of `evaluate` that are not metrics."""
 
 
-class Mean(NamedTuple):
+class TestedMean(NamedTuple):
     """A mean over runs, its confidence interval, and the p-value of the hypothesis that it is 0."""
 
     mean: float
@@ -31,7 +31,7 @@ class Mean(NamedTuple):
     p: float
 
 
-def corrected_t(values: ArrayLike, *, ratio: float, confidence: float = 0.95) -> Mean:
+def corrected_t(values: ArrayLike, *, ratio: float, confidence: float = 0.95) -> TestedMean:
     """Return the mean of runs (n,), with the corrected resampled t-test (Nadeau and Bengio).
 
     t = mean / sqrt((1/n + ratio) s^2) with n - 1 degrees of freedom; s^2 is the sample variance.
@@ -55,11 +55,11 @@ def corrected_t(values: ArrayLike, *, ratio: float, confidence: float = 0.95) ->
     runs = np.asarray(values, np.float64)
     n, mean = len(runs), float(np.mean(runs)) if len(runs) else np.nan
     if n < 2 or not np.isfinite(runs).all():
-        return Mean(mean, np.nan, np.nan, np.nan)
+        return TestedMean(mean, np.nan, np.nan, np.nan)
     error = float(np.sqrt((1 / n + ratio) * np.var(runs, ddof=1)))
     half = float(student.ppf((1 + confidence) / 2, n - 1)) * error
     p = float(2 * student.sf(abs(mean) / error, n - 1)) if error else float(mean == 0)
-    return Mean(mean, mean - half, mean + half, p)
+    return TestedMean(mean, mean - half, mean + half, p)
 
 
 def signed_rank_p(differences: ArrayLike) -> float:
@@ -173,7 +173,7 @@ def _compare(table: Any, reference: str, metric: str, ratio: float, confidence: 
         deviation = float(np.std(runs, ddof=1)) if len(runs) > 1 else np.nan
         line = {"method": method, "metric": metric, "runs": len(runs), "mean": own.mean, "deviation": deviation}
         line |= {"low": own.low, "high": own.high}
-        gap, p_wilcoxon = Mean(np.nan, np.nan, np.nan, np.nan), np.nan
+        gap, p_wilcoxon = TestedMean(np.nan, np.nan, np.nan, np.nan), np.nan
         if method != reference:
             difference = table[method] - table[reference]
             gap = corrected_t(difference.to_numpy(), ratio=ratio, confidence=confidence)

@@ -4,7 +4,7 @@ The rows do not depend on the engine or on the number of jobs, only their order 
 """
 
 import os
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from contextlib import closing
 from importlib.util import find_spec
 from itertools import islice
@@ -23,15 +23,15 @@ Finished = tuple[str, list[Row]]
 Outcomes = Generator[tuple[str, Outcome]]
 
 
-def run(
+def run_tasks(
     function: Function,
     tasks: Iterable[Any],
     *,
     engine: str = "processes",
     jobs: int | None = None,
     store: RowStore | None = None,
-) -> Iterator[Row]:
-    """Yield the rows of all tasks, as the tasks finish.
+) -> Generator[Finished]:
+    """Yield the key and the rows of each task, as the tasks finish.
 
     Parameters
     ----------
@@ -45,31 +45,11 @@ def run(
     jobs
         Number of tasks that run at the same time. None: one per CPU.
     store
-        Stores the rows of each finished task. Tasks that it already has are not run again; their rows come first.
+        Stores the rows of each finished task. Tasks that it already has are not run again; they come first.
 
-    >>> sorted(row["square"] for row in run(lambda n: [{"square": n["x"] ** 2}], [{"key": "a", "x": 3}],
-    ...                                     engine="serial"))
-    [9]
+    >>> list(run_tasks(lambda n: [{"square": n["x"] ** 2}], [{"key": "a", "x": 3}], engine="serial"))
+    [('a', [{'square': 9}])]
     """
-    finished = outcomes(function, tasks, engine=engine, jobs=jobs, store=store)
-
-    def yield_rows() -> Iterator[Row]:
-        with closing(finished):
-            for _, rows in finished:
-                yield from rows
-
-    return yield_rows()
-
-
-def outcomes(
-    function: Function,
-    tasks: Iterable[Any],
-    *,
-    engine: str = "processes",
-    jobs: int | None = None,
-    store: RowStore | None = None,
-) -> Generator[Finished]:
-    """Yield the key and the rows of each task, as the tasks finish. Parameters: as for `run`."""
     check_engine(engine, jobs)
     by_key: dict[str, Any] = {}
     for task in tasks:

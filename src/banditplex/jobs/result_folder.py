@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from banditplex.errors import InputError
-from banditplex.jobs.engine import outcomes
+from banditplex.jobs.engine import run_tasks
 from banditplex.jobs.results import Row, RowStore
 from banditplex.jobs.task import Function
 from banditplex.terminal import counters
@@ -32,7 +32,7 @@ def collect(
     finished: dict[str, list[Row]] = {}
     title = str(folder or "running")
     with counters([title], len(tasks)) as show:
-        for key, rows in outcomes(function, tasks, engine=engine, jobs=jobs, store=store):
+        for key, rows in run_tasks(function, tasks, engine=engine, jobs=jobs, store=store):
             finished[key] = rows
             show(title, len(finished))
     return [row for key in sorted(finished) for row in finished[key]]

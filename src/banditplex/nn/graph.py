@@ -209,7 +209,7 @@ class PackedGraph:
     """
 
     num_nodes: int
-    num_layers: int  # the union counted, if it is one
+    num_layers: int  # including the union, if it can be drawn
     directed: bool
     both: Neighbours
     out: Neighbours

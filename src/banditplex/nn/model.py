@@ -7,11 +7,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from banditplex.nn import sampling
+from banditplex.nn import neighbour_sampling
 from banditplex.nn.encoder import Convolution, Encoder
 from banditplex.nn.graph import Block, HiddenEdges, PackedGraph
+from banditplex.nn.neighbour_sampling import Fanout, near_block
 from banditplex.nn.pair_features import PairFeatures, compute_pair_features, num_features
-from banditplex.nn.sampling import Fanout, near_block
 from banditplex.pairs.visibility import Visibility
 
 
@@ -111,7 +111,7 @@ class MultiplexModel(nn.Module):
             layer, node = [*layer, asked[0]], [*node, asked[1]]
             row = [*row, graph.both.rows(*asked)]
         wanted = torch.cat(layer), torch.cat(node), hidden, torch.cat(row)
-        if graph.max_arcs <= sampling.WHOLE or self.encoder is None:
+        if graph.max_arcs <= neighbour_sampling.WHOLE or self.encoder is None:
             return graph.block(*wanted)
         between = graph.both.arc_row[torch.cat([own.arc, other.arc])]
         return near_block(

@@ -1,6 +1,6 @@
 """Layer losses: how little another layer says about a target layer, as a number >= 0 (small = relevant).
 
-A relevance turns what a step has seen into one layer loss per comparison of a target layer with another layer.
+A relevance turns the logits and embeddings of a step into one layer loss per comparison of a target with a layer.
 """
 
 from collections.abc import Callable, Collection
@@ -16,7 +16,7 @@ from banditplex.registry import Registry
 
 @dataclass(frozen=True, eq=False)
 class RelevanceBatch:
-    """What a step has seen of G comparisons of a target layer with another layer, as flat lists.
+    """The inputs of G comparisons of a target layer with another layer, as flat lists.
 
     Pairs of the batch: entry i belongs to comparison `pair_group[i]`. Nodes of the batch, each once per comparison:
     entry i belongs to comparison `node_group[i]`; both embeddings leave out the pairs' own edges. What the relevance
@@ -45,7 +45,7 @@ class RelevanceBatch:
 
 
 DIVERGED = (
-    "Expected finite losses, got a training that has diverged: try a smaller learning_rate, or node features and "
+    "Expected finite losses, but training diverged: try a smaller learning_rate, or node features and "
     "weights of a smaller scale."
 )
 LayerLoss = Callable[[RelevanceBatch], Tensor]
@@ -101,7 +101,7 @@ class Relevance:
         return self.function(batch)
 
     def losses(self, batch: RelevanceBatch) -> Tensor:
-        """Return the layer losses (G,) on the CPU; refuse what is no layer loss."""
+        """Return the layer losses (G,) on the CPU; refuse values that are not layer losses."""
         with torch.no_grad():
             losses = self.function(batch)
         if not isinstance(losses, Tensor) or losses.shape != (batch.num_groups,):

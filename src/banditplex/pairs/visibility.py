@@ -1,7 +1,8 @@
 """What may be seen of a pair of nodes whose link is to be predicted: the one place that knows.
 
 A model is asked whether (u, v) is an edge of a target layer, and must not see the answer. How much else it must not see
-depends on how it will be used, and is the same in training, validation and prediction:
+depends on how it will be used, and is the same in training, validation and prediction (but see `Batch.hidden_edges` for
+layer losses that compare embeddings):
 
 | `hide` | hidden in the target layer | hidden in other layers | a negative is a pair without |
 |---|---|---|---|
@@ -54,7 +55,7 @@ class Visibility:
 
     @classmethod
     def of_training(cls, hide: str | None, mx: Multiplex, *, union: bool) -> "Visibility":
-        """Return what training on `mx` hides; None is "edge". Two layers or fewer have no union of use."""
+        """Return what training on `mx` hides; None is "edge". The union of two layers or fewer is left out."""
         if union and UNION in mx.layer_names:
             raise InputError(f"Expected layers of other names than {UNION!r} with union=True, got one of that name.")
         return cls(hide or HIDE[0], mx.directed, union and mx.num_layers > 2)
@@ -66,7 +67,7 @@ class Visibility:
         return cls(hide, mx.directed)
 
     def layer_names(self, mx: Multiplex) -> tuple[Name, ...]:
-        """Return the names of all layers that can be drawn: those of `mx`, and last the union if it is one."""
+        """Return the names of all layers that can be drawn: those of `mx`, and last the union if it can be drawn."""
         return (*mx.layer_names, UNION) if self.union else mx.layer_names
 
     # What is hidden of one pair
@@ -100,11 +101,11 @@ class Visibility:
         return pair_keys(layer, pairs, num_nodes, ordered=self._ordered)
 
     def known_pairs(self, mx: Multiplex) -> KnownPairs:
-        """Return the pairs that are no negatives where the edges of `mx` are known."""
+        """Return the pairs that must not be drawn as negatives, given the edges of `mx`."""
         return KnownPairs(mx, everywhere=self.hides_everywhere, ordered=self._ordered)
 
     def negative_sampler(self, mx: Multiplex) -> NegativeSampler:
-        """Return a sampler of negatives where the edges of `mx` are known."""
+        """Return a sampler of negatives, given the edges of `mx`."""
         return NegativeSampler(mx, everywhere=self.hides_everywhere, ordered=self._ordered)
 
     def hidden_edges(self, mx: Multiplex, held_out: Ints) -> Ints:

@@ -47,16 +47,16 @@ class Checkpoint:
         self._identity = identify(mx, trainer, negatives or {})
 
     def begin(self, *, resume: bool) -> None:
-        """Keep the state before the first epoch, or with `resume` go back to the state that was kept last, if any.
+        """Save the initial state or, with `resume`, restore the last saved state if there is one.
 
-        A new training where one was kept before is refused, as is to resume one with other settings or data.
+        A new run over an existing checkpoint is refused, and so is resuming with other settings or data.
         """
         if not self.path.exists():
             make_folder(self.path.parent)
             self.save()
             return
         if not resume:
-            raise InputError(f"{self.path}: exists; go on with it (resume=True), or choose another folder.")
+            raise InputError(f"{self.path}: exists; resume=True continues this run; or choose another folder.")
         kept = read_checkpoint(self.path)
         check_same(self.path, compare(kept["identity"], self._identity))
         restore(self._trainer, kept["state"])
@@ -64,8 +64,8 @@ class Checkpoint:
             set_state(kept["generators"])
 
     def save(self) -> None:
-        """Keep the state of now instead of what was kept before."""
-        generators = get_state() if self._trainer.config.draws_from_torch else None
+        """Save the current state in place of the last one."""
+        generators = get_state() if self._trainer.config.uses_torch_generators else None
         kept = {
             "identity": self._identity, "arguments": self._arguments, "state": snapshot(self._trainer),
             "generators": generators,
@@ -148,7 +148,7 @@ def compare(kept: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
 def _compare_layers(kept: Mapping[Any, Sequence[Any]], now: Mapping[Any, Sequence[Any]]) -> Iterator[str]:
     for name, (old_size, old) in kept.items():
         if name not in now:
-            yield f"layer {name!r} is gone"
+            yield f"layer {name!r} is missing"
             continue
         size, new = now[name]
         if size != old_size:

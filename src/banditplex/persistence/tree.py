@@ -87,9 +87,9 @@ def read_tree(path: Path, *, format: str) -> Any:
     except FileNotFoundError:
         raise InputError(f"{path}: no such file.") from None
     except (SafetensorError, OSError) as error:
-        raise FormatError(f"expected {format}, whole, got a damaged file ({error})", path=path) from None
+        raise FormatError(f"expected an intact file ({format}), got a damaged one ({error})", path=path) from None
     if digest != _digest(arrays):
-        raise FormatError(f"expected {format}, whole, got a damaged file (its checksum differs)", path=path)
+        raise FormatError(f"expected an intact file ({format}), got a damaged one (its checksum differs)", path=path)
     return unpack(json.loads(arrays[TREE].tobytes()), arrays)
 
 

@@ -30,7 +30,7 @@ class Examples:
         return len(self.instance)
 
     def take(self, which: NDArray[np.bool_]) -> "Examples":
-        """Return those of a mask (E,)."""
+        """Return the examples selected by a mask (E,)."""
         return Examples(self.instance[which], self.pairs[which], self.position[which])
 
 

@@ -82,14 +82,18 @@ class Config:
         also="None: `evaluate` sets it to what it hides; elsewhere it means edge.",
         choices=HIDE, optional=True, group=_LAYERS,
     )  # fmt: skip
-    union: bool = setting(False, "Whether the union of all layers can be drawn as one more layer.", group=_LAYERS)
+    union: bool = setting(
+        False,
+        "Whether the union of all layers can be drawn as one more layer, if there are three or more.",
+        group=_LAYERS,
+    )
     steps_per_draw: int = setting(1, "Consecutive steps of a target that use the same draw.", low=1, group=_LAYERS)
     warmup: int = setting(
         3, "First epochs with uniform draws, at most a quarter of all: early layer losses are noise.", low=0,
         group=_LAYERS,
     )  # fmt: skip
     epochs: int = setting(100, "Maximum number of epochs.", low=1)
-    patience: int = setting(20, "Epochs without a lower validation loss after which training stops.", low=1)
+    patience: int = setting(20, "Epochs without a lower (calibrated) validation loss before training stops.", low=1)
     batch_size: int = setting(64, "Pairs per target and step, half of them edges.", low=2)
     max_rounds: int | None = setting(
         64, "Maximum number of steps of a target per epoch; batches grow to fit. None: no limit.", low=1, optional=True
@@ -129,7 +133,7 @@ class Config:
         return min(self.warmup, self.epochs // 4)
 
     @property
-    def draws_from_torch(self) -> bool:
+    def uses_torch_generators(self) -> bool:
         """Whether training may draw from torch's global generators: a convolution of the user's own may."""
         return not isinstance(self.conv, str)
 

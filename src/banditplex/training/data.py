@@ -59,12 +59,12 @@ class TrainingData:
 
     @property
     def layer_names(self) -> tuple[Name, ...]:
-        """The names of all layers that can be drawn, the union among them if it is one."""
+        """The names of all layers that can be drawn, including the union if it can be drawn."""
         return self.visibility.layer_names(self.full_mx)
 
     @cached_property
     def instance_of(self) -> Ints:
-        """The policy instance of each layer, (num_layers,); -1 for layers that are no targets."""
+        """The policy instance of each layer, (num_layers,); -1 for layers that are not targets."""
         instances = np.full(len(self.layer_names), -1, np.int64)
         instances[self.targets] = np.arange(len(self.targets))
         return instances

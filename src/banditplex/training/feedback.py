@@ -31,7 +31,7 @@ class LayerLosses(NamedTuple):
 
 
 class SideInformation(NamedTuple):
-    """What a policy is told besides the losses of its draw; see `Policy.update`."""
+    """What a policy observes besides the losses of its drawn arms; see `Policy.update`."""
 
     probability: Floats | None = None
     extra: Observations | None = None
@@ -98,7 +98,7 @@ def free_observations(
     learn about the targets, as advice. After draws that were used for several steps, everything further is advice.
     """
     column = np.searchsorted(layers, to_layer(target[:, None], draw.arms))
-    losses = np.where(layers[None] == target[:, None], np.nan, losses)  # a target tells nothing about itself
+    losses = np.where(layers[None] == target[:, None], np.nan, losses)  # a target is not compared with itself
     row = np.arange(len(target))[:, None]
     chance = encoding_probability(draw, target, layers) if draw.marginals else np.full(len(layers), np.nan)
     rest = ~np.isnan(losses)

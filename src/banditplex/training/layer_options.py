@@ -57,7 +57,7 @@ def _arms(
     counts = {len(row): mx.layer_names[target] for row, target in zip(arms, targets, strict=True)}
     if len(counts) > 1 or 0 in counts:
         found = " and ".join(f"{count} for {name!r}" for count, name in counts.items())
-        raise InputError(f"Expected as many other layers for each target, at least one, got {found}.")
+        raise InputError(f"Expected the same number of other layers for every target, at least one, got {found}.")
     return arms
 
 

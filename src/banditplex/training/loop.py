@@ -1,4 +1,4 @@
-"""The training loop: draw layers, score the batch with them, tell the policies, take a gradient step.
+"""The training loop: draw layers, score the batch with them, update the policies, take a gradient step.
 
 Layers that are neither target nor drawn are not looked at. What a training starts from is made in `setup`; `data` holds
 its graphs and edges, `feedback` turns a step into what policies learn, `validation` decides when to stop.
@@ -16,8 +16,8 @@ from torch import Tensor
 from banditplex.bandits import Draw, Policy
 from banditplex.nn import Logits, MultiplexModel
 from banditplex.nn.hidden_edges import hide_in_union
+from banditplex.nn.neighbour_sampling import Fanout
 from banditplex.nn.relevance import Relevance
-from banditplex.nn.sampling import Fanout
 from banditplex.rng import stream
 from banditplex.training.batches import Batch, Plan, plan_epoch
 from banditplex.training.config import Config
@@ -46,7 +46,8 @@ class Trainer:
     model
         The network; its exponential moving average `ema_model` is what validation and predictions use.
     policy, warmup_policy
-        One instance per target; the second draws during the first epochs. None: there is no layer to draw.
+        `policy` draws layers, with one instance per target; None if there are no other layers. `warmup_policy` draws in
+        the warm-up epochs; None if there are none.
     """
 
     def __init__(
@@ -157,19 +158,19 @@ class Trainer:
     def _update_policy(
         self, policy: Policy, draw: Draw, batch: Batch, losses: LayerLosses, record: EpochRecord
     ) -> None:
-        """Tell the policies whose draws end with this step what was seen of the drawn layers."""
+        """Update the policies whose draws end with this step."""
         draw, mean, ended = self.schedule.complete(draw, batch.instances, losses.of(batch.drawn))
         if not ended.any():
             return
         record.add_draws(draw, batch.drawn[ended], mean)
         if self.in_warmup:
             return
-        seen = SideInformation()
+        side = SideInformation()
         if self.relevance.is_free:
             target, values, symmetric = batch.target[ended], losses.values[ended], self.relevance.symmetric
-            seen = free_observations(draw, target, losses.layers[0], values, self.data.instance_of, symmetric=symmetric)
-        policy.update(draw, mean, probability=seen.probability, extra=seen.extra)
-        self.regret.add(draw, mean, seen.extra)
+            side = free_observations(draw, target, losses.layers[0], values, self.data.instance_of, symmetric=symmetric)
+        policy.update(draw, mean, probability=side.probability, extra=side.extra)
+        self.regret.add(draw, mean, side.extra)
 
     # After the epochs
 

@@ -64,13 +64,13 @@ def validate(model: MultiplexModel, data: TrainingData, layers: Ints) -> Validat
     pairs = np.concatenate([data.validation_edges.pairs, data.validation_negatives])
     table = np.concatenate([data.targets[instance][:, None], layers[instance]], 1)
     asked, where = torch.from_numpy(pairs).to(data.device), torch.from_numpy(table).to(data.device)
-    hidden = hide_pairs(asked, data.visibility.hidden_layers(where))  # reverse edges; other edges of given negatives
+    hidden = hide_pairs(asked, data.visibility.hidden_layers(where))  # their reverse edges; edges elsewhere
     logit = score(model, data.train_graph, data.node_features, asked, where[:, 0], where[:, 1:], hidden)
     return Validation(instance, label, logit)
 
 
 class EarlyStopping:
-    """Stops training once the validation loss has not fallen for `patience` epochs, and keeps the best weights.
+    """Stops training once the validation loss has not fallen for `patience` epochs, and decides which weights are kept.
 
     The weights kept are those of the last epoch whose loss is within one standard error of the lowest, pair by pair: on
     few validation pairs the lowest loss is luck, and longer training is better.

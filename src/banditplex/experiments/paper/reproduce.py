@@ -34,7 +34,7 @@ def reproduce(
     datasets, size
         Which data sets, and how many trials, folds and epochs.
     engine, jobs
-        As in `banditplex.jobs.engine.run`; the results do not depend on them.
+        As in `banditplex.jobs.engine.run_tasks`; the results do not depend on them.
     resume
         Continue the run in the folder; if it is complete, write tables and figures again.
     command

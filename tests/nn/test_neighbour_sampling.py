@@ -9,8 +9,9 @@ import torch
 from torch_geometric.nn import GATConv
 
 from banditplex.multiplex import Multiplex
-from banditplex.nn import HiddenEdges, PackedGraph, sampling
-from banditplex.nn.sampling import Fanout, choose, near_block
+from banditplex.nn import HiddenEdges, PackedGraph
+from banditplex.nn import neighbour_sampling as sampling
+from banditplex.nn.neighbour_sampling import Fanout, choose, near_block
 from tests.nn.test_graph import random_multiplex
 from tests.nn.test_model import make_model
 
