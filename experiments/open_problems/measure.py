@@ -59,7 +59,7 @@ class Counting(LinkPredictor):
         self.work["pairs"] += logits.own.numel() + logits.other.numel()
 
 
-class Watch:
+class TrainingWatch:
     """Tests a model after each epoch, with the clock stopped; the clock counts processor seconds."""
 
     def __init__(self, part: Split, targets: list[Name], *, curves: bool) -> None:
@@ -85,16 +85,16 @@ class Watch:
 def work(task: Training) -> Iterator[dict[str, Any]]:
     """Train and test a model; yield a row per epoch if the part has curves, and one at the end (`final`)."""
     mx, chosen = load(task.data, task.seed)
-    part = split(mx, hide=settings.HIDE, seed=task.seed)
+    part = split(mx, hide=settings.HIDDEN_IN, seed=task.seed)
     part.check()
     targets = list(chosen or mx.layer_names)
     model = make_model(task, part.train, targets)
-    watch = Watch(part, targets, curves=task.part in CURVES)
+    watch = TrainingWatch(part, targets, curves=task.part in CURVES)
     model.fit(part.train, targets, watch)
     head = {name: getattr(task, name) for name in ("part", "data", "label", "value", "seed")}
     for row in watch.rows:
         yield head | {"final": False} | row
-    matched = split(mx, hide=settings.HIDE, seed=task.seed, negatives="degree")
+    matched = split(mx, hide=settings.HIDDEN_IN, seed=task.seed, negatives="degree")
     found = comparison.relevant_probabilities(model, mx, targets)
     more = {
         "auc_degree": comparison.model_means(matched, model, roc_auc, targets=targets)[0],

@@ -16,7 +16,7 @@ from experiments.open_problems.figures import title
 from experiments.runner import Page
 
 INTRODUCTION = (
-    f'A fifth of the edges of every layer is held out (hide="{settings.HIDE}"), with one negative per edge; '
+    f'A fifth of the edges of every layer is held out (hide="{settings.HIDDEN_IN}"), with one negative per edge; '
     "*degree-matched* is the ROC-AUC against negatives with the degrees of edges. All numbers are means over target "
     "layers, then over seeds, with the standard error over seeds. Differences are paired over seeds, and *clear* if 0 "
     "lies outside their 95 % confidence interval (Student's t; seeds are random splits of the same data). All other "
@@ -129,7 +129,7 @@ def losses_sentences(last: pd.DataFrame) -> Iterator[str]:
 
 
 @dataclass(frozen=True)
-class Section:
+class PartReport:
     """How a part is reported: what is said of each data set, and the columns of its table."""
 
     title: str
@@ -141,24 +141,24 @@ class Section:
 
 
 SECTIONS = {
-    "k": Section(
+    "k": PartReport(
         "1. Several layers per draw", "ROC-AUC and cost by k", k_sentences, {"label": "policy", "value": "k"},
         ("seconds_per_epoch", "edges_per_step", "pairs_per_step"),
     ),
-    "steps": Section(
+    "steps": PartReport(
         "2. Gradient steps per draw", "ROC-AUC against draws and edges encoded",
         partial(_changes, head="steps per draw", work="draws"),
         {"value": "steps per draw"}, ("draws", "edges", "probability"),
         "A draw is kept for so many steps of its target; then the policy receives the mean layer loss of these steps, "
         "weighted with the probability that the draw had.",
     ),
-    "cost": Section(
+    "cost": PartReport(
         "2b. Layers that differ in price", "ROC-AUC against edges encoded",
         partial(_changes, head="strength", work="edges"), {"value": "strength"}, ("edges", "edges_per_step"),
         "`cost-aware` around `default`: layer losses are multiplied by (edges of the layer / edges of the largest) to "
         "the power of a strength.",
     ),
-    "losses": Section(
+    "losses": PartReport(
         "3. Layer losses", "Gain over uniform draws", losses_sentences, {"label": "layer loss"},
         ("probability", "seconds_per_epoch"),
     ),

@@ -4,7 +4,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 SEED, SEEDS = 0, 5  # the first seed, and how many; a seed makes split, negatives, weights and draws
-HIDE = "layer"
+HIDDEN_IN = "layer"
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ LABELS = ("default", "cost-aware", *LOSSES, "uniform", *REFERENCES)
 
 
 @dataclass(frozen=True)
-class Plan:
+class PartPlan:
     """Labels (policies or layer losses) that are compared on data sets, each at some values."""
 
     data: tuple[str, ...]
@@ -47,18 +47,18 @@ class Plan:
 
 
 PLANS = {
-    "k": Plan(("euair", "fao"), ("default", "uniform"), (1, 2, 4, 8)),
-    "steps": Plan(("twins", "planted-20", "ckm"), ("default",), (1, 2, 4, 8, 16)),
-    "cost": Plan(("uneven", "euair", "fao"), ("cost-aware",), (0.0, 0.1, 0.25, 0.5, 1.0)),
-    "losses": Plan(
+    "k": PartPlan(("euair", "fao"), ("default", "uniform"), (1, 2, 4, 8)),
+    "steps": PartPlan(("twins", "planted-20", "ckm"), ("default",), (1, 2, 4, 8, 16)),
+    "cost": PartPlan(("uneven", "euair", "fao"), ("cost-aware",), (0.0, 0.1, 0.25, 0.5, 1.0)),
+    "losses": PartPlan(
         ("twins", "planted-20", "vickers", "ckm", "lazega-corrected", "celegans"), (*LOSSES, "uniform")
     ),
 }  # fmt: skip
 QUICK_PLANS = {
-    "k": Plan(("twins",), ("default", "uniform"), (1, 4)),
-    "steps": Plan(("twins",), ("default",), (1, 8)),
-    "cost": Plan(("uneven",), ("cost-aware",), (0.0, 1.0)),
-    "losses": Plan(("twins",), (*LOSSES, "uniform")),
+    "k": PartPlan(("twins",), ("default", "uniform"), (1, 4)),
+    "steps": PartPlan(("twins",), ("default",), (1, 8)),
+    "cost": PartPlan(("uneven",), ("cost-aware",), (0.0, 1.0)),
+    "losses": PartPlan(("twins",), (*LOSSES, "uniform")),
 }
 QUICK_EPOCHS = 6
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from banditplex.datasets import load_dataset
 from banditplex.evaluation import Split, k_fold
-from banditplex.experiments.paper.settings import FOLDS, HIDE, METHODS, TRAINING
+from banditplex.experiments.paper.settings import FOLDS, HIDDEN_IN, METHODS, TRAINING
 from banditplex.multiplex import Multiplex
 from banditplex.nn import relevance
 from banditplex.predictor import LinkPredictor
@@ -66,7 +66,7 @@ def multiplex_of(dataset: str) -> Multiplex:
 @lru_cache(maxsize=16)
 def folds_of(dataset: str, trial: int, seed: int) -> list[Split]:
     """Return the folds of a trial."""
-    return list(k_fold(multiplex_of(dataset), hide=HIDE, folds=FOLDS, seed=_number(seed, "folds", trial)))
+    return list(k_fold(multiplex_of(dataset), hide=HIDDEN_IN, folds=FOLDS, seed=_number(seed, "folds", trial)))
 
 
 def _number(seed: int, *name: str | int) -> int:

@@ -10,7 +10,7 @@ from banditplex.experiments.paper.analysis import Runs
 from banditplex.experiments.paper.claims import Finding
 from banditplex.experiments.paper.measure import PaperRun, measure, multiplex_of
 from banditplex.experiments.paper.report import write
-from banditplex.experiments.paper.settings import DATASETS, FULL, HIDE, METHODS, SEED, TRAINING, Size
+from banditplex.experiments.paper.settings import DATASETS, FULL, HIDDEN_IN, METHODS, SEED, TRAINING, Size
 from banditplex.jobs.result_folder import collect
 from banditplex.jobs.results import describe_data
 
@@ -42,7 +42,7 @@ def reproduce(
     """
     names = check_datasets(datasets)
     about = {
-        "size": asdict(size), "seed": SEED, "hide": HIDE, "training": dict(TRAINING),
+        "size": asdict(size), "seed": SEED, "hide": HIDDEN_IN, "training": dict(TRAINING),
         "methods": {name: asdict(method) for name, method in METHODS.items()},
         "data": {name: describe_data(multiplex_of(name)) for name in names},
     }  # fmt: skip

@@ -6,7 +6,7 @@ from typing import Any
 
 SEED = 0
 TRIALS, FOLDS, EPOCHS = 10, 5, 100  # "10 trials with 5-fold cross validation"; the paper's curves have 100 epochs
-HIDE = "layer"
+HIDDEN_IN = "layer"
 """A held-out edge is hidden in its own layer only, as in the paper; there is one negative per held-out edge."""
 
 DATASETS = {
