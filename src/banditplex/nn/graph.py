@@ -35,10 +35,10 @@ class Neighbours:
     """
 
     num_nodes: int
-    row_key: Tensor  # (R + 1,) layer * num_nodes + node, rising; then LAST
+    row_key: Tensor  # (R + 1,) layer * num_nodes + node, sorted; then LAST
     indptr: Tensor  # (R + 2,)
-    neighbour: Tensor  # (M + 1,), rising within a row
-    arc_key: Tensor  # (M + 1,) row * num_nodes + neighbour, rising; then LAST
+    neighbour: Tensor  # (M + 1,), sorted within a row
+    arc_key: Tensor  # (M + 1,) row * num_nodes + neighbour, sorted; then LAST
     arc_row: Tensor  # (M + 1,) the row of the neighbour in the same layer, R where it has none
     arc_degree: Tensor  # (M + 1,) float, number of neighbours of the neighbour
     weight: Tensor | None  # (M + 1,) float
@@ -120,7 +120,7 @@ class Neighbours:
         return which, torch.where(turned, other, arc), torch.where(turned, arc, other)
 
     def only(self, layers: Tensor) -> "Neighbours":
-        """Return the lists of some layers, rising; layers keep their indices."""
+        """Return the lists of some layers, sorted; layers keep their indices."""
         first = torch.searchsorted(self.row_key, layers * self.num_nodes)
         last = torch.searchsorted(self.row_key, (layers + 1) * self.num_nodes)
         row_slot, row = ranges(first, last - first)
@@ -172,9 +172,9 @@ class Block:
     edge_index: Tensor  # (2, A): messages flow from edge_index[0] to edge_index[1]
     weight: Tensor | None  # (A,)
     degree: Tensor  # (V,) float, number of visible neighbours, sampled or not
-    layers: Tensor  # (S,), rising
+    layers: Tensor  # (S,), sorted
     shift: Tensor  # (S,): row of the graph - shift = place of the row among those of these layers
-    lone: Tensor  # (V - rows,) keys of the vertices without a row, rising
+    lone: Tensor  # (V - rows,) keys of the vertices without a row, sorted
     number: Tensor | None = None  # vertex of each place that has one; None = place
     symmetric: bool = False  # whether each arc has its reverse, of the same weight
 
@@ -259,7 +259,7 @@ class PackedGraph:
         return self.layer_rows.device
 
     def only(self, layers: Tensor) -> "PackedGraph":
-        """Return the graph of some layers, rising, which keep their indices; the others are empty.
+        """Return the graph of some layers, sorted, which keep their indices; the others are empty.
 
         Searches in it do not depend on the number of layers: use it for many queries about few layers.
         """

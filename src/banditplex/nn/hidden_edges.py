@@ -50,7 +50,7 @@ def _lighten_union(graph: PackedGraph, hidden: HiddenEdges) -> PackedGraph:
 
 
 def _arcs(graph: PackedGraph, hidden: HiddenEdges) -> tuple[Tensor, Tensor]:
-    """Return layers (m,) and arcs in the union (m,), rising, of those hidden pairs that are edges, each once."""
+    """Return layers (m,) and arcs in the union (m,), sorted, of those hidden pairs that are edges, each once."""
     lists, layer = graph.both, hidden.layer
     pairs = hidden.pairs.sort(1).values
     known = lists.find(lists.rows(layer, pairs[:, 0]), pairs[:, 1])[0]

@@ -83,7 +83,7 @@ def _walk(view: "View", begin: Tensor, depth: int, fanout: Fanout | None) -> tup
 
 
 class View:
-    """The rows of some layers (S,), rising, numbered one after the other (their places), without hidden arcs."""
+    """The rows of some layers (S,), sorted, numbered one after the other (their places), without hidden arcs."""
 
     def __init__(self, graph: PackedGraph, layers: Tensor, hidden: HiddenEdges) -> None:
         lists = graph.both
@@ -103,7 +103,7 @@ class View:
         self._before = self._place * lists.num_nodes + arc - lists.indptr[row] - rank
 
     def _arcs(self, hidden: HiddenEdges) -> Tensor:
-        """Return the arcs of hidden edges, rising, each once."""
+        """Return the arcs of hidden edges, sorted, each once."""
         pairs, layer = hidden
         slot = torch.searchsorted(self.layers, layer).clamp(max=len(self.layers) - 1)
         here = self.layers[slot] == layer

@@ -46,7 +46,7 @@ class Plan:
 class Batch:
     """The pairs of one step: P pairs, half of them edges, of B targets with k drawn layers each."""
 
-    instances: Ints  # (B,) policy instance of each target, rising
+    instances: Ints  # (B,) policy instance of each target, sorted
     table: Ints  # (B, 1 + k) target layer and drawn layers
     row: Tensor  # (P,) which of the B targets a pair belongs to
     pairs: Tensor  # (P, 2) node indices
@@ -55,7 +55,7 @@ class Batch:
 
     @classmethod
     def of(cls, instance: Ints, pairs: Tensor, instances: Ints, table: Ints) -> "Batch":
-        """Lay out edges and negatives `pairs` (2, E, 2) of targets `instance` (E,), rising, as one flat list."""
+        """Lay out edges and negatives `pairs` (2, E, 2) of targets `instance` (E,), sorted, as one flat list."""
         row = torch.from_numpy(np.searchsorted(instances, instance)).to(pairs.device).repeat(2)
         label = torch.zeros(len(row), device=pairs.device)
         label[: len(instance)] = 1
@@ -74,7 +74,7 @@ class Batch:
 
     @property
     def encoded(self) -> Ints:
-        """All layers that the step encodes, rising, (S,)."""
+        """All layers that the step encodes, sorted, (S,)."""
         return np.unique(self.table)
 
     def hidden_edges(self, visibility: Visibility, relevance: Relevance) -> HiddenEdges:

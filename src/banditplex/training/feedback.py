@@ -75,7 +75,7 @@ def _embeddings(batch: Batch, logits: Logits, compared: Ints) -> tuple[Tensor, T
 
 
 def encoding_probability(draw: Draw, target: Ints, layer: Ints) -> Floats:
-    """Return how likely it was that each of `layer` (S,), rising, would be encoded in the step of a draw.
+    """Return how likely it was that each of `layer` (S,), sorted, would be encoded in the step of a draw.
 
     The targets `target` (B,) of the step are among the layers and are encoded anyway.
     """
@@ -90,7 +90,7 @@ def free_observations(
 ) -> SideInformation:
     """Turn the layer losses of all encoded layers into observations.
 
-    Parameters: `target` (B,), the layers of the draw's instances; `layers` (S,), all encoded layers, rising; `losses`
+    Parameters: `target` (B,), the layers of the draw's instances; `layers` (S,), all encoded layers, sorted; `losses`
     (B, S); `instance_of` (num_layers,), the policy instance of each layer or -1.
 
     Returns the observation probabilities of the drawn arms (B, k) and all further observations. Other encoded layers

@@ -118,7 +118,7 @@ class Trainer:
     # A step
 
     def _run_step(self, instance: Ints, pairs: Tensor, record: EpochRecord) -> None:
-        """Learn from edges and negatives `pairs` (2, E, 2) of targets `instance` (E,), rising."""
+        """Learn from edges and negatives `pairs` (2, E, 2) of targets `instance` (E,), sorted."""
         instances = np.unique(instance)
         draw, table = self._draw_layers(instances)
         batch = Batch.of(instance, pairs, instances, table)
