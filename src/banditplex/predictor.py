@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -86,10 +86,10 @@ class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
         checkpoint
             A folder that holds, from the start and after each epoch, all that is needed to go on.
         resume
-            Whether to go on with the training whose checkpoint is there, if any: same settings, same data, same result.
+            Whether to continue from the checkpoint, if there is one; settings and data must be the same.
         """
         if resume and checkpoint is None:
-            raise InputError("Expected checkpoint=, the folder of the training to resume, got none.")
+            raise InputError("Expected checkpoint=, the folder of the run to resume, got none.")
         trainer = self.make_trainer(mx, targets, negatives=negatives)
         kept = None
         if checkpoint is not None:
@@ -121,9 +121,10 @@ class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
         """Return the trainer that `fit` runs: checked input, nothing learnt yet."""
         if not isinstance(mx, Multiplex):
             raise InputError(f"Expected a Multiplex to learn from, got {type(mx).__name__}.")
-        checked = self.checked()
-        chosen = _check_targets(mx, targets, Visibility.of_training(checked.hide, mx, union=checked.union))
-        config = self._config(mx, chosen)
+        config = self.checked()
+        visibility = Visibility.of_training(config.hide, mx, union=config.union)
+        chosen = _check_targets(mx, targets, visibility)
+        config = _resolve_policy(config, mx, chosen, visibility)
         given = None if negatives is None else self._given(mx, chosen, negatives)
         trainer = make_trainer(mx, chosen, config, negatives=given)
         if self.warm_start and hasattr(self, "_fitted"):
@@ -136,16 +137,6 @@ class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
         if same.device == "auto":
             same.device = "cpu"  # a look needs no GPU
         same.make_trainer(mx, targets)
-
-    def _config(self, mx: Multiplex, targets: Ints) -> Config:
-        """Return checked settings, with layer names in policy options as arms."""
-        config = self.checked()
-        visibility = Visibility.of_training(config.hide, mx, union=config.union)
-        others = len(visibility.layer_names(mx)) - 1
-        if others and POLICIES[config.policy].takes_k and not 1 <= config.k <= others:
-            raise InputError(f"Expected k from 1 to {others}, the number of other layers, got {self.k}.")
-        options = resolve_layer_options(mx, targets, config.policy, config.policy_options or {}, visibility)
-        return self.checked(policy_options=options)
 
     def _given(self, mx: Multiplex, targets: Ints, negatives: Mapping[Name, ArrayLike]) -> dict[int, Ints]:
         if not isinstance(negatives, Mapping):
@@ -325,6 +316,15 @@ def as_pairs(mx: Multiplex, pairs: ArrayLike) -> Ints:
     if same.any():
         raise InputError(f"Expected pairs of two different nodes, got {array[np.argmax(same)].tolist()}.")
     return index
+
+
+def _resolve_policy(config: Config, mx: Multiplex, targets: Ints, visibility: Visibility) -> Config:
+    """Return settings with arms in place of layer names in the options of the policy; refuse a k out of range."""
+    others = len(visibility.layer_names(mx)) - 1
+    if others and POLICIES[config.policy].takes_k and not 1 <= config.k <= others:
+        raise InputError(f"Expected k from 1 to {others}, the number of other layers, got {config.k}.")
+    options = resolve_layer_options(mx, targets, config.policy, config.policy_options or {}, visibility)
+    return replace(config, policy_options=options)
 
 
 def _check_targets(mx: Multiplex, targets: Sequence[Name] | None, visibility: Visibility) -> Ints:
