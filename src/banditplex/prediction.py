@@ -11,6 +11,7 @@ from banditplex.bandits import Policy
 from banditplex.errors import InputError
 from banditplex.multiplex import Multiplex, Name
 from banditplex.nn import HiddenEdges, MultiplexModel, PackedGraph
+from banditplex.nn.evidence import pack
 from banditplex.nn.scoring import score, score_by_layer
 from banditplex.rng import stream
 from banditplex.training.config import Config
@@ -48,8 +49,8 @@ class FittedModel:
 
     @property
     def layer_names(self) -> tuple[Name, ...]:
-        """The names of all layers that can be drawn, including the union if it can be drawn."""
-        return self.model.visibility.layer_names(self.mx)
+        """The names of all layers."""
+        return self.mx.layer_names
 
     def instance(self, layer: Name) -> int:
         """Return the position of a layer among the targets."""
@@ -66,7 +67,7 @@ class FittedModel:
         if context is None:
             return self
         mx = self._check_context(context)
-        return replace(self, mx=mx, graph=PackedGraph.from_multiplex(mx, self.graph.device, union=self.graph.union))
+        return replace(self, mx=mx, graph=pack(mx, self.graph.device, self.model.visibility))
 
     def logits(self, pairs: Ints, layer: Name, *, draws: int = 0) -> NDArray[np.float64]:
         """Return the logits (n,) of pairs (n, 2) of node indices in a target layer.
@@ -138,10 +139,7 @@ class FittedModel:
     def _known_edges(self, layers: Ints) -> HiddenEdges:
         """Return all edges of some layers."""
         names = self.mx.layer_names
-        found = [
-            self.mx.edges(names[layer]) if layer < len(names) else self.mx.union().edge_index
-            for layer in layers.tolist()
-        ]
+        found = [self.mx.edges(names[layer]) for layer in layers.tolist()]
         layer = torch.from_numpy(np.repeat(layers, [each.shape[1] for each in found]))
         pairs = torch.from_numpy(np.concatenate(found, axis=1).T)
         return HiddenEdges(pairs.to(self.graph.device), layer.to(self.graph.device))

@@ -122,9 +122,9 @@ class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
         if not isinstance(mx, Multiplex):
             raise InputError(f"Expected a Multiplex to learn from, got {type(mx).__name__}.")
         config = self.checked()
-        visibility = Visibility.of_training(config.hide, mx, union=config.union)
+        visibility = Visibility.of_training(config.hide, mx, evidence=config.sees_all)
         chosen = _check_targets(mx, targets, visibility)
-        config = _resolve_policy(config, mx, chosen, visibility)
+        config = _resolve_policy(config, mx, chosen)
         given = None if negatives is None else self._given(mx, chosen, negatives)
         trainer = make_trainer(mx, chosen, config, negatives=given)
         if self.warm_start and hasattr(self, "_fitted"):
@@ -318,12 +318,12 @@ def as_pairs(mx: Multiplex, pairs: ArrayLike) -> Ints:
     return index
 
 
-def _resolve_policy(config: Config, mx: Multiplex, targets: Ints, visibility: Visibility) -> Config:
+def _resolve_policy(config: Config, mx: Multiplex, targets: Ints) -> Config:
     """Return settings with arms in place of layer names in the options of the policy; refuse a k out of range."""
-    others = len(visibility.layer_names(mx)) - 1
+    others = mx.num_layers - 1
     if others and POLICIES[config.policy].takes_k and not 1 <= config.k <= others:
         raise InputError(f"Expected k from 1 to {others}, the number of other layers, got {config.k}.")
-    options = resolve_layer_options(mx, targets, config.policy, config.policy_options or {}, visibility)
+    options = resolve_layer_options(mx, targets, config.policy, config.policy_options or {})
     return replace(config, policy_options=options)
 
 

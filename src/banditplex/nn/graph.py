@@ -7,7 +7,7 @@ of layers only through the logarithm of a binary search.
 
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import torch
@@ -15,6 +15,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from banditplex.multiplex import Multiplex
+
+if TYPE_CHECKING:
+    from banditplex.nn.evidence import Evidence
 
 LAST = np.iinfo(np.int64).max
 """A key above all others, so that every search ends at a valid position."""
@@ -209,13 +212,14 @@ class PackedGraph:
     """
 
     num_nodes: int
-    num_layers: int  # including the union, if it can be drawn
+    num_layers: int  # including the union
     directed: bool
     both: Neighbours
     out: Neighbours
     into: Neighbours
     layer_rows: Tensor  # (num_layers + 1,): rows of layer l of `both` are layer_rows[l] to layer_rows[l + 1]
     union: bool = False  # whether the last layer is the union of all others
+    evidence: "Evidence | None" = None
 
     @classmethod
     def from_multiplex(cls, mx: Multiplex, device: torch.device | str = "cpu", *, union: bool = False) -> "PackedGraph":

@@ -1,7 +1,11 @@
-"""The network: the logit of a pair is a term of its target layer plus one term for each drawn layer."""
+"""The network: the logit of a pair is a term that is always on plus one term for each drawn layer.
+
+The first term sees the pair in its target layer and, if `visibility` allows it, what all layers together say of it
+(`evidence`): as columns beside those of the target layer, and as a weight for each layer that has the pair.
+"""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 import torch.nn.functional as F
@@ -9,17 +13,21 @@ from torch import Tensor, nn
 
 from banditplex.nn import neighbour_sampling
 from banditplex.nn.encoder import Convolution, Encoder
+from banditplex.nn.evidence import NUM_EVIDENCE
 from banditplex.nn.graph import Block, HiddenEdges, PackedGraph
 from banditplex.nn.neighbour_sampling import Fanout, near_block
 from banditplex.nn.pair_features import PairFeatures, compute_pair_features, num_features
 from banditplex.pairs.visibility import Visibility
+
+WIDE = 32
+"""Hidden units from which on the heads have two hidden layers."""
 
 
 @dataclass(frozen=True, eq=False)
 class Logits:
     """The terms of the logits of P pairs with k drawn layers each; the logit is own + the sum of other."""
 
-    own: Tensor  # (P,)
+    own: Tensor  # (P,) target layer and evidence
     other: Tensor  # (P, k)
     block: Block | None
     embedding: Tensor | None  # (V, width), of the vertices of the block
@@ -33,7 +41,7 @@ class Logits:
 class MultiplexModel(nn.Module):
     """Scores pairs of target layers from k other layers each, at a cost that depends on k alone.
 
-    Only target and drawn layers are looked at: their structure (`pair_features`) and, if `width` > 0, the
+    Target and drawn layers are looked at in detail: their structure (`pair_features`) and, if `width` > 0, the
     embeddings of their nodes. `hidden_units` and `rank` size the two heads. `visibility` says what is hidden of a pair.
     """
 
@@ -61,7 +69,8 @@ class MultiplexModel(nn.Module):
                 max_node_embeddings=max_node_embeddings,
             )  # fmt: skip
         own, other = num_features(directed)
-        self.own = Head(own, width, hidden_units, num_layers, None, directed)
+        self.listed = Listed(num_layers, directed) if visibility.evidence else None
+        self.own = Head(own + NUM_EVIDENCE * visibility.evidence, width, hidden_units, num_layers, None, directed)
         self.other = Head(other, width, hidden_units, num_layers, rank, directed)
 
     def forward(
@@ -74,14 +83,16 @@ class MultiplexModel(nn.Module):
         hidden: HiddenEdges,
         asked: tuple[Tensor, Tensor] | None = None,
         fanout: Fanout | None = None,
+        evidence: Tensor | None = None,
     ) -> Logits:
         """Score pairs (P, 2) of target layers (P,) with drawn layers (P, k).
 
         `features` are node features (num_nodes, F). The encoder does not see `hidden` edges; structural features follow
         `visibility`. `asked`, layers (m,) and nodes (m,), names further embeddings wanted, of layers that are encoded
         anyway. `fanout` limits the neighbours seen in large layers by an encoder that averages over neighbours.
+        `evidence` (P, NUM_EVIDENCE) is computed if it is not given.
         """
-        own, other = compute_pair_features(graph, pairs, target, layers, self.visibility)
+        own, other = self.describe(graph, pairs, target, layers, evidence)
         block = embedding = None
         ends: Sequence[Tensor | None] = (None, None)
         between: Sequence[Tensor | None] = (None, None)
@@ -90,10 +101,22 @@ class MultiplexModel(nn.Module):
             embedding = self.encoder(block, features)
             ends, between = gather(block, embedding, own, other)
         logit = self.own(own, target, ends[0], between[0])
+        if self.listed is not None and graph.evidence is not None:
+            logit = logit + self.listed(len(pairs), target, *graph.evidence.layers_of(pairs, target))
         if not layers.shape[1]:
             return Logits(logit, logit.new_zeros(len(pairs), 0), block, embedding)
         from_target = target.repeat_interleave(layers.shape[1])
         return Logits(logit, self.other(other, from_target, ends[1], between[1]).view_as(layers), block, embedding)
+
+    def describe(
+        self, graph: PackedGraph, pairs: Tensor, target: Tensor, layers: Tensor, evidence: Tensor | None = None
+    ) -> tuple[PairFeatures, PairFeatures]:
+        """Return the inputs of the two heads, for pairs in their target layers and in drawn layers."""
+        own, other = compute_pair_features(graph, pairs, target, layers, self.visibility)
+        if graph.evidence is not None and self.visibility.evidence:
+            evidence = graph.evidence.columns(pairs, target) if evidence is None else evidence
+            own = replace(own, values=torch.cat([own.values, evidence], 1))
+        return own, other
 
     def _block(
         self,
@@ -137,10 +160,10 @@ class Head(nn.Module):
         self.register_buffer("mean", torch.zeros(num_inputs))
         self.register_buffer("scale", torch.ones(num_inputs))
         self.linear = _zero(nn.Linear(num_inputs, 1))
-        self.net = nn.Sequential(nn.Linear(num_inputs, hidden_units), nn.SiLU(), _zero(nn.Linear(hidden_units, 1)))
+        self.net = Residual(num_inputs, hidden_units)
         shape = (num_layers, num_inputs + 1) if rank is None else (num_layers, rank, num_inputs + 1)
         self.of_layer = nn.Parameter(torch.zeros(shape))
-        self.of_target = None if rank is None else nn.Parameter(torch.full((num_layers, rank), 0.3))
+        self.of_target = None if rank is None else nn.Parameter(0.3 + 0.3 * torch.randn(num_layers, rank))
         self.interaction = PairInteraction(width, hidden_units, directed) if width else None
 
     def forward(self, features: PairFeatures, target: Tensor, ends: Tensor | None, between: Tensor | None) -> Tensor:
@@ -159,9 +182,53 @@ class Head(nn.Module):
 
     @torch.no_grad()
     def normalise(self, values: Tensor) -> None:
-        """Take mean and scale of the inputs from a sample (n, F)."""
+        """Take mean and scale of the inputs from a sample (n, F).
+
+        Inputs that hardly vary are not blown up: edges that are added later would move them by many deviations.
+        """
         self.mean.copy_(values.mean(0))
-        self.scale.copy_(values.std(0, unbiased=False).clamp(min=1e-3))
+        self.scale.copy_(values.std(0, unbiased=False).clamp(min=0.02))
+
+
+class Residual(nn.Module):
+    """A small network: h = silu(first(x)), then last(h + silu(second(h))); it starts at 0.
+
+    With fewer than `WIDE` hidden units there is no second layer: it pays on large data sets alone.
+    """
+
+    def __init__(self, num_inputs: int, hidden_units: int) -> None:
+        super().__init__()
+        self.first = nn.Linear(num_inputs, hidden_units)
+        self.second = nn.Linear(hidden_units, hidden_units) if hidden_units >= WIDE else None
+        self.last = _zero(nn.Linear(hidden_units, 1))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return one number per row, (n, 1)."""
+        hidden = F.silu(self.first(x))
+        if self.second is not None:
+            hidden = hidden + F.silu(self.second(hidden))
+        return self.last(hidden)  # type: ignore[no-any-return]
+
+
+class Listed(nn.Module):
+    """The term of the n layers that have the pair: the sum of their weights, divided by sqrt(n + 1).
+
+    The weight of a layer is the low-rank product a[target] b[layer]. In directed layers an edge the other way has a
+    weight of its own. All weights start at 0.
+    """
+
+    def __init__(self, num_layers: int, directed: bool, rank: int = 8) -> None:
+        super().__init__()
+        self.of_layer = nn.Parameter(torch.zeros(num_layers * (1 + directed), rank))
+        self.of_target = nn.Parameter(0.3 + 0.3 * torch.randn(num_layers, rank))
+
+    def forward(self, size: int, target: Tensor, which: Tensor, layer: Tensor, reverse: Tensor) -> Tensor:
+        """Return one number per pair, (size,), given lists as `Evidence.layers_of` returns them."""
+        place = layer + reverse * len(self.of_target)
+        start = torch.searchsorted(which, torch.arange(size, device=which.device))
+        total = F.embedding_bag(place, self.of_layer, start, mode="sum")
+        count = torch.diff(start, append=start.new_tensor([len(which)]))
+        return (total * self.of_target.index_select(0, target)).sum(1) * (count + 1).rsqrt()
 
 
 class PairInteraction(nn.Module):

@@ -72,7 +72,7 @@ def compute_pair_features(
     )
     degree = lists.arc_degree.index_select(0, arc)
     sums = _sums(which, torch.sqrt(degree * lists.arc_degree.index_select(0, other)), size + 2 * rest)
-    hidden = _hidden_arcs(graph, ends, layer, num_pairs, k, visibility)
+    hidden = _hidden_arcs(layer, num_pairs, visibility)
     columns, edge = _columns(graph, ends, layer, row, sums[:size], *hidden)
     count, adamic, allocation = (sums[size : size + rest] + sums[size + rest :]).unbind(1)
     cross = [edge[num_pairs:], torch.log1p(count), torch.log1p(adamic), torch.sqrt(allocation)]
@@ -88,28 +88,12 @@ def compute_pair_features(
     )  # fmt: skip
 
 
-def _hidden_arcs(
-    graph: PackedGraph, ends: Tensor, layer: Tensor, num_pairs: int, k: int, visibility: Visibility
-) -> tuple[Tensor, Tensor]:
-    """Say for each (pair, layer) whether the pair's edge is hidden there, and whether its reverse is."""
-    if visibility.hides_everywhere:
-        every = torch.ones_like(layer, dtype=torch.bool)
-        return every, every
-    own = _own_edges(graph, ends, layer, num_pairs, k)
-    if not visibility.hides_reverse:
-        return own, torch.zeros_like(own)
-    return own, _own_edges(graph, ends.flip(1), layer, num_pairs, k)
-
-
-def _own_edges(graph: PackedGraph, ends: Tensor, layer: Tensor, num_pairs: int, k: int) -> Tensor:
-    """Say where a pair's edge, if there, is its own: in its target layer, and in the union if it is there alone."""
+def _hidden_arcs(layer: Tensor, num_pairs: int, visibility: Visibility) -> tuple[Tensor, Tensor]:
+    """Say for each (pair, layer), target layers first, whether its edge is hidden there, and whether its reverse is."""
     own = torch.arange(len(layer), device=layer.device) < num_pairs
-    if graph.union and graph.out.copies is not None:
-        merged = layer == graph.num_layers - 1
-        known = graph.has_edge(ends[:num_pairs], layer[:num_pairs])
-        arc = graph.out.find(graph.out.rows(layer, ends[:, 0]), ends[:, 1])[1]
-        own |= merged & (graph.out.copies[arc] == 1) & torch.cat([known, known.repeat_interleave(k)])
-    return own
+    if visibility.hides_everywhere:
+        own = torch.ones_like(own)
+    return own, own if visibility.hides_reverse or visibility.hides_everywhere else torch.zeros_like(own)
 
 
 def _columns(

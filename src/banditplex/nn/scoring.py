@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from banditplex.nn.graph import HiddenEdges, PackedGraph
-from banditplex.nn.hidden_edges import hide_in_union, hide_pairs
+from banditplex.nn.hidden_edges import hide_pairs
 from banditplex.nn.model import MultiplexModel
 
 CHUNK = 1 << 15
@@ -24,10 +24,9 @@ def score(
 ) -> Tensor:
     """Return the logits (P,) of pairs (P, 2) of targets (P,) with layers (P, k); see `MultiplexModel.forward`.
 
-    `share` (k,) multiplies the layers' terms: how often each was drawn, for a mean over draws. The union of all layers
-    does not show `hidden` edges either, unless another layer shows them.
+    `share` (k,) multiplies the layers' terms: how often each was drawn, for a mean over draws.
     """
-    parts, (graph, hidden) = [], hide_in_union(graph, hidden)
+    parts = []
     for low in range(0, len(pairs), CHUNK):
         at = slice(low, low + CHUNK)
         logits = model(graph, features, pairs[at], target[at], layers[at], hidden)
@@ -48,7 +47,7 @@ def score_by_layer(
     for low in range(0, len(pairs), size):
         at = slice(low, low + size)
         table = torch.cat([target[at].unsqueeze(1), layers[at]], 1)
-        seen, hidden = hide_in_union(graph, hide_pairs(pairs[at], model.visibility.hidden_layers(table)))
-        logits = model(seen, features, pairs[at], target[at], layers[at], hidden)
+        hidden = hide_pairs(pairs[at], model.visibility.hidden_layers(table))
+        logits = model(graph, features, pairs[at], target[at], layers[at], hidden)
         parts.append(logits.own.unsqueeze(1) + logits.other)
     return torch.cat(parts) if parts else torch.zeros(layers.shape, device=graph.device)

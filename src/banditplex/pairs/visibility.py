@@ -10,7 +10,7 @@ layer losses that compare embeddings):
 | "layer" | every edge between u and v: in a directed layer the reverse edge, too | nothing | an edge between u and v in the layer |
 | "pair" | every edge between u and v | every edge between u and v | an edge between u and v in any layer |
 
-The union of all layers shows an edge if some layer shows it: the edge is hidden there if every layer that has it hides it.
+The union of all layers shows an edge if some layer shows it.
 Node embeddings come from undirected messages, so for them "edge" also hides the reverse edge of the target layer.
 """  # noqa: E501
 
@@ -20,13 +20,11 @@ from typing import Any
 import numpy as np
 
 from banditplex.errors import InputError
-from banditplex.multiplex import Multiplex, Name
+from banditplex.multiplex import Multiplex
 from banditplex.pairs.known import Ints, KnownPairs, pair_keys
 from banditplex.pairs.negatives import NegativeSampler
 
 HIDE = ("edge", "layer", "pair")
-UNION = "(union)"
-"""What the union of all layers is called in tables, beside the names of the layers."""
 
 
 @dataclass(frozen=True)
@@ -39,8 +37,8 @@ class Visibility:
         "edge", "layer" or "pair"; see the table above.
     directed
         Whether the multiplex is directed.
-    union
-        Whether the union of all layers is a layer that can be drawn.
+    evidence
+        Whether all layers may be looked at (`nn/evidence.py`), or target and drawn layers alone.
 
     >>> Visibility("layer", directed=True).hides_reverse, Visibility("layer", directed=True).hides_everywhere
     (True, False)
@@ -48,27 +46,21 @@ class Visibility:
 
     hide: str = "edge"
     directed: bool = False
-    union: bool = False
+    evidence: bool = False
 
     def __post_init__(self) -> None:
         check_hide(self.hide)
 
     @classmethod
-    def of_training(cls, hide: str | None, mx: Multiplex, *, union: bool) -> "Visibility":
-        """Return what training on `mx` hides; None is "edge". The union of two layers or fewer is left out."""
-        if union and UNION in mx.layer_names:
-            raise InputError(f"Expected layers of other names than {UNION!r} with union=True, got one of that name.")
-        return cls(hide or HIDE[0], mx.directed, union and mx.num_layers > 2)
+    def of_training(cls, hide: str | None, mx: Multiplex, *, evidence: bool = False) -> "Visibility":
+        """Return what training on `mx` hides; None is "edge"."""
+        return cls(hide or HIDE[0], mx.directed, evidence)
 
     @classmethod
     def of_split(cls, hide: str, mx: Multiplex) -> "Visibility":
         """Return what a split of `mx` hides: all edges between two nodes are held out together."""
         check_hide(hide, HIDE[1:])
         return cls(hide, mx.directed)
-
-    def layer_names(self, mx: Multiplex) -> tuple[Name, ...]:
-        """Return the names of all layers that can be drawn: those of `mx`, and last the union if it can be drawn."""
-        return (*mx.layer_names, UNION) if self.union else mx.layer_names
 
     # What is hidden of one pair
 

@@ -15,8 +15,9 @@ from safetensors.torch import save as tensor_bytes
 
 from banditplex.errors import FormatError, InputError
 from banditplex.multiplex import Multiplex, Name
-from banditplex.nn import Convolution, PackedGraph
+from banditplex.nn import Convolution
 from banditplex.nn.encoder import name_of
+from banditplex.nn.evidence import pack
 from banditplex.nn.relevance import get_relevance
 from banditplex.pairs.visibility import Visibility
 from banditplex.persistence.tree import draft_of, make_folder, put_in_place, replace_file, write_draft
@@ -95,7 +96,7 @@ def _from_index(
     graph, arrays, weights = load_arrays(files[0]), load_arrays(files[1]), load_tensors(files[2])
     mx = _multiplex(graph, index)
     where = choose_device(device)
-    visibility = Visibility.of_training(config.hide, mx, union=config.union)
+    visibility = Visibility.of_training(config.hide, mx, evidence=config.sees_all)
     model = build_network(mx, config, visibility)
     if not mx.directed:
         weights |= {
@@ -103,11 +104,11 @@ def _from_index(
         }
     model.load_state_dict(weights)
     targets = np.array(index["targets"], np.int64)
-    policy = make_policies(config, mx.num_layers + visibility.union, len(targets))
+    policy = make_policies(config, mx.num_layers, len(targets))
     if policy is not None:
         policy.load_state_dict({**index["policy"], **arrays})
     fitted = FittedModel(
-        mx, model.to(where).eval(), PackedGraph.from_multiplex(mx, where, union=visibility.union), policy, targets,
+        mx, model.to(where).eval(), pack(mx, where, visibility), policy, targets,
         np.array(index["layers"], np.int64).reshape(len(targets), -1), index["temperature"], config,
     )  # fmt: skip
     arguments = index["arguments"]

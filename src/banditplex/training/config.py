@@ -57,6 +57,7 @@ def setting(default: Any, text: str, **more: Any) -> Any:
     return field(default=default, metadata={"setting": Setting(default, text, **more)})
 
 
+EVIDENCE = ("all", "drawn")
 _LAYERS, _NETWORK = "Which layers are drawn", "Network"
 
 
@@ -82,11 +83,12 @@ class Config:
         also="None: `evaluate` sets it to what it hides; elsewhere it means edge.",
         choices=HIDE, optional=True, group=_LAYERS,
     )  # fmt: skip
-    union: bool = setting(
-        False,
-        "Whether the union of all layers can be drawn as one more layer, if there are three or more.",
-        group=_LAYERS,
-    )
+    evidence: str = setting(
+        "all",
+        "What is looked at besides target and drawn layers: which layers have the pair, and the union of all layers "
+        "(all), or nothing (drawn).",
+        choices=EVIDENCE, group=_LAYERS,
+    )  # fmt: skip
     steps_per_draw: int = setting(1, "Consecutive steps of a target that use the same draw.", low=1, group=_LAYERS)
     warmup: int = setting(
         3, "First epochs with uniform draws, at most a quarter of all: early layer losses are noise.", low=0,
@@ -98,9 +100,9 @@ class Config:
     max_rounds: int | None = setting(
         64, "Maximum number of steps of a target per epoch; batches grow to fit. None: no limit.", low=1, optional=True
     )
-    targets_per_step: int = setting(8, "Targets whose batches share a step.", low=1)
+    targets_per_step: int = setting(32, "Targets whose batches share a step.", low=1)
     learning_rate: float = setting(0.01, "Learning rate at the start; it falls to 5 % along a cosine.", low=0)
-    weight_decay: float = setting(0.1, "Weight decay of shared weights (AdamW).", low=0)
+    weight_decay: float = setting(0.01, "Weight decay of shared weights (AdamW).", low=0)
     layer_decay: float = setting(1.0, "Weight decay of weights of single layers and of the encoder.", low=0)
     ema_decay: float = setting(
         0.98, "Decay of the exponential moving average of the weights, which predictions use.", low=0, below=1
@@ -112,7 +114,7 @@ class Config:
         "sage", "Convolution of the encoder.", also="Or a PyG class, or a function, called as conv(in, out).",
         choices=("sage", "gcn"), closed=False, group=_NETWORK,
     )  # fmt: skip
-    width: int = setting(16, "Width of node embeddings; 0 = structural features only.", low=0, group=_NETWORK)
+    width: int = setting(0, "Width of node embeddings; 0 = structural features only.", low=0, group=_NETWORK)
     depth: int = setting(2, "Number of convolutions.", low=1, group=_NETWORK)
     fanout: int | None = setting(
         10, "Neighbours sampled per node in layers of more than 2,048 edges (sage, in training). None: all.", low=1,
@@ -122,10 +124,15 @@ class Config:
         2_000, "Largest number of nodes whose input vectors are trained; beyond it they are random. Not used with node "
         "features.", low=0, group=_NETWORK,
     )  # fmt: skip
-    hidden_units: int = setting(8, "Hidden units of the heads.", low=1, group=_NETWORK)
+    hidden_units: int = setting(0, "Hidden units of the heads; 0: 8, from 20,000 edges on 64.", low=0, group=_NETWORK)
     rank: int = setting(2, "Rank of the correction for each pair of target and drawn layer.", low=1, group=_NETWORK)
     device: str = setting("auto", "Device: auto (CUDA if there is one), cpu, cuda, ...")
     seed: int = setting(0, "Seed of every random stream.", low=0)
+
+    @property
+    def sees_all(self) -> bool:
+        """Whether all layers are looked at, not target and drawn layers alone."""
+        return self.evidence == EVIDENCE[0]
 
     @property
     def warmup_epochs(self) -> int:

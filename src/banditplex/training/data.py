@@ -17,6 +17,7 @@ from torch import Tensor
 from banditplex.errors import InputError
 from banditplex.multiplex import Multiplex, Name
 from banditplex.nn import PackedGraph
+from banditplex.nn.evidence import pack
 from banditplex.pairs.negatives import GivenNegatives, NegativeSampler
 from banditplex.pairs.visibility import Visibility
 from banditplex.rng import random_ranks, stream
@@ -24,6 +25,8 @@ from banditplex.training.batches import Examples
 from banditplex.training.config import Config
 
 Ints = NDArray[np.int64]
+MAX_VALIDATION = 1_000
+"""Validation edges of a target: more would say little more, and are missed in the graph that is trained on."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,14 +46,14 @@ class TrainingData:
     @cached_property
     def train_graph(self) -> PackedGraph:
         """The training graph on the device."""
-        return PackedGraph.from_multiplex(self.train_mx, self.device, union=self.visibility.union)
+        return pack(self.train_mx, self.device, self.visibility)
 
     @cached_property
     def full_graph(self) -> PackedGraph:
         """The graph with the validation edges on the device."""
         if self.train_mx is self.full_mx:
             return self.train_graph
-        return PackedGraph.from_multiplex(self.full_mx, self.device, union=self.visibility.union)
+        return pack(self.full_mx, self.device, self.visibility)
 
     @cached_property
     def node_features(self) -> Tensor | None:
@@ -59,8 +62,8 @@ class TrainingData:
 
     @property
     def layer_names(self) -> tuple[Name, ...]:
-        """The names of all layers that can be drawn, including the union if it can be drawn."""
-        return self.visibility.layer_names(self.full_mx)
+        """The names of all layers."""
+        return self.full_mx.layer_names
 
     @cached_property
     def instance_of(self) -> Ints:
@@ -77,7 +80,7 @@ def prepare(
 
     `negatives`, pairs (n, 2) per layer index, are used instead of negatives that are drawn at random.
     """
-    visibility = Visibility.of_training(config.hide, mx, union=config.union)
+    visibility = Visibility.of_training(config.hide, mx, evidence=config.sees_all)
     train, held_out = divide(edges_of(mx, targets), config.validation, visibility, stream(config.seed, "validation"))
     keep = np.ones(mx.num_edges, np.bool_)
     keep[visibility.hidden_edges(mx, held_out.position)] = False
@@ -111,7 +114,8 @@ def divide(
 ) -> tuple[Examples, Examples]:
     """Divide at random into training and validation edges; edges that are hidden together stay together.
 
-    The share is that of each target's pairs or, if pairs are hidden everywhere, of all pairs; it is rounded down. A
+    The share is that of each target's pairs or, if pairs are hidden everywhere, of all pairs; it is rounded down, and
+    large targets hold out `MAX_VALIDATION` pairs. A
     target that would lose more than twice the share of its edges, or all of them, keeps them.
     """
     num_nodes = int(examples.pairs.max(initial=0)) + 1
@@ -119,7 +123,8 @@ def divide(
     unit, which = np.unique(keys, return_inverse=True)
     group = unit // num_nodes**2
     rank, size = random_ranks(group, rng)
-    chosen = rank < np.floor(share * size)[group]
+    most = MAX_VALIDATION * (len(np.unique(examples.instance)) if visibility.hides_everywhere else 1)
+    chosen = rank < np.minimum(np.floor(share * size), most)[group]
     left, size = np.bincount(examples.instance, ~chosen[which]), np.bincount(examples.instance)
     short = left < np.maximum(1, (1 - 2 * share) * size)
     chosen[which[short[examples.instance]]] = False

@@ -9,15 +9,12 @@ from numpy.typing import NDArray
 from banditplex.bandits import POLICIES
 from banditplex.errors import InputError
 from banditplex.multiplex import Multiplex, Name
-from banditplex.pairs.visibility import Visibility
 from banditplex.training.draws import to_arm
 
 Ints = NDArray[np.int64]
 
 
-def resolve_layer_options(
-    mx: Multiplex, targets: Ints, policy: str, options: Mapping[str, Any], visibility: Visibility
-) -> dict[str, Any]:
+def resolve_layer_options(mx: Multiplex, targets: Ints, policy: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options of a policy with arms of each target in place of layers.
 
     Options that are arm indices (`fixed`: `arms`) are given as `layers`, the names of layers to draw for every target;
@@ -31,7 +28,7 @@ def resolve_layer_options(
     {'prices': [[1.0, 5.0]], 'policy': 'exp3'}
     """
     resolved = dict(options)
-    names = visibility.layer_names(mx)
+    names = mx.layer_names
     if len(names) == 1:
         return resolved
     index = {name: place for place, name in enumerate(names)}
@@ -39,7 +36,7 @@ def resolve_layer_options(
         if kind == "indices" and option not in options:
             resolved[option] = _arms(mx, index, targets, policy, resolved.pop("layers", None) or ())
         elif kind == "values" and isinstance(options.get(option, {}), Mapping):
-            values = _layer_sizes(mx, visibility) if option not in options else np.ones(len(names))
+            values = np.maximum(mx.layer_sizes, 1.0) if option not in options else np.ones(len(names))
             for name, value in options.get(option, {}).items():
                 values[_index(mx, index, name)] = value
             resolved[option] = [np.delete(values, target).tolist() for target in targets]
@@ -63,8 +60,3 @@ def _arms(
 
 def _index(mx: Multiplex, index: Mapping[Name, int], name: Name) -> int:
     return index[name] if name in index else mx.layer_index(name)  # which refuses unknown names
-
-
-def _layer_sizes(mx: Multiplex, visibility: Visibility) -> NDArray[np.float64]:
-    sizes = np.append(mx.layer_sizes, mx.union().num_edges) if visibility.union else mx.layer_sizes
-    return np.maximum(sizes, 1.0)

@@ -15,7 +15,6 @@ from torch import Tensor
 
 from banditplex.bandits import Draw, Policy
 from banditplex.nn import Logits, MultiplexModel
-from banditplex.nn.hidden_edges import hide_in_union
 from banditplex.nn.neighbour_sampling import Fanout
 from banditplex.nn.relevance import Relevance
 from banditplex.rng import stream
@@ -26,6 +25,7 @@ from banditplex.training.draws import DrawSchedule, most_probable_layers, to_lay
 from banditplex.training.feedback import LayerLosses, SideInformation, free_observations, layer_losses
 from banditplex.training.history import EpochRecord, Regret
 from banditplex.training.optimizer import FlatAdamW
+from banditplex.training.supply import Supply
 from banditplex.training.validation import EarlyStopping, Validation, validate
 
 Ints = NDArray[np.int64]
@@ -72,6 +72,7 @@ class Trainer:
         self.steps_per_epoch = len(self._plan(stream(0, "count")).start) - 1
         self.optimizer = FlatAdamW(self.model, self.ema_model, config, config.epochs * self.steps_per_epoch)
         self.early_stopping = EarlyStopping(config.patience)
+        self.supply = Supply(data, config.seed)
         self.regret = Regret(num_targets, len(data.layer_names) - 1)
         self.history: list[dict[str, Any]] = []
 
@@ -93,12 +94,12 @@ class Trainer:
         if self.epoch == self.warmup_epochs:
             self.schedule.reset()
         plan = self._plan(self.rng["batches"])
-        instance, edges = data.train_edges.instance[plan.order], data.train_edges.pairs[plan.order]
-        negatives = data.negatives.draw(data.targets[instance], self.rng["negatives"])
-        pairs = torch.from_numpy(np.stack([edges, negatives])).to(data.device)  # (2, E, 2)
+        instance = data.train_edges.instance[plan.order]
+        pairs, evidence = self.supply.epoch(self.epoch, plan.order, self.rng["negatives"])  # (2, E, 2), (2, E, F)
         record = EpochRecord(len(data.targets), data.device)
         for low, high in zip(plan.start[:-1].tolist(), plan.start[1:].tolist(), strict=True):
-            self._run_step(instance[low:high], pairs[:, low:high], record)
+            known = None if evidence is None else evidence[:, low:high].flatten(0, 1)
+            self._run_step(instance[low:high], pairs[:, low:high], known, record)
         self.epoch += 1
         found = self.validate()
         if len(found.label):
@@ -117,12 +118,12 @@ class Trainer:
 
     # A step
 
-    def _run_step(self, instance: Ints, pairs: Tensor, record: EpochRecord) -> None:
+    def _run_step(self, instance: Ints, pairs: Tensor, evidence: Tensor | None, record: EpochRecord) -> None:
         """Learn from edges and negatives `pairs` (2, E, 2) of targets `instance` (E,), sorted."""
         instances = np.unique(instance)
         draw, table = self._draw_layers(instances)
         batch = Batch.of(instance, pairs, instances, table)
-        logits = self._score(batch)
+        logits = self._score(batch, evidence)
         loss = F.binary_cross_entropy_with_logits(logits.total, batch.label, reduction="none")
         if self.policy is not None and draw is not None and self.policy.k:
             losses = layer_losses(self.relevance, batch, logits)
@@ -139,13 +140,13 @@ class Trainer:
         draw = policy.draw(self.rng["draws"], self.schedule.needs_draw(instances))
         return draw, np.concatenate([target, to_layer(target, self.schedule.assign(draw, instances))], 1)
 
-    def _score(self, batch: Batch) -> Logits:
+    def _score(self, batch: Batch, evidence: Tensor | None) -> Logits:
         """Score the pairs of a batch; the encoder does not see them."""
         data, free = self.data, self.relevance.is_free
-        graph, hidden = hide_in_union(data.train_graph, batch.hidden_edges(data.visibility, self.relevance))
+        hidden = batch.hidden_edges(data.visibility, self.relevance)
         wanted = batch.every_embedding() if free else None
-        target, drawn, fanout = batch.layers[:, 0], batch.layers[:, 1:], self._fanout()
-        scored: Logits = self.model(graph, data.node_features, batch.pairs, target, drawn, hidden, wanted, fanout)
+        asked = batch.pairs, batch.layers[:, 0], batch.layers[:, 1:], hidden, wanted, self._fanout(), evidence
+        scored: Logits = self.model(data.train_graph, data.node_features, *asked)
         return scored
 
     def _fanout(self) -> Fanout | None:

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from banditplex.training.config import Config
 
-LOCAL = (".of_layer", ".of_target", "encoder.", ".interaction.")
+LOCAL = ("own.of_", "other.of_", "encoder.", ".interaction.")
 """Parts of names of weights that belong to single layers, or see single nodes: they overfit most easily."""
 LOCAL_RATE = 0.1
 """Local weights learn at this share of the learning rate, and with the weight decay `layer_decay`."""

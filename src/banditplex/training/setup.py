@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from banditplex.bandits import Policy, make_policy
 from banditplex.errors import InputError
 from banditplex.multiplex import Multiplex
-from banditplex.nn import MultiplexModel, compute_pair_features
+from banditplex.nn import MultiplexModel
 from banditplex.nn.relevance import get_relevance
 from banditplex.pairs.visibility import Visibility
 from banditplex.rng import stream
@@ -20,6 +20,8 @@ from banditplex.training.generators import seeded
 from banditplex.training.loop import Trainer
 
 Ints = NDArray[np.int64]
+MANY_EDGES, SMALL, LARGE = 20_000, 8, 64
+"""From so many edges on, heads have more hidden units."""
 SAMPLE = 4096
 """Edges, and as many negatives, whose features give mean and scale of the network's inputs."""
 
@@ -54,9 +56,10 @@ def make_policies(config: Config, num_layers: int, num_targets: int) -> Policy |
 def build_network(mx: Multiplex, config: Config, visibility: Visibility) -> MultiplexModel:
     """Return the network for a multiplex, not yet trained."""
     return MultiplexModel(
-        num_nodes=mx.num_nodes, num_layers=mx.num_layers + visibility.union, visibility=visibility,
+        num_nodes=mx.num_nodes, num_layers=mx.num_layers, visibility=visibility,
         num_node_features=0 if mx.node_features is None else mx.node_features.shape[1],
-        width=config.width, depth=config.depth, conv=config.conv, hidden_units=config.hidden_units, rank=config.rank,
+        width=config.width, depth=config.depth, conv=config.conv, rank=config.rank,
+        hidden_units=config.hidden_units or (SMALL if mx.num_edges < MANY_EDGES else LARGE),
         max_node_embeddings=config.max_node_embeddings,
     )  # fmt: skip
 
@@ -80,7 +83,7 @@ def normalise(model: MultiplexModel, data: TrainingData, rng: np.random.Generato
     if num_layers > 1:
         layers = to_layer(target, rng.integers(0, num_layers - 1, len(target)))[:, None]
     asked, of_target, drawn = (torch.from_numpy(each).to(data.device) for each in (pairs, target, layers))
-    own, other = compute_pair_features(data.train_graph, asked, of_target, drawn, data.visibility)
+    own, other = model.describe(data.train_graph, asked, of_target, drawn)
     model.own.normalise(own.values)
     if num_layers > 1:
         model.other.normalise(other.values)

@@ -1,0 +1,154 @@
+"""What all layers together say of a pair, at a cost that does not grow with their number.
+
+Sampling is for what is expensive, the neighbourhoods of many layers. Three things are cheap: which layers have the pair
+(a list, by an index from pairs to layers); the union of all layers, in which an edge counts once for every layer that
+has it; and the target layer's own longer paths and positions. Nothing here sees the pair's own edge: common neighbours
+and paths never use edges between its two nodes, positions come from a fold without it, and degrees are those in other
+layers. Where the pair is hidden in every layer, the list is empty and degrees leave its edges out.
+"""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from banditplex.multiplex import Multiplex
+from banditplex.nn.graph import PackedGraph, ranges
+from banditplex.nn.paths import Paths
+from banditplex.nn.spectral import NUM_COLUMNS, Spectral
+from banditplex.pairs.visibility import Visibility
+
+NUM_EVIDENCE = 17 + 2 * NUM_COLUMNS
+
+
+def pack(mx: Multiplex, device: torch.device | str, visibility: Visibility) -> PackedGraph:
+    """Return a multiplex as a network with this visibility sees it."""
+    graph = PackedGraph.from_multiplex(mx, device, union=visibility.evidence)
+    return replace(graph, evidence=Evidence.of(graph, visibility)) if visibility.evidence else graph
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """The index of a graph whose last layer is the union of all others."""
+
+    graph: PackedGraph
+    visibility: Visibility
+    pair_key: Tensor  # (E,) source * num_nodes + destination of every edge, sorted; undirected pairs are ordered
+    pair_layer: Tensor  # (E,) the layer of each
+    layer_share: Tensor  # (L,) log of the layer's share of all edges
+
+    @classmethod
+    def of(cls, graph: PackedGraph, visibility: Visibility) -> "Evidence":
+        """Index a graph."""
+        lists, union = graph.out, graph.num_layers - 1
+        row = torch.repeat_interleave(lists.row_degree)
+        layer, node = lists.row_key[row] // graph.num_nodes, lists.row_key[row] % graph.num_nodes
+        keep = layer < union if graph.directed else (layer < union) & (node < lists.neighbour[:-1])
+        key, layer = (node * graph.num_nodes + lists.neighbour[:-1])[keep], layer[keep]
+        size = torch.bincount(layer, minlength=graph.num_layers).float()
+        key, order = torch.sort(key, stable=True)
+        return cls(graph, visibility, key, layer[order], torch.log((size + 1) / (len(key) + 1)))
+
+    @cached_property
+    def paths(self) -> Paths:
+        """Paths of length 3."""
+        return Paths.of(self.graph)
+
+    @cached_property
+    def spectral(self) -> Spectral:
+        """Positions of nodes."""
+        return Spectral.of(self.graph)
+
+    @cached_property
+    def strength(self) -> Tensor:
+        """The number of edges, in all layers together, of each row of the union, (R + 1,)."""
+        lists = self.graph.both
+        assert lists.copies is not None
+        rows = torch.repeat_interleave(lists.row_degree)
+        return torch.zeros(len(lists.row_degree), device=rows.device).index_add_(0, rows, lists.copies[:-1].float())
+
+    def layers_of(self, pairs: Tensor, target: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Return the layers that have pairs (n, 2), their targets (n,) excepted, as one list.
+
+        Returned are the pair, sorted, the layer, and whether it is the reverse edge that the layer has (0 or 1).
+        """
+        if self.visibility.hides_everywhere:
+            nothing = target[:0]
+            return nothing, nothing, nothing
+        if self.graph.directed:
+            found = [self._find(pairs), self._find(pairs.flip(1))]
+        else:
+            found = [self._find(pairs.sort(1).values)]
+        which, layer = (torch.cat(parts) for parts in zip(*found, strict=True))
+        reverse = torch.repeat_interleave(torch.tensor([len(part[0]) for part in found], device=which.device))
+        which, order = torch.sort(which, stable=True)
+        layer, reverse = layer[order], reverse[order]
+        other = torch.nonzero(layer != target.index_select(0, which)).squeeze(1)
+        return which[other], layer[other], reverse[other]
+
+    def _find(self, pairs: Tensor) -> tuple[Tensor, Tensor]:
+        key = pairs[:, 0] * self.graph.num_nodes + pairs[:, 1]
+        first, last = torch.searchsorted(self.pair_key, key), torch.searchsorted(self.pair_key, key, right=True)
+        which, at = ranges(first, last - first)
+        return which, self.pair_layer[at]
+
+    @torch.no_grad()
+    def columns(self, pairs: Tensor, target: Tensor) -> Tensor:
+        """Return the evidence (n, NUM_EVIDENCE) on pairs (n, 2) of target layers (n,).
+
+        In the target layer: log(1 + paths of length 3), the same weighted; log of the layer's share of all
+        edges. In the union:
+        log(1 + common neighbours), log(1 + Adamic-Adar), sqrt(resource allocation), both kinds of paths; with the
+        number of layers of an edge as its weight: log(1 + sum of products), log(1 + sum of minima), sqrt(weighted
+        resource allocation). Across target layer and union: log(1 + count), log(1 + Adamic-Adar), sqrt(resource
+        allocation) of nodes next to one end in the one and to the other end in the other. Of the other layers:
+        log(1 + layers with the pair), and logs of the smaller and larger number of edges of its nodes. Then what
+        `Spectral` says of the target layer and of the union.
+        """
+        graph, lists = self.graph, self.graph.both
+        union = torch.full_like(target, graph.num_layers - 1)
+        row, merged = (
+            lists.rows(layer.repeat(2), pairs.T.reshape(-1)).view(2, -1) for layer in (target, union)
+        )  # fmt: skip
+        near, far = self.paths.between(pairs, target, row), self.paths.between(pairs, union, merged)
+        columns = [torch.log1p(near), self.layer_share[target].unsqueeze(1), self._common(merged), torch.log1p(far)]
+        columns += [self._across(row, merged), self._elsewhere(pairs, target, row, merged)]
+        columns += [self.spectral.columns(pairs, target, row), self.spectral.columns(pairs, union, merged)]
+        return torch.cat(columns, 1)
+
+    def _common(self, row: Tensor) -> Tensor:
+        """Return six sums over the common neighbours of rows (2, n) of the union."""
+        lists = self.graph.both
+        assert lists.copies is not None
+        which, arc, other = lists.common(row[0], row[1])
+        a, b, degree = lists.copies[arc].float(), lists.copies[other].float(), lists.arc_degree[arc]
+        strength = self.strength[lists.arc_row[arc]]
+        terms = [torch.ones_like(a), 1 / torch.log(degree.clamp(min=2)), 1 / degree]
+        terms += [a * b, torch.minimum(a, b), a * b / strength]
+        sums = torch.zeros(row.shape[1], 6, device=row.device).index_add_(0, which, torch.stack(terms, 1))
+        sums[:, [0, 1, 3, 4]] = torch.log1p(sums[:, [0, 1, 3, 4]])
+        sums[:, [2, 5]] = torch.sqrt(sums[:, [2, 5]])
+        return sums
+
+    def _across(self, row: Tensor, merged: Tensor) -> Tensor:
+        """Return three sums over nodes next to one end in the target layer and to the other end in the union."""
+        lists, size = self.graph.both, row.shape[1]
+        which, arc, other = lists.common(torch.cat([row[0], merged[0]]), torch.cat([merged[1], row[1]]))
+        degree = torch.sqrt(lists.arc_degree[arc] * lists.arc_degree[other])
+        terms = torch.stack([torch.ones_like(degree), 1 / torch.log(degree.clamp(min=2)), 1 / degree], 1)
+        sums = torch.zeros(size, 3, device=row.device).index_add_(0, which % max(size, 1), terms)
+        return torch.cat([torch.log1p(sums[:, :2]), torch.sqrt(sums[:, 2:])], 1)
+
+    def _elsewhere(self, pairs: Tensor, target: Tensor, row: Tensor, merged: Tensor) -> Tensor:
+        """Return how many other layers have the pair, and the edges of its nodes in other layers."""
+        lists = self.graph.both
+        assert lists.copies is not None
+        joined = lists.find(row[0], pairs[:, 1])[0]
+        found, arc = lists.find(merged[0], pairs[:, 1])
+        others = (lists.copies[arc] * found - joined.float()).clamp(min=0)
+        strength = self.strength[merged] - lists.row_degree[row]
+        if self.visibility.hides_everywhere:
+            strength, others = strength - others, torch.zeros_like(others)
+        logs = torch.log1p(strength.clamp(min=0)).sort(0).values
+        return torch.stack([torch.log1p(others), logs[0], logs[1]], 1)

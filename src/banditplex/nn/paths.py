@@ -1,0 +1,136 @@
+"""Paths of length 3 between the nodes of a pair, u - w - x - v, in any layer; none of them uses an edge between u and v.
+
+Two nodes without a common neighbour can have many of them: where links join unlike nodes (buyers and goods, lock and
+key), they say more than common neighbours do. Small layers have tables of all pairs; in large ones paths are enumerated.
+"""  # noqa: E501
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from banditplex.nn.graph import Neighbours, PackedGraph, ranges
+
+TABLE = 1 << 26
+"""Entries of all tables together; beyond it, the paths of the layers with the lowest mean degree are enumerated."""
+CHUNK = 1 << 24
+"""Entries of the matrices that are multiplied at once."""
+CAP = 32
+"""Neighbours of a node that an enumeration visits; where a node has more, some stand for all."""
+
+
+@dataclass(frozen=True, eq=False)
+class Paths:
+    """Counts paths of length 3, plain and weighted: a path by way of w and x has weight 1 / sqrt(degree w * degree x).
+
+    Tables count every walk u - w - x - v. Walks over the edge u - v itself, those with w = v or x = u, are subtracted;
+    the degrees of all other w and x do not depend on that edge.
+    """
+
+    lists: Neighbours
+    first_row: Tensor  # (L,) of each layer
+    num_rows: Tensor  # (L,)
+    start: Tensor  # (L,) where the table of a layer starts; -1 = it has none
+    count: Tensor  # tables (num_rows, num_rows) of layers, one after the other
+    weight: Tensor
+    around: Tensor  # (R + 1,) sum over neighbours of 1 / sqrt(degree)
+
+    @classmethod
+    def of(cls, graph: PackedGraph) -> "Paths":
+        """Compute the tables of a graph."""
+        lists, first = graph.both, graph.layer_rows[:-1]
+        size = torch.diff(graph.layer_rows)
+        mean_degree = torch.diff(lists.indptr[graph.layer_rows]) / size.clamp(min=1)
+        order = torch.argsort(mean_degree, descending=True, stable=True)
+        fits = torch.cumsum((size * size)[order], 0) <= TABLE
+        chosen = torch.sort(order[fits]).values
+        start = torch.full_like(size, -1)
+        area = (size * size)[chosen]
+        start[chosen] = torch.cumsum(area, 0) - area
+        count = torch.zeros(int(area.sum()), device=graph.device)
+        weight = torch.zeros_like(count)
+        share = lists.row_degree.clamp(min=1).rsqrt()
+        by_size = chosen[torch.argsort(size[chosen], stable=True)]
+        for group in _groups(by_size, size):
+            _fill(graph, group, share, start, count, weight)
+        around = torch.zeros(len(share), device=graph.device)
+        around.index_add_(0, torch.repeat_interleave(lists.row_degree), share[lists.arc_row[:-1]])
+        return cls(lists, first, size, start, count, weight, around)
+
+    def between(self, pairs: Tensor, layer: Tensor, row: Tensor) -> Tensor:
+        """Return number and weight (n, 2) of the paths between pairs (n, 2), whose rows (2, n) in layers are known."""
+        found = torch.zeros(len(pairs), 2, device=pairs.device)
+        known = (row != self.lists.missing).all(0)
+        listed = self.start.index_select(0, layer) >= 0
+        for where, look in ((known & listed, self._look_up), (known & ~listed, self._enumerate)):
+            at = torch.nonzero(where).squeeze(1)
+            if len(at):
+                found[at] = look(pairs[at], layer[at], row[:, at])
+        return found
+
+    def _look_up(self, pairs: Tensor, layer: Tensor, row: Tensor) -> Tensor:
+        place = row - self.first_row[layer]
+        at = self.start[layer] + place[0] * self.num_rows[layer] + place[1]
+        joined = self.lists.find(row[0], pairs[:, 1])[0]
+        degree = self.lists.row_degree[row].float()
+        share, around = degree.rsqrt(), self.around[row]
+        count = self.count[at] - joined * (degree.sum(0) - 1)
+        weight = self.weight[at] - joined * ((share * around).sum(0) - share.prod(0))
+        return torch.stack([count, weight], 1).clamp(min=0)
+
+    def _enumerate(self, pairs: Tensor, layer: Tensor, row: Tensor) -> Tensor:
+        """Go from the node of lower degree to its neighbours w; look for those that w shares with the other node."""
+        lists = self.lists
+        turned = lists.row_degree[row[0]] > lists.row_degree[row[1]]
+        near, far = torch.where(turned, row.flip(0), row)
+        near_node, far_node = torch.where(turned, pairs.T.flip(0), pairs.T)
+        which, arc, stands = _some_arcs(lists, near)
+        keep = torch.nonzero(lists.neighbour[arc] != far_node[which]).squeeze(1)
+        which, arc, stands = which[keep], arc[keep], stands[keep]
+        middle, end = lists.arc_row[arc], far[which]
+        longer = lists.row_degree[middle] > lists.row_degree[end]
+        short, long = torch.where(longer, end, middle), torch.where(longer, middle, end)
+        step, other_arc, stands_too = _some_arcs(lists, short)
+        other = lists.neighbour[other_arc]
+        hit = lists.find(long[step], other)[0] & (other != near_node[which][step])
+        stands_too = stands_too * hit
+        columns = torch.stack([stands_too, stands_too * lists.arc_degree[other_arc].rsqrt()], 1)
+        sums = torch.zeros(len(which), 2, device=row.device).index_add_(0, step, columns)
+        factor = torch.stack([stands, stands * lists.arc_degree[arc].rsqrt()], 1)
+        return torch.zeros(len(pairs), 2, device=row.device).index_add_(0, which, sums * factor)
+
+
+def _some_arcs(lists: Neighbours, row: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Return up to `CAP` arcs of each row (n,), evenly spaced: positions, arcs, and how many arcs each stands for."""
+    degree = lists.row_degree[row]
+    taken = degree.clamp(max=CAP)
+    which, place = ranges(torch.zeros_like(taken), taken)
+    arc = lists.indptr[row][which] + place * degree[which] // taken[which]
+    return which, arc, (degree / taken.clamp(min=1))[which]
+
+
+def _groups(layers: Tensor, size: Tensor) -> list[Tensor]:
+    """Divide layers, sorted by size, into groups whose padded matrices have about `CHUNK` entries."""
+    area = (size * size)[layers].clamp(min=1)
+    number = torch.cumsum(area, 0) // CHUNK
+    return [group for group in torch.split(layers, torch.bincount(number).tolist()) if len(group)]
+
+
+def _fill(graph: PackedGraph, layers: Tensor, share: Tensor, start: Tensor, count: Tensor, weight: Tensor) -> None:
+    """Write the tables of some layers: A A A, and A S A S A with S the diagonal matrix of 1 / sqrt(degree)."""
+    lists, width = graph.both, int(torch.diff(graph.layer_rows)[layers].max())
+    first, last = graph.layer_rows[layers], graph.layer_rows[layers + 1]
+    slot, row = ranges(first, last - first)
+    arc_slot, arc = ranges(lists.indptr[first], lists.indptr[last] - lists.indptr[first])
+    source = torch.repeat_interleave(lists.row_degree[row])
+    matrix = torch.zeros(len(layers), width, width, device=graph.device)
+    matrix[arc_slot, (row - first[slot])[source], lists.arc_row[arc] - first[arc_slot]] = 1
+    scale = torch.zeros(len(layers), width, device=graph.device)
+    scale[slot, row - first[slot]] = share[row]
+    size = last - first
+    across, cell = ranges(torch.zeros_like(size), size * size)
+    cell_row, cell_column = cell // size[across], cell % size[across]
+    at = start[layers][across] + cell
+    count[at] = (matrix @ (matrix @ matrix))[across, cell_row, cell_column]
+    halved = matrix * scale.unsqueeze(1)
+    weight[at] = (halved @ (halved @ matrix))[across, cell_row, cell_column]

@@ -1,0 +1,158 @@
+"""Positions of nodes in every layer: the leading eigenvectors of its normalised adjacency matrix, without the pair asked.
+
+Communities and positions show here that common neighbours miss in sparse layers. All pairs of nodes are divided into
+folds; the vectors of a fold come from a graph without the pairs of that fold, in any layer. So a pair is always judged
+by vectors that have not seen it, be it an edge or not, in training and in prediction.
+
+All layers are computed at once, by subspace iteration on one block-diagonal sparse matrix (Halko, Martinsson and Tropp,
+SIAM Review, 2011). The matrix of a layer is D^(-1/2) A D^(-1/2), with D the degrees plus their mean (Qin and Rohe,
+Regularized Spectral Clustering, 2013): without it, vectors of sparse layers settle on a few nodes.
+"""  # noqa: E501
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from banditplex.nn.graph import PackedGraph
+
+FOLDS = 4
+RANK = 16
+EXTRA = 4
+"""Further vectors of the iteration, so that the leading ones converge."""
+ROUNDS = 6
+NODES_PER_VECTOR = 16
+"""A layer with fewer nodes per vector has fewer vectors."""
+NUM_COLUMNS = 5
+ROWS = 1 << 15
+"""Rows multiplied at once with the small matrices of their layers."""
+
+
+@dataclass(frozen=True, eq=False)
+class Spectral:
+    """Leading eigenvalues and eigenvectors of every layer of a graph, for each fold."""
+
+    num_nodes: int
+    vectors: Tensor  # (FOLDS, R + 1, RANK)
+    values: Tensor  # (FOLDS, L, RANK), the largest first, by size
+    degree: Tensor  # (FOLDS, R + 1)
+    size: Tensor  # (L,) float, nodes of each layer
+
+    @classmethod
+    def of(cls, graph: PackedGraph) -> "Spectral":
+        """Compute the vectors of a graph; the start of the iteration is always the same."""
+        lists, num_rows, device = graph.both, graph.both.missing, graph.device
+        source, destination = torch.repeat_interleave(lists.row_degree), lists.arc_row[:-1]
+        node = lists.row_key[:-1] % graph.num_nodes
+        layer = lists.row_key[:-1] // graph.num_nodes
+        size = torch.diff(graph.layer_rows)
+        fold = fold_of(torch.stack([node[source], node[destination]], 1), graph.num_nodes)
+        begin = torch.randn(num_rows, RANK + EXTRA, generator=torch.Generator().manual_seed(0)).to(device)
+        vectors, values, degrees = [], [], []
+        for number in range(FOLDS):
+            kept = torch.nonzero(fold != number).squeeze(1)
+            arcs = torch.stack([source[kept], destination[kept]])
+            degree = torch.bincount(arcs[0], minlength=num_rows).float()
+            mean = torch.zeros(len(size), device=device).index_add_(0, layer, degree) / size.clamp(min=1)
+            scale = (degree + mean[layer]).clamp(min=1e-6).rsqrt()
+            matrix = Rows(arcs[1], torch.cumsum(degree.long(), 0) - degree.long(), scale[arcs[0]] * scale[arcs[1]])
+            value, vector = leading(matrix, begin, layer, len(size))
+            value[torch.arange(RANK, device=device) >= (size // NODES_PER_VECTOR).clamp(min=1).unsqueeze(1)] = 0
+            vectors.append(torch.cat([vector, torch.zeros(1, RANK, device=device)]))
+            values.append(value)
+            degrees.append(torch.cat([degree, torch.zeros(1, device=device)]))
+        return cls(graph.num_nodes, torch.stack(vectors), torch.stack(values), torch.stack(degrees), size.float())
+
+    def columns(self, pairs: Tensor, layer: Tensor, row: Tensor) -> Tensor:
+        """Return what the vectors say of pairs (n, 2), whose rows (2, n) in layers (n,) are known: (n, NUM_COLUMNS).
+
+        Entries of the low-rank matrix, from 4 vectors and from all, times the size of the layer; two cosines, with
+        and without the eigenvalues; and the entry times the root of the degrees' product.
+        """
+        fold = fold_of(pairs, self.num_nodes)
+        a, b = self.vectors[fold, row[0]], self.vectors[fold, row[1]]
+        value = self.values[fold, layer]
+        used = (value != 0).float()
+        a, b, size = a * used, b * used, value.abs()
+        entry, scale = a * b * value, self.size[layer]
+        whole = entry.sum(1)
+        length = (a.square() * size).sum(1) * (b.square() * size).sum(1)
+        weighted = (a * b * size).sum(1) * length.clamp(min=1e-12).rsqrt()
+        rest_a, rest_b = a[:, 1:], b[:, 1:]
+        length = rest_a.square().sum(1) * rest_b.square().sum(1)
+        plain = (rest_a * rest_b * value[:, 1:].sign()).sum(1) * length.clamp(min=1e-12).rsqrt()
+        degrees = self.degree[fold, row[0]] * self.degree[fold, row[1]]
+        return torch.stack(
+            [signed_log(entry[:, :4].sum(1) * scale), signed_log(whole * scale), weighted, plain,
+             signed_log(whole * degrees.sqrt())], 1,
+        )  # fmt: skip
+
+
+def fold_of(pairs: Tensor, num_nodes: int) -> Tensor:
+    """Return the fold of each pair (n, 2), the same in both directions: a hash of its two nodes.
+
+    >>> fold_of(torch.tensor([[3, 8], [8, 3], [3, 9]]), 10)
+    tensor([1, 1, 0])
+    """
+    key = pairs.min(1).values * num_nodes + pairs.max(1).values
+    for factor, shift in ((2654435761, 15), (2246822519, 13)):
+        key = key * factor & 0xFFFFFFFF
+        key = key ^ (key >> shift)
+    return key % FOLDS
+
+
+class Rows(NamedTuple):
+    """A sparse matrix: the columns and values of its entries, row by row, and where each row starts."""
+
+    column: Tensor
+    start: Tensor
+    value: Tensor
+
+    def __matmul__(self, dense: Tensor) -> Tensor:
+        """Return the product with a matrix."""
+        return F.embedding_bag(self.column, dense, self.start, mode="sum", per_sample_weights=self.value)
+
+
+def leading(matrix: Rows, vectors: Tensor, layer: Tensor, num_layers: int) -> tuple[Tensor, Tensor]:
+    """Return the `RANK` eigenvalues (L, RANK) and eigenvectors (R, RANK) of largest size of each block of a matrix.
+
+    `matrix` (R, R) is symmetric and block-diagonal, `layer` (R,) is the block of each row; `vectors` (R, m) start the
+    iteration.
+    """
+    for _ in range(ROUNDS):
+        vectors = orthonormal(matrix @ vectors, layer, num_layers)
+    inside = gram(vectors, matrix @ vectors, layer, num_layers)
+    value, turn = torch.linalg.eigh((inside + inside.transpose(1, 2)) / 2)
+    order = value.abs().argsort(1, descending=True)[:, :RANK]
+    turn = turn.gather(2, order.unsqueeze(1).expand(-1, turn.shape[1], -1))
+    return value.gather(1, order).float(), multiply(vectors, turn.float(), layer)
+
+
+def orthonormal(vectors: Tensor, layer: Tensor, num_layers: int) -> Tensor:
+    """Return an orthonormal basis of the span of vectors (R, m) in each layer; missing directions are 0."""
+    value, turn = torch.linalg.eigh(gram(vectors, vectors, layer, num_layers))
+    found = value > 1e-9 * value[:, -1:].clamp(min=1e-30)
+    scale = torch.where(found, value.clamp(min=1e-30).rsqrt(), 0)
+    return multiply(vectors, (turn * scale.unsqueeze(1)).float(), layer)
+
+
+def gram(one: Tensor, other: Tensor, layer: Tensor, num_layers: int) -> Tensor:
+    """Return the products (L, m, m) of the columns of two (R, m) matrices within each layer, in double precision."""
+    width = one.shape[1]
+    result = torch.zeros(num_layers, width, width, dtype=torch.float64, device=one.device)
+    for a, b, at in zip(one.split(ROWS), other.split(ROWS), layer.split(ROWS), strict=True):
+        result.index_add_(0, at, (a.unsqueeze(2) * b.unsqueeze(1)).double())
+    return result
+
+
+def multiply(rows: Tensor, matrices: Tensor, layer: Tensor) -> Tensor:
+    """Multiply each row (R, m) by the matrix (L, m, r) of its layer."""
+    parts = zip(rows.split(ROWS), layer.split(ROWS), strict=True)
+    return torch.cat([(part.unsqueeze(1) @ matrices[at]).squeeze(1) for part, at in parts])
+
+
+def signed_log(x: Tensor) -> Tensor:
+    """Return sign(x) log(1 + |x|)."""
+    return torch.sign(x) * torch.log1p(x.abs())
