@@ -186,6 +186,7 @@ def check_nodes(nodes: object) -> None:
 
 def _links(mx: Multiplex, shown: Multiplex) -> Ints:
     """Return the types that each layer may link, in the type indices of `mx`: (layer, source, destination), (3, c)."""
+    shown = mx if shown.node_types is None else shown
     links = linked_types(shown)
     if shown is not mx and shown.type_names != mx.type_names:
         index = {name: place for place, name in enumerate(mx.type_names)}
