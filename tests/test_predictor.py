@@ -239,7 +239,7 @@ def test_layers_of_any_size_are_targets(directed, hide, tmp_path):
     assert list(every.layer_probabilities_.index) == ["one", "two", "four", "big", "wide"]
     targets = ["zero", "one", "two", "four", "big", "last"]
     with pytest.warns(UserWarning, match="nothing to learn from.*'zero', 'last'"):
-        model = bx.LinkPredictor(**settings).fit(mx, targets, checkpoint=tmp_path / "run")
+        model = bx.LinkPredictor(**settings).fit(mx, targets)
     rows = model.history_[model.history_["epoch"] == 1].set_index("layer")
     assert list(rows.index) == targets
     assert rows["train_loss"].isna().tolist() == [True, False, False, False, False, True]
@@ -249,6 +249,8 @@ def test_layers_of_any_size_are_targets(directed, hide, tmp_path):
     model.save(tmp_path / "model")
     again = bx.LinkPredictor.load(tmp_path / "model")
     pairs = some_pairs(mx)
+    with pytest.warns(UserWarning, match="nothing to learn from"), pytest.raises(KeyboardInterrupt):
+        bx.LinkPredictor(**settings).fit(mx, targets, interrupt, checkpoint=tmp_path / "run")
     with pytest.warns(UserWarning, match="nothing to learn from"):
         resumed = bx.LinkPredictor(**settings).fit(mx, targets, checkpoint=tmp_path / "run", resume=True)
     for layer in targets:
@@ -257,6 +259,10 @@ def test_layers_of_any_size_are_targets(directed, hide, tmp_path):
         assert (again.score_pairs(pairs, layer) == scores).all()
         assert (resumed.score_pairs(pairs, layer) == scores).all()
         assert len(model.recommend(layer, top=3)) == 3
+
+
+def interrupt(model, row):
+    raise KeyboardInterrupt
 
 
 def test_a_training_without_validation_edges_ends():
