@@ -41,7 +41,8 @@ def multiplexes(
     """Draw a multiplex: directed or not; names strings or integers, in any order; isolated nodes, empty layers, loops.
 
     `names` draws string names; `weights`, `times` and `features` say what the multiplex may have, `metadata` whether
-    it carries some. `types` draws node types, None for no types. No edge is given twice, so that nothing depends on how duplicates are merged.
+    it carries some. `types` draws node types, None for no types. No edge is given twice, so that nothing depends on how
+    duplicates are merged.
     """
     node_names = draw(_names(names, max_nodes))
     layer_names = draw(_names(names, max_layers))

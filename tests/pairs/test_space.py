@@ -134,7 +134,9 @@ def test_test_negatives_link_what_their_layer_links(directed, hide, nodes, kind)
     """Every negative that there is, drawn without repetition: the pool and the own negatives of each positive."""
     mx = shop(directed)
     num_free = [len({frozenset(pair) for pair in free(mx, name, hide=hide)}) for name in mx.layer_names[:3]]
-    for data in k_fold(mx, hide=hide, folds=3, negatives=kind, negative_nodes=nodes, each=1 if nodes == "active" else 2):
+    for data in k_fold(
+        mx, hide=hide, folds=3, negatives=kind, negative_nodes=nodes, each=1 if nodes == "active" else 2
+    ):
         data.check(full=mx)
         for index, name in enumerate(mx.layer_names[:3]):
             allowed = free(mx, name, hide=hide, active=nodes == "active") or free(mx, name, hide=hide)
@@ -171,7 +173,7 @@ def test_hard_negatives_keep_the_direction_of_types():
     """Layers link a to b and b to c: as a source, a node of type b is paired with c, as a destination with a."""
     types = np.repeat(["a", "b", "c"], 6)
     rng = np.random.default_rng(0)
-    ends = np.concatenate([rng.integers(0, 6, (40, 2)) + [0, 6], rng.integers(0, 6, (40, 2)) + [6, 12]])
+    ends = rng.integers(0, 6, (80, 2)) + np.repeat([[0, 6], [6, 12]], 40, axis=0)
     mx = Multiplex.from_edges(*ends.T, "links", num_nodes=18, node_types=types, directed=True, duplicates="max")
     data = split(mx, hide="layer", negatives="hard", each=6)
     data.check(full=mx)

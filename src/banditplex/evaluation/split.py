@@ -111,9 +111,7 @@ def split(
     >>> data.train.num_edges, data.label.tolist()
     (4, [1, 0])
     """
-    visibility = check_options(
-        mx, hide, negatives=negatives, negative_nodes=negative_nodes, each=each, share=share
-    )
+    visibility = check_options(mx, hide, negatives=negatives, negative_nodes=negative_nodes, each=each, share=share)
     rng = stream(seed, "split")
     pairs = _LinkedPairs.of(mx, visibility)
     out = pairs.edges(pairs.ranks(rng) < pairs.num_held_out(share)[pairs.stratum])
@@ -144,18 +142,22 @@ def k_fold(
     >>> sorted(fold.train.num_edges for fold in k_fold(mx, hide="pair", folds=2))
     [2, 3]
     """
-    visibility = check_options(
-        mx, hide, negatives=negatives, negative_nodes=negative_nodes, each=each, folds=folds
-    )
+    visibility = check_options(mx, hide, negatives=negatives, negative_nodes=negative_nodes, each=each, folds=folds)
     pairs = _LinkedPairs.of(mx, visibility, at_least=folds)
     rng = stream(seed, "folds")
     fold = (pairs.ranks(rng) + rng.integers(0, folds, len(pairs.size))[pairs.stratum]) % folds
     fold = np.where(pairs.size[pairs.stratum] > 1, fold, -1)
     return (
         _hold_out(
-            mx, out, ~out, stream(seed, "fold", index), visibility, negatives=negatives, negative_nodes=negative_nodes,
+            mx,
+            out,
+            ~out,
+            stream(seed, "fold", index),
+            visibility,
+            negatives=negatives,
+            negative_nodes=negative_nodes,
             each=each,
-        )  # fmt: skip
+        )
         for index in (range(folds) if only is None else [only])
         for out in [pairs.edges(fold == index)]
     )
@@ -192,9 +194,7 @@ def temporal_split(
     >>> temporal_split(mx, hide="layer", after=3).pairs[0].tolist()
     [2, 3]
     """
-    visibility = check_options(
-        mx, hide, negatives=negatives, negative_nodes=negative_nodes, each=each, share=share
-    )
+    visibility = check_options(mx, hide, negatives=negatives, negative_nodes=negative_nodes, each=each, share=share)
     if mx.time is None:
         raise InputError("Expected a multiplex with times (`time` of from_edges), got one without.")
     cut = np.sort(mx.time)[math.ceil((1 - share) * mx.num_edges) - 1] if after is None else _as_time(after)

@@ -80,8 +80,8 @@ def write(
 ) -> None:
     """Write a multiplex to a file or folder; `overwrite` replaces an existing one.
 
-    Weights, times, features or node types that the format cannot store are an error, unless `lossy` drops them. A write that fails
-    leaves the path as it was.
+    Weights, times, features or node types that the format cannot store are an error, unless `lossy` drops them. A
+    write that fails leaves the path as it was.
     """
     path = Path(path)
     chosen = check_place(path, format=format, overwrite=overwrite)

@@ -5,7 +5,9 @@ shape, size in bytes and SHA-256. Opening reads the header, compares file sizes 
 edges open as quickly as ten. Small folders are also checked against their checksums.
 
 If nodes have types, the header lists the types, and the array `node_type_index` has the index of each node's type. Such
-folders have version 2, others version 1. String node names are two arrays: `node_name_bytes`, the concatenated names in UTF-8, and `node_name_offsets`, the start
+folders have version 2, others version 1.
+
+String node names are two arrays: `node_name_bytes`, the concatenated names in UTF-8, and `node_name_offsets`, the start
 of each name.
 """
 

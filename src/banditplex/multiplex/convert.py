@@ -290,10 +290,10 @@ def from_hetero_data(
 ) -> "Multiplex":
     """Build a multiplex from a HeteroData: every edge type is a layer.
 
-    Several node types become the node types of one set of nodes, named "type/index". A layer is named after its relation, or
-    "source/relation/destination" if a relation occurs more than once. `directed=None` uses `data.directed` if it
-    exists, otherwise `data.is_undirected()`. An undirected edge takes the larger weight and the earlier time of its
-    two directions (`duplicates="max"`). Either every edge type has the attribute `weight` or none has it; the same
+    Several node types become the node types of one set of nodes, named "type/index". A layer is named after its
+    relation, or "source/relation/destination" if a relation occurs more than once. `directed=None` uses `data.directed`
+    if it exists, otherwise `data.is_undirected()`. An undirected edge takes the larger weight and the earlier time of
+    its two directions (`duplicates="max"`). Either every edge type has the attribute `weight` or none has it; the same
     holds for `time`. `features` are kept if all node types have the same number of them.
     """
     place, names, types = _join_node_types(data)

@@ -30,8 +30,8 @@ class KnownPairs:
     ordered
         Whether (u, v) and (v, u) are different pairs. None: only in a directed multiplex.
 
-    `space` is set by `banditplex.pairs.space.restrict` if not every other pair is a negative; `num_pairs`, `num_free` and
-    `free_pairs` then count and list only its pairs.
+    `space` is set by `banditplex.pairs.space.restrict` if not every other pair is a negative; `num_pairs`, `num_free`
+    and `free_pairs` then count and list only its pairs.
 
     >>> mx = Multiplex.from_edges([0, 1, 0], [1, 2, 2], ["a", "a", "b"], num_nodes=4)
     >>> KnownPairs(mx).has(np.array([0, 1]), np.array([[1, 0], [1, 0]]))

@@ -1,6 +1,7 @@
 """Negatives: pairs without an edge, drawn uniformly or in proportion to node degrees.
 
-If nodes have types, negatives link the types that the edges of their layer link (see `space.py`). Hard negatives, chosen for each positive, are in `hard_negatives.py`.
+If nodes have types, negatives link the types that the edges of their layer link (see `space.py`). Hard negatives,
+chosen for each positive, are in `hard_negatives.py`.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -132,7 +133,10 @@ def degree_pairs(mx: Multiplex, space: PairSpace | None = None) -> Propose:
     return propose
 
 
-PROPOSALS: dict[str, Callable[[Multiplex, PairSpace | None], Propose]] = {"uniform": uniform_pairs, "degree": degree_pairs}
+PROPOSALS: dict[str, Callable[[Multiplex, PairSpace | None], Propose]] = {
+    "uniform": uniform_pairs,
+    "degree": degree_pairs,
+}
 
 
 def pool_negatives(
@@ -305,4 +309,3 @@ def _check_free(need: Ints | Bools, free: Ints, names: Sequence[Name], *, everyw
 def _no_self_pairs(pairs: Ints) -> Bools:
     different: Bools = pairs[:, 0] != pairs[:, 1]
     return different
-
