@@ -40,6 +40,8 @@ def test_types_cannot_be_changed():
     assert mx.node_types[0] == "user"
     with pytest.raises(ValueError, match="read-only"):
         mx.node_types[0] = "item"
+    with pytest.raises(ValueError, match="read-only"):
+        mx.type_index[0] = 0
 
 
 def test_wrong_types_are_refused():

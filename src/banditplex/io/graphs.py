@@ -22,7 +22,7 @@ _TYPE = "node_type"
 
 
 def to_graph(mx: Multiplex) -> "nx.MultiGraph":
-    """Return a multigraph with layer, weight and time on edges, features and types on nodes, and a note of all layers."""
+    """Return a multigraph with layer, weight and time on edges, features and types on nodes, a note of all layers."""
     import networkx as nx
 
     note = {"layers": list(mx.layer_names)} | strings_note(mx)

@@ -439,9 +439,11 @@ class Multiplex:
 
     @cached_property
     def _types(self) -> tuple[Names, Ints]:
-        if self.node_types is None:
-            return np.empty(0, dtype=object), np.zeros(self.num_nodes, np.int64)
-        return factorize(self.node_types)
+        names, index = np.empty(0, dtype=object), np.zeros(self.num_nodes, np.int64)
+        if self.node_types is not None:
+            names, index = factorize(self.node_types)
+        index.flags.writeable = False
+        return names, index
 
     @cached_property
     def _node_lookup(self) -> NameIndex:
