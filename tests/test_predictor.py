@@ -187,8 +187,9 @@ def test_what_cannot_be_trained_is_refused():
     )
     for values, settings, arguments in (
         (["layer", "'nowhere'"], {}, {"targets": ["nowhere"]}),
-        ([5, "'b'", 1], {}, {"mx": thin, "targets": ["b"]}),
-        ([5, "'empty'", 0], {}, {"mx": thin, "targets": ["empty"]}),
+        (["edge", "'empty'"], {}, {"mx": thin, "targets": ["empty"]}),
+        (["edge"], {}, {"mx": thin.subset(layers=["empty"])}),
+        (["negative_nodes", "'some'", "active"], {"negative_nodes": "some"}, {}),
         (["k", 1, 3, 4], {"k": 4}, {}),
         (["k", -1], {"k": -1}, {}),
         (["policy", "'hintd'", "'hinted'"], {"policy": "hintd"}, {}),
@@ -207,10 +208,134 @@ def test_what_cannot_be_trained_is_refused():
     ):
         with refuses(*values):
             bx.LinkPredictor(**settings).fit(**{"mx": mx, **arguments})
-    with pytest.warns(UserWarning, match="'b', 'empty'"):
+    with pytest.warns(UserWarning, match="not used as targets: 'empty'"):
         model = bx.LinkPredictor(epochs=1, width=0).fit(thin)
-    with refuses("('a')", "'b'"):
-        model.score_pairs([[0, 1]], "b")
+    with refuses("('a', 'b')", "'empty'"):
+        model.score_pairs([[0, 1]], "empty")
+
+
+def sizes(directed):
+    """Return layers with 0, 1, 2, 4, 60, 60 and 0 edges among 20 nodes."""
+    count = {"zero": 0, "one": 1, "two": 2, "four": 4, "big": 60, "wide": 60, "last": 0}
+    rng = np.random.default_rng(3)
+    pair = np.concatenate([rng.permutation(380)[:size] for size in count.values()])
+    source, destination = np.divmod(pair, 19)
+    destination += destination >= source
+    layer = np.repeat(list(count), list(count.values()))
+    return bx.Multiplex.from_edges(
+        source, destination, layer, num_nodes=20, layer_names=list(count), directed=directed
+    )  # fmt: skip
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize("hide", ["edge", "layer", "pair"])
+def test_layers_of_any_size_are_targets(directed, hide, tmp_path):
+    """Layers of few edges keep them for training, and named empty layers are predicted, too."""
+    mx = sizes(directed)
+    settings = {"epochs": 2, "width": 4, "hide": hide, "negative_nodes": "active" if directed else "all"}
+    with pytest.warns(UserWarning, match="not used as targets: 'zero', 'last'"):
+        every = bx.LinkPredictor(**settings | {"relevance": "cosine", "policy": "exp3+"}).fit(mx)
+    assert list(every.layer_probabilities_.index) == ["one", "two", "four", "big", "wide"]
+    targets = ["zero", "one", "two", "four", "big", "last"]
+    with pytest.warns(UserWarning, match="nothing to learn from.*'zero', 'last'"):
+        model = bx.LinkPredictor(**settings).fit(mx, targets)
+    rows = model.history_[model.history_["epoch"] == 1].set_index("layer")
+    assert list(rows.index) == targets
+    assert rows["train_loss"].isna().tolist() == [True, False, False, False, False, True]
+    assert rows["train_accuracy"].isna().tolist() == [True, False, False, False, False, True]
+    assert rows["validation_loss"].isna().tolist() == [True, True, True, True, False, True]
+    assert rows["drawn"].map(len).gt(0).tolist() == [False, True, True, True, True, False]
+    model.save(tmp_path / "model")
+    again = bx.LinkPredictor.load(tmp_path / "model")
+    pairs = some_pairs(mx)
+    with pytest.warns(UserWarning, match="nothing to learn from"), pytest.raises(KeyboardInterrupt):
+        bx.LinkPredictor(**settings).fit(mx, targets, interrupt, checkpoint=tmp_path / "run")
+    with pytest.warns(UserWarning, match="nothing to learn from"):
+        resumed = bx.LinkPredictor(**settings).fit(mx, targets, checkpoint=tmp_path / "run", resume=True)
+    for layer in targets:
+        scores = model.score_pairs(pairs, layer)
+        assert np.isfinite(scores).all()
+        assert (again.score_pairs(pairs, layer) == scores).all()
+        assert (resumed.score_pairs(pairs, layer) == scores).all()
+        assert len(model.recommend(layer, top=3)) == 3
+
+
+def interrupt(model, row):
+    raise KeyboardInterrupt
+
+
+def test_a_training_without_validation_edges_ends():
+    mx = sizes(directed=False)
+    model = bx.LinkPredictor(epochs=2, width=0).fit(mx, ["one", "two"])
+    assert model.history_["validation_loss"].isna().all()
+    assert len(model.history_) == 4
+    with pytest.warns(UserWarning, match="'last'"):
+        given = bx.LinkPredictor(epochs=1, width=0).fit(mx, ["big", "last"], negatives={"big": free_pairs(mx, "big")})
+    assert np.isfinite(given.score_pairs([[0, 1]], "last")).all()
+
+
+def free_pairs(mx, layer):
+    pairs = np.array(np.triu_indices(mx.num_nodes, 1)).T
+    return pairs[~mx.has_edges(pairs, layer)]
+
+
+def shop(directed=False):
+    """Return 12 users who buy 30 items and know each other; every user buys items of one of three shelves."""
+    rng = np.random.default_rng(0)
+    user = rng.integers(0, 12, 150)
+    item = 12 + 10 * (user % 3) + rng.integers(0, 10, 150)
+    knows = [(u, v) for u in range(12) for v in range(u) if u % 3 == v % 3]
+    ends = np.concatenate([np.stack([user, item], 1), knows])
+    layer = ["buys"] * 150 + ["knows"] * len(knows)
+    types = ["user"] * 12 + ["item"] * 30
+    return bx.Multiplex.from_edges(*ends.T, layer, num_nodes=42, node_types=types, directed=directed)
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_links_are_predicted_between_the_types_that_a_layer_links(directed, tmp_path):
+    mx = shop(directed)
+    model = bx.LinkPredictor(epochs=2, width=4).fit(mx)
+    for fitted in (model, saved_and_loaded(model, tmp_path / "model")):
+        best = fitted.recommend("buys", top=1000)
+        assert len(best) == 12 * 30 - len(mx.edges("buys").T)
+        assert best["source"].lt(12).all()
+        assert best["destination"].ge(12).all()
+        assert fitted.recommend("knows", top=1000)[["source", "destination"]].lt(12).all(axis=None)
+    asked = model.recommend("buys", candidates=[[0, 3], [0, 13]])
+    assert len(asked) == 1 + (not mx.has_edges([[0, 13]], "buys")[0])  # what is asked for is answered
+
+
+def saved_and_loaded(model, folder):
+    model.save(folder)
+    loaded = bx.LinkPredictor.load(folder)
+    assert loaded.multiplex_ == model.multiplex_
+    return loaded
+
+
+def test_recommendations_in_a_context_link_the_types_of_training():
+    mx = shop()
+    model = bx.LinkPredictor(epochs=1, width=0).fit(mx)
+    context = bx.Multiplex.from_edges(
+        ["ann", "bob", "ann"], ["tea", "tea", "bob"], ["knows", "knows", "buys"],
+        node_types={"ann": "user", "bob": "user", "tea": "item"}, layer_names=["buys", "knows"],
+    )  # fmt: skip
+    found = model.recommend("buys", context=context)[["source", "destination"]]
+    assert sorted(map(sorted, found.to_numpy().tolist())) == [["ann", "tea"], ["bob", "tea"]]
+
+
+def test_a_layer_that_is_complete_between_its_types_is_left_out():
+    users, items = np.divmod(np.arange(40), 8)
+    more = [[0, 1, 2, 0, 1], [5, 6, 7, 8, 9]]
+    mx = bx.Multiplex.from_edges(
+        np.append(users, more[0]), np.append(items + 5, more[1]), ["all"] * 40 + ["some"] * 5, num_nodes=13,
+        node_types=["user"] * 5 + ["item"] * 8,
+    )  # fmt: skip
+    with pytest.warns(UserWarning, match="without an edge are not used as targets: 'all'"):
+        model = bx.LinkPredictor(epochs=1, width=0).fit(mx)
+    assert list(model.layer_probabilities_.index) == ["some"]
+    with refuses("complete"):  # every pair of a user and an item has an edge somewhere
+        bx.LinkPredictor(epochs=1, width=0, hide="pair").fit(mx)
 
 
 def test_the_union_is_a_layer_in_probabilities_history_and_files(tmp_path):

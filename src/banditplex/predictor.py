@@ -16,6 +16,7 @@ from banditplex.bandits import POLICIES
 from banditplex.errors import InputError
 from banditplex.multiplex import Multiplex, Name
 from banditplex.nn import Convolution
+from banditplex.pairs.space import PairSpace
 from banditplex.pairs.visibility import Visibility
 from banditplex.persistence.checkpoint import Checkpoint
 from banditplex.persistence.model_folder import load, save
@@ -31,8 +32,6 @@ from banditplex.training.threads import fitting_threads
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
-MIN_EDGES = 5
-"""A layer with fewer edges cannot be a target."""
 CHUNK = 1 << 17
 """Pairs that `recommend` scores at once."""
 
@@ -77,7 +76,8 @@ class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
         mx
             The training graph: nothing else is looked at.
         targets
-            Layer names. None = every layer with at least 5 edges.
+            Layer names. None = every layer with an edge. A named layer may be empty: it is predicted with what the
+            other targets have taught the shared weights.
         on_epoch
             Called as on_epoch(model, row) after each epoch, with the means over targets in `row` and one row per
             target in row["layers"]; the model predicts with its present weights. Training ends if it returns True.
@@ -147,7 +147,7 @@ class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
             if known.any():
                 pair = tuple(mx.node_names[pairs[np.argmax(known)]].tolist())
                 raise InputError(f"Expected negatives that are not edges of layer {name!r}, got {pair}.")
-        for target in targets.tolist():
+        for target in targets[_num_edges(mx)[targets] > 0].tolist():
             if not len(given.get(target, ())):
                 raise InputError(f"Expected negatives for target layer {mx.layer_names[target]!r}, got none.")
         return given
@@ -211,13 +211,19 @@ class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
         """Return the `top` most likely new links of a layer: source, destination, probability.
 
         All pairs that are not known edges are ranked, or those of `candidates` (n, 2), each once; memory does not
-        grow with the number of pairs ranked.
+        grow with the number of pairs ranked. If nodes have types, only pairs of the types that the layer links in
+        training are ranked, unless `candidates` are given.
         """
         if not isinstance(top, int | np.integer) or top < 0:
             raise InputError(f"Expected top to be an integer of at least 0, got {top!r}.")
         fitted = self._check_fitted().within(context)
         mx = fitted.mx
-        chunks = _all_pairs(mx) if candidates is None else iter([_distinct(as_pairs(mx, candidates), mx)])
+        if candidates is not None:
+            chunks = iter([_distinct(as_pairs(mx, candidates), mx)])
+        elif mx.node_types is None:
+            chunks = _all_pairs(mx)
+        else:
+            chunks = PairSpace(mx, links_of=self._fitted.mx).chunks(mx.layer_index(layer), CHUNK)
         best, scores = np.empty((0, 2), np.int64), np.empty(0)
         for chunk in chunks:
             pairs = chunk[~mx.has_edges(chunk, layer)]
@@ -328,32 +334,47 @@ def _resolve_policy(config: Config, mx: Multiplex, targets: Ints) -> Config:
 
 
 def _check_targets(mx: Multiplex, targets: Sequence[Name] | None, visibility: Visibility) -> Ints:
-    size = np.bincount(mx.edge_layer[mx.edge_index[0] != mx.edge_index[1]], minlength=mx.num_layers)
+    empty = _num_edges(mx) == 0
     if targets is not None:
         if isinstance(targets, str) or not isinstance(targets, Iterable):
             raise InputError(f"Expected a list of layer names as targets, got {targets!r}.")
         chosen = np.array([mx.layer_index(name) for name in targets], np.int64)
         if len(np.unique(chosen)) != len(chosen) or not len(chosen):
             raise InputError(f"Expected distinct target layers, at least one, got {list(targets)!r}.")
-        few = chosen[size[chosen] < MIN_EDGES]
-        if len(few):
-            name, count = mx.layer_names[few[0]], size[few[0]]
-            raise InputError(f"Expected at least {MIN_EDGES} edges in target layer {name!r}, got {count}.")
+        if empty[chosen].all():
+            name = mx.layer_names[chosen[0]]
+            raise InputError(f"Expected a target layer with an edge to learn from, got none in {name!r}.")
+        which = "no edges have nothing to learn from; other targets teach the weights that predict them"
+        _warn_of(mx, chosen[empty[chosen]], which)
         return chosen
-    small = size < MIN_EDGES
-    if small.all():
-        raise InputError(f"Expected a layer with at least {MIN_EDGES} edges, got at most {size.max(initial=0)}.")
-    full = np.zeros_like(small)
-    if 2 * size.max() >= mx.num_nodes * (mx.num_nodes - 1):  # fewer edges leave a pair without one
-        full = ~small & (visibility.known_pairs(mx).num_free() == 0)
-    if (small | full).all():
+    if empty.all():
+        raise InputError("Expected a layer with an edge to learn from, got none.")
+    full = _complete(mx, visibility) & ~empty
+    if (empty | full).all():
         raise InputError("Expected a layer with a pair of nodes that has no edge, got complete layers only.")
-    for left, which in ((small, f"fewer than {MIN_EDGES} edges"), (full, "no pair without an edge")):
-        names = [repr(mx.layer_names[i]) for i in np.flatnonzero(left)]
-        if names:
-            shown = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
-            warnings.warn(f"Layers with {which} are not used as targets: {shown}.", stacklevel=4)
-    return np.flatnonzero(~(small | full))
+    _warn_of(mx, np.flatnonzero(empty), "no edges are not used as targets")
+    _warn_of(mx, np.flatnonzero(full), "no pair without an edge are not used as targets")
+    return np.flatnonzero(~(empty | full))
+
+
+def _num_edges(mx: Multiplex) -> Ints:
+    """Return the number of edges of each layer, without self loops."""
+    return np.bincount(mx.edge_layer[mx.edge_index[0] != mx.edge_index[1]], minlength=mx.num_layers)
+
+
+def _complete(mx: Multiplex, visibility: Visibility) -> NDArray[np.bool_]:
+    """Return which layers have no negatives."""
+    most = mx.num_edges if visibility.hides_everywhere else _num_edges(mx).max(initial=0)
+    if mx.node_types is None and 2 * most < mx.num_nodes * (mx.num_nodes - 1):  # so few leave a pair without an edge
+        return np.zeros(mx.num_layers, np.bool_)
+    complete: NDArray[np.bool_] = visibility.negative_pairs(mx).num_free() == 0
+    return complete
+
+
+def _warn_of(mx: Multiplex, layers: Ints, which: str) -> None:
+    names = ", ".join(repr(mx.layer_names[layer]) for layer in layers[:5].tolist())
+    if names:
+        warnings.warn(f"Layers with {which}: {names}{', ...' if len(layers) > 5 else ''}.", stacklevel=5)
 
 
 def _summary(rows: list[dict[str, Any]]) -> dict[str, Any]:

@@ -5,6 +5,8 @@ from sklearn.base import BaseEstimator
 
 SEEN = []
 """The arguments of `Spy.fit` in this process."""
+ASKED = []
+"""The arguments of `Asked.score_pairs` in this process."""
 
 
 class Degrees:
@@ -39,6 +41,14 @@ class Guess(BaseEstimator):
 
     def score_pairs(self, pairs, layer):
         return self.rng_.normal(size=len(pairs))
+
+
+class Asked(Guess):
+    """Records the layer and the pairs of each call of `score_pairs`."""
+
+    def score_pairs(self, pairs, layer):
+        ASKED.append((layer, np.asarray(pairs)))
+        return super().score_pairs(pairs, layer)
 
 
 class Spy(Guess):

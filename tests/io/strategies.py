@@ -32,6 +32,7 @@ def multiplexes(
     weights=True,
     times=True,
     features=True,
+    types=None,
     metadata=False,
     max_nodes=8,
     max_layers=4,
@@ -40,7 +41,8 @@ def multiplexes(
     """Draw a multiplex: directed or not; names strings or integers, in any order; isolated nodes, empty layers, loops.
 
     `names` draws string names; `weights`, `times` and `features` say what the multiplex may have, `metadata` whether
-    it carries some. No edge is given twice, so that nothing depends on how duplicates are merged.
+    it carries some. `types` draws node types, None for no types. No edge is given twice, so that nothing depends on how
+    duplicates are merged.
     """
     node_names = draw(_names(names, max_nodes))
     layer_names = draw(_names(names, max_layers))
@@ -60,6 +62,7 @@ def multiplexes(
         weight=draw(_optional(weights, _column(len(edges), st.floats(0, 1e300)))),
         time=draw(_optional(times, _times(len(edges)))),
         node_features=draw(_optional(features, _features(len(node_names)))),
+        node_types=draw(_optional(types is not None, _types(types, len(node_names)))),
         directed=directed,
         metadata=draw(st.dictionaries(strings, json_values, max_size=3)) if metadata else None,
     )
@@ -72,6 +75,10 @@ def _names(texts, max_size):
 
 def _optional(wanted, strategy):
     return st.one_of(st.none(), strategy) if wanted else st.none()
+
+
+def _types(kinds, num_nodes):
+    return st.lists(kinds if kinds is not None else strings, min_size=num_nodes, max_size=num_nodes)
 
 
 def _column(length, values, dtype=np.float64):

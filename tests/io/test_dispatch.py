@@ -24,7 +24,12 @@ from tests.refusals import refuses
 
 EVERY = sorted(formats)
 FOLDERS = {"banditplex", "edge-lists", "gatne"}
-PARTS = {"weight": [0.5, 2, 1], "time": [3, 4, 5], "node_features": np.arange(3.0)[:, None]}
+PARTS = {
+    "weight": [0.5, 2, 1],
+    "time": [3, 4, 5],
+    "node_features": np.arange(3.0)[:, None],
+    "node_types": ["user", "user", "item"],
+}
 SMALL = Multiplex.from_edges(["ann", "bob", "ann"], ["bob", "cid", "cid"], ["work", "work", "home"], directed=True)
 
 

@@ -11,13 +11,15 @@ from tests.io.checks import comes_back, edges_by_name, lay_out, refuses_file
 from tests.io.strategies import multiplexes, strings
 from tests.refusals import refuses
 
+XML = strings.filter(lambda name: not set(name) & set("\t\ufffe\uffff"))
 
-@given(multiplexes(names=strings.filter(lambda name: not set(name) & set("\t\ufffe\uffff"))))
+
+@given(multiplexes(names=XML, types=XML))
 def test_graphml_round_trip(mx):
     assert comes_back(mx, "net.graphml", None)
 
 
-@given(multiplexes())
+@given(multiplexes(types=strings))
 def test_gml_round_trip(mx):
     assert comes_back(mx, "net.gml", None)
 

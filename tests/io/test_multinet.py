@@ -14,7 +14,7 @@ NAMES = strings.filter(lambda name: name and name == name.strip(" \t") and "," n
 )
 
 
-@given(multiplexes(names=NAMES))
+@given(multiplexes(names=NAMES, types=NAMES))
 def test_round_trip(mx):
     assert comes_back(mx, "net.mpx", None)
 

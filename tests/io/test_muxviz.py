@@ -11,7 +11,7 @@ from tests.refusals import refuses
 NAMES = strings.filter(lambda name: name and not set(name) & set('"\t;'))
 
 
-@given(multiplexes(names=NAMES, times=False, features=False))
+@given(multiplexes(names=NAMES, times=False, features=False, types=NAMES))
 def test_round_trip(mx):
     assert comes_back(mx, "net.txt", "muxviz")
 

@@ -33,7 +33,7 @@ def test_round_trip_as_text(mx, name, tmp_path):
 
 
 @PLAIN
-@given(mx=multiplexes(names=st.one_of(strings, st.just("a\nb")), features=False))
+@given(mx=multiplexes(names=st.one_of(strings, st.just("a\nb")), features=False, types=strings))
 def test_round_trip_as_parquet(mx, tmp_path):
     bx.write(mx, tmp_path / "net.parquet", overwrite=True)
     back = bx.read(tmp_path / "net.parquet")

@@ -131,7 +131,9 @@ def test_the_checksum_covers_everything_but_metadata():
         replace(mx, layer_names=("a", "c")),
         replace(mx, node_names=np.array([0, 1, 3])),
         replace(mx, node_features=np.ones((3, 1))),
+        mx.with_node_types(["x", "x", "y"]),
+        mx.with_node_types(["x", "y", "y"]),
         replace(mx, edge_index=np.array([[0, 0, 0], [1, 1, 2]])),
     ]
-    assert len({describe_data(each)["checksum"] for each in [mx, *others]}) == 7
+    assert len({describe_data(each)["checksum"] for each in [mx, *others]}) == 9
     assert describe_data(mx.with_metadata(name="x")) == describe_data(mx)

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from torch_geometric.data import HeteroData
 
 from banditplex.multiplex import Multiplex
-from tests.io.strategies import multiplexes
+from tests.io.strategies import multiplexes, strings, words
 from tests.refusals import refuses
 
 PLAIN = settings(max_examples=60)
@@ -31,11 +31,20 @@ def mx():
     )
 
 
+@pytest.fixture
+def shop():
+    """Return ann buys tea, bob buys jam, and ann knows bob."""
+    return Multiplex.from_edges(
+        ["ann", "bob", "ann"], ["tea", "jam", "bob"], ["buys", "buys", "knows"],
+        node_names=["ann", "tea", "bob", "jam"], node_types=["user", "item", "user", "item"],
+    )  # fmt: skip
+
+
 # networkx
 
 
 @PLAIN
-@given(mx=multiplexes())
+@given(mx=multiplexes(types=strings))
 def test_networkx_and_back(mx):
     graph = mx.to_networkx()
     assert graph.is_directed() == mx.directed
@@ -89,6 +98,26 @@ def test_hetero_data_and_back(mx):
     assert mx.directed or data.is_undirected()
 
 
+@PLAIN
+@given(mx=multiplexes(types=words))
+def test_hetero_data_with_types_and_back(mx):
+    assert Multiplex.from_hetero_data(mx.to_hetero_data()) == mx
+
+
+def test_hetero_data_of_a_shop(shop):
+    """Users ann (node 0) and bob (2), items tea (1) and jam (3)."""
+    data = shop.to_hetero_data()
+    assert set(data.node_types) == {"item", "user"}
+    assert data["user"].names == ["ann", "bob"]
+    assert data["item"].names == ["tea", "jam"]
+    edges = {kind: data[kind].edge_index.T.tolist() for kind in data.edge_types}
+    assert edges == {
+        ("user", "buys", "item"): [[0, 0], [1, 1]],
+        ("item", "buys", "user"): [[0, 0], [1, 1]],
+        ("user", "knows", "user"): [[0, 1], [1, 0]],
+    }
+
+
 def test_hetero_data_by_hand(mx):
     data = mx.to_hetero_data()
     assert data.node_types == ["node"]
@@ -115,6 +144,7 @@ def test_hetero_data_with_several_node_types():
     assert mx.edges("writes").tolist() == [[0, 1, 1], [2, 3, 4]]
     assert mx.edges("cites").tolist() == [[3], [2]]
     assert mx.node_features is None
+    assert mx.node_types.tolist() == ["author", "author", "paper", "paper", "paper"]
     assert Multiplex.from_hetero_data(data, directed=False).edges("cites").tolist() == [[2], [3]]
 
 
@@ -188,6 +218,31 @@ def test_pandas_by_hand(mx):
         }
     )
     pd.testing.assert_frame_equal(mx.to_pandas(), expected)
+
+
+def test_pandas_of_a_shop(shop):
+    frame = shop.to_pandas()
+    assert frame[["source", "source_type"]].to_numpy().tolist() == [["ann", "user"], ["bob", "user"], ["ann", "user"]]
+    assert frame["destination_type"].tolist() == ["item", "item", "user"]
+    assert Multiplex.from_pandas(frame, node_names=shop.node_names) == shop
+    renamed = frame.rename(columns={"destination": "target", "destination_type": "target_type"})
+    assert Multiplex.from_pandas(renamed, node_names=shop.node_names) == shop
+    assert Multiplex.from_pandas(frame, node_types=["x"] * 4).type_names == ("x",)
+    with refuses("'user'", "'item'", "'ann'"):
+        Multiplex.from_pandas(frame.assign(source_type=["user", "user", "item"]))
+    with refuses("'dan'"):
+        Multiplex.from_pandas(frame, node_names=[*shop.node_names, "dan"])
+
+
+def test_networkx_of_a_shop(shop):
+    graph = shop.to_networkx()
+    assert graph.nodes["tea"] == {"node_type": "item"}
+    assert Multiplex.from_networkx(graph) == shop
+    nx.set_node_attributes(graph, {"ann": "a", "bob": "b", "tea": "a", "jam": "b"}, "kind")
+    assert Multiplex.from_networkx(graph, types="kind").node_types.tolist() == ["a", "a", "b", "b"]
+    del graph.nodes["jam"]["kind"]
+    with refuses("'kind'", "'jam'"):
+        Multiplex.from_networkx(graph, types="kind")
 
 
 def test_columns_of_pandas_can_be_named():

@@ -232,6 +232,7 @@ def test_other_data_are_refused_by_name(run, mx):
         (replace(mx, layer_names=("a", "b", "c", "e")), "layer 'e' is new"),
         (replace(mx, directed=True), "directed was False, now True"),
         (replace(mx, node_names=mx.node_names[::-1]), "nodes"),
+        (mx.with_node_types(["x"] * mx.num_nodes), "node types differ"),
         (replace(mx, weight=np.full(mx.num_edges, 2.0)), "weighted was False, now True", "layer 'a'"),
     ):
         with refuses_to_resume(run, *values):

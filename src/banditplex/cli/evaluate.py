@@ -80,8 +80,9 @@ def evaluate(
     try:
         with _progress(list(methods), metrics, trials * folds, quiet) as on_progress:
             found = rows_of(
-                methods, mx, hide=hide, trials=trials, folds=folds, seed=seed, negatives=negatives, targets=targets,
-                engine=engine, jobs=jobs, out=out, resume=resume, on_progress=on_progress,
+                methods, mx, hide=hide, trials=trials, folds=folds, seed=seed, negatives=negatives,
+                negative_nodes=settings.get("negative_nodes", "all"), targets=targets, engine=engine, jobs=jobs,
+                out=out, resume=resume, on_progress=on_progress,
             )  # fmt: skip
             if resume and out is not None and not out.exists() and not quiet:
                 say_new(out)

@@ -37,6 +37,7 @@ class EvaluationProtocol:
     folds: int
     seed: int
     negatives: str
+    negative_nodes: str
     each: int | None
     metrics: tuple[str, ...]
     threshold: float | None
@@ -67,6 +68,7 @@ def evaluate(
     seed: int = 0,
     metrics: Sequence[str] = METRICS,
     negatives: str = "uniform",
+    negative_nodes: str = "all",
     each: int | None = None,
     threshold: float | None = 0.0,
     targets: Sequence[Name] | None = None,
@@ -94,9 +96,10 @@ def evaluate(
         Each trial assigns edges to folds at random. The same seed gives the same splits and rows, with every engine.
     metrics
         Any of accuracy, roc_auc, average_precision, f1, mrr, hits_at_1, hits_at_10, hits_at_50.
-    negatives, each
-        "uniform", "degree" or "hard" negatives, and the number of negatives that each positive is ranked against; see
-        `k_fold`.
+    negatives, negative_nodes, each
+        "uniform", "degree" or "hard" test negatives; whether they are pairs of "all" nodes or of those "active" in the
+        layer (methods have a setting of their own for training); and the number of negatives that each positive is
+        ranked against. See `split`.
     threshold
         Scores above it are predicted edges, in accuracy and f1: 0 for logits. None: as many pairs are predicted edges
         as there are edges, which suits scores of any scale.
@@ -125,10 +128,10 @@ def evaluate(
     """
     scorers = _by_name(scorer)
     check_engine(engine, jobs)
-    check_options(mx, hide, negatives=negatives, each=each, folds=folds)
+    check_options(mx, hide, negatives=negatives, negative_nodes=negative_nodes, each=each, folds=folds)
     protocol = EvaluationProtocol(
-        hide=hide, trials=trials, folds=folds, seed=seed, negatives=negatives, each=each, metrics=tuple(metrics),
-        threshold=threshold, targets=_choose_targets(mx, targets, folds),
+        hide=hide, trials=trials, folds=folds, seed=seed, negatives=negatives, negative_nodes=negative_nodes, each=each,
+        metrics=tuple(metrics), threshold=threshold, targets=_choose_targets(mx, targets, folds),
     )  # fmt: skip
     _check_protocol(protocol, scorers, mx)
     runs = [Run(trial, index, name) for trial in range(trials) for index in range(folds) for name in scorers]
@@ -177,7 +180,7 @@ class Evaluator:
             seed = int(stream(protocol.seed, "trial", trial).integers(2**31))
             (fold,) = k_fold(
                 self._mx, hide=protocol.hide, folds=protocol.folds, seed=seed, negatives=protocol.negatives,
-                each=protocol.each, only=index,
+                negative_nodes=protocol.negative_nodes, each=protocol.each, only=index,
             )  # fmt: skip
             fold.check(self._mx)
             self._cache = (trial, index), fold

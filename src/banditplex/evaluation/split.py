@@ -14,6 +14,7 @@ from banditplex.multiplex import Multiplex, Name
 from banditplex.pairs.hard_negatives import hard_negatives
 from banditplex.pairs.known import Bools, Ints, repeated
 from banditplex.pairs.negatives import PROPOSALS, check_enough_free, own_negatives, pool_negatives
+from banditplex.pairs.space import check_nodes
 from banditplex.pairs.visibility import Visibility
 from banditplex.rng import random_ranks, stream
 
@@ -73,6 +74,7 @@ def split(
     share: float = 0.2,
     seed: int = 0,
     negatives: str = "uniform",
+    negative_nodes: str = "all",
     each: int | None = None,
 ) -> Split:
     """Hold out a share of every layer's edges, and draw as many negatives.
@@ -80,7 +82,8 @@ def split(
     With hide="layer", a held-out pair is removed from its own layer and stays visible in other layers; negatives are
     not edges of their layer. With hide="pair", it is removed from every layer, and negatives are edges of no layer.
     In a directed multiplex, both edges between two nodes are held out together, and negatives have no edge in either
-    direction: a visible reverse edge would reveal the label.
+    direction: a visible reverse edge would reveal the label. If nodes have types, negatives link only types that the
+    edges of their layer link.
 
     Parameters
     ----------
@@ -96,6 +99,9 @@ def split(
     negatives
         "uniform" or "degree" (see `banditplex.pairs.negatives`), or "hard" (see `banditplex.pairs.hard_negatives`).
         Hard negatives are used for ranking only: the labelled test pairs are then uniform.
+    negative_nodes
+        "all", or "active": negatives are pairs of nodes that have an edge in the layer of `mx`. If these have no pair
+        without an edge, all nodes are used.
     each
         Number of negatives of its own that each positive is ranked against. None: no such negatives, except for
         "hard", where it is 100, or as many as there are.
@@ -105,11 +111,13 @@ def split(
     >>> data.train.num_edges, data.label.tolist()
     (4, [1, 0])
     """
-    visibility = check_options(mx, hide, negatives=negatives, each=each, share=share)
+    visibility = check_options(mx, hide, negatives=negatives, negative_nodes=negative_nodes, each=each, share=share)
     rng = stream(seed, "split")
     pairs = _LinkedPairs.of(mx, visibility)
     out = pairs.edges(pairs.ranks(rng) < pairs.num_held_out(share)[pairs.stratum])
-    return _hold_out(mx, out, ~out, rng, visibility, negatives=negatives, each=each)
+    return _hold_out(
+        mx, out, ~out, rng, visibility, negatives=negatives, negative_nodes=negative_nodes, each=each
+    )  # fmt: skip
 
 
 def k_fold(
@@ -119,6 +127,7 @@ def k_fold(
     folds: int = 5,
     seed: int = 0,
     negatives: str = "uniform",
+    negative_nodes: str = "all",
     each: int | None = None,
     only: int | None = None,
 ) -> Iterator[Split]:
@@ -133,13 +142,22 @@ def k_fold(
     >>> sorted(fold.train.num_edges for fold in k_fold(mx, hide="pair", folds=2))
     [2, 3]
     """
-    visibility = check_options(mx, hide, negatives=negatives, each=each, folds=folds)
+    visibility = check_options(mx, hide, negatives=negatives, negative_nodes=negative_nodes, each=each, folds=folds)
     pairs = _LinkedPairs.of(mx, visibility, at_least=folds)
     rng = stream(seed, "folds")
     fold = (pairs.ranks(rng) + rng.integers(0, folds, len(pairs.size))[pairs.stratum]) % folds
     fold = np.where(pairs.size[pairs.stratum] > 1, fold, -1)
     return (
-        _hold_out(mx, out, ~out, stream(seed, "fold", index), visibility, negatives=negatives, each=each)
+        _hold_out(
+            mx,
+            out,
+            ~out,
+            stream(seed, "fold", index),
+            visibility,
+            negatives=negatives,
+            negative_nodes=negative_nodes,
+            each=each,
+        )
         for index in (range(folds) if only is None else [only])
         for out in [pairs.edges(fold == index)]
     )
@@ -153,6 +171,7 @@ def temporal_split(
     after: Any = None,
     seed: int = 0,
     negatives: str = "uniform",
+    negative_nodes: str = "all",
     each: int | None = None,
 ) -> Split:
     """Train on the edges up to a time, and test on later ones.
@@ -168,14 +187,14 @@ def temporal_split(
         If `after` is None: the cut is the earliest time such that at most this share of all edges is later.
     after
         The cut: edges with a later time are held out. A number, or a datetime if times were given as datetimes.
-    hide, seed, negatives, each
+    hide, seed, negatives, negative_nodes, each
         As for `split`.
 
     >>> mx = Multiplex.from_edges([0, 0, 1, 2], [1, 2, 2, 3], "a", time=[1, 2, 3, 4], num_nodes=4)
     >>> temporal_split(mx, hide="layer", after=3).pairs[0].tolist()
     [2, 3]
     """
-    visibility = check_options(mx, hide, negatives=negatives, each=each, share=share)
+    visibility = check_options(mx, hide, negatives=negatives, negative_nodes=negative_nodes, each=each, share=share)
     if mx.time is None:
         raise InputError("Expected a multiplex with times (`time` of from_edges), got one without.")
     cut = np.sort(mx.time)[math.ceil((1 - share) * mx.num_edges) - 1] if after is None else _as_time(after)
@@ -185,7 +204,10 @@ def temporal_split(
     out[out] = ~linked_before.has(mx.edge_layer[out], mx.edge_index[:, out].T)
     if not out.any():
         raise InputError(f"Expected new pairs after {cut}, got none: times are {mx.time.min()} to {mx.time.max()}.")
-    return _hold_out(mx, out, ~late, stream(seed, "split"), visibility, negatives=negatives, each=each)
+    return _hold_out(
+        mx, out, ~late, stream(seed, "split"), visibility, negatives=negatives, negative_nodes=negative_nodes,
+        each=each,
+    )  # fmt: skip
 
 
 class FixedSplit(NamedTuple):
@@ -283,12 +305,13 @@ def _hold_out(
     visibility: Visibility,
     *,
     negatives: str,
+    negative_nodes: str,
     each: int | None,
 ) -> Split:
     """Return the split that trains on the edges `keep` (num_edges,) and tests on the edges `out`."""
     train = mx.keep_edges(keep)
     layer, positives = mx.edge_layer[out], np.ascontiguousarray(mx.edge_index[:, out].T)
-    known = visibility.known_pairs(mx)
+    known = visibility.negative_pairs(mx, negative_nodes)
     pool = pool_negatives(mx, layer, known, rng, kind=negatives if negatives in PROPOSALS else "uniform")
     if each is None and negatives == "hard":
         each = int(min(HARD_EACH, known.num_free()[np.unique(layer)].min(initial=HARD_EACH)))
@@ -318,11 +341,19 @@ def _as_time(after: Any) -> Any:
 
 
 def check_options(
-    mx: Multiplex, hide: str, *, negatives: str, each: int | None, share: float = 0.5, folds: int = 2
+    mx: Multiplex,
+    hide: str,
+    *,
+    negatives: str,
+    negative_nodes: str,
+    each: int | None,
+    share: float = 0.5,
+    folds: int = 2,
 ) -> Visibility:
     """Refuse options that are invalid for any multiplex; return what the split hides."""
     if negatives not in NEGATIVES:
         raise InputError(f"Expected negatives to be one of {', '.join(NEGATIVES)}, got {negatives!r}.")
+    check_nodes(negative_nodes)
     if each is not None and each < 0:
         raise InputError(f"Expected each to be at least 0, got {each}.")
     if not 0 < share < 1:

@@ -43,8 +43,8 @@ class Format:
         `write(mx, path, **options)`; `path` does not exist yet and is in an empty staging folder. All files in that
         folder are moved to their final place after `write` returns.
     holds
-        What it can store besides edges: some of "weight", "time" and "features". Every format stores names, direction
-        and isolated nodes, in a side note if necessary.
+        What it can store besides edges: some of "weight", "time", "features" and "types" (of nodes). Every format
+        stores names, direction and isolated nodes, in a side note if necessary.
     matches
         `matches(path) -> bool`: whether the content of a file or folder looks like this format.
     """

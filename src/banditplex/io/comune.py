@@ -33,6 +33,7 @@ def read(
     num_nodes: int | None = None,
     labels: bool = True,
     features: Sequence[str] = (),
+    types: str | None = None,
 ) -> Multiplex:
     """Read an edge list and its companion files.
 
@@ -52,6 +53,8 @@ def read(
         Whether to use labels as names, if they are distinct, or ids.
     features
         Columns of the node file to use as node features.
+    types
+        Column of the node file to use as node types.
     """
     layer_file, node_file = _find_companion(path, "layers", layers), _find_companion(path, "nodes", nodes)
     columns = _read_columns(path, progress)
@@ -71,6 +74,7 @@ def read(
             layer_names=layer_file.names() if layer_file and labels else layer_ids,
             node_names=node_file.names() if node_file and labels else node_ids,
             node_features=_features(path, node_file, features) if features else None,
+            node_types=None if types is None else _column(path, node_file, types, "types"),
             directed=read_side_note(path).get("directed", False) if directed is None else directed,
         )
 
@@ -222,18 +226,25 @@ def _is_text(token: bytes) -> bool:
 
 
 def _features(path: Path, nodes: Companion | None, wanted: Sequence[str]) -> npt.NDArray[np.float64]:
-    if nodes is None:
-        raise FormatError(f"expected a node file for features, got no {companion_path(path, 'nodes')}", path=path)
+    parts = [_column(path, nodes, name, "features") for name in wanted]
+    assert nodes is not None
     features = np.empty((len(nodes.ids), len(wanted)))
-    for name, numbers in zip(wanted, features.T, strict=True):
-        if name not in nodes.columns:
-            raise FormatError(f"expected a column {name!r}, got {' '.join(nodes.columns)}", path=nodes.path, line=1)
-        for row, token in enumerate(nodes.columns[name]):
+    for name, tokens, numbers in zip(wanted, parts, features.T, strict=True):
+        for row, token in enumerate(tokens):
             if not is_number(token.encode(), float) or not np.isfinite(float(token)):
                 line = line_of_row(nodes.path, row + 1)
                 raise FormatError(f"expected a number as {name}, got {token!r}", path=nodes.path, line=line)
             numbers[row] = float(token)
     return features
+
+
+def _column(path: Path, nodes: Companion | None, name: str, what: str) -> list[str]:
+    """Return a column of the node file."""
+    if nodes is None:
+        raise FormatError(f"expected a node file for {what}, got no {companion_path(path, 'nodes')}", path=path)
+    if name not in nodes.columns:
+        raise FormatError(f"expected a column {name!r}, got {' '.join(nodes.columns)}", path=nodes.path, line=1)
+    return nodes.columns[name]
 
 
 def _write_companion(path: Path, what: str, names: Names) -> Ints:

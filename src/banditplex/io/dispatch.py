@@ -80,12 +80,12 @@ def write(
 ) -> None:
     """Write a multiplex to a file or folder; `overwrite` replaces an existing one.
 
-    Weights, times or features that the format cannot store are an error, unless `lossy` drops them. A write that fails
-    leaves the path as it was.
+    Weights, times, features or node types that the format cannot store are an error, unless `lossy` drops them. A
+    write that fails leaves the path as it was.
     """
     path = Path(path)
     chosen = check_place(path, format=format, overwrite=overwrite)
-    parts = {"weight": mx.weight, "time": mx.time, "features": mx.node_features}
+    parts = {"weight": mx.weight, "time": mx.time, "features": mx.node_features, "types": mx.node_types}
     lost = [part for part, value in parts.items() if value is not None and part not in chosen.holds]
     if lost and not lossy:
         names = " and ".join(lost)

@@ -4,6 +4,9 @@
 shape, size in bytes and SHA-256. Opening reads the header, compares file sizes and maps the arrays, so 100 million
 edges open as quickly as ten. Small folders are also checked against their checksums.
 
+If nodes have types, the header lists the types, and the array `node_type_index` has the index of each node's type. Such
+folders have version 2, others version 1.
+
 String node names are two arrays: `node_name_bytes`, the concatenated names in UTF-8, and `node_name_offsets`, the start
 of each name.
 """
@@ -24,14 +27,14 @@ from banditplex.multiplex import Multiplex
 from banditplex.multiplex.names import Names
 
 HEADER = "banditplex.json"
-VERSION = 1
+VERSION = 2
 SMALL = 64 * 2**20  # bytes: folders up to this size are verified on every read
 
 Array = npt.NDArray[Any]
 Arrays = dict[str, Array]
 
 _NAMES = ["edge_index", "layer_offsets", "node_names", "node_name_bytes", "node_name_offsets"]
-_NAMES += ["weight", "time", "node_features"]
+_NAMES += ["weight", "time", "node_features", "node_type_index"]
 
 
 def write(mx: Multiplex, path: Path) -> None:
@@ -39,12 +42,13 @@ def write(mx: Multiplex, path: Path) -> None:
     path.mkdir()
     header = {
         "format": "banditplex",
-        "version": VERSION,
+        "version": 1 if mx.node_types is None else VERSION,
         "directed": mx.directed,
         "num_nodes": mx.num_nodes,
         "num_layers": mx.num_layers,
         "num_edges": mx.num_edges,
         "layer_names": list(mx.layer_names),
+        **({} if mx.node_types is None else {"type_names": list(mx.type_names)}),
         "metadata": _plain(dict(mx.metadata), "metadata"),
         "arrays": {name: _write_array(path / f"{name}.npy", array) for name, array in _arrays(mx).items()},
     }
@@ -87,6 +91,7 @@ def read(
         weight=arrays.get("weight"),
         time=arrays.get("time"),
         node_features=arrays.get("node_features"),
+        node_types=_node_types(arrays, header.get("type_names"), path),
         metadata=header["metadata"],
     )
     return redirect(mx, directed)
@@ -108,6 +113,8 @@ def _arrays(mx: Multiplex) -> Arrays:
     else:
         arrays["node_names"] = mx.node_names
     arrays |= {"weight": mx.weight, "time": mx.time, "node_features": mx.node_features}
+    if mx.node_types is not None:
+        arrays["node_type_index"] = mx.type_index.astype(np.min_scalar_type(len(mx.type_names)))
     return {name: array for name, array in arrays.items() if array is not None}
 
 
@@ -150,6 +157,16 @@ def _node_names(arrays: Arrays, path: Path) -> Names:
     except pa.ArrowInvalid as error:
         raise FormatError(f"expected node names in UTF-8, got {error}", path=path / "node_name_bytes.npy") from None
     return np.asarray(names.to_numpy(zero_copy_only=False), dtype=object)
+
+
+def _node_types(arrays: Arrays, names: list[str] | None, path: Path) -> Names | None:
+    if names is None or "node_type_index" not in arrays:
+        return None
+    index = arrays["node_type_index"]
+    if index.max(initial=0) >= max(len(names), 1):
+        message = f"expected indices of {len(names)} types, got {index.max()}"
+        raise FormatError(message, path=path / "node_type_index.npy")
+    return np.array([*names, None], dtype=object)[:-1][index]
 
 
 def _verify(path: Path, entries: dict[str, Any], total: int, progress: Progress | None) -> None:
@@ -221,6 +238,6 @@ FORMAT = Format(
     suffixes=(".bx",),
     read=read,
     write=write,
-    holds=frozenset({"weight", "time", "features"}),
+    holds=frozenset({"weight", "time", "features", "types"}),
     matches=_matches,
 )

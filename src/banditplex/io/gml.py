@@ -24,6 +24,7 @@ def read(
     weight: str | None = None,
     time: str | None = None,
     features: Sequence[str] | None = None,
+    types: str | None = None,
     names: str | None = None,
     progress: Progress | None = None,
 ) -> Multiplex:
@@ -46,7 +47,9 @@ def read(
         raise FormatError(f"expected GML, got: {message}", path=path, line=line) from None
     if progress:
         progress(len(text), len(text))
-    return from_graph(graph, directed=directed, layer=layer, weight=weight, time=time, features=features)
+    return from_graph(
+        graph, directed=directed, layer=layer, weight=weight, time=time, features=features, types=types
+    )  # fmt: skip
 
 
 def _parse(lines: list[str], names: str, *, by_id: bool) -> "nx.Graph":
@@ -74,6 +77,6 @@ FORMAT = Format(
     suffixes=(".gml",),
     read=read,
     write=write,
-    holds=frozenset({"weight", "time", "features"}),
+    holds=frozenset({"weight", "time", "features", "types"}),
     matches=partial(begins_with, pattern=rb"^\s*graph\s*\["),
 )

@@ -22,6 +22,7 @@ def read(
     weight: str | None = None,
     time: str | None = None,
     features: Sequence[str] | None = None,
+    types: str | None = None,
     progress: Progress | None = None,
 ) -> Multiplex:
     """Read a GraphML file; the options are those of `banditplex.io.graphs.from_graph`."""
@@ -43,14 +44,17 @@ def read(
         raise FormatError(f"expected edges between declared nodes, got an edge of {list(graph)[declared]!r}", path=path)
     if progress:
         progress(len(text), len(text))
-    return from_graph(graph, directed=directed, layer=layer, weight=weight, time=time, features=features)
+    return from_graph(
+        graph, directed=directed, layer=layer, weight=weight, time=time, features=features, types=types
+    )  # fmt: skip
 
 
 def write(mx: Multiplex, path: Path) -> None:
     """Write a GraphML file, for networkx, igraph, Gephi and others."""
     import networkx as nx
 
-    for what, names in (("node", mx.node_names.tolist()), ("layer", mx.layer_names)):
+    every = ("node", mx.node_names.tolist()), ("layer", mx.layer_names), ("type", mx.type_names)
+    for what, names in every:
         refuse_names(names, "[\x00-\x1f\ud800-\udfff\ufffe\uffff]", what, "XML cannot store all of its characters")
     with path.open("xb") as file:
         nx.write_graphml_xml(to_graph(mx), file)
@@ -62,6 +66,6 @@ FORMAT = Format(
     suffixes=(".graphml",),
     read=read,
     write=write,
-    holds=frozenset({"weight", "time", "features"}),
+    holds=frozenset({"weight", "time", "features", "types"}),
     matches=partial(begins_with, pattern=rb"<(?:[\w.-]+:)?graphml[\s>]"),
 )

@@ -18,10 +18,11 @@ if TYPE_CHECKING:
 
 NOTE = "banditplex"  # the graph attribute with the side note, as JSON
 _FEATURE = "feature_{}"
+_TYPE = "node_type"
 
 
 def to_graph(mx: Multiplex) -> "nx.MultiGraph":
-    """Return a multigraph with layer, weight and time on edges, features on nodes, and all layer names in a note."""
+    """Return a multigraph with layer, weight and time on edges, features and types on nodes, a note of all layers."""
     import networkx as nx
 
     note = {"layers": list(mx.layer_names)} | strings_note(mx)
@@ -31,6 +32,9 @@ def to_graph(mx: Multiplex) -> "nx.MultiGraph":
         note["features"] = mx.node_features.shape[1]
         keys = [_FEATURE.format(place) for place in range(mx.node_features.shape[1])]
         features = [dict(zip(keys, row, strict=True)) for row in mx.node_features.tolist()]
+    if mx.node_types is not None:
+        note["types"] = True
+        features = [row | {_TYPE: each} for row, each in zip(features, mx.node_types.tolist(), strict=True)]
     columns = {"layer": [mx.layer_names[place] for place in mx.edge_layer.tolist()]}
     columns |= {role: each.tolist() for role, each in (("weight", mx.weight), ("time", mx.time)) if each is not None}
     values = (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
@@ -51,6 +55,7 @@ def from_graph(
     weight: str | None = None,
     time: str | None = None,
     features: Sequence[str] | None = None,
+    types: str | None = None,
 ) -> Multiplex:
     """Build a multiplex from a graph that was read from a file: names are strings, and numbers may be.
 
@@ -66,6 +71,8 @@ def from_graph(
         Edge attributes with weight (1 if missing) and time. None: "weight" and "time", if some edge has them.
     features
         Node attributes with the node features. None: those written by banditplex, if there are any.
+    types
+        Node attribute with the node type. None: "node_type", if banditplex wrote it.
     """
     note = _read_note(graph)
     if directed and not graph.is_directed():
@@ -83,8 +90,9 @@ def from_graph(
             weight=_edge_numbers(rows, weight, "weight", 1),
             time=_edge_numbers(rows, time, "time", None),
             node_features=_features(graph, features, note),
+            node_types=_types(graph, types, note),
             directed=graph.is_directed() if directed is None else directed,
-            metadata=_metadata(graph),
+            metadata=_metadata(graph, note),
         )
     except EdgeError as error:
         u, v, _ = rows[error.edge]
@@ -144,6 +152,15 @@ def _features(graph: "nx.Graph", names: Sequence[str] | None, note: dict[str, An
     return np.array(table, np.float64).reshape(len(graph), len(names))
 
 
+def _types(graph: "nx.Graph", name: str | None, note: dict[str, Any]) -> list[str] | None:
+    if name is None:
+        return [str(value) for _, value in graph.nodes(data=_TYPE, default="")] if note.get("types") else None
+    missing = next((node for node, values in graph.nodes(data=True) if name not in values), None)
+    if missing is not None:
+        raise InputError(f"expected {name!r} on every node, got none on {missing!r}")
+    return [str(value) for _, value in graph.nodes(data=name)]
+
+
 def _number(value: Any, what: str) -> int | float:
     if isinstance(value, int | float):
         return value
@@ -153,12 +170,12 @@ def _number(value: Any, what: str) -> int | float:
     raise InputError(f"expected a number as {what}, got {'none' if value is None else repr(value)}")
 
 
-def _metadata(graph: "nx.Graph") -> dict[str, Any]:
-    """Return the graph attributes and, by name and node, the node attributes that are not features."""
+def _metadata(graph: "nx.Graph", note: dict[str, Any]) -> dict[str, Any]:
+    """Return the graph attributes and, by name and node, the node attributes that are neither features nor types."""
     metadata = {key: value for key, value in graph.graph.items() if key not in (NOTE, "node_default", "edge_default")}
     nodes: dict[str, dict[Any, Any]] = {}
     for node, values in graph.nodes(data=True):
         for key, value in values.items():
-            if not key.startswith(_FEATURE.format("")):
+            if not key.startswith(_FEATURE.format("")) and not (key == _TYPE and note.get("types")):
                 nodes.setdefault(key, {})[node] = value
     return metadata | ({"node_attributes": nodes} if nodes else {})

@@ -23,6 +23,7 @@ from banditplex.multiplex.build import Floats, Numbers
 from banditplex.multiplex.names import Ints, Names
 
 FEATURE = "feature_{}"  # node features are stored in actor attributes of these names
+TYPE = "node_type"  # and node types in this one
 
 
 def read(
@@ -32,6 +33,7 @@ def read(
     weight: str | None = None,
     time: str | None = None,
     features: Sequence[str] | None = None,
+    types: str | None = None,
     progress: Progress | None = None,
 ) -> Multiplex:
     """Read a multinet file; files of type multilayer must not have edges between layers.
@@ -48,6 +50,8 @@ def read(
         if they exist.
     features
         Numeric actor attributes for node features. None: feature_0, feature_1, ...
+    types
+        Actor attribute for node types. None: node_type, if it exists.
     progress
         Called with (bytes done, bytes in total).
     """
@@ -67,6 +71,7 @@ def read(
             node_names=body.nodes,
             layer_names=body.layers,
             node_features=_features(body, features),
+            node_types=_types(body, types),
             directed=directed,
             metadata={"undirected_layers": body.layers[~arrows].tolist()} if directed and not arrows.all() else {},
         )
@@ -247,6 +252,19 @@ def _features(body: Body, names: Sequence[str] | None) -> Floats | None:
     return table
 
 
+def _types(body: Body, name: str | None) -> list[str] | None:
+    known = list(body.header.actor)
+    if (name or TYPE) not in known:
+        if name is None:
+            return None
+        raise InputError(f"Expected an actor attribute ({', '.join(known) or 'there are none'}) as type, got {name!r}.")
+    column = known.index(name or TYPE) + 1
+    types = [each for rows in body.actors for each in rows.columns[column].to_pylist()]
+    if len(types) < len(body.nodes):
+        raise InputError(f"Expected a type for every node, got none for {body.nodes.tolist()[len(types)]!r}.")
+    return types
+
+
 def _feature_rows(rows: Rows, columns: list[int]) -> Floats:
     table = np.stack([rows.numbers(column, "a number").astype(np.float64) for column in columns], axis=1)
     wrong = ~np.isfinite(table)
@@ -260,9 +278,10 @@ def _feature_rows(rows: Rows, columns: list[int]) -> Floats:
 
 
 def write(mx: Multiplex, path: Path) -> None:
-    """Write a multiplex; weights and times become edge attributes, features become actor attributes."""
+    """Write a multiplex; weights and times become edge attributes, features and types become actor attributes."""
     because = "multinet files cannot store empty names, commas, line breaks, spaces at the ends, or names like # or --"
-    for what, names in (("node", mx.node_names.tolist()), ("layer", mx.layer_names)):
+    every = ("node", mx.node_names.tolist()), ("layer", mx.layer_names), ("type", mx.type_names)
+    for what, names in every:
         refuse_names(names, r"[,\n\r]|^[ \t]|[ \t]$|^#|^--|^$", what, because)
     values = {role: each for role, each in (("weight", mx.weight), ("time", mx.time)) if each is not None}
     features = np.empty((mx.num_nodes, 0)) if mx.node_features is None else mx.node_features.astype(np.float64)
@@ -270,13 +289,16 @@ def write(mx: Multiplex, path: Path) -> None:
     source, destination = mx.edge_index
     with path.open("xb") as file:
         file.write(b"#VERSION\n3.0\n\n#TYPE\nmultiplex\n")
-        if features.shape[1]:
-            _write_section(file, "ACTOR ATTRIBUTES", [f"{FEATURE.format(k)},NUMERIC" for k in range(features.shape[1])])
+        actor = [f"{FEATURE.format(k)},NUMERIC" for k in range(features.shape[1])]
+        actor += [] if mx.node_types is None else [f"{TYPE},STRING"]
+        if actor:
+            _write_section(file, "ACTOR ATTRIBUTES", actor)
         if values:
             _write_section(file, "EDGE ATTRIBUTES", [f"{role},NUMERIC" for role in values])
         _write_section(file, "LAYERS", _layer_lines(mx))
         _write_section(file, "ACTORS", [])
-        write_rows(file, [nodes, *features.T], ",")
+        types = [] if mx.node_types is None else [as_strings(mx.node_types.tolist())]
+        write_rows(file, [nodes, *features.T, *types], ",")
         if mx.num_edges:
             _write_section(file, "EDGES", [])
             ends = [nodes.take(source), nodes.take(destination), layers.take(mx.edge_layer)]
@@ -305,6 +327,6 @@ FORMAT = Format(
     suffixes=(".mpx",),
     read=read,
     write=write,
-    holds=frozenset({"weight", "time", "features"}),
+    holds=frozenset({"weight", "time", "features", "types"}),
     matches=partial(begins_with, pattern=rb"(?i)^[ \t]*#(?:" + "|".join(SECTIONS).encode() + rb")\s*$"),
 )

@@ -22,6 +22,7 @@ from banditplex.multiplex.build import check_weight
 from banditplex.multiplex.names import Ints, Names
 
 COMMENTS = (b"#",)
+TYPE = "nodeType"  # the column of a layout with node types
 _LIST = re.compile(r"\.(?:txt|edges|edgelist|dat|net|ncol|csv|tsv)\s*$", re.IGNORECASE)  # usual endings of edge lists
 
 
@@ -31,6 +32,7 @@ def read(
     directed: bool | None = None,
     labels: bool = True,
     interlayer: str = "refuse",
+    types: str | None = None,
     progress: Progress | None = None,
 ) -> Multiplex:
     """Read a muxViz configuration of edge lists `u v [weight]`, or of one extended list `u layer v layer [weight]`.
@@ -47,6 +49,8 @@ def read(
         Whether to name nodes by `nodeLabel`, if there is one, or by `nodeID`.
     interlayer
         "refuse" or "drop" edges between layers in an extended list.
+    types
+        Column of the layout with node types. None: nodeType, if it exists.
     progress
         Called with (bytes done, bytes in total).
     """
@@ -67,6 +71,7 @@ def read(
         weight=None if weight is None else weight[edges.kept],
         node_names=nodes,
         layer_names=parse_names(edges.names, strings=are_strings("layers", note)),
+        node_types=_types(entries, nodes, types),
         directed=note.get("directed", False) if directed is None else directed,
     )
 
@@ -169,6 +174,11 @@ def _read_extended(path: Path, layers: Path, *, drop: bool, progress: Progress |
 
 def _read_table(path: Path, what: str) -> dict[str, str]:
     """Read a table with a header `nodeID nodeLabel ...` (or layerID layerLabel) as a dictionary from id to label."""
+    return {each: label for each, label, _ in _read_rows(path, what)}
+
+
+def _read_rows(path: Path, what: str, extra: str = "") -> list[tuple[str, str, str | None]]:
+    """Return id, label and another column (None if there is none) of each row of a table."""
     text = read_text(path, comments=COMMENTS)
     unquoted = re.sub(rb'"([^"\n]*)"', lambda quoted: quoted[1].replace(b" ", b"\0"), text)  # \0 does not split lines
     rows = parse_rows(unquoted, path, delimiter=BLANKS, widths=range(1, 100))
@@ -176,14 +186,37 @@ def _read_table(path: Path, what: str) -> dict[str, str]:
     wanted = [f"{what}id", f"{what}label"]
     if not set(wanted) & set(header):
         raise FormatError(f"expected a header with {what}ID or {what}Label, got {' '.join(header)!r}", path=path)
+    wanted.append(extra.lower())
     columns = [rows.columns[header.index(name)] if name in header else None for name in wanted]
-    ids, labels = (column and pc.replace_substring(column, "\0", " ").to_pylist()[1:] for column in columns)
-    table: dict[str, str] = {}
-    for row, (each, label) in enumerate(zip(ids or labels or [], labels or ids or [], strict=True), 1):
-        if each in table:
+    ids, labels, more = (column and pc.replace_substring(column, "\0", " ").to_pylist()[1:] for column in columns)
+    ids, labels = ids or labels or [], labels or ids or []
+    seen: set[str] = set()
+    for row, each in enumerate(ids, 1):
+        if each in seen:
             raise rows.error(f"expected distinct {what}s, got {each!r} twice", row)
-        table[each] = label
-    return table
+        seen.add(each)
+    return list(zip(ids, labels, more or [None] * len(ids), strict=True))
+
+
+def _types(entries: list[Entry], nodes: Names, column: str | None) -> list[str] | None:
+    """Return the node types in the layouts, in the order of the nodes; None if no layout has them."""
+    types: dict[str, str] = {}
+    for layout in _layouts(entries):
+        for each, _, kind in _read_rows(layout, "node", column or TYPE):
+            if kind is not None and types.setdefault(each, kind) != kind:
+                raise FormatError(f"expected type {types[each]!r} for node {each}, got {kind!r}", path=layout)
+    if not types and column is None:
+        return None
+    known = list(_join_layouts(entries))
+    missing = next((place for place in range(len(nodes)) if place >= len(known) or known[place] not in types), None)
+    if missing is not None:
+        where = f"a column {column or TYPE} with a type for every node"
+        raise InputError(f"Expected {where} in the layout, got none for {nodes.tolist()[missing]!r}.")
+    return [types[each] for each in known]
+
+
+def _layouts(entries: list[Entry]) -> list[Path]:
+    return list(dict.fromkeys(entry.layout for entry in entries if entry.layout is not None))
 
 
 def _index_nodes(entries: list[Entry], edges: Edges, labels: bool, strings: bool) -> tuple[Names, Ints, Ints]:
@@ -209,7 +242,7 @@ def _index_nodes(entries: list[Entry], edges: Edges, labels: bool, strings: bool
 
 def _join_layouts(entries: list[Entry]) -> dict[str, str]:
     table: dict[str, str] = {}
-    for layout in dict.fromkeys(entry.layout for entry in entries if entry.layout is not None):
+    for layout in _layouts(entries):
         for each, label in _read_table(layout, "node").items():
             if table.setdefault(each, label) != label:
                 raise FormatError(f"expected label {table[each]!r} for node {each}, got {label!r}", path=layout)
@@ -229,23 +262,29 @@ def write(mx: Multiplex, path: Path) -> None:
     if ";" in path.name:
         raise InputError(f"Expected a file name without semicolons, got {path.name!r}.")
     because = "layouts cannot store empty names, quotes or control characters"
-    refuse_names(mx.node_names.tolist(), r'[\x00-\x1f"]|^$', "node", because)
+    for what, names in (("node", mx.node_names.tolist()), ("type", mx.type_names)):
+        refuse_names(names, r'[\x00-\x1f"]|^$', what, because)
     because = "configurations cannot store empty names, semicolons or line breaks"
     refuse_names(mx.layer_names, r"[;\n\r]|^$", "layer", because)
     folder = path.with_name(f"{path.name}.layers")
     folder.mkdir()
     lines = [f"{folder.name}/{k}.edges;{name};{folder.name}/layout.txt\n" for k, name in enumerate(mx.layer_names, 1)]
     path.write_text("".join(lines), encoding="utf-8", newline="\n")
-    labels = [f'"{name}"' if re.search(r"[\s'#]", name) else name for name in map(str, mx.node_names.tolist())]
-    rows = [f"{number} {label}\n" for number, label in enumerate(labels, 1)]
-    (folder / "layout.txt").write_text("".join(["nodeID nodeLabel\n", *rows]), encoding="utf-8", newline="\n")
+    columns = [["nodeID", *map(str, range(1, mx.num_nodes + 1))], ["nodeLabel", *map(_quoted, mx.node_names.tolist())]]
+    columns += [] if mx.node_types is None else [[TYPE, *map(_quoted, mx.node_types.tolist())]]
+    rows = [" ".join(row) + "\n" for row in zip(*columns, strict=True)]
+    (folder / "layout.txt").write_text("".join(rows), encoding="utf-8", newline="\n")
     for number, name in enumerate(mx.layer_names, 1):
-        columns = [*(mx.edges(name) + 1)]
+        numbers = [*(mx.edges(name) + 1)]
         if mx.weight is not None:
-            columns.append(mx.weights(name))
+            numbers.append(mx.weights(name))
         with (folder / f"{number}.edges").open("xb") as file:
-            write_rows(file, columns, " ")
+            write_rows(file, numbers, " ")
     write_side_note(path, ({"directed": True} if mx.directed else {}) | strings_note(mx))
+
+
+def _quoted(name: Any) -> str:
+    return f'"{name}"' if re.search(r"[\s'#]", str(name)) else str(name)
 
 
 def _matches(path: Path) -> bool:
@@ -265,6 +304,6 @@ FORMAT = Format(
     suffixes=(),
     read=read,
     write=write,
-    holds=frozenset({"weight"}),
+    holds=frozenset({"weight", "types"}),
     matches=_matches,
 )

@@ -1,4 +1,4 @@
-"""Parquet: one row per edge; direction, names and layer order are in the schema metadata."""
+"""Parquet: one row per edge; direction, names, node types and layer order are in the schema metadata."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -47,6 +47,8 @@ def read(
     nodes = _expand(note.get("nodes")) if num_nodes is None else np.arange(num_nodes)
     says = bool(note.get("directed", directed))
     mx = from_table(table, origin, nodes=nodes, layers=note.get("layers"), directed=says)
+    if "types" in note and num_nodes is None:
+        mx = mx.with_node_types([note["types"]["names"][place] for place in note["types"]["index"]])
     return redirect(mx, directed)
 
 
@@ -68,6 +70,8 @@ def write(mx: Multiplex, path: Path) -> None:
     """Write one row per edge; columns of string names are dictionary-encoded."""
     table = to_table(mx)
     note = {"version": VERSION, "directed": mx.directed, "layers": list(mx.layer_names)} | _shrink(mx)
+    if mx.node_types is not None:
+        note["types"] = {"names": list(mx.type_names), "index": mx.type_index.tolist()}
     pq.write_table(table.replace_schema_metadata({KEY: json.dumps(note).encode()}), path)
 
 
@@ -116,6 +120,6 @@ FORMAT = Format(
     suffixes=(".parquet", ".pq"),
     read=read,
     write=write,
-    holds=frozenset({"weight", "time"}),
+    holds=frozenset({"weight", "time", "types"}),
     matches=partial(begins_with, pattern=rb"\APAR1"),
 )

@@ -93,6 +93,8 @@ def describe_data(mx: Multiplex) -> Row:
     for array in arrays:
         digest.update(b"none" if array is None else f"{array.dtype} {array.shape}".encode())
         digest.update(b"" if array is None else np.ascontiguousarray(array).tobytes())
+    if mx.node_types is not None:
+        digest.update(repr(mx.node_types.tolist()).encode())
     return {
         "nodes": mx.num_nodes,
         "layers": mx.num_layers,

@@ -1,5 +1,6 @@
 """Check, sort and merge edges: the pure functions behind `Multiplex.from_edges`."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -254,6 +255,26 @@ def check_features(features: Any, num_nodes: int) -> npt.NDArray[Any] | None:
         node, column = np.argwhere(wrong)[0]
         raise InputError(f"Expected finite node features, got {array[node, column]} at node {node}, column {column}.")
     return array
+
+
+def check_types(types: Any, node_names: Names) -> Names | None:
+    """Return one type per node, an object array of str; a mapping gives them by node name."""
+    if types is None:
+        return None
+    if isinstance(types, Mapping):
+        names = node_names.tolist()
+        missing = next((name for name in names if name not in types), None)
+        if missing is not None:
+            raise InputError(f"Expected a type for every node, got none for {missing!r}.")
+        types = [types[name] for name in names]
+    array = np.array(types, dtype=object)
+    if array.shape != (len(node_names),):
+        raise InputError(f"Expected one type for each of {len(node_names)} nodes, got shape {array.shape}.")
+    kinds = set(map(type, array.tolist()))
+    if not kinds <= {str, np.str_}:
+        found = " and ".join(sorted(kind.__name__ for kind in kinds - {str, np.str_}))
+        raise InputError(f"Expected node types that are strings, got {found}.")
+    return array if kinds <= {str} else np.array([str(each) for each in array], dtype=object)
 
 
 def _as_numbers(values: Any, what: str, num_edges: int) -> Numbers:

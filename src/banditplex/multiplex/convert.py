@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from banditplex.errors import InputError
-from banditplex.multiplex.names import Name, as_names
+from banditplex.multiplex.names import Ints, Name, as_names
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -16,22 +16,28 @@ if TYPE_CHECKING:
 
     from banditplex.multiplex.value import Multiplex
 
-NODE = "node"  # the only node type in the HeteroData of a multiplex
+NODE = "node"  # the only node type in the HeteroData of a multiplex without node types
 
 
 # pandas
 
 
 def to_pandas(mx: "Multiplex") -> "pd.DataFrame":
-    """Return a table with a row per edge: source, destination, layer[, weight][, time]."""
+    """Return a table with a row per edge: source, destination, layer[, weight][, time].
+
+    If nodes have types, the columns `source_type` and `destination_type` hold them.
+    """
     import pandas as pd
 
+    types = (None, None) if mx.node_types is None else mx.node_types[mx.edge_index]
     columns = {
         "source": mx.node_names[mx.edge_index[0]],
         "destination": mx.node_names[mx.edge_index[1]],
         "layer": as_names(mx.layer_names, "layer")[mx.edge_layer],
         "weight": mx.weight,
         "time": mx.time,
+        "source_type": types[0],
+        "destination_type": types[1],
     }
     return pd.DataFrame({name: column for name, column in columns.items() if column is not None})
 
@@ -51,7 +57,8 @@ def from_pandas(
     """Build a multiplex from a table with a row per edge.
 
     The second node is in the column `destination`, by default "destination" or, if there is none, "target".
-    Columns "weight" and "time" are used if they exist. Further options are passed to `Multiplex.from_edges`.
+    Columns "weight" and "time" are used if they exist, and so are "source_type" and "destination_type" (or
+    "target_type") unless `node_types` is given. Further options are passed to `Multiplex.from_edges`.
 
     >>> import pandas as pd
     >>> from banditplex import Multiplex
@@ -68,7 +75,24 @@ def from_pandas(
                 f"Expected a column {column!r} for {role}, got columns {', '.join(map(repr, frame.columns))}."
             )
     values: dict[str, Any] = {role: frame[column].to_numpy() for role, column in (wanted | optional).items()}
+    types = next((name for name in ("destination_type", "target_type") if name in frame), None)
+    if types is not None and "source_type" in frame and "node_types" not in options:
+        options["node_types"] = _types_in_rows(frame, (source, "source_type"), (destination, types))
     return cls.from_edges(**values, **options)
+
+
+def _types_in_rows(frame: "pd.DataFrame", *columns: tuple[str, str]) -> dict[Name, str]:
+    """Return the type of each node from pairs of columns (node, type); refuse a node with two types."""
+    import pandas as pd
+
+    rows = pd.concat([pd.DataFrame({"node": frame[node], "type": frame[kind]}) for node, kind in columns])
+    rows = rows.drop_duplicates()
+    twice = rows[rows["node"].duplicated(keep=False)]
+    if len(twice):
+        node = twice["node"].iloc[0]
+        found = " and ".join(map(repr, twice["type"][twice["node"] == node]))
+        raise InputError(f"Expected one type per node, got {found} for {node!r}.")
+    return dict(zip(rows["node"].tolist(), rows["type"].tolist(), strict=True))
 
 
 # scipy
@@ -140,7 +164,7 @@ def to_networkx(mx: "Multiplex") -> "nx.MultiGraph":
     """Return a MultiGraph or MultiDiGraph whose edge keys are layer names.
 
     Edges have the attribute `layer` and, if the multiplex has them, `weight` and `time`; nodes have `features` (a
-    list). The graph attribute `layers` lists all layer names, including those of empty layers.
+    list) and `node_type`. The graph attribute `layers` lists all layer names, including those of empty layers.
     """
     import networkx as nx
 
@@ -149,6 +173,9 @@ def to_networkx(mx: "Multiplex") -> "nx.MultiGraph":
     if mx.node_features is not None:
         rows = zip(mx.node_names.tolist(), mx.node_features.tolist(), strict=True)
         nx.set_node_attributes(graph, dict(rows), "features")
+    if mx.node_types is not None:
+        kinds = zip(mx.node_names.tolist(), mx.node_types.tolist(), strict=True)
+        nx.set_node_attributes(graph, dict(kinds), "node_type")
     table = to_pandas(mx)
     attributes = ["layer", *(column for column in ("weight", "time") if column in table)]
     columns = [table[column].tolist() for column in ("source", "destination", *attributes)]
@@ -167,13 +194,14 @@ def from_networkx(
     weight: str = "weight",
     time: str = "time",
     features: str = "features",
+    types: str = "node_type",
     **options: Any,
 ) -> "Multiplex":
     """Build a multiplex from any networkx graph.
 
     The layer of an edge is its attribute `layer`; without it, its key in a multigraph, otherwise "edges". The edge
     attributes `weight` and `time` are used if any edge has them (a missing weight is 1, a missing time is an error),
-    the node attribute `features` if any node has it.
+    the node attributes `features` and `types` (by default "node_type") if any node has them.
     """
     keyed = graph.is_multigraph()
     rows = list(graph.edges(keys=True, data=True) if keyed else graph.edges(data=True))
@@ -186,12 +214,13 @@ def from_networkx(
         options["time"] = [attributes[time] for attributes in data]
     if any(weight in attributes for attributes in data):
         options["weight"] = [float(attributes.get(weight, 1.0)) for attributes in data]
-    if any(features in attributes for _, attributes in graph.nodes(data=True)):
-        vectors = dict(graph.nodes(data=features))
-        bare = next((node for node, vector in vectors.items() if vector is None), None)
-        if bare is not None:
-            raise InputError(f"Expected every node to have {features!r}, got none on {bare!r}.")
-        options["node_features"] = list(vectors.values())
+    for attribute, option in ((features, "node_features"), (types, "node_types")):
+        if option not in options and any(attribute in attributes for _, attributes in graph.nodes(data=True)):
+            given = dict(graph.nodes(data=attribute))
+            bare = next((node for node, value in given.items() if value is None), None)
+            if bare is not None:
+                raise InputError(f"Expected every node to have {attribute!r}, got none on {bare!r}.")
+            options[option] = list(given.values())
     return cls.from_edges(
         [row[0] for row in rows],
         [row[1] for row in rows],
@@ -209,33 +238,42 @@ def from_networkx(
 def to_hetero_data(mx: "Multiplex") -> "HeteroData":
     """Return a HeteroData with one node type, "node", and one edge type ("node", layer, "node") per layer.
 
-    Undirected edges are stored in both directions, as message passing needs them. Features are `x`, weights
-    `edge_weight`, times `edge_time`. Names and directedness are stored too, so `from_hetero_data` restores the same
-    multiplex.
+    If nodes have types, these are the node types, and a layer has an edge type (source type, layer, destination type)
+    for each combination that its edges show. Undirected edges are stored in both directions, as message passing needs
+    them. Features are `x`, weights `edge_weight`, times `edge_time`. Names and directedness are stored too, so
+    `from_hetero_data` restores the same multiplex.
     """
     import torch
     from torch_geometric.data import HeteroData
 
-    data = HeteroData()
-    data[NODE].num_nodes = mx.num_nodes
-    data[NODE].names = mx.node_names.tolist()
+    data, kinds = HeteroData(), mx.type_names or (NODE,)
     data.directed = mx.directed
     data.layer_names = list(mx.layer_names)
-    if mx.node_features is not None:
-        data[NODE].x = torch.from_numpy(mx.node_features.copy())
+    place = np.empty(mx.num_nodes, np.int64)  # of a node among those of its type
+    for index, kind in enumerate(kinds):
+        mine = np.flatnonzero(mx.type_index == index)
+        place[mine] = np.arange(len(mine))
+        data[kind].num_nodes = len(mine)
+        data[kind].names = mx.node_names[mine].tolist()
+        if mx.node_types is not None:
+            data[kind].position = torch.from_numpy(mine)
+        if mx.node_features is not None:
+            data[kind].x = torch.from_numpy(mx.node_features[mine])
     for name in mx.layer_names:
         edges, other = mx.edges(name), slice(0)
         if not mx.directed:
             other = edges[0] != edges[1]  # a self loop is stored once
         both = np.concatenate([edges, edges[::-1, other]], axis=1)
-        store = data[NODE, str(name), NODE]
-        store.edge_index = torch.from_numpy(both)
-        if mx.weight is not None:
-            weight = mx.weights(name)
-            store.edge_weight = torch.from_numpy(np.concatenate([weight, weight[other]]))
-        times = mx.times(name)
-        if times is not None:
-            store.edge_time = torch.from_numpy(np.concatenate([times, times[other]]))
+        weight, times = None if mx.weight is None else mx.weights(name), mx.times(name)
+        source, destination = mx.type_index[both]
+        code = source * len(kinds) + destination
+        for each in (np.unique(code) if mx.node_types is not None else np.zeros(1, np.int64)).tolist():
+            store = data[kinds[each // len(kinds)], str(name), kinds[each % len(kinds)]]
+            store.edge_index = torch.from_numpy(place[both[:, code == each]])
+            if weight is not None:
+                store.edge_weight = torch.from_numpy(np.concatenate([weight, weight[other]])[code == each])
+            if times is not None:
+                store.edge_time = torch.from_numpy(np.concatenate([times, times[other]])[code == each])
     return data
 
 
@@ -252,54 +290,72 @@ def from_hetero_data(
 ) -> "Multiplex":
     """Build a multiplex from a HeteroData: every edge type is a layer.
 
-    Several node types become one set of nodes named "type/index". A layer is named after its relation, or
-    "source/relation/destination" if a relation occurs more than once. `directed=None` uses `data.directed` if it
-    exists, otherwise `data.is_undirected()`. An undirected edge takes the larger weight and the earlier time of its
-    two directions (`duplicates="max"`). Either every edge type has the attribute `weight` or none has it; the same
+    Several node types become the node types of one set of nodes, named "type/index". A layer is named after its
+    relation, or "source/relation/destination" if a relation occurs more than once. `directed=None` uses `data.directed`
+    if it exists, otherwise `data.is_undirected()`. An undirected edge takes the larger weight and the earlier time of
+    its two directions (`duplicates="max"`). Either every edge type has the attribute `weight` or none has it; the same
     holds for `time`. `features` are kept if all node types have the same number of them.
     """
-    first, names = _join_node_types(data)
+    place, names, types = _join_node_types(data)
+    layer_names, layer_of = _layers(data)
     if directed is None:
         directed = bool(data["directed"]) if "directed" in data else not data.is_undirected()
     if not directed:
         options.setdefault("duplicates", "max")
-    starts = [np.array([[first[u]], [first[v]]]) for u, _, v in data.edge_types]
-    edges = [start + data[kind].edge_index.cpu().numpy() for start, kind in zip(starts, data.edge_types, strict=True)]
-    source, destination = np.concatenate([np.empty((2, 0), np.int64), *edges], axis=1)
-    layer = np.repeat(np.arange(len(edges)), [part.shape[1] for part in edges])
+    stores = [(data[kind].edge_index.cpu().numpy(), kind) for kind in data.edge_types]
+    ends = [np.stack([place[kind[0]][edges[0]], place[kind[2]][edges[1]]]) for edges, kind in stores]
+    source, destination = np.concatenate([np.empty((2, 0), np.int64), *ends], axis=1)
+    layer = np.repeat(np.array(layer_of, np.int64), [part.shape[1] for part in ends])
     return cls.from_indices(
         source,
         destination,
         layer,
         node_names=names,
-        layer_names=_layer_names(data),
+        layer_names=layer_names,
         weight=_join_edge_types(data, weight),
         time=_join_edge_types(data, time),
-        node_features=_join_features(data, features),
+        node_features=_join_features(data, features, place),
+        node_types=options.pop("node_types", types),
         directed=directed,
         **options,
     )
 
 
-def _join_node_types(data: "HeteroData") -> tuple[dict[str, int], Any]:
-    """Return the index of the first node of each type, and the names of all nodes."""
+def _join_node_types(data: "HeteroData") -> tuple[dict[str, Ints], Any, Any]:
+    """Return the indices of the nodes of each type in the joint set, and the names and types of all nodes."""
     kinds = data.node_types
     counts = [data[kind].num_nodes for kind in kinds]
     if None in counts:
         raise InputError(f"Expected num_nodes for node type {kinds[counts.index(None)]!r}, got none.")
-    first = dict(zip(kinds, np.cumsum([0, *counts]).tolist(), strict=False))
+    types = np.repeat(np.array(kinds, dtype=object), counts)
+    if _is_ours(data):
+        place = {kind: data[kind].position.cpu().numpy() for kind in kinds}
+        order = np.argsort(np.concatenate([np.empty(0, np.int64), *place.values()]))
+        names = [name for kind in kinds for name in data[kind].names]
+        return place, [names[each] for each in order.tolist()], types[order]
+    start = np.cumsum([0, *counts]).tolist()
+    place = {kind: np.arange(low, low + count) for kind, low, count in zip(kinds, start, counts, strict=False)}
     if len(counts) == 1:
         store = data[kinds[0]]
-        return first, list(store.names) if "names" in store else np.arange(counts[0])
-    return first, [f"{kind}/{i}" for kind, count in zip(kinds, counts, strict=True) for i in range(count)]
+        return place, list(store.names) if "names" in store else np.arange(counts[0]), None
+    return place, [f"{kind}/{i}" for kind, count in zip(kinds, counts, strict=True) for i in range(count)], types
 
 
-def _layer_names(data: "HeteroData") -> list[Name]:
+def _is_ours(data: "HeteroData") -> bool:
+    """Return whether `to_hetero_data` made this from a multiplex with node types."""
+    return "layer_names" in data and all("position" in data[kind] and "names" in data[kind] for kind in data.node_types)
+
+
+def _layers(data: "HeteroData") -> tuple[list[Name], list[int]]:
+    """Return the layer names, and the layer index of each edge type."""
     relations = [relation for _, relation, _ in data.edge_types]
+    stored = list(data.get("layer_names") or [])  # the original names, before their conversion to text
+    shown = list(map(str, stored))
+    if _is_ours(data) and set(relations) <= set(shown):
+        return stored, [shown.index(relation) for relation in relations]
     if len(set(relations)) < len(relations):
-        return ["/".join(edge_type) for edge_type in data.edge_types]
-    stored = data.get("layer_names") or []  # the original names, before their conversion to text
-    return list(stored) if list(map(str, stored)) == relations else relations
+        relations = ["/".join(edge_type) for edge_type in data.edge_types]
+    return stored if shown == relations else relations, list(range(len(relations)))
 
 
 def _join_edge_types(data: "HeteroData", attribute: str) -> Any:
@@ -312,8 +368,9 @@ def _join_edge_types(data: "HeteroData", attribute: str) -> Any:
     return joint[:, 0] if joint.ndim == 2 and joint.shape[1] == 1 else joint
 
 
-def _join_features(data: "HeteroData", attribute: str) -> Any:
+def _join_features(data: "HeteroData", attribute: str, place: Mapping[str, Ints]) -> Any:
     parts = [data[kind][attribute].cpu().numpy() for kind in data.node_types if attribute in data[kind]]
     if not parts or len(parts) != len(data.node_types) or len({part.shape[1:] for part in parts}) != 1:
         return None
-    return np.concatenate(parts)
+    joint = np.concatenate(parts)
+    return joint[np.argsort(np.concatenate([place[kind] for kind in data.node_types]))]

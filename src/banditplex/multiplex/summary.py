@@ -9,6 +9,7 @@ import scipy.sparse as sp
 
 from banditplex.multiplex.build import stable_order
 from banditplex.multiplex.names import Ints
+from banditplex.multiplex.types import linked_types, num_linkable, show_types
 
 if TYPE_CHECKING:
     from banditplex.multiplex.value import Multiplex
@@ -21,7 +22,9 @@ class Summary:
     `layers` has one row per layer: `edges`, `active_nodes` (nodes with an edge), `self_loops`, `density` (edges other
     than self loops, divided by the number of node pairs), `most_similar` and `jaccard` (the layer with the highest
     Jaccard index, and that index). `overlap` is the sparse layer x layer matrix of Jaccard indices: pairs in both
-    layers divided by pairs in either. Its diagonal is 1 for layers that have edges.
+    layers divided by pairs in either. Its diagonal is 1 for layers that have edges. If nodes have types, `layers` also
+    has `types`, the types that each layer links, such as "item-user", or "user>item" if directed; `density` is then
+    that among the pairs of these types.
     """
 
     title: str
@@ -40,7 +43,7 @@ def summarise(mx: "Multiplex") -> Summary:
     """Compute the statistics without a loop over layers; memory grows with edges and pairs of overlapping layers."""
     source, destination = mx.edge_index
     loops = np.bincount(mx.edge_layer[source == destination], minlength=mx.num_layers)
-    pairs = mx.num_nodes * (mx.num_nodes - 1) / (1 if mx.directed else 2)
+    links = linked_types(mx)
     overlap = jaccard(mx)
     closest, similarity = _closest(overlap)
     layers = pd.DataFrame(
@@ -48,11 +51,13 @@ def summarise(mx: "Multiplex") -> Summary:
             "edges": mx.layer_sizes,
             "active_nodes": _active(mx),
             "self_loops": loops,
-            "density": (mx.layer_sizes - loops) / max(pairs, 1),
+            "density": (mx.layer_sizes - loops) / np.maximum(num_linkable(mx, links), 1),
             "most_similar": pd.Series([mx.layer_names[i] if i >= 0 else None for i in closest], dtype=object),
             "jaccard": similarity,
         }
     ).set_axis(pd.Index(mx.layer_names, name="layer"))
+    if mx.node_types is not None:
+        layers["types"] = show_types(mx, links)
     return Summary(mx.title, layers, overlap)
 
 

@@ -17,7 +17,7 @@ from banditplex.multiplex.names import Ints, Name, NameIndex, Names, as_array, a
 if TYPE_CHECKING:
     from banditplex.multiplex.summary import Summary
 
-_ARRAYS = ("edge_index", "layer_offsets", "node_names", "weight", "time", "node_features")
+_ARRAYS = ("edge_index", "layer_offsets", "node_names", "weight", "time", "node_features", "node_types")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -37,6 +37,8 @@ class Multiplex:
     - Self loops are kept (`self_loops="keep"`, the default), dropped or refused. `to_undirected` drops them.
     - Weights are finite and >= 0. No weights means weight 1 everywhere, but merging duplicates without weights gives
       no weights. A multiplex without edges has neither weights nor times.
+    - Nodes may have types, such as "user" and "item": one string per node. Then a layer links only the types that its
+      edges link, and negatives and recommendations are pairs of these types.
     - Memory grows with edges and nodes, not with layers x nodes.
 
     >>> mx = Multiplex.from_edges(["ann", "bob", "ann"], ["bob", "cid", "cid"], ["work", "work", "home"])
@@ -56,6 +58,7 @@ class Multiplex:
     weight: build.Floats | None = None  # (num_edges,)
     time: build.Numbers | None = None  # (num_edges,)
     node_features: npt.NDArray[Any] | None = None  # (num_nodes, F)
+    node_types: Names | None = None  # (num_nodes,), object (str)
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -86,6 +89,7 @@ class Multiplex:
         node_names: Any = None,
         layer_names: Any = None,
         node_features: Any = None,
+        node_types: Any = None,
         directed: bool = False,
         duplicates: str = "sum",
         self_loops: str = "keep",
@@ -107,6 +111,8 @@ class Multiplex:
             Declare all names and their order. By default, the names found in the edges are sorted.
         node_features
             Numbers (num_nodes, F).
+        node_types
+            Type of each node, a string: (num_nodes,), or a mapping from node names to types.
         directed
             Whether (u, v) and (v, u) are two edges.
         duplicates, self_loops
@@ -118,8 +124,8 @@ class Multiplex:
         tail, head, names = _index_nodes(source, destination, num_nodes, node_names)
         return cls.from_indices(
             tail, head, codes, node_names=names, layer_names=layer_names, weight=weight, time=time,
-            node_features=node_features, directed=directed, duplicates=duplicates, self_loops=self_loops,
-            metadata=metadata,
+            node_features=node_features, node_types=node_types, directed=directed, duplicates=duplicates,
+            self_loops=self_loops, metadata=metadata,
         )  # fmt: skip
 
     @classmethod
@@ -134,6 +140,7 @@ class Multiplex:
         weight: Any = None,
         time: Any = None,
         node_features: Any = None,
+        node_types: Any = None,
         directed: bool = False,
         duplicates: str = "sum",
         self_loops: str = "keep",
@@ -160,7 +167,8 @@ class Multiplex:
             ordered.edges, ordered.offsets, layer_names, _own(names, node_names), directed=directed,
             weight=_own(build.check_weight(ordered.weight, ordered.edges.shape[1]), weight),
             time=_own(ordered.time, time),
-            node_features=_own(build.check_features(node_features, len(names)), node_features), metadata=metadata or {},
+            node_features=_own(build.check_features(node_features, len(names)), node_features),
+            node_types=build.check_types(node_types, names), metadata=metadata or {},
         )  # fmt: skip
 
     # Properties and access
@@ -206,6 +214,16 @@ class Multiplex:
     def active_nodes(self, layer: Name) -> Ints:
         """Return the indices of the nodes that have an edge in a layer, sorted."""
         return np.unique(self.edges(layer))
+
+    @property
+    def type_names(self) -> tuple[str, ...]:
+        """The distinct node types, sorted; empty if nodes have no types."""
+        return tuple(self._types[0].tolist())
+
+    @property
+    def type_index(self) -> Ints:
+        """Index of each node's type in `type_names`, (num_nodes,); zeros if nodes have no types."""
+        return self._types[1]
 
     def layer_index(self, layer: Name) -> int:
         """Return the index of a layer name."""
@@ -320,11 +338,20 @@ class Multiplex:
         """
         return replace(self, node_features=_own(build.check_features(features, self.num_nodes), features))
 
+    def with_node_types(self, types: Any) -> "Multiplex":
+        """Return the same multiplex with node types, (num_nodes,) or a mapping from names to types; None removes them.
+
+        >>> shop = Multiplex.from_edges(["ann", "bob"], ["tea", "tea"], "buys")
+        >>> shop.with_node_types({"ann": "user", "bob": "user", "tea": "item"}).node_types.tolist()
+        ['user', 'user', 'item']
+        """
+        return replace(self, node_types=build.check_types(types, self.node_names))
+
     def _rebuild(self, ends: Ints, layer: Any, **changes: Any) -> "Multiplex":
         options: dict[str, Any] = {
             "node_names": self.node_names, "layer_names": self.layer_names, "weight": self.weight,
-            "time": self.time, "node_features": self.node_features, "directed": self.directed,
-            "metadata": self.metadata,
+            "time": self.time, "node_features": self.node_features, "node_types": self.node_types,
+            "directed": self.directed, "metadata": self.metadata,
         }  # fmt: skip
         return Multiplex.from_indices(ends[0], ends[1], layer, **(options | changes))
 
@@ -357,6 +384,7 @@ class Multiplex:
             weight=build.take(self.weight, keep),
             time=build.take(self.time, keep),
             node_features=build.take(self.node_features, chosen),
+            node_types=build.take(self.node_types, chosen),
         )
 
     # Conversions, which import each library only when it is used
@@ -373,7 +401,7 @@ class Multiplex:
     # Comparison and display
 
     def __eq__(self, other: object) -> bool:
-        """Compare nodes, layers, edges, weights, times and features, names and order included."""
+        """Compare nodes, layers, edges, weights, times, features and types, names and order included."""
         if not isinstance(other, Multiplex):
             return NotImplemented
         if (self.directed, self.layer_names) != (other.directed, other.layer_names):
@@ -389,6 +417,8 @@ class Multiplex:
         traits += ["weighted"] * (self.weight is not None) + ["timed"] * (self.time is not None)
         if self.node_features is not None:
             traits.append(_count(self.node_features.shape[1], "node feature"))
+        if self.node_types is not None:
+            traits.append(_count(len(self.type_names), "node type"))
         counts = [
             _count(self.num_nodes, "node"), _count(self.num_layers, "layer"), _count(self.num_edges, "edge")
         ]  # fmt: skip
@@ -406,6 +436,14 @@ class Multiplex:
     @cached_property
     def _layer_lookup(self) -> NameIndex:
         return NameIndex(as_names(list(self.layer_names), "layer"), "layer")
+
+    @cached_property
+    def _types(self) -> tuple[Names, Ints]:
+        names, index = np.empty(0, dtype=object), np.zeros(self.num_nodes, np.int64)
+        if self.node_types is not None:
+            names, index = factorize(self.node_types)
+        index.flags.writeable = False
+        return names, index
 
     @cached_property
     def _node_lookup(self) -> NameIndex:

@@ -11,6 +11,7 @@ So pairs that are edges of other layers, but not of their own, are among the har
 keep v; with an odd number, u has one more. The candidates w of a kept node are ranked by both heuristics, and sorted by
 the better of the two ranks, with random order among ties. A score of 0 has no rank. If too few candidates have a
 positive score, the other negatives are the kept node and a random node, or, if there are none left, random pairs.
+Candidates that their layer may not link, because of their type or as they have no edge there, are left out first.
 """
 
 from typing import Any, NamedTuple
@@ -19,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from banditplex.multiplex import Multiplex
-from banditplex.pairs.known import Bools, Ints, KnownPairs, merged
-from banditplex.pairs.negatives import fill_rows, in_order, row_blocks, uniform_pairs
+from banditplex.pairs.known import Bools, Ints, KnownPairs, in_order, merged
+from banditplex.pairs.negatives import fill_rows, row_blocks, uniform_pairs
 
 RESTART = 0.15
 STEPS = 20
@@ -67,9 +68,16 @@ def hard_negatives(
     """
     half = each - each // 2
     ends = np.concatenate([positives[:, 0], positives[:, 1]])
-    where = np.zeros_like(layer) if known.everywhere else layer
-    items, place = np.unique(ends * train.num_layers + np.tile(where, 2), return_inverse=True)
-    nearest = nearest_nodes(train, *np.divmod(items, train.num_layers), half, known, rng)
+    space, count = known.space, train.num_layers
+    where = np.zeros_like(layer) if known.everywhere and space is None else layer
+    where = np.tile(where, 2)
+    if space is not None:  # a node has other candidates as a destination than as a source
+        where[len(layer) :] += train.num_layers * train.directed
+        count *= 1 + train.directed
+    items, place = np.unique(ends * count + where, return_inverse=True)
+    node, code = np.divmod(items, count)
+    reverse, code = np.divmod(code, train.num_layers)
+    nearest = nearest_nodes(train, node, code, half, known, rng, reverse=reverse > 0)
     source, destination = place.reshape(2, -1)
     pairs = np.empty((len(positives), each, 2), np.int64)
     for block in row_blocks(len(positives), each):
@@ -89,7 +97,7 @@ def _corrupt(
 ) -> Ints:
     """Return negatives (p, m, 2): positives with one end replaced by `found` (p, m), where -1 is a random node."""
     num_rows, each = found.shape
-    uniform = uniform_pairs(train)
+    uniform = uniform_pairs(train, known.space)
 
     def replace_end(slot: Ints, node: Ints) -> Ints:
         positive = positives[slot // each]
@@ -111,22 +119,33 @@ def _corrupt(
 
 
 def nearest_nodes(
-    train: Multiplex, node: Ints, layer: Ints, count: int, known: KnownPairs, rng: np.random.Generator
+    train: Multiplex,
+    node: Ints,
+    layer: Ints,
+    count: int,
+    known: KnownPairs,
+    rng: np.random.Generator,
+    *,
+    reverse: Bools | None = None,
 ) -> Ints:
     """Return the `count` hardest candidates (i, count) of each node (i,) in its layer (i,), -1 if there are no more.
 
-    Parameters: as for `hard_negatives`; `node` must be sorted. A node itself and its known neighbours are excluded.
+    Parameters: as for `hard_negatives`; `node` must be sorted. A node itself and its known neighbours are excluded, and
+    so are pairs that the layer may not link: (node, candidate), or where `reverse` (i,) is True, (candidate, node).
     """
     union = union_matrix(train)
     degree = union.sum(axis=1)
     anchors, first, items = np.unique(node, return_index=True, return_counts=True)
     enough = count + known.degrees()[anchors]
+    if known.space is not None:
+        enough = np.full(len(anchors), train.num_nodes)  # any number of the best may be left out
+    backwards = np.zeros(len(node), np.bool_) if reverse is None else reverse
     work = np.cumsum(items * ((union[anchors] @ degree) + min(train.num_nodes, 4096)))
     nearest = np.empty((len(node), count), np.int64)
     for part in np.split(np.arange(len(anchors)), np.flatnonzero(np.diff(work // BUDGET)) + 1):
         found = _prune(score_candidates(union, degree, anchors[part]), anchors[part], enough[part])
         span = slice(first[part[0]], first[part[-1]] + items[part[-1]])
-        nearest[span] = _select(found, node[span], layer[span], items[part], count, known, rng)
+        nearest[span] = _select(found, node[span], layer[span], backwards[span], items[part], count, known, rng)
     return nearest
 
 
@@ -195,7 +214,14 @@ def _filter(found: Candidates, keep: Bools) -> Candidates:
 
 
 def _select(
-    found: Candidates, node: Ints, layer: Ints, items: Ints, count: int, known: KnownPairs, rng: np.random.Generator
+    found: Candidates,
+    node: Ints,
+    layer: Ints,
+    reverse: Bools,
+    items: Ints,
+    count: int,
+    known: KnownPairs,
+    rng: np.random.Generator,
 ) -> Ints:
     """Return the `count` best candidates (i, count) of each node (i,) in its layer; anchor a has `items[a]` nodes."""
     sizes = np.bincount(found.anchor, minlength=len(items))
@@ -204,7 +230,10 @@ def _select(
     item = np.repeat(np.arange(len(node)), length)
     index = np.arange(len(item)) - np.repeat(np.cumsum(length) - length, length) + start[item]
     other = found.node[index]
-    free = ~known.has(layer[item], np.stack([node[item], other], 1))
+    pairs = np.stack([node[item], other], 1)
+    free = ~known.has(layer[item], pairs)
+    if known.space is not None:
+        free &= known.space.contains(layer[item], np.where(reverse[item][:, None], pairs[:, ::-1], pairs))
     item, other, index = item[free], other[free], index[free]
     best = np.minimum(*(_ranks(item, score[index]) for score in (found.allocation, found.pagerank)))
     order = np.lexsort((rng.random(len(item)), best, item))

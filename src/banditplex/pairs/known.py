@@ -1,10 +1,15 @@
 """Look up which pairs are edges: each pair has an integer key, and keys are found by binary search."""
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import NDArray
 
 from banditplex.errors import InputError
 from banditplex.multiplex import Multiplex
+
+if TYPE_CHECKING:
+    from banditplex.pairs.space import PairSpace
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
@@ -25,6 +30,9 @@ class KnownPairs:
     ordered
         Whether (u, v) and (v, u) are different pairs. None: only in a directed multiplex.
 
+    `space` is set by `banditplex.pairs.space.restrict` if not every other pair is a negative; `num_pairs`, `num_free`
+    and `free_pairs` then count and list only its pairs.
+
     >>> mx = Multiplex.from_edges([0, 1, 0], [1, 2, 2], ["a", "a", "b"], num_nodes=4)
     >>> KnownPairs(mx).has(np.array([0, 1]), np.array([[1, 0], [1, 0]]))
     array([ True, False])
@@ -40,6 +48,7 @@ class KnownPairs:
         self.num_nodes, self.num_layers = mx.num_nodes, mx.num_layers
         self.everywhere, self.directed = everywhere, mx.directed
         self.ordered = mx.directed if ordered is None else ordered
+        self.space: PairSpace | None = None
         no_loop = mx.edge_index[0] != mx.edge_index[1]
         keys = self._lookup_keys(self.keys(mx.edge_layer[no_loop], mx.edge_index[:, no_loop].T))
         is_sorted = not everywhere and self.ordered == mx.directed
@@ -65,13 +74,22 @@ class KnownPairs:
         """Return keys as they are stored: with `everywhere`, without the layer."""
         return keys % self.num_nodes**2 if self.everywhere else keys
 
+    def num_pairs(self) -> Ints:
+        """Return the number of pairs of each layer, known or not, (num_layers,)."""
+        if self.space is not None:
+            return self.space.num_pairs(ordered=self.ordered)
+        pairs = self.num_nodes * (self.num_nodes - 1) // (1 if self.ordered else 2)
+        return np.full(self.num_layers, pairs)
+
     def num_free(self) -> Ints:
         """Return the number of pairs that are not known in each layer, (num_layers,)."""
-        pairs = self.num_nodes * (self.num_nodes - 1) // (1 if self.ordered else 2)
+        if self.everywhere and self.space is not None:
+            pairs = np.stack(np.divmod(self._sorted, self.num_nodes), 1)
+            return self.num_pairs() - self.space.num_inside(pairs, ordered=self.ordered)
         if self.everywhere:
-            return np.full(self.num_layers, pairs - len(self._sorted))
+            return self.num_pairs() - len(self._sorted)
         bounds = np.arange(self.num_layers + 1) * self.num_nodes**2
-        return pairs - np.diff(np.searchsorted(self._sorted, bounds))
+        return self.num_pairs() - np.diff(np.searchsorted(self._sorted, bounds))
 
     def degrees(self) -> Ints:
         """Return the number of known pairs of each node (num_nodes,), summed over layers."""
@@ -84,11 +102,27 @@ class KnownPairs:
         Unless pairs are ordered, the smaller index comes first. This enumerates all pairs of nodes: use it only for
         layers in which nearly all of them are known.
         """
-        pairs = np.stack(np.triu_indices(self.num_nodes, 1), axis=1)
-        pairs = np.concatenate([pairs, pairs[:, ::-1]]) if self.ordered else pairs
+        if self.space is None:
+            pairs = np.stack(np.triu_indices(self.num_nodes, 1), axis=1)
+            pairs = np.concatenate([pairs, pairs[:, ::-1]]) if self.ordered else pairs
+        else:
+            pairs = self.space.all_pairs(layer)
+            pairs = pairs if self.ordered else np.sort(pairs, axis=1)
         keys = self.keys(np.full(len(pairs), layer), pairs)
         free = ~self.has_keys(keys)
+        if self.space is not None:
+            free &= ~repeated(keys)  # of both directions, one
         return pairs[free], keys[free]
+
+    def orient(self, layer: Ints, pairs: Ints, rng: np.random.Generator) -> Ints:
+        """Return pairs (n, 2) of layers (n,) in a direction that the layer may link, at random if both are."""
+        if not self.directed:
+            return pairs
+        if self.space is None:
+            return rng.permuted(pairs, axis=1)
+        forward, backward = (self.space.contains(layer, each) for each in (pairs, pairs[:, ::-1]))
+        flip = backward & (~forward | (rng.random(len(pairs)) < 0.5))
+        return np.where(flip[:, None], pairs[:, ::-1], pairs)
 
 
 def pair_keys(layer: Ints, pairs: Ints, num_nodes: int, *, ordered: bool) -> Ints:
@@ -158,3 +192,10 @@ def repeated_in_rows(keys: Ints) -> Bools:
     repeats = np.zeros(keys.shape, np.bool_)
     np.put_along_axis(repeats, order[:, 1:], ranked[:, 1:] == ranked[:, :-1], 1)
     return repeats
+
+
+def in_order(source: Ints, destination: Ints, mx: Multiplex) -> Ints:
+    """Return pairs (n, 2), with the smaller index first unless the multiplex is directed."""
+    if not mx.directed:
+        source, destination = np.minimum(source, destination), np.maximum(source, destination)
+    return np.stack([source, destination], 1)

@@ -1,6 +1,7 @@
 """Negatives: pairs without an edge, drawn uniformly or in proportion to node degrees.
 
-Hard negatives, chosen for each positive, are in `hard_negatives.py`.
+If nodes have types, negatives link the types that the edges of their layer link (see `space.py`). Hard negatives,
+chosen for each positive, are in `hard_negatives.py`.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -9,16 +10,14 @@ import numpy as np
 
 from banditplex.errors import InputError
 from banditplex.multiplex import Multiplex, Name
-from banditplex.pairs.known import Bools, Ints, KnownPairs, contains, repeated, repeated_in_rows
+from banditplex.pairs.known import Bools, Ints, KnownPairs, contains, in_order, repeated, repeated_in_rows
+from banditplex.pairs.space import PairSpace, Propose, restrict
 
 CHUNK = 1 << 20
 """Number of negatives in memory at a time, where each positive has its own."""
 
 MAX_EMPTY_ROUNDS = 100
 """Rounds of rejection sampling without a valid pair before the fallback: uniform proposals, then enumeration."""
-
-Propose = Callable[[Ints, np.random.Generator], Ints]  # layers (n,) -> pairs (n, 2) of two different nodes
-
 
 SCARCE = 1 / 16
 """Layers in which a smaller share of pairs is free have their negatives listed: rejection would take too long."""
@@ -29,7 +28,8 @@ class NegativeSampler:
 
     Pass the training graph to draw negatives for training. Self pairs are never drawn, and undirected pairs have the
     smaller index first. In a directed multiplex the reverse of a negative may be an edge, unless `ordered` is False.
-    With `everywhere`, negatives are edges of no layer.
+    With `everywhere`, negatives are edges of no layer. If nodes have types, negatives link only types that the layer
+    links; with nodes="active", only nodes that have an edge in the layer (see `PairSpace`, also for `links_of`).
 
     >>> mx = Multiplex.from_edges([0, 0, 1], [1, 2, 3], "a", num_nodes=4)
     >>> drawn = NegativeSampler(mx).draw(np.zeros(3, int), np.random.default_rng(0), distinct=True)
@@ -37,13 +37,21 @@ class NegativeSampler:
     [(0, 3), (1, 2), (2, 3)]
     """
 
-    def __init__(self, mx: Multiplex, *, everywhere: bool = False, ordered: bool | None = None) -> None:
-        self._known = KnownPairs(mx, everywhere=everywhere, ordered=ordered)
+    def __init__(
+        self,
+        mx: Multiplex,
+        *,
+        everywhere: bool = False,
+        ordered: bool | None = None,
+        nodes: str = "all",
+        links_of: Multiplex | None = None,
+    ) -> None:
+        self._known = restrict(KnownPairs(mx, everywhere=everywhere, ordered=ordered), mx, nodes, links_of=links_of)
         self._free = self._known.num_free()
-        self._scarce = self._free < SCARCE * mx.num_nodes * (mx.num_nodes - 1) / (1 if self._known.ordered else 2)
+        self._scarce = self._free < SCARCE * self._known.num_pairs()
         self._listed: dict[int, Ints] = {}
         self._names = mx.layer_names
-        self._propose = uniform_pairs(mx)
+        self._propose = uniform_pairs(mx, self._known.space)
 
     def draw(self, layer: Ints, rng: np.random.Generator, *, distinct: bool = False) -> Ints:
         """Return one negative (n, 2) for each layer index in `layer` (n,); with `distinct`, without repetition."""
@@ -61,11 +69,14 @@ class NegativeSampler:
 
     def _list(self, layer: int) -> Ints:
         """Return all negatives (f, 2) of a layer; if directed, either way."""
-        layer = 0 if self._known.everywhere else layer
+        space = self._known.space
+        layer = 0 if self._known.everywhere and space is None else layer
         if layer not in self._listed:
             pairs = self._known.free_pairs(layer)[0]
-            either_way = self._known.directed and not self._known.ordered
-            self._listed[layer] = np.concatenate([pairs, pairs[:, ::-1]]) if either_way else pairs
+            if self._known.directed and not self._known.ordered:
+                pairs = np.concatenate([pairs, pairs[:, ::-1]])
+                pairs = pairs if space is None else pairs[space.contains(np.full(len(pairs), layer), pairs)]
+            self._listed[layer] = pairs
         return self._listed[layer]
 
 
@@ -88,8 +99,10 @@ class GivenNegatives:
         return drawn
 
 
-def uniform_pairs(mx: Multiplex) -> Propose:
-    """Return a function that proposes pairs of two different nodes, all equally likely."""
+def uniform_pairs(mx: Multiplex, space: PairSpace | None = None) -> Propose:
+    """Return a function that proposes pairs of two different nodes (of `space`, if given), all equally likely."""
+    if space is not None:
+        return space.propose
 
     def propose(layer: Ints, rng: np.random.Generator) -> Ints:
         source = rng.integers(0, mx.num_nodes, len(layer))
@@ -100,11 +113,14 @@ def uniform_pairs(mx: Multiplex) -> Propose:
     return propose
 
 
-def degree_pairs(mx: Multiplex) -> Propose:
+def degree_pairs(mx: Multiplex, space: PairSpace | None = None) -> Propose:
     """Return a function that proposes pairs whose ends are drawn in proportion to their degrees in the layer.
 
     In a directed multiplex, sources are drawn in proportion to their out-degree and destinations to their in-degree.
+    All these nodes are active; of `space`, only the types matter.
     """
+    if space is not None and mx.node_types is not None:
+        return space.propose_by_degree()
     start, size = mx.layer_offsets[:-1], mx.layer_sizes
 
     def propose(layer: Ints, rng: np.random.Generator) -> Ints:
@@ -117,7 +133,10 @@ def degree_pairs(mx: Multiplex) -> Propose:
     return propose
 
 
-PROPOSALS: dict[str, Callable[[Multiplex], Propose]] = {"uniform": uniform_pairs, "degree": degree_pairs}
+PROPOSALS: dict[str, Callable[[Multiplex, PairSpace | None], Propose]] = {
+    "uniform": uniform_pairs,
+    "degree": degree_pairs,
+}
 
 
 def pool_negatives(
@@ -132,7 +151,7 @@ def pool_negatives(
     layer
         Layer indices (n,) of the positives.
     known
-        The pairs that are not negatives.
+        The pairs that are not negatives, and the space of those that may be.
     rng
         Random generator.
     kind
@@ -140,7 +159,8 @@ def pool_negatives(
         found, the others are uniform.
     """
     check_enough_free(np.bincount(layer, minlength=mx.num_layers), known, mx)
-    return draw_negatives(layer, known, PROPOSALS[kind](mx), rng, distinct=True, fallback=uniform_pairs(mx))
+    propose, fallback = PROPOSALS[kind](mx, known.space), uniform_pairs(mx, known.space)
+    return draw_negatives(layer, known, propose, rng, distinct=True, fallback=fallback)
 
 
 def own_negatives(
@@ -151,7 +171,7 @@ def own_negatives(
     Parameters: as for `pool_negatives`. Apart from the result, memory is bounded by `CHUNK` pairs.
     """
     check_enough_free(each * (np.bincount(layer, minlength=mx.num_layers) > 0), known, mx)
-    propose, fallback = PROPOSALS[kind](mx), uniform_pairs(mx)
+    propose, fallback = PROPOSALS[kind](mx, known.space), uniform_pairs(mx, known.space)
     pairs = np.zeros((len(layer), each, 2), np.int64)
 
     def fill(block: slice) -> Ints:
@@ -206,7 +226,7 @@ def draw_negatives(
         if fallback is not None and empty_rounds == 2 * MAX_EMPTY_ROUNDS:
             for index in np.unique(layer[missing]).tolist():
                 here = missing[layer[missing] == index]
-                pairs[here] = _sample_free(*known.free_pairs(index), used, len(here), known, rng)
+                pairs[here] = _sample_free(index, *known.free_pairs(index), used, len(here), known, rng)
             break
     return pairs
 
@@ -233,7 +253,10 @@ def fill_rows(
     while len(missing):
         drawn = propose(missing)
         found = known.keys(layer[missing // each], drawn)
-        flat[missing], key[missing] = drawn, np.where(_no_self_pairs(drawn) & ~known.has_keys(found), found, -1)
+        valid = _no_self_pairs(drawn) & ~known.has_keys(found)
+        if known.space is not None:
+            valid &= known.space.contains(layer[missing // each], drawn)
+        flat[missing], key[missing] = drawn, np.where(valid, found, -1)
         rows = np.unique(missing // each)
         block = key.reshape(num_rows, each)[rows]
         key.reshape(num_rows, each)[rows] = np.where(repeated_in_rows(block), -1, block)
@@ -259,13 +282,15 @@ def _fill_by_enumeration(
         for place in np.flatnonzero(layer[rows] == index).tolist():
             slots = missing[first[place] : first[place] + count[place]]
             used = np.sort(key[rows[place] * each : (rows[place] + 1) * each])
-            flat[slots] = _sample_free(pairs, keys, used, len(slots), known, rng)
+            flat[slots] = _sample_free(index, pairs, keys, used, len(slots), known, rng)
 
 
-def _sample_free(pairs: Ints, keys: Ints, used: Ints, count: int, known: KnownPairs, rng: np.random.Generator) -> Ints:
+def _sample_free(
+    layer: int, pairs: Ints, keys: Ints, used: Ints, count: int, known: KnownPairs, rng: np.random.Generator
+) -> Ints:
     """Draw `count` pairs (f, 2) whose keys (f,) are not in `used`, which is sorted; if directed, with random order."""
     chosen: Ints = rng.choice(pairs[~contains(used, keys)], count, replace=False)
-    return rng.permuted(chosen, axis=1) if known.directed else chosen
+    return known.orient(np.full(count, layer), chosen, rng)
 
 
 def check_enough_free(need: Ints, known: KnownPairs, mx: Multiplex) -> None:
@@ -284,10 +309,3 @@ def _check_free(need: Ints | Bools, free: Ints, names: Sequence[Name], *, everyw
 def _no_self_pairs(pairs: Ints) -> Bools:
     different: Bools = pairs[:, 0] != pairs[:, 1]
     return different
-
-
-def in_order(source: Ints, destination: Ints, mx: Multiplex) -> Ints:
-    """Return pairs (n, 2), with the smaller index first unless the multiplex is directed."""
-    if not mx.directed:
-        source, destination = np.minimum(source, destination), np.maximum(source, destination)
-    return np.stack([source, destination], 1)

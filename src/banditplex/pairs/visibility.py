@@ -23,6 +23,7 @@ from banditplex.errors import InputError
 from banditplex.multiplex import Multiplex
 from banditplex.pairs.known import Ints, KnownPairs, pair_keys
 from banditplex.pairs.negatives import NegativeSampler
+from banditplex.pairs.space import restrict
 
 HIDE = ("edge", "layer", "pair")
 
@@ -96,9 +97,17 @@ class Visibility:
         """Return the pairs that must not be drawn as negatives, given the edges of `mx`."""
         return KnownPairs(mx, everywhere=self.hides_everywhere, ordered=self._ordered)
 
-    def negative_sampler(self, mx: Multiplex) -> NegativeSampler:
-        """Return a sampler of negatives, given the edges of `mx`."""
-        return NegativeSampler(mx, everywhere=self.hides_everywhere, ordered=self._ordered)
+    def negative_pairs(self, mx: Multiplex, nodes: str = "all") -> KnownPairs:
+        """Return the same, with the space of the pairs that are negatives; `nodes` as for `PairSpace`."""
+        return restrict(self.known_pairs(mx), mx, nodes)
+
+    def negative_sampler(
+        self, mx: Multiplex, nodes: str = "all", *, links_of: Multiplex | None = None
+    ) -> NegativeSampler:
+        """Return a sampler of negatives, given the edges of `mx`; parameters as for `PairSpace`."""
+        return NegativeSampler(
+            mx, everywhere=self.hides_everywhere, ordered=self._ordered, nodes=nodes, links_of=links_of
+        )
 
     def hidden_edges(self, mx: Multiplex, held_out: Ints) -> Ints:
         """Return the positions of all edges that are hidden when the edges at positions `held_out` (n,) are."""

@@ -125,6 +125,7 @@ def identify(mx: Multiplex, trainer: Trainer, negatives: Mapping[Name, ArrayLike
             "directed": mx.directed,
             "nodes": _fingerprint(mx.node_names.tolist()),
             "node features": _fingerprint(mx.node_features),
+            "node types": _fingerprint(mx.node_types if mx.node_types is None else mx.node_types.tolist()),
             "weighted": mx.weight is not None,
             "negatives": {name: _fingerprint(np.asarray(pairs).tolist()) for name, pairs in negatives.items()},
         },

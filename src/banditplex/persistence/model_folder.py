@@ -54,6 +54,7 @@ def save(folder: str | Path, fitted: FittedModel, history: list[Row], arguments:
         "directed": mx.directed,
         "layer_names": list(mx.layer_names),
         "node_names": mx.node_names.tolist(),
+        "node_types": None if mx.node_types is None else mx.node_types.tolist(),
         "targets": fitted.targets.tolist(),
         "layers": fitted.layers.tolist(),
         "temperature": fitted.temperature,
@@ -166,10 +167,12 @@ def _digest(path: Path) -> str | None:
 def _multiplex(graph: Mapping[str, Any], index: Mapping[str, Any]) -> Multiplex:
     names = index["node_names"]
     integers = all(isinstance(name, int) for name in names)
+    types = index.get("node_types")
     return Multiplex(
         graph["edge_index"], graph["layer_offsets"], tuple(index["layer_names"]),
         np.array(names, dtype=np.int64 if integers else object), directed=index["directed"],
         weight=graph.get("weight"), time=graph.get("time"), node_features=graph.get("node_features"),
+        node_types=None if types is None else np.array(types, dtype=object),
     )  # fmt: skip
 
 

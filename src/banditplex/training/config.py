@@ -11,6 +11,7 @@ import numpy as np
 
 from banditplex.bandits import POLICIES
 from banditplex.errors import InputError
+from banditplex.pairs.space import NODES
 from banditplex.pairs.visibility import HIDE
 
 if TYPE_CHECKING:
@@ -109,6 +110,9 @@ class Config:
     )
     validation: float = setting(
         0.1, "Share of each target's edges held out for early stopping and calibration.", low=0, below=1
+    )
+    negative_nodes: str = setting(
+        "all", "Nodes whose pairs are negatives: all, or only those with an edge in the layer (active).", choices=NODES
     )
     conv: "Convolution" = setting(
         "sage", "Convolution of the encoder.", also="Or a PyG class, or a function, called as conv(in, out).",

@@ -88,8 +88,9 @@ def prepare(
     layer, rng = targets[held_out.instance], stream(config.seed, "validation negatives")
     sampler: NegativeSampler | GivenNegatives
     if negatives is None:
-        sampler = visibility.negative_sampler(train_mx)
-        of_validation = sampler if train_mx is mx else visibility.negative_sampler(mx)
+        nodes = config.negative_nodes
+        sampler = visibility.negative_sampler(train_mx, nodes, links_of=mx)
+        of_validation = sampler if train_mx is mx else visibility.negative_sampler(mx, nodes)
         drawn = of_validation.draw(layer, rng)
     else:
         parts = divide_given(negatives, config.validation, rng) if len(layer) else (negatives, negatives)

@@ -43,7 +43,7 @@ class EpochRecord:
         regret: "Regret",
         validation: tuple[Floats, Floats],
     ) -> list[dict[str, Any]]:
-        """Return one row per target.
+        """Return one row per target; losses and accuracies are NaN without pairs.
 
         `drawn`, `layer_loss` and `inclusion` are dictionaries over the layers drawn in this epoch: how often each was
         drawn, its mean layer loss, and its mean inclusion probability in the rounds in which it was drawn.
@@ -52,13 +52,15 @@ class EpochRecord:
         if not np.isfinite(loss).all():
             raise InputError(DIVERGED)
         drawn = self._per_layer(len(targets), names)
+        with np.errstate(invalid="ignore"):
+            loss, right = loss / count, right / count
         total = regret.total()
         return [
             {
                 "epoch": epoch,
                 "layer": names[target],
-                "train_loss": float(loss[i] / count[i]),
-                "train_accuracy": float(right[i] / count[i]),
+                "train_loss": float(loss[i]),
+                "train_accuracy": float(right[i]),
                 "validation_loss": float(validation[0][i]),
                 "validation_accuracy": float(validation[1][i]),
                 "drawn": drawn[i][0],
