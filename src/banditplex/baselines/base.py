@@ -20,15 +20,15 @@ BASELINES: "Registry[Callable[..., Baseline]]" = Registry("baseline")
 """Name -> function that makes the baseline; it takes `hide`, `seed` and the baseline's own parameters."""
 
 
-FOLDS = 10
+FOLDS = 5
 """Training pairs of a target are distributed over so many folds."""
 
 
 class Baseline(BaseEstimator, ABC):  # type: ignore[misc]
     """A link prediction method to compare with: `fit` to a multiplex, then `score_pairs`.
 
-    The constructor stores its arguments. Every baseline has the parameters `hide` (None, "edge", "layer" or "pair": what
-    it must not see of a pair, see `banditplex.pairs.visibility`) and `seed`.
+    The constructor stores its arguments. Every baseline has two parameters: `hide`, what it must not see of a pair
+    (None, "edge", "layer" or "pair"; see `banditplex.pairs.visibility`), and `seed`.
     """
 
     hide: str | None
@@ -70,10 +70,11 @@ class Baseline(BaseEstimator, ABC):  # type: ignore[misc]
 
 
 class TrainingTable(NamedTuple):
-    """Features (n, F) and labels (n,) of pairs to learn from."""
+    """Features (n, F), labels (n,) and folds (n,) of pairs to learn from; cross-validate along these folds."""
 
     values: Floats
     label: Ints
+    fold: Ints
 
 
 def training_tables(
@@ -118,19 +119,10 @@ def training_tables(
         keys = features.visibility.keys(np.zeros(len(pairs), np.int64), pairs, mx.num_nodes)
         _, group = np.unique(keys, return_inverse=True)  # what is hidden together is in one fold
         fold = (rng.permutation(group.max() + 1) % FOLDS)[group]
-        parts = []
-        for index in range(FOLDS):
-            here = fold == index
-            if here.any():
-                parts.append(
-                    (
-                        np.flatnonzero(here),
-                        compute(features.without(pairs[here & is_edge], target), pairs[here], target),
-                    )
-                )
-        values = np.concatenate([part for _, part in parts])
-        order = np.argsort(np.concatenate([place for place, _ in parts]))
-        found[target] = TrainingTable(values[order], is_edge.astype(np.int64))
+        folds = [np.flatnonzero(fold == index) for index in np.unique(fold)]
+        parts = [compute(features.without(pairs[some][is_edge[some]], target), pairs[some], target) for some in folds]
+        order = np.argsort(np.concatenate(folds))
+        found[target] = TrainingTable(np.concatenate(parts)[order], is_edge.astype(np.int64), fold)
     return found
 
 

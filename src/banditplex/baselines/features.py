@@ -42,6 +42,7 @@ class StructuralFeatures:
         self.arcs = Incidence(mx, ordered=True) if mx.directed else self._linked
         self._target: tuple[int, _Target] | None = None
         self._graphs: dict[int, Graph] = {}
+        self._rest: tuple[int, Graph] | None = None  # the union of all layers but one, if it is known
 
     def without(self, pairs: Ints, target: int) -> "StructuralFeatures":
         """Return the features of the multiplex without some edges (n, 2) of a target layer.
@@ -94,8 +95,8 @@ class StructuralFeatures:
         The similarity of two layers is the Jaccard index of their linked pairs, without the asked pair.
         """
         layer, row = self._prepare(target), self._linked.rows(pairs)
-        names = ("overlap", "weighted overlap", "reverse overlap", "weighted reverse overlap")
-        names = names if self.mx.directed else names[:2]
+        names = ["overlap", "weighted overlap"]
+        names += ["reverse overlap", "weighted reverse overlap"] if self.mx.directed else []
         if self.visibility.hides_everywhere:
             return {name: np.zeros(len(pairs)) for name in names}
         hidden = self._hidden(pairs, row, layer)
@@ -202,7 +203,10 @@ class _Target:
         joint = np.maximum(linked.sizes + linked.sizes[target] - shared, 1)
         weights = np.stack([np.ones(len(joint)), shared / joint, 1 / joint], 1)
         weights[target] = 0
-        rest = Graph(*linked.ends(others), num_nodes, count[others])
+        if features._rest is not None and features._rest[0] == target:
+            rest = features._rest[1]
+        else:
+            rest = Graph(*linked.ends(others), num_nodes, count[others])
         overlaps = features.arcs.table @ weights
         return cls(target, features._graph(target), rest, known, overlaps, float(len(members)))
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from banditplex.baselines.base import Baseline, training_tables
+from banditplex.baselines.base import Baseline, TrainingTable, training_tables
 from banditplex.baselines.features import StructuralFeatures, scaled
 from banditplex.baselines.graph import Floats, Ints
 
@@ -26,8 +26,7 @@ class PooledBaseline(Baseline):
         tables = training_tables(self.features_, self.targets_, self.seed, _columns, each=2, at_most=at_most).values()
         self.model_: Any = None
         if tables:
-            values, label = (np.concatenate(parts) for parts in zip(*tables, strict=True))
-            self.model_ = self._learn(values, label)
+            self.model_ = self._learn(TrainingTable(*(np.concatenate(parts) for parts in zip(*tables, strict=True))))
 
     def _score(self, pairs: Ints, target: int) -> Floats:
         if self.model_ is None:
@@ -35,8 +34,8 @@ class PooledBaseline(Baseline):
         return np.asarray(self.model_.decision_function(_columns(self.features_, pairs, target)), np.float64)
 
     @abstractmethod
-    def _learn(self, table: Floats, label: Ints) -> Any:
-        """Return a classifier with `decision_function`, fitted to features (n, F) and labels (n,)."""
+    def _learn(self, table: TrainingTable) -> Any:
+        """Return a fitted classifier with `decision_function`."""
 
 
 def _columns(features: StructuralFeatures, pairs: Ints, target: int) -> Floats:

@@ -5,16 +5,15 @@ from typing import Any
 
 import numpy as np
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV, StratifiedKFold
+from sklearn.model_selection import GridSearchCV, PredefinedSplit
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from banditplex.baselines.base import BASELINES, Baseline, training_tables
+from banditplex.baselines.base import BASELINES, Baseline, TrainingTable, training_tables
 from banditplex.baselines.features import StructuralFeatures, scaled
 from banditplex.baselines.graph import Floats, Ints
 from banditplex.baselines.pooled import PooledBaseline
 from banditplex.baselines.svd import CrossFittedSVD
-from banditplex.rng import stream
 
 STRENGTHS = (0.001, 0.01, 0.1, 1.0, 10.0)
 FOLDS = 3
@@ -32,7 +31,7 @@ class Regression(Baseline):
     ----------
     strengths
         Values of C, scikit-learn's inverse penalty; the one with the best log loss in 3-fold cross-validation is used,
-        and the smallest for targets with fewer than 6 edges.
+        and the smallest for targets with fewer than two edges in a fold.
     rank
         Number of singular values of each SVD; 0: no SVD scores.
     hide, seed
@@ -46,7 +45,7 @@ class Regression(Baseline):
 
     def _fit(self) -> None:
         tables = training_tables(self.features_, self.targets_, self.seed, self._columns, each=3, at_most=AT_MOST)
-        self.models_ = {target: fit_logistic(*table, self.strengths, self.seed) for target, table in tables.items()}
+        self.models_ = {target: fit_logistic(table, self.strengths) for target, table in tables.items()}
         self.factors_: dict[int, list[CrossFittedSVD]] = {}
 
     def _score(self, pairs: Ints, target: int) -> Floats:
@@ -59,7 +58,7 @@ class Regression(Baseline):
         return np.column_stack([scaled(features.every(pairs, target)), *scores])
 
     def _factors(self, features: StructuralFeatures, target: int) -> list[CrossFittedSVD]:
-        """Return the SVDs of the target layer and of the union of the others; those of the fitted multiplex are kept."""
+        """Return SVDs of the target layer and of the union of the others; those of the fitted multiplex are kept."""
         if not self.rank:
             return []
         if features is self.features_ and target in self.factors_:
@@ -80,19 +79,21 @@ class PooledRegression(PooledBaseline):
     def __init__(self, *, strengths: Sequence[float] = STRENGTHS, hide: str | None = None, seed: int = 0) -> None:
         self.strengths, self.hide, self.seed = strengths, hide, seed
 
-    def _learn(self, table: Floats, label: Ints) -> Any:
-        return fit_logistic(table, label, self.strengths, self.seed)
+    def _learn(self, table: TrainingTable) -> Any:
+        return fit_logistic(table, self.strengths)
 
 
-def fit_logistic(table: Floats, label: Ints, strengths: Sequence[float], seed: int) -> Any:
-    """Fit features (n, F), which are standardised, to labels (n,); both classes have the same total weight."""
+def fit_logistic(table: TrainingTable, strengths: Sequence[float]) -> Any:
+    """Fit standardised features to labels; both classes have the same total weight."""
     steps = StandardScaler(), LogisticRegression(max_iter=2_000, class_weight="balanced")
-    if label.sum() < 2 * FOLDS or len(strengths) == 1:
-        return make_pipeline(*steps).set_params(logisticregression__C=min(strengths)).fit(table, label)
-    shuffle = int(stream(seed, "regression folds").integers(2**31))
-    folds = StratifiedKFold(FOLDS, shuffle=True, random_state=shuffle)
-    grid = {"logisticregression__C": list(strengths)}
-    return GridSearchCV(make_pipeline(*steps), grid, scoring="neg_log_loss", cv=folds).fit(table, label)
+    fold = table.fold % FOLDS
+    seen = [np.bincount(table.label[fold == each], minlength=2).min() for each in range(FOLDS)]
+    if min(seen) < 2 or len(strengths) == 1:
+        model = make_pipeline(*steps).set_params(logisticregression__C=min(strengths))
+    else:
+        grid = {"logisticregression__C": list(strengths)}
+        model = GridSearchCV(make_pipeline(*steps), grid, scoring="neg_log_loss", cv=PredefinedSplit(fold))
+    return model.fit(table.values, table.label)
 
 
 BASELINES.add("regression", Regression)

@@ -8,11 +8,10 @@ from sklearn.utils.extmath import randomized_svd
 
 from banditplex.baselines.base import BASELINES, Baseline
 from banditplex.baselines.features import Incidence, StructuralFeatures
-from banditplex.baselines.graph import Bools, Floats, Ints
+from banditplex.baselines.graph import Floats, Ints
 from banditplex.rng import stream
 
 FOLDS = 5
-WHAT = ("own", "rest", "union")
 
 
 class SVD(Baseline):
@@ -44,7 +43,7 @@ class SVD(Baseline):
 
 
 class CrossFittedSVD:
-    """Truncated singular value decompositions of one matrix: of all its entries, and of all but each fifth of the pairs.
+    """Truncated singular value decompositions of a matrix: of all entries, and of all but each fifth of the pairs.
 
     Parameters
     ----------
