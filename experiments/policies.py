@@ -1,4 +1,4 @@
-"""ROC-AUC of every policy on the same splits, beside heuristics and logistic regression.
+"""ROC-AUC of every policy on the same splits, beside heuristics and logistic regression (`banditplex.baselines`).
 
 hide="layer", 80/20, one negative per held-out edge, means over layers, paired over seeds. Real data sets come from
 BANDITPLEX_DATA or are downloaded; planted-N is generated with N layers. "fixed best" looks at one given layer: the
@@ -6,24 +6,23 @@ truly relevant one where that is known, else the best one for logistic regressio
 """
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import torch
-from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
+from banditplex.baselines import BASELINES
+from banditplex.baselines.base import training_tables
+from banditplex.baselines.features import StructuralFeatures, scaled
+from banditplex.baselines.regression import fit_logistic
 from banditplex.errors import InputError
-from banditplex.evaluation import NegativeSampler, roc_auc, split
+from banditplex.evaluation import roc_auc, split
 from banditplex.markdown import number
-from banditplex.multiplex import Multiplex, Name
-from banditplex.nn import PackedGraph, compute_pair_features
+from banditplex.multiplex import Multiplex
+from banditplex.pairs.visibility import Visibility
 from banditplex.predictor import LinkPredictor
-from banditplex.rng import stream
 from experiments import comparison
-from experiments.comparison import Floats, Ints, Measured, Score, SplitRun, Values
+from experiments.comparison import Floats, Ints, Measured, SplitRun, Values
 from experiments.runner import Experiment
 
 QUICK = {"seeds": 1, "epochs": 3}
@@ -40,6 +39,7 @@ POLICIES: dict[str, dict[str, Any]] = {
     "default k=3, union": {"k": 3, "union": True},
     "all, union": {"policy": "all", "union": True},
 }
+HEURISTICS = ("resource-allocation", "union-allocation", "overlap+union")
 METHODS = ("heuristics", "regression", *POLICIES)
 
 
@@ -69,24 +69,14 @@ def measure(task: SplitRun) -> Measured:
     mx = comparison.load(task.data, task.seed)
     parts = split(mx, hide="layer", seed=task.seed)
     parts.check()
-    if task.method == "heuristics":
-        for name, score in heuristics(parts.train).items():
-            yield name, comparison.layer_means(parts, score, roc_auc)[0]
-        return
-    if task.method == "regression":
-        regression = Regression(parts.train, task.seed)
-        best = regression.best_layers()
-        seen: dict[str, dict[int, list[int]]] = {
-            "own": {target: [] for target in best},
-            "best": {target: [layer] for target, layer in best.items()},
-            "all": {target: [other for other in best if other != target] for target in best},
-        }
-        for name, layers in seen.items():
-            yield f"regression {name}", comparison.layer_means(parts, regression.fit_all(layers), roc_auc)[0]
+    if task.method in ("heuristics", "regression"):
+        for name in HEURISTICS if task.method == "heuristics" else (task.method,):
+            baseline = BASELINES[name](hide="layer", seed=task.seed).fit(parts.train)
+            yield name, comparison.model_auc(parts, baseline)
         return
     options = POLICIES[task.method]
     if task.method == "fixed best":
-        best = Regression(parts.train, task.seed).best_layers()
+        best = best_layers(parts.train, task.seed)
         options = options | {"policy_options": {"arms": [[layer - (layer > t)] for t, layer in best.items()]}}
     model = LinkPredictor(epochs=task.epochs, seed=task.seed, **options).fit(parts.train)
     yield task.method, comparison.model_auc(parts, model)
@@ -98,7 +88,7 @@ def measure(task: SplitRun) -> Measured:
 
 def remarks(values: Values) -> Iterator[list[str]]:
     """Yield the paired differences that matter, and how near the bandit comes to the oracle."""
-    heuristics = [method for method in values if method.startswith(("RA", "overlap"))]
+    heuristics = [method for method in values if method in HEURISTICS]
     best = max(heuristics, key=lambda method: float(np.mean(values[method])), default="")
     for kind in ("", ", union"):
         one, two, three = (f"default k={k}{kind}" for k in (1, 2, 3))
@@ -112,83 +102,38 @@ def remarks(values: Values) -> Iterator[list[str]]:
         yield ["share of the oracle's gain over uniform", number(share, 2)]
 
 
-# Heuristics and logistic regression
-
-SIMPLE = 8
-"""Columns of another layer that logistic regression sees: the layer's own seven and the edge flag."""
+# The best single layer
 
 
-def features(graph: PackedGraph, pairs: Ints, target: int = 0, layers: Sequence[int] = ()) -> Floats:
-    """Return structural features of pairs (n, 2) in the target layer and in other layers, side by side."""
-    targets, others = torch.full((len(pairs),), target), torch.tensor(layers, dtype=torch.int64)
-    place = torch.from_numpy(np.ascontiguousarray(pairs))
-    own, other = compute_pair_features(graph, place, targets, others.expand(len(pairs), -1))
-    rest = other.values[:, :SIMPLE].reshape(len(pairs), -1)
-    return torch.cat([own.values, rest], 1).numpy().astype(np.float64)
+def best_layers(mx: Multiplex, seed: int) -> dict[int, int]:
+    """Return the best other layer of each target.
 
-
-def heuristics(mx: Multiplex) -> dict[str, Score]:
-    """Return the heuristics: resource allocation (RA) in the target and in the union, and overlap.
-
-    Overlap is the number of other layers that contain the pair; RA in the union breaks ties.
+    If relevant layers are known, it is the relevant one (the next one if there is none). Otherwise it is the one with
+    the best ROC-AUC of logistic regression on a validation share, a tenth of the training edges.
     """
-    graph, union = PackedGraph.from_multiplex(mx), PackedGraph.from_multiplex(mx.union())
-
-    def overlap(pairs: Ints, target: Name) -> Floats:
-        shared = np.sum([mx.has_edges(pairs, name) for name in mx.layer_names if name != target], axis=0)
-        near = features(union, pairs)[:, 2]
-        both: Floats = shared + near / (1 + near.max())
-        return both
-
-    return {
-        "RA target": lambda pairs, target: features(graph, pairs, mx.layer_index(target))[:, 2],
-        "RA union": lambda pairs, target: features(union, pairs)[:, 2],
-        "overlap + RA union": overlap,
-    }
+    found = {}
+    for target, name in enumerate(mx.layer_names):
+        others = [layer for layer in range(mx.num_layers) if layer != target]
+        if "relevant" in mx.metadata:
+            relevant = mx.metadata["relevant"][name]
+            found[target] = mx.layer_index(relevant[0]) if relevant else (target + 1) % mx.num_layers
+        else:
+            found[target] = max(others, key=lambda other, target=target: _worth(mx, target, other, seed))  # type: ignore[misc]
+    return found
 
 
-class Regression:
-    """Logistic regression, one model per target and set of other layers; training edges are hidden from themselves."""
+def _worth(mx: Multiplex, target: int, other: int, seed: int) -> float:
+    """Return the validation ROC-AUC of logistic regression in a target layer with one other layer."""
+    parts = split(mx, hide="layer", share=0.1, seed=seed)
+    pairs, label = parts.test(mx.layer_names[target])
+    features = StructuralFeatures(parts.train, Visibility.of_split("layer", mx))
 
-    def __init__(self, mx: Multiplex, seed: int, *, copies: int = 3) -> None:
-        self.mx, self.graph, self.copies = mx, PackedGraph.from_multiplex(mx), copies
-        self.rng, self.sampler = stream(seed, "regression"), NegativeSampler(mx)
+    def columns(features: StructuralFeatures, pairs: Ints, target: int) -> Floats:
+        both = features.own(pairs, target), features.other(pairs, target, other)
+        return np.concatenate([scaled(each) for each in both], axis=1)
 
-    def fit(self, edges: Ints, target: int, layers: list[int]) -> Callable[[Ints], Floats]:
-        """Fit edges (n, 2) of a target with features of other layers; return the score of pairs."""
-        pairs = np.concatenate([np.tile(edges, (self.copies, 1)), self._negatives(len(edges) * self.copies, target)])
-        label = np.repeat([1, 0], len(pairs) // 2)
-        model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1_000))
-        model.fit(features(self.graph, pairs, target, layers), label)
-        return lambda asked: model.decision_function(features(self.graph, asked, target, layers))
-
-    def fit_all(self, layers: dict[int, list[int]]) -> Score:
-        """Fit all training edges of every target, each with its own other layers."""
-        fitted = {
-            self.mx.layer_names[target]: self.fit(self.mx.edges(self.mx.layer_names[target]).T, target, others)
-            for target, others in layers.items()
-        }
-        return lambda pairs, target: fitted[target](pairs)
-
-    def best_layers(self) -> dict[int, int]:
-        """Return the best other layer of each target."""
-        return {target: self._best_layer(target) for target in range(self.mx.num_layers)}
-
-    def _best_layer(self, target: int) -> int:
-        """Return the relevant layer if that is known (the next one if there is none).
-
-        Otherwise return the one with the best ROC-AUC on a validation share, a tenth of the training edges.
-        """
-        if "relevant" in self.mx.metadata:
-            relevant = self.mx.metadata["relevant"][self.mx.layer_names[target]]
-            return self.mx.layer_index(relevant[0]) if relevant else (target + 1) % self.mx.num_layers
-        edges = self.rng.permutation(self.mx.edges(self.mx.layer_names[target]).T)
-        count = max(1, len(edges) // 10)
-        asked = np.concatenate([edges[:count], self._negatives(count, target)])
-        label = np.repeat([1, 0], count)
-        others = [layer for layer in range(self.mx.num_layers) if layer != target]
-        scores = [roc_auc(label, self.fit(edges[count:], target, [layer])(asked)) for layer in others]
-        return others[int(np.argmax(scores))]
-
-    def _negatives(self, size: int, target: int) -> Ints:
-        return self.sampler.draw(np.full(size, target), self.rng)
+    tables = training_tables(features, [target], seed, columns, each=3, at_most=20_000)
+    if target not in tables or not len(label):
+        return 0.5
+    model = fit_logistic(tables[target], [1.0])
+    return roc_auc(label, model.decision_function(columns(features, pairs, target)))
