@@ -9,7 +9,7 @@ from banditplex.baselines.base import Baseline, TrainingTable, training_tables
 from banditplex.baselines.features import StructuralFeatures, scaled
 from banditplex.baselines.graph import Floats, Ints
 
-AT_MOST = 150_000
+AT_MOST = 100_000
 """Edges of all targets together to learn from, at most."""
 
 
