@@ -16,6 +16,7 @@ from banditplex.jobs.results import Row
 from banditplex.markdown import markdown_table, number
 from banditplex.multiplex import Multiplex, Name
 from banditplex.predictor import LinkPredictor
+from banditplex.scorer import LinkScorer
 from experiments.runner import Experiment, Page, seeds_of
 
 Ints = NDArray[np.int64]
@@ -49,14 +50,14 @@ def layer_means(split: Split, score: Score, *metrics: Metric, targets: Iterable[
 
 
 def model_means(
-    split: Split, model: LinkPredictor, *metrics: Metric, targets: Iterable[Name] | None = None
+    split: Split, model: LinkScorer, *metrics: Metric, targets: Iterable[Name] | None = None
 ) -> list[float]:
     """Return the mean over target layers of each metric of a model."""
     nodes = split.train.node_names
     return layer_means(split, lambda pairs, layer: model.score_pairs(nodes[pairs], layer), *metrics, targets=targets)
 
 
-def model_auc(split: Split, model: LinkPredictor) -> float:
+def model_auc(split: Split, model: LinkScorer) -> float:
     """Return the mean ROC-AUC of a model over target layers."""
     return model_means(split, model, roc_auc)[0]
 

@@ -1,194 +1,183 @@
-"""ROC-AUC of every policy on the same splits, beside heuristics and logistic regression.
+"""ROC-AUC of LinkPredictor with its defaults, beside all baselines, on the same splits.
 
-hide="layer", 80/20, one negative per held-out edge, means over layers, paired over seeds. Real data sets come from
-BANDITPLEX_DATA or are downloaded; planted-N is generated with N layers. "fixed best" looks at one given layer: the
-truly relevant one where that is known, else the best one for logistic regression on a validation share.
+80/20, undirected, one negative per held-out edge; means over layers with at least three test edges. The best rival of
+a data set is chosen on other seeds (--rival-seeds), or from the values.csv of an earlier run (--rivals), so that the
+choice does not favour it. Differences are paired over seeds.
 """
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from time import perf_counter
+from typing import Any, NamedTuple
 
 import numpy as np
-import torch
-from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+import pandas as pd
 
+from banditplex.baselines import BASELINES
 from banditplex.errors import InputError
-from banditplex.evaluation import NegativeSampler, roc_auc, split
-from banditplex.markdown import number
-from banditplex.multiplex import Multiplex, Name
-from banditplex.nn import PackedGraph, compute_pair_features
-from banditplex.predictor import LinkPredictor
-from banditplex.rng import stream
+from banditplex.evaluation import Split, roc_auc, split
+from banditplex.jobs.results import Row
+from banditplex.markdown import markdown_table, number
+from banditplex.multiplex import Name
+from banditplex.predictor import MIN_EDGES, LinkPredictor
+from banditplex.scorer import LinkScorer
 from experiments import comparison
-from experiments.comparison import Floats, Ints, Measured, Score, SplitRun, Values
-from experiments.runner import Experiment
+from experiments.comparison import PairedDifference
+from experiments.runner import Experiment, Page, names_of, seeds_of
 
-QUICK = {"seeds": 1, "epochs": 3}
-POLICIES: dict[str, dict[str, Any]] = {
-    "none": {"policy": "none"},
-    "uniform": {"policy": "uniform"},
-    "default k=1": {"k": 1},
-    "fixed best": {"policy": "fixed"},
-    "default k=2": {"k": 2},
-    "default k=3": {"k": 3},
-    "all": {"policy": "all"},
-    "default k=1, union": {"k": 1, "union": True},
-    "default k=2, union": {"k": 2, "union": True},
-    "default k=3, union": {"k": 3, "union": True},
-    "all, union": {"policy": "all", "union": True},
-}
-METHODS = ("heuristics", "regression", *POLICIES)
+QUICK = {"seeds": 1, "epochs": 3, "rival_seeds": "0"}
+OURS = "banditplex"
+METHODS = (OURS, *BASELINES)
+MIN_TEST_EDGES = 3
+
+
+class Fit(NamedTuple):
+    """One method on one split."""
+
+    data: str
+    hide: str
+    method: str
+    seed: int
+    epochs: int | None
+
+    @property
+    def key(self) -> str:
+        """The name of the task."""
+        return f"{self.data}, {self.hide}, {self.method}, seed {self.seed}"
 
 
 def add_options(parser: ArgumentParser) -> None:
     """Add the options of this experiment."""
-    comparison.add_options_of_runs(parser)
-    parser.add_argument("--skip", default="", metavar="METHODS", help=f"with semicolons; of {'; '.join(METHODS)}")
+    parser.add_argument("--data", default="twins", metavar="NAMES", help="data sets, with commas; default: twins")
+    parser.add_argument("--hide", default="layer", choices=("layer", "pair"), help="of the split; default: layer")
+    parser.add_argument("--seeds", type=int, default=2, metavar="N", help="number of seeds; default: 2")
+    parser.add_argument("--epochs", type=int, metavar="N", help="of LinkPredictor; default: its own")
+    parser.add_argument("--methods", metavar="NAMES", help=f"with commas, of {', '.join(METHODS)}; default: all")
+    parser.add_argument(
+        "--rival-seeds", default="0-1", metavar="A-B", help="seeds to choose the best rival on; default: 0-1"
+    )
+    parser.add_argument("--rivals", type=Path, metavar="FILE", help="choose from this values.csv instead")
+    parser.set_defaults(first_seed=100)
 
 
 def prepare(options: Namespace) -> Experiment:
     """Return the experiment."""
-    skip = options.skip.split(";")
-    return comparison.compare(options, "Quality of the policies", lambda name: choose(name, skip), measure, remarks)
+    seeds, data = seeds_of(options), options.data.split(",")
+    methods = names_of(options.methods, METHODS, "--methods")
+    earlier = None if options.rivals is None else read_rivals(options.rivals)
+    rival_seeds = read_range(options.rival_seeds) if earlier is None else range(0)
+    if set(seeds) & set(rival_seeds):
+        raise InputError(f"Expected --rival-seeds other than {seeds[0]} to {seeds[-1]}, got {options.rival_seeds}.")
+    tasks = [
+        Fit(name, options.hide, method, seed, options.epochs if method == OURS else None)
+        for name in data
+        for method in methods
+        for seed in (*seeds, *(rival_seeds if method != OURS else ()))
+    ]
+
+    def make_report(rows: list[Row]) -> Page:
+        table = pd.DataFrame(rows)
+        choice = table if earlier is None else earlier
+        parts = [part for name in data for part in report(name, options.hide, table, choice, seeds)]
+        return Page(f"Quality, hide={options.hide}", [NOTE, *parts], {"values": table})
+
+    return Experiment(measure, tasks, make_report, seeds)
 
 
-def choose(name: str, skip: list[str]) -> list[str]:
-    """Return the methods for a data set: k = 3 if there are at least four layers, else k = 2."""
-    for method in skip:
-        if method not in ("", *METHODS):
-            raise InputError(f"Expected --skip among {'; '.join(METHODS)}, got {method!r}.")
-    other = "k=2" if comparison.load(name, 0).num_layers > 3 else "k=3"
-    return [method for method in METHODS if other not in method and method not in skip]
+def read_range(text: str) -> range:
+    """Read seeds such as "3" or "0-9".
 
-
-def measure(task: SplitRun) -> Measured:
-    """Yield names and values: ROC-AUC of the task's methods and, for the default policy, two more."""
-    mx = comparison.load(task.data, task.seed)
-    parts = split(mx, hide="layer", seed=task.seed)
-    parts.check()
-    if task.method == "heuristics":
-        for name, score in heuristics(parts.train).items():
-            yield name, comparison.layer_means(parts, score, roc_auc)[0]
-        return
-    if task.method == "regression":
-        regression = Regression(parts.train, task.seed)
-        best = regression.best_layers()
-        seen: dict[str, dict[int, list[int]]] = {
-            "own": {target: [] for target in best},
-            "best": {target: [layer] for target, layer in best.items()},
-            "all": {target: [other for other in best if other != target] for target in best},
-        }
-        for name, layers in seen.items():
-            yield f"regression {name}", comparison.layer_means(parts, regression.fit_all(layers), roc_auc)[0]
-        return
-    options = POLICIES[task.method]
-    if task.method == "fixed best":
-        best = Regression(parts.train, task.seed).best_layers()
-        options = options | {"policy_options": {"arms": [[layer - (layer > t)] for t, layer in best.items()]}}
-    model = LinkPredictor(epochs=task.epochs, seed=task.seed, **options).fit(parts.train)
-    yield task.method, comparison.model_auc(parts, model)
-    if task.method == "default k=1":
-        yield "Brier score of default k=1 (a coin: .250)", comparison.model_brier(parts, model)
-        if found := comparison.relevant_probabilities(model, mx):
-            yield "share of targets with 80 % on relevant layers", float(np.mean(np.array(found) >= 0.8))
-
-
-def remarks(values: Values) -> Iterator[list[str]]:
-    """Yield the paired differences that matter, and how near the bandit comes to the oracle."""
-    heuristics = [method for method in values if method.startswith(("RA", "overlap"))]
-    best = max(heuristics, key=lambda method: float(np.mean(values[method])), default="")
-    for kind in ("", ", union"):
-        one, two, three = (f"default k={k}{kind}" for k in (1, 2, 3))
-        more = three if three in values else two
-        for pair in ((one, "uniform"), (one, "fixed best"), (one, "all"), (more, best), (more, f"all{kind}")):
-            if set(pair) <= values.keys():
-                yield comparison.difference(values, *pair)
-    if {"fixed best", "uniform", "default k=1"} <= values.keys():
-        low, reached, high = (float(np.mean(values[method])) for method in ("uniform", "default k=1", "fixed best"))
-        share = (reached - low) / (high - low) if high > low else np.nan
-        yield ["share of the oracle's gain over uniform", number(share, 2)]
-
-
-# Heuristics and logistic regression
-
-SIMPLE = 8
-"""Columns of another layer that logistic regression sees: the layer's own seven and the edge flag."""
-
-
-def features(graph: PackedGraph, pairs: Ints, target: int = 0, layers: Sequence[int] = ()) -> Floats:
-    """Return structural features of pairs (n, 2) in the target layer and in other layers, side by side."""
-    targets, others = torch.full((len(pairs),), target), torch.tensor(layers, dtype=torch.int64)
-    place = torch.from_numpy(np.ascontiguousarray(pairs))
-    own, other = compute_pair_features(graph, place, targets, others.expand(len(pairs), -1))
-    rest = other.values[:, :SIMPLE].reshape(len(pairs), -1)
-    return torch.cat([own.values, rest], 1).numpy().astype(np.float64)
-
-
-def heuristics(mx: Multiplex) -> dict[str, Score]:
-    """Return the heuristics: resource allocation (RA) in the target and in the union, and overlap.
-
-    Overlap is the number of other layers that contain the pair; RA in the union breaks ties.
+    >>> list(read_range("2-4"))
+    [2, 3, 4]
     """
-    graph, union = PackedGraph.from_multiplex(mx), PackedGraph.from_multiplex(mx.union())
-
-    def overlap(pairs: Ints, target: Name) -> Floats:
-        shared = np.sum([mx.has_edges(pairs, name) for name in mx.layer_names if name != target], axis=0)
-        near = features(union, pairs)[:, 2]
-        both: Floats = shared + near / (1 + near.max())
-        return both
-
-    return {
-        "RA target": lambda pairs, target: features(graph, pairs, mx.layer_index(target))[:, 2],
-        "RA union": lambda pairs, target: features(union, pairs)[:, 2],
-        "overlap + RA union": overlap,
-    }
+    first, _, last = text.partition("-")
+    if not first.isdigit() or not (last or first).isdigit() or int(last or first) < int(first):
+        raise InputError(f"Expected seeds such as 0-9, got {text!r}.")
+    return range(int(first), int(last or first) + 1)
 
 
-class Regression:
-    """Logistic regression, one model per target and set of other layers; training edges are hidden from themselves."""
+def read_rivals(path: Path) -> pd.DataFrame:
+    """Read the values.csv of an earlier run."""
+    if not path.is_file():
+        raise InputError(f"{path}: no such file.")
+    table = pd.read_csv(path)
+    lacking = {"data", "hide", "method", "seed", "roc_auc"} - set(table)
+    if lacking:
+        raise InputError(f"{path}: expected a column {min(lacking)!r}, got columns {', '.join(map(repr, table))}.")
+    return table
 
-    def __init__(self, mx: Multiplex, seed: int, *, copies: int = 3) -> None:
-        self.mx, self.graph, self.copies = mx, PackedGraph.from_multiplex(mx), copies
-        self.rng, self.sampler = stream(seed, "regression"), NegativeSampler(mx)
 
-    def fit(self, edges: Ints, target: int, layers: list[int]) -> Callable[[Ints], Floats]:
-        """Fit edges (n, 2) of a target with features of other layers; return the score of pairs."""
-        pairs = np.concatenate([np.tile(edges, (self.copies, 1)), self._negatives(len(edges) * self.copies, target)])
-        label = np.repeat([1, 0], len(pairs) // 2)
-        model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1_000))
-        model.fit(features(self.graph, pairs, target, layers), label)
-        return lambda asked: model.decision_function(features(self.graph, asked, target, layers))
+# One fit
 
-    def fit_all(self, layers: dict[int, list[int]]) -> Score:
-        """Fit all training edges of every target, each with its own other layers."""
-        fitted = {
-            self.mx.layer_names[target]: self.fit(self.mx.edges(self.mx.layer_names[target]).T, target, others)
-            for target, others in layers.items()
-        }
-        return lambda pairs, target: fitted[target](pairs)
 
-    def best_layers(self) -> dict[int, int]:
-        """Return the best other layer of each target."""
-        return {target: self._best_layer(target) for target in range(self.mx.num_layers)}
+def measure(task: Fit) -> Iterator[Row]:
+    """Yield the row of a method on a split: ROC-AUC, the number of layers in the mean, and seconds per fit."""
+    parts = split(comparison.load(task.data, task.seed), hide=task.hide, seed=task.seed)
+    parts.check()
+    targets = testable(parts)
+    model = make(task)
+    began = perf_counter()
+    model.fit(parts.train, targets)
+    seconds = perf_counter() - began
+    auc = comparison.model_means(parts, model, roc_auc, targets=targets)[0]
+    about = {"data": task.data, "hide": task.hide, "method": task.method, "seed": task.seed}
+    yield {**about, "roc_auc": auc, "layers": len(targets), "seconds": seconds}
 
-    def _best_layer(self, target: int) -> int:
-        """Return the relevant layer if that is known (the next one if there is none).
 
-        Otherwise return the one with the best ROC-AUC on a validation share, a tenth of the training edges.
-        """
-        if "relevant" in self.mx.metadata:
-            relevant = self.mx.metadata["relevant"][self.mx.layer_names[target]]
-            return self.mx.layer_index(relevant[0]) if relevant else (target + 1) % self.mx.num_layers
-        edges = self.rng.permutation(self.mx.edges(self.mx.layer_names[target]).T)
-        count = max(1, len(edges) // 10)
-        asked = np.concatenate([edges[:count], self._negatives(count, target)])
-        label = np.repeat([1, 0], count)
-        others = [layer for layer in range(self.mx.num_layers) if layer != target]
-        scores = [roc_auc(label, self.fit(edges[count:], target, [layer])(asked)) for layer in others]
-        return others[int(np.argmax(scores))]
+def make(task: Fit) -> LinkScorer:
+    """Return the unfitted method of a task."""
+    if task.method != OURS:
+        return BASELINES[task.method](hide=task.hide, seed=task.seed)
+    epochs: dict[str, Any] = {} if task.epochs is None else {"epochs": task.epochs}
+    return LinkPredictor(hide=task.hide, seed=task.seed, **epochs)
 
-    def _negatives(self, size: int, target: int) -> Ints:
-        return self.sampler.draw(np.full(size, target), self.rng)
+
+def testable(parts: Split) -> list[Name]:
+    """Return the layers with enough edges for training and for the mean."""
+    size = dict(zip(parts.train.layer_names, parts.train.layer_sizes.tolist(), strict=True))
+    return [name for name in size if size[name] >= MIN_EDGES and parts.test(name)[1].sum() >= MIN_TEST_EDGES]
+
+
+# The report
+
+NOTE = (
+    "ROC-AUC: means over layers with at least three test edges, then over seeds, with the standard deviation over "
+    "seeds. Differences are paired over seeds, and clear if p < .05 (Student's t).\n"
+)
+
+
+def report(data: str, hide: str, table: pd.DataFrame, choice: pd.DataFrame, seeds: Sequence[int]) -> Iterator[str]:
+    """Yield the parts of the page about a data set; the best rival is chosen from `choice`, on other seeds."""
+    here = table[(table["data"] == data) & table["seed"].isin(seeds)]
+    auc = here.pivot(index="seed", columns="method", values="roc_auc").sort_index()
+    methods = [method for method in METHODS if method in auc]
+    lines = []
+    for method in methods:
+        seconds = here.loc[here["method"] == method, "seconds"].mean()
+        difference = "" if method == OURS or OURS not in auc else PairedDifference.of(auc[OURS], auc[method]).text(4)
+        deviation = float(np.std(auc[method]))
+        lines.append([method, number(float(auc[method].mean()), 4), number(deviation, 4), difference, f"{seconds:.1f}"])
+    yield f"## {data}\n"
+    yield markdown_table(["method", "mean", "deviation", f"{OURS} - method", "seconds per fit"], lines)
+    best = best_rival(data, hide, choice, seeds, [method for method in methods if method != OURS])
+    if best is not None and OURS in auc:
+        difference = PairedDifference.of(auc[OURS], auc[best[0]]).text(4)
+        yield f"Best rival on seeds {best[1]}: {best[0]}. Difference: {difference}.\n"
+
+
+def best_rival(
+    data: str, hide: str, choice: pd.DataFrame, seeds: Sequence[int], methods: Sequence[str]
+) -> tuple[str, str] | None:
+    """Return the rival with the best mean on seeds other than `seeds`, and these seeds; None if there are none."""
+    others = choice[
+        (choice["data"] == data)
+        & (choice["hide"] == hide)
+        & ~choice["seed"].isin(seeds)
+        & choice["method"].isin(methods)
+    ]
+    if others.empty:
+        return None
+    used = sorted(set(others["seed"].tolist()))
+    name = str(others.groupby("method")["roc_auc"].mean().idxmax())
+    return name, f"{used[0]} to {used[-1]}" if len(used) > 1 else str(used[0])

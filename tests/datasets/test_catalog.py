@@ -9,6 +9,7 @@ import pytest
 from banditplex.datasets import check_dataset, dataset_info, fetch, list_datasets, load_dataset
 from banditplex.datasets.catalog import CATALOG, CKM
 from banditplex.errors import InputError
+from banditplex.evaluation import fixed_split
 from tests.refusals import refuses
 
 DOCS = Path(__file__).parents[2] / "docs" / "datasets.md"
@@ -27,9 +28,9 @@ def number(cell):
 
 
 def test_names():
-    assert list_datasets()[:1] == ["twins"]
-    assert list_datasets()[1:14] == REAL
-    assert list_datasets()[14:16] == ["rand-internship", "small-3-layers"]  # what users register comes after
+    assert list_datasets()[:2] == ["twins", "mixed"]
+    assert list_datasets()[2:16] == REAL
+    assert list_datasets()[16:18] == ["rand-internship", "small-3-layers"]  # what users register comes after
 
 
 @pytest.mark.parametrize("dataset", CATALOG, ids=REAL)
@@ -43,7 +44,8 @@ def test_every_declaration_is_complete(dataset):
         kind, _, digest = file.checksum.partition(":")
         assert re.fullmatch("[0-9a-f]+", digest)
         assert len(digest) == {"sha256": 64, "git": 40}[kind]
-        assert dataset.archive.startswith("https://") or file.mirror.startswith("https://")
+        if dataset.name != "polypharmacy":  # cannot be downloaded
+            assert dataset.archive.startswith("https://") or file.mirror.startswith("https://")
         assert file.mirror.endswith(file.name) or not file.mirror
 
 
@@ -70,7 +72,7 @@ def test_the_terms_of_euair_are_told():
 def test_the_documentation_has_the_same_counts():
     rows = [cells(line) for line in DOCS.read_text(encoding="utf-8").splitlines() if line.startswith("| `")]
     shown = {row[0]: row[1:] for row in rows}
-    assert list(shown) == list_datasets()[:16]
+    assert list(shown) == list_datasets()[:18]
     for name, (nodes, layers, edges, undirected, direction, weights, *_) in shown.items():
         facts = dataset_info(name)
         assert [number(nodes), number(layers), number(edges), number(undirected)] == [
@@ -96,6 +98,11 @@ def test_what_is_not_at_hand_says_so(folder, monkeypatch):
         load_dataset("ckm")
 
 
+def test_what_cannot_be_downloaded_says_how_to_get_it(folder):
+    with refuses("polypharmacy/train.parquet", folder, "bio-decagon-combo"):
+        load_dataset("polypharmacy")
+
+
 def no_network(address, path, progress):
     raise InputError(f"{address}: no connection.")
 
@@ -117,7 +124,7 @@ def test_counts_agree_with_the_tables_beside_the_data(real_data):
     text = (real_data / "README.md").read_text(encoding="utf-8")
     counts = re.search(r"^\| folder \| layers \| nodes.*?\n\n", text, re.MULTILINE | re.DOTALL)[0].split("\n")[2:-2]
     rows = {row[0]: row[1:] for row in map(cells, counts)}
-    assert set(rows) == set(REAL) - {"gatne-amazon"}
+    assert set(rows) == set(REAL) - {"gatne-amazon", "polypharmacy"}
     for name, (layers, nodes, lines, undirected, union, loops, *_) in rows.items():
         facts, mx = dataset_info(name), load_dataset(name)
         assert [number(layers), number(nodes), number(lines), number(undirected)] == [
@@ -175,3 +182,17 @@ def test_fao_loads_from_its_extracts_too(real_data, folder, monkeypatch):
 
 def test_gatne_without_its_test_edges(real_data):
     assert load_dataset("gatne-amazon", part="train").num_edges == 126535
+
+
+@pytest.mark.slow
+def test_polypharmacy_has_the_split_in_print(real_data):
+    """Counts as its README gives them; validation negatives that are test negatives, too, are dropped."""
+    mx, fixed = load_dataset("polypharmacy"), fixed_split(fetch("polypharmacy"), leaks="drop")
+    assert fixed.test.train.num_edges == 3661895
+    assert fixed.test.label.sum() == fixed.valid.label.sum() == 457196
+    assert len(fixed.test.label) == 2 * 457196
+    assert fixed.test.train.layer_names == mx.layer_names
+    assert mx.layer_names[:2] == ("atelectasis", "Back Ache")
+    assert mx.union().num_edges == 63472
+    fixed.test.check(mx)
+    fixed.valid.check(mx)

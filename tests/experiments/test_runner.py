@@ -4,8 +4,10 @@ import json
 import subprocess
 import sys
 
-from experiments import hidden_pairs
-from experiments.quality import METHODS, remarks
+import pandas as pd
+
+from experiments import hidden_pairs, quality
+from experiments.policies import METHODS, remarks
 from experiments.runner import read_options, run
 from tests.refusals import refuses
 
@@ -25,26 +27,36 @@ def test_unknown_experiments_are_refused():
     assert "hidden-pairs" in done.stderr
 
 
-def test_quality(tmp_path, capsys):
+def test_policies(tmp_path, capsys):
     kept = ("heuristics", "uniform", "default k=1")
     skip = ";".join(method for method in METHODS if method not in kept)
-    run("quality", ["--skip", skip, "--out", str(tmp_path / "out"), "--json", *FAST])
+    run("policies", ["--skip", skip, "--out", str(tmp_path / "out"), "--json", *FAST])
     rows = json.loads(capsys.readouterr().out)
     values = {row["measure"]: row["value"] for row in rows}
     assert len(values) == len(rows) == 3 + 1 + 3
     page = (tmp_path / "out" / "index.md").read_text(encoding="utf-8")
-    assert f"$ python -m experiments quality --skip '{skip}' --quick --epochs 1 --out out\n" in page
+    assert f"$ python -m experiments policies --skip '{skip}' --quick --epochs 1 --out out\n" in page
     assert f"| uniform | {values['uniform']:.4f} | .0000 |".replace(" 0.", " .") in page
     assert (
         f"| default k=1 - uniform | {values['default k=1'] - values['uniform']:+.4f} ± - |".replace("0.", ".") in page
     )
     with refuses("'unifrom'", "uniform"):
-        run("quality", ["--skip", "unifrom"])
+        run("policies", ["--skip", "unifrom"])
 
 
 def test_the_best_heuristic_and_the_largest_k_are_compared():
-    values = {"RA target": [0.5], "RA union": [0.7], "default k=1": [0.8], "default k=3": [0.9], "all": [0.9]}
-    assert [line[0] for line in remarks(values)] == ["default k=1 - all", "default k=3 - RA union", "default k=3 - all"]
+    values = {
+        "resource-allocation": [0.5],
+        "union-allocation": [0.7],
+        "default k=1": [0.8],
+        "default k=3": [0.9],
+        "all": [0.9],
+    }
+    assert [line[0] for line in remarks(values)] == [
+        "default k=1 - all",
+        "default k=3 - union-allocation",
+        "default k=3 - all",
+    ]
 
 
 def test_the_share_of_the_oracle():
@@ -77,3 +89,40 @@ def test_hidden_pairs_of_a_directed_split():
     assert experiment.work.args[0].keywords == {"hide": "layer", "directed": True}
     with refuses("--seeds", 0):
         run("hidden-pairs", ["--seeds", "0"])
+
+
+def test_quality(tmp_path, capsys):
+    methods = "banditplex,jaccard,overlap+union"
+    run("quality", ["--methods", methods, "--out", str(tmp_path / "out"), "--json", *FAST])
+    rows = json.loads(capsys.readouterr().out)
+    assert sorted((row["method"], row["seed"]) for row in rows) == [
+        ("banditplex", 100), ("jaccard", 0), ("jaccard", 100), ("overlap+union", 0), ("overlap+union", 100)
+    ]  # fmt: skip
+    value = {row["method"]: row["roc_auc"] for row in rows if row["seed"] == 100}
+    page = (tmp_path / "out" / "index.md").read_text(encoding="utf-8")
+    difference = f"{value['banditplex'] - value['overlap+union']:+.4f} ± -".replace("0.", ".")
+    assert f"Best rival on seeds 0: overlap+union. Difference: {difference}." in page
+    values = tmp_path / "out" / "values.csv"
+    again = quality.read_rivals(values)
+    assert quality.best_rival("twins", "layer", again, [100], ["jaccard", "overlap+union"]) == ("overlap+union", "0")
+    assert quality.best_rival("twins", "pair", again, [100], ["jaccard"]) is None
+
+
+def test_the_rival_is_chosen_on_other_seeds():
+    table = pd.DataFrame(
+        [
+            ("d", "layer", "a", 0, 0.9),
+            ("d", "layer", "b", 0, 0.8),
+            ("d", "layer", "a", 5, 0.1),
+            ("d", "pair", "b", 0, 1.0),
+        ],
+        columns=["data", "hide", "method", "seed", "roc_auc"],
+    )
+    assert quality.best_rival("d", "layer", table, [5], ["a", "b"]) == ("a", "0")
+    assert quality.best_rival("d", "layer", table, [0], ["a", "b"]) == ("a", "5")
+    with refuses("100"):
+        run("quality", ["--rival-seeds", "90-110"])
+    with refuses("'9-1'"):
+        run("quality", ["--rival-seeds", "9-1"])
+    with refuses("nothing.csv"):
+        run("quality", ["--rivals", "nothing.csv"])

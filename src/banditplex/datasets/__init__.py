@@ -3,6 +3,7 @@
 from banditplex.datasets.base import Dataset, File
 from banditplex.datasets.checks import check_dataset
 from banditplex.datasets.loading import check_files, dataset_info, fetch, list_datasets, load_dataset, register
+from banditplex.datasets.mixed import mixed
 from banditplex.datasets.planted import planted, similar_layer
 
 __all__ = [
@@ -14,6 +15,7 @@ __all__ = [
     "fetch",
     "list_datasets",
     "load_dataset",
+    "mixed",
     "planted",
     "register",
     "similar_layer",

@@ -1,6 +1,6 @@
 """The real data sets: sources, terms of use, checksums and counts.
 
-All but one come from the collection of multilayer networks of Manlio De Domenico and the CoMuNe Lab. Checksums are
+All but two come from the collection of multilayer networks of Manlio De Domenico and the CoMuNe Lab. Checksums are
 those of the files, not of the archives. docs/datasets.md has a table of all data sets.
 """
 
@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from banditplex.datasets.base import Dataset, File
-from banditplex.datasets.stored import load_comune, load_gatne
+from banditplex.datasets.stored import load_comune, load_gatne, load_split_tables
 
 COLLECTION = "https://manliodedomenico.com/data.php"
 ARCHIVE = "https://manliodedomenico.com/data/{}.zip"
@@ -371,6 +371,40 @@ GATNE_AMAZON = Dataset(
     files=_AMAZON,
 )
 
+_POLYPHARMACY = tuple(
+    File(f"polypharmacy/{name}", f"sha256:{checksum}")
+    for name, checksum in (
+        ("train.parquet", "1daff27c3ade781f3b486048de7673b0690eaadc37f9a05825080fdcc5ae37a2"),
+        ("valid.parquet", "7209e5f7b82c3e914f869503584d026a0f975f238e01f659519df73257ad66fa"),
+        ("test.parquet", "9eb064e9773b1e584d5e26b2a1bd3b12670e18ffd94ce0e29d96dcd5cae3f1c1"),
+        ("valid_negatives.parquet", "bd28d34726aed9eea6f4be14c0a3de15ff92d0c6f0b92b8981168c70725c5321"),
+        ("test_negatives.parquet", "b8869df625d7edcf0196bd2f2e730e7fe0b404d858960f1b0ded0eafb44d7cf3"),
+        ("layers.csv", "57c966a69b2a1096dece45327870cbbd44408a4cef9e5255d17214e16d45719e"),
+    )
+)
+
+POLYPHARMACY = Dataset(
+    "polypharmacy",
+    "Side effects of pairs of drugs, a layer per side effect",
+    partial(load_split_tables, _POLYPHARMACY[0]),
+    num_nodes=645,
+    num_layers=963,
+    num_edges=4576287,
+    num_undirected=4576287,
+    directed=False,
+    weighted=False,
+    terms="No licence named: for research. Cite the two papers.",
+    citation="M. Zitnik, M. Agrawal, J. Leskovec, Modeling polypharmacy side effects with graph convolutional "
+    "networks, Bioinformatics 34, i457-i466 (2018); N. P. Tatonetti et al., Data-driven prediction of drug effects and "
+    "interactions, Science Translational Medicine 4, 125ra31 (2012)",
+    address="https://snap.stanford.edu/decagon",
+    note="These tables, with the split of 80/10/10 that is used in print, cannot be downloaded: put them into the data "
+    "folder. Without them, take bio-decagon-combo from the address, keep side effects with at least 500 pairs of "
+    "drugs, and read it as a table with columns source, target and layer. part='train' loads the training edges.",
+    files=_POLYPHARMACY,
+)
+
 CATALOG = (
-    CKM, VICKERS, LAZEGA, LAZEGA_CORRECTED, EUAIR, FAO, CELEGANS, ARXIV, LONDON, HOMO, SACCHCERE, MOSCOW, GATNE_AMAZON
+    CKM, VICKERS, LAZEGA, LAZEGA_CORRECTED, EUAIR, FAO, CELEGANS, ARXIV, LONDON, HOMO, SACCHCERE, MOSCOW, GATNE_AMAZON,
+    POLYPHARMACY,
 )  # fmt: skip

@@ -32,6 +32,9 @@ def fetch_files(dataset: Dataset, *, known: Iterable[File] = (), progress: Progr
     dataset.check_files()
     folder = data_folder()
     missing = [file for file in dataset.files if not file.find(folder)]
+    if missing and not dataset.can_be_downloaded:
+        where = folder or "the folder in BANDITPLEX_DATA"
+        raise InputError(f"{dataset.name}: expected {missing[0].path} in {where}, got no such file. {dataset.note}")
     if missing:
         folder = _download(dataset, missing, folder, tuple(known), progress)
     assert folder is not None

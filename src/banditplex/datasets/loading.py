@@ -7,6 +7,7 @@ from typing import Any
 from banditplex.datasets.base import Dataset
 from banditplex.datasets.catalog import CATALOG, CKM, VICKERS
 from banditplex.datasets.download import Progress, fetch_files
+from banditplex.datasets.mixed import mixed
 from banditplex.datasets.paper import rand_internship, small_3_layers
 from banditplex.datasets.twins import twins
 from banditplex.errors import InputError
@@ -42,7 +43,9 @@ def load_dataset(name: str, *, progress: Progress | None = None, **options: Any)
     progress
         Called with (bytes done, bytes in total) during a download.
     options
-        Options of the data set: `seed` and `whole` for the paper's synthetic sets, `part` for "gatne-amazon".
+        Options of the data set: `seed` and `whole` for the paper's synthetic sets, `seed` for
+        "mixed", `part` for "gatne-amazon" and
+        "polypharmacy".
 
     Returns
     -------
@@ -54,7 +57,7 @@ def load_dataset(name: str, *, progress: Progress | None = None, **options: Any)
     ['a-twin']
     >>> load_dataset("twin")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    banditplex.errors.InputError: Unknown data set 'twin'; did you mean 'twins'? Known: twins, ckm, vickers, ...
+    banditplex.errors.InputError: Unknown data set 'twin'; did you mean 'twins'? Known: twins, mixed, ckm, ...
     """
     dataset = _datasets[name]
     if dataset.files:
@@ -115,6 +118,18 @@ for _dataset in (
         num_layers=8,
         num_edges=4800,
         num_undirected=4800,
+        directed=False,
+        weighted=False,
+        terms="Part of banditplex, under its licence (Apache-2.0).",
+    ),
+    Dataset(
+        "mixed",
+        "Communities, places in a plane, hubs: each with a related layer, and noise",
+        mixed,
+        num_nodes=300,
+        num_layers=9,
+        num_edges=5394,
+        num_undirected=5394,
         directed=False,
         weighted=False,
         terms="Part of banditplex, under its licence (Apache-2.0).",

@@ -56,6 +56,13 @@ def load_gatne(train: File, *, part: str = "all") -> Multiplex:
     return read(_locate(train)[1].parent, format="gatne", part=part, directed=True)
 
 
+def load_split_tables(train: File, *, part: str = "all") -> Multiplex:
+    """Read a folder of tables: the training edges (`part="train"`), or also those for validation and test ("all")."""
+    from banditplex.io.split_tables import read_all_parts
+
+    return read_all_parts(_locate(train)[1].parent, part=part)
+
+
 def _locate(file: File) -> tuple[File, Path]:
     found = file.find(data_folder())
     assert found is not None, "files are fetched before they are loaded"

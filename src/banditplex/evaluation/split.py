@@ -218,24 +218,26 @@ class FixedSplit(NamedTuple):
 
 
 def fixed_split(folder: str | Path, *, leaks: str = "error", directed: bool = True) -> FixedSplit:
-    """Read the predefined split of a GATNE folder: train.txt, valid.txt and test.txt.
+    """Read the predefined split of a folder: train.txt, valid.txt and test.txt (GATNE), or Parquet tables.
 
     Parameters
     ----------
     folder
-        For example `banditplex.datasets.fetch("gatne-amazon")`.
+        For example `banditplex.datasets.fetch("gatne-amazon")`, or "polypharmacy" for tables.
     leaks
-        What to do about labelled pairs that leak, because they or their reverse are edges in train.txt or are listed
+        What to do about labelled pairs that leak, because they or their reverse are training edges or are listed
         twice. "error" raises an error and "drop" removes them. "keep" keeps them, for comparison with published
         results; `Split.check` then finds the leak.
     directed
-        Whether (u, v) and (v, u) are different edges.
+        Whether (u, v) and (v, u) are different edges of a GATNE folder; tables are undirected.
     """
     from banditplex.io.gatne import read_gatne_splits
+    from banditplex.io.split_tables import read_split_tables
 
     if leaks not in ("error", "drop", "keep"):
         raise InputError(f"Expected leaks to be one of error, drop, keep, got {leaks!r}.")
-    files = read_gatne_splits(folder, directed=directed)
+    tables = (Path(folder) / "train.parquet").is_file()
+    files = read_split_tables(folder) if tables else read_gatne_splits(folder, directed=directed)
     test, valid = (
         Split(files.train, "layer", part.layer, part.pairs, part.label.astype(np.int64))
         for part in (files.test, files.valid)
@@ -249,8 +251,8 @@ def fixed_split(folder: str | Path, *, leaks: str = "error", directed: bool = Tr
     count = sum(map(np.count_nonzero, bad))
     if leaks == "error" and count:
         raise InputError(
-            f"{folder}: expected no leakage, or leaks='drop' or 'keep', got {count:,} labelled pairs that are edges in "
-            "train.txt, in either direction, or are listed twice."
+            f"{folder}: expected no leakage, or leaks='drop' or 'keep', got {count:,} labelled pairs that are training "
+            "edges, in either direction, or are listed twice."
         )
     if leaks == "drop":
         test, valid = _select(test, ~bad[0]), _select(valid, ~bad[1])

@@ -1,0 +1,160 @@
+"""What all baselines share: parameters, targets, training pairs and the registry."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
+
+from banditplex.baselines.features import StructuralFeatures
+from banditplex.baselines.graph import Floats, Ints
+from banditplex.errors import InputError
+from banditplex.multiplex import Multiplex, Name
+from banditplex.pairs.visibility import Visibility
+from banditplex.registry import Registry
+from banditplex.rng import stream
+
+BASELINES: "Registry[Callable[..., Baseline]]" = Registry("baseline")
+"""Name -> function that makes the baseline; it takes `hide`, `seed` and the baseline's own parameters."""
+
+
+FOLDS = 5
+"""Training pairs of a target are distributed over so many folds."""
+
+
+class Baseline(BaseEstimator, ABC):  # type: ignore[misc]
+    """A link prediction method to compare with: `fit` to a multiplex, then `score_pairs`.
+
+    The constructor stores its arguments. Every baseline has two parameters: `hide`, what it must not see of a pair
+    (None, "edge", "layer" or "pair"; see `banditplex.pairs.visibility`), and `seed`.
+    """
+
+    hide: str | None
+    seed: int
+
+    def fit(
+        self,
+        mx: Multiplex,
+        targets: Sequence[Name] | None = None,
+        on_epoch: Callable[[Any, dict[str, Any]], Any] | None = None,
+    ) -> Self:
+        """Learn to predict links in the target layers (None = every layer). `on_epoch` is never called: no epochs."""
+        if isinstance(targets, str):
+            raise InputError(f"Expected a list of layer names as targets, got the string {targets!r}.")
+        names = mx.layer_names if targets is None else targets
+        self.mx_ = mx
+        self.targets_ = [mx.layer_index(name) for name in names]
+        self.features_ = StructuralFeatures(mx, Visibility.of_training(self.hide, mx, union=False))
+        self._fit()
+        return self
+
+    def score_pairs(self, pairs: ArrayLike, layer: Name) -> Floats:
+        """Return a score (n,) for each pair (n, 2) of node names, or indices where names are strings."""
+        if not hasattr(self, "mx_"):
+            raise InputError(f"Expected a fitted {type(self).__name__}, got one before fit.")
+        target = self.mx_.layer_index(layer)
+        if target not in self.targets_:
+            raise InputError(f"Expected a target of fit as layer, got {layer!r}.")
+        index = _as_indices(self.mx_, pairs)
+        return self._score(index, target) if len(index) else np.empty(0)
+
+    @abstractmethod
+    def _fit(self) -> None:
+        """Learn from `self.mx_` for `self.targets_`."""
+
+    @abstractmethod
+    def _score(self, pairs: Ints, target: int) -> Floats:
+        """Return scores of pairs (n, 2) of node indices in a target layer."""
+
+
+class TrainingTable(NamedTuple):
+    """Features (n, F), labels (n,) and folds (n,) of pairs to learn from; cross-validate along these folds."""
+
+    values: Floats
+    label: Ints
+    fold: Ints
+
+
+def training_tables(
+    features: StructuralFeatures,
+    targets: Sequence[int],
+    seed: int,
+    compute: Callable[[StructuralFeatures, Ints, int], Floats],
+    *,
+    each: int,
+    at_most: int,
+) -> dict[int, TrainingTable]:
+    """Return features of edges and negatives of each target, as a model will see those of new pairs.
+
+    Edges and negatives are distributed over folds, and the features of a fold are those of the multiplex without its
+    edges. Hiding only each edge from itself is not enough: all edges of a node would have a degree one lower than its
+    negatives, and trees would learn this.
+
+    Parameters
+    ----------
+    features, targets, seed
+        Features of the multiplex; target layers; seed of the sample.
+    compute
+        compute(features, pairs, target) -> (n, F).
+    each, at_most
+        Negatives per edge (fewer if there are not so many), and the largest number of edges of a target, at random.
+
+    Targets without edges or without negatives are left out.
+    """
+    mx, draw = features.mx, _Negatives(features.mx, features.visibility)
+    found = {}
+    for target in targets:
+        rng = stream(seed, "baseline", target)
+        edges = mx.edges(mx.layer_names[target]).T
+        edges = edges[edges[:, 0] != edges[:, 1]]
+        if len(edges) > at_most:
+            edges = edges[np.sort(rng.choice(len(edges), at_most, replace=False))]
+        negatives = draw(target, each * len(edges), rng)
+        if not len(edges) or not len(negatives):
+            continue
+        pairs = np.concatenate([edges, negatives])
+        is_edge = np.arange(len(pairs)) < len(edges)
+        keys = features.visibility.keys(np.zeros(len(pairs), np.int64), pairs, mx.num_nodes)
+        _, group = np.unique(keys, return_inverse=True)  # what is hidden together is in one fold
+        fold = (rng.permutation(group.max() + 1) % FOLDS)[group]
+        folds = [np.flatnonzero(fold == index) for index in np.unique(fold)]
+        parts = [compute(features.without(pairs[some][is_edge[some]], target), pairs[some], target) for some in folds]
+        order = np.argsort(np.concatenate(folds))
+        found[target] = TrainingTable(np.concatenate(parts)[order], is_edge.astype(np.int64), fold)
+    return found
+
+
+class _Negatives:
+    """Draws distinct negatives: a pair in both parts of a cross-validation would be a leak."""
+
+    def __init__(self, mx: Multiplex, visibility: Visibility) -> None:
+        self._known, self._sampler = visibility.known_pairs(mx), visibility.negative_sampler(mx)
+        self._free = self._known.num_free()
+
+    def __call__(self, target: int, count: int, rng: np.random.Generator) -> Ints:
+        """Return `count` negatives (n, 2) of a layer, or all of them if there are fewer."""
+        if 2 * count < self._free[target]:
+            return self._sampler.draw(np.full(count, target), rng, distinct=True)
+        pairs = self._known.free_pairs(target)[0]
+        chosen: Ints = rng.choice(pairs, min(count, len(pairs)), replace=False)
+        return rng.permuted(chosen, axis=1) if self._known.directed and not self._known.ordered else chosen
+
+
+def _as_indices(mx: Multiplex, pairs: ArrayLike) -> Ints:
+    array = np.asarray(pairs)
+    if array.size == 0:
+        return np.empty((0, 2), np.int64)
+    if array.ndim != 2 or array.shape[1] != 2:
+        raise InputError(f"Expected pairs as an (n, 2) array, got shape {array.shape}.")
+    if array.dtype.kind in "iu" and mx.node_names.dtype == object:
+        if array.min() < 0 or array.max() >= mx.num_nodes:
+            raise InputError(f"Expected node indices from 0 to {mx.num_nodes - 1}, got {array.min()} to {array.max()}.")
+        index = array.astype(np.int64)
+    else:
+        index = mx.node_index(array)
+    same = index[:, 0] == index[:, 1]
+    if same.any():
+        raise InputError(f"Expected pairs of two different nodes, got {array[np.argmax(same)].tolist()}.")
+    return index
