@@ -46,7 +46,7 @@ class Baseline(BaseEstimator, ABC):  # type: ignore[misc]
         names = mx.layer_names if targets is None else targets
         self.mx_ = mx
         self.targets_ = [mx.layer_index(name) for name in names]
-        self.features_ = StructuralFeatures(mx, Visibility.of_training(self.hide, mx, union=False))
+        self.features_ = StructuralFeatures(mx, Visibility.of_training(self.hide, mx))
         self._fit()
         return self
 
