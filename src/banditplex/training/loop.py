@@ -102,7 +102,7 @@ class Trainer:
         self.epoch += 1
         found = self.validate()
         if len(found.label):
-            self.early_stopping.update(self.epoch, found.calibrated_loss(), self.ema_model)
+            self.early_stopping.update(self.epoch, found.calibrated_loss(), self.ema_model, self.policy)
         validation = found.by_target(len(data.targets))
         rows = record.rows(self.epoch, data.targets, data.layer_names, self.regret, validation)
         self.history += rows
@@ -185,5 +185,5 @@ class Trainer:
         return validate(self.ema_model, self.data, self.predicted_layers())
 
     def finish(self) -> None:
-        """Restore the weights that early stopping has kept."""
-        self.early_stopping.restore(self.ema_model)
+        """Restore weights and policies of the epoch that early stopping has kept."""
+        self.early_stopping.restore(self.ema_model, self.policy)
