@@ -72,7 +72,7 @@ class Trainer:
         self.steps_per_epoch = len(self._plan(stream(0, "count")).start) - 1
         self.optimizer = FlatAdamW(self.model, self.ema_model, config, config.epochs * self.steps_per_epoch)
         self.early_stopping = EarlyStopping(config.patience)
-        self.regret = Regret(num_targets, len(data.layer_names) - 1)
+        self.regret = Regret(num_targets, len(data.layer_names) - 1, k)
         self.history: list[dict[str, Any]] = []
 
     @property
@@ -163,14 +163,13 @@ class Trainer:
         if not ended.any():
             return
         record.add_draws(draw, batch.drawn[ended], mean)
-        if self.in_warmup:
-            return
         side = SideInformation()
         if self.relevance.is_free:
             target, values, symmetric = batch.target[ended], losses.values[ended], self.relevance.symmetric
             side = free_observations(draw, target, losses.layers[0], values, self.data.instance_of, symmetric=symmetric)
-        policy.update(draw, mean, probability=side.probability, extra=side.extra)
-        self.regret.add(draw, mean, side.extra)
+        self.regret.add(draw, mean, side.probability, side.extra)
+        if not self.in_warmup:
+            policy.update(draw, mean, probability=side.probability, extra=side.extra)
 
     # After the epochs
 
