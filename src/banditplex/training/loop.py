@@ -73,7 +73,7 @@ class Trainer:
         self.optimizer = FlatAdamW(self.model, self.ema_model, config, config.epochs * self.steps_per_epoch)
         self.early_stopping = EarlyStopping(config.patience)
         self.supply = Supply(data, config.seed)
-        self.regret = Regret(num_targets, len(data.layer_names) - 1)
+        self.regret = Regret(num_targets, len(data.layer_names) - 1, k)
         self.history: list[dict[str, Any]] = []
 
     @property
@@ -103,7 +103,7 @@ class Trainer:
         self.epoch += 1
         found = self.validate()
         if len(found.label):
-            self.early_stopping.update(self.epoch, found.calibrated_loss(), self.ema_model)
+            self.early_stopping.update(self.epoch, found.calibrated_loss(), self.ema_model, self.policy)
         validation = found.by_target(len(data.targets))
         rows = record.rows(self.epoch, data.targets, data.layer_names, self.regret, validation)
         self.history += rows
@@ -164,14 +164,13 @@ class Trainer:
         if not ended.any():
             return
         record.add_draws(draw, batch.drawn[ended], mean)
-        if self.in_warmup:
-            return
         side = SideInformation()
         if self.relevance.is_free:
             target, values, symmetric = batch.target[ended], losses.values[ended], self.relevance.symmetric
             side = free_observations(draw, target, losses.layers[0], values, self.data.instance_of, symmetric=symmetric)
-        policy.update(draw, mean, probability=side.probability, extra=side.extra)
-        self.regret.add(draw, mean, side.extra)
+        self.regret.add(draw, mean, side.probability, side.extra)
+        if not self.in_warmup:
+            policy.update(draw, mean, probability=side.probability, extra=side.extra)
 
     # After the epochs
 
@@ -186,5 +185,5 @@ class Trainer:
         return validate(self.ema_model, self.data, self.predicted_layers())
 
     def finish(self) -> None:
-        """Restore the weights that early stopping has kept."""
-        self.early_stopping.restore(self.ema_model)
+        """Restore weights and policies of the epoch that early stopping has kept."""
+        self.early_stopping.restore(self.ema_model, self.policy)

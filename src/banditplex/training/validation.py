@@ -1,5 +1,6 @@
-"""Validation after each epoch: losses on held-out edges, calibration, early stopping, and which weights are kept."""
+"""Validation after each epoch: losses on held-out edges, early stopping, and which weights and policies are kept."""
 
+import copy
 import math
 from typing import Any, NamedTuple
 
@@ -9,6 +10,7 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from banditplex.bandits import Policy
 from banditplex.nn import MultiplexModel
 from banditplex.nn.hidden_edges import hide_pairs
 from banditplex.nn.scoring import score
@@ -70,10 +72,11 @@ def validate(model: MultiplexModel, data: TrainingData, layers: Ints) -> Validat
 
 
 class EarlyStopping:
-    """Stops training once the validation loss has not fallen for `patience` epochs, and decides which weights are kept.
+    """Stops training once the validation loss has not fallen for `patience` epochs, and decides which epoch is kept.
 
-    The weights kept are those of the last epoch whose loss is within one standard error of the lowest, pair by pair: on
-    few validation pairs the lowest loss is luck, and longer training is better.
+    The epoch kept is the last whose loss is within one standard error of the lowest, pair by pair: on few validation
+    pairs the lowest loss is luck, and longer training is better. Weights and policies of that epoch are kept together:
+    its loss was measured with the layers that these policies choose.
     """
 
     def __init__(self, patience: int) -> None:
@@ -81,8 +84,9 @@ class EarlyStopping:
         self.best_epoch = self.kept_epoch = 0
         self._best_loss: Tensor | None = None
         self._weights: dict[str, Tensor] | None = None
+        self._policy: dict[str, Any] | None = None
 
-    def update(self, epoch: int, loss: Tensor, model: nn.Module) -> None:
+    def update(self, epoch: int, loss: Tensor, model: nn.Module, policy: Policy | None) -> None:
         """Take in the validation loss (n,) of each pair after an epoch."""
         if self._best_loss is None or loss.mean() < self._best_loss.mean():
             self._best_loss, self.best_epoch = loss, epoch
@@ -90,22 +94,25 @@ class EarlyStopping:
         if above.mean() <= above.std() / math.sqrt(len(above)):
             self.kept_epoch = epoch
             self._weights = {name: value.clone() for name, value in model.state_dict().items()}
+            self._policy = None if policy is None else copy.deepcopy(policy.state_dict())
 
     def should_stop(self, epoch: int) -> bool:
         """Say whether the loss has not fallen for `patience` epochs."""
         return self._best_loss is not None and epoch - self.best_epoch >= self._patience
 
-    def restore(self, model: nn.Module) -> None:
-        """Put the weights that were kept into a model, if there are any."""
+    def restore(self, model: nn.Module, policy: Policy | None) -> None:
+        """Put the weights and the state of the policies that were kept into a model and a policy, if there are any."""
         if self._weights is not None:
             model.load_state_dict(self._weights)
+        if policy is not None and self._policy is not None:
+            policy.load_state_dict(self._policy)
 
     def state_dict(self) -> dict[str, Any]:
         """Return what the next epoch depends on."""
         epochs = {"best_epoch": self.best_epoch, "kept_epoch": self.kept_epoch}
-        return epochs | {"best_loss": self._best_loss, "weights": self._weights}
+        return epochs | {"best_loss": self._best_loss, "weights": self._weights, "policy": self._policy}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Restore what `state_dict` returned."""
         self.best_epoch, self.kept_epoch = state["best_epoch"], state["kept_epoch"]
-        self._best_loss, self._weights = state["best_loss"], state["weights"]
+        self._best_loss, self._weights, self._policy = state["best_loss"], state["weights"], state["policy"]
