@@ -1,6 +1,7 @@
 """What a fitted model answers: logits of pairs, on the training graph or on another one with the same layers."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import torch
@@ -12,7 +13,7 @@ from banditplex.errors import InputError
 from banditplex.multiplex import Multiplex, Name
 from banditplex.nn import HiddenEdges, MultiplexModel, PackedGraph
 from banditplex.nn.evidence import pack
-from banditplex.nn.scoring import score, score_by_layer
+from banditplex.nn.scoring import score_by_layer, score_terms
 from banditplex.pairs.known import KnownPairs
 from banditplex.rng import stream
 from banditplex.training.calibration import Calibration, calibrate
@@ -35,9 +36,11 @@ class FittedModel:
     graph: PackedGraph
     policy: Policy | None
     targets: Ints  # (T,) layer indices
-    layers: Ints  # (T, k): the other layers that predictions in each target use
+    layers: Ints  # (T, m): other layers of each target, the most probable first
+    counts: Ints  # (T,): how many of them predictions use
     calibration: Calibration
     config: Config  # the settings that it was trained with
+    gains: list[dict[str, Any]] | None = None  # rows of `layer_gains`, once they have been computed
 
     @classmethod
     def from_trainer(cls, trainer: Trainer, *, finished: bool = True) -> "FittedModel":
@@ -46,10 +49,11 @@ class FittedModel:
         Probabilities are calibrated if training has finished; before, by a temperature that fits the validation pairs.
         """
         data, seed = trainer.data, trainer.config.seed
+        layers = trainer.choose_layers() if finished else _all_used(trainer.most_probable_layers())
         calibration = Calibration.scaled(len(data.targets), 1 / trainer.validate().temperature())
         fitted = cls(
             data.train_mx, trainer.ema_model, data.train_graph, trainer.policy, data.targets,
-            trainer.predicted_layers(), calibration, trainer.config,
+            *layers, calibration, trainer.config,
         )  # fmt: skip
         if finished:
             calibration = calibrate(data, fitted.logits, stream(seed, "calibration"))
@@ -109,7 +113,8 @@ class FittedModel:
             here = known.pairs.sum(1) % FOLDS == number
             hidden = HiddenEdges(known.pairs[here], known.layer[here])
             asked = place[at], layers[at, 0], layers[at, 1:]
-            result[at] = score(self.model, graph, features, *asked, hidden, share)
+            terms = score_terms(self.model, graph, features, *asked, hidden)
+            result[at] = terms.sum(1) if share is None else terms[:, 0] + terms[:, 1:] @ share
         return result.cpu().numpy().astype(np.float64)
 
     def logits_by_layer(self, pairs: Ints, target: Ints, others: Ints) -> NDArray[np.float64]:
@@ -131,7 +136,7 @@ class FittedModel:
     def _choose(self, instance: int, draws: int) -> tuple[Ints, Tensor | None]:
         """Return the layers (m,) to look at, and the share of draws (m,) that each has, if layers are drawn."""
         if not draws or self.policy is None:
-            return self.layers[instance], None
+            return self.layers[instance, : self.counts[instance]], None
         rng = stream(self.config.seed, "prediction draws")
         drawn = np.concatenate([self.policy.draw(rng, [instance]).arms[0] for _ in range(draws)])
         arms, count = np.unique(drawn, return_counts=True)
@@ -179,3 +184,7 @@ class FittedModel:
                 "nodes (train with node features, or with width=0)."
             )
         return context
+
+
+def _all_used(layers: Ints) -> tuple[Ints, Ints]:
+    return layers, np.full(len(layers), layers.shape[1], np.int64)

@@ -24,11 +24,13 @@ from banditplex.persistence.warm_start import carry_over
 from banditplex.prediction import FittedModel
 from banditplex.training.config import SETTINGS, Config, Setting, numpydoc
 from banditplex.training.draws import to_layer
+from banditplex.training.gains import layer_gains
 from banditplex.training.generators import seeded
 from banditplex.training.layer_options import resolve_layer_options
 from banditplex.training.loop import Trainer
 from banditplex.training.setup import make_trainer
 from banditplex.training.threads import fitting_threads
+from banditplex.training.validation import MAX_USED
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -154,7 +156,7 @@ class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
 
     def _take(self, trainer: Trainer, *, finished: bool) -> None:
         self._fitted = FittedModel.from_trainer(trainer, finished=finished)
-        self._rows = trainer.history
+        self._rows, self._trainer = trainer.history, trainer
 
     # Predicting
 
@@ -257,8 +259,41 @@ class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
         return self._check_fitted().mx
 
     @property
+    def layer_gains_(self) -> pd.DataFrame:
+        """Which layers help: one row per target and layer, the largest gain of a target first.
+
+        `gain` is how far the log loss per pair falls when the layer is added to a model of the target layer alone,
+        estimated on validation edges; `low` and `high` are its limits (95 %, for all rows together); `helps` says
+        whether low > 0. The rows are the layers that the policies are most likely to draw, among them all that
+        predictions use. Computed when first asked for.
+        """
+        names = self._check_fitted().layer_names
+        columns = ["target", "layer", "gain", "low", "high", "helps"]
+        table = pd.DataFrame(self._gains(), columns=columns).sort_values(
+            ["target", "gain"], ascending=[True, False], kind="stable", ignore_index=True
+        )
+        for column in columns[:2]:
+            table[column] = [names[index] for index in table[column]]
+        return table
+
+    def _gains(self) -> list[dict[str, Any]]:
+        fitted = self._check_fitted()
+        if fitted.gains is None:
+            looked_at = self._trainer.most_probable_layers(max(MAX_USED, fitted.layers.shape[1]))
+            found = layer_gains(self._trainer.data, looked_at, fitted.config.seed)
+            self._fitted = fitted = replace(fitted, gains=found)
+        assert fitted.gains is not None
+        return fitted.gains
+
+    @property
+    def k_(self) -> pd.Series:
+        """How many other layers predictions in each target use."""
+        fitted = self._check_fitted()
+        return pd.Series(fitted.counts, index=[fitted.layer_names[target] for target in fitted.targets], name="k")
+
+    @property
     def layer_probabilities_(self) -> pd.DataFrame:
-        """How likely each policy is to draw each layer: target x layer; rows sum to k."""
+        """How likely each policy is to draw each layer: target x layer; rows sum to the number of layers drawn."""
         fitted = self._check_fitted()
         names = fitted.layer_names
         table = np.zeros((len(fitted.targets), len(names)))
@@ -278,6 +313,7 @@ class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
 
     def save(self, folder: str | Path) -> None:
         """Write the model and the training graph to a folder: safetensors and JSON."""
+        self._gains()
         save(folder, self._check_fitted(), self._rows, self._arguments())
 
     @classmethod
@@ -339,7 +375,7 @@ def _check_prior(prior: float | None, fitted: FittedModel, layer: Name) -> float
 def _resolve_policy(config: Config, mx: Multiplex, targets: Ints) -> Config:
     """Return settings with arms in place of layer names in the options of the policy; refuse a k out of range."""
     others = mx.num_layers - 1
-    if others and POLICIES[config.policy].takes_k and not 1 <= config.k <= others:
+    if others and POLICIES[config.policy].takes_k and not 1 <= config.draw_size <= others:
         raise InputError(f"Expected k from 1 to {others}, the number of other layers, got {config.k}.")
     options = resolve_layer_options(mx, targets, config.policy, config.policy_options or {})
     return replace(config, policy_options=options)

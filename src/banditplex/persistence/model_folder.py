@@ -59,6 +59,8 @@ def save(folder: str | Path, fitted: FittedModel, history: list[Row], arguments:
         "node_types": None if mx.node_types is None else mx.node_types.tolist(),
         "targets": fitted.targets.tolist(),
         "layers": fitted.layers.tolist(),
+        "counts": fitted.counts.tolist(),
+        "gains": fitted.gains,
         "calibration": asdict(fitted.calibration),
         "policy": {name: value for name, value in state.items() if name not in arrays},
         "history": history,
@@ -112,7 +114,8 @@ def _from_index(
         policy.load_state_dict({**index["policy"], **arrays})
     fitted = FittedModel(
         mx, model.to(where).eval(), pack(mx, where, visibility), policy, targets,
-        np.array(index["layers"], np.int64).reshape(len(targets), -1), _calibration(index["calibration"]), config,
+        np.array(index["layers"], np.int64).reshape(len(targets), -1), np.array(index["counts"], np.int64),
+        _calibration(index["calibration"]), config, index["gains"],
     )  # fmt: skip
     arguments = index["arguments"]
     if arguments["policy_options"]:

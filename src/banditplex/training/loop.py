@@ -26,7 +26,7 @@ from banditplex.training.feedback import LayerLosses, SideInformation, free_obse
 from banditplex.training.history import EpochRecord, Regret
 from banditplex.training.optimizer import FlatAdamW
 from banditplex.training.supply import Supply
-from banditplex.training.validation import EarlyStopping, Validation, validate
+from banditplex.training.validation import MAX_USED, EarlyStopping, Validation, choose_counts, validate
 
 Ints = NDArray[np.int64]
 STREAMS = ("batches", "negatives", "draws", "neighbours")
@@ -174,15 +174,27 @@ class Trainer:
 
     # After the epochs
 
-    def predicted_layers(self) -> Ints:
-        """Return the layers (T, k) that predictions in each target use: the most probable ones."""
+    def most_probable_layers(self, count: int | None = None) -> Ints:
+        """Return the layers (T, count) that each target is most likely to draw; None: as many as it draws."""
         if self.policy is None:
             return np.empty((len(self.data.targets), 0), np.int64)
-        return most_probable_layers(self.policy, self.data.targets, self.config.seed)
+        count = self.policy.k if count is None else min(count, self.policy.num_arms)
+        return most_probable_layers(self.policy, self.data.targets, self.config.seed, count)
+
+    def choose_layers(self) -> tuple[Ints, Ints]:
+        """Return layers (T, m), the most probable first, and how many of them predictions in each target use (T,).
+
+        With k = "auto" the number is chosen on validation pairs, from 0 up.
+        """
+        if self.policy is None or not self.config.chooses_k or not self.policy.takes_k:
+            layers = self.most_probable_layers()
+            return layers, np.full(len(layers), layers.shape[1], np.int64)
+        layers = self.most_probable_layers(MAX_USED)
+        return layers, choose_counts(self.ema_model, self.data, layers)
 
     def validate(self) -> Validation:
         """Score the validation pairs with the averaged weights."""
-        return validate(self.ema_model, self.data, self.predicted_layers())
+        return validate(self.ema_model, self.data, self.most_probable_layers())
 
     def finish(self) -> None:
         """Restore weights and policies of the epoch that early stopping has kept."""

@@ -13,11 +13,13 @@ from torch import Tensor, nn
 from banditplex.bandits import Policy
 from banditplex.nn import MultiplexModel
 from banditplex.nn.hidden_edges import hide_pairs
-from banditplex.nn.scoring import score
+from banditplex.nn.scoring import score_terms
 from banditplex.training.data import TrainingData
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
+MAX_USED = 8
+"""Layers that predictions use at most, if their number is chosen."""
 
 
 class Validation(NamedTuple):
@@ -58,17 +60,49 @@ class Validation(NamedTuple):
 
 def validate(model: MultiplexModel, data: TrainingData, layers: Ints) -> Validation:
     """Score the validation pairs on the training graph with layers (T, k) for each target."""
+    terms = _validation_terms(model, data, layers)
+    return Validation(*_validation_labels(data), terms.sum(1))
+
+
+def _validation_labels(data: TrainingData) -> tuple[Ints, Tensor]:
+    """Return target (n,) and label (n,) of the validation pairs."""
     instance = np.tile(data.validation_edges.instance, 2)
     label = torch.zeros(len(instance), device=data.device)
     label[: len(data.validation_edges)] = 1
-    if not len(instance):
-        return Validation(instance, label, label)
+    return instance, label
+
+
+def _validation_terms(model: MultiplexModel, data: TrainingData, layers: Ints) -> Tensor:
+    """Return the terms (n, 1 + k) of the logits of the validation pairs: the one that is always on, and the layers'."""
+    instance = np.tile(data.validation_edges.instance, 2)
     pairs = np.concatenate([data.validation_edges.pairs, data.validation_negatives])
     table = np.concatenate([data.targets[instance][:, None], layers[instance]], 1)
     asked, where = torch.from_numpy(pairs).to(data.device), torch.from_numpy(table).to(data.device)
     hidden = hide_pairs(asked, data.visibility.hidden_layers(where))  # their reverse edges; edges elsewhere
-    logit = score(model, data.train_graph, data.node_features, asked, where[:, 0], where[:, 1:], hidden)
-    return Validation(instance, label, logit)
+    return score_terms(model, data.train_graph, data.node_features, asked, where[:, 0], where[:, 1:], hidden)
+
+
+def choose_counts(model: MultiplexModel, data: TrainingData, layers: Ints) -> Ints:
+    """Return how many of layers (T, m), in their order, predictions in each target should use, from 0 up.
+
+    It is the number with the least validation loss over all targets, unless the validation pairs of a target prefer
+    another by more than one standard error.
+    """
+    instance, label = _validation_labels(data)
+    if not len(instance):
+        return np.ones(len(layers), np.int64)
+    logits = torch.cumsum(_validation_terms(model, data, layers), 1)
+    every = [Validation(instance, label, logit).calibrated_loss() for logit in logits.unbind(1)]
+    loss = torch.stack(every, 1).numpy()
+    common = int(loss.mean(0).argmin())
+    above, size = loss - loss[:, [common]], np.bincount(instance, minlength=len(layers))[:, None]
+    mean, square = (
+        np.stack([np.bincount(instance, column, len(layers)) for column in each.T], 1) / np.maximum(size, 1)
+        for each in (above, above**2)
+    )
+    error = np.sqrt(np.maximum(square - mean**2, 0) / np.maximum(size, 1))
+    clear = np.where(mean < -error, mean, 0.0)
+    return np.where(clear.min(1) < 0, clear.argmin(1), common)
 
 
 class EarlyStopping:
