@@ -12,7 +12,9 @@ from banditplex.errors import InputError
 from banditplex.multiplex import Multiplex, Name
 from banditplex.nn import HiddenEdges, MultiplexModel, PackedGraph
 from banditplex.nn.scoring import score, score_by_layer
+from banditplex.pairs.known import KnownPairs
 from banditplex.rng import stream
+from banditplex.training.calibration import Calibration, calibrate
 from banditplex.training.config import Config
 from banditplex.training.data import node_features
 from banditplex.training.draws import to_layer
@@ -33,18 +35,24 @@ class FittedModel:
     policy: Policy | None
     targets: Ints  # (T,) layer indices
     layers: Ints  # (T, k): the other layers that predictions in each target use
-    temperature: float
+    calibration: Calibration
     config: Config  # the settings that it was trained with
 
     @classmethod
-    def from_trainer(cls, trainer: Trainer) -> "FittedModel":
-        """Take over the state of a trainer; the temperature is fitted on the validation pairs."""
-        data, layers = trainer.data, trainer.predicted_layers()
-        temperature = trainer.validate().temperature()
-        return cls(
-            data.full_mx, trainer.ema_model, data.full_graph, trainer.policy, data.targets, layers, temperature,
-            trainer.config,
+    def from_trainer(cls, trainer: Trainer, *, finished: bool = True) -> "FittedModel":
+        """Take over the state of a trainer.
+
+        Probabilities are calibrated if training has finished; before, by a temperature that fits the validation pairs.
+        """
+        data, seed = trainer.data, trainer.config.seed
+        calibration = Calibration.scaled(len(data.targets), 1 / trainer.validate().temperature())
+        fitted = cls(
+            data.train_mx, trainer.ema_model, data.train_graph, trainer.policy, data.targets,
+            trainer.predicted_layers(), calibration, trainer.config,
         )  # fmt: skip
+        if finished:
+            calibration = calibrate(data, fitted.logits, stream(seed, "calibration"))
+        return replace(fitted, mx=data.full_mx, graph=data.full_graph, calibration=calibration)
 
     @property
     def layer_names(self) -> tuple[Name, ...]:
@@ -67,6 +75,14 @@ class FittedModel:
             return self
         mx = self._check_context(context)
         return replace(self, mx=mx, graph=PackedGraph.from_multiplex(mx, self.graph.device, union=self.graph.union))
+
+    def density(self, layer: Name) -> float:
+        """Return the share of links among all possible pairs of a layer, never 0 or 1."""
+        mx = self.mx.subset(layers=[layer])
+        free = KnownPairs(mx).num_free()[0]
+        size = np.count_nonzero(mx.edge_index[0] != mx.edge_index[1])
+        possible = max(1, size + free)
+        return float(np.clip(size, 0.5, possible - 0.5) / possible)
 
     def logits(self, pairs: Ints, layer: Name, *, draws: int = 0) -> NDArray[np.float64]:
         """Return the logits (n,) of pairs (n, 2) of node indices in a target layer.

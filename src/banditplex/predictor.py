@@ -104,11 +104,11 @@ class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
                 if kept is not None:
                     kept.save()
                 if on_epoch is not None:
-                    self._take(trainer)
+                    self._take(trainer, finished=False)
                     if on_epoch(self, row) is True:
                         break
             trainer.finish()
-        self._take(trainer)
+            self._take(trainer, finished=True)
         return self
 
     def make_trainer(
@@ -152,8 +152,8 @@ class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
                 raise InputError(f"Expected negatives for target layer {mx.layer_names[target]!r}, got none.")
         return given
 
-    def _take(self, trainer: Trainer) -> None:
-        self._fitted = FittedModel.from_trainer(trainer)
+    def _take(self, trainer: Trainer, *, finished: bool) -> None:
+        self._fitted = FittedModel.from_trainer(trainer, finished=finished)
         self._rows = trainer.history
 
     # Predicting
@@ -189,15 +189,20 @@ class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
         return fitted.logits_by_layer(index, target, table)
 
     def predict_proba(
-        self, pairs: ArrayLike, layer: Name, *, prior: float = 0.5, context: Multiplex | None = None
+        self, pairs: ArrayLike, layer: Name, *, prior: float | None = None, context: Multiplex | None = None
     ) -> Floats:
         """Return calibrated probabilities (n,) that pairs are links.
 
-        The temperature was fitted on validation pairs, half of them links; `prior` is the share of links among the
-        pairs you ask about.
+        `prior` is the share of links among the pairs you ask about. None: the density of the layer, its known edges
+        divided by all possible pairs, as if any pair of nodes could be asked about.
         """
-        scores = self.score_pairs(pairs, layer, context=context)
-        return self._probability(scores, prior)
+        fitted = self._check_fitted().within(context)
+        scores = fitted.logits(as_pairs(fitted.mx, pairs), layer)
+        return fitted.calibration.probability(scores, fitted.instance(layer), _check_prior(prior, fitted, layer))
+
+    def density(self, layer: Name, *, context: Multiplex | None = None) -> float:
+        """Return the share of known edges among all possible pairs of a layer: the prior where none is given."""
+        return self._check_fitted().within(context).density(layer)
 
     def recommend(
         self,
@@ -205,18 +210,20 @@ class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
         *,
         top: int = 20,
         candidates: ArrayLike | None = None,
-        prior: float = 0.5,
+        prior: float | None = None,
         context: Multiplex | None = None,
     ) -> pd.DataFrame:
         """Return the `top` most likely new links of a layer: source, destination, probability.
 
         All pairs that are not known edges are ranked, or those of `candidates` (n, 2), each once; memory does not
-        grow with the number of pairs ranked.
+        grow with the number of pairs ranked. `prior` is the share of links among the ranked pairs. None: the density
+        of the layer, as if there were as many new links, in proportion, as known ones. The prior that was assumed is
+        in `attrs["prior"]` of the result.
         """
         if not isinstance(top, int | np.integer) or top < 0:
             raise InputError(f"Expected top to be an integer of at least 0, got {top!r}.")
         fitted = self._check_fitted().within(context)
-        mx = fitted.mx
+        mx, assumed, instance = fitted.mx, _check_prior(prior, fitted, layer), fitted.instance(layer)
         chunks = _all_pairs(mx) if candidates is None else iter([_distinct(as_pairs(mx, candidates), mx)])
         best, scores = np.empty((0, 2), np.int64), np.empty(0)
         for chunk in chunks:
@@ -225,20 +232,15 @@ class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
             best = np.concatenate([best, pairs])
             keep = np.argsort(-scores, kind="stable")[:top]
             best, scores = best[keep], scores[keep]
-        return pd.DataFrame(
+        table = pd.DataFrame(
             {
                 "source": mx.node_names[best[:, 0]],
                 "destination": mx.node_names[best[:, 1]],
-                "probability": self._probability(scores, prior),
+                "probability": fitted.calibration.probability(scores, instance, assumed),
             }
         )
-
-    def _probability(self, logits: Floats, prior: float) -> Floats:
-        if not isinstance(prior, int | float | np.number) or not 0 < prior < 1:
-            raise InputError(f"Expected prior between 0 and 1, got {prior!r}.")
-        odds = logits / self._check_fitted().temperature + np.log(prior / (1 - prior))
-        probability: Floats = 0.5 * (1 + np.tanh(odds / 2))
-        return probability
+        table.attrs["prior"] = assumed
+        return table
 
     # What was learnt
 
@@ -316,6 +318,15 @@ def as_pairs(mx: Multiplex, pairs: ArrayLike) -> Ints:
     if same.any():
         raise InputError(f"Expected pairs of two different nodes, got {array[np.argmax(same)].tolist()}.")
     return index
+
+
+def _check_prior(prior: float | None, fitted: FittedModel, layer: Name) -> float:
+    """Return a prior that was given, or the density of the layer; refuse one that is no probability."""
+    if prior is None:
+        return fitted.density(layer)
+    if not isinstance(prior, int | float | np.number) or not 0 < prior < 1:
+        raise InputError(f"Expected prior between 0 and 1, got {prior!r}.")
+    return float(prior)
 
 
 def _resolve_policy(config: Config, mx: Multiplex, targets: Ints, visibility: Visibility) -> Config:
