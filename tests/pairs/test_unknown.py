@@ -1,4 +1,4 @@
-"""Samples of unknown pairs: all of them where they are few, otherwise unbiased, and rich in pairs that look like links."""
+"""Samples of unknown pairs: all where they are few, otherwise unbiased, and rich in pairs that look like links."""
 
 import numpy as np
 import pytest

@@ -1,7 +1,7 @@
 """Unknown pairs: a sample, with weights, that stands for all pairs of nodes that are not edges of a layer.
 
-In a sparse layer, uniform pairs hardly ever look like links, so that a sample says nothing of the unknown pairs with the
-highest scores. Half of the sample is therefore drawn among pairs that are linked or share a neighbour in some layer.
+In a sparse layer, uniform pairs hardly ever look like links: a uniform sample says nothing about the unknown pairs of
+high scores. Half of the sample is therefore drawn among pairs that are linked or share a neighbour in some layer.
 """
 
 import numpy as np
@@ -53,7 +53,7 @@ class NearbyPairs:
             place = np.arange(len(row)) - np.repeat(np.cumsum(count) - count, count)
             middle = self._ends[self._start[first][row] + place]
             shared = contains(self._keys, last[row] * self._num_nodes + middle)
-            parts.append(np.bincount(row[shared], 1 / self._degree[middle[shared]], len(first)))
+            parts.append(np.bincount(row[shared], 1 / self._degree[middle[shared]], len(first)).astype(np.float64))
         found: Floats = np.concatenate(parts) / len(self._ends)
         return found
 
@@ -61,8 +61,8 @@ class NearbyPairs:
 class UnknownPairs:
     """Samples the unknown pairs of the layers of a multiplex.
 
-    Parameters: `known`, the pairs that are not unknown; `uniform`, which draws uniformly from all others; `mx`, on which
-    random walks propose the other half of a sample.
+    Parameters: `mx`, on which random walks propose half of a sample; `known`, the pairs that are not unknown;
+    `uniform`, which draws uniformly from all others.
     """
 
     def __init__(self, mx: Multiplex, known: KnownPairs, uniform: NegativeSampler) -> None:
@@ -71,7 +71,7 @@ class UnknownPairs:
         self._nearby: NearbyPairs | None = None
 
     def sample(self, layer: int, size: int, rng: np.random.Generator) -> tuple[Ints, Floats]:
-        """Return about `size` unknown pairs (n, 2) of a layer and their weights (n,), which add up to about all of them.
+        """Return about `size` unknown pairs (n, 2) of a layer, and for how many unknown pairs each stands, (n,).
 
         If there are no more than `size` unknown pairs, these are all of them, with weight 1. Otherwise the expected
         weight of every unknown pair in the sample is 1, and no weight is above twice the mean.

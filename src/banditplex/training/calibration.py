@@ -1,8 +1,7 @@
 """Calibration: from scores to probabilities, in each target, fitted to hold among the pairs with the highest scores.
 
-Links are the validation edges. All other pairs of a target stand on the other side, in their real proportion: a sample of
-unknown pairs with weights. Few validation edges per target say little, so targets share one curve, from which each
-deviates as far as its edges ask for.
+Validation edges are compared with unknown pairs, of which a weighted sample stands for all, in their real proportion. A
+target has few validation edges, so all targets share one curve, from which each deviates as far as its edges ask for.
 """
 
 from collections.abc import Callable
@@ -167,9 +166,9 @@ def fit(links: Scored, unknown: Scored, density: Floats) -> Calibration:
 def grouped(scored: Scored) -> Scored:
     """Return mean scores of groups of pairs with neighbouring ranks in their target; the highest stay on their own."""
     order = np.lexsort((-scored.score, scored.instance))
-    instance, values, weight = (each[order] for each in scored)
+    instance, values, weight = scored.instance[order], scored.score[order], scored.weight[order]
     rank = np.arange(len(order)) - np.searchsorted(instance, instance)
     group = np.floor(2 * GROUPS * np.log1p(rank / GROUPS)).astype(np.int64)
     _, first, which = np.unique(instance * (group.max() + 1) + group, return_index=True, return_inverse=True)
-    total = np.bincount(which, weight)
+    total = np.bincount(which, weight).astype(np.float64)
     return Scored(instance[first], np.bincount(which, weight * values) / total, total)
