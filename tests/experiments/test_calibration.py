@@ -38,8 +38,8 @@ def test_the_report_has_a_line_per_data_set_and_a_figure(tmp_path):
 
 
 def test_rows_of_a_fit():
-    rows = pd.DataFrame(work(SplitRun("twins", "default", 0, 1)))
-    assert rows["part"].value_counts()[["brier", "top"]].tolist() == [1, 8]
+    rows = pd.DataFrame(work(SplitRun("planted-4", "default", 0, 1)))
+    assert rows["part"].value_counts()[["brier", "top"]].tolist() == [1, 4]
     assert rows[["says", "is"]].to_numpy().min() >= 0
     assert rows[["says", "is"]].to_numpy().max() <= 1
-    assert rows.loc[rows["part"] == "bin", "pairs"].sum() == 8 * 1000
+    assert rows.loc[rows["part"] == "bin", "pairs"].sum() == 4 * 1000

@@ -99,9 +99,11 @@ def score_pairs(
 ) -> tuple[Scored, Scored]:
     """Return the scores of all validation edges and of a sample of the unknown pairs of each target."""
     size = int(np.clip(PAIRS // len(data.targets), LEAST, MOST))
+    held_out = data.validation_edges
+    bounds = np.searchsorted(held_out.instance, np.arange(len(data.targets) + 1))
     parts: tuple[list[Scored], list[Scored]] = ([], [])
     for instance, target in enumerate(data.targets.tolist()):
-        edges = data.validation_edges.pairs[data.validation_edges.instance == instance]
+        edges = held_out.pairs[bounds[instance] : bounds[instance + 1]]
         if not len(edges):
             continue  # says nothing: what is shared by all targets holds
         pairs, weight = sampler.sample(target, size, rng)
