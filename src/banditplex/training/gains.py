@@ -28,9 +28,9 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 MAX_EDGES = 2_000
 """Training edges of a target that regressions are fitted to."""
-NEGATIVES = 2
-"""Negatives per edge; together they weigh as much as the edges."""
-RIDGE = 3.0
+FITTED, TESTED = 2, 8
+"""Negatives per edge that is fitted, and per edge that is tested; together they weigh as much as the edges."""
+RIDGE = 1.0
 """Penalty on squared coefficients of standardised columns, in pairs."""
 STEPS = 12
 LEVEL = 0.95
@@ -45,8 +45,8 @@ def layer_gains(data: TrainingData, looked_at: Ints, seed: int) -> list[dict[str
     family = max(1, looked_at.size)
     for instance, target in enumerate(data.targets.tolist()):
         rng = stream(seed, "gains", int(target))
-        train = _pairs(data, data.train_edges.of(instance), target, rng, MAX_EDGES)
-        tested = _pairs(data, data.validation_edges.of(instance), target, rng, MAX_EDGES)
+        train = _pairs(data, data.train_edges.of(instance), target, rng, FITTED)
+        tested = _pairs(data, data.validation_edges.of(instance), target, rng, TESTED)
         found = np.full((looked_at.shape[1], 3), np.nan)
         if len(train[0]) and len(tested[0]):
             own, others = _columns(data, paths, train[0], target, looked_at[instance])
@@ -65,10 +65,10 @@ def layer_gains(data: TrainingData, looked_at: Ints, seed: int) -> list[dict[str
     return rows
 
 
-def _pairs(data: TrainingData, edges: Ints, target: int, rng: np.random.Generator, most: int) -> tuple[Tensor, Tensor]:
+def _pairs(data: TrainingData, edges: Ints, target: int, rng: np.random.Generator, per_edge: int) -> tuple[Tensor, Tensor]:
     """Return edges and negatives as pairs (n, 2), and their labels (n,)."""
-    edges = edges if len(edges) <= most else edges[rng.permutation(len(edges))[:most]]
-    negatives = data.negatives.draw(np.full(len(edges) * NEGATIVES, target), rng)
+    edges = edges if len(edges) <= MAX_EDGES else edges[rng.permutation(len(edges))[:MAX_EDGES]]
+    negatives = data.negatives.draw(np.full(len(edges) * per_edge, target), rng)
     pairs = np.concatenate([edges, negatives])
     label = np.repeat([1.0, 0.0], [len(edges), len(negatives)])
     return torch.from_numpy(pairs).to(data.device), torch.from_numpy(label).to(data.device)
