@@ -112,7 +112,7 @@ class Config:
     )
     learning_rate: float = setting(0.01, "Learning rate at the start; it falls to 5 % along a cosine.", low=0)
     weight_decay: float = setting(
-        1.0, "Weight decay of shared weights (AdamW), up to 4,000 edges; beyond, it falls in proportion to them.", low=0
+        1.0, "Weight decay of shared weights (AdamW), up to 300 edges; beyond, it falls in proportion to them.", low=0
     )
     layer_decay: float = setting(1.0, "Weight decay of weights of single layers and of the encoder.", low=0)
     ema_decay: float = setting(
