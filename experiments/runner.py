@@ -26,6 +26,7 @@ EXPERIMENTS = {
     "open-problems": ("experiments.open_problems.experiment", "the open problems of the paper"),
     "quality": ("experiments.quality", "ROC-AUC of LinkPredictor beside all baselines"),
     "policies": ("experiments.policies", "ROC-AUC of every policy, beside simple baselines"),
+    "calibration": ("experiments.calibration", "how far recommended links come true as often as predicted"),
     "hidden-pairs": ("experiments.hidden_pairs", "training with the visibility of the test split"),
 }
 """Name: module and summary. A module has `QUICK` (defaults with --quick), `add_options(parser)` and

@@ -54,18 +54,60 @@ def test_the_relevant_layer_is_found_and_prediction_is_good():
     assert table.loc["g2-copy1", "g2-base"] > 0.8
     pairs, label = parts.test("g1-base")
     assert roc_auc(label, model.score_pairs(pairs, "g1-base")) > 0.8  # chance to see the edge in the copy: 0.9 * 0.8
-    probability = model.predict_proba(pairs, "g1-base")
+    probability = model.predict_proba(pairs, "g1-base", prior=0.5)
     assert brier(label, probability) < 0.15
 
 
-def test_probabilities_follow_temperature_and_prior(fitted):
+def test_probabilities_follow_calibration_and_prior(fitted):
     mx, model = fitted
     layer, pairs = mx.layer_names[1], some_pairs(mx)
-    logits = model.score_pairs(pairs, layer) / model._fitted.temperature
-    rare = [1 / (1 + math.exp(-(logit + math.log(0.01 / 0.99)))) for logit in logits]
+    ratio = model._fitted.calibration.ratio(model.score_pairs(pairs, layer), 1)
+    rare = [1 / (1 + math.exp(-(each + math.log(0.01 / 0.99)))) for each in ratio]
     assert model.predict_proba(pairs, layer, prior=0.01) == pytest.approx(rare)
     with refuses("prior", 1):
         model.predict_proba(pairs, layer, prior=1)
+    with refuses("prior", "half"):
+        model.recommend(layer, prior="half")
+
+
+def test_the_prior_is_the_density_of_the_layer_unless_given(fitted):
+    mx, model = fitted
+    layer, pairs = mx.layer_names[2], some_pairs(mx)
+    density = mx.edges(layer).shape[1] / (40 * 39 / 2)
+    assert model.density(layer) == pytest.approx(density)
+    assert model.predict_proba(pairs, layer).tolist() == model.predict_proba(pairs, layer, prior=density).tolist()
+    found = model.recommend(layer, top=3)
+    assert found.attrs["prior"] == pytest.approx(density)
+    assert found["probability"].tolist() == model.recommend(layer, top=3, prior=density)["probability"].tolist()
+    assert model.recommend(layer, top=3, prior=0.25).attrs["prior"] == 0.25
+
+
+def test_the_density_is_that_of_the_context_and_never_0_or_1(fitted):
+    mx, model = fitted
+    layer = mx.layer_names[0]
+    few = mx.keep_edges(mx.edge_layer != 0)
+    assert model.density(layer, context=few) == pytest.approx(0.5 / (40 * 39 / 2))
+    assert np.isfinite(model.predict_proba([[0, 1]], layer, context=few)).all()
+    upper = np.array(np.triu_indices(40, 1))
+    full = bx.Multiplex.from_edges(*upper, layer, num_nodes=40, layer_names=mx.layer_names)
+    assert model.density(layer, context=full) == pytest.approx(1 - 0.5 / (40 * 39 / 2))
+
+
+def test_directed_pairs_are_counted_in_both_directions():
+    mx = small().to_directed()
+    model = bx.LinkPredictor(**FAST).fit(mx)
+    assert model.density(mx.layer_names[0]) == pytest.approx(mx.layer_sizes[0] / (40 * 39))
+
+
+def test_probabilities_rank_pairs_as_scores_do(fitted):
+    mx, model = fitted
+    layer, pairs = mx.layer_names[1], some_pairs(mx, 300)
+    scores = model.score_pairs(pairs, layer)
+    for prior in (None, 0.5):
+        probability = model.predict_proba(pairs, layer, prior=prior)
+        order = np.argsort(scores)
+        assert (np.diff(probability[order]) >= 0).all()
+        assert ((probability > 0) & (probability < 1)).all()
 
 
 def test_recommend_ranks_all_pairs_that_are_no_edges(fitted, monkeypatch):

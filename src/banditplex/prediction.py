@@ -1,6 +1,7 @@
 """What a fitted model answers: logits of pairs, on the training graph or on another one with the same layers."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import torch
@@ -12,8 +13,10 @@ from banditplex.errors import InputError
 from banditplex.multiplex import Multiplex, Name
 from banditplex.nn import HiddenEdges, MultiplexModel, PackedGraph
 from banditplex.nn.evidence import pack
-from banditplex.nn.scoring import score, score_by_layer
+from banditplex.nn.scoring import score_by_layer, score_terms
+from banditplex.pairs.known import KnownPairs
 from banditplex.rng import stream
+from banditplex.training.calibration import Calibration, calibrate
 from banditplex.training.config import Config
 from banditplex.training.data import node_features
 from banditplex.training.draws import to_layer
@@ -33,19 +36,28 @@ class FittedModel:
     graph: PackedGraph
     policy: Policy | None
     targets: Ints  # (T,) layer indices
-    layers: Ints  # (T, k): the other layers that predictions in each target use
-    temperature: float
+    layers: Ints  # (T, m): other layers of each target, the most probable first
+    counts: Ints  # (T,): how many of them predictions use
+    calibration: Calibration
     config: Config  # the settings that it was trained with
+    gains: list[dict[str, Any]] | None = None  # rows of `layer_gains`, once they have been computed
 
     @classmethod
-    def from_trainer(cls, trainer: Trainer) -> "FittedModel":
-        """Take over the state of a trainer; the temperature is fitted on the validation pairs."""
-        data, layers = trainer.data, trainer.predicted_layers()
-        temperature = trainer.validate().temperature()
-        return cls(
-            data.full_mx, trainer.ema_model, data.full_graph, trainer.policy, data.targets, layers, temperature,
-            trainer.config,
+    def from_trainer(cls, trainer: Trainer, *, finished: bool = True) -> "FittedModel":
+        """Take over the state of a trainer.
+
+        Probabilities are calibrated if training has finished; before, by a temperature that fits the validation pairs.
+        """
+        data, seed = trainer.data, trainer.config.seed
+        layers = trainer.choose_layers() if finished else _all_used(trainer.most_probable_layers())
+        calibration = Calibration.scaled(len(data.targets), 1 / trainer.validate().temperature())
+        fitted = cls(
+            data.train_mx, trainer.ema_model, data.train_graph, trainer.policy, data.targets,
+            *layers, calibration, trainer.config,
         )  # fmt: skip
+        if finished:
+            calibration = calibrate(data, fitted.logits, stream(seed, "calibration"))
+        return replace(fitted, mx=data.full_mx, graph=data.full_graph, calibration=calibration)
 
     @property
     def layer_names(self) -> tuple[Name, ...]:
@@ -68,6 +80,14 @@ class FittedModel:
             return self
         mx = self._check_context(context)
         return replace(self, mx=mx, graph=pack(mx, self.graph.device, self.model.visibility))
+
+    def density(self, layer: Name) -> float:
+        """Return the share of links among all possible pairs of a layer, never 0 or 1."""
+        mx = self.mx.subset(layers=[layer])
+        free = KnownPairs(mx).num_free()[0]
+        size = np.count_nonzero(mx.edge_index[0] != mx.edge_index[1])
+        possible = max(1, size + free)
+        return float(np.clip(size, 0.5, possible - 0.5) / possible)
 
     def logits(self, pairs: Ints, layer: Name, *, draws: int = 0) -> NDArray[np.float64]:
         """Return the logits (n,) of pairs (n, 2) of node indices in a target layer.
@@ -93,7 +113,8 @@ class FittedModel:
             here = known.pairs.sum(1) % FOLDS == number
             hidden = HiddenEdges(known.pairs[here], known.layer[here])
             asked = place[at], layers[at, 0], layers[at, 1:]
-            result[at] = score(self.model, graph, features, *asked, hidden, share)
+            terms = score_terms(self.model, graph, features, *asked, hidden)
+            result[at] = terms.sum(1) if share is None else terms[:, 0] + terms[:, 1:] @ share
         return result.cpu().numpy().astype(np.float64)
 
     def logits_by_layer(self, pairs: Ints, target: Ints, others: Ints) -> NDArray[np.float64]:
@@ -115,7 +136,7 @@ class FittedModel:
     def _choose(self, instance: int, draws: int) -> tuple[Ints, Tensor | None]:
         """Return the layers (m,) to look at, and the share of draws (m,) that each has, if layers are drawn."""
         if not draws or self.policy is None:
-            return self.layers[instance], None
+            return self.layers[instance, : self.counts[instance]], None
         rng = stream(self.config.seed, "prediction draws")
         drawn = np.concatenate([self.policy.draw(rng, [instance]).arms[0] for _ in range(draws)])
         arms, count = np.unique(drawn, return_counts=True)
@@ -163,3 +184,7 @@ class FittedModel:
                 "nodes (train with node features, or with width=0)."
             )
         return context
+
+
+def _all_used(layers: Ints) -> tuple[Ints, Ints]:
+    return layers, np.full(len(layers), layers.shape[1], np.int64)

@@ -24,11 +24,13 @@ from banditplex.persistence.warm_start import carry_over
 from banditplex.prediction import FittedModel
 from banditplex.training.config import SETTINGS, Config, Setting, numpydoc
 from banditplex.training.draws import to_layer
+from banditplex.training.gains import layer_gains
 from banditplex.training.generators import seeded
 from banditplex.training.layer_options import resolve_layer_options
 from banditplex.training.loop import Trainer
 from banditplex.training.setup import make_trainer
 from banditplex.training.threads import fitting_threads
+from banditplex.training.validation import MAX_USED
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -104,11 +106,11 @@ class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
                 if kept is not None:
                     kept.save()
                 if on_epoch is not None:
-                    self._take(trainer)
+                    self._take(trainer, finished=False)
                     if on_epoch(self, row) is True:
                         break
             trainer.finish()
-        self._take(trainer)
+            self._take(trainer, finished=True)
         return self
 
     def make_trainer(
@@ -152,9 +154,9 @@ class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
                 raise InputError(f"Expected negatives for target layer {mx.layer_names[target]!r}, got none.")
         return given
 
-    def _take(self, trainer: Trainer) -> None:
-        self._fitted = FittedModel.from_trainer(trainer)
-        self._rows = trainer.history
+    def _take(self, trainer: Trainer, *, finished: bool) -> None:
+        self._fitted = FittedModel.from_trainer(trainer, finished=finished)
+        self._rows, self._trainer = trainer.history, trainer
 
     # Predicting
 
@@ -189,15 +191,20 @@ class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
         return fitted.logits_by_layer(index, target, table)
 
     def predict_proba(
-        self, pairs: ArrayLike, layer: Name, *, prior: float = 0.5, context: Multiplex | None = None
+        self, pairs: ArrayLike, layer: Name, *, prior: float | None = None, context: Multiplex | None = None
     ) -> Floats:
         """Return calibrated probabilities (n,) that pairs are links.
 
-        The temperature was fitted on validation pairs, half of them links; `prior` is the share of links among the
-        pairs you ask about.
+        `prior` is the share of links among the pairs you ask about. None: the density of the layer, its known edges
+        divided by all possible pairs, as if any pair of nodes could be asked about.
         """
-        scores = self.score_pairs(pairs, layer, context=context)
-        return self._probability(scores, prior)
+        fitted = self._check_fitted().within(context)
+        scores = fitted.logits(as_pairs(fitted.mx, pairs), layer)
+        return fitted.calibration.probability(scores, fitted.instance(layer), _check_prior(prior, fitted, layer))
+
+    def density(self, layer: Name, *, context: Multiplex | None = None) -> float:
+        """Return the share of known edges among all possible pairs of a layer: the prior where none is given."""
+        return self._check_fitted().within(context).density(layer)
 
     def recommend(
         self,
@@ -205,7 +212,7 @@ class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
         *,
         top: int = 20,
         candidates: ArrayLike | None = None,
-        prior: float = 0.5,
+        prior: float | None = None,
         context: Multiplex | None = None,
     ) -> pd.DataFrame:
         """Return the `top` most likely new links of a layer: source, destination, probability.
@@ -213,11 +220,14 @@ class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
         All pairs that are not known edges are ranked, or those of `candidates` (n, 2), each once; memory does not
         grow with the number of pairs ranked. If nodes have types, only pairs of the types that the layer links in
         training are ranked, unless `candidates` are given.
+        grow with the number of pairs ranked. `prior` is the share of links among the ranked pairs. None: the density
+        of the layer, as if there were as many new links, in proportion, as known ones. The prior that was assumed is
+        in `attrs["prior"]` of the result.
         """
         if not isinstance(top, int | np.integer) or top < 0:
             raise InputError(f"Expected top to be an integer of at least 0, got {top!r}.")
         fitted = self._check_fitted().within(context)
-        mx = fitted.mx
+        mx, assumed, instance = fitted.mx, _check_prior(prior, fitted, layer), fitted.instance(layer)
         if candidates is not None:
             chunks = iter([_distinct(as_pairs(mx, candidates), mx)])
         elif mx.node_types is None:
@@ -231,20 +241,15 @@ class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
             best = np.concatenate([best, pairs])
             keep = np.argsort(-scores, kind="stable")[:top]
             best, scores = best[keep], scores[keep]
-        return pd.DataFrame(
+        table = pd.DataFrame(
             {
                 "source": mx.node_names[best[:, 0]],
                 "destination": mx.node_names[best[:, 1]],
-                "probability": self._probability(scores, prior),
+                "probability": fitted.calibration.probability(scores, instance, assumed),
             }
         )
-
-    def _probability(self, logits: Floats, prior: float) -> Floats:
-        if not isinstance(prior, int | float | np.number) or not 0 < prior < 1:
-            raise InputError(f"Expected prior between 0 and 1, got {prior!r}.")
-        odds = logits / self._check_fitted().temperature + np.log(prior / (1 - prior))
-        probability: Floats = 0.5 * (1 + np.tanh(odds / 2))
-        return probability
+        table.attrs["prior"] = assumed
+        return table
 
     # What was learnt
 
@@ -254,8 +259,41 @@ class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
         return self._check_fitted().mx
 
     @property
+    def layer_gains_(self) -> pd.DataFrame:
+        """Which layers help: one row per target and layer, the largest gain of a target first.
+
+        `gain` is how far the log loss per pair falls when the layer is added to a model of the target layer alone,
+        estimated on validation edges; `low` and `high` are its limits (95 %, for all rows together); `helps` says
+        whether low > 0. The rows are the layers that the policies are most likely to draw, among them all that
+        predictions use. Computed when first asked for.
+        """
+        names = self._check_fitted().layer_names
+        columns = ["target", "layer", "gain", "low", "high", "helps"]
+        table = pd.DataFrame(self._gains(), columns=columns).sort_values(
+            ["target", "gain"], ascending=[True, False], kind="stable", ignore_index=True
+        )
+        for column in columns[:2]:
+            table[column] = [names[index] for index in table[column]]
+        return table
+
+    def _gains(self) -> list[dict[str, Any]]:
+        fitted = self._check_fitted()
+        if fitted.gains is None:
+            looked_at = self._trainer.most_probable_layers(max(MAX_USED, fitted.layers.shape[1]))
+            found = layer_gains(self._trainer.data, looked_at, fitted.config.seed)
+            self._fitted = fitted = replace(fitted, gains=found)
+        assert fitted.gains is not None
+        return fitted.gains
+
+    @property
+    def k_(self) -> pd.Series:
+        """How many other layers predictions in each target use."""
+        fitted = self._check_fitted()
+        return pd.Series(fitted.counts, index=[fitted.layer_names[target] for target in fitted.targets], name="k")
+
+    @property
     def layer_probabilities_(self) -> pd.DataFrame:
-        """How likely each policy is to draw each layer: target x layer; rows sum to k."""
+        """How likely each policy is to draw each layer: target x layer; rows sum to the number of layers drawn."""
         fitted = self._check_fitted()
         names = fitted.layer_names
         table = np.zeros((len(fitted.targets), len(names)))
@@ -275,6 +313,7 @@ class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
 
     def save(self, folder: str | Path) -> None:
         """Write the model and the training graph to a folder: safetensors and JSON."""
+        self._gains()
         save(folder, self._check_fitted(), self._rows, self._arguments())
 
     @classmethod
@@ -324,10 +363,19 @@ def as_pairs(mx: Multiplex, pairs: ArrayLike) -> Ints:
     return index
 
 
+def _check_prior(prior: float | None, fitted: FittedModel, layer: Name) -> float:
+    """Return a prior that was given, or the density of the layer; refuse one that is no probability."""
+    if prior is None:
+        return fitted.density(layer)
+    if not isinstance(prior, int | float | np.number) or not 0 < prior < 1:
+        raise InputError(f"Expected prior between 0 and 1, got {prior!r}.")
+    return float(prior)
+
+
 def _resolve_policy(config: Config, mx: Multiplex, targets: Ints) -> Config:
     """Return settings with arms in place of layer names in the options of the policy; refuse a k out of range."""
     others = mx.num_layers - 1
-    if others and POLICIES[config.policy].takes_k and not 1 <= config.k <= others:
+    if others and POLICIES[config.policy].takes_k and not 1 <= config.draw_size <= others:
         raise InputError(f"Expected k from 1 to {others}, the number of other layers, got {config.k}.")
     options = resolve_layer_options(mx, targets, config.policy, config.policy_options or {})
     return replace(config, policy_options=options)

@@ -15,7 +15,10 @@ def test_predict_pairs(place, model, call, refusal):
     (place / "pairs.csv").write_text("source,target\n0,1\n3,9\n12,4\n")
     pairs = [[0, 1], [3, 9], [12, 4]]
     words = ("predict", "run", "--layer", "c", "--pairs", "pairs.csv", "-o", "out.csv")
-    assert call(*words, cwd=place) == (0, "out.csv: 3 pairs\n", "")
+    status, text, note = call(*words, cwd=place)
+    assert (status, text) == (0, "out.csv: 3 pairs\n")
+    assert f"{model.density('c'):.2g}" in note
+    assert "--prior" in note
     table = pd.read_csv(place / "out.csv")
     assert table.columns.tolist() == ["source", "destination", "probability", "score"]
     assert table[["source", "destination"]].to_numpy().tolist() == pairs
@@ -32,7 +35,9 @@ def test_predict_top_to_stdout(place, model, call):
     expected = model.recommend("a", top=4, prior=0.1)
     assert [[row["source"], row["destination"]] for row in rows] == expected.iloc[:, :2].to_numpy().tolist()
     assert [row["probability"] for row in rows] == pytest.approx(expected["probability"].tolist())
-    lines = call(*words, cwd=place)[1].splitlines()
+    _, text, note = call(*words, cwd=place)
+    lines = text.splitlines()
+    assert note == ""  # the prior was given
     assert lines[0] == "source,destination,probability,score"
     assert len(lines) == 5
 

@@ -161,12 +161,28 @@ def test_layers_are_drawn_evenly_and_policies_told_nothing_while_warming_up():
     assert trainer.policy.rounds.tolist() == [trainer.steps_per_epoch] * 4
 
 
-def test_regret_is_known_exactly_where_every_layer_is_seen():
+def test_regret_adds_up_layer_losses_of_warm_up_and_later_rounds():
+    """A plain loop over the rounds of one target: losses of drawn layers, less those of the best, estimated."""
     mx = planted(4, 1, 0.8, num_nodes=40, edges_per_layer=80, communities=4, seed=2)
-    seen = trainer_of(mx, relevance="euclidean", epochs=2, width=4, warmup=0)
-    assert not any(np.isnan(row["regret"]) for row in seen.run_epoch())
-    blind = trainer_of(mx, relevance="predictive", epochs=2, width=4, warmup=0)
-    assert all(np.isnan(row["regret"]) for row in blind.run_epoch())
+    trainer = trainer_of(mx, [0], epochs=8, width=0, warmup=2)
+    rounds, add = [], trainer.regret.add
+    trainer.regret.add = lambda draw, losses, *rest: (rounds.append((draw, losses)), add(draw, losses, *rest))
+    for _ in range(3):
+        (row,) = trainer.run_epoch()
+        paid, estimate = 0.0, [0.0, 0.0, 0.0]
+        for draw, losses in rounds:
+            paid += losses[0, 0]
+            estimate[draw.arms[0, 0]] += losses[0, 0] / draw.probability[0, 0]
+        assert len(rounds) == trainer.epoch * trainer.steps_per_epoch
+        assert row["regret"] == pytest.approx(paid - min(estimate))
+
+
+@pytest.mark.parametrize("options", [{"k": 3}, {"policy": "all"}, {"policy": "none"}, {"relevance": "euclidean"}])
+def test_regret_is_finite_and_0_where_there_is_no_choice(options):
+    mx = planted(4, 1, 0.8, num_nodes=40, edges_per_layer=80, communities=4, seed=2)
+    regret = [row["regret"] for row in trainer_of(mx, epochs=8, width=4, **options).run_epoch()]
+    assert np.isfinite(regret).all()
+    assert "relevance" in options or regret == [0.0] * 4
 
 
 def test_the_same_seed_gives_the_same_weights_and_another_seed_others():

@@ -7,6 +7,9 @@ import pytest
 import torch
 from torch import nn
 
+from banditplex.bandits import make_policy
+from banditplex.datasets import planted
+from banditplex.predictor import LinkPredictor
 from banditplex.training.validation import EarlyStopping, Validation
 from tests.training.test_loop import random_layers, trainer_of
 
@@ -62,27 +65,27 @@ def test_weights_are_kept_up_to_a_standard_error_above_the_lowest_validation_los
         1,
     ):
         nn.init.constant_(model.weight, epoch)
-        stopping.update(epoch, torch.tensor(loss), model)
+        stopping.update(epoch, torch.tensor(loss), model, None)
         assert (stopping.kept_epoch, stopping.best_epoch, stopping.should_stop(epoch)) == (kept, lowest, stop)
         restored = nn.Linear(1, 1)
-        stopping.restore(restored)
+        stopping.restore(restored, None)
         assert restored.weight.item() == kept
 
 
 def test_nothing_kept_is_nothing_restored_and_never_stops():
     stopping, model = EarlyStopping(1), nn.Linear(1, 1)
     before = model.weight.item()
-    stopping.restore(model)
+    stopping.restore(model, None)
     assert model.weight.item() == before
     assert not stopping.should_stop(100)
 
 
 def test_early_stopping_goes_on_from_its_state():
     first, second, model = EarlyStopping(2), EarlyStopping(2), nn.Linear(1, 1)
-    first.update(1, torch.tensor([0.5, 0.5]), model)
+    first.update(1, torch.tensor([0.5, 0.5]), model, None)
     second.load_state_dict(first.state_dict())
     for each in (first, second):
-        each.update(2, torch.tensor([0.7, 0.8]), model)
+        each.update(2, torch.tensor([0.7, 0.8]), model, None)
     assert (second.best_epoch, second.kept_epoch, second.should_stop(3)) == (1, 1, True)
 
 
@@ -91,3 +94,36 @@ def test_training_stops_when_the_loss_does_not_fall_for_patience_epochs():
     while not trainer.finished:
         trainer.run_epoch()
     assert (trainer.epoch, trainer.early_stopping.best_epoch) == (3, 1)
+
+
+def test_policies_are_restored_together_with_the_weights_of_the_kept_epoch():
+    stopping, model, rng = EarlyStopping(2), nn.Linear(1, 1), np.random.default_rng(0)
+    policy = make_policy("default", num_arms=3)
+    for epoch, loss in enumerate([[0.5, 0.5], [0.7, 0.8]], 1):
+        policy.update(policy.draw(rng), [[float(epoch)]])
+        stopping.update(epoch, torch.tensor(loss), model, policy)
+        if epoch == 1:
+            kept = policy.inclusion()
+    assert policy.inclusion().tolist() != kept.tolist()
+    stopping.restore(model, policy)
+    assert policy.inclusion().tolist() == kept.tolist()
+
+
+def test_weights_and_layer_probabilities_of_a_model_come_from_one_epoch():
+    mx = planted(4, 1, 0.8, num_nodes=40, edges_per_layer=80, communities=4, seed=2)
+    settings, pair, layer = {"epochs": 12, "width": 0, "warmup": 1, "learning_rate": 0.3}, [[0, 1]], mx.layer_names[0]
+    seen = []
+
+    def on_epoch(model, row):
+        seen.append((model.layer_probabilities_, model.score_pairs(pair, layer).tolist()))
+
+    model = LinkPredictor(**settings).fit(mx, on_epoch=on_epoch)
+    trainer = trainer_of(mx, **settings)
+    while not trainer.finished:
+        trainer.run_epoch()
+    kept = trainer.early_stopping.kept_epoch
+    assert kept < trainer.epoch  # there is something to restore
+    probabilities, scores = seen[kept - 1]
+    assert model.layer_probabilities_.equals(probabilities)
+    assert not model.layer_probabilities_.equals(seen[-1][0])
+    assert model.score_pairs(pair, layer).tolist() == scores

@@ -60,19 +60,24 @@ def _as_option(name: str, each: Setting) -> Any:
     more: dict[str, Any] = {"metavar": "NAME" if len(listed) > SHORT else listed or None}
     if kind is bool:
         flag = f"{flag}/--no-{name.replace('_', '-')}"
-    elif each.optional and kind is int:
-        kind, more = str, {"metavar": "INTEGER|none", "parser": _integer_or_none}
+    elif each.word or (each.optional and kind is int):
+        word = each.word or "none"
+        kind, more = str, {"metavar": f"INTEGER|{word}", "parser": _integer_or(word)}
     shown = each.default if each.default is not None else each.choices[0]
     flag, panel = SHORT_FLAGS.get(name, flag), each.group
     option = typer.Option(flag, help=text, show_default=str(shown), rich_help_panel=panel, **more)
     return Annotated[kind | None, option]
 
 
-def _integer_or_none(text: str) -> int | str:
-    """Read the value of a setting that may be None."""
-    if text.lower() == "none":
-        return "none"
-    try:
-        return int(text)
-    except ValueError:
-        raise typer.BadParameter(f"{text!r} is not an integer or none.") from None
+def _integer_or(word: str) -> Callable[[str], int | str]:
+    """Return a function that reads the value of a setting that may be a word instead of an integer."""
+
+    def read(text: str) -> int | str:
+        if text.lower() == word:
+            return word
+        try:
+            return int(text)
+        except ValueError:
+            raise typer.BadParameter(f"{text!r} is not an integer or {word}.") from None
+
+    return read

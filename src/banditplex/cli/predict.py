@@ -11,6 +11,7 @@ import typer
 from banditplex.cli.data import as_name, parse_columns
 from banditplex.cli.output import Json, print_json
 from banditplex.errors import InputError
+from banditplex.terminal import say
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,7 +32,10 @@ def predict(
         typer.Option(metavar="ROLE=NAME,..", help="Columns of the pairs' file, as source=from,target=to."),
     ] = None,
     top: Annotated[int | None, typer.Option(min=1, help="The N most likely new links.", metavar="N")] = None,
-    prior: Annotated[float, typer.Option(help="Share of links among the pairs you ask about.")] = 0.5,
+    prior: Annotated[
+        float | None,
+        typer.Option(help="Share of links among the pairs you ask about. Default: the density of the layer."),
+    ] = None,
     out: Annotated[
         Path | None, typer.Option("-o", "--out", metavar="FILE", help="CSV, TSV or Parquet. Default: CSV to stdout.")
     ] = None,
@@ -50,6 +54,9 @@ def predict(
         raise InputError("Expected -o FILE with --force, got none.")
     roles = parse_columns(columns)
     table = predictions(load_model(run, device=device), layer, pairs=pairs, columns=roles, top=top, prior=prior)
+    if prior is None:
+        density = f"{table.attrs['prior']:.2g}, the density of layer {layer!r}"
+        say(f"Probabilities assume that a share of {density}, of the pairs are links; --prior changes it.")
     if out is not None:
         write_table(table, out)
     if as_json:
@@ -79,9 +86,12 @@ def predictions(
     pairs: Path | None = None,
     columns: Mapping[str, str] | None = None,
     top: int | None = None,
-    prior: float = 0.5,
+    prior: float | None = None,
 ) -> "pd.DataFrame":
-    """Return a table of the pairs of a file, or of the `top` most likely new links, with probability and score."""
+    """Return a table of the pairs of a file, or of the `top` most likely new links, with probability and score.
+
+    The prior that was assumed is in `attrs["prior"]`.
+    """
     import pandas as pd
 
     from banditplex.io.pair_table import read_pairs
@@ -94,7 +104,9 @@ def predictions(
     else:
         ends = read_pairs(pairs, mx, columns=columns)
         table = pd.DataFrame(ends, columns=["source", "destination"])
-        table["probability"] = model.predict_proba(ends, name, prior=prior)
+        assumed = model.density(name) if prior is None else prior
+        table["probability"] = model.predict_proba(ends, name, prior=assumed)
+        table.attrs["prior"] = assumed
     return table.assign(score=model.score_pairs(ends, name) if len(table) else pd.Series(dtype=float))
 
 

@@ -12,7 +12,7 @@ CHUNK = 1 << 15
 
 
 @torch.no_grad()
-def score(
+def score_terms(
     model: MultiplexModel,
     graph: PackedGraph,
     features: Tensor | None,
@@ -20,18 +20,17 @@ def score(
     target: Tensor,
     layers: Tensor,
     hidden: HiddenEdges,
-    share: Tensor | None = None,
 ) -> Tensor:
-    """Return the logits (P,) of pairs (P, 2) of targets (P,) with layers (P, k); see `MultiplexModel.forward`.
+    """Return the terms (P, 1 + k) of the logits of pairs (P, 2) of targets (P,) with layers (P, k).
 
-    `share` (k,) multiplies the layers' terms: how often each was drawn, for a mean over draws.
+    The first is the one that is always on; see `MultiplexModel.forward`.
     """
-    parts = []
+    parts = [torch.zeros(0, 1 + layers.shape[1], device=graph.device)]
     for low in range(0, len(pairs), CHUNK):
         at = slice(low, low + CHUNK)
         logits = model(graph, features, pairs[at], target[at], layers[at], hidden)
-        parts.append(logits.total if share is None else logits.own + logits.other @ share)
-    return torch.cat(parts) if parts else torch.zeros(0, device=graph.device)
+        parts.append(torch.cat([logits.own.unsqueeze(1), logits.other], 1))
+    return torch.cat(parts)
 
 
 @torch.no_grad()
@@ -43,11 +42,11 @@ def score_by_layer(
     Pairs are scored in chunks. The encoder sees none of the pairs of a chunk, in the layers that hide them.
     """
     size = max(1, CHUNK // max(1, layers.shape[1]))
-    parts = []
+    parts = [torch.zeros(0, layers.shape[1], device=graph.device)]
     for low in range(0, len(pairs), size):
         at = slice(low, low + size)
         table = torch.cat([target[at].unsqueeze(1), layers[at]], 1)
         hidden = hide_pairs(pairs[at], model.visibility.hidden_layers(table))
-        logits = model(graph, features, pairs[at], target[at], layers[at], hidden)
-        parts.append(logits.own.unsqueeze(1) + logits.other)
-    return torch.cat(parts) if parts else torch.zeros(layers.shape, device=graph.device)
+        terms = score_terms(model, graph, features, pairs[at], target[at], layers[at], hidden)
+        parts.append(terms[:, :1] + terms[:, 1:])
+    return torch.cat(parts)

@@ -142,14 +142,14 @@ def gram(one: Tensor, other: Tensor, layer: Tensor, num_layers: int) -> Tensor:
     """Return the products (L, m, m) of the columns of two (R, m) matrices within each layer, in double precision."""
     width = one.shape[1]
     result = torch.zeros(num_layers, width, width, dtype=torch.float64, device=one.device)
-    for a, b, at in zip(one.split(ROWS), other.split(ROWS), layer.split(ROWS), strict=True):
+    for a, b, at in zip(torch.split(one, ROWS), torch.split(other, ROWS), torch.split(layer, ROWS), strict=True):
         result.index_add_(0, at, (a.unsqueeze(2) * b.unsqueeze(1)).double())
     return result
 
 
 def multiply(rows: Tensor, matrices: Tensor, layer: Tensor) -> Tensor:
     """Multiply each row (R, m) by the matrix (L, m, r) of its layer."""
-    parts = zip(rows.split(ROWS), layer.split(ROWS), strict=True)
+    parts = zip(torch.split(rows, ROWS), torch.split(layer, ROWS), strict=True)
     return torch.cat([(part.unsqueeze(1) @ matrices[at]).squeeze(1) for part, at in parts])
 
 

@@ -23,7 +23,7 @@ from banditplex.training.generators import get_state, set_state
 from banditplex.training.loop import Trainer
 
 FILE = "checkpoint.safetensors"
-FORMAT = "banditplex checkpoint 4"
+FORMAT = "banditplex checkpoint 5"
 
 
 class Checkpoint:

@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +23,12 @@ from banditplex.nn.relevance import get_relevance
 from banditplex.pairs.visibility import Visibility
 from banditplex.persistence.tree import draft_of, make_folder, put_in_place, replace_file, write_draft
 from banditplex.prediction import FittedModel
+from banditplex.training.calibration import Calibration
 from banditplex.training.config import SETTINGS, Config
 from banditplex.training.data import choose_device
 from banditplex.training.setup import build_network, make_policies
 
-FORMAT = 2
+FORMAT = 3
 Row = dict[str, Any]
 INDEX = "model.json"
 FILES = ("graph.safetensors", "policy.safetensors", "weights.safetensors")
@@ -57,7 +59,9 @@ def save(folder: str | Path, fitted: FittedModel, history: list[Row], arguments:
         "node_types": None if mx.node_types is None else mx.node_types.tolist(),
         "targets": fitted.targets.tolist(),
         "layers": fitted.layers.tolist(),
-        "temperature": fitted.temperature,
+        "counts": fitted.counts.tolist(),
+        "gains": fitted.gains,
+        "calibration": asdict(fitted.calibration),
         "policy": {name: value for name, value in state.items() if name not in arrays},
         "history": history,
     }
@@ -110,12 +114,18 @@ def _from_index(
         policy.load_state_dict({**index["policy"], **arrays})
     fitted = FittedModel(
         mx, model.to(where).eval(), pack(mx, where, visibility), policy, targets,
-        np.array(index["layers"], np.int64).reshape(len(targets), -1), index["temperature"], config,
+        np.array(index["layers"], np.int64).reshape(len(targets), -1), np.array(index["counts"], np.int64),
+        _calibration(index["calibration"]), config, index["gains"],
     )  # fmt: skip
     arguments = index["arguments"]
     if arguments["policy_options"]:
         (arguments["policy_options"],) = _with_names([arguments["policy_options"]], fitted.layer_names)
     return fitted, _with_names(index["history"], fitted.layer_names), arguments
+
+
+def _calibration(values: Mapping[str, Any]) -> Calibration:
+    low, high, bias = (np.array(values[name], np.float64) for name in ("low", "high", "bias"))
+    return Calibration(low, high, bias, values["knot"])
 
 
 def _read_index(path: Path) -> dict[str, Any]:

@@ -29,6 +29,11 @@ class Examples:
     def __len__(self) -> int:
         return len(self.instance)
 
+    def of(self, instance: int) -> Ints:
+        """Return the pairs of one target."""
+        first, last = np.searchsorted(self.instance, [instance, instance + 1])
+        return self.pairs[first:last]
+
     def take(self, which: NDArray[np.bool_]) -> "Examples":
         """Return the examples selected by a mask (E,)."""
         return Examples(self.instance[which], self.pairs[which], self.position[which])

@@ -31,6 +31,7 @@ class Setting(NamedTuple):
     optional: bool = False  # whether None is allowed
     group: str = "Training"
     also: str = ""  # what can be said in Python, and not on the command line
+    word: str = ""  # allowed in place of an integer
 
     def check(self, name: str, value: Any) -> Any:
         """Return a value as a plain bool, int or float; refuse one that is out of range."""
@@ -42,12 +43,13 @@ class Setting(NamedTuple):
             if not isinstance(value, bool | np.bool_):
                 raise InputError(f"Expected {name} to be True or False, got {value!r}.")
             return bool(value)
-        if self.low is None:
+        if self.low is None or (self.word and value == self.word):
             return value
-        kind, noun = (int, "an integer") if isinstance(self.default, int) else (float, "a number")
+        kind, noun = (int, "an integer") if self.word or isinstance(self.default, int) else (float, "a number")
         allowed = (int, np.integer) if kind is int else (int, float, np.integer, np.floating)
         if isinstance(value, bool) or not isinstance(value, allowed) or not self.low <= value < float("inf"):
-            raise InputError(f"Expected {name} to be {noun} of at least {self.low}, got {value!r}.")
+            other = f", or {self.word!r}" * bool(self.word)
+            raise InputError(f"Expected {name} to be {noun} of at least {self.low}{other}, got {value!r}.")
         if self.below is not None and value >= self.below:
             raise InputError(f"Expected {name} below {self.below}, got {value}.")
         return kind(value)
@@ -58,6 +60,7 @@ def setting(default: Any, text: str, **more: Any) -> Any:
     return field(default=default, metadata={"setting": Setting(default, text, **more)})
 
 
+AUTO = "auto"
 EVIDENCE = ("all", "drawn")
 _LAYERS, _NETWORK = "Which layers are drawn", "Network"
 
@@ -76,7 +79,10 @@ class Config:
         "predictive", "Layer loss that the policy learns from.", also="Or a `Relevance`, or a function.",
         choices=("predictive", "euclidean", "cosine"), closed=False, group=_LAYERS,
     )  # fmt: skip
-    k: int = setting(1, "Layers drawn per round.", low=0, group=_LAYERS)
+    k: int | str = setting(
+        AUTO, "Layers drawn per round, and used in predictions. auto: 1 is drawn; validation edges say how many of the "
+        "most probable layers predictions use, from 0 up.", low=0, word=AUTO, group=_LAYERS,
+    )  # fmt: skip
     hide: str | None = setting(
         None,
         "What the model must not see of a pair: its edge (edge), all edges between its two nodes in the target layer "
@@ -132,6 +138,16 @@ class Config:
     rank: int = setting(2, "Rank of the correction for each pair of target and drawn layer.", low=1, group=_NETWORK)
     device: str = setting("auto", "Device: auto (CUDA if there is one), cpu, cuda, ...")
     seed: int = setting(0, "Seed of every random stream.", low=0)
+
+    @property
+    def chooses_k(self) -> bool:
+        """Whether the number of layers that predictions use is chosen on validation edges."""
+        return self.k == AUTO
+
+    @property
+    def draw_size(self) -> int:
+        """Layers drawn per round."""
+        return 1 if self.chooses_k else int(self.k)
 
     @property
     def sees_all(self) -> bool:

@@ -91,9 +91,12 @@ class DrawSchedule:
         self._probability, self._total = state["probability"].copy(), state["total"].copy()
 
 
-def most_probable_layers(policy: Policy, target: Ints, seed: int) -> Ints:
-    """Return the k layers (len(target), k) that each instance is most likely to draw; ties fall at random, by seed."""
+def most_probable_layers(policy: Policy, target: Ints, seed: int, count: int) -> Ints:
+    """Return the layers (len(target), count) that each instance is most likely to draw, the most probable first.
+
+    Ties fall at random, by seed.
+    """
     inclusion = policy.inclusion()
     ties = stream(seed, "ties").random(inclusion.shape)
-    arms = np.lexsort((ties, -inclusion))[:, : policy.k]
-    return np.sort(to_layer(target[:, None], arms), axis=1)
+    layers: Ints = to_layer(target[:, None], np.lexsort((ties, -inclusion))[:, :count])
+    return layers

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from banditplex.bandits import Draw, Observations
+from banditplex.bandits.state import State
 from banditplex.errors import InputError
 from banditplex.nn.relevance import DIVERGED
 
@@ -88,52 +89,57 @@ class EpochRecord:
 
 
 class Regret:
-    """Cumulative layer loss of the draws less that of the best fixed layer in hindsight.
+    """Estimated regret of each instance: the layer losses of all draws less those of the best k fixed layers.
 
-    Known only while every round of an instance has observed all layers; otherwise NaN.
+    Losses of layers that were not observed are unknown, so the fixed layers are compared by importance weighting: an
+    observed loss is divided by the probability with which it was observed, and others count 0. The estimate of every
+    fixed set is unbiased; the smallest of them is on average too small, so the regret is rather too large. It is 0
+    where all layers are drawn, and exact where every round has observed all layers.
+
+    >>> regret = Regret(num_instances=1, num_arms=2, k=1)
+    >>> regret.add(Draw([0], [[0]], [[0.5]]), np.array([[0.3]]))
+    >>> regret.add(Draw([0], [[1]], [[0.25]]), np.array([[0.1]]))
+    >>> regret.total().round(2).tolist()  # paid .3 + .1; estimated .3 / .5 and .1 / .25
+    [0.0]
     """
 
-    def __init__(self, num_instances: int, num_arms: int) -> None:
-        self._num_arms = num_arms
-        self._known = np.ones(num_instances, np.bool_)
-        self._paid = np.zeros(num_instances)
-        self._arms: Floats | None = None
+    def __init__(self, num_instances: int, num_arms: int, k: int) -> None:
+        self._k = k
+        self._state = State(num_instances, num_arms, instance={"paid": 0.0}, arm={"estimate": 0.0})
 
-    def add(self, draw: Draw, losses: Floats, extra: Observations | None) -> None:
-        """Add a round: losses (B, k) of the drawn arms, and further observations."""
-        here = draw.instances
-        seen = np.full(len(here), draw.arms.shape[1])
+    def add(
+        self, draw: Draw, losses: Floats, probability: Floats | None = None, extra: Observations | None = None
+    ) -> None:
+        """Add a round: losses (B, k) of the drawn arms and further observations, as a policy is told of them.
+
+        `probability` (B, k) is how likely each loss was to be observed, by default the probability of the draw.
+        """
+        self._state.instance["paid"][draw.instances] += losses.sum(axis=1)
+        instance, arm = np.repeat(draw.instances, losses.shape[1]), draw.arms.ravel()
+        estimate = (losses / (draw.probability if probability is None else probability)).ravel()
         if extra is not None:
-            order = np.argsort(here)
-            place = np.searchsorted(here, extra.instance, sorter=order).clip(max=len(here) - 1)
-            row = order[place]
-            mine = (here[row] == extra.instance) & ~np.isnan(extra.probability)
-            seen = seen + np.bincount(row[mine], minlength=len(here))
-        self._known[here] &= seen == self._num_arms
-        if not self._known[here].any():
-            return
-        if self._arms is None:
-            self._arms = np.zeros((len(self._known), self._num_arms))
-        self._paid[here] += losses.mean(axis=1)
-        self._arms[here[:, None], draw.arms] += losses
-        if extra is not None:
-            self._arms[extra.instance[mine], extra.arm[mine]] += extra.loss[mine]
+            mine = ~np.isnan(extra.probability)  # what has none is advice
+            instance = np.concatenate([instance, extra.instance[mine]])
+            arm = np.concatenate([arm, extra.arm[mine]])
+            estimate = np.concatenate([estimate, extra.loss[mine] / extra.probability[mine]])
+        order = np.argsort(instance, kind="stable")
+        self._state.add("estimate", instance[order], arm[order], estimate[order])
 
     def total(self) -> Floats:
-        """Return the regret of each instance so far, NaN where it cannot be known."""
-        if self._arms is None:
-            return np.full(len(self._known), np.nan)
-        return np.where(self._known, self._paid - self._arms.min(axis=1), np.nan)
+        """Return the regret of each instance so far."""
+        state, k = self._state, self._k
+        if not 0 < k < state.num_arms:
+            return np.zeros(state.num_instances)
+        best = np.zeros(state.num_instances)
+        if state.dense:  # otherwise most arms were never observed: their estimate is 0
+            best = np.partition(state.read("estimate", slice(0, None)), k - 1, axis=1)[:, :k].sum(axis=1)
+        regret: Floats = state.instance["paid"] - best
+        return regret
 
     def state_dict(self) -> dict[str, Any]:
         """Return the sums so far."""
-        return {
-            "known": self._known.copy(),
-            "paid": self._paid.copy(),
-            "arms": None if self._arms is None else self._arms.copy(),
-        }
+        return self._state.to_dict()
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Restore what `state_dict` returned."""
-        self._known, self._paid = state["known"].copy(), state["paid"].copy()
-        self._arms = None if state["arms"] is None else state["arms"].copy()
+        self._state.from_dict(state)

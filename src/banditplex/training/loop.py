@@ -26,7 +26,7 @@ from banditplex.training.feedback import LayerLosses, SideInformation, free_obse
 from banditplex.training.history import EpochRecord, Regret
 from banditplex.training.optimizer import FlatAdamW
 from banditplex.training.supply import Supply
-from banditplex.training.validation import EarlyStopping, Validation, validate
+from banditplex.training.validation import MAX_USED, EarlyStopping, Validation, choose_counts, validate
 
 Ints = NDArray[np.int64]
 STREAMS = ("batches", "negatives", "draws", "neighbours")
@@ -73,7 +73,7 @@ class Trainer:
         self.optimizer = FlatAdamW(self.model, self.ema_model, config, config.epochs * self.steps_per_epoch)
         self.early_stopping = EarlyStopping(config.patience)
         self.supply = Supply(data, config.seed)
-        self.regret = Regret(num_targets, len(data.layer_names) - 1)
+        self.regret = Regret(num_targets, len(data.layer_names) - 1, k)
         self.history: list[dict[str, Any]] = []
 
     @property
@@ -103,7 +103,7 @@ class Trainer:
         self.epoch += 1
         found = self.validate()
         if len(found.label):
-            self.early_stopping.update(self.epoch, found.calibrated_loss(), self.ema_model)
+            self.early_stopping.update(self.epoch, found.calibrated_loss(), self.ema_model, self.policy)
         validation = found.by_target(len(data.targets))
         rows = record.rows(self.epoch, data.targets, data.layer_names, self.regret, validation)
         self.history += rows
@@ -164,27 +164,38 @@ class Trainer:
         if not ended.any():
             return
         record.add_draws(draw, batch.drawn[ended], mean)
-        if self.in_warmup:
-            return
         side = SideInformation()
         if self.relevance.is_free:
             target, values, symmetric = batch.target[ended], losses.values[ended], self.relevance.symmetric
             side = free_observations(draw, target, losses.layers[0], values, self.data.instance_of, symmetric=symmetric)
-        policy.update(draw, mean, probability=side.probability, extra=side.extra)
-        self.regret.add(draw, mean, side.extra)
+        self.regret.add(draw, mean, side.probability, side.extra)
+        if not self.in_warmup:
+            policy.update(draw, mean, probability=side.probability, extra=side.extra)
 
     # After the epochs
 
-    def predicted_layers(self) -> Ints:
-        """Return the layers (T, k) that predictions in each target use: the most probable ones."""
+    def most_probable_layers(self, count: int | None = None) -> Ints:
+        """Return the layers (T, count) that each target is most likely to draw; None: as many as it draws."""
         if self.policy is None:
             return np.empty((len(self.data.targets), 0), np.int64)
-        return most_probable_layers(self.policy, self.data.targets, self.config.seed)
+        count = self.policy.k if count is None else min(count, self.policy.num_arms)
+        return most_probable_layers(self.policy, self.data.targets, self.config.seed, count)
+
+    def choose_layers(self) -> tuple[Ints, Ints]:
+        """Return layers (T, m), the most probable first, and how many of them predictions in each target use (T,).
+
+        With k = "auto" the number is chosen on validation pairs, from 0 up.
+        """
+        if self.policy is None or not self.config.chooses_k or not self.policy.takes_k:
+            layers = self.most_probable_layers()
+            return layers, np.full(len(layers), layers.shape[1], np.int64)
+        layers = self.most_probable_layers(MAX_USED)
+        return layers, choose_counts(self.ema_model, self.data, layers)
 
     def validate(self) -> Validation:
         """Score the validation pairs with the averaged weights."""
-        return validate(self.ema_model, self.data, self.predicted_layers())
+        return validate(self.ema_model, self.data, self.most_probable_layers())
 
     def finish(self) -> None:
-        """Restore the weights that early stopping has kept."""
-        self.early_stopping.restore(self.ema_model)
+        """Restore weights and policies of the epoch that early stopping has kept."""
+        self.early_stopping.restore(self.ema_model, self.policy)

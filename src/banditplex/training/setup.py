@@ -49,7 +49,7 @@ def make_policies(config: Config, num_layers: int, num_targets: int) -> Policy |
     """Return a policy with one instance per target; None if there is no other layer."""
     if num_layers == 1:
         return None
-    sizes = {"num_arms": num_layers - 1, "k": config.k, "num_instances": num_targets}
+    sizes = {"num_arms": num_layers - 1, "k": config.draw_size, "num_instances": num_targets}
     return make_policy(config.policy, **sizes, **(config.policy_options or {}))
 
 

@@ -56,5 +56,5 @@ def evidence_on(data: TrainingData, pairs: Tensor, target: Tensor) -> Tensor:
     """Return the evidence (n, F) on pairs (n, 2) of targets (n,) in the training graph, in chunks."""
     evidence = data.train_graph.evidence
     assert evidence is not None
-    parts = zip(pairs.split(CHUNK), target.split(CHUNK), strict=True)
+    parts = zip(torch.split(pairs, CHUNK), torch.split(target, CHUNK), strict=True)
     return torch.cat([evidence.columns(*part) for part in parts])

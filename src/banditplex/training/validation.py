@@ -1,5 +1,6 @@
-"""Validation after each epoch: losses on held-out edges, calibration, early stopping, and which weights are kept."""
+"""Validation after each epoch: losses on held-out edges, early stopping, and which weights and policies are kept."""
 
+import copy
 import math
 from typing import Any, NamedTuple
 
@@ -9,13 +10,16 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from banditplex.bandits import Policy
 from banditplex.nn import MultiplexModel
 from banditplex.nn.hidden_edges import hide_pairs
-from banditplex.nn.scoring import score
+from banditplex.nn.scoring import score_terms
 from banditplex.training.data import TrainingData
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
+MAX_USED = 8
+"""Layers that predictions use at most, if their number is chosen."""
 
 
 class Validation(NamedTuple):
@@ -56,24 +60,57 @@ class Validation(NamedTuple):
 
 def validate(model: MultiplexModel, data: TrainingData, layers: Ints) -> Validation:
     """Score the validation pairs on the training graph with layers (T, k) for each target."""
+    terms = _validation_terms(model, data, layers)
+    return Validation(*_validation_labels(data), terms.sum(1))
+
+
+def _validation_labels(data: TrainingData) -> tuple[Ints, Tensor]:
+    """Return target (n,) and label (n,) of the validation pairs."""
     instance = np.tile(data.validation_edges.instance, 2)
     label = torch.zeros(len(instance), device=data.device)
     label[: len(data.validation_edges)] = 1
-    if not len(instance):
-        return Validation(instance, label, label)
+    return instance, label
+
+
+def _validation_terms(model: MultiplexModel, data: TrainingData, layers: Ints) -> Tensor:
+    """Return the terms (n, 1 + k) of the logits of the validation pairs: the one that is always on, and the layers'."""
+    instance = np.tile(data.validation_edges.instance, 2)
     pairs = np.concatenate([data.validation_edges.pairs, data.validation_negatives])
     table = np.concatenate([data.targets[instance][:, None], layers[instance]], 1)
     asked, where = torch.from_numpy(pairs).to(data.device), torch.from_numpy(table).to(data.device)
     hidden = hide_pairs(asked, data.visibility.hidden_layers(where))  # their reverse edges; edges elsewhere
-    logit = score(model, data.train_graph, data.node_features, asked, where[:, 0], where[:, 1:], hidden)
-    return Validation(instance, label, logit)
+    return score_terms(model, data.train_graph, data.node_features, asked, where[:, 0], where[:, 1:], hidden)
+
+
+def choose_counts(model: MultiplexModel, data: TrainingData, layers: Ints) -> Ints:
+    """Return how many of layers (T, m), in their order, predictions in each target should use, from 0 up.
+
+    It is the number with the least validation loss over all targets, unless the validation pairs of a target prefer
+    another by more than one standard error.
+    """
+    instance, label = _validation_labels(data)
+    if not len(instance):
+        return np.ones(len(layers), np.int64)
+    logits = torch.cumsum(_validation_terms(model, data, layers), 1)
+    every = [Validation(instance, label, logit).calibrated_loss() for logit in logits.unbind(1)]
+    loss = torch.stack(every, 1).numpy()
+    common = int(loss.mean(0).argmin())
+    above, size = loss - loss[:, [common]], np.bincount(instance, minlength=len(layers))[:, None]
+    mean, square = (
+        np.stack([np.bincount(instance, column, len(layers)) for column in each.T], 1) / np.maximum(size, 1)
+        for each in (above, above**2)
+    )
+    error = np.sqrt(np.maximum(square - mean**2, 0) / np.maximum(size, 1))
+    clear = np.where(mean < -error, mean, 0.0)
+    return np.where(clear.min(1) < 0, clear.argmin(1), common)
 
 
 class EarlyStopping:
-    """Stops training once the validation loss has not fallen for `patience` epochs, and decides which weights are kept.
+    """Stops training once the validation loss has not fallen for `patience` epochs, and decides which epoch is kept.
 
-    The weights kept are those of the last epoch whose loss is within one standard error of the lowest, pair by pair: on
-    few validation pairs the lowest loss is luck, and longer training is better.
+    The epoch kept is the last whose loss is within one standard error of the lowest, pair by pair: on few validation
+    pairs the lowest loss is luck, and longer training is better. Weights and policies of that epoch are kept together:
+    its loss was measured with the layers that these policies choose.
     """
 
     def __init__(self, patience: int) -> None:
@@ -81,8 +118,9 @@ class EarlyStopping:
         self.best_epoch = self.kept_epoch = 0
         self._best_loss: Tensor | None = None
         self._weights: dict[str, Tensor] | None = None
+        self._policy: dict[str, Any] | None = None
 
-    def update(self, epoch: int, loss: Tensor, model: nn.Module) -> None:
+    def update(self, epoch: int, loss: Tensor, model: nn.Module, policy: Policy | None) -> None:
         """Take in the validation loss (n,) of each pair after an epoch."""
         if self._best_loss is None or loss.mean() < self._best_loss.mean():
             self._best_loss, self.best_epoch = loss, epoch
@@ -90,22 +128,25 @@ class EarlyStopping:
         if above.mean() <= above.std() / math.sqrt(len(above)):
             self.kept_epoch = epoch
             self._weights = {name: value.clone() for name, value in model.state_dict().items()}
+            self._policy = None if policy is None else copy.deepcopy(policy.state_dict())
 
     def should_stop(self, epoch: int) -> bool:
         """Say whether the loss has not fallen for `patience` epochs."""
         return self._best_loss is not None and epoch - self.best_epoch >= self._patience
 
-    def restore(self, model: nn.Module) -> None:
-        """Put the weights that were kept into a model, if there are any."""
+    def restore(self, model: nn.Module, policy: Policy | None) -> None:
+        """Put the weights and the state of the policies that were kept into a model and a policy, if there are any."""
         if self._weights is not None:
             model.load_state_dict(self._weights)
+        if policy is not None and self._policy is not None:
+            policy.load_state_dict(self._policy)
 
     def state_dict(self) -> dict[str, Any]:
         """Return what the next epoch depends on."""
         epochs = {"best_epoch": self.best_epoch, "kept_epoch": self.kept_epoch}
-        return epochs | {"best_loss": self._best_loss, "weights": self._weights}
+        return epochs | {"best_loss": self._best_loss, "weights": self._weights, "policy": self._policy}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Restore what `state_dict` returned."""
         self.best_epoch, self.kept_epoch = state["best_epoch"], state["kept_epoch"]
-        self._best_loss, self._weights = state["best_loss"], state["weights"]
+        self._best_loss, self._weights, self._policy = state["best_loss"], state["weights"], state["policy"]

@@ -1,0 +1,95 @@
+"""Unknown pairs: a sample, with weights, that stands for all pairs of nodes that are not edges of a layer.
+
+In a sparse layer, uniform pairs hardly ever look like links: a uniform sample says nothing about the unknown pairs of
+high scores. Half of the sample is therefore drawn among pairs that are linked or share a neighbour in some layer.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from banditplex.multiplex import Multiplex
+from banditplex.pairs.known import Ints, KnownPairs, contains
+from banditplex.pairs.negatives import NegativeSampler
+
+Floats = NDArray[np.float64]
+CHUNK = 1 << 12
+"""Pairs whose common neighbours are counted at once."""
+
+
+class NearbyPairs:
+    """Draws pairs at the ends of random walks of two steps on the union of all layers, with a loop at every node.
+
+    A walk starts with a uniform entry of the adjacency matrix. Edge directions are ignored.
+
+    >>> nearby = NearbyPairs(Multiplex.from_edges([0, 1], [1, 2], ["a", "b"], num_nodes=3))
+    >>> nearby.probability(np.array([[0, 2], [0, 1]])) * 7  # 1/3 through node 1; 1/2 at node 0, 1/3 at node 1
+    array([0.33333333, 0.83333333])
+    """
+
+    def __init__(self, mx: Multiplex) -> None:
+        (source, destination), nodes = mx.edge_index, np.arange(mx.num_nodes)
+        first, last = np.concatenate([source, destination, nodes]), np.concatenate([destination, source, nodes])
+        self._num_nodes, self._keys = mx.num_nodes, np.unique(first * mx.num_nodes + last)
+        node, self._ends = np.divmod(self._keys, mx.num_nodes)
+        self._start = np.searchsorted(node, np.arange(mx.num_nodes + 1))
+        self._degree = np.diff(self._start)
+
+    def draw(self, size: int, rng: np.random.Generator) -> Ints:
+        """Return the first and last nodes (size, 2) of as many walks; they may be the same node."""
+        entry = rng.integers(0, len(self._ends), size)
+        first, middle = np.divmod(self._keys[entry], self._num_nodes)
+        last = self._ends[self._start[middle] + rng.integers(0, self._degree[middle])]
+        return np.stack([first, last], 1)
+
+    def probability(self, pairs: Ints) -> Floats:
+        """Return the probability (n,) of a walk from the first to the second node of each pair (n, 2)."""
+        few = np.argmin(self._degree[pairs], axis=1)[:, None]  # walks are as likely in either direction
+        fewer, other = (np.take_along_axis(pairs, column, 1)[:, 0] for column in (few, 1 - few))
+        parts = [np.empty(0)]
+        for low in range(0, len(pairs), CHUNK):
+            first, last = fewer[low : low + CHUNK], other[low : low + CHUNK]
+            count = self._degree[first]
+            row = np.repeat(np.arange(len(first)), count)
+            place = np.arange(len(row)) - np.repeat(np.cumsum(count) - count, count)
+            middle = self._ends[self._start[first][row] + place]
+            shared = contains(self._keys, last[row] * self._num_nodes + middle)
+            parts.append(np.bincount(row[shared], 1 / self._degree[middle[shared]], len(first)).astype(np.float64))
+        found: Floats = np.concatenate(parts) / len(self._ends)
+        return found
+
+
+class UnknownPairs:
+    """Samples the unknown pairs of the layers of a multiplex.
+
+    Parameters: `mx`, on which random walks propose half of a sample; `known`, the pairs that are not unknown;
+    `uniform`, which draws uniformly from all others.
+    """
+
+    def __init__(self, mx: Multiplex, known: KnownPairs, uniform: NegativeSampler) -> None:
+        self._mx, self._known, self._uniform = mx, known, uniform
+        self._free = known.num_free()
+        self._nearby: NearbyPairs | None = None
+
+    def sample(self, layer: int, size: int, rng: np.random.Generator) -> tuple[Ints, Floats]:
+        """Return about `size` unknown pairs (n, 2) of a layer, and for how many unknown pairs each stands, (n,).
+
+        If there are no more than `size` unknown pairs, these are all of them, with weight 1. Otherwise the expected
+        weight of every unknown pair in the sample is 1, and no weight is above twice the mean.
+        """
+        total = int(self._free[layer])
+        if self._mx.num_nodes**2 <= 4 * size or total <= size:
+            pairs = self._known.free_pairs(layer)[0]
+            if self._known.directed and not self._known.ordered:  # one direction of each, at random
+                pairs = np.where(rng.random((len(pairs), 1)) < 0.5, pairs, pairs[:, ::-1])
+            return pairs, np.ones(len(pairs))
+        if self._nearby is None:
+            self._nearby = NearbyPairs(self._mx)
+        half = size // 2
+        drawn, walked = self._uniform.draw(np.full(half, layer), rng), self._nearby.draw(size - half, rng)
+        if not self._known.directed:
+            walked = np.sort(walked, axis=1)
+        unknown = (walked[:, 0] != walked[:, 1]) & ~self._known.has(np.full(len(walked), layer), walked)
+        pairs = np.concatenate([drawn, walked[unknown]])
+        ways = 1 if self._known.ordered else 2
+        expected = half / total + (size - half) * ways * self._nearby.probability(pairs)
+        return pairs, 1 / expected

@@ -1,0 +1,176 @@
+"""Calibration: from scores to probabilities, in each target, fitted to hold among the pairs with the highest scores.
+
+Validation edges are compared with unknown pairs, of which a weighted sample stands for all, in their real proportion. A
+target has few validation edges, so all targets share one curve, from which each deviates as far as its edges ask for.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+from scipy.special import expit
+
+from banditplex.multiplex import Name
+from banditplex.pairs.unknown import UnknownPairs
+from banditplex.training.data import TrainingData
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+PAIRS, MOST, LEAST = 200_000, 20_000, 100
+"""Unknown pairs that are scored: of all targets, and of one target at most and at least."""
+HIDDEN = 0.25
+"""Unknown links per known link among the unknown pairs: every fifth link of a layer is taken to be unknown."""
+SPREAD = 0.5
+"""Standard deviation, a priori, of a target's bias and logarithm of slope around those shared by all targets."""
+BEND = 0.5
+"""Standard deviation, a priori, of the logarithm of the ratio between the slopes of high and of low scores."""
+GROUPS = 24
+"""Unknown pairs beyond this rank are treated in groups of neighbouring ranks: the lower, the larger."""
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """Maps the scores of each target to log likelihood ratios of links, which grow with the score.
+
+    They are bias + low * score below the `knot` and, in a smooth transition, grow by `high` per unit above it.
+    """
+
+    low: Floats  # (T,) slope of low scores, > 0
+    high: Floats  # (T,) slope of high scores, > 0
+    bias: Floats  # (T,)
+    knot: float
+
+    @classmethod
+    def scaled(cls, num_targets: int, slope: float = 1.0) -> "Calibration":
+        """Return a calibration that multiplies all scores by a slope."""
+        slopes = np.full(num_targets, slope)
+        return cls(slopes, slopes, np.zeros(num_targets), 0.0)
+
+    def ratio(self, score: Floats, instance: int) -> Floats:
+        """Return the log likelihood ratio (n,) of scores (n,) of a target.
+
+        >>> bent = Calibration(np.array([1.0]), np.array([0.5]), np.array([-1.0]), 10.0)
+        >>> bent.ratio(np.array([-90.0, 10.0, 110.0]), 0).round(2)
+        array([-91.  ,   8.65,  59.  ])
+        """
+        above = np.logaddexp(0, score - self.knot)
+        found: Floats = self.low[instance] * (score - above) + self.high[instance] * above + self.bias[instance]
+        return found
+
+    def probability(self, score: Floats, instance: int, prior: float) -> Floats:
+        """Return the probability (n,) of links among pairs of which a share `prior` are links.
+
+        >>> Calibration.scaled(1).probability(np.array([0.0, 2.0]), 0, prior=0.1).round(3)
+        array([0.1  , 0.451])
+        """
+        found: Floats = expit(self.ratio(score, instance) + np.log(prior / (1 - prior)))
+        return found
+
+
+class Scored(NamedTuple):
+    """Scores of pairs."""
+
+    instance: Ints  # (n,) which target
+    score: Floats  # (n,)
+    weight: Floats  # (n,) how many pairs each stands for
+
+
+def calibrate(data: TrainingData, logits: Callable[[Ints, Name], Floats], rng: np.random.Generator) -> Calibration:
+    """Fit a calibration to the validation edges and a sample of the unknown pairs of each target.
+
+    `logits` returns the scores (n,) of pairs (n, 2) in a target, on the graph without validation edges. Without
+    validation edges, scores stay as they are.
+    """
+    num_targets, mx = len(data.targets), data.full_mx
+    if not len(data.validation_edges):
+        return Calibration.scaled(num_targets)
+    known = data.visibility.known_pairs(mx)
+    sampler = UnknownPairs(data.train_mx, known, data.visibility.negative_sampler(mx))
+    links, unknown = score_pairs(data, logits, sampler, rng)
+    size = mx.layer_sizes[data.targets]
+    return fit(links, unknown, size / (size + known.num_free()[data.targets]))
+
+
+def score_pairs(
+    data: TrainingData, logits: Callable[[Ints, Name], Floats], sampler: UnknownPairs, rng: np.random.Generator
+) -> tuple[Scored, Scored]:
+    """Return the scores of all validation edges and of a sample of the unknown pairs of each target."""
+    size = int(np.clip(PAIRS // len(data.targets), LEAST, MOST))
+    held_out = data.validation_edges
+    bounds = np.searchsorted(held_out.instance, np.arange(len(data.targets) + 1))
+    parts: tuple[list[Scored], list[Scored]] = ([], [])
+    for instance, target in enumerate(data.targets.tolist()):
+        edges = held_out.pairs[bounds[instance] : bounds[instance + 1]]
+        if not len(edges):
+            continue  # says nothing: what is shared by all targets holds
+        pairs, weight = sampler.sample(target, size, rng)
+        found = logits(np.concatenate([edges, pairs]), data.full_mx.layer_names[target])
+        samples = (found[: len(edges)], np.ones(len(edges))), (found[len(edges) :], weight)
+        for part, (scores, weights) in zip(parts, samples, strict=True):
+            part.append(Scored(np.full(len(scores), instance), scores, weights))
+    links, unknown = (Scored(*(np.concatenate(each) for each in zip(*part, strict=True))) for part in parts)
+    return links, unknown
+
+
+def fit(links: Scored, unknown: Scored, density: Floats) -> Calibration:
+    """Fit a calibration to scores of links and of unknown pairs, at the density (T,) of links in each target.
+
+    It maximises the likelihood of being a validation edge among these and the unknown pairs, of which a share
+    `HIDDEN` x density are links, too; with normal priors on slopes (around 1) and biases (around 0).
+    """
+    num_targets = len(density)
+    if not len(links.score) or not len(unknown.score):
+        return Calibration.scaled(num_targets)
+    knot = float(np.median(links.score))
+    unknown = grouped(unknown)
+    count = np.bincount(links.instance, links.weight, num_targets)
+    total = np.maximum(np.bincount(unknown.instance, unknown.weight, num_targets), 1e-300)
+    share = count * (1 - density) / density / total
+    instance = np.concatenate([links.instance, unknown.instance])
+    weight = np.concatenate([links.weight, (unknown.weight * share[unknown.instance])])
+    sign = np.repeat([1.0, -1.0], [len(links.score), len(unknown.score)])
+    scores = np.concatenate([links.score, unknown.score])
+    above = np.logaddexp(0, scores - knot)
+    below = scores - above
+    odds = np.log(density / (1 - density))[instance]
+    hidden = np.minimum(HIDDEN * density, 0.5)[instance]
+    log_hidden, log_rest = np.log(hidden), np.log1p(-hidden)
+    precision = np.concatenate([[1.0, BEND**-2, 0.01], np.full(2 * num_targets, SPREAD**-2)])
+
+    def loss(x: Floats) -> tuple[float, Floats]:
+        """Return the loss and its gradient: slopes (2), bias, then each target's factor and bias."""
+        factor = np.exp(x[3 : 3 + num_targets])[instance]
+        low, high = np.exp(x[0]) * factor * below, np.exp(x[0] + x[1]) * factor * above
+        ratio = low + high + x[2] + x[3 + num_targets :][instance]
+        mixed = np.logaddexp(log_hidden + ratio, log_rest)  # unknown pairs: links among them, and the rest
+        logit = sign * (ratio - mixed + odds)
+        slope = -sign * weight * expit(-logit) * np.exp(log_rest - mixed)
+        each = np.concatenate(
+            [
+                [slope @ (low + high), slope @ high, slope.sum()],
+                np.bincount(instance, slope * (low + high), num_targets),
+                np.bincount(instance, slope, num_targets),
+            ]
+        )
+        value = float(weight @ np.logaddexp(0, -logit) + 0.5 * precision @ x**2)
+        return value, each + precision * x
+
+    start = np.zeros(3 + 2 * num_targets)
+    bounds = [(-4.0, 4.0)] * 2 + [(-20.0, 20.0)] + [(-4.0, 4.0)] * num_targets + [(-20.0, 20.0)] * num_targets
+    x = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 500}).x
+    factor = np.exp(x[3 : 3 + num_targets])
+    return Calibration(np.exp(x[0]) * factor, np.exp(x[0] + x[1]) * factor, x[2] + x[3 + num_targets :], knot)
+
+
+def grouped(scored: Scored) -> Scored:
+    """Return mean scores of groups of pairs with neighbouring ranks in their target; the highest stay on their own."""
+    order = np.lexsort((-scored.score, scored.instance))
+    instance, values, weight = scored.instance[order], scored.score[order], scored.weight[order]
+    rank = np.arange(len(order)) - np.searchsorted(instance, instance)
+    group = np.floor(2 * GROUPS * np.log1p(rank / GROUPS)).astype(np.int64)
+    _, first, which = np.unique(instance * (group.max() + 1) + group, return_index=True, return_inverse=True)
+    total = np.bincount(which, weight).astype(np.float64)
+    return Scored(instance[first], np.bincount(which, weight * values) / total, total)

@@ -1,0 +1,144 @@
+"""Calibration: recovers what is known, stays finite and rising, and keeps few edges close to what all targets share."""
+
+import numpy as np
+import pytest
+
+from banditplex.datasets import planted
+from banditplex.prediction import FittedModel
+from banditplex.training import calibration
+from banditplex.training.calibration import Calibration, Scored, calibrate, fit, grouped
+from tests.training.test_loop import random_layers, trainer_of
+
+
+def scored(instance, score):
+    return Scored(np.asarray(instance), np.asarray(score, float), np.ones(len(score)))
+
+
+def game(rng, *, slope=(0.5,), bias=(0.0,), density=0.01, links=2_000, others=40_000):
+    """Scores for which slope x score + bias is the log likelihood ratio of links against other pairs.
+
+    A normal score of variance v and mean m is one whose ratio of densities at means m + d and m is linear with slope
+    d / v: links have mean m + d.
+    """
+    parts = [], []
+    for target, (a, b) in enumerate(zip(slope, bias, strict=True)):
+        mean, spread = -b / a - a / 2, 1.0  # ratio: a (s - mean - a / 2) = a s + b
+        parts[0].append(scored(np.full(links, target), rng.normal(mean + a, spread, links)))
+        parts[1].append(scored(np.full(others, target), rng.normal(mean, spread, others)))
+    one, other = (Scored(*(np.concatenate(each) for each in zip(*part, strict=True))) for part in parts)
+    return one, other, np.full(len(slope), density)
+
+
+@pytest.mark.parametrize(("slope", "bias"), [(0.8, 0.0), (1.5, -1.0), (2.5, 1.0)])
+def test_slope_and_bias_of_normal_scores_are_found(slope, bias, monkeypatch):
+    monkeypatch.setattr(calibration, "HIDDEN", 1e-9)
+    found = fit(*game(np.random.default_rng(0), slope=(slope,), bias=(bias,)))
+    at = np.linspace(-2, 2, 9) - bias / slope
+    assert found.ratio(at, 0) == pytest.approx(slope * at + bias, abs=0.35)
+
+
+def test_unknown_links_among_the_unknown_pairs_are_accounted_for():
+    """A fifth of all links is among the unknown pairs; treated as no links, they hide how likely high scores are."""
+    rng, slope, density = np.random.default_rng(1), 4.0, 0.05
+    links, others, _ = game(rng, slope=(slope,), links=20_000, others=100_000)
+    share = calibration.HIDDEN * density
+    mixed = np.concatenate([others.score, links.score[10_000:][: int(share * len(others.score))]])
+    known, unknown = (scored(np.zeros(len(each), int), each) for each in (links.score[:10_000], mixed))
+    found = fit(known, unknown, np.array([density]))
+    at = np.array([0.5, 1.0, 1.5])
+    assert found.ratio(at, 0) == pytest.approx(slope * at, abs=0.5)
+
+
+def test_probabilities_follow_the_prior_by_bayes_rule():
+    bent = Calibration(np.array([1.0, 0.7]), np.array([0.5, 0.9]), np.array([-1.0, 0.4]), 1.0)
+    score = np.linspace(-5, 8, 30)
+    for prior in (0.001, 0.3, 0.9):
+        ratio = np.exp(bent.ratio(score, 1))
+        assert bent.probability(score, 1, prior) == pytest.approx(prior * ratio / (prior * ratio + 1 - prior))
+
+
+@pytest.mark.parametrize(
+    ("links", "others"),
+    [
+        ([5.0, 6.0, 7.0], [-5.0, -6.0, -7.0]),  # separated
+        ([-5.0, -6.0], [5.0, 6.0]),  # the wrong way round
+        ([1.0, 1.0, 1.0], [1.0, 1.0]),  # ties
+        ([1e4, 2e4], [-1e4, 1e4]),  # a training that has diverged
+        ([0.3], [0.1] * 500),  # one edge
+    ],
+)
+def test_always_finite_and_rising(links, others):
+    found = fit(scored([0] * len(links), links), scored([0] * len(others), others), np.array([0.01]))
+    assert np.isfinite([*found.low, *found.high, *found.bias, found.knot]).all()
+    assert (np.diff(found.ratio(np.linspace(-20, 20, 200), 0)) > 0).all()
+
+
+def test_targets_differ_where_their_edges_say_so():
+    """Two targets have many edges, one of them scores that mean nothing; a third has one edge, a fourth none."""
+    rng = np.random.default_rng(3)
+    many = game(rng, slope=(2.0, 1e-3), bias=(0.0, 0.0), links=400)
+    links = Scored(*(np.append(each, more) for each, more in zip(many[0], (2, 0.0, 1.0), strict=True)))
+    unknown = Scored(*(np.append(each, more) for each, more in zip(many[1], (2, -1.0, 1.0), strict=True)))
+    found = fit(links, unknown, np.full(4, 0.01))
+    assert found.low[1] < 0.6 * found.low[0]
+    shared = found.low[3]
+    assert found.low[1] < shared < found.low[0]
+    assert found.low[2] == pytest.approx(shared, rel=0.2)
+
+
+def test_groups_keep_the_highest_scores_and_the_sums():
+    rng = np.random.default_rng(0)
+    pairs = Scored(rng.integers(0, 2, 5_000), rng.normal(size=5_000), rng.random(5_000))
+    found = grouped(pairs)
+    assert len(found.score) < 2 * 250
+    for target in range(2):
+        here, there = found.instance == target, pairs.instance == target
+        assert found.weight[here].sum() == pytest.approx(pairs.weight[there].sum())
+        means = (each.weight[at] @ each.score[at] for each, at in ((found, here), (pairs, there)))
+        assert next(means) == pytest.approx(next(means))
+        assert sorted(found.score[here])[-20:] == pytest.approx(sorted(pairs.score[there])[-20:])
+
+
+def test_without_validation_edges_scores_stay_as_they_are():
+    trainer = trainer_of(random_layers(0, copied=False), validation=0.0, epochs=1, width=0)
+    trainer.run_epoch()
+    found = FittedModel.from_trainer(trainer).calibration
+    assert found.ratio(np.array([-1.0, 2.5]), 1).tolist() == [-1.0, 2.5]
+
+
+def test_scores_are_those_of_the_graph_without_validation_edges(monkeypatch):
+    trainer = trainer_of(random_layers(1, copied=False), epochs=1, width=4)
+    trainer.run_epoch()
+    asked = []
+
+    def logits(pairs, layer):
+        asked.append((layer, pairs))
+        return np.arange(float(len(pairs)))
+
+    calibrate(trainer.data, logits, np.random.default_rng(0))
+    edges, mx = trainer.data.validation_edges, trainer.data.full_mx
+    for number, (layer, pairs) in enumerate(asked):
+        mine = edges.pairs[edges.instance == number]
+        assert pairs[: len(mine)].tolist() == mine.tolist()
+        assert not mx.has_edges(pairs[len(mine) :], layer).any()
+        assert len(pairs) == 60 * 59 / 2 - mx.layer_sizes[number] + len(mine)  # all unknown pairs
+    seen = []
+    monkeypatch.setattr(FittedModel, "logits", lambda self, *asked: seen.append(self.mx) or np.zeros(len(asked[0])))
+    FittedModel.from_trainer(trainer)
+    assert [id(mx) for mx in seen] == [id(trainer.data.train_mx)] * 2
+
+
+def test_the_expected_number_of_links_is_that_of_the_prior():
+    """Among all pairs but the training edges, probabilities at the share of links add up to about their number."""
+    mx = planted(4, 2, 0.9, num_nodes=60, edges_per_layer=200, communities=4, seed=0)
+    trainer = trainer_of(mx, epochs=6, width=0, seed=1)
+    while not trainer.finished:
+        trainer.run_epoch()
+    trainer.finish()
+    fitted = FittedModel.from_trainer(trainer)
+    pairs = np.stack(np.triu_indices(60, 1), axis=1)
+    for target, name in enumerate(mx.layer_names):
+        unknown = pairs[~mx.has_edges(pairs, name)]
+        prior = fitted.density(name)
+        probability = fitted.calibration.probability(fitted.logits(unknown, name), target, prior)
+        assert probability.mean() == pytest.approx(prior, rel=0.5)
