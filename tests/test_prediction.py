@@ -8,9 +8,8 @@ import pytest
 
 import banditplex as bx
 from banditplex.evaluation import roc_auc
-from banditplex.pairs.visibility import UNION
 from tests.refusals import refuses
-from tests.test_predictor import FAST, UNION_FAST, small, some_pairs, unrelated_layers
+from tests.test_predictor import FAST, small, some_pairs, unrelated_layers
 from tests.training.test_loop import random_layers
 
 
@@ -113,10 +112,9 @@ def test_predictions_see_the_validation_edges():
     assert (model.score_pairs(pairs, "a") == model.score_pairs(pairs, "a", context=mx)).all()
 
 
-def test_another_context_has_a_union_of_its_own():
+def test_another_context_has_evidence_of_its_own():
     mx, other = unrelated_layers(1), unrelated_layers(2)
-    options = {"policy": "fixed", "policy_options": {"layers": [UNION]}, "union": True}
-    model = bx.LinkPredictor(**options, **UNION_FAST).fit(mx)
+    model = bx.LinkPredictor(**FAST, policy="none").fit(mx)
     pairs = np.array(np.triu_indices(60, 1)).T
     np.testing.assert_array_equal(model.score_pairs(pairs, "a", context=mx), model.score_pairs(pairs, "a"))
     assert (model.score_pairs(pairs, "a", context=other) != model.score_pairs(pairs, "a")).any()

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from dataclasses import replace
 
 import networkx as nx
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 import torch
 
 from banditplex.multiplex import Multiplex
-from banditplex.nn.evidence import NUM_EVIDENCE, pack
+from banditplex.nn.evidence import NUM_EVIDENCE, Evidence, pack
 from banditplex.nn.spectral import NUM_COLUMNS
 from banditplex.pairs.visibility import HIDE, Visibility
 from tests.nn.test_graph import all_questions, as_networkx, random_multiplex
@@ -22,6 +23,20 @@ STRUCTURE = NUM_EVIDENCE - 2 * NUM_COLUMNS
 
 def evidence_of(mx, hide="edge"):
     return pack(mx, "cpu", Visibility(hide, mx.directed, evidence=True)).evidence
+
+
+def forget_sizes(monkeypatch):
+    """Leave out the share of the layer's edges, the one column that a pair's own edge is part of.
+
+    It is the same for all pairs of a layer, so it cannot tell edges from others.
+    """
+    index = Evidence.of.__func__
+
+    def of(cls, graph, visibility):
+        found = index(cls, graph, visibility)
+        return replace(found, layer_share=torch.zeros_like(found.layer_share))
+
+    monkeypatch.setattr(Evidence, "of", classmethod(of))
 
 
 def remove(mx, pair, *, layer=None, both=True):
