@@ -44,7 +44,7 @@ def test_new_nodes_with_features_are_scored_in_their_own_context():
             node_names=[names[i] for i in nodes], node_features=features[nodes],
         )  # fmt: skip
 
-    model = bx.LinkPredictor(epochs=30).fit(make(np.arange(40), np.arange(40)))
+    model = bx.LinkPredictor(epochs=30, width=16).fit(make(np.arange(40), np.arange(40)))
     new = [(names[i], names[j]) for i in range(40, 60) for j in range(i + 1, 60)]
     label = [group[i] == group[j] for i in range(40, 60) for j in range(i + 1, 60)]
     for known in (60, 40):  # with the edges of new nodes, and with nothing but their features

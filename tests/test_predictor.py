@@ -388,7 +388,7 @@ def test_evidence_of_all_layers_finds_what_each_layer_tells_in_part():
     mx = bx.Multiplex.from_edges(*np.tile(links, 2), layer, num_nodes=60)
     known, auc = mx.has_edges(upper.T, 0), {}
     for evidence in EVIDENCE:
-        model = bx.LinkPredictor(epochs=12, evidence=evidence).fit(mx, targets=[0])
+        model = bx.LinkPredictor(epochs=12, evidence=evidence, k=1).fit(mx, targets=[0])
         auc[evidence] = roc_auc(known, model.score_pairs(upper.T, 0))
     assert auc["all"] > 0.99
     assert auc["drawn"] < 0.8

@@ -82,12 +82,13 @@ def watch(hide, directed, evidence):
         patch.setattr(network, "compute_pair_features", features)
         patch.setattr(Encoder, "forward", encode)
         trainer = model.make_trainer(mx, targets=[TARGET])
+        calls.clear()
         trainer.run_epoch()
         seen = {"train": (trainer.data.train_mx, calls[: trainer.steps_per_epoch])}
         calls.clear()
         trainer.validate()
         seen["validate"] = (trainer.data.train_mx, calls[:])
-        model._take(trainer)
+        model._take(trainer, finished=True)
         calls.clear()
         model.score_pairs(list(itertools.permutations(range(16), 2)), TARGET)  # edges and others
         seen["predict"] = (mx, calls[:])
@@ -280,25 +281,6 @@ def test_what_cannot_be_hidden_is_refused():
         bx.LinkPredictor(hide="node").fit(mx, targets=["a"])
     with refuses(1, "any layer", "'a'", 0):
         bx.LinkPredictor(**FAST, validation=0).fit(mx, targets=["a"])
-
-
-def test_two_layers_have_no_union_and_its_name_is_taken():
-    two = unrelated_layers(0, num_layers=2)
-    assert Visibility.of_training(None, two, union=True).layer_names(two) == two.layer_names
-    three = unrelated_layers(0)
-    assert Visibility.of_training(None, three, union=True).layer_names(three) == (*three.layer_names, UNION)
-    taken = Multiplex.from_edges(range(18), range(1, 19), ["a", "b", UNION] * 6, layer_names=["a", "b", UNION])
-    with refuses(repr(UNION), "union=True"):
-        bx.LinkPredictor(union=True).fit(taken)
-    model = bx.LinkPredictor(**FAST | {"hide": "edge"}).fit(taken)
-    assert model.multiplex_ == taken
-    assert list(model.layer_probabilities_.index) == ["a", "b", UNION]
-
-
-def test_layers_with_numbers_for_names_have_a_union_of_the_same_name():
-    mx = random_multiplex(3, num_edges=90)
-    model = bx.LinkPredictor(**FAST | {"hide": "edge"}, union=True).fit(mx)
-    assert list(model.layer_probabilities_.columns) == [0, 1, 2, UNION]
 
 
 @pytest.mark.parametrize(

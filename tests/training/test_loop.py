@@ -58,9 +58,7 @@ def test_known_edges_of_a_random_layer_cannot_be_told_from_other_pairs(width, fe
 
 
 @pytest.mark.parametrize("evidence", EVIDENCE)
-def test_in_a_directed_layer_an_arc_and_its_reverse_do_not_tell_of_each_other_through_the_encoder(
-    evidence, monkeypatch
-):
+def test_in_a_directed_layer_an_arc_and_its_reverse_do_not_tell_of_each_other(evidence, monkeypatch):
     """Whether an arc is known or not, beside its reverse, makes no difference to its score."""
     forget_sizes(monkeypatch)
     arcs = np.unique(np.random.default_rng(0).integers(0, 30, (400, 2)), axis=0)
@@ -134,16 +132,8 @@ def test_a_step_looks_at_no_more_than_the_fanout_allows(monkeypatch, sampled):
     blocks = []
     forward = Encoder.forward
     monkeypatch.setattr(Encoder, "forward", lambda self, block, x: blocks.append(block) or forward(self, block, x))
-    settings = {
-        "width": 16,
-        "depth": 1,
-        "fanout": 3,
-        "batch_size": 4,
-        "max_rounds": None,
-        "targets_per_step": 1,
-        "validation": 0.0,
-    }
-    trainer = trainer_of(mx, [2], **settings)
+    settings = {"width": 16, "depth": 1, "fanout": 3, "batch_size": 4, "max_rounds": None, "targets_per_step": 1}
+    trainer = trainer_of(mx, [2], **settings, validation=0.0)
     trainer.run_epoch()
     assert len(blocks) == trainer.steps_per_epoch == 200
     arcs = [torch.bincount(block.edge_index[1]).max().item() for block in blocks if block.edge_index.shape[1]]
