@@ -174,6 +174,14 @@ class Config:
         return replace(Config(**values), hide=values["hide"] or HIDE[0])
 
 
+PAPER_MODEL: Mapping[str, Any] = {
+    "k": 1, "evidence": "drawn", "width": 16, "hidden_units": 8, "weight_decay": 0.1, "targets_per_step": 8,
+}  # fmt: skip
+"""Settings of a model that sees target and drawn layers alone, by their embeddings, as the paper's does.
+
+Experiments that compare policies use it: with evidence of all layers, what is drawn matters less.
+"""
+
 SETTINGS: dict[str, Setting] = {each.name: each.metadata["setting"] for each in fields(Config)}
 
 
