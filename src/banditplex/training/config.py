@@ -124,7 +124,10 @@ class Config:
         "sage", "Convolution of the encoder.", also="Or a PyG class, or a function, called as conv(in, out).",
         choices=("sage", "gcn"), closed=False, group=_NETWORK,
     )  # fmt: skip
-    width: int = setting(0, "Width of node embeddings; 0 = structural features only.", low=0, group=_NETWORK)
+    width: int = setting(
+        0, "Width of node embeddings, such as 16; 0: structural features only, which use no node features and edge weights.",
+        low=0, group=_NETWORK,
+    )  # fmt: skip
     depth: int = setting(2, "Number of convolutions.", low=1, group=_NETWORK)
     fanout: int | None = setting(
         10, "Neighbours sampled per node in layers of more than 2,048 edges (sage, in training). None: all.", low=1,
