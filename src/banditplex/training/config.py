@@ -125,7 +125,7 @@ class Config:
         choices=("sage", "gcn"), closed=False, group=_NETWORK,
     )  # fmt: skip
     width: int = setting(
-        0, "Width of node embeddings, such as 16; 0: structural features only, which use no node features and edge weights.",
+        0, "Width of node embeddings, such as 16; 0: structural features only, without node features and weights.",
         low=0, group=_NETWORK,
     )  # fmt: skip
     depth: int = setting(2, "Number of convolutions.", low=1, group=_NETWORK)
