@@ -124,7 +124,7 @@ def prices(mx: Multiplex, targets: list[Name]) -> list[list[float]]:
 def draws(model: LinkPredictor) -> int:
     """Return the number of completed draws, over all targets."""
     drawn = sum(sum(row.values()) for row in model.history_["drawn"])
-    return int(drawn // max(1, model.k))
+    return int(drawn // max(1, model.draw_size))
 
 
 # Data

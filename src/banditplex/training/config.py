@@ -107,9 +107,13 @@ class Config:
     max_rounds: int | None = setting(
         64, "Maximum number of steps of a target per epoch; batches grow to fit. None: no limit.", low=1, optional=True
     )
-    targets_per_step: int = setting(32, "Targets whose batches share a step.", low=1)
+    targets_per_step: int = setting(
+        0, "Targets whose batches share a step; 0: 32, or more where an epoch would have over 512 steps.", low=0
+    )
     learning_rate: float = setting(0.01, "Learning rate at the start; it falls to 5 % along a cosine.", low=0)
-    weight_decay: float = setting(0.01, "Weight decay of shared weights (AdamW).", low=0)
+    weight_decay: float = setting(
+        1.0, "Weight decay of shared weights (AdamW), up to 4,000 edges; beyond, it falls in proportion to them.", low=0
+    )
     layer_decay: float = setting(1.0, "Weight decay of weights of single layers and of the encoder.", low=0)
     ema_decay: float = setting(
         0.98, "Decay of the exponential moving average of the weights, which predictions use.", low=0, below=1

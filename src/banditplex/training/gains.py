@@ -1,9 +1,13 @@
 """Which layers help: how far the log loss falls when one other layer is added to a model of the target layer alone.
 
 Probabilities of a policy do not answer this: a policy must draw some layer even if none helps. Here, two logistic
-regressions are fitted to training pairs, one on the target layer's columns and one that also has those of another
-layer, and compared on validation edges and as many negatives. The policies, which have learnt from training pairs, say
-which layers are compared; validation edges estimate the gain and have no part in that.
+regressions are compared, one on the target layer's columns and one that also has those of another layer, on edges and
+negatives that they were not fitted to.
+
+The pairs that estimate a gain had no part in choosing the layer. Where there are at most `MAX_LAYERS` other layers, all
+are compared and nothing is chosen, so all training edges can be tested (each by regressions fitted to other folds).
+Where there are more, the policies choose the layers, and they have learnt from training edges; so validation edges are
+tested.
 
 Pairs that share a node are not independent: a layer without any relation to the target can fit the popularity of a
 node by chance, in all its pairs at once. So the variance of the mean adds up the products of all pairs that share a
@@ -21,67 +25,104 @@ from torch import Tensor
 
 from banditplex.nn import compute_pair_features
 from banditplex.nn.paths import Paths
+from banditplex.nn.spectral import fold_of
 from banditplex.rng import stream
 from banditplex.training.data import TrainingData
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
+MAX_LAYERS = 40
+"""Up to so many other layers, all are compared; else those that a policy is most likely to draw."""
 MAX_EDGES = 2_000
-"""Training edges of a target that regressions are fitted to."""
+"""Edges of a target that are fitted or tested."""
 FITTED, TESTED = 2, 8
-"""Negatives per edge that is fitted, and per edge that is tested; together they weigh as much as the edges."""
-RIDGE = 1.0
+"""Negatives per edge that is fitted, and per validation edge that is tested; they weigh as much as the edges."""
+RIDGE = 10.0
 """Penalty on squared coefficients of standardised columns, in pairs."""
 STEPS = 12
 LEVEL = 0.95
 
 
-def layer_gains(data: TrainingData, looked_at: Ints, seed: int) -> list[dict[str, Any]]:
-    """Return the gains of layers (T, m) for each target: one row per target and layer, with indices of layers.
+def layer_gains(data: TrainingData, chosen: Ints, seed: int) -> list[dict[str, Any]]:
+    """Return the gains of other layers for each target: one row per target and layer, with indices of layers.
 
-    Gains are NaN where a target has no validation edges.
+    Compared are all layers or, if there are too many, layers `chosen` (T, m). Gains are NaN without edges to test.
     """
+    every = data.full_mx.num_layers - 1 <= MAX_LAYERS
     paths, rows = Paths.of(data.train_graph), []
-    family = max(1, looked_at.size)
+    layers = _all_others(data) if every else chosen
     for instance, target in enumerate(data.targets.tolist()):
-        rng = stream(seed, "gains", int(target))
-        train = _pairs(data, data.train_edges.of(instance), target, rng, FITTED)
-        tested = _pairs(data, data.validation_edges.of(instance), target, rng, TESTED)
-        found = np.full((looked_at.shape[1], 3), np.nan)
-        if len(train[0]) and len(tested[0]):
-            own, others = _columns(data, paths, train[0], target, looked_at[instance])
-            own_tested, others_tested = _columns(data, paths, tested[0], target, looked_at[instance])
-            alone = _losses(own[None], train[1], own_tested[None], tested[1])
-            both, both_tested = (
-                torch.cat([a.expand(len(b), -1, -1), b], 2) for a, b in ((own, others), (own_tested, others_tested))
-            )
-            fall = (alone - _losses(both, train[1], both_tested, tested[1])).cpu().numpy()
-            found = np.array(
-                [interval(each, tested[0].cpu().numpy(), tested[1].cpu().numpy(), family) for each in fall]
-            )
-        for layer, (gain, low, high) in zip(looked_at[instance].tolist(), found.tolist(), strict=True):
+        compare = Comparison(data, paths, target, layers[instance], stream(seed, "gains", target))
+        edges = data.train_edges.of(instance), data.validation_edges.of(instance)
+        pairs, label, fall = compare.across_folds(edges[0]) if every else compare.on(*edges)
+        for layer, each in zip(layers[instance].tolist(), fall, strict=True):
+            gain, low, high = interval(each, pairs, label, layers.size)
             limits = {"gain": gain, "low": low, "high": high, "helps": bool(low > 0)}
             rows.append({"target": target, "layer": layer} | limits)
     return rows
 
 
-def _pairs(data: TrainingData, edges: Ints, target: int, rng: np.random.Generator, per_edge: int) -> tuple[Tensor, Tensor]:
-    """Return edges and negatives as pairs (n, 2), and their labels (n,)."""
-    edges = edges if len(edges) <= MAX_EDGES else edges[rng.permutation(len(edges))[:MAX_EDGES]]
-    negatives = data.negatives.draw(np.full(len(edges) * per_edge, target), rng)
-    pairs = np.concatenate([edges, negatives])
-    label = np.repeat([1.0, 0.0], [len(edges), len(negatives)])
-    return torch.from_numpy(pairs).to(data.device), torch.from_numpy(label).to(data.device)
+def _all_others(data: TrainingData) -> Ints:
+    every = np.arange(data.full_mx.num_layers)
+    return np.array([every[every != target] for target in data.targets]).reshape(len(data.targets), -1)
 
 
-def _columns(data: TrainingData, paths: Paths, pairs: Tensor, target: int, layers: Ints) -> tuple[Tensor, Tensor]:
-    """Return the columns of pairs in the target layer (n, F), and in other layers (m, n, G)."""
-    of_target = torch.full((len(pairs),), target, device=data.device)
-    table = torch.from_numpy(layers).to(data.device).expand(len(pairs), -1)
-    own, other = compute_pair_features(data.train_graph, pairs, of_target, table, data.visibility)
-    longer = torch.log1p(paths.between(pairs, of_target, own.row))
-    others = other.values.view(len(pairs), len(layers), -1).transpose(0, 1)
-    return torch.cat([own.values, longer], 1).double(), others.double()
+class Comparison:
+    """Compares models of a target layer alone with models that also see one of some other layers (m,)."""
+
+    def __init__(self, data: TrainingData, paths: Paths, target: int, layers: Ints, rng: np.random.Generator) -> None:
+        self._data, self._paths, self._target, self._layers, self._rng = data, paths, target, layers, rng
+
+    def across_folds(self, edges: Ints) -> tuple[Ints, Floats, Floats]:
+        """Return edges and negatives (n, 2), labels (n,), and falls of their losses (m, n), each fold by the others."""
+        pairs, label = self._pairs(edges, FITTED)
+        fold = fold_of(pairs, self._data.full_mx.num_nodes)
+        parts = [torch.nonzero(fold == number).squeeze(1) for number in torch.unique(fold).tolist()]
+        own, others = self._columns(pairs)
+        fall = torch.zeros(len(self._layers), len(pairs), dtype=own.dtype, device=own.device)
+        for part in parts:
+            rest = torch.nonzero(~torch.isin(torch.arange(len(pairs), device=part.device), part)).squeeze(1)
+            fall[:, part] = _falls((own[rest], others[:, rest], label[rest]), (own[part], others[:, part], label[part]))
+        return pairs.cpu().numpy(), label.cpu().numpy(), fall.cpu().numpy()
+
+    def on(self, fitted: Ints, tested: Ints) -> tuple[Ints, Floats, Floats]:
+        """Return the same for tested edges and their negatives, by regressions on fitted edges and negatives."""
+        (pairs, label), (asked, truth) = self._pairs(fitted, FITTED), self._pairs(tested, TESTED)
+        fall = _falls((*self._columns(pairs), label), (*self._columns(asked), truth))
+        return asked.cpu().numpy(), truth.cpu().numpy(), fall.cpu().numpy()
+
+    def _pairs(self, edges: Ints, per_edge: int) -> tuple[Tensor, Tensor]:
+        """Return edges and negatives as pairs (n, 2), and their labels (n,)."""
+        data, rng = self._data, self._rng
+        edges = edges if len(edges) <= MAX_EDGES else edges[rng.permutation(len(edges))[:MAX_EDGES]]
+        negatives = data.negatives.draw(np.full(len(edges) * per_edge, self._target), rng)
+        label = np.repeat([1.0, 0.0], [len(edges), len(negatives)])
+        return torch.from_numpy(np.concatenate([edges, negatives])).to(data.device), torch.from_numpy(label).to(
+            data.device
+        )
+
+    def _columns(self, pairs: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the columns of pairs in the target layer (n, F), and in other layers (m, n, G)."""
+        data, m = self._data, len(self._layers)
+        target = torch.full((len(pairs),), self._target, device=data.device)
+        table = torch.from_numpy(self._layers).to(data.device).expand(len(pairs), -1)
+        own, other = compute_pair_features(data.train_graph, pairs, target, table, data.visibility)
+        longer = torch.log1p(self._paths.between(pairs, target, own.row))
+        others = other.values.view(len(pairs), m, other.values.shape[1]).transpose(0, 1)
+        return torch.cat([own.values, longer], 1).double(), others.double()
+
+
+Described = tuple[Tensor, Tensor, Tensor]
+"""Columns of pairs in the target layer (n, F) and in other layers (m, n, G), and labels (n,)."""
+
+
+def _falls(fitted: Described, tested: Described) -> Tensor:
+    """Return how far the losses of the tested pairs fall with each of the other layers, (m, n)."""
+    if not 0 < fitted[2].sum() < len(fitted[2]):
+        return torch.zeros_like(tested[1][:, :, 0])
+    alone = _losses(fitted[0][None], fitted[2], tested[0][None], tested[2])
+    both = [torch.cat([own.expand(len(others), -1, -1), others], 2) for own, others, _ in (fitted, tested)]
+    return alone - _losses(both[0], fitted[2], both[1], tested[2])
 
 
 def _weights(label: Tensor) -> Tensor:
@@ -111,9 +152,11 @@ def interval(fall: Floats, pairs: Ints, label: Floats, family: int) -> tuple[flo
     """Return the weighted mean of falls (n,) on pairs (n, 2), and its limits; all of a family hold with `LEVEL`.
 
     Edges and negatives weigh the same. The variance sums the products of the deviations of all pairs that share a node;
-    it is at least that of independent pairs.
+    it is at least that of independent pairs. NaN without edges.
     """
     edges = float(label.sum())
+    if not 0 < edges < len(label):
+        return float("nan"), float("nan"), float("nan")
     weight = np.where(label > 0, 0.5 / edges, 0.5 / (len(label) - edges))
     mean = float((weight * fall).sum())
     part = weight * (fall - mean)

@@ -68,7 +68,8 @@ class Trainer:
         self.rng = {name: stream(config.seed, name) for name in STREAMS}
         self.schedule = DrawSchedule(num_instances=num_targets, k=k, steps=config.steps_per_draw)
         self.steps_per_epoch = len(self._plan(stream(0, "count")).start) - 1
-        self.optimizer = FlatAdamW(self.model, self.ema_model, config, config.epochs * self.steps_per_epoch)
+        steps, num_edges = config.epochs * self.steps_per_epoch, len(data.train_edges)
+        self.optimizer = FlatAdamW(self.model, self.ema_model, config, steps, num_edges)
         self.early_stopping = EarlyStopping(config.patience)
         self.supply = Supply(data, config.seed)
         self.regret = Regret(num_targets, len(data.layer_names) - 1, k)
