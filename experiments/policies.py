@@ -2,7 +2,8 @@
 
 hide="layer", 80/20, one negative per held-out edge, means over layers, paired over seeds. Real data sets come from
 BANDITPLEX_DATA or are downloaded; planted-N is generated with N layers. "fixed best" looks at one given layer: the
-truly relevant one where that is known, else the best one for logistic regression on a validation share.
+truly relevant one where that is known, else the best one for logistic regression on a validation share. Models see
+target and drawn layers alone (`PAPER_MODEL`).
 """
 
 from argparse import ArgumentParser, Namespace
@@ -21,6 +22,7 @@ from banditplex.markdown import number
 from banditplex.multiplex import Multiplex
 from banditplex.pairs.visibility import Visibility
 from banditplex.predictor import LinkPredictor
+from banditplex.training.config import PAPER_MODEL
 from experiments import comparison
 from experiments.comparison import Floats, Ints, Measured, SplitRun, Values
 from experiments.runner import Experiment
@@ -34,10 +36,6 @@ POLICIES: dict[str, dict[str, Any]] = {
     "default k=2": {"k": 2},
     "default k=3": {"k": 3},
     "all": {"policy": "all"},
-    "default k=1, union": {"k": 1, "union": True},
-    "default k=2, union": {"k": 2, "union": True},
-    "default k=3, union": {"k": 3, "union": True},
-    "all, union": {"policy": "all", "union": True},
 }
 HEURISTICS = ("resource-allocation", "union-allocation", "overlap+union")
 METHODS = ("heuristics", "regression", *POLICIES)
@@ -74,7 +72,7 @@ def measure(task: SplitRun) -> Measured:
             baseline = BASELINES[name](hide="layer", seed=task.seed).fit(parts.train)
             yield name, comparison.model_auc(parts, baseline)
         return
-    options = POLICIES[task.method]
+    options = PAPER_MODEL | POLICIES[task.method]
     if task.method == "fixed best":
         best = best_layers(parts.train, task.seed)
         options = options | {"policy_options": {"arms": [[layer - (layer > t)] for t, layer in best.items()]}}
@@ -90,12 +88,11 @@ def remarks(values: Values) -> Iterator[list[str]]:
     """Yield the paired differences that matter, and how near the bandit comes to the oracle."""
     heuristics = [method for method in values if method in HEURISTICS]
     best = max(heuristics, key=lambda method: float(np.mean(values[method])), default="")
-    for kind in ("", ", union"):
-        one, two, three = (f"default k={k}{kind}" for k in (1, 2, 3))
-        more = three if three in values else two
-        for pair in ((one, "uniform"), (one, "fixed best"), (one, "all"), (more, best), (more, f"all{kind}")):
-            if set(pair) <= values.keys():
-                yield comparison.difference(values, *pair)
+    one, two, three = (f"default k={k}" for k in (1, 2, 3))
+    more = three if three in values else two
+    for pair in ((one, "uniform"), (one, "fixed best"), (one, "all"), (more, best), (more, "all")):
+        if set(pair) <= values.keys():
+            yield comparison.difference(values, *pair)
     if {"fixed best", "uniform", "default k=1"} <= values.keys():
         low, reached, high = (float(np.mean(values[method])) for method in ("uniform", "default k=1", "fixed best"))
         share = (reached - low) / (high - low) if high > low else np.nan

@@ -20,7 +20,7 @@ from banditplex.errors import InputError
 from banditplex.evaluation import Split, accuracy, roc_auc, split
 from banditplex.multiplex import Multiplex, Name
 from banditplex.predictor import LinkPredictor
-from banditplex.training.config import Config
+from banditplex.training.config import PAPER_MODEL, Config
 from banditplex.training.draws import to_arm
 from banditplex.training.threads import fitting_threads
 
@@ -83,7 +83,7 @@ def make_model(policy: str, mx: Multiplex, relevant: Mapping[Name, Name], *, epo
     arms = [[to_arm(mx.layer_index(target), mx.layer_index(layer))] for target, layer in relevant.items()]
     return LinkPredictor(
         policy=POLICIES[policy][0], policy_options={"arms": arms} if policy == "oracle" else None,
-        epochs=epochs, patience=epochs, device="cpu", seed=seed,
+        epochs=epochs, patience=epochs, device="cpu", seed=seed, **PAPER_MODEL,
     )  # fmt: skip
 
 

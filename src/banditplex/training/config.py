@@ -128,7 +128,10 @@ class Config:
         "sage", "Convolution of the encoder.", also="Or a PyG class, or a function, called as conv(in, out).",
         choices=("sage", "gcn"), closed=False, group=_NETWORK,
     )  # fmt: skip
-    width: int = setting(0, "Width of node embeddings; 0 = structural features only.", low=0, group=_NETWORK)
+    width: int = setting(
+        0, "Width of node embeddings, such as 16; 0: structural features only, without node features and weights.",
+        low=0, group=_NETWORK,
+    )  # fmt: skip
     depth: int = setting(2, "Number of convolutions.", low=1, group=_NETWORK)
     fanout: int | None = setting(
         10, "Neighbours sampled per node in layers of more than 2,048 edges (sage, in training). None: all.", low=1,
@@ -177,6 +180,14 @@ class Config:
         values = {name: SETTINGS[name].check(name, value) for name, value in (self.values() | changes).items()}
         return replace(Config(**values), hide=values["hide"] or HIDE[0])
 
+
+PAPER_MODEL: Mapping[str, Any] = {
+    "k": 1, "evidence": "drawn", "width": 16, "hidden_units": 8, "weight_decay": 0.1, "targets_per_step": 8,
+}  # fmt: skip
+"""Settings of a model that sees target and drawn layers alone, by their embeddings, as the paper's does.
+
+Experiments that compare policies use it: with evidence of all layers, what is drawn matters less.
+"""
 
 SETTINGS: dict[str, Setting] = {each.name: each.metadata["setting"] for each in fields(Config)}
 

@@ -61,10 +61,8 @@ class Trainer:
     ) -> None:
         num_targets, k = len(data.targets), 0 if policy is None else policy.k
         self.data, self.config, self.relevance = data, config, relevance
-        self.model, self.ema_model = (
-            model.train(),
-            copy.deepcopy(model).eval(),
-        )  # no dropout in validation and prediction
+        self.model = model.train()
+        self.ema_model = copy.deepcopy(model).eval()  # no dropout in validation and prediction
         self.policy, self.warmup_policy = policy, warmup_policy
         self.epoch, self.warmup_epochs = 0, config.warmup_epochs if warmup_policy is not None else 0
         self.rng = {name: stream(config.seed, name) for name in STREAMS}

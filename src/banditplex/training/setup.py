@@ -36,7 +36,10 @@ def make_trainer(
     """
     relevance = get_relevance(config.relevance)
     if relevance.is_free and not config.width:
-        raise InputError(f"Expected width of at least 1 for relevance {relevance.name!r}, got 0.")
+        raise InputError(
+            f"Expected width of at least 1, such as width=16, for relevance {relevance.name!r}, which compares node "
+            "embeddings, got 0."
+        )
     data = prepare(mx, targets, config, negatives=negatives)
     policy = make_policies(config, len(data.layer_names), len(targets))
     warmup = None
