@@ -1,10 +1,12 @@
 """ROC-AUC of every policy on the same splits, beside heuristics and logistic regression (`banditplex.baselines`).
 
 hide="layer", 80/20, one negative per held-out edge, means over layers, paired over seeds. Real data sets come from
-BANDITPLEX_DATA or are downloaded; planted-N is generated with N layers. Every policy is trained with evidence="all" (the
-default) and with evidence="drawn" (the paper's setting: nothing is seen of layers that are not drawn), and predicts in
-every way that it can (`banditplex.policy_scores`). "fixed best" looks at one given layer: the truly relevant one where
-that is known, else the best one for logistic regression on a validation share.
+BANDITPLEX_DATA or are downloaded; planted-N is generated with N layers.
+
+Every policy is trained with evidence="all" (the default) and with evidence="drawn" (the paper's setting: nothing is seen
+of layers that are not drawn), and predicts in every way that it can (`banditplex.policy_scores`). "fixed best" looks at
+one given layer: the truly relevant one where that is known, else the best one for logistic regression on a validation
+share.
 """
 
 from argparse import ArgumentParser, Namespace
@@ -22,7 +24,7 @@ from banditplex.evaluation import roc_auc, split
 from banditplex.markdown import markdown_table, plus_minus
 from banditplex.multiplex import Multiplex
 from banditplex.pairs.visibility import Visibility
-from banditplex.policy_scores import DRAWS, MEAN, ONE, PREDICTED, VALIDATED, ways_to_score
+from banditplex.policy_scores import DRAWS, PREDICTED, WAYS, ways_to_score
 from banditplex.predictor import LinkPredictor
 from experiments import comparison
 from experiments.comparison import Floats, Ints, Measured, SplitRun, Values
@@ -40,7 +42,6 @@ POLICIES: dict[str, dict[str, Any]] = {
 }
 HEURISTICS = ("resource-allocation", "union-allocation", "overlap+union")
 METHODS = ("heuristics", "regression", *POLICIES)
-WAYS = (PREDICTED, ONE, MEAN, VALIDATED)
 
 
 def add_options(parser: ArgumentParser) -> None:
@@ -58,11 +59,11 @@ def prepare(options: Namespace) -> Experiment:
 
 
 INTRODUCTION = (
-    f"Policies see all layers in the terms that are always on or, where the name ends in \"drawn\", only drawn layers "
-    f"(evidence). Columns say which layers predictions use: the most probable ones, as many as validation edges choose (all that "
-    f"the policy looks at for none, fixed best and all); the most probable one alone; the mean over {DRAWS} draws; the "
-    f"single layer that is best on validation edges. Differences to uniform and all are to the best of their columns, "
-    f"which favours them. "
+    'Policies see all layers in the terms that are always on or, where the name ends in "drawn", only drawn layers '
+    "(evidence). Columns say which layers predictions use: the most probable ones, as many as validation edges choose "
+    f"(none, fixed best and all: all that they draw); the most probable one alone; the mean over {DRAWS} draws; the "
+    "single layer that is best on validation edges. Differences to uniform and all are to the best of their columns, "
+    "which favours them. "
 )
 
 

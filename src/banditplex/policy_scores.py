@@ -5,9 +5,11 @@ make it look worse than it is. So a comparison shows every policy with its most 
 draws, and with the single layer that is best on validation edges.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from dataclasses import replace
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from banditplex.multiplex import Name
@@ -21,28 +23,27 @@ Floats = NDArray[np.float64]
 Score = Callable[[Ints, Name], Floats]
 """Pairs (n, 2) of node indices and a target layer -> logits (n,)."""
 PREDICTED, ONE, MEAN, VALIDATED = "most probable layers", "one layer", "mean of draws", "validated layer"
+WAYS = (PREDICTED, ONE, MEAN, VALIDATED)
 DRAWS = 32
 
 
-def ways_to_score(model: LinkPredictor) -> dict[str, Score]:
-    """Return the ways to predict with a fitted model, by name.
+def ways_to_score(model: LinkPredictor, wanted: Collection[str] = WAYS) -> dict[str, Score]:
+    """Return the `wanted` ways to predict with a fitted model, by name.
 
     `PREDICTED` is what `score_pairs` does. If k = "auto", `ONE` is with the most probable layer alone. `MEAN` is the
-    mean over `DRAWS` draws, and `VALIDATED` with the layer of `validated_layers`; both are left out where they could
-    not differ.
+    mean over `DRAWS` draws, and `VALIDATED` with the layer of `validated_layers`. Ways that could not differ from
+    `PREDICTED`, or use a layer that training never draws, are left out.
     """
     names, trainer = model.multiplex_.node_names, model._trainer
     ways: dict[str, Score] = {PREDICTED: lambda pairs, layer: model.score_pairs(names[pairs], layer)}
     policy = trainer.policy
-    if policy is None or not _drawn_in_training(trainer).any():
-        return ways
-    if policy.takes_k:
-        if trainer.config.chooses_k:
+    if policy is not None and policy.takes_k:
+        if trainer.config.chooses_k and ONE in wanted:
             ways[ONE] = _with_one(model, trainer.most_probable_layers(1)[:, 0])
         ways[MEAN] = lambda pairs, layer: model.score_pairs(names[pairs], layer, draws=DRAWS)
-    if _drawn_in_training(trainer).sum(1).max() > 1:
+    if policy is not None and VALIDATED in wanted and _drawn_in_training(trainer).sum(1).max() > 1:
         ways[VALIDATED] = _with_one(model, validated_layers(model))
-    return ways
+    return {way: score for way, score in ways.items() if way in wanted}
 
 
 def validated_layers(model: LinkPredictor) -> Ints:
@@ -54,7 +55,7 @@ def validated_layers(model: LinkPredictor) -> Ints:
     trainer = model._trainer
     data, drawn = trainer.data, _drawn_in_training(trainer)
     best = trainer.most_probable_layers(1)[:, 0].copy()
-    fitted = model._fitted.within(data.train_mx)  # the graph without validation edges
+    fitted = replace(model._fitted, mx=data.train_mx, graph=data.train_graph)  # without validation edges
     for instance, target in enumerate(data.targets.tolist()):
         here = data.validation_edges.instance == instance
         if not here.any():
@@ -76,8 +77,6 @@ def _drawn_in_training(trainer: Trainer) -> NDArray[np.bool_]:
 
 def _losses(logits: Floats, edges: int) -> Floats:
     """Return the loss at the best temperature of each column of logits (n, m), of which the first rows are edges."""
-    import torch
-
     label = torch.zeros(len(logits))
     label[:edges] = 1
     one = np.zeros(len(logits), np.int64)
