@@ -149,8 +149,8 @@ def compare(
 
     def report(rows: list[Row]) -> Page:
         parts = [
-            f"{introduction}Means over layers, then over seeds, with the standard deviation over seeds. Differences are "
-            "paired over seeds, and clear if p < .05 (Student's t).\n"
+            f"{introduction}Means over layers, then over seeds, with the standard deviation over seeds. Differences "
+            "are paired over seeds, and clear if p < .05 (Student's t).\n"
         ]
         for name, some in chosen.items():
             values: Values = {}

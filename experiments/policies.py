@@ -3,10 +3,10 @@
 hide="layer", 80/20, one negative per held-out edge, means over layers, paired over seeds. Real data sets come from
 BANDITPLEX_DATA or are downloaded; planted-N is generated with N layers.
 
-Every policy is trained with evidence="all" (the default) and with evidence="drawn" (the paper's setting: nothing is seen
-of layers that are not drawn), and predicts in every way that it can (`banditplex.policy_scores`). "fixed best" looks at
-one given layer: the truly relevant one where that is known, else the best one for logistic regression on a validation
-share.
+Every policy is trained with evidence="all" (the default) and with evidence="drawn" (the paper's setting: nothing is
+seen of layers that are not drawn), and predicts in every way that it can (`banditplex.policy_scores`). "fixed best"
+looks at one given layer: the truly relevant one where that is known, else the best one for logistic regression on a
+validation share.
 """
 
 from argparse import ArgumentParser, Namespace

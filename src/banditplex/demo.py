@@ -1,4 +1,4 @@
-"""The demo: what it is worth to let a bandit choose layers, on the built-in data set `twins`, in about a minute.
+"""The demo: what it is worth to let a bandit choose layers, on the built-in data set `twins`, in under two minutes.
 
 Six layers of `twins` have one other layer that helps to predict their links. Five policies decide which layers training
 may draw: none, one at random, the one that a bandit learns to prefer, the right one (an oracle says which), and all.
@@ -40,9 +40,9 @@ POLICIES = {
 }
 """What is compared: the policy behind each name, and what it draws."""
 WAYS = {
-    PREDICTED: "as many of its most probable layers as validation edges choose",
+    PREDICTED: "its most probable layers",
     MEAN: f"the mean over {DRAWS} draws",
-    VALIDATED: "the layer that is best on validation edges",
+    VALIDATED: "the one layer that is best on validation edges",
 }
 """Ways to predict with `uniform`, which prefers no layer; the other policies predict in the first way."""
 COLOURS = {"none": "#8b929c", "uniform": "#d99028", "bandit": "#c22f4e", "oracle": "#2b6cb0", "all": "#3f9a78"}
@@ -55,8 +55,8 @@ class Measured:
     """What the demo found out; one row per policy, seed and target, in `curves` per epoch as well.
 
     Columns: policy, seed, epoch, target; way, how layers are used to predict, one of `WAYS`; accuracy and auc on test
-    pairs that training could not see; seconds of
-    training so far; probability, how likely the policy is to draw the relevant layer next.
+    pairs that training could not see; seconds of training so far; probability, how likely the policy is to draw the
+    relevant layer next.
     """
 
     relevant: Mapping[Name, Name]  # the relevant layer of each target
@@ -122,7 +122,7 @@ class Watch:
         self._since = perf_counter()
 
     def judge(self, model: LinkPredictor, epoch: int) -> list[dict[str, Any]]:
-        """Return a row per target and way to predict: how well test pairs are told apart, and what the policy believes."""
+        """Return a row per target and way to predict: how well test pairs are told apart, what the policy believes."""
         head = {"policy": self._policy, "seed": self._seed, "epoch": epoch, "seconds": self._spent}
         likely: Any = model.layer_probabilities_
         ways = ways_to_score(model, WAYS if self._policy == "uniform" else (PREDICTED,))
@@ -240,13 +240,17 @@ def learnt_table(rows: list[dict[str, Any]]) -> Table:
         likely = "" if row["probability"] is None else f"{row['probability']:.2f}"
         return [row["target"], helps, fall, truth, likely]
 
-    return ["target", "helps", "log loss falls by (95 %)", "truth", "bandit draws the true one"], [*map(line, rows)]
+    return ["target", "helps", "log loss falls by", "true layer", "its probability"], [*map(line, rows)]
 
 
 def judge_gains(rows: list[dict[str, Any]]) -> str:
-    """Say how many targets have the layers that help right."""
+    """Say what the table of gains shows, and for how many layers it is the truth."""
     right = sum(row["helps"] == [row["relevant"]] * (row["relevant"] is not None) for row in rows)
-    return f"Which layers help, by how far the log loss falls: right for {right} of {len(rows)} layers."
+    return (
+        "Which layers help: how far the log loss falls when a layer is added to a model of the target layer alone "
+        f"(95 % limits), measured on the whole graph. It is the truth for {right} of {len(rows)} targets. The last "
+        "column says how likely the bandit is to draw the true layer."
+    )
 
 
 def policy_table(rows: list[dict[str, Any]]) -> Table:
@@ -262,13 +266,13 @@ def policy_table(rows: list[dict[str, Any]]) -> Table:
 
 
 def explain_ways(rows: list[dict[str, Any]]) -> str:
-    """Say in which way each policy predicts."""
-    uniform = next(row for row in rows if row["policy"] == "uniform")
-    others = "; ".join(f"{WAYS[way]}: {auc:.3f}" for way, auc in uniform["by_way"].items() if way != uniform["way"])
+    """Say what all policies see, and in which way they predict."""
+    ways = next(row for row in rows if row["policy"] == "uniform")["by_way"]
+    ranked = sorted(ways, key=ways.__getitem__, reverse=True)
     return (
-        "Besides what is drawn, every policy sees which layers have a pair, and the union of all layers. uniform is "
-        f"shown in the best of three ways to predict, {WAYS[uniform['way']]} (test AUC of the others: {others}). The "
-        f"bandit predicts with {WAYS[PREDICTED]}."
+        "Whatever is drawn, every policy also sees which layers have a pair, and the union of all layers. Policies "
+        "predict with their most probable layers; validation edges choose how many. uniform prefers no layer, so the "
+        f"table shows the best of three ways: {', '.join(f'{ways[way]:.3f} with {WAYS[way]}' for way in ranked)}."
     )
 
 
@@ -283,9 +287,9 @@ def conclude(rows: list[dict[str, Any]], differences: list[dict[str, Any]], spli
         worth = f"Knowing the relevant layer is worth {gain} in test AUC (oracle less none); the bandit reaches "
         worth += f"{share:.0%} of it."
     compared = ", ".join(
-        f"{row['difference']:+.3f} to {row['policy']} (higher in {row['higher']})" for row in differences
+        f"{row['difference']:+.3f} to {row['policy']} (higher in {row['higher']} of {splits})" for row in differences
     )
-    return f"{worth} Differences of the bandit, in {splits} split{'s' * (splits != 1)}: {compared}."
+    return f"{worth} Differences of the bandit, on the same splits: {compared}."
 
 
 # Showing

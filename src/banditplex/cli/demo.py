@@ -17,7 +17,7 @@ def demo(
     out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the figure.")] = Path("banditplex-demo"),
     as_json: Json = False,
 ) -> None:
-    """Show which layers help, and what choosing layers is worth, on the data set `twins`; about a minute."""
+    """Show which layers help, and what choosing layers is worth, on the data set `twins`; under two minutes."""
     from banditplex import demo as show
 
     show.check_folder(out)
@@ -34,7 +34,7 @@ def demo(
         worth = {"differences": differences, "oracle_share": show.oracle_share(rows)}
         print_json({"gains": learnt, "policies": rows, **worth, "picture": str(picture)})
         return
-    print(f"{show.introduce(measured)}\n\n{show.judge_gains(learnt)}\n")
+    print(f"{show.introduce(measured)}\n\n{fill(show.judge_gains(learnt), WIDTH)}\n")
     print_table(*show.learnt_table(learnt))
     print()
     print_table(*show.policy_table(rows))

@@ -73,7 +73,8 @@ def _names(targets: list[Any]) -> str:
 def gain_records(table: "pd.DataFrame") -> list[dict[str, Any]]:
     """Return the rows of a table of gains for JSON, with None for what is not known."""
     return [
-        {name: None if value != value else value for name, value in row.items()} for row in table.to_dict("records")
+        {str(name): None if value != value else value for name, value in row.items()}
+        for row in table.to_dict("records")
     ]
 
 
