@@ -84,15 +84,15 @@ def test_json_and_new_rows(call, folder):
 def test_layers_prices_and_options_reach_the_policies(call, folder):
     words = ["evaluate", "data.csv", *QUICK, "--target", "noise1", "--warmup", "0", "--quiet", "-o", "options.jsonl"]
     words += ["--policy", "uniform,exp3+", "--policy-option", "raw_range=true", "--price", "noise1=2"]
-    assert call(*words, "--union", "--layers", "g1-base,(union)", cwd=folder)[0] == 0
+    assert call(*words, "--evidence", "drawn", "--layers", "g1-base,g1-copy1", cwd=folder)[0] == 0
     about, _ = read_results(folder / "options.jsonl")
     assert {name: method["policy_options"] for name, method in about["methods"].items()} == {
         "uniform": None,
         "exp3+": {"raw_range": True},
-        "fixed": {"layers": ["g1-base", "(union)"]},
+        "fixed": {"layers": ["g1-base", "g1-copy1"]},
         "cost-aware": {"prices": {"noise1": 2.0}},
     }
-    assert {(method["warmup"], method["union"]) for method in about["methods"].values()} == {(0, True)}
+    assert {(method["warmup"], method["evidence"]) for method in about["methods"].values()} == {(0, "drawn")}
 
 
 def test_hits_are_unknown_with_too_few_negatives(call, folder):

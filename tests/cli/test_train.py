@@ -75,7 +75,7 @@ def test_an_old_run_is_kept_unless_it_is_to_go(place, trained, refusal):
     assert "run: exists" in message
     assert "--resume" in message
     assert "--force" in message
-    assert "k was 1, now 2" in refusal("train", "data.bx", "-o", "run", "--resume", "-k", "2", cwd=place)
+    assert "k was 'auto', now 2" in refusal("train", "data.bx", "-o", "run", "--resume", "-k", "2", cwd=place)
     assert (place / "run" / FILE).read_bytes() == before
 
 
