@@ -103,7 +103,7 @@ def measure_of(method: str, way: str) -> str:
 
 
 def table(values: Values) -> str:
-    """Return a table of simple methods, and one of policies with a column for each way to predict."""
+    """Return a table of policies with a column for each way to predict, and one of all else that was measured."""
 
     def cell(name: str) -> str:
         return plus_minus(float(np.mean(values[name])), float(np.std(values[name])), 4) if name in values else ""
@@ -111,11 +111,12 @@ def table(values: Values) -> str:
     simple = [[name, cell(name)] for name in values if ": " not in name]
     rows = [[method, *(cell(measure_of(method, way)) for way in WAYS)] for method in POLICIES]
     shown = [row for row in rows if any(row[1:])]
-    return markdown_table(["method", "mean ± deviation"], simple) + "\n" + markdown_table(["policy", *WAYS], shown)
+    tables = [markdown_table(["policy", *WAYS], shown)] * bool(shown)
+    return "\n".join([*tables, *[markdown_table(["besides", "mean ± deviation"], simple)] * bool(simple)])
 
 
 def remarks(values: Values) -> Iterator[list[str]]:
-    """Yield the paired differences that matter, and how near the bandit comes to the oracle."""
+    """Yield the paired differences that matter; rivals of the bandit are in their best way to predict."""
     heuristics = [method for method in values if method in HEURISTICS]
     best = max(heuristics, key=lambda method: float(np.mean(values[method])), default=None)
     said = set()

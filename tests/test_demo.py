@@ -108,13 +108,16 @@ def test_the_worth_of_the_bandit_by_hand(by_hand):
     )
     assert [row["higher"] for row in differences if row["policy"] != "uniform"] == [2, 0, 2]
     rows = demo.summarise(by_hand)
-    said = demo.conclude(rows, differences, 2)
+    said = demo.conclude(rows, differences, splits=2, epochs=10)
+    assert "After 10 epochs" in said
+    assert "--epochs 30" in said
+    assert "--epochs" not in demo.conclude(rows, differences, splits=2, epochs=30)
     assert "worth .200" in said
     assert "50%" in said
     assert "+0.100 to none (higher in 2 of 2)" in said
     level = [{**row, "auc": 0.5} for row in rows]
     assert demo.oracle_share(level) is None
-    assert "worth nothing here" in demo.conclude(level, differences, 2)
+    assert "worth nothing here" in demo.conclude(level, differences, splits=2, epochs=10)
 
 
 def test_labels_keep_their_distance():

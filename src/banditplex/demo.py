@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 SEEDS, EPOCHS = 3, 10
+LONG = 30
+"""Epochs after which policies differ little in test auc: what layers tell, the terms that are always on have learnt."""
 POLICIES = {
     "none": ("none", "no other layer"),
     "uniform": ("uniform", "one other layer, at random"),
@@ -276,7 +278,7 @@ def explain_ways(rows: list[dict[str, Any]]) -> str:
     )
 
 
-def conclude(rows: list[dict[str, Any]], differences: list[dict[str, Any]], splits: int) -> str:
+def conclude(rows: list[dict[str, Any]], differences: list[dict[str, Any]], *, splits: int, epochs: int) -> str:
     """Say what choosing a layer is worth here, and how the bandit compares with every other policy."""
     share = oracle_share(rows)
     auc = {row["policy"]: row["auc"] for row in rows}
@@ -284,12 +286,13 @@ def conclude(rows: list[dict[str, Any]], differences: list[dict[str, Any]], spli
         worth = "Knowing the relevant layer is worth nothing here: the oracle's test AUC is not above that of none."
     else:
         gain = number(auc["oracle"] - auc["none"])
-        worth = f"Knowing the relevant layer is worth {gain} in test AUC (oracle less none); the bandit reaches "
-        worth += f"{share:.0%} of it."
+        worth = f"After {epochs} epoch{'s' * (epochs != 1)}, knowing the relevant layer is worth {gain} in test AUC "
+        worth += f"(oracle less none); the bandit reaches {share:.0%} of it."
     compared = ", ".join(
         f"{row['difference']:+.3f} to {row['policy']} (higher in {row['higher']} of {splits})" for row in differences
     )
-    return f"{worth} Differences of the bandit, on the same splits: {compared}."
+    early = f" Training is short here, and differences shrink with more epochs: try --epochs {LONG}." * (epochs < LONG)
+    return f"{worth} Differences of the bandit, on the same splits: {compared}.{early}"
 
 
 # Showing

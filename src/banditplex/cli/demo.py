@@ -31,12 +31,13 @@ def demo(
     picture = show.write_picture(measured, out)
     rows, differences, learnt = show.summarise(measured), show.compare(measured), show.learnt(measured)
     if as_json:
-        worth = {"differences": differences, "oracle_share": show.oracle_share(rows)}
-        print_json({"gains": learnt, "policies": rows, **worth, "picture": str(picture)})
+        compared = {"differences": differences, "oracle_share": show.oracle_share(rows)}
+        print_json({"gains": learnt, "policies": rows, **compared, "picture": str(picture)})
         return
     print(f"{show.introduce(measured)}\n\n{fill(show.judge_gains(learnt), WIDTH)}\n")
     print_table(*show.learnt_table(learnt))
     print()
     print_table(*show.policy_table(rows))
-    print(f"\n{fill(show.explain_ways(rows), WIDTH)}\n\n{fill(show.conclude(rows, differences, seeds), WIDTH)}")
+    worth = show.conclude(rows, differences, splits=seeds, epochs=epochs)
+    print(f"\n{fill(show.explain_ways(rows), WIDTH)}\n\n{fill(worth, WIDTH)}")
     print(f"\nCurves: {picture}")

@@ -160,6 +160,8 @@ def _explain(lines: list[dict[str, Any]], hide: str) -> str:
         text += f" Differences to {reference}, on the same splits: Nadeau and Bengio's t-test over runs"
         text += " (its interval, too), Wilcoxon's test over trial means"
         text += f"; p-values adjusted for {others} comparisons (Holm)." if others > 1 else "."
+    if any(line["method"] == "uniform" for line in lines):
+        text += " uniform prefers no layer: those that it predicts with are random."
     if lines[0]["runs"] < 5:
         text += " These are too few runs to draw conclusions."
     return fill(text, WIDTH)

@@ -39,6 +39,8 @@ def gain_lines(table: "pd.DataFrame") -> list[str]:
     >>> gain_lines(pd.DataFrame(rows, columns=["target", "layer", "gain", "low", "high", "helps"]))
     ['friend: talk helps: log loss falls by .062 (.030 to .094)', 'advice: no other layer helps']
     """
+    if table.empty:
+        return ["there is no other layer"]
     helpful = table[table["helps"]].sort_values("gain", ascending=False, kind="stable")
     targets = list(dict.fromkeys(helpful["target"]))
     lines = [_line(target, helpful[helpful["target"] == target]) for target in targets[:SHOWN]]
@@ -50,7 +52,7 @@ def gain_lines(table: "pd.DataFrame") -> list[str]:
         lines.append(f"{_names(others)}: no other layer helps")
     if unknown:
         lines.append(f"{_names(unknown)}: not known, there are too few edges")
-    return lines or ["there is no other layer"]
+    return lines
 
 
 def _line(target: Any, rows: "pd.DataFrame") -> str:
