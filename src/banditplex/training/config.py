@@ -128,9 +128,9 @@ class Config:
         "sage", "Convolution of the encoder.", also="Or a PyG class, or a function, called as conv(in, out).",
         choices=("sage", "gcn"), closed=False, group=_NETWORK,
     )  # fmt: skip
-    width: int = setting(
-        0, "Width of node embeddings, such as 16; 0: structural features only, without node features and weights.",
-        low=0, group=_NETWORK,
+    width: int | str = setting(
+        AUTO, "Width of node embeddings; 0: structural features only, without node features and weights. auto: 16 if "
+        "nodes have features, else 0.", low=0, word=AUTO, group=_NETWORK,
     )  # fmt: skip
     depth: int = setting(2, "Number of convolutions.", low=1, group=_NETWORK)
     fanout: int | None = setting(
