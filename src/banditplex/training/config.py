@@ -130,7 +130,7 @@ class Config:
     )  # fmt: skip
     width: int | str = setting(
         AUTO, "Width of node embeddings; 0: structural features only, without node features and weights. auto: 16 if "
-        "nodes have features, else 0.", low=0, word=AUTO, group=_NETWORK,
+        "nodes have features, or conv or relevance ask for embeddings; else 0.", low=0, word=AUTO, group=_NETWORK,
     )  # fmt: skip
     depth: int = setting(2, "Number of convolutions.", low=1, group=_NETWORK)
     fanout: int | None = setting(
