@@ -9,6 +9,7 @@ turns; what counts are ratios. There is no warming up, in which policies are not
 import time
 from collections.abc import Callable, Mapping
 from functools import partial
+from typing import Any
 
 import numpy as np
 import torch
@@ -19,7 +20,7 @@ from banditplex.datasets import planted
 from banditplex.multiplex import Multiplex, Name
 from banditplex.prediction import FOLDS
 from banditplex.predictor import LinkPredictor
-from banditplex.training.config import Config
+from banditplex.training.config import PAPER_MODEL, Config
 from banditplex.training.loop import Trainer
 from banditplex.training.setup import make_trainer
 
@@ -49,13 +50,13 @@ def table(title: str, times: dict[int, float], unit: float) -> None:
         print(f"{num_layers:8d} layers {value * unit:9.2f} ({value / first:5.2f}x)", flush=True)
 
 
-def trainer_of(mx: Multiplex, num_targets: int, policy: str = "default") -> Trainer:
-    return make_trainer(mx, np.arange(num_targets), Config(policy=policy, patience=10_000, warmup=0).checked())
+def trainer_of(mx: Multiplex, num_targets: int, **settings: Any) -> Trainer:
+    return make_trainer(mx, np.arange(num_targets), Config(patience=10_000, warmup=0, **settings).checked())
 
 
 def single_target() -> None:
     for policy, sizes, bound in (("default", (16, 64, 256, 1024), 20), ("all", (16, 64, 256), 3)):
-        trainers = {n: trainer_of(make(n), 1, policy) for n in sizes}
+        trainers = {n: trainer_of(make(n), 1, policy=policy) for n in sizes}
         times = race({n: trainer.run_epoch for n, trainer in trainers.items()}, bound)
         steps = {n: trainer.steps_per_epoch for n, trainer in trainers.items()}
         table(f"one target, policy {policy!r}, time per step (ms)", {n: times[n] / steps[n] for n in sizes}, 1e3)
@@ -149,7 +150,7 @@ def against_hetero_conv() -> None:
     for i, name in enumerate(mx.layer_names):
         one_way = torch.from_numpy(np.array(mx.edges(name)))
         edges["node", str(i), "node"] = torch.cat([one_way, one_way.flip(0)], 1)
-    model = HeteroLoop(num_layers, mx.num_nodes, Config.width)
+    model = HeteroLoop(num_layers, mx.num_nodes, PAPER_MODEL["width"])
     optimiser = torch.optim.AdamW(model.parameters())
     pairs = torch.randint(0, NODES, (64, 2))
     label = torch.ones(64)
@@ -159,7 +160,7 @@ def against_hetero_conv() -> None:
         nn.functional.binary_cross_entropy_with_logits(model(edges, pairs), label).backward()  # type: ignore[no-untyped-call]
         optimiser.step()
 
-    trainer = trainer_of(mx, 1)
+    trainer = trainer_of(mx, 1, **PAPER_MODEL)
     times = race({0: step, 1: trainer.run_epoch}, 10)
     loop, ours = times[0], times[1] / trainer.steps_per_epoch
     print(f"64 layers, one target, per step (ms): HeteroConv loop {1e3 * loop:.1f}, ours {1e3 * ours:.1f}", end="")

@@ -8,9 +8,8 @@ import pytest
 
 import banditplex as bx
 from banditplex.evaluation import roc_auc
-from banditplex.pairs.visibility import UNION
 from tests.refusals import refuses
-from tests.test_predictor import FAST, UNION_FAST, small, some_pairs, unrelated_layers
+from tests.test_predictor import FAST, small, some_pairs, unrelated_layers
 from tests.training.test_loop import random_layers
 
 
@@ -45,7 +44,7 @@ def test_new_nodes_with_features_are_scored_in_their_own_context():
             node_names=[names[i] for i in nodes], node_features=features[nodes],
         )  # fmt: skip
 
-    model = bx.LinkPredictor(epochs=30).fit(make(np.arange(40), np.arange(40)))
+    model = bx.LinkPredictor(epochs=30, width=16).fit(make(np.arange(40), np.arange(40)))
     new = [(names[i], names[j]) for i in range(40, 60) for j in range(i + 1, 60)]
     label = [group[i] == group[j] for i in range(40, 60) for j in range(i + 1, 60)]
     for known in (60, 40):  # with the edges of new nodes, and with nothing but their features
@@ -113,10 +112,9 @@ def test_predictions_see_the_validation_edges():
     assert (model.score_pairs(pairs, "a") == model.score_pairs(pairs, "a", context=mx)).all()
 
 
-def test_another_context_has_a_union_of_its_own():
+def test_another_context_has_evidence_of_its_own():
     mx, other = unrelated_layers(1), unrelated_layers(2)
-    options = {"policy": "fixed", "policy_options": {"layers": [UNION]}, "union": True}
-    model = bx.LinkPredictor(**options, **UNION_FAST).fit(mx)
+    model = bx.LinkPredictor(**FAST, policy="none").fit(mx)
     pairs = np.array(np.triu_indices(60, 1)).T
     np.testing.assert_array_equal(model.score_pairs(pairs, "a", context=mx), model.score_pairs(pairs, "a"))
     assert (model.score_pairs(pairs, "a", context=other) != model.score_pairs(pairs, "a")).any()

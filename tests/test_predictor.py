@@ -11,12 +11,11 @@ import banditplex as bx
 from banditplex.datasets import planted
 from banditplex.evaluation import brier, roc_auc, split
 from banditplex.nn.relevance import RELEVANCES
-from banditplex.pairs.visibility import UNION
 from banditplex.scorer import LinkScorer
+from banditplex.training.config import EVIDENCE
 from tests.refusals import refuses
 
 FAST = {"epochs": 3, "warmup": 1, "width": 4, "device": "cpu"}
-UNION_FAST = {"epochs": 2, "width": 4, "warmup": 0}
 
 
 def small(seed=0, **options):
@@ -380,41 +379,19 @@ def test_a_layer_that_is_complete_between_its_types_is_left_out():
         bx.LinkPredictor(epochs=1, width=0, hide="pair").fit(mx)
 
 
-def test_the_union_is_a_layer_in_probabilities_history_and_files(tmp_path):
-    mx = unrelated_layers(1)
-    model = bx.LinkPredictor(k=3, union=True, **UNION_FAST).fit(mx)
-    table = model.layer_probabilities_
-    assert list(table.columns) == ["a", "b", "c", UNION]
-    assert list(table.index) == ["a", "b", "c"]
-    assert table.sum(axis=1).tolist() == pytest.approx([3, 3, 3])
-    assert all(set(row) == set("abc") - {layer} | {UNION} for layer, row in model.history_[["layer", "drawn"]].values)
-    assert model.multiplex_ == mx
-    model.save(tmp_path)
-    again = bx.LinkPredictor.load(tmp_path)
-    pairs = np.array(np.triu_indices(60, 1)).T
-    np.testing.assert_array_equal(again.score_pairs(pairs, "b"), model.score_pairs(pairs, "b"))
-    assert again.union
-    assert again.multiplex_ == mx
-
-
-def test_bandits_find_the_union_where_each_layer_tells_a_part():
+def test_evidence_of_all_layers_finds_what_each_layer_tells_in_part():
     """Links of the target are those of eight layers together: every one of them knows an eighth."""
     rng = np.random.default_rng(0)
     upper = np.array(np.triu_indices(60, 1))
     links = upper[:, rng.random(upper.shape[1]) < 0.3]
     layer = np.append(rng.integers(1, 9, links.shape[1]), np.zeros(links.shape[1], np.int64))
     mx = bx.Multiplex.from_edges(*np.tile(links, 2), layer, num_nodes=60)
-    model = bx.LinkPredictor(epochs=12, width=0, union=True).fit(mx, targets=[0])
-    assert model.layer_probabilities_.loc[0, UNION] > 0.7
-    pairs = upper.T
-    known = mx.has_edges(pairs, 0)
-    assert roc_auc(known, model.score_pairs(pairs, 0)) > 0.99
-    assert roc_auc(known, bx.LinkPredictor(epochs=12, width=0).fit(mx, targets=[0]).score_pairs(pairs, 0)) < 0.8
-
-
-def test_the_union_counts_among_the_other_layers():
-    with refuses("k", 1, 3, 4):
-        bx.LinkPredictor(k=4, union=True).fit(unrelated_layers(0))
+    known, auc = mx.has_edges(upper.T, 0), {}
+    for evidence in EVIDENCE:
+        model = bx.LinkPredictor(epochs=12, evidence=evidence, k=1).fit(mx, targets=[0])
+        auc[evidence] = roc_auc(known, model.score_pairs(upper.T, 0))
+    assert auc["all"] > 0.99
+    assert auc["drawn"] < 0.8
 
 
 def test_a_complete_layer_does_not_stop_the_others():

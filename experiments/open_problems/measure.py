@@ -112,7 +112,7 @@ def make_model(task: Training, mx: Multiplex, targets: list[Name]) -> Counting:
         "losses": {"policy": "uniform"} if task.label == "uniform" else {"relevance": task.label},
     }
     settings_of_all = settings.TRAINING | {"batch_size": settings.DATA[task.data].batch_size, "seed": task.seed}
-    return Counting(epochs=task.epochs, patience=task.epochs, **options[task.part], **settings_of_all)
+    return Counting(epochs=task.epochs, patience=task.epochs, **settings_of_all | options[task.part])
 
 
 def prices(mx: Multiplex, targets: list[Name]) -> list[list[float]]:

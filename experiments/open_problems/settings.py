@@ -3,6 +3,8 @@
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from banditplex.training.config import PAPER_MODEL
+
 SEED, SEEDS = 0, 5  # the first seed, and how many; a seed makes split, negatives, weights and draws
 HIDDEN_IN = "layer"
 
@@ -64,7 +66,7 @@ QUICK_EPOCHS = 6
 
 PARTS = {"k": ("k",), "steps": ("steps", "cost"), "losses": ("losses",)}
 """The problems, as the paper lists them, and their plans."""
-TRAINING: dict[str, Any] = {"device": "cpu"}
+TRAINING: dict[str, Any] = {**PAPER_MODEL, "device": "cpu"}
 """Settings that differ from those of LinkPredictor, besides epochs and batch size; training runs all its epochs."""
 
 # The made data set `uneven`: in each group a base layer, a near copy as large, and a dense layer that has almost all

@@ -15,11 +15,11 @@ from tests.nn.test_graph import random_multiplex
 from tests.refusals import refuses
 
 
-def make_model(mx, *, width=8, conv="sage", seed=0, max_node_embeddings=1_000, hide="edge", union=False):
+def make_model(mx, *, width=8, conv="sage", seed=0, max_node_embeddings=1_000, hide="edge", evidence=False):
     torch.manual_seed(seed)
     model = MultiplexModel(
-        num_nodes=mx.num_nodes, num_layers=mx.num_layers + union, num_node_features=0,
-        visibility=Visibility(hide, mx.directed, union), width=width, depth=2, conv=conv, hidden_units=4, rank=2,
+        num_nodes=mx.num_nodes, num_layers=mx.num_layers, num_node_features=0,
+        visibility=Visibility(hide, mx.directed, evidence), width=width, depth=2, conv=conv, hidden_units=4, rank=2,
         max_node_embeddings=max_node_embeddings,
     )  # fmt: skip
     with torch.no_grad():

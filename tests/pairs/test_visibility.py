@@ -1,7 +1,7 @@
 """What is hidden of a pair, in which phase and from whom; that the rest is seen; what is held out together."""
 
 import itertools
-from functools import cache, partial
+from functools import cache
 
 import numpy as np
 import pytest
@@ -14,11 +14,12 @@ from banditplex.multiplex import Multiplex
 from banditplex.nn import Encoder, PackedGraph, compute_pair_features
 from banditplex.nn import model as network
 from banditplex.nn.scoring import score_by_layer
-from banditplex.pairs.visibility import HIDE, UNION, Visibility
+from banditplex.pairs.visibility import HIDE, Visibility
+from banditplex.training.config import EVIDENCE
+from tests.nn.test_evidence import forget_sizes
 from tests.nn.test_graph import random_multiplex
 from tests.nn.test_model import make_model
 from tests.refusals import refuses
-from tests.test_predictor import unrelated_layers
 from tests.training.test_loop import random_layers
 
 FAST = {"epochs": 2, "width": 4, "warmup": 0, "hide": "pair"}
@@ -32,10 +33,6 @@ FEATURES = {
     "the reverse edge in the target layer":                      (False, True,  True),
     "the edge in another layer":                                 (False, False, True),
     "the reverse edge in another layer":                         (False, False, True),
-    "the edge in the union, if no other layer has it":           (True,  True,  True),
-    "the edge in the union, if another layer has it":            (False, False, True),
-    "the reverse edge in the union, if no other layer has it":   (False, True,  True),
-    "the reverse edge in the union, if another layer has it":    (False, False, True),
 }  # fmt: skip
 """Structural features, in training, validation and prediction alike."""
 
@@ -43,12 +40,10 @@ ENCODER = {
     # of hide =                                                   edge   layer  pair
     "a link in the target layer":                                (True,  True,  True),
     "a link in a drawn layer":                                   (False, False, True),
-    "a link in the union, if no other layer has it":             (True,  True,  True),
-    "a link in the union, if another layer has it":              (False, False, True),
 }  # fmt: skip
 """Messages of the encoder, which have no direction: a link is an edge either way."""
 
-TARGET, DRAWN_LAYER, NUM_LAYERS = 1, 0, 4
+TARGET, DRAWN, NUM_LAYERS = 1, [0, 2], 4
 PHASES = ("train", "validate", "predict")
 
 
@@ -61,11 +56,11 @@ def dense_multiplex(directed):
 
 
 @cache
-def watch(hide, directed, union):
+def watch(hide, directed, evidence):
     """Train, validate and predict; return for each phase its graph, and what each call of the network was given.
 
     A call: pairs (P, 2), layers (P, 1 + k), the two tables of features, and the arcs (layer, node, node) that the
-    encoder sees. Layer 1 is the target, which looks at layer 0 and, if there is one, at the union, else at layer 2.
+    encoder sees. Layer 1 is the target, which looks at layers 0 and 2.
     """
     mx, calls = dense_multiplex(directed), []
     compute, forward = network.compute_pair_features, Encoder.forward
@@ -81,20 +76,19 @@ def watch(hide, directed, union):
         calls[-1].append({(a // mx.num_nodes, a % mx.num_nodes, b % mx.num_nodes) for a, b in ends})
         return forward(encoder, block, x)
 
-    drawn = [DRAWN_LAYER, UNION if union else 2]
-    model = bx.LinkPredictor(
-        hide=hide, union=union, policy="fixed", policy_options={"layers": drawn}, width=4, validation=0.3, epochs=2
-    )
+    options = {"policy": "fixed", "policy_options": {"layers": DRAWN}}
+    model = bx.LinkPredictor(hide=hide, evidence=evidence, width=4, validation=0.3, epochs=2, **options)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(network, "compute_pair_features", features)
         patch.setattr(Encoder, "forward", encode)
         trainer = model.make_trainer(mx, targets=[TARGET])
+        calls.clear()
         trainer.run_epoch()
         seen = {"train": (trainer.data.train_mx, calls[: trainer.steps_per_epoch])}
         calls.clear()
         trainer.validate()
         seen["validate"] = (trainer.data.train_mx, calls[:])
-        model._take(trainer)
+        model._take(trainer, finished=True)
         calls.clear()
         model.score_pairs(list(itertools.permutations(range(16), 2)), TARGET)  # edges and others
         seen["predict"] = (mx, calls[:])
@@ -108,21 +102,13 @@ def edges_of(mx):
 
 
 def layers_with(edges, arc):
-    """Return the layers that have an edge, the union after all others."""
-    layers = [layer for layer in range(NUM_LAYERS) if (layer, *arc) in edges]
-    return [*layers, NUM_LAYERS] if layers else []
+    """Return the layers that have an edge."""
+    return [layer for layer in range(NUM_LAYERS) if (layer, *arc) in edges]
 
 
-def rows_of(name, where, edges, arc, undirected):
+def rows_of(name, where):
     """Return the row of a table that an edge, by its name, belongs to in each layer."""
-    others = set(layers_with(edges, arc)) | (set(layers_with(edges, arc[::-1])) if undirected else set())
-    elsewhere = "another" if others - {TARGET, NUM_LAYERS} else "no other"
-    return {
-        layer: f"{name} in the target layer" if layer == TARGET
-        else f"{name} in the union, if {elsewhere} layer has it" if layer == NUM_LAYERS
-        else f"{name} in {where}"
-        for layer in range(NUM_LAYERS + 1)
-    }  # fmt: skip
+    return {layer: f"{name} in {'the target layer' if layer == TARGET else where}" for layer in range(NUM_LAYERS)}
 
 
 def check_encoder(calls, whole, known, hidden):
@@ -130,11 +116,10 @@ def check_encoder(calls, whole, known, hidden):
 
     `whole` and `known` are the edges of the multiplex and of the graph of the phase.
     """
-    occurred = set()
+    occurred, rows = set(), rows_of("a link", "a drawn layer")
     for pairs, table, _, _, arcs in calls:
         for pair, layers in zip(pairs, table, strict=True):
             ways = pair, pair[::-1]
-            rows = rows_of("a link", "a drawn layer", whole, pair, undirected=True)
             for layer in layers:
                 is_hidden = hidden[rows[layer]]
                 if any(layer in layers_with(whole if is_hidden else known, arc) for arc in ways):
@@ -143,7 +128,7 @@ def check_encoder(calls, whole, known, hidden):
     return occurred
 
 
-def check_features(calls, graph, whole, hidden, union):
+def check_features(calls, graph, whole, hidden):
     """Compare features with those of `graph` without what a table {row: hidden} hides; return the rows that occurred.
 
     There the pair is no edge of the target, so that nothing of it is left to hide.
@@ -155,22 +140,17 @@ def check_features(calls, graph, whole, hidden, union):
             arcs = {"the edge": pairs[i], "the reverse edge": pairs[i][::-1]}
             if not graph.directed:
                 del arcs["the reverse edge"]
-            gone, in_union = set(), {}
+            gone = set()
             for name, arc in arcs.items():
-                rows = rows_of(name, "another layer", whole, arc, undirected=False)
-                for layer, row in rows.items():
+                for layer, row in rows_of(name, "another layer").items():
                     if layer not in layers_with(whole if hidden[row] else known, arc):
                         continue
-                    if layer < NUM_LAYERS or union:
-                        occurred.add(row)
-                    if layer == NUM_LAYERS:
-                        in_union[tuple(arc)] = not hidden[row]
-                    elif hidden[row]:
+                    occurred.add(row)
+                    if hidden[row]:
                         gone |= {(layer, *arc)} if graph.directed else {(layer, *arc), (layer, *arc[::-1])}
             left = graph.keep_edges([edge not in gone for edge in edges])
-            assert {arc: bool(layers_with(edges_of(left), arc)) for arc in in_union} == in_union
             asked = torch.tensor([pairs[i]]), torch.tensor(table[i][:1]), torch.tensor([table[i][1:]])
-            rest = compute_pair_features(PackedGraph.from_multiplex(left, union=union), *asked)
+            rest = compute_pair_features(PackedGraph.from_multiplex(left), *asked)
             found = own[i : i + 1], other.view(len(pairs), -1, other.shape[1])[i]
             for mine, theirs in zip(found, rest, strict=True):
                 torch.testing.assert_close(mine, theirs.values)
@@ -179,20 +159,19 @@ def check_features(calls, graph, whole, hidden, union):
 
 @pytest.mark.parametrize("who", ["features", "encoder"])
 @pytest.mark.parametrize("phase", PHASES)
-@pytest.mark.parametrize("union", [False, True], ids=["layers", "union"])
+@pytest.mark.parametrize("evidence", EVIDENCE)
 @pytest.mark.parametrize("directed", [False, True], ids=["undirected", "directed"])
 @pytest.mark.parametrize("hide", HIDE)
-def test_what_is_hidden_of_a_pair_and_that_the_rest_is_seen(hide, directed, union, phase, who):
-    mx, seen = watch(hide, directed, union)
+def test_what_is_hidden_of_a_pair_and_that_the_rest_is_seen(hide, directed, evidence, phase, who):
+    mx, seen = watch(hide, directed, evidence)
     (graph, calls), column = seen[phase], HIDE.index(hide)
     table = FEATURES if who == "features" else ENCODER
     hidden = {row: columns[column] for row, columns in table.items()}
     if who == "features":
-        occurred = check_features(calls, graph, edges_of(mx), hidden, union)
+        occurred = check_features(calls, graph, edges_of(mx), hidden)
     else:
         occurred = check_encoder(calls, edges_of(mx), edges_of(graph), hidden)
-    expected = {row for row in hidden if (union or "union" not in row) and (directed or "reverse" not in row)}
-    assert occurred == expected
+    assert occurred == {row for row in hidden if directed or "reverse" not in row}
 
 
 def apart(mx, pair, layer=None):
@@ -201,14 +180,13 @@ def apart(mx, pair, layer=None):
     return mx.keep_edges(~(between & ((mx.edge_layer == layer) | (layer is None))))
 
 
-@pytest.mark.parametrize("union", [False, True])
 @pytest.mark.parametrize("directed", [False, True])
 @pytest.mark.parametrize(("hide", "where"), [("layer", 1), ("pair", None)])
-def test_features_are_those_of_a_graph_without_the_pair(hide, where, directed, union):
+def test_features_are_those_of_a_graph_without_the_pair(hide, where, directed):
     mx = random_multiplex(3, num_edges=90, directed=directed)
-    pack = partial(PackedGraph.from_multiplex, union=union)
-    graph, target, layers = pack(mx), torch.tensor([1]), torch.tensor([[0, 3 if union else 2]])
-    visibility = Visibility(hide, directed, union)
+    pack = PackedGraph.from_multiplex
+    graph, target, layers = pack(mx), torch.tensor([1]), torch.tensor([[0, 2]])
+    visibility = Visibility(hide, directed)
     linked = 0
     for pair in itertools.permutations(range(9), 2):
         asked = torch.tensor([pair])
@@ -233,26 +211,11 @@ def test_scores_by_layer_are_those_of_a_graph_without_the_pair(directed):
         torch.testing.assert_close(seen, unseen)
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize(("hide", "where"), [("layer", 1), ("pair", None)])
-def test_scores_by_the_union_are_those_of_a_graph_without_the_pair(hide, where, weighted):
-    mx = random_multiplex(5, num_edges=90, directed=True, weighted=weighted)
-    model = make_model(mx, conv="gcn", hide=hide, union=True)
-    target, layers = torch.tensor([1]), torch.tensor([[3]])
-    pairs = [pair for pair in itertools.permutations(range(11), 2) if apart(mx, pair, where) != mx]
-    for pair in [pair for pair in pairs if not mx.has_edges([pair], 1).any()][:20]:
-        asked = torch.tensor([pair])
-        seen, unseen = (
-            score_by_layer(model, PackedGraph.from_multiplex(each, union=True), None, asked, target, layers)
-            for each in (mx, apart(mx, pair, where))
-        )
-        torch.testing.assert_close(seen, unseen)
-
-
-@pytest.mark.parametrize("union", [False, True])
-def test_predictions_without_encoder_are_those_on_a_graph_without_the_pair(union):
+@pytest.mark.parametrize("evidence", EVIDENCE)
+def test_predictions_without_encoder_are_those_on_a_graph_without_the_pair(evidence, monkeypatch):
+    forget_sizes(monkeypatch)
     mx = random_multiplex(3, num_edges=90)
-    model = bx.LinkPredictor(**FAST | {"width": 0, "union": union}).fit(mx)
+    model = bx.LinkPredictor(**FAST | {"width": 0, "evidence": evidence}).fit(mx)
     for pair in itertools.combinations(range(6), 2):
         blind = model.score_pairs([pair], 1, context=apart(mx, pair))
         assert model.score_pairs([pair], 1) == pytest.approx(blind, abs=1e-6)
@@ -261,6 +224,7 @@ def test_predictions_without_encoder_are_those_on_a_graph_without_the_pair(union
 @pytest.mark.parametrize("directed", [False, True])
 def test_the_encoder_does_not_see_the_pair_in_any_layer_it_looks_at(directed, monkeypatch):
     """Known edges are hidden with all of the same sum of node indices; pairs are asked that are alone in that."""
+    forget_sizes(monkeypatch)
     monkeypatch.setattr(prediction, "FOLDS", 10_000)
     mx = random_multiplex(7, num_edges=60, directed=directed)
     model = bx.LinkPredictor(**FAST | {"conv": "gcn"}, k=2).fit(mx, targets=[1])
@@ -317,35 +281,6 @@ def test_what_cannot_be_hidden_is_refused():
         bx.LinkPredictor(hide="node").fit(mx, targets=["a"])
     with refuses(1, "any layer", "'a'", 0):
         bx.LinkPredictor(**FAST, validation=0).fit(mx, targets=["a"])
-
-
-@pytest.mark.parametrize("width", [0, 8])
-def test_known_edges_of_a_random_layer_cannot_be_told_by_the_union(width):
-    mx = unrelated_layers(0, features=True)
-    options = {"policy": "fixed", "policy_options": {"layers": [UNION]}}
-    model = bx.LinkPredictor(epochs=6, width=width, union=True, **options).fit(mx, targets=["a"])
-    pairs = np.array(np.triu_indices(60, 1)).T
-    assert model.layer_probabilities_.loc["a", UNION] == 1
-    assert abs(roc_auc(mx.has_edges(pairs, "a"), model.score_pairs(pairs, "a")) - 0.5) < 0.08
-
-
-def test_two_layers_have_no_union_and_its_name_is_taken():
-    two = unrelated_layers(0, num_layers=2)
-    assert Visibility.of_training(None, two, union=True).layer_names(two) == two.layer_names
-    three = unrelated_layers(0)
-    assert Visibility.of_training(None, three, union=True).layer_names(three) == (*three.layer_names, UNION)
-    taken = Multiplex.from_edges(range(18), range(1, 19), ["a", "b", UNION] * 6, layer_names=["a", "b", UNION])
-    with refuses(repr(UNION), "union=True"):
-        bx.LinkPredictor(union=True).fit(taken)
-    model = bx.LinkPredictor(**FAST | {"hide": "edge"}).fit(taken)
-    assert model.multiplex_ == taken
-    assert list(model.layer_probabilities_.index) == ["a", "b", UNION]
-
-
-def test_layers_with_numbers_for_names_have_a_union_of_the_same_name():
-    mx = random_multiplex(3, num_edges=90)
-    model = bx.LinkPredictor(**FAST | {"hide": "edge"}, union=True).fit(mx)
-    assert list(model.layer_probabilities_.columns) == [0, 1, 2, UNION]
 
 
 @pytest.mark.parametrize(

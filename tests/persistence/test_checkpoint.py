@@ -214,7 +214,7 @@ def resume(folder, mx, targets=None, *, negatives=None, **settings):
 
 
 def test_other_settings_are_refused_by_name(run, mx):
-    with refuses_to_resume(run, "policy was 'default', now 'exp3+'", "k was 1, now 2"):
+    with refuses_to_resume(run, "policy was 'default', now 'exp3+'", "k was 'auto', now 2"):
         resume(run, mx, k=2, policy="exp3+")
     with refuses_to_resume(run, "policy_options", "raw_range", True):
         resume(run, mx, policy="exp3+", policy_options={"raw_range": True})

@@ -63,7 +63,7 @@ def test_settings_changed_after_a_fit_are_those_of_the_next(tmp_path):
     model.set_params(width=8, policy="exp3+", k=2, seed=5).save(tmp_path)
     again = bx.LinkPredictor.load(tmp_path, device="cpu")
     assert {name: again.get_params()[name] for name in FAST} == FAST
-    assert (again.policy, again.k, again.seed) == ("default", 1, 0)
+    assert (again.policy, again.k, again.seed) == ("default", "auto", 0)
     pairs, layer = some_pairs(mx), mx.layer_names[0]
     assert np.array_equal(model.score_pairs(pairs, layer), again.score_pairs(pairs, layer))
 

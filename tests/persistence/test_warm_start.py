@@ -8,8 +8,9 @@ import torch
 from sklearn.base import clone
 
 import banditplex as bx
+from banditplex.training.config import EVIDENCE
 from tests.refusals import refuses
-from tests.test_predictor import FAST, UNION_FAST, small, unrelated_layers
+from tests.test_predictor import FAST, small, unrelated_layers
 
 
 def test_a_warm_start_goes_on_with_new_edges_and_new_nodes():
@@ -44,10 +45,11 @@ def test_a_warm_start_hides_what_was_hidden():
         model.set_params(hide="edge").fit(mx)
 
 
+@pytest.mark.parametrize("evidence", EVIDENCE)
 @pytest.mark.parametrize("relevance", ["predictive", "euclidean"])
-def test_a_run_with_the_union_can_be_resumed_and_started_warm(relevance, tmp_path):
+def test_a_run_can_be_resumed_and_started_warm_with_evidence_and_without(relevance, evidence, tmp_path):
     mx = unrelated_layers(3, num_layers=4)
-    settings = UNION_FAST | {"union": True, "relevance": relevance}
+    settings = {"epochs": 2, "width": 4, "warmup": 0, "evidence": evidence, "relevance": relevance}
     straight = bx.LinkPredictor(**settings).fit(mx)
     stopped = bx.LinkPredictor(**settings).fit(mx, on_epoch=lambda *_: True, checkpoint=tmp_path)
     assert len(stopped.history_) == 4
@@ -55,6 +57,6 @@ def test_a_run_with_the_union_can_be_resumed_and_started_warm(relevance, tmp_pat
     pairs = np.array(np.triu_indices(60, 1)).T
     np.testing.assert_array_equal(resumed.score_pairs(pairs, "a"), straight.score_pairs(pairs, "a"))
     warm = resumed.set_params(warm_start=True).fit(unrelated_layers(4, num_layers=4))
-    assert warm.layer_probabilities_.shape == (4, 5)
-    with refuses("layers", ["a", "b", "c", "d"]):
-        warm.set_params(union=False).fit(mx)
+    assert warm.layer_probabilities_.shape == (4, 4)
+    with refuses("evidence", evidence):
+        warm.set_params(evidence=next(other for other in EVIDENCE if other != evidence)).fit(mx)

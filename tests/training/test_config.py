@@ -48,7 +48,7 @@ NUMBERS = {name: setting for name, setting in SETTINGS.items() if setting.low is
 
 def test_what_must_be_a_number_has_a_range():
     kinds = (bool, str, type(None))
-    assert {name for name in SETTINGS if not isinstance(SETTINGS[name].default, kinds)} == set(NUMBERS)
+    assert {name for name in SETTINGS if not isinstance(SETTINGS[name].default, kinds)} | {"k"} == set(NUMBERS)
 
 
 @pytest.mark.parametrize("name", NUMBERS)
@@ -157,9 +157,9 @@ def test_the_estimator_has_the_manners_of_scikit_learn():
 def test_settings_from_a_grid_of_numpy(tmp_path):
     ends = np.random.default_rng(0).integers(0, 20, (2, 180))
     mx = banditplex.Multiplex.from_edges(*ends, np.repeat(["a", "b", "c"], 60), num_nodes=20, self_loops="drop")
-    model = LinkPredictor(union=np.array([False, True])[1], epochs=2, width=4, warmup=0).fit(mx)
+    model = LinkPredictor(k=np.array([1, 2])[1], epochs=2, width=4, warmup=0).fit(mx)
     model.save(tmp_path)
-    assert LinkPredictor.load(tmp_path).union is True
+    assert LinkPredictor.load(tmp_path).k == 2
 
 
 # The shape of the code

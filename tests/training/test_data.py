@@ -138,7 +138,7 @@ def test_of_a_directed_layer_both_arcs_are_divided_together_and_hidden():
 
 def test_validation_edges_are_neither_in_their_layer_nor_alone_in_the_union():
     mx = random_multiplex(5, num_nodes=60, num_edges=500)
-    data = data_of(mx, union=True, validation=0.4)
+    data = data_of(mx, validation=0.4)
     validation = data.validation_edges
     held_out = {(target, *pair) for target, pair in zip(validation.instance, validation.pairs.tolist(), strict=True)}
     left = [
@@ -148,7 +148,7 @@ def test_validation_edges_are_neither_in_their_layer_nor_alone_in_the_union():
     for name, edges in zip(mx.layer_names, left, strict=True):
         assert sorted(map(tuple, data.train_mx.edges(name).T.tolist())) == edges
     left.append(sorted(set().union(*left)))
-    assert data.train_graph.num_layers == len(data.layer_names) == len(left)
+    assert data.train_graph.num_layers == len(left) == len(data.layer_names) + 1
     pairs = torch.tensor(list(combinations(range(60), 2)))
     for layer, edges in enumerate(left):
         found = data.train_graph.has_edge(pairs, torch.full((len(pairs),), layer))
@@ -164,8 +164,8 @@ def test_without_validation_edges_there_is_one_graph():
 
 
 def test_instances_are_numbered_in_the_order_of_the_targets():
-    data = data_of(random_multiplex(0), [2, 0], union=True)
-    assert data.instance_of.tolist() == [1, -1, 0, -1]
+    data = data_of(random_multiplex(0), [2, 0])
+    assert data.instance_of.tolist() == [1, -1, 0]
     assert set(data.train_edges.pairs[data.train_edges.instance == 0].ravel()) <= set(data.train_mx.edges(2).ravel())
 
 

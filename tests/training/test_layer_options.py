@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import banditplex as bx
-from banditplex.pairs.visibility import UNION, Visibility
 from banditplex.training.layer_options import resolve_layer_options
 from tests.refusals import refuses
 
@@ -13,8 +12,8 @@ MX = bx.Multiplex.from_edges(
 )
 
 
-def resolve(targets, policy, options, *, union=False):
-    return resolve_layer_options(MX, np.array(targets), policy, options, Visibility(union=union))
+def resolve(targets, policy, options):
+    return resolve_layer_options(MX, np.array(targets), policy, options)
 
 
 def test_arms_leave_the_target_out():
@@ -46,14 +45,6 @@ def test_what_is_in_arms_already_stays():
 def test_layers_that_cannot_be_looked_at(options, values):
     with refuses(*values):
         resolve([0, 1], "fixed", options)
-
-
-def test_the_union_is_the_last_layer():
-    """It has three edges: 0-1, 0-2 and 0-3."""
-    assert resolve([1], "fixed", {"layers": [UNION]}, union=True) == {"arms": [[3]]}
-    assert resolve([0, 2], "cost-aware", {}, union=True) == {"prices": [[2, 3, 1, 3], [1, 2, 1, 3]]}
-    with refuses("layer", repr(UNION)):
-        resolve([1], "fixed", {"layers": [UNION]})
 
 
 def test_the_estimator_takes_names():

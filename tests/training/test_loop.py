@@ -11,8 +11,9 @@ from banditplex.multiplex import Multiplex
 from banditplex.nn import Encoder
 from banditplex.nn import neighbour_sampling as sampling
 from banditplex.predictor import LinkPredictor
-from banditplex.training.config import Config
+from banditplex.training.config import EVIDENCE, Config
 from banditplex.training.setup import make_trainer
+from tests.nn.test_evidence import forget_sizes
 from tests.refusals import refuses
 from tests.training.test_data import dense_layer
 
@@ -56,8 +57,10 @@ def test_known_edges_of_a_random_layer_cannot_be_told_from_other_pairs(width, fe
     assert auc[True] > 0.99
 
 
-def test_in_a_directed_layer_an_arc_and_its_reverse_do_not_tell_of_each_other_through_the_encoder():
+@pytest.mark.parametrize("evidence", EVIDENCE)
+def test_in_a_directed_layer_an_arc_and_its_reverse_do_not_tell_of_each_other(evidence, monkeypatch):
     """Whether an arc is known or not, beside its reverse, makes no difference to its score."""
+    forget_sizes(monkeypatch)
     arcs = np.unique(np.random.default_rng(0).integers(0, 30, (400, 2)), axis=0)
     arcs = arcs[arcs[:, 0] != arcs[:, 1]]
     known = {tuple(arc) for arc in arcs.tolist()}
@@ -69,7 +72,7 @@ def test_in_a_directed_layer_an_arc_and_its_reverse_do_not_tell_of_each_other_th
         return Multiplex.from_edges(*arcs[keep].T, layer[keep], num_nodes=30, directed=True, layer_names=[0, 1])
 
     whole = make(np.ones(len(arcs), np.bool_))
-    model = LinkPredictor(epochs=3, width=8, warmup=0).fit(whole, targets=[0])
+    model = LinkPredictor(epochs=3, width=8, warmup=0, evidence=evidence).fit(whole, targets=[0])
     for arc in both:
         without = make(~(arcs == arc).all(1))
         assert model.score_pairs([arc], 0) == pytest.approx(model.score_pairs([arc], 0, context=without), abs=1e-5)
@@ -83,7 +86,7 @@ def test_validation_edges_of_a_random_layer_are_not_learnt_by_heart():
     assert abs(model.history_["validation_accuracy"].iloc[-1] - 0.5) < 0.2
 
 
-@pytest.mark.parametrize("options", [{"width": 0}, {"conv": "sage"}, {"conv": "gcn"}])
+@pytest.mark.parametrize("options", [{"width": 0}, {"width": 16, "conv": "sage"}, {"width": 16, "conv": "gcn"}])
 def test_validation_edges_show_nowhere_in_what_is_learnt_from(options):
     """Which pairs are edges is chance here, so what knows the training edges alone cannot tell, however it learns.
 
@@ -115,7 +118,7 @@ def test_an_epoch_encodes_target_and_drawn_layers_only(monkeypatch):
     monkeypatch.setattr(
         Encoder, "forward", lambda self, block, x: encoded.append(block.layers.tolist()) or forward(self, block, x)
     )
-    trainer = trainer_of(mx, [3, 7], k=2, validation=0.0, warmup=0)
+    trainer = trainer_of(mx, [3, 7], k=2, width=16, validation=0.0, warmup=0)
     (row, other), rounds = trainer.run_epoch(), trainer.steps_per_epoch
     assert len(encoded) == rounds
     assert max(map(len, encoded)) <= 2 * (1 + 2)
@@ -129,8 +132,8 @@ def test_a_step_looks_at_no_more_than_the_fanout_allows(monkeypatch, sampled):
     blocks = []
     forward = Encoder.forward
     monkeypatch.setattr(Encoder, "forward", lambda self, block, x: blocks.append(block) or forward(self, block, x))
-    settings = {"depth": 1, "fanout": 3, "batch_size": 4, "max_rounds": None, "targets_per_step": 1, "validation": 0.0}
-    trainer = trainer_of(mx, [2], **settings)
+    settings = {"width": 16, "depth": 1, "fanout": 3, "batch_size": 4, "max_rounds": None, "targets_per_step": 1}
+    trainer = trainer_of(mx, [2], **settings, validation=0.0)
     trainer.run_epoch()
     assert len(blocks) == trainer.steps_per_epoch == 200
     arcs = [torch.bincount(block.edge_index[1]).max().item() for block in blocks if block.edge_index.shape[1]]

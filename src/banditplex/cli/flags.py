@@ -25,6 +25,7 @@ FLAGS: dict[str, str | None] = {
     "num_nodes=": "--num-nodes",
     "layers=": "--layers",
     "prices=": "--price",
+    "width=": "--width",
     "policy_options=": "--policy-option",
     "policy_options": "--policy-option",
     **{name: f"--{name.replace('_', '-')}" for name in SETTINGS if "_" in name and name != "policy_options"},

@@ -84,36 +84,42 @@ class Paths:
         turned = lists.row_degree[row[0]] > lists.row_degree[row[1]]
         near, far = torch.where(turned, row.flip(0), row)
         near_node, far_node = torch.where(turned, pairs.T.flip(0), pairs.T)
-        which, arc, stands = _some_arcs(lists, near)
-        keep = torch.nonzero(lists.neighbour[arc] != far_node[which]).squeeze(1)
-        which, arc, stands = which[keep], arc[keep], stands[keep]
+        which, arc, stands = _some_arcs(lists, near, far_node)
         middle, end = lists.arc_row[arc], far[which]
-        longer = lists.row_degree[middle] > lists.row_degree[end]
+        joined = lists.find(far, near_node)[0][which]
+        longer = lists.row_degree[middle] - 1 > lists.row_degree[end] - joined.long()
         short, long = torch.where(longer, end, middle), torch.where(longer, middle, end)
-        step, other_arc, stands_too = _some_arcs(lists, short)
-        other = lists.neighbour[other_arc]
-        hit = lists.find(long[step], other)[0] & (other != near_node[which][step])
-        stands_too = stands_too * hit
+        step, other_arc, stands_too = _some_arcs(lists, short, near_node[which])
+        stands_too = stands_too * lists.find(long[step], lists.neighbour[other_arc])[0]
         columns = torch.stack([stands_too, stands_too * lists.arc_degree[other_arc].rsqrt()], 1)
         sums = torch.zeros(len(which), 2, device=row.device).index_add_(0, step, columns)
         factor = torch.stack([stands, stands * lists.arc_degree[arc].rsqrt()], 1)
         return torch.zeros(len(pairs), 2, device=row.device).index_add_(0, which, sums * factor)
 
 
-def _some_arcs(lists: Neighbours, row: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Return up to `CAP` arcs of each row (n,), evenly spaced: positions, arcs, and how many arcs each stands for."""
-    degree = lists.row_degree[row]
+def _some_arcs(lists: Neighbours, row: Tensor, but: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Return up to `CAP` arcs of each row (n,), evenly spaced, none of them to the nodes `but` (n,).
+
+    Returned are positions, arcs, and how many arcs each stands for.
+    """
+    found, gap = lists.find(row, but)
+    degree = lists.row_degree[row] - found.long()
     taken = degree.clamp(max=CAP)
     which, place = ranges(torch.zeros_like(taken), taken)
     arc = lists.indptr[row][which] + place * degree[which] // taken[which]
+    arc = arc + (found[which] & (arc >= gap[which]))
     return which, arc, (degree / taken.clamp(min=1))[which]
 
 
 def _groups(layers: Tensor, size: Tensor) -> list[Tensor]:
-    """Divide layers, sorted by size, into groups whose padded matrices have about `CHUNK` entries."""
-    area = (size * size)[layers].clamp(min=1)
-    number = torch.cumsum(area, 0) // CHUNK
-    return [group for group in torch.split(layers, torch.bincount(number).tolist()) if len(group)]
+    """Divide layers, sorted by size, into groups whose padded matrices have about `CHUNK` entries.
+
+    The sizes within a group differ by a factor of 2 at most.
+    """
+    power = torch.ceil(torch.log2(size[layers].clamp(min=1).double())).long()
+    number = torch.cumsum(4**power, 0) // CHUNK
+    _, count = torch.unique_consecutive(torch.stack([power, number]), dim=1, return_counts=True)
+    return list(torch.split(layers, count.tolist()))
 
 
 def _fill(graph: PackedGraph, layers: Tensor, share: Tensor, start: Tensor, count: Tensor, weight: Tensor) -> None:

@@ -49,7 +49,7 @@ class Spectral:
         layer = lists.row_key[:-1] // graph.num_nodes
         size = torch.diff(graph.layer_rows)
         fold = fold_of(torch.stack([node[source], node[destination]], 1), graph.num_nodes)
-        begin = torch.randn(num_rows, RANK + EXTRA, generator=torch.Generator().manual_seed(0)).to(device)
+        begin = torch.randn(graph.num_nodes, RANK + EXTRA, generator=torch.Generator().manual_seed(0)).to(device)[node]
         vectors, values, degrees = [], [], []
         for number in range(FOLDS):
             kept = torch.nonzero(fold != number).squeeze(1)

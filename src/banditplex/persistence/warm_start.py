@@ -22,8 +22,10 @@ def carry_over(fitted: FittedModel, trainer: Trainer) -> None:
     if trainer.data.layer_names != fitted.layer_names:
         found = list(trainer.data.layer_names)
         raise InputError(f"Expected the layers of the first fit for a warm start, got {found!r}.")
-    if trainer.config.hide != fitted.config.hide:
-        raise InputError(f"Expected hide={fitted.config.hide!r}, as in the first fit, for a warm start.")
+    for name in ("hide", "evidence"):
+        before = getattr(fitted.config, name)
+        if getattr(trainer.config, name) != before:
+            raise InputError(f"Expected {name}={before!r}, as in the first fit, for a warm start.")
     weights = {name: value.clone() for name, value in fitted.model.state_dict().items()}
     fresh = trainer.model.state_dict()
     if _shapes(weights) != _shapes(fresh):

@@ -14,6 +14,8 @@ from banditplex.pairs.visibility import Visibility
 from banditplex.rng import random_ranks
 
 Ints = NDArray[np.int64]
+TARGETS, STEPS = 32, 512
+"""Targets that share a step, unless an epoch would have more steps than this."""
 MIN_BATCHES = 4
 """At most a quarter of a small target's edges is in one batch, and so hidden from the encoder."""
 
@@ -105,7 +107,8 @@ def plan_epoch(
     """Divide the edges of each target into batches at random and put batches of different targets into steps.
 
     A target comes at most once in a step, and in at most `max_rounds` steps: batches of large targets grow. The b-th
-    batches of all targets that have so many come in random order, `targets_per_step` to a step.
+    batches of all targets that have so many come in random order, `targets_per_step` to a step; 0: `TARGETS`, or as
+    many as it takes for about `STEPS` steps.
     """
     rank, size = random_ranks(instance, rng)
     batches = np.minimum(size, np.maximum(-(-size // batch_edges), MIN_BATCHES))
@@ -114,6 +117,7 @@ def plan_epoch(
     batch = rank * batches[instance] // size[instance]
     job_instance = np.repeat(np.arange(len(size)), batches)
     job_batch = np.arange(len(job_instance)) - np.repeat(np.cumsum(batches) - batches, batches)
+    targets_per_step = targets_per_step or max(TARGETS, -(-len(job_batch) // STEPS))
     order = np.lexsort((rng.permutation(len(size))[job_instance], job_batch))
     waves = np.bincount(job_batch)
     steps = -(-waves // targets_per_step)

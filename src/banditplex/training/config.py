@@ -107,9 +107,13 @@ class Config:
     max_rounds: int | None = setting(
         64, "Maximum number of steps of a target per epoch; batches grow to fit. None: no limit.", low=1, optional=True
     )
-    targets_per_step: int = setting(32, "Targets whose batches share a step.", low=1)
+    targets_per_step: int = setting(
+        0, "Targets whose batches share a step; 0: 32, or more where an epoch would have over 512 steps.", low=0
+    )
     learning_rate: float = setting(0.01, "Learning rate at the start; it falls to 5 % along a cosine.", low=0)
-    weight_decay: float = setting(0.01, "Weight decay of shared weights (AdamW).", low=0)
+    weight_decay: float = setting(
+        1.0, "Weight decay of shared weights (AdamW), up to 300 edges; beyond, it falls in proportion to them.", low=0
+    )
     layer_decay: float = setting(1.0, "Weight decay of weights of single layers and of the encoder.", low=0)
     ema_decay: float = setting(
         0.98, "Decay of the exponential moving average of the weights, which predictions use.", low=0, below=1
@@ -124,7 +128,10 @@ class Config:
         "sage", "Convolution of the encoder.", also="Or a PyG class, or a function, called as conv(in, out).",
         choices=("sage", "gcn"), closed=False, group=_NETWORK,
     )  # fmt: skip
-    width: int = setting(0, "Width of node embeddings; 0 = structural features only.", low=0, group=_NETWORK)
+    width: int | str = setting(
+        AUTO, "Width of node embeddings; 0: structural features only, without node features and weights. auto: 16 if "
+        "nodes have features, or conv or relevance ask for embeddings; else 0.", low=0, word=AUTO, group=_NETWORK,
+    )  # fmt: skip
     depth: int = setting(2, "Number of convolutions.", low=1, group=_NETWORK)
     fanout: int | None = setting(
         10, "Neighbours sampled per node in layers of more than 2,048 edges (sage, in training). None: all.", low=1,
@@ -173,6 +180,14 @@ class Config:
         values = {name: SETTINGS[name].check(name, value) for name, value in (self.values() | changes).items()}
         return replace(Config(**values), hide=values["hide"] or HIDE[0])
 
+
+PAPER_MODEL: Mapping[str, Any] = {
+    "k": 1, "evidence": "drawn", "width": 16, "hidden_units": 8, "weight_decay": 0.1, "targets_per_step": 8,
+}  # fmt: skip
+"""Settings of a model that sees target and drawn layers alone, by their embeddings, as the paper's does.
+
+Experiments that compare policies use it: with evidence of all layers, what is drawn matters less.
+"""
 
 SETTINGS: dict[str, Setting] = {each.name: each.metadata["setting"] for each in fields(Config)}
 

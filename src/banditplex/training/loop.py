@@ -61,16 +61,15 @@ class Trainer:
     ) -> None:
         num_targets, k = len(data.targets), 0 if policy is None else policy.k
         self.data, self.config, self.relevance = data, config, relevance
-        self.model, self.ema_model = (
-            model.train(),
-            copy.deepcopy(model).eval(),
-        )  # no dropout in validation and prediction
+        self.model = model.train()
+        self.ema_model = copy.deepcopy(model).eval()  # no dropout in validation and prediction
         self.policy, self.warmup_policy = policy, warmup_policy
         self.epoch, self.warmup_epochs = 0, config.warmup_epochs if warmup_policy is not None else 0
         self.rng = {name: stream(config.seed, name) for name in STREAMS}
         self.schedule = DrawSchedule(num_instances=num_targets, k=k, steps=config.steps_per_draw)
         self.steps_per_epoch = len(self._plan(stream(0, "count")).start) - 1
-        self.optimizer = FlatAdamW(self.model, self.ema_model, config, config.epochs * self.steps_per_epoch)
+        steps, num_edges = config.epochs * self.steps_per_epoch, len(data.train_edges)
+        self.optimizer = FlatAdamW(self.model, self.ema_model, config, steps, num_edges)
         self.early_stopping = EarlyStopping(config.patience)
         self.supply = Supply(data, config.seed)
         self.regret = Regret(num_targets, len(data.layer_names) - 1, k)

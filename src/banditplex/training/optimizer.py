@@ -15,6 +15,8 @@ LOCAL = ("own.of_", "other.of_", "encoder.", ".interaction.")
 """Parts of names of weights that belong to single layers, or see single nodes: they overfit most easily."""
 LOCAL_RATE = 0.1
 """Local weights learn at this share of the learning rate, and with the weight decay `layer_decay`."""
+FEW_EDGES = 300
+"""Beyond so many edges, the weight decay of shared weights falls in proportion to them."""
 ALIGN = 16
 """Weights start at multiples of this many numbers, as if each had its own memory: sums may depend on alignment."""
 
@@ -22,10 +24,13 @@ ALIGN = 16
 class FlatAdamW:
     """AdamW on the weights of `model`, with their exponential moving average in `ema_model`, a copy of it.
 
-    The learning rate falls along a cosine over `num_steps`, to 5 % of its first value.
+    The learning rate falls along a cosine over `num_steps`, to 5 % of its first value. The weight decay of shared
+    weights falls with the number of edges that they are learnt from, as a prior does beside data.
     """
 
-    def __init__(self, model: nn.Module, ema_model: nn.Module, config: Config, num_steps: int) -> None:
+    def __init__(
+        self, model: nn.Module, ema_model: nn.Module, config: Config, num_steps: int, num_edges: int = 0
+    ) -> None:
         self.num_done = 0
         self._config, self._num_steps = config, num_steps
         averages = dict(ema_model.named_parameters())
@@ -41,7 +46,7 @@ class FlatAdamW:
         for vector, names in zip(self._vectors, groups, strict=True):
             vector.grad, views = room_for([weights[name] for name in names])
             self._gradients += views
-        decays = (config.weight_decay, config.layer_decay)
+        decays = (config.weight_decay * min(1.0, FEW_EDGES / max(1, num_edges)), config.layer_decay)
         self._optimizer = torch.optim.AdamW(
             [{"params": [v], "weight_decay": decay} for v, decay in zip(self._vectors, decays, strict=True)],
             lr=config.learning_rate,

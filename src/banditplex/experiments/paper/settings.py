@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from banditplex.training.config import PAPER_MODEL
+
 SEED = 0
 TRIALS, FOLDS, EPOCHS = 10, 5, 100  # "10 trials with 5-fold cross validation"; the paper's curves have 100 epochs
 HIDDEN_IN = "layer"
@@ -27,7 +29,7 @@ off.
 SYNTHETIC = ("rand-internship", "small-3-layers")
 
 TRAINING: Mapping[str, Any] = {
-    "k": 1,  # "In this paper, we focus on k = 1"
+    **PAPER_MODEL,  # k = 1: "In this paper, we focus on k = 1"
     "batch_size": 512,  # large batches, all targets in one step: four rounds of every policy per epoch
     "targets_per_step": 64,
     "validation": 0.0,  # nothing is kept aside, and no epoch is preferred:

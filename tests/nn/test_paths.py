@@ -1,0 +1,112 @@
+"""Paths of length 3 against plain loops: from tables, and enumerated."""
+
+import itertools
+
+import networkx as nx
+import numpy as np
+import pytest
+import torch
+
+from banditplex.multiplex import Multiplex
+from banditplex.nn import PackedGraph, paths
+from banditplex.nn.paths import Paths
+from tests.nn.test_graph import all_questions, as_networkx, random_multiplex
+
+
+@pytest.fixture(params=["tables", "enumerated", "some"])
+def way(request, monkeypatch):
+    """Count by tables, by enumeration, or by tables in some layers only."""
+    monkeypatch.setattr(paths, "TABLE", {"tables": 1 << 20, "enumerated": 0, "some": 250}[request.param])
+    return request.param
+
+
+def plain_paths(graph, u, v):
+    """Return number and weight of all u - w - x - v that do not use an edge between u and v."""
+    count, weight = 0, 0.0
+    for w in graph[u]:
+        for x in graph[w]:
+            if w != v and x != u and graph.has_edge(x, v):
+                count += 1
+                weight += (graph.degree(w) * graph.degree(x)) ** -0.5
+    return count, weight
+
+
+def found_paths(mx, pairs, layers):
+    graph = PackedGraph.from_multiplex(mx)
+    row = graph.both.rows(layers.repeat(2), pairs.T.reshape(-1)).view(2, -1)
+    return Paths.of(graph).between(pairs, layers, row).numpy()
+
+
+def graph_of(edges, num_nodes):
+    return Multiplex.from_edges(*np.array(edges).T, [0] * len(edges), num_nodes=num_nodes)
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_paths_are_those_of_a_plain_loop(way, directed):
+    for seed, num_edges in ((0, 25), (1, 60), (2, 150)):
+        mx = random_multiplex(seed, num_edges=num_edges, num_layers=4, directed=directed)
+        graphs = [as_networkx(mx, layer).to_undirected() for layer in range(4)]
+        pairs, layers = all_questions(mx)
+        questions = zip(pairs.tolist(), layers.tolist(), strict=True)
+        expected = [plain_paths(graphs[layer], *pair) for pair, layer in questions]
+        np.testing.assert_allclose(found_paths(mx, pairs, layers), expected, rtol=1e-4, atol=1e-5)
+
+
+def test_paths_are_the_simple_paths_of_networkx(way):
+    graph = nx.gnm_random_graph(11, 25, seed=3)
+    for u, v in itertools.combinations(range(11), 2):
+        less = nx.Graph([edge for edge in graph.edges if set(edge) != {u, v}])
+        less.add_nodes_from(graph)
+        expected = sum(len(path) == 4 for path in nx.all_simple_paths(less, u, v, cutoff=3))
+        pair, layer = torch.tensor([[u, v]]), torch.tensor([0])
+        assert found_paths(graph_of(list(graph.edges), 11), pair, layer)[0, 0] == pytest.approx(expected, abs=1e-4)
+
+
+def test_layers_of_very_different_sizes_are_not_padded_to_the_largest(monkeypatch):
+    monkeypatch.setattr(paths, "CHUNK", 1 << 10)
+    size = torch.tensor([0, 1, 2, 3, 3, 3, 4, 20, 25, 30, 30, 31, 100])
+    groups = paths._groups(torch.arange(len(size)), size)
+    assert torch.cat(groups).tolist() == list(range(len(size)))  # each layer once, in order
+    for group in groups:
+        padded = len(group) * int(size[group].max()) ** 2
+        assert padded <= 2 * (1 << 10) or len(group) == 1
+
+
+def star_with(extra):
+    """Nodes 0 and 1, joined by 0 - w - x - 1 for 40 pairs of further nodes; then more edges."""
+    rungs = [[(0, 2 + 2 * i), (2 + 2 * i, 3 + 2 * i), (3 + 2 * i, 1)] for i in range(40)]
+    return graph_of(list(itertools.chain.from_iterable(rungs)) + extra, 100)
+
+
+@pytest.mark.parametrize(("cap", "off"), [(58, 0), (8, 58 / 8)])
+def test_an_enumeration_is_exact_up_to_the_cap_and_near_beyond(monkeypatch, cap, off):
+    """Each of 0's 40 neighbours w has one neighbour besides 0, which is next to 1: 40 paths, each of weight 1 / 2.
+
+    18 more neighbours of 0 and 1 are on no path of length 3. Of 8 visited ones, evenly spaced, each stands for 58 / 8.
+    """
+    monkeypatch.setattr(paths, "TABLE", 0)
+    monkeypatch.setattr(paths, "CAP", cap)
+    mx = star_with([(end, 82 + i) for i in range(18) for end in (0, 1)])
+    count, weight = found_paths(mx, torch.tensor([[0, 1]]), torch.tensor([0]))[0]
+    assert count == pytest.approx(40, abs=off + 1e-4)
+    assert weight == pytest.approx(count / 2)
+
+
+@pytest.mark.parametrize("cap", [2, 3, 32])
+def test_the_edge_of_a_pair_does_not_change_which_neighbours_are_visited(monkeypatch, cap):
+    monkeypatch.setattr(paths, "TABLE", 0)
+    monkeypatch.setattr(paths, "CAP", cap)
+    graph = nx.gnm_random_graph(25, 110, seed=4)
+    layer = torch.tensor([0])
+    for edge in graph.edges:
+        pair = torch.tensor([edge])
+        less = graph_of([other for other in graph.edges if other != edge], 25)
+        seen, unseen = (found_paths(mx, pair, layer) for mx in (graph_of(list(graph.edges), 25), less))
+        np.testing.assert_array_equal(seen, unseen)
+
+
+def test_graphs_without_edges_have_no_paths(way):
+    mx = Multiplex.from_edges([0], [0], [0], num_nodes=3, layer_names=[0, 1])
+    pairs, layers = all_questions(mx)
+    assert not found_paths(mx, pairs, layers).any()
+    assert found_paths(mx, pairs[:0], layers[:0]).shape == (0, 2)
