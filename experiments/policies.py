@@ -72,7 +72,7 @@ def measure(task: SplitRun) -> Measured:
             baseline = BASELINES[name](hide="layer", seed=task.seed).fit(parts.train)
             yield name, comparison.model_auc(parts, baseline)
         return
-    options = PAPER_MODEL | POLICIES[task.method]
+    options = {**PAPER_MODEL, **POLICIES[task.method]}
     if task.method == "fixed best":
         best = best_layers(parts.train, task.seed)
         options = options | {"policy_options": {"arms": [[layer - (layer > t)] for t, layer in best.items()]}}
