@@ -15,6 +15,7 @@ from banditplex.evaluation.statistics import corrected_t
 from banditplex.jobs.results import Row
 from banditplex.markdown import markdown_table, number
 from banditplex.multiplex import Multiplex, Name
+from banditplex.policy_scores import Score
 from banditplex.predictor import LinkPredictor
 from banditplex.scorer import LinkScorer
 from experiments.runner import Experiment, Page, seeds_of
@@ -26,8 +27,6 @@ Measured = Iterator[tuple[str, float]]
 """Names and values."""
 Values = dict[str, list[float]]
 """Name -> one value per seed."""
-Score = Callable[[Ints, Name], Floats]
-"""Pairs (n, 2) of node indices and a target layer -> scores (n,)."""
 
 
 def load(name: str, seed: int, *, directed: bool = False) -> Multiplex:
@@ -131,10 +130,14 @@ def compare(
     methods: Callable[[str], Sequence[str]],
     measure: Callable[[SplitRun], Measured],
     remarks: Callable[[Values], Iterable[list[str]]],
+    *,
+    introduction: str = "",
+    table: Callable[[Values], str] | None = None,
 ) -> Experiment:
     """Return an experiment that compares methods on the same splits; the last method is run first.
 
-    methods: data set -> methods, in the order of the report; remarks: values of a data set -> lines of a second table.
+    methods: data set -> methods, in the order of the report; remarks: values of a data set -> lines of a last table;
+    introduction: what the report says first; table: values of a data set -> tables in place of one line per value.
     """
     chosen, seeds = {name: methods(name) for name in options.data.split(",")}, seeds_of(options)
     tasks = [
@@ -146,20 +149,24 @@ def compare(
 
     def report(rows: list[Row]) -> Page:
         parts = [
-            "Means over layers, then over seeds, with the standard deviation over seeds. Differences are paired over "
-            "seeds, and clear if p < .05 (Student's t).\n"
+            f"{introduction}Means over layers, then over seeds, with the standard deviation over seeds. Differences "
+            "are paired over seeds, and clear if p < .05 (Student's t).\n"
         ]
         for name, some in chosen.items():
             values: Values = {}
             here = [row for row in rows if row["data"] == name]
             for row in sorted(here, key=lambda row: some.index(row["method"])):
                 values.setdefault(row["measure"], []).append(row["value"])
-            lines = [[each, *(number(float(of(v)), 4) for of in (np.mean, np.std))] for each, v in values.items()]
-            parts += [f"## {name}\n", markdown_table(["method", "mean", "deviation"], lines)]
+            parts += [f"## {name}\n", (table or _table)(values)]
             parts.append(markdown_table(["difference", "mean ± standard error"], remarks(values)))
         return Page(title, parts, {"values": pd.DataFrame(rows)})
 
     return Experiment(partial(_work, measure), tasks, report, seeds)
+
+
+def _table(values: Values) -> str:
+    lines = [[each, *(number(float(of(some)), 4) for of in (np.mean, np.std))] for each, some in values.items()]
+    return markdown_table(["method", "mean", "deviation"], lines)
 
 
 def difference(values: Values, one: str, other: str) -> list[str]:

@@ -1,9 +1,12 @@
 """ROC-AUC of every policy on the same splits, beside heuristics and logistic regression (`banditplex.baselines`).
 
 hide="layer", 80/20, one negative per held-out edge, means over layers, paired over seeds. Real data sets come from
-BANDITPLEX_DATA or are downloaded; planted-N is generated with N layers. "fixed best" looks at one given layer: the
-truly relevant one where that is known, else the best one for logistic regression on a validation share. Models see
-target and drawn layers alone (`PAPER_MODEL`).
+BANDITPLEX_DATA or are downloaded; planted-N is generated with N layers.
+
+Every policy is trained with evidence="all" (the default) and with evidence="drawn" (the paper's setting: nothing is
+seen of layers that are not drawn), and predicts in every way that it can (`banditplex.policy_scores`). "fixed best"
+looks at one given layer: the truly relevant one where that is known, else the best one for logistic regression on a
+validation share.
 """
 
 from argparse import ArgumentParser, Namespace
@@ -18,24 +21,24 @@ from banditplex.baselines.features import StructuralFeatures, scaled
 from banditplex.baselines.regression import fit_logistic
 from banditplex.errors import InputError
 from banditplex.evaluation import roc_auc, split
-from banditplex.markdown import number
+from banditplex.markdown import markdown_table, plus_minus
 from banditplex.multiplex import Multiplex
 from banditplex.pairs.visibility import Visibility
+from banditplex.policy_scores import DRAWS, PREDICTED, WAYS, ways_to_score
 from banditplex.predictor import LinkPredictor
-from banditplex.training.config import PAPER_MODEL
 from experiments import comparison
 from experiments.comparison import Floats, Ints, Measured, SplitRun, Values
 from experiments.runner import Experiment
 
 QUICK = {"seeds": 1, "epochs": 3}
+NAMES = {"none": "none", "uniform": "uniform", "default": "default", "fixed best": "fixed", "all": "all"}
+"""Names of policies here, and in the library."""
+SUFFIX = {"all": "", "drawn": ", drawn"}
+"""What the name of a policy ends in, by `evidence`."""
 POLICIES: dict[str, dict[str, Any]] = {
-    "none": {"policy": "none"},
-    "uniform": {"policy": "uniform"},
-    "default k=1": {"k": 1},
-    "fixed best": {"policy": "fixed"},
-    "default k=2": {"k": 2},
-    "default k=3": {"k": 3},
-    "all": {"policy": "all"},
+    name + suffix: {"policy": policy, "evidence": evidence}
+    for evidence, suffix in SUFFIX.items()
+    for name, policy in NAMES.items()
 }
 HEURISTICS = ("resource-allocation", "union-allocation", "overlap+union")
 METHODS = ("heuristics", "regression", *POLICIES)
@@ -49,21 +52,31 @@ def add_options(parser: ArgumentParser) -> None:
 
 def prepare(options: Namespace) -> Experiment:
     """Return the experiment."""
-    skip = options.skip.split(";")
-    return comparison.compare(options, "Quality of the policies", lambda name: choose(name, skip), measure, remarks)
+    methods = choose(options.skip.split(";"))
+    return comparison.compare(
+        options, "Quality of the policies", lambda _: methods, measure, remarks, introduction=INTRODUCTION, table=table
+    )
 
 
-def choose(name: str, skip: list[str]) -> list[str]:
-    """Return the methods for a data set: k = 3 if there are at least four layers, else k = 2."""
+INTRODUCTION = (
+    'Policies see all layers in the terms that are always on or, where the name ends in "drawn", only drawn layers '
+    "(evidence). Columns say which layers predictions use: the most probable ones, as many as validation edges choose "
+    f"(none, fixed best and all: all that they draw); the most probable one alone; the mean over {DRAWS} draws; the "
+    "single layer that is best on validation edges. Differences to uniform and all are to the best of their columns, "
+    "which favours them. "
+)
+
+
+def choose(skip: list[str]) -> list[str]:
+    """Return the methods that are not skipped."""
     for method in skip:
         if method not in ("", *METHODS):
             raise InputError(f"Expected --skip among {'; '.join(METHODS)}, got {method!r}.")
-    other = "k=2" if comparison.load(name, 0).num_layers > 3 else "k=3"
-    return [method for method in METHODS if other not in method and method not in skip]
+    return [method for method in METHODS if method not in skip]
 
 
 def measure(task: SplitRun) -> Measured:
-    """Yield names and values: ROC-AUC of the task's methods and, for the default policy, two more."""
+    """Yield names and values: ROC-AUC of the task's methods, of policies in every way to predict."""
     mx = comparison.load(task.data, task.seed)
     parts = split(mx, hide="layer", seed=task.seed)
     parts.check()
@@ -72,31 +85,55 @@ def measure(task: SplitRun) -> Measured:
             baseline = BASELINES[name](hide="layer", seed=task.seed).fit(parts.train)
             yield name, comparison.model_auc(parts, baseline)
         return
-    options = {**PAPER_MODEL, **POLICIES[task.method]}
-    if task.method == "fixed best":
+    options = POLICIES[task.method]
+    if options["policy"] == "fixed":
         best = best_layers(parts.train, task.seed)
         options = options | {"policy_options": {"arms": [[layer - (layer > t)] for t, layer in best.items()]}}
-    model = LinkPredictor(epochs=task.epochs, seed=task.seed, **options).fit(parts.train)
-    yield task.method, comparison.model_auc(parts, model)
-    if task.method == "default k=1":
-        yield "Brier score of default k=1 (a coin: .250)", comparison.model_brier(parts, model)
-        if found := comparison.relevant_probabilities(model, mx):
-            yield "share of targets with 80 % on relevant layers", float(np.mean(np.array(found) >= 0.8))
+    model = LinkPredictor(epochs=task.epochs, seed=task.seed, hide="layer", **options).fit(parts.train)
+    for way, score in ways_to_score(model).items():
+        yield measure_of(task.method, way), comparison.layer_means(parts, score, roc_auc)[0]
+    if options["policy"] == "default" and (found := comparison.relevant_probabilities(model, mx)):
+        share = float(np.mean(np.array(found) >= 0.8))
+        yield f"share of targets with 80 % on relevant layers{SUFFIX[options['evidence']]}", share
+
+
+def measure_of(method: str, way: str) -> str:
+    """Return the name of what is measured of a method."""
+    return f"{method}: {way}"
+
+
+def table(values: Values) -> str:
+    """Return a table of policies with a column for each way to predict, and one of all else that was measured."""
+
+    def cell(name: str) -> str:
+        return plus_minus(float(np.mean(values[name])), float(np.std(values[name])), 4) if name in values else ""
+
+    simple = [[name, cell(name)] for name in values if ": " not in name]
+    rows = [[method, *(cell(measure_of(method, way)) for way in WAYS)] for method in POLICIES]
+    shown = [row for row in rows if any(row[1:])]
+    tables = [markdown_table(["policy", *WAYS], shown)] * bool(shown)
+    return "\n".join([*tables, *[markdown_table(["besides", "mean ± deviation"], simple)] * bool(simple)])
 
 
 def remarks(values: Values) -> Iterator[list[str]]:
-    """Yield the paired differences that matter, and how near the bandit comes to the oracle."""
+    """Yield the paired differences that matter; rivals of the bandit are in their best way to predict."""
     heuristics = [method for method in values if method in HEURISTICS]
-    best = max(heuristics, key=lambda method: float(np.mean(values[method])), default="")
-    one, two, three = (f"default k={k}" for k in (1, 2, 3))
-    more = three if three in values else two
-    for pair in ((one, "uniform"), (one, "fixed best"), (one, "all"), (more, best), (more, "all")):
-        if set(pair) <= values.keys():
-            yield comparison.difference(values, *pair)
-    if {"fixed best", "uniform", "default k=1"} <= values.keys():
-        low, reached, high = (float(np.mean(values[method])) for method in ("uniform", "default k=1", "fixed best"))
-        share = (reached - low) / (high - low) if high > low else np.nan
-        yield ["share of the oracle's gain over uniform", number(share, 2)]
+    best = max(heuristics, key=lambda method: float(np.mean(values[method])), default=None)
+    said = set()
+    for suffix in SUFFIX.values():
+        none, uniform, default, oracle, every = (_best(values, name + suffix) for name in NAMES)
+        ours = measure_of(f"default{suffix}", PREDICTED)
+        pairs = [(ours, none), (ours, uniform), (ours, every), (ours, oracle), (ours, best)]
+        for one, other in [*pairs, (default, uniform), (uniform, none), (oracle, none), (every, none)]:
+            if one in values and other in values and (one, other) not in said:
+                said.add((one, other))
+                yield comparison.difference(values, str(one), str(other))
+
+
+def _best(values: Values, method: str) -> str | None:
+    """Return the way of a policy with the highest mean."""
+    ways = [measure_of(method, way) for way in WAYS if measure_of(method, way) in values]
+    return max(ways, key=lambda name: float(np.mean(values[name])), default=None)
 
 
 # The best single layer

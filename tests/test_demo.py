@@ -25,8 +25,8 @@ def measured(calls):
 
 
 def test_every_policy_is_measured_on_every_split_and_target(measured, calls):
-    assert len(measured.curves) == 5 * SEEDS * EPOCHS * 6
-    assert len(measured.results) == 5 * SEEDS * 6
+    assert len(measured.curves) == (4 + 3) * SEEDS * EPOCHS * 6  # uniform predicts in three ways
+    assert len(measured.results) == (4 + 3) * SEEDS * 6
     assert measured.relevant == {f"{x}": f"{x}-twin" for x in "abc"} | {f"{x}-twin": x for x in "abc"}
     assert [(policy, seed) for policy, seed, _ in calls] == [
         (policy, seed) for policy in demo.POLICIES for seed in range(SEEDS) for _ in range(EPOCHS)
@@ -50,26 +50,74 @@ def test_test_pairs_are_hidden():
         assert part.label.sum() == 8 * 120  # a fifth of 600 edges, in each of eight layers
 
 
-def test_the_right_layer_is_worth_something_and_the_bandit_finds_it(measured):
-    auc = {row["policy"]: row["auc"] for row in demo.summarise(measured)}
-    assert auc["oracle"] > auc["uniform"] + 0.1
-    assert auc["bandit"] > auc["uniform"] + 0.05
+def test_the_bandit_prefers_the_relevant_layer(measured):
     assert measured.beliefs.sum(axis=1).tolist() == pytest.approx([1] * 6)
+    assert all(measured.beliefs.loc[target].idxmax() == layer for target, layer in measured.relevant.items())
 
 
-def test_means_and_deviations_by_hand():
+def test_gains_are_the_truth(measured):
+    rows = demo.learnt(measured)
+    assert {row["target"]: row["helps"] for row in rows} == {
+        **{target: [layer] for target, layer in measured.relevant.items()}, "noise-1": [], "noise-2": [],
+    }  # fmt: skip
+    assert "8 of 8" in demo.judge_gains(rows)
+    assert "7 of 8" in demo.judge_gains([{**rows[0], "helps": ["b"]}, *rows[1:]])
+    assert "7 of 8" in demo.judge_gains([*rows[:-1], {**rows[-1], "helps": ["b"]}])
+
+
+@pytest.fixture
+def by_hand():
+    """Two seeds and two targets; uniform is best in its second way, the bandit above all but the oracle."""
+    level = {"none": 0.5, "bandit": 0.6, "oracle": 0.7, "all": 0.55}
+    ways = [("uniform", way, auc) for way, auc in zip(demo.WAYS, (0.4, 0.6, 0.5), strict=True)]
+    ways += [(policy, demo.PREDICTED, auc) for policy, auc in level.items()]
     rows = [
-        {"policy": policy, "seed": seed, "accuracy": 0.5, "auc": 0.6 + 0.1 * seed + more, "seconds": 2.0 + seed}
-        for policy in demo.POLICIES
+        {
+            "policy": policy, "way": way, "seed": seed, "accuracy": 0.5, "auc": auc + 0.1 * seed + more,
+            "seconds": 2.0 + seed,
+        }
+        for policy, way, auc in ways
         for seed in (0, 1)
-        for more in (0.0, 0.2)  # two targets
-    ]
+        for more in (0.0, 0.2)
+    ]  # fmt: skip
     nothing = pd.DataFrame()
-    row = demo.summarise(demo.Measured({}, nothing, pd.DataFrame(rows), nothing))[2]
+    return demo.Measured({}, nothing, pd.DataFrame(rows), nothing, nothing)
+
+
+def test_means_and_deviations_by_hand(by_hand):
+    row = demo.summarise(by_hand)[2]
     assert row["policy"] == "bandit"
     assert row["auc"] == pytest.approx(0.75)  # seeds: 0.7 and 0.8
     assert row["auc_deviation"] == pytest.approx(0.05)
     assert (row["accuracy"], row["accuracy_deviation"], row["seconds"]) == (0.5, 0, 2.5)
+
+
+def test_uniform_is_shown_in_its_best_way(by_hand):
+    row = demo.summarise(by_hand)[1]
+    assert (row["policy"], row["way"]) == ("uniform", demo.MEAN)
+    assert row["auc"] == pytest.approx(0.75)
+    assert row["by_way"] == pytest.approx({demo.PREDICTED: 0.55, demo.MEAN: 0.75, demo.VALIDATED: 0.65})
+    said = demo.explain_ways(demo.summarise(by_hand))
+    assert "0.750 with the mean over 32 draws, 0.650 with the one layer" in said
+
+
+def test_the_worth_of_the_bandit_by_hand(by_hand):
+    differences = demo.compare(by_hand)
+    assert {row["policy"]: row["difference"] for row in differences} == pytest.approx(
+        {"none": 0.1, "uniform": 0.0, "oracle": -0.1, "all": 0.05}, abs=1e-12
+    )
+    assert [row["higher"] for row in differences if row["policy"] != "uniform"] == [2, 0, 2]
+    rows = demo.summarise(by_hand)
+    said = demo.conclude(rows, differences, splits=2, epochs=10)
+    assert "After 10 epochs" in said
+    assert "--epochs 30" in said
+    assert "--epochs" not in demo.conclude(rows, differences, splits=2, epochs=30)
+    assert "worth .200" in said
+    assert "50%" in said
+    assert "+0.100 to none (higher in 2 of 2)" in said
+    level = [{**row, "auc": 0.5} for row in rows]
+    assert demo.oracle_share(level) is None
+    assert "worth nothing here" in demo.conclude(level, differences, splits=2, epochs=10)
 
 
 def test_labels_keep_their_distance():
@@ -97,7 +145,8 @@ def test_the_command(tmp_path, call):
     assert (status, error) == (0, "")
     found = json.loads(out)
     assert [row["policy"] for row in found["policies"]] == list(demo.POLICIES)
-    assert [row["target"] for row in found["learnt"]] == ["a", "a-twin", "b", "b-twin", "c", "c-twin"]
+    assert [row["target"] for row in found["gains"]] == list(load_dataset("twins").layer_names)
+    assert [row["policy"] for row in found["differences"]] == ["none", "uniform", "oracle", "all"]
     assert (tmp_path / found["picture"]).read_bytes().startswith(b"\x89PNG")
 
 
@@ -115,7 +164,8 @@ def test_the_tables_fit_a_page(measured):
     assert all(len(line) == len(heads) for line in lines)
     assert lines[2][3] == f"{rows[2]['auc']:.3f}"  # one split has no deviation
     assert demo.policy_table([{**rows[2], "auc": 0.5, "auc_deviation": 0.25}])[1][0][3] == "0.500 ± 0.250"
-    assert "of the oracle's gain" in demo.conclude(rows)
     assert "1 split," in demo.introduce(measured)
     heads, lines = demo.learnt_table(demo.learnt(measured))
     assert lines[0][:2] == ["a", "a-twin"]
+    assert lines[-1] == ["noise-2", "no other layer", "", "none", ""]
+    assert all(len(line) == len(heads) for line in lines)

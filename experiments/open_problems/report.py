@@ -19,8 +19,8 @@ INTRODUCTION = (
     f'A fifth of the edges of every layer is held out (hide="{settings.HIDDEN_IN}"), with one negative per edge; '
     "*degree-matched* is the ROC-AUC against negatives with the degrees of edges. All numbers are means over target "
     "layers, then over seeds, with the standard error over seeds. Differences are paired over seeds, and *clear* if 0 "
-    "lies outside their 95 % confidence interval (Student's t; seeds are random splits of the same data). The model "
-    "sees target and drawn layers alone (`PAPER_MODEL` in `training/config.py`); data sets, targets and epochs are "
+    "lies outside their 95 % confidence interval (Student's t; seeds are random splits of the same data). The "
+    "model sees target and drawn layers alone (`PAPER_MODEL` in `training/config.py`). Data sets, targets, epochs are "
     "listed in `experiments/open_problems/settings.py`. Times are seconds of one processor, the median over epochs.\n"
 )
 

@@ -15,6 +15,7 @@ from banditplex.nn import HiddenEdges, MultiplexModel, PackedGraph
 from banditplex.nn.evidence import pack
 from banditplex.nn.scoring import score_by_layer, score_terms
 from banditplex.pairs.known import KnownPairs
+from banditplex.pairs.space import restrict
 from banditplex.rng import stream
 from banditplex.training.calibration import Calibration, calibrate
 from banditplex.training.config import Config
@@ -84,7 +85,7 @@ class FittedModel:
     def density(self, layer: Name) -> float:
         """Return the share of links among all possible pairs of a layer, never 0 or 1."""
         mx = self.mx.subset(layers=[layer])
-        free = KnownPairs(mx).num_free()[0]
+        free = restrict(KnownPairs(mx), mx).num_free()[0]
         size = np.count_nonzero(mx.edge_index[0] != mx.edge_index[1])
         possible = max(1, size + free)
         return float(np.clip(size, 0.5, possible - 0.5) / possible)

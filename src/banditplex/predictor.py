@@ -326,7 +326,7 @@ class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
 
     def _arguments(self) -> dict[str, Any]:
         """Return the arguments of the constructor that training resolves, as they were given."""
-        return {name: getattr(self, name) for name in ("hide", "policy_options", "warm_start")}
+        return {name: getattr(self, name) for name in ("hide", "policy_options", "warm_start", "width")}
 
     def _check_fitted(self) -> FittedModel:
         if not hasattr(self, "_fitted"):

@@ -8,6 +8,7 @@ import pytest
 
 import banditplex as bx
 from banditplex.cli.evaluate import _cells
+from banditplex.cli.gains import gain_lines, gains_on
 from banditplex.evaluation import read_results
 
 QUICK = ("--hide", "layer", "--trials", "2", "--folds", "2", "--epochs", "1", "--engine", "serial")
@@ -36,7 +37,11 @@ def test_a_table_with_tests(call, folder, finished):
     status, out, error = call(*words, cwd=folder)
     assert status == 0, error
     lines = out.splitlines()
-    assert lines[1].split("  ")[0] == "metric"
+    head = next(i for i, line in enumerate(lines) if line.startswith("metric"))
+    gains = gains_on(bx.LinkPredictor(hide="layer"), bx.read(folder / "data.csv"), None)
+    assert [line.strip() for line in lines[1:head] if ":" in line][1:] == gain_lines(gains)
+    assert "on the whole graph" in " ".join(lines[1:head])
+    lines = lines[head - 1 :]
     assert [line.split()[:2] for line in lines[2:8]] == [
         [metric, policy] for metric in ("accuracy", "roc_auc", "mrr") for policy in ("none", "uniform")
     ]
@@ -68,6 +73,7 @@ def test_json_and_new_rows(call, folder):
     shown = json.loads(out)
     assert (shown["trials"], shown["out"], shown["summary"][0]["runs"]) == (1, "new.jsonl", 2)
     assert shown["summary"][0]["difference"] is None
+    assert {row["target"] for row in shown["gains"]} == {"noise1"}
     about, rows = read_results(folder / "new.jsonl")
     assert about["methods"]["all"]["epochs"] == 1
     assert about["targets"] == ["noise1"]

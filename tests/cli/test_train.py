@@ -14,12 +14,14 @@ import threading
 import time
 
 import numpy as np
+import pandas as pd
 import pytest
 import typer
 
 import banditplex as bx
 from banditplex.cli import app
-from banditplex.cli.train import _length, fit_in
+from banditplex.cli.gains import gain_lines
+from banditplex.cli.train import GAINS, _length, fit_in
 from banditplex.persistence.checkpoint import FILE, read_checkpoint
 from banditplex.persistence.run_folder import RunFolder
 from banditplex.training.config import SETTINGS
@@ -43,6 +45,20 @@ def test_train_is_fit_and_save(place, trained, model):
         assert row["layer_probabilities"] == pytest.approx(expected.to_dict())
         likely = list(row["layer_probabilities"].values())
         assert likely == sorted(likely, reverse=True)
+        assert row["k"] == same.k_[row["target"]]
+
+
+def test_gains_are_told_and_kept(place, trained, model, call):
+    gains = model.layer_gains_
+    assert pd.read_csv(place / "run" / GAINS).equals(gains)
+    for row in trained["targets"]:
+        expected = gains[gains["target"] == row["target"]]
+        assert [each["layer"] for each in row["gains"]] == expected["layer"].tolist()
+        assert [each["gain"] for each in row["gains"]] == expected["gain"].tolist()
+    _, text, _ = call("train", "data.bx", "-o", "run", "--resume", cwd=place)
+    said = [text.index(line) for line in gain_lines(gains)]
+    assert max(said) < text.index("most probable layers")
+    assert "run/layer_gains.csv" in text
 
 
 def test_the_validation_told_is_that_of_the_weights_kept(place, trained):
@@ -139,9 +155,13 @@ def test_a_stopped_run_keeps_its_settings(tmp_path):
     train(mx, tmp_path / "stopped", resume=True)
     train(mx, tmp_path / "whole", targets=["b"], settings=settings)
     names = {path.name for path in (tmp_path / "whole").iterdir()}
-    assert names == {FILE, "model.json", "graph.safetensors", "policy.safetensors", "weights.safetensors"}
+    assert names == {FILE, GAINS, "model.json", "graph.safetensors", "policy.safetensors", "weights.safetensors"}
     for name in names:
         assert (tmp_path / "stopped" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes(), name
+
+
+def interrupt(model, row):
+    raise KeyboardInterrupt
 
 
 def test_force_removes_the_run_and_nothing_else_and_not_for_bad_input(tmp_path):
@@ -152,6 +172,10 @@ def test_force_removes_the_run_and_nothing_else_and_not_for_bad_input(tmp_path):
     with refuses("exp33"):
         train(mx, tmp_path, settings={**settings, "policy": "exp33"}, force=True)
     assert (tmp_path / FILE).read_bytes() == before
+    assert (tmp_path / GAINS).exists()
+    with pytest.raises(KeyboardInterrupt):
+        train(mx, tmp_path, settings=settings, force=True, on_epoch=interrupt)
+    assert not (tmp_path / GAINS).exists()
     train(mx, tmp_path, settings={**settings, "seed": 1}, force=True)
     assert (tmp_path / FILE).read_bytes() != before
     assert (tmp_path / "notes.txt").read_text() == "mine"

@@ -6,6 +6,7 @@ import sys
 
 import pandas as pd
 
+from banditplex.policy_scores import MEAN, PREDICTED, VALIDATED, WAYS
 from experiments import hidden_pairs, quality
 from experiments.policies import METHODS, remarks
 from experiments.runner import read_options, run
@@ -28,44 +29,44 @@ def test_unknown_experiments_are_refused():
 
 
 def test_policies(tmp_path, capsys):
-    kept = ("heuristics", "uniform", "default k=1")
+    kept = ("heuristics", "none", "default, drawn")
     skip = ";".join(method for method in METHODS if method not in kept)
     run("policies", ["--skip", skip, "--out", str(tmp_path / "out"), "--json", *FAST])
     rows = json.loads(capsys.readouterr().out)
     values = {row["measure"]: row["value"] for row in rows}
-    assert len(values) == len(rows) == 3 + 1 + 3
+    assert len(values) == len(rows) == 3 + 1 + 4 + 1
     page = (tmp_path / "out" / "index.md").read_text(encoding="utf-8")
     assert f"$ python -m experiments policies --skip '{skip}' --quick --epochs 1 --out out\n" in page
-    assert f"| uniform | {values['uniform']:.4f} | .0000 |".replace(" 0.", " .") in page
-    assert (
-        f"| default k=1 - uniform | {values['default k=1'] - values['uniform']:+.4f} ± - |".replace("0.", ".") in page
-    )
+    cells = [f"{values[f'default, drawn: {way}']:.4f} ± 0.0000" for way in WAYS]
+    assert f"| default, drawn | {' | '.join(cells)} |".replace(" 0.", " .") in page
+    assert f"| none | {values[f'none: {PREDICTED}']:.4f} ± 0.0000 |  |  |  |".replace(" 0.", " .") in page
     with refuses("'unifrom'", "uniform"):
         run("policies", ["--skip", "unifrom"])
 
 
-def test_the_best_heuristic_and_the_largest_k_are_compared():
+def test_rivals_are_compared_in_their_best_way():
     values = {
         "resource-allocation": [0.5],
         "union-allocation": [0.7],
-        "default k=1": [0.8],
-        "default k=3": [0.9],
-        "all": [0.9],
+        f"none: {PREDICTED}": [0.6],
+        f"uniform: {PREDICTED}": [0.6],
+        f"uniform: {MEAN}": [0.75],
+        f"default: {PREDICTED}": [0.8],
+        f"default: {VALIDATED}": [0.9],
     }
+    ours = f"default: {PREDICTED}"
     assert [line[0] for line in remarks(values)] == [
-        "default k=1 - all",
-        "default k=3 - union-allocation",
-        "default k=3 - all",
+        f"{ours} - none: {PREDICTED}",
+        f"{ours} - uniform: {MEAN}",
+        f"{ours} - union-allocation",
+        f"default: {VALIDATED} - uniform: {MEAN}",
+        f"uniform: {MEAN} - none: {PREDICTED}",
     ]
 
 
-def test_the_share_of_the_oracle():
-    values = {"uniform": [0.5, 0.7], "default k=1": [0.8, 0.8], "fixed best": [0.9, 0.7]}
-    assert list(remarks(values)) == [
-        ["default k=1 - uniform", "+.2000 ± .1000"],
-        ["default k=1 - fixed best", "+.0000 ± .1000"],
-        ["share of the oracle's gain over uniform", "1.00"],
-    ]
+def test_differences_are_paired_over_seeds():
+    values = {f"none: {PREDICTED}": [0.5, 0.7], f"default: {PREDICTED}": [0.8, 0.8]}
+    assert list(remarks(values)) == [[f"default: {PREDICTED} - none: {PREDICTED}", "+.2000 ± .1000"]]
 
 
 def test_hidden_pairs(capsys, monkeypatch):

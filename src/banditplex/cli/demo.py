@@ -1,10 +1,12 @@
 """`banditplex demo`."""
 
 from pathlib import Path
+from textwrap import fill
 from typing import Annotated
 
 import typer
 
+from banditplex.cli.gains import WIDTH
 from banditplex.cli.output import Json, print_json, print_table
 from banditplex.terminal import bars
 
@@ -15,7 +17,7 @@ def demo(
     out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the figure.")] = Path("banditplex-demo"),
     as_json: Json = False,
 ) -> None:
-    """Show what choosing layers is worth, on the built-in data set `twins`; about a minute."""
+    """Show which layers help, and what choosing layers is worth, on the data set `twins`; under two minutes."""
     from banditplex import demo as show
 
     show.check_folder(out)
@@ -27,13 +29,15 @@ def demo(
 
         measured = show.measure(seeds=seeds, epochs=epochs, on_epoch=on_epoch)
     picture = show.write_picture(measured, out)
-    rows, learnt = show.summarise(measured), show.learnt(measured)
+    rows, differences, learnt = show.summarise(measured), show.compare(measured), show.learnt(measured)
     if as_json:
-        share = show.oracle_share(rows)
-        print_json({"policies": rows, "oracle_share": share, "learnt": learnt, "picture": str(picture)})
+        compared = {"differences": differences, "oracle_share": show.oracle_share(rows)}
+        print_json({"gains": learnt, "policies": rows, **compared, "picture": str(picture)})
         return
-    print(f"{show.introduce(measured)}\n")
-    print_table(*show.policy_table(rows))
-    print(f"\n{show.conclude(rows)}\n")
+    print(f"{show.introduce(measured)}\n\n{fill(show.judge_gains(learnt), WIDTH)}\n")
     print_table(*show.learnt_table(learnt))
+    print()
+    print_table(*show.policy_table(rows))
+    worth = show.conclude(rows, differences, splits=seeds, epochs=epochs)
+    print(f"\n{fill(show.explain_ways(rows), WIDTH)}\n\n{fill(worth, WIDTH)}")
     print(f"\nCurves: {picture}")

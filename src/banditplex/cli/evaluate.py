@@ -13,6 +13,7 @@ import typer
 
 from banditplex.cli import options
 from banditplex.cli.data import Data, Reading, as_name, load, reads_data
+from banditplex.cli.gains import gain_records, gains_on, print_gains
 from banditplex.cli.output import Json, print_json, print_table
 from banditplex.cli.policy_options import options_by_policy
 from banditplex.cli.resuming import check_file, resume_command, say_new
@@ -63,7 +64,7 @@ def evaluate(
     quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Compare policies by cross validation, all on the same splits: means, deviations and paired tests."""
+    """Say which layers help, and compare policies by cross validation, on the same splits, with paired tests."""
     from banditplex.evaluation import evaluate as rows_of
     from banditplex.evaluation import summary
     from banditplex.predictor import LinkPredictor
@@ -91,6 +92,7 @@ def evaluate(
             for row in found:
                 rows.append(row)
                 done += row["scope"] == "mean"
+        gains = gains_on(LinkPredictor(hide=hide, seed=seed, **options.plain(settings)), mx, targets)
     except KeyboardInterrupt:
         how = "nothing was kept, as there is no -o FILE" if out is None else f"continue with: {resume_command()}"
         say(f"stopped after {done} of {len(methods) * trials * folds} runs; {how}")
@@ -99,9 +101,11 @@ def evaluate(
     if as_json:
         asked = {"data": data, "hide": hide, "trials": trials, "folds": folds, "seed": seed, "negatives": negatives}
         more = {"layers": _layer_lines(rows, metrics)} if by_layer else {}
-        print_json(asked | {"out": out and str(out), "summary": lines} | more)
+        print_json(asked | {"out": out and str(out), "gains": gain_records(gains), "summary": lines} | more)
         return
-    print(f"{data}: {mx}")
+    print(f"{data}: {mx}\n")
+    print_gains(gains, "Measured once, on the whole graph.")
+    print()
     print_table(COLUMNS, [_cells(line) for line in lines])
     print(f"\n{_explain(lines, hide)}")
     if by_layer:
@@ -156,6 +160,8 @@ def _explain(lines: list[dict[str, Any]], hide: str) -> str:
         text += f" Differences to {reference}, on the same splits: Nadeau and Bengio's t-test over runs"
         text += " (its interval, too), Wilcoxon's test over trial means"
         text += f"; p-values adjusted for {others} comparisons (Holm)." if others > 1 else "."
+    if any(line["method"] == "uniform" for line in lines):
+        text += " uniform prefers no layer: those that it predicts with are random."
     if lines[0]["runs"] < 5:
         text += " These are too few runs to draw conclusions."
     return fill(text, WIDTH)

@@ -9,8 +9,10 @@ import typer
 
 from banditplex.cli import options
 from banditplex.cli.data import Data, Reading, as_name, load, reads_data
+from banditplex.cli.gains import gain_records, print_gains
 from banditplex.cli.output import Json, print_json, print_table
 from banditplex.cli.policy_options import with_policy
+from banditplex.cli.predict import write_table
 from banditplex.cli.resuming import resume_command, say_new
 from banditplex.terminal import bars, say
 
@@ -19,9 +21,11 @@ if TYPE_CHECKING:
     from banditplex.persistence.run_folder import RunFolder
     from banditplex.predictor import LinkPredictor
 
-COLUMNS = ["target", "validation loss", "accuracy", "most probable layers"]
+COLUMNS = ["target", "validation loss", "accuracy", "layers used", "most probable layers"]
 SHOWN = 20
 """Targets that the table shows."""
+GAINS = "layer_gains.csv"
+"""The file of a run folder with `layer_gains_`."""
 
 
 @reads_data
@@ -72,9 +76,11 @@ def train(
     if as_json:
         print_json({"run": str(run), "directed": mx.directed} | result)
     elif not quiet:
-        print(f"{data}: {mx.title}")
+        print(f"{data}: {mx.title}\n")
+        print_gains(model.layer_gains_, f"All gains: {run / GAINS}.")
+        print()
         print_table(COLUMNS, _rows(result))
-        print(f"{run}: {_length(result)}")
+        print(f"\n{run}: {_length(result)}")
 
 
 def fit_in(
@@ -87,7 +93,7 @@ def fit_in(
     force: bool = False,
     on_epoch: "Callable[[LinkPredictor, dict[str, Any]], Any] | None" = None,
 ) -> "LinkPredictor":
-    """Fit a model in a run folder, with a checkpoint after each epoch, and save it there.
+    """Fit a model in a run folder, with a checkpoint after each epoch, and save it there with a table of its gains.
 
     With `resume`, the run in the folder continues; `targets` and `settings` that are not given stay as they were. With
     `force`, a run in the folder is replaced.
@@ -104,16 +110,18 @@ def fit_in(
     if force and folder.occupied:
         model.make_trainer(mx, targets)  # refuses bad input before anything is removed
         folder.clear()
+        (folder.path / GAINS).unlink(missing_ok=True)
     model.fit(mx, targets, on_epoch, checkpoint=folder.path, resume=resume)
     model.save(folder.path)
+    write_table(model.layer_gains_, folder.path / GAINS)
     return model
 
 
 def summarise(model: "LinkPredictor", folder: "RunFolder") -> dict[str, Any]:
-    """Return the result of a run: epochs, and for each target its validation and how likely layers are drawn."""
+    """Return the result of a run: epochs, and for each target its validation, which layers help and which are drawn."""
     progress = folder.progress()
     rows = {row["layer"]: row for row in progress.history if row["epoch"] == progress.kept_epoch}
-    table = model.layer_probabilities_
+    table, gains, used = model.layer_probabilities_, model.layer_gains_, model.k_
     return {
         "epochs": progress.epoch,
         "kept_epoch": progress.kept_epoch,
@@ -122,6 +130,8 @@ def summarise(model: "LinkPredictor", folder: "RunFolder") -> dict[str, Any]:
                 "target": target,
                 "validation_loss": _known(rows[target]["validation_loss"]),
                 "validation_accuracy": _known(rows[target]["validation_accuracy"]),
+                "gains": gain_records(gains[gains["target"] == target].drop(columns="target")),
+                "k": int(used[target]),
                 "layer_probabilities": table.loc[target].drop(target).sort_values(ascending=False).to_dict(),
             }
             for target in table.index
@@ -135,9 +145,9 @@ def _rows(result: dict[str, Any]) -> list[list[Any]]:
     for entry in result["targets"][:SHOWN]:
         likely = list(entry["layer_probabilities"].items())[:3]
         shown = ", ".join(f"{name} {probability:.2f}" for name, probability in likely)
-        rows.append([entry["target"], entry["validation_loss"], entry["validation_accuracy"], shown])
+        rows.append([entry["target"], entry["validation_loss"], entry["validation_accuracy"], entry["k"], shown])
     more = len(result["targets"]) - SHOWN
-    return rows + [[f"... {more} more", "", "", ""]] * (more > 0)
+    return rows + [[f"... {more} more", "", "", "", ""]] * (more > 0)
 
 
 def _length(result: dict[str, Any]) -> str:

@@ -89,6 +89,8 @@ class UnknownPairs:
         if not self._known.directed:
             walked = np.sort(walked, axis=1)
         unknown = (walked[:, 0] != walked[:, 1]) & ~self._known.has(np.full(len(walked), layer), walked)
+        if self._known.space is not None:
+            unknown &= self._known.space.contains(np.full(len(walked), layer), walked)
         pairs = np.concatenate([drawn, walked[unknown]])
         ways = 1 if self._known.ordered else 2
         expected = half / total + (size - half) * ways * self._nearby.probability(pairs)

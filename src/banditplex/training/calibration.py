@@ -87,7 +87,7 @@ def calibrate(data: TrainingData, logits: Callable[[Ints, Name], Floats], rng: n
     num_targets, mx = len(data.targets), data.full_mx
     if not len(data.validation_edges):
         return Calibration.scaled(num_targets)
-    known = data.visibility.known_pairs(mx)
+    known = data.visibility.negative_pairs(mx)
     sampler = UnknownPairs(data.train_mx, known, data.visibility.negative_sampler(mx))
     links, unknown = score_pairs(data, logits, sampler, rng)
     size = mx.layer_sizes[data.targets]

@@ -112,7 +112,7 @@ class Config:
     )
     learning_rate: float = setting(0.01, "Learning rate at the start; it falls to 5 % along a cosine.", low=0)
     weight_decay: float = setting(
-        1.0, "Weight decay of shared weights (AdamW), up to 4,000 edges; beyond, it falls in proportion to them.", low=0
+        1.0, "Weight decay of shared weights (AdamW), up to 300 edges; beyond, it falls in proportion to them.", low=0
     )
     layer_decay: float = setting(1.0, "Weight decay of weights of single layers and of the encoder.", low=0)
     ema_decay: float = setting(
@@ -128,9 +128,9 @@ class Config:
         "sage", "Convolution of the encoder.", also="Or a PyG class, or a function, called as conv(in, out).",
         choices=("sage", "gcn"), closed=False, group=_NETWORK,
     )  # fmt: skip
-    width: int = setting(
-        0, "Width of node embeddings, such as 16; 0: structural features only, without node features and weights.",
-        low=0, group=_NETWORK,
+    width: int | str = setting(
+        AUTO, "Width of node embeddings; 0: structural features only, without node features and weights. auto: 16 if "
+        "nodes have features, or conv or relevance ask for embeddings; else 0.", low=0, word=AUTO, group=_NETWORK,
     )  # fmt: skip
     depth: int = setting(2, "Number of convolutions.", low=1, group=_NETWORK)
     fanout: int | None = setting(

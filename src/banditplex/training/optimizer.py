@@ -15,7 +15,7 @@ LOCAL = ("own.of_", "other.of_", "encoder.", ".interaction.")
 """Parts of names of weights that belong to single layers, or see single nodes: they overfit most easily."""
 LOCAL_RATE = 0.1
 """Local weights learn at this share of the learning rate, and with the weight decay `layer_decay`."""
-FEW_EDGES = 4_000
+FEW_EDGES = 300
 """Beyond so many edges, the weight decay of shared weights falls in proportion to them."""
 ALIGN = 16
 """Weights start at multiples of this many numbers, as if each had its own memory: sums may depend on alignment."""

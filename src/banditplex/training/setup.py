@@ -1,6 +1,7 @@
 """What a training starts from: the network, its policies, and the trainer that holds them together."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 import torch
@@ -13,13 +14,15 @@ from banditplex.nn import MultiplexModel
 from banditplex.nn.relevance import get_relevance
 from banditplex.pairs.visibility import Visibility
 from banditplex.rng import stream
-from banditplex.training.config import Config
+from banditplex.training.config import AUTO, SETTINGS, Config
 from banditplex.training.data import TrainingData, prepare
 from banditplex.training.draws import to_layer
 from banditplex.training.generators import seeded
 from banditplex.training.loop import Trainer
 
 Ints = NDArray[np.int64]
+WIDTH = 16
+"""Width of node embeddings, if "auto" has any."""
 MANY_EDGES, SMALL, LARGE = 20_000, 8, 64
 """From so many edges on, heads have more hidden units."""
 SAMPLE = 4096
@@ -35,6 +38,7 @@ def make_trainer(
     index to use instead of drawn ones.
     """
     relevance = get_relevance(config.relevance)
+    config = replace(config, width=choose_width(config, mx))
     if relevance.is_free and not config.width:
         raise InputError(
             f"Expected width of at least 1, such as width=16, for relevance {relevance.name!r}, which compares node "
@@ -46,6 +50,14 @@ def make_trainer(
     if policy is not None and policy.learns:
         warmup = make_policy("uniform", num_arms=policy.num_arms, k=policy.k, num_instances=len(targets))
     return Trainer(data, config, relevance, make_network(data, config), policy, warmup)
+
+
+def choose_width(config: Config, mx: Multiplex) -> int:
+    """Return the width of node embeddings; "auto" has an encoder where something asks for one."""
+    if config.width != AUTO:
+        return int(config.width)
+    asked = mx.node_features is not None or config.conv != SETTINGS["conv"].default
+    return WIDTH if asked or get_relevance(config.relevance).is_free else 0
 
 
 def make_policies(config: Config, num_layers: int, num_targets: int) -> Policy | None:
@@ -61,7 +73,7 @@ def build_network(mx: Multiplex, config: Config, visibility: Visibility) -> Mult
     return MultiplexModel(
         num_nodes=mx.num_nodes, num_layers=mx.num_layers, visibility=visibility,
         num_node_features=0 if mx.node_features is None else mx.node_features.shape[1],
-        width=config.width, depth=config.depth, conv=config.conv, rank=config.rank,
+        width=choose_width(config, mx), depth=config.depth, conv=config.conv, rank=config.rank,
         hidden_units=config.hidden_units or (SMALL if mx.num_edges < MANY_EDGES else LARGE),
         max_node_embeddings=config.max_node_embeddings,
     )  # fmt: skip
