@@ -75,8 +75,9 @@ def test_pairs_that_cannot_be_scored_are_refused(fitted):
             model.recommend("g1-base", top=top)
 
 
-def test_scores_of_all_targets_at_once_with_each_layer_alone(fitted):
-    mx, model = fitted
+def test_scores_of_all_targets_at_once_with_each_layer_alone():
+    mx = small()
+    model = bx.LinkPredictor(**FAST, k=1).fit(mx)
     pairs = some_pairs(mx, 40)
     layer = np.arange(len(pairs)) % 4
     free = ~np.array([mx.has_edges(pair[None], mx.layer_names[i])[0] for pair, i in zip(pairs, layer, strict=True)])

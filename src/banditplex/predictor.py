@@ -184,10 +184,8 @@ class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
             shapes = f"{target.shape} and {table.shape}"
             raise InputError(f"Expected a layer (n,) and other layers (n, m) for {len(index)} pairs, got {shapes}.")
         every = np.concatenate([target[:, None], table], 1)
-        if len(index) and (every.min() < 0 or every.max() >= fitted.graph.num_layers or (every[:, :1] == table).any()):
-            raise InputError(
-                f"Expected layer indices below {fitted.graph.num_layers}, none of them a pair's own layer."
-            )
+        if len(index) and (every.min() < 0 or every.max() >= fitted.mx.num_layers or (every[:, :1] == table).any()):
+            raise InputError(f"Expected layer indices below {fitted.mx.num_layers}, none of them a pair's own layer.")
         return fitted.logits_by_layer(index, target, table)
 
     def predict_proba(
@@ -219,8 +217,7 @@ class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
 
         All pairs that are not known edges are ranked, or those of `candidates` (n, 2), each once; memory does not
         grow with the number of pairs ranked. If nodes have types, only pairs of the types that the layer links in
-        training are ranked, unless `candidates` are given.
-        grow with the number of pairs ranked. `prior` is the share of links among the ranked pairs. None: the density
+        training are ranked, unless `candidates` are given. `prior` is the share of links among the ranked pairs. None: the density
         of the layer, as if there were as many new links, in proportion, as known ones. The prior that was assumed is
         in `attrs["prior"]` of the result.
         """
@@ -262,10 +259,10 @@ class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
     def layer_gains_(self) -> pd.DataFrame:
         """Which layers help: one row per target and layer, the largest gain of a target first.
 
-        `gain` is how far the log loss per pair falls when the layer is added to a model of the target layer alone,
-        estimated on validation edges; `low` and `high` are its limits (95 %, for all rows together); `helps` says
-        whether low > 0. The rows are the layers that the policies are most likely to draw, among them all that
-        predictions use. Computed when first asked for.
+        `gain` is how far the log loss per pair falls when the layer is added to a model of the target layer alone;
+        `low` and `high` are its limits (95 %, for all rows together); `helps` says whether low > 0. Pairs that
+        estimate a gain were not used to choose the layer: with at most 40 other layers all are compared, across folds
+        of the training edges; with more, the most probable ones, on validation edges. Computed when first asked for.
         """
         names = self._check_fitted().layer_names
         columns = ["target", "layer", "gain", "low", "high", "helps"]
@@ -326,7 +323,7 @@ class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
 
     def _arguments(self) -> dict[str, Any]:
         """Return the arguments of the constructor that training resolves, as they were given."""
-        return {name: getattr(self, name) for name in ("hide", "policy_options", "warm_start", "width")}
+        return {name: getattr(self, name) for name in ("hide", "policy_options", "warm_start")}
 
     def _check_fitted(self) -> FittedModel:
         if not hasattr(self, "_fitted"):

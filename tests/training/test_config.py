@@ -48,7 +48,7 @@ NUMBERS = {name: setting for name, setting in SETTINGS.items() if setting.low is
 
 def test_what_must_be_a_number_has_a_range():
     kinds = (bool, str, type(None))
-    assert {name for name in SETTINGS if not isinstance(SETTINGS[name].default, kinds)} | {"k"} == set(NUMBERS)
+    assert {name for name in SETTINGS if not isinstance(SETTINGS[name].default, kinds)} | {"k", "width"} == set(NUMBERS)
 
 
 @pytest.mark.parametrize("name", NUMBERS)

@@ -40,7 +40,7 @@ def save(folder: str | Path, fitted: FittedModel, history: list[Row], arguments:
 
     The index `model.json` knows the other files. It is replaced once their drafts are written, which then take their
     places; a draft that the index knows counts as the file. `arguments` are those of the constructor that training
-    resolves: `hide`, `policy_options`, `warm_start`, `width`.
+    resolves: `hide`, `policy_options`, `warm_start`.
     """
     folder = Path(folder)
     make_folder(folder)

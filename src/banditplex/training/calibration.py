@@ -121,7 +121,7 @@ def fit(links: Scored, unknown: Scored, density: Floats) -> Calibration:
     It maximises the likelihood of being a validation edge among these and the unknown pairs, of which a share
     `HIDDEN` x density are links, too; with normal priors on slopes (around 1) and biases (around 0).
     """
-    num_targets = len(density)
+    num_targets, density = len(density), np.clip(density, 1e-12, 1 - 1e-12)
     if not len(links.score) or not len(unknown.score):
         return Calibration.scaled(num_targets)
     knot = float(np.median(links.score))

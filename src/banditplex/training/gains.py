@@ -51,6 +51,8 @@ def layer_gains(data: TrainingData, chosen: Ints, seed: int) -> list[dict[str, A
     every = data.full_mx.num_layers - 1 <= MAX_LAYERS
     paths, rows = Paths.of(data.train_graph), []
     layers = _all_others(data) if every else chosen
+    if not layers.size:
+        return []
     for instance, target in enumerate(data.targets.tolist()):
         compare = Comparison(data, paths, target, layers[instance], stream(seed, "gains", target))
         edges = data.train_edges.of(instance), data.validation_edges.of(instance)

@@ -1,7 +1,6 @@
 """What a training starts from: the network, its policies, and the trainer that holds them together."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 import numpy as np
 import torch
@@ -38,8 +37,7 @@ def make_trainer(
     index to use instead of drawn ones.
     """
     relevance = get_relevance(config.relevance)
-    config = replace(config, width=choose_width(config, mx))
-    if relevance.is_free and not config.width:
+    if relevance.is_free and not choose_width(config, mx):
         raise InputError(
             f"Expected width of at least 1, such as width=16, for relevance {relevance.name!r}, which compares node "
             "embeddings, got 0."
