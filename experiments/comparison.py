@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from banditplex.datasets import load_dataset, planted
+from banditplex.datasets.mixed import mixed
 from banditplex.evaluation import Split, brier, roc_auc
 from banditplex.evaluation.statistics import corrected_t
 from banditplex.jobs.results import Row
@@ -30,10 +31,12 @@ Values = dict[str, list[float]]
 
 
 def load(name: str, seed: int, *, directed: bool = False) -> Multiplex:
-    """Return a data set by name; "planted-N" has N layers and is generated anew for each seed."""
+    """Return a data set by name; "planted-N" has N layers; it and "mixed" are generated anew for each seed."""
     if name.startswith("planted-"):
         layers = int(name.removeprefix("planted-"))
         return planted(layers, layers // 4, 0.8, num_nodes=300, edges_per_layer=900, seed=seed)
+    if name == "mixed":
+        return mixed(seed=seed)
     mx = load_dataset(name)
     return mx if directed else mx.to_undirected()
 

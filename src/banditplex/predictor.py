@@ -217,9 +217,9 @@ class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
 
         All pairs that are not known edges are ranked, or those of `candidates` (n, 2), each once; memory does not
         grow with the number of pairs ranked. If nodes have types, only pairs of the types that the layer links in
-        training are ranked, unless `candidates` are given. `prior` is the share of links among the ranked pairs. None: the density
-        of the layer, as if there were as many new links, in proportion, as known ones. The prior that was assumed is
-        in `attrs["prior"]` of the result.
+        training are ranked, unless `candidates` are given. `prior` is the share of links among the ranked pairs. None:
+        the density of the layer, as if there were as many new links, in proportion, as known ones. The prior that was
+        assumed is in `attrs["prior"]` of the result.
         """
         if not isinstance(top, int | np.integer) or top < 0:
             raise InputError(f"Expected top to be an integer of at least 0, got {top!r}.")
