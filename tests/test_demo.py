@@ -140,6 +140,7 @@ def test_the_picture_is_a_picture(measured, tmp_path):
     assert image[..., :3].std() > 0.05
 
 
+@pytest.mark.slow
 def test_the_command(tmp_path, call):
     status, out, error = call("demo", "--seeds", "1", "--epochs", "1", "--out", "d", "--json", cwd=tmp_path)
     assert (status, error) == (0, "")

@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pandas as pd
+import pytest
 
 from banditplex.policy_scores import MEAN, PREDICTED, VALIDATED, WAYS
 from experiments import hidden_pairs, quality
@@ -69,6 +70,7 @@ def test_differences_are_paired_over_seeds():
     assert list(remarks(values)) == [[f"default: {PREDICTED} - none: {PREDICTED}", "+.2000 ± .1000"]]
 
 
+@pytest.mark.slow
 def test_hidden_pairs(capsys, monkeypatch):
     monkeypatch.setattr(hidden_pairs, "METHODS", ("k=1",))
     run("hidden-pairs", ["--json", *FAST])

@@ -99,6 +99,7 @@ def test_base_embeddings_of_many_nodes_are_not_learnt():
         assert model.state_dict()["encoder.input.weight"].shape == (12, 8)
 
 
+@pytest.mark.slow
 def test_products_of_random_vectors_estimate_what_neighbour_lists_share():
     """Vectors with independent entries of variance 1 / width: E |v|^2 = 1, E <v, w> = 0.
 

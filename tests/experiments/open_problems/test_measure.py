@@ -81,6 +81,7 @@ def test_targets_are_chosen_once_among_layers_with_enough_edges():
     assert measure.choose_targets(mx, settings.Data("all", 1)) is None
 
 
+@pytest.mark.slow
 def test_the_command_writes_tables_and_figures_and_refuses_to_overwrite(tiny_data, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(settings, "QUICK_EPOCHS", 1)
     few = replace(settings.QUICK_PLANS["k"], values=(1, 2))

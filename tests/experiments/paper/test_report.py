@@ -52,6 +52,7 @@ def test_figures_and_tables_use_the_same_names(folder):
         assert set(methods) <= set(METHODS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [1, 2, 6])
 def test_titles_fit_into_their_figures(made_rows, count, tmp_path):
     runs = Runs.from_rows([row for row in made_rows if row["dataset"] in list(DATASETS)[:count]])

@@ -77,6 +77,7 @@ def test_command(small, call, refusal, tmp_path, monkeypatch):
     assert "got 'twins'" in refusal("reproduce", "--dataset", "twins", cwd=tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not os.environ.get("BANDITPLEX_DATA"), reason="BANDITPLEX_DATA is not set")
 def test_real_data_in_processes_and_in_this_one(tmp_path):
     options = {"datasets": ["vickers"], "size": TINY}
