@@ -271,8 +271,8 @@ def explain_ways(rows: list[dict[str, Any]]) -> str:
     ways = next(row for row in rows if row["policy"] == "uniform")["by_way"]
     ranked = sorted(ways, key=ways.__getitem__, reverse=True)
     return (
-        "Policies predict with their most probable layers; validation edges choose how many. uniform prefers no layer, "
-        f"so the table shows the best of three ways: {', '.join(f'{ways[way]:.3f} with {WAYS[way]}' for way in ranked)}."
+        "Policies predict with their most probable layers; validation edges choose how many. uniform prefers no layer: "
+        f"the table shows the best of three ways: {', '.join(f'{ways[way]:.3f} with {WAYS[way]}' for way in ranked)}."
     )
 
 
