@@ -42,6 +42,7 @@ def assert_sound(policy):
     assert all(np.isfinite(values).all() for values in policy.state_dict().values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["hinted", "exp3+"])
 def test_twenty_thousand_rounds(name):
     policy = play_long(name, 20_000)

@@ -81,6 +81,7 @@ def test_errors_are_one_line_and_status_2():
     assert done.stderr.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_everything_goes_into_a_folder(tmp_path, monkeypatch, regret):
     plan = {"main": {(3, 5): 2}, "held-out": {(3, 5): 2}, "bound": {(3, 5): 2}, "free": {(4, 2, 1, 3): 2}}
     monkeypatch.setattr(settings, "QUICK_PLAN", plan)
