@@ -16,6 +16,7 @@ from banditplex.bandits import POLICIES
 from banditplex.errors import InputError
 from banditplex.multiplex import Multiplex, Name
 from banditplex.nn import Convolution
+from banditplex.pairs.asked import as_pairs
 from banditplex.pairs.space import PairSpace
 from banditplex.pairs.visibility import Visibility
 from banditplex.persistence.checkpoint import Checkpoint
@@ -339,25 +340,6 @@ if LinkPredictor.__doc__:  # python -OO has none
     LinkPredictor.__doc__ = LinkPredictor.__doc__.replace(
         "{parameters}", numpydoc(SETTINGS | {"warm_start": _WARM_START}).replace("\n", "\n    ")
     )
-
-
-def as_pairs(mx: Multiplex, pairs: ArrayLike) -> Ints:
-    """Return pairs (n, 2) of node names as indices; integers are indices where names are strings."""
-    array = np.asarray(pairs)
-    if array.size == 0:
-        return np.empty((0, 2), np.int64)
-    if array.ndim != 2 or array.shape[1] != 2:
-        raise InputError(f"Expected pairs as an (n, 2) array, got shape {array.shape}.")
-    if array.dtype.kind in "iu" and mx.node_names.dtype == object:
-        if array.min() < 0 or array.max() >= mx.num_nodes:
-            raise InputError(f"Expected node indices from 0 to {mx.num_nodes - 1}, got {array.min()} to {array.max()}.")
-        index = array.astype(np.int64)
-    else:
-        index = mx.node_index(array)
-    same = index[:, 0] == index[:, 1]
-    if same.any():
-        raise InputError(f"Expected pairs of two different nodes, got {array[np.argmax(same)].tolist()}.")
-    return index
 
 
 def _check_prior(prior: float | None, fitted: FittedModel, layer: Name) -> float:

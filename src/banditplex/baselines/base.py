@@ -12,6 +12,7 @@ from banditplex.baselines.features import StructuralFeatures
 from banditplex.baselines.graph import Floats, Ints
 from banditplex.errors import InputError
 from banditplex.multiplex import Multiplex, Name
+from banditplex.pairs.asked import as_pairs
 from banditplex.pairs.visibility import Visibility
 from banditplex.registry import Registry
 from banditplex.rng import stream
@@ -57,7 +58,7 @@ class Baseline(BaseEstimator, ABC):  # type: ignore[misc]
         target = self.mx_.layer_index(layer)
         if target not in self.targets_:
             raise InputError(f"Expected a target of fit as layer, got {layer!r}.")
-        index = _as_indices(self.mx_, pairs)
+        index = as_pairs(self.mx_, pairs)
         return self._score(index, target) if len(index) else np.empty(0)
 
     @abstractmethod
@@ -140,21 +141,3 @@ class _Negatives:
         pairs = self._known.free_pairs(target)[0]
         chosen: Ints = rng.choice(pairs, min(count, len(pairs)), replace=False)
         return rng.permuted(chosen, axis=1) if self._known.directed and not self._known.ordered else chosen
-
-
-def _as_indices(mx: Multiplex, pairs: ArrayLike) -> Ints:
-    array = np.asarray(pairs)
-    if array.size == 0:
-        return np.empty((0, 2), np.int64)
-    if array.ndim != 2 or array.shape[1] != 2:
-        raise InputError(f"Expected pairs as an (n, 2) array, got shape {array.shape}.")
-    if array.dtype.kind in "iu" and mx.node_names.dtype == object:
-        if array.min() < 0 or array.max() >= mx.num_nodes:
-            raise InputError(f"Expected node indices from 0 to {mx.num_nodes - 1}, got {array.min()} to {array.max()}.")
-        index = array.astype(np.int64)
-    else:
-        index = mx.node_index(array)
-    same = index[:, 0] == index[:, 1]
-    if same.any():
-        raise InputError(f"Expected pairs of two different nodes, got {array[np.argmax(same)].tolist()}.")
-    return index

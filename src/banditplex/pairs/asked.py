@@ -1,0 +1,27 @@
+"""Pairs that a user asks about, as node indices: what every method that scores pairs accepts."""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from banditplex.errors import InputError
+from banditplex.multiplex import Multiplex
+from banditplex.pairs.known import Ints
+
+
+def as_pairs(mx: Multiplex, pairs: ArrayLike) -> Ints:
+    """Return pairs (n, 2) of node names as indices; integers are indices where names are strings."""
+    array = np.asarray(pairs)
+    if array.size == 0:
+        return np.empty((0, 2), np.int64)
+    if array.ndim != 2 or array.shape[1] != 2:
+        raise InputError(f"Expected pairs as an (n, 2) array, got shape {array.shape}.")
+    if array.dtype.kind in "iu" and mx.node_names.dtype == object:
+        if array.min() < 0 or array.max() >= mx.num_nodes:
+            raise InputError(f"Expected node indices from 0 to {mx.num_nodes - 1}, got {array.min()} to {array.max()}.")
+        index = array.astype(np.int64)
+    else:
+        index = mx.node_index(array)
+    same = index[:, 0] == index[:, 1]
+    if same.any():
+        raise InputError(f"Expected pairs of two different nodes, got {array[np.argmax(same)].tolist()}.")
+    return index
