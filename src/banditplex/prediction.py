@@ -1,5 +1,6 @@
 """What a fitted model answers: logits of pairs, on the training graph or on another one with the same layers."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,7 +12,8 @@ from torch import Tensor
 from banditplex.bandits import Policy
 from banditplex.errors import InputError
 from banditplex.multiplex import Multiplex, Name
-from banditplex.nn import HiddenEdges, MultiplexModel, PackedGraph
+from banditplex.nn import HiddenEdges, Network, PackedGraph
+from banditplex.nn.ensemble import joined
 from banditplex.nn.evidence import pack
 from banditplex.nn.scoring import score_by_layer, score_terms
 from banditplex.pairs.known import KnownPairs
@@ -22,6 +24,7 @@ from banditplex.training.config import Config
 from banditplex.training.data import node_features
 from banditplex.training.draws import to_layer
 from banditplex.training.loop import Trainer
+from banditplex.training.members import choose_layers
 
 Ints = NDArray[np.int64]
 FOLDS = 8
@@ -33,7 +36,7 @@ class FittedModel:
     """A trained network with all that its predictions need; the training graph is part of it."""
 
     mx: Multiplex  # the training graph
-    model: MultiplexModel
+    model: Network
     graph: PackedGraph
     policy: Policy | None
     targets: Ints  # (T,) layer indices
@@ -44,21 +47,26 @@ class FittedModel:
     gains: list[dict[str, Any]] | None = None  # rows of `layer_gains`, once they have been computed
 
     @classmethod
-    def from_trainer(cls, trainer: Trainer, *, finished: bool = True) -> "FittedModel":
-        """Take over the state of a trainer.
+    def from_trainers(cls, trainers: Sequence[Trainer], *, finished: bool = True) -> "FittedModel":
+        """Take over the state of the trainers of all members so far.
 
         Probabilities are calibrated if training has finished; before, by a temperature that fits the validation pairs.
         """
-        data, seed = trainer.data, trainer.config.seed
-        layers = trainer.choose_layers() if finished else _all_used(trainer.most_probable_layers())
-        calibration = Calibration.scaled(len(data.targets), 1 / trainer.validate().temperature())
+        data, config = trainers[0].data, trainers[0].config
+        layers = choose_layers(trainers, finished=finished)
+        calibration = Calibration.scaled(len(data.targets), 1 / trainers[-1].validate().temperature())
+        model = joined([trainer.ema_model for trainer in trainers])
         fitted = cls(
-            data.train_mx, trainer.ema_model, data.train_graph, trainer.policy, data.targets,
-            *layers, calibration, trainer.config,
-        )  # fmt: skip
-        if finished:
-            calibration = calibrate(data, fitted.logits, stream(seed, "calibration"))
-        return replace(fitted, mx=data.full_mx, graph=data.full_graph, calibration=calibration)
+            data.full_mx, model, data.full_graph, trainers[-1].policy, data.targets, *layers, calibration, config
+        )
+        if not finished:
+            return fitted
+        alone = [(trainer.data, fitted._before_validation(trainer).logits) for trainer in trainers]
+        return replace(fitted, calibration=calibrate(alone, stream(config.seed, "calibration")))
+
+    def _before_validation(self, trainer: Trainer) -> "FittedModel":
+        """Return the network of one member on the graph that it was trained on, without its validation edges."""
+        return replace(self, mx=trainer.data.train_mx, model=trainer.ema_model, graph=trainer.data.train_graph)
 
     @property
     def layer_names(self) -> tuple[Name, ...]:
@@ -185,7 +193,3 @@ class FittedModel:
                 "nodes (train with node features, or with width=0)."
             )
         return context
-
-
-def _all_used(layers: Ints) -> tuple[Ints, Ints]:
-    return layers, np.full(len(layers), layers.shape[1], np.int64)

@@ -16,6 +16,7 @@ from banditplex.bandits import POLICIES
 from banditplex.errors import InputError
 from banditplex.multiplex import Multiplex, Name
 from banditplex.nn import Convolution
+from banditplex.nn.ensemble import members_of
 from banditplex.pairs.asked import as_pairs
 from banditplex.pairs.space import PairSpace
 from banditplex.pairs.visibility import Visibility
@@ -29,7 +30,8 @@ from banditplex.training.gains import layer_gains
 from banditplex.training.generators import seeded
 from banditplex.training.layer_options import resolve_layer_options
 from banditplex.training.loop import Trainer
-from banditplex.training.setup import make_trainer
+from banditplex.training.members import Members, member_seed
+from banditplex.training.setup import choose_members, make_trainer
 from banditplex.training.threads import fitting_threads
 from banditplex.training.validation import MAX_USED
 
@@ -93,25 +95,25 @@ class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
         """
         if resume and checkpoint is None:
             raise InputError("Expected checkpoint=, the folder of the run to resume, got none.")
-        trainer = self.make_trainer(mx, targets, negatives=negatives)
+        members = self.make_members(mx, targets, negatives=negatives)
         kept = None
         if checkpoint is not None:
-            kept = Checkpoint(checkpoint, mx, trainer, negatives=negatives, arguments=self._arguments())
-        config = trainer.config
-        turn = seeded(config.seed, "torch", trainer.data.device) if config.uses_torch_generators else nullcontext()
+            kept = Checkpoint(checkpoint, mx, members, negatives=negatives, arguments=self._arguments())
+        config, device = members.current.config, members.current.data.device
+        turn = seeded(config.seed, "torch", device) if config.uses_torch_generators else nullcontext()
         with fitting_threads(mx.num_edges), turn:
             if kept is not None:
                 kept.begin(resume=resume)
-            while not trainer.finished:
-                row = _summary(trainer.run_epoch())
+            while not members.finished:
+                row = _summary(members.run_epoch()) | {"epochs": members.count * config.epochs}
                 if kept is not None:
                     kept.save()
                 if on_epoch is not None:
-                    self._take(trainer, finished=False)
+                    self._take(members, finished=False)
                     if on_epoch(self, row) is True:
                         break
-            trainer.finish()
-            self._take(trainer, finished=True)
+            members.finish()
+            self._take(members, finished=True)
         return self
 
     def make_trainer(
@@ -121,7 +123,17 @@ class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
         *,
         negatives: Mapping[Name, ArrayLike] | None = None,
     ) -> Trainer:
-        """Return the trainer that `fit` runs: checked input, nothing learnt yet."""
+        """Return the trainer of the first network that `fit` trains: checked input, nothing learnt yet."""
+        return self.make_members(mx, targets, negatives=negatives).current
+
+    def make_members(
+        self,
+        mx: Multiplex,
+        targets: Sequence[Name] | None = None,
+        *,
+        negatives: Mapping[Name, ArrayLike] | None = None,
+    ) -> Members:
+        """Return what `fit` runs: the trainer of each network in turn."""
         if not isinstance(mx, Multiplex):
             raise InputError(f"Expected a Multiplex to learn from, got {type(mx).__name__}.")
         config = self.checked()
@@ -129,10 +141,15 @@ class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
         chosen = _check_targets(mx, targets, visibility)
         config = _resolve_policy(config, mx, chosen)
         given = None if negatives is None else self._given(mx, chosen, negatives)
-        trainer = make_trainer(mx, chosen, config, negatives=given)
-        if self.warm_start and hasattr(self, "_fitted"):
-            carry_over(self._fitted, trainer)
-        return trainer
+
+        def make(member: int) -> Trainer:
+            seeded = replace(config, seed=member_seed(config.seed, member))
+            trainer = make_trainer(mx, chosen, seeded, negatives=given)
+            if self.warm_start and hasattr(self, "_fitted"):
+                carry_over(self._fitted, trainer, member)
+            return trainer
+
+        return Members(make, choose_members(config, mx))
 
     def check_settings(self, mx: Multiplex, targets: Sequence[Name] | None = None) -> None:
         """Refuse settings that `fit` would refuse on this multiplex."""
@@ -155,9 +172,9 @@ class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
                 raise InputError(f"Expected negatives for target layer {mx.layer_names[target]!r}, got none.")
         return given
 
-    def _take(self, trainer: Trainer, *, finished: bool) -> None:
-        self._fitted = FittedModel.from_trainer(trainer, finished=finished)
-        self._rows, self._trainer = trainer.history, trainer
+    def _take(self, members: Members, *, finished: bool) -> None:
+        self._fitted = FittedModel.from_trainers(members.trainers, finished=finished)
+        self._rows, self._trainer = members.history, members.current
 
     # Predicting
 
@@ -278,7 +295,8 @@ class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
         fitted = self._check_fitted()
         if fitted.gains is None:
             looked_at = self._trainer.most_probable_layers(max(MAX_USED, fitted.layers.shape[1]))
-            found = layer_gains(self._trainer.data, looked_at, fitted.config.seed)
+            alone = len(members_of(fitted.model)) == 1  # else policies have learnt from validation edges of others
+            found = layer_gains(self._trainer.data, looked_at, fitted.config.seed, unseen=alone)
             self._fitted = fitted = replace(fitted, gains=found)
         assert fitted.gains is not None
         return fitted.gains

@@ -63,7 +63,7 @@ def test_gains_are_told_and_kept(place, trained, model, call):
 
 def test_the_validation_told_is_that_of_the_weights_kept(place, trained):
     kept = read_checkpoint(place / "run" / FILE)["state"]["early_stopping"]["kept_epoch"]
-    assert trained["kept_epoch"] == kept
+    assert trained["kept_epochs"] == [kept]
     history = bx.LinkPredictor.load(place / "run").history_
     row = history[(history["epoch"] == kept) & (history["layer"] == "c")].iloc[0]
     assert trained["targets"][1]["validation_loss"] == row["validation_loss"]
@@ -268,5 +268,7 @@ def test_bad_settings_leave_nothing_behind(settings, targets, named, tmp_path):
 
 
 def test_the_length_of_a_training_in_words():
-    assert _length({"epochs": 1, "kept_epoch": 1}) == "1 epoch."
-    assert "epoch 2" in _length({"epochs": 3, "kept_epoch": 2})
+    assert _length({"epochs": 1, "kept_epochs": [1]}) == "1 epoch."
+    assert "epoch 2" in _length({"epochs": 3, "kept_epochs": [2]})
+    two = _length({"epochs": 7, "kept_epochs": [2, 7]})
+    assert two.startswith("7 epochs of 2 networks; restored weights from epochs 2, 7 ")

@@ -102,7 +102,7 @@ def test_groups_keep_the_highest_scores_and_the_sums():
 def test_without_validation_edges_scores_stay_as_they_are():
     trainer = trainer_of(random_layers(0, copied=False), validation=0.0, epochs=1, width=0)
     trainer.run_epoch()
-    found = FittedModel.from_trainer(trainer).calibration
+    found = FittedModel.from_trainers([trainer]).calibration
     assert found.ratio(np.array([-1.0, 2.5]), 1).tolist() == [-1.0, 2.5]
 
 
@@ -115,7 +115,7 @@ def test_scores_are_those_of_the_graph_without_validation_edges(monkeypatch):
         asked.append((layer, pairs))
         return np.arange(float(len(pairs)))
 
-    calibrate(trainer.data, logits, np.random.default_rng(0))
+    calibrate([(trainer.data, logits)], np.random.default_rng(0))
     edges, mx = trainer.data.validation_edges, trainer.data.full_mx
     for number, (layer, pairs) in enumerate(asked):
         mine = edges.pairs[edges.instance == number]
@@ -124,7 +124,7 @@ def test_scores_are_those_of_the_graph_without_validation_edges(monkeypatch):
         assert len(pairs) == 60 * 59 / 2 - mx.layer_sizes[number] + len(mine)  # all unknown pairs
     seen = []
     monkeypatch.setattr(FittedModel, "logits", lambda self, *asked: seen.append(self.mx) or np.zeros(len(asked[0])))
-    FittedModel.from_trainer(trainer)
+    FittedModel.from_trainers([trainer])
     assert [id(mx) for mx in seen] == [id(trainer.data.train_mx)] * 2
 
 
@@ -135,7 +135,7 @@ def test_the_expected_number_of_links_is_that_of_the_prior():
     while not trainer.finished:
         trainer.run_epoch()
     trainer.finish()
-    fitted = FittedModel.from_trainer(trainer)
+    fitted = FittedModel.from_trainers([trainer])
     pairs = np.stack(np.triu_indices(60, 1), axis=1)
     for target, name in enumerate(mx.layer_names):
         unknown = pairs[~mx.has_edges(pairs, name)]

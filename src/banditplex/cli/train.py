@@ -62,7 +62,7 @@ def train(
             def on_epoch(model: "LinkPredictor", row: dict[str, Any]) -> None:
                 if show is not None:
                     losses = f"loss {row['train_loss']:.3f}  validation {row['validation_loss']:.3f}"
-                    show("Training", losses, completed=row["epoch"], total=model.epochs)
+                    show("Training", losses, completed=row["epoch"], total=row["epochs"])
 
             model = fit_in(folder, mx, targets, given, resume=resume, force=force, on_epoch=on_epoch)
     except KeyboardInterrupt:
@@ -120,16 +120,16 @@ def fit_in(
 def summarise(model: "LinkPredictor", folder: "RunFolder") -> dict[str, Any]:
     """Return the result of a run: epochs, and for each target its validation, which layers help and which are drawn."""
     progress = folder.progress()
-    rows = {row["layer"]: row for row in progress.history if row["epoch"] == progress.kept_epoch}
+    kept = [row for row in progress.history if row["epoch"] in progress.kept_epochs]
     table, gains, used = model.layer_probabilities_, model.layer_gains_, model.k_
     return {
         "epochs": progress.epoch,
-        "kept_epoch": progress.kept_epoch,
+        "kept_epochs": list(progress.kept_epochs),
         "targets": [
             {
                 "target": target,
-                "validation_loss": _known(rows[target]["validation_loss"]),
-                "validation_accuracy": _known(rows[target]["validation_accuracy"]),
+                "validation_loss": _mean(kept, target, "validation_loss"),
+                "validation_accuracy": _mean(kept, target, "validation_accuracy"),
                 "gains": gain_records(gains[gains["target"] == target].drop(columns="target")),
                 "k": int(used[target]),
                 "layer_probabilities": table.loc[target].drop(target).sort_values(ascending=False).to_dict(),
@@ -152,10 +152,14 @@ def _rows(result: dict[str, Any]) -> list[list[Any]]:
 
 def _length(result: dict[str, Any]) -> str:
     """Say how long a training was, and which weights it kept."""
-    epochs, best = result["epochs"], result["kept_epoch"]
-    kept = f"; restored weights from epoch {best} (validation loss within one standard error of the best)"
-    return f"{epochs} epoch{'s' * (epochs != 1)}{kept * (best != epochs)}."
+    epochs, kept = result["epochs"], result["kept_epochs"]
+    networks = f" of {len(kept)} networks" * (len(kept) > 1)
+    chosen = f"epoch{'s' * (len(kept) > 1)} {', '.join(map(str, kept))}"
+    restored = f"; restored weights from {chosen} (validation loss within one standard error of the best)"
+    return f"{epochs} epoch{'s' * (epochs != 1)}{networks}{restored * (kept != [epochs])}."
 
 
-def _known(number: float) -> float | None:
-    return None if math.isnan(number) else number
+def _mean(rows: list[dict[str, Any]], target: Any, name: str) -> float | None:
+    """Return the mean over networks of a number of a target; None where it is not known."""
+    mean = math.fsum(row[name] for row in rows if row["layer"] == target) / sum(row["layer"] == target for row in rows)
+    return None if math.isnan(mean) else mean

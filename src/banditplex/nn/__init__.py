@@ -2,6 +2,7 @@
 
 from banditplex.nn.encoder import Convolution as Convolution
 from banditplex.nn.encoder import Encoder as Encoder
+from banditplex.nn.ensemble import Network as Network
 from banditplex.nn.graph import Block as Block
 from banditplex.nn.graph import HiddenEdges as HiddenEdges
 from banditplex.nn.graph import Neighbours as Neighbours

@@ -92,7 +92,23 @@ class MultiplexModel(nn.Module):
         anyway. `fanout` limits the neighbours seen in large layers by an encoder that averages over neighbours.
         `evidence` (P, NUM_EVIDENCE) is computed if it is not given.
         """
-        own, other = self.describe(graph, pairs, target, layers, evidence)
+        described = self.describe(graph, pairs, target, layers, evidence)
+        return self.score(graph, features, pairs, target, layers, hidden, described, asked, fanout)
+
+    def score(
+        self,
+        graph: PackedGraph,
+        features: Tensor | None,
+        pairs: Tensor,
+        target: Tensor,
+        layers: Tensor,
+        hidden: HiddenEdges,
+        described: tuple[PairFeatures, PairFeatures],
+        asked: tuple[Tensor, Tensor] | None = None,
+        fanout: Fanout | None = None,
+    ) -> Logits:
+        """Score pairs as `forward` does, given what `describe` returns."""
+        own, other = described
         block = embedding = None
         ends: Sequence[Tensor | None] = (None, None)
         between: Sequence[Tensor | None] = (None, None)

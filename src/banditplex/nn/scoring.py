@@ -3,9 +3,9 @@
 import torch
 from torch import Tensor
 
+from banditplex.nn.ensemble import Network
 from banditplex.nn.graph import HiddenEdges, PackedGraph
 from banditplex.nn.hidden_edges import hide_pairs
-from banditplex.nn.model import MultiplexModel
 
 CHUNK = 1 << 15
 """Pairs scored at once."""
@@ -13,7 +13,7 @@ CHUNK = 1 << 15
 
 @torch.no_grad()
 def score_terms(
-    model: MultiplexModel,
+    model: Network,
     graph: PackedGraph,
     features: Tensor | None,
     pairs: Tensor,
@@ -35,7 +35,7 @@ def score_terms(
 
 @torch.no_grad()
 def score_by_layer(
-    model: MultiplexModel, graph: PackedGraph, features: Tensor | None, pairs: Tensor, target: Tensor, layers: Tensor
+    model: Network, graph: PackedGraph, features: Tensor | None, pairs: Tensor, target: Tensor, layers: Tensor
 ) -> Tensor:
     """Return the logits (P, m) of pairs (P, 2) of targets (P,), each with every one of layers (P, m) alone.
 

@@ -21,9 +21,10 @@ from banditplex.persistence.model_folder import config_to_json
 from banditplex.persistence.tree import make_folder, read_tree, write_tree
 from banditplex.training.generators import get_state, set_state
 from banditplex.training.loop import Trainer
+from banditplex.training.members import Members
 
 FILE = "checkpoint.safetensors"
-FORMAT = "banditplex checkpoint 5"
+FORMAT = "banditplex checkpoint 6"
 
 
 class Checkpoint:
@@ -37,14 +38,14 @@ class Checkpoint:
         self,
         folder: str | Path,
         mx: Multiplex,
-        trainer: Trainer,
+        members: Members,
         *,
         negatives: Mapping[Name, ArrayLike] | None = None,
         arguments: Mapping[str, Any] | None = None,
     ) -> None:
         self.path = Path(folder) / FILE
-        self._trainer, self._arguments = trainer, dict(arguments or {})
-        self._identity = identify(mx, trainer, negatives or {})
+        self._members, self._arguments = members, dict(arguments or {})
+        self._identity = identify(mx, members.trainers[0], negatives or {})
 
     def begin(self, *, resume: bool) -> None:
         """Save the initial state or, with `resume`, restore the last saved state if there is one.
@@ -59,16 +60,20 @@ class Checkpoint:
             raise InputError(f"{self.path}: exists; resume=True continues this run; or choose another folder.")
         kept = read_checkpoint(self.path)
         check_same(self.path, compare(kept["identity"], self._identity))
-        restore(self._trainer, kept["state"])
+        for number, state in enumerate([*kept["finished"], kept["state"]]):
+            if number:
+                self._members.begin_next()
+            restore(self._members.current, state)
         if kept["generators"] is not None:
             set_state(kept["generators"])
 
     def save(self) -> None:
         """Save the current state in place of the last one."""
-        generators = get_state() if self._trainer.config.uses_torch_generators else None
+        *finished, current = self._members.trainers
         kept = {
-            "identity": self._identity, "arguments": self._arguments, "state": snapshot(self._trainer),
-            "generators": generators,
+            "identity": self._identity, "arguments": self._arguments, "state": snapshot(current),
+            "finished": [snapshot(trainer) for trainer in finished],
+            "generators": get_state() if current.config.uses_torch_generators else None,
         }  # fmt: skip
         write_tree(self.path, kept, format=FORMAT)
 
@@ -103,7 +108,7 @@ def _parts(trainer: Trainer) -> dict[str, Any]:
 
 
 def read_checkpoint(path: Path) -> dict[str, Any]:
-    """Return what a checkpoint holds: identity, state and generators."""
+    """Return what a checkpoint holds: identity, states of finished members and of the current one, generators."""
     if not path.exists():
         raise InputError(f"{path}: no such file.")
     kept: dict[str, Any] = read_tree(path, format=FORMAT)

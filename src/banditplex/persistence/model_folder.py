@@ -18,6 +18,7 @@ from banditplex.errors import FormatError, InputError
 from banditplex.multiplex import Multiplex, Name
 from banditplex.nn import Convolution
 from banditplex.nn.encoder import name_of
+from banditplex.nn.ensemble import joined, members_of
 from banditplex.nn.evidence import pack
 from banditplex.nn.relevance import get_relevance
 from banditplex.pairs.visibility import Visibility
@@ -28,7 +29,7 @@ from banditplex.training.config import SETTINGS, Config
 from banditplex.training.data import choose_device
 from banditplex.training.setup import build_network, make_policies
 
-FORMAT = 3
+FORMAT = 4
 Row = dict[str, Any]
 INDEX = "model.json"
 FILES = ("graph.safetensors", "policy.safetensors", "weights.safetensors")
@@ -60,6 +61,7 @@ def save(folder: str | Path, fitted: FittedModel, history: list[Row], arguments:
         "targets": fitted.targets.tolist(),
         "layers": fitted.layers.tolist(),
         "counts": fitted.counts.tolist(),
+        "members": len(members_of(fitted.model)),
         "gains": fitted.gains,
         "calibration": asdict(fitted.calibration),
         "policy": {name: value for name, value in state.items() if name not in arrays},
@@ -102,7 +104,7 @@ def _from_index(
     mx = _multiplex(graph, index)
     where = choose_device(device)
     visibility = Visibility.of_training(config.hide, mx, evidence=config.sees_all)
-    model = build_network(mx, config, visibility)
+    model = joined([build_network(mx, config, visibility) for _ in range(index["members"])])
     if not mx.directed:
         weights |= {
             name.replace(".source.", ".destination."): value for name, value in weights.items() if ".source." in name

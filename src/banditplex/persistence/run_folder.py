@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from banditplex.errors import InputError
 from banditplex.persistence.checkpoint import FILE, read_checkpoint
 from banditplex.persistence.model_folder import FILES, INDEX
@@ -13,7 +15,7 @@ class Progress(NamedTuple):
     """How far a run has come."""
 
     epoch: int  # epochs done
-    kept_epoch: int  # the epoch whose weights early stopping keeps
+    kept_epochs: tuple[int, ...]  # of each network, the epoch whose weights early stopping keeps
     history: list[dict[str, Any]]
 
 
@@ -68,6 +70,9 @@ class RunFolder:
 
     def progress(self) -> Progress:
         """Return how far the run has come."""
-        state = read_checkpoint(self._checkpoint)["state"]
-        kept = state["early_stopping"]["kept_epoch"] or state["epoch"]
-        return Progress(state["epoch"], kept, state["history"])
+        checkpoint = read_checkpoint(self._checkpoint)
+        states = [*checkpoint["finished"], checkpoint["state"]]
+        before = [sum(state["epoch"] for state in states[:number]) for number in range(len(states) + 1)]
+        kept = [state["early_stopping"]["kept_epoch"] or state["epoch"] for state in states]
+        history = [row for state in states for row in state["history"]]
+        return Progress(before[-1], tuple(map(int, np.add(before[:-1], kept))), history)

@@ -4,6 +4,7 @@ import numpy as np
 import torch
 
 from banditplex.errors import InputError
+from banditplex.nn.ensemble import members_of
 from banditplex.prediction import FittedModel
 from banditplex.training.loop import Trainer
 
@@ -11,8 +12,8 @@ BASE = "encoder.input.weight"
 
 
 @torch.no_grad()
-def carry_over(fitted: FittedModel, trainer: Trainer) -> None:
-    """Begin a trainer from a fitted model with the same layers; known nodes keep their input vectors.
+def carry_over(fitted: FittedModel, trainer: Trainer, member: int = 0) -> None:
+    """Begin a trainer from a member of a fitted model with the same layers; known nodes keep their input vectors.
 
     Policies are carried over if the targets are the same.
     """
@@ -26,7 +27,8 @@ def carry_over(fitted: FittedModel, trainer: Trainer) -> None:
         before = getattr(fitted.config, name)
         if getattr(trainer.config, name) != before:
             raise InputError(f"Expected {name}={before!r}, as in the first fit, for a warm start.")
-    weights = {name: value.clone() for name, value in fitted.model.state_dict().items()}
+    networks = members_of(fitted.model)
+    weights = {name: value.clone() for name, value in networks[member % len(networks)].state_dict().items()}
     fresh = trainer.model.state_dict()
     if _shapes(weights) != _shapes(fresh):
         raise InputError("Expected the settings of the first fit for a warm start, got a network of another shape.")

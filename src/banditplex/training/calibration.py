@@ -4,7 +4,7 @@ Validation edges are compared with unknown pairs, of which a weighted sample sta
 target has few validation edges, so all targets share one curve, from which each deviates as far as its edges ask for.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -78,18 +78,26 @@ class Scored(NamedTuple):
     weight: Floats  # (n,) how many pairs each stands for
 
 
-def calibrate(data: TrainingData, logits: Callable[[Ints, Name], Floats], rng: np.random.Generator) -> Calibration:
-    """Fit a calibration to the validation edges and a sample of the unknown pairs of each target.
+Member = tuple[TrainingData, Callable[[Ints, Name], Floats]]
+"""What a network was trained on, and a function that returns its scores (n,) of pairs (n, 2) in a target, on the graph
+without its validation edges."""
 
-    `logits` returns the scores (n,) of pairs (n, 2) in a target, on the graph without validation edges. Without
-    validation edges, scores stay as they are.
+
+def calibrate(members: Sequence[Member], rng: np.random.Generator) -> Calibration:
+    """Fit a calibration to the validation edges of each member and a sample of the unknown pairs of each target.
+
+    Without validation edges, scores stay as they are.
     """
+    data = members[0][0]
     num_targets, mx = len(data.targets), data.full_mx
-    if not len(data.validation_edges):
+    if not any(len(each.validation_edges) for each, _ in members):
         return Calibration.scaled(num_targets)
     known = data.visibility.negative_pairs(mx)
-    sampler = UnknownPairs(data.train_mx, known, data.visibility.negative_sampler(mx))
-    links, unknown = score_pairs(data, logits, sampler, rng)
+    negatives = data.visibility.negative_sampler(mx)
+    scored = [score_pairs(each, logits, UnknownPairs(each.train_mx, known, negatives), rng) for each, logits in members]
+    links, unknown = (
+        Scored(*(np.concatenate(each) for each in zip(*part, strict=True))) for part in zip(*scored, strict=True)
+    )
     size = mx.layer_sizes[data.targets]
     return fit(links, unknown, size / (size + known.num_free()[data.targets]))
 

@@ -43,22 +43,25 @@ STEPS = 12
 LEVEL = 0.95
 
 
-def layer_gains(data: TrainingData, chosen: Ints, seed: int) -> list[dict[str, Any]]:
+def layer_gains(data: TrainingData, chosen: Ints, seed: int, *, unseen: bool = True) -> list[dict[str, Any]]:
     """Return the gains of other layers for each target: one row per target and layer, with indices of layers.
 
-    Compared are all layers or, if there are too many, layers `chosen` (T, m). Gains are NaN without edges to test.
+    Compared are all layers or, if there are too many, layers `chosen` (T, m); `unseen` says whether they were chosen
+    without the validation edges. If not, intervals hold for all layers together, as if all had been compared. Gains are
+    NaN without edges to test.
     """
     every = data.full_mx.num_layers - 1 <= MAX_LAYERS
     paths, rows = Paths.of(data.train_graph), []
     layers = _all_others(data) if every else chosen
     if not layers.size:
         return []
+    family = layers.size if unseen else _all_others(data).size
     for instance, target in enumerate(data.targets.tolist()):
         compare = Comparison(data, paths, target, layers[instance], stream(seed, "gains", target))
         edges = data.train_edges.of(instance), data.validation_edges.of(instance)
         pairs, label, fall = compare.across_folds(edges[0]) if every else compare.on(*edges)
         for layer, each in zip(layers[instance].tolist(), fall, strict=True):
-            gain, low, high = interval(each, pairs, label, layers.size)
+            gain, low, high = interval(each, pairs, label, family)
             limits = {"gain": gain, "low": low, "high": high, "helps": bool(low > 0)}
             rows.append({"target": target, "layer": layer} | limits)
     return rows

@@ -26,7 +26,7 @@ from banditplex.training.feedback import LayerLosses, SideInformation, free_obse
 from banditplex.training.history import EpochRecord, Regret
 from banditplex.training.optimizer import FlatAdamW
 from banditplex.training.supply import Supply
-from banditplex.training.validation import MAX_USED, EarlyStopping, Validation, choose_counts, validate
+from banditplex.training.validation import EarlyStopping, Validation, validate
 
 Ints = NDArray[np.int64]
 STREAMS = ("batches", "negatives", "draws", "neighbours")
@@ -179,17 +179,6 @@ class Trainer:
             return np.empty((len(self.data.targets), 0), np.int64)
         count = self.policy.k if count is None else min(count, self.policy.num_arms)
         return most_probable_layers(self.policy, self.data.targets, self.config.seed, count)
-
-    def choose_layers(self) -> tuple[Ints, Ints]:
-        """Return layers (T, m), the most probable first, and how many of them predictions in each target use (T,).
-
-        With k = "auto" the number is chosen on validation pairs, from 0 up.
-        """
-        if self.policy is None or not self.config.chooses_k or not self.policy.takes_k:
-            layers = self.most_probable_layers()
-            return layers, np.full(len(layers), layers.shape[1], np.int64)
-        layers = self.most_probable_layers(MAX_USED)
-        return layers, choose_counts(self.ema_model, self.data, layers)
 
     def validate(self) -> Validation:
         """Score the validation pairs with the averaged weights."""

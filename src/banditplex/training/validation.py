@@ -2,6 +2,7 @@
 
 import copy
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -82,16 +83,17 @@ def _validation_terms(model: MultiplexModel, data: TrainingData, layers: Ints) -
     return score_terms(model, data.train_graph, data.node_features, asked, where[:, 0], where[:, 1:], hidden)
 
 
-def choose_counts(model: MultiplexModel, data: TrainingData, layers: Ints) -> Ints:
+def choose_counts(members: Sequence[tuple[MultiplexModel, TrainingData]], layers: Ints) -> Ints:
     """Return how many of layers (T, m), in their order, predictions in each target should use, from 0 up.
 
-    It is the number with the least validation loss over all targets, unless the validation pairs of a target prefer
-    another by more than one standard error.
+    Each member's network scores its own validation pairs. The number is the one with the least loss over all targets,
+    unless the validation pairs of a target prefer another by more than one standard error.
     """
-    instance, label = _validation_labels(data)
+    labels = [_validation_labels(data) for _, data in members]
+    instance, label = np.concatenate([each[0] for each in labels]), torch.cat([each[1] for each in labels])
     if not len(instance):
         return np.ones(len(layers), np.int64)
-    logits = torch.cumsum(_validation_terms(model, data, layers), 1)
+    logits = torch.cumsum(torch.cat([_validation_terms(model, data, layers) for model, data in members]), 1)
     every = [Validation(instance, label, logit).calibrated_loss() for logit in logits.unbind(1)]
     loss = torch.stack(every, 1).numpy()
     common = int(loss.mean(0).argmin())

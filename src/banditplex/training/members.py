@@ -1,0 +1,83 @@
+"""The networks of an ensemble, trained one after the other, each with validation edges of its own.
+
+Every network misses the edges that it is validated on. The mean of several misses none, and the luck of single
+divisions, negatives and first weights averages out. The policies go on learning from one network to the next.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from banditplex.rng import stream
+from banditplex.training.loop import Trainer
+from banditplex.training.validation import MAX_USED, choose_counts
+
+Ints = NDArray[np.int64]
+
+
+def member_seed(seed: int, member: int) -> int:
+    """Return the seed of a member; the first has that of the model."""
+    return seed if member == 0 else int(stream(seed, "member", member).integers(2**62))
+
+
+class Members:
+    """Runs the trainers of `count` members in turn.
+
+    Parameters: `make`, which returns the trainer of a member, given its number from 0 up.
+    """
+
+    def __init__(self, make: Callable[[int], Trainer], count: int) -> None:
+        self._make, self.count = make, count
+        self.trainers = [make(0)]
+
+    @property
+    def current(self) -> Trainer:
+        """The trainer of the last member begun."""
+        return self.trainers[-1]
+
+    @property
+    def finished(self) -> bool:
+        """Whether all members are trained."""
+        return len(self.trainers) == self.count and self.current.finished
+
+    @property
+    def history(self) -> list[dict[str, Any]]:
+        """The rows of all epochs so far."""
+        return [row for trainer in self.trainers for row in trainer.history]
+
+    def run_epoch(self) -> list[dict[str, Any]]:
+        """Run the next epoch; return its rows, whose epochs count on from member to member."""
+        if self.current.finished:
+            self.current.finish()
+            self.begin_next()
+        rows = self.current.run_epoch()
+        before = sum(trainer.epoch for trainer in self.trainers[:-1])
+        for row in rows:
+            row |= {"epoch": before + row["epoch"], "member": len(self.trainers)}
+        return rows
+
+    def begin_next(self) -> None:
+        """Make the trainer of the next member, with the policies of the last one."""
+        trainer = self._make(len(self.trainers))
+        trainer.policy = self.current.policy
+        self.trainers.append(trainer)
+
+    def finish(self) -> None:
+        """Restore the weights and policies that the last member has kept."""
+        self.current.finish()
+
+
+def choose_layers(trainers: Sequence[Trainer], *, finished: bool) -> tuple[Ints, Ints]:
+    """Return layers (T, m), the most probable first, and how many of them predictions in each target use (T,).
+
+    With k = "auto" the number is chosen once training has finished, from 0 up, on the validation pairs of each member,
+    scored by that member alone.
+    """
+    last = trainers[-1]
+    if not finished or last.policy is None or not last.config.chooses_k or not last.policy.takes_k:
+        layers = last.most_probable_layers()
+        return layers, np.full(len(layers), layers.shape[1], np.int64)
+    layers = last.most_probable_layers(MAX_USED)
+    return layers, choose_counts([(trainer.ema_model, trainer.data) for trainer in trainers], layers)

@@ -1,0 +1,91 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import banditplex as bx
+from banditplex.errors import InputError
+from banditplex.nn.ensemble import members_of
+from banditplex.training.config import Config
+from banditplex.training.setup import choose_members
+from tests.training.test_loop import random_layers
+
+FAST = {"members": 2, "epochs": 2, "warmup": 0}
+
+
+@pytest.fixture(scope="module")
+def mx():
+    return random_layers(0, copied=True)
+
+
+@pytest.fixture(scope="module")
+def model(mx):
+    return bx.LinkPredictor(**FAST, width=4).fit(mx)
+
+
+def test_scores_are_the_mean_of_the_members_scores(model, mx):
+    layer, pairs = mx.layer_names[0], mx.node_names[[[0, 1], [2, 3], [4, 9]]]
+    whole, members = model._fitted, members_of(model._fitted.model)
+    assert len(members) == 2
+    alone = []
+    for member in members:
+        model._fitted = replace(whole, model=member)
+        alone.append(model.score_pairs(pairs, layer))
+    model._fitted = whole
+    assert not np.allclose(*alone)
+    np.testing.assert_allclose(model.score_pairs(pairs, layer), np.mean(alone, axis=0), rtol=1e-6, atol=1e-6)
+
+
+def test_members_hold_out_edges_of_their_own_and_share_policies(mx):
+    members = bx.LinkPredictor(**FAST).make_members(mx)
+    while not members.finished:
+        members.run_epoch()
+    first, second = members.trainers
+    assert first.policy is second.policy
+    held_out = [set(map(tuple, trainer.data.validation_edges.pairs.tolist())) for trainer in members.trainers]
+    assert held_out[0] != held_out[1]
+    assert [(row["epoch"], row["member"]) for row in members.history if row["layer"] == mx.layer_names[0]] == [
+        (1, 1), (2, 1), (3, 2), (4, 2),
+    ]  # fmt: skip
+
+
+def test_a_training_stopped_within_any_member_goes_on_to_the_same_bits(tmp_path, mx):
+    pairs, layer = mx.edges(mx.layer_names[1]).T[:5], mx.layer_names[1]
+    whole = bx.LinkPredictor(**FAST).fit(mx)
+    for stop in (1, 2, 3, 4):
+        folder = tmp_path / str(stop)
+        bx.LinkPredictor(**FAST).fit(mx, on_epoch=lambda _, row, at=stop: row["epoch"] == at, checkpoint=folder)
+        again = bx.LinkPredictor(**FAST).fit(mx, checkpoint=folder, resume=True)
+        assert again.history_.equals(whole.history_)
+        assert again.score_pairs(pairs, layer).tolist() == whole.score_pairs(pairs, layer).tolist()
+        assert again.predict_proba(pairs, layer).tolist() == whole.predict_proba(pairs, layer).tolist()
+
+
+def test_saved_and_loaded(tmp_path, model, mx):
+    model.save(tmp_path / "run")
+    loaded = bx.LinkPredictor.load(tmp_path / "run")
+    pairs, layer = mx.node_names[[[0, 1], [2, 3]]], mx.layer_names[0]
+    assert loaded.members == 2
+    assert loaded.score_pairs(pairs, layer).tolist() == model.score_pairs(pairs, layer).tolist()
+
+
+def test_each_member_of_a_warm_start_goes_on_from_its_own_weights(model, mx):
+    again = bx.LinkPredictor(**FAST, width=4, warm_start=True)
+    again._fitted = model._fitted
+    members = again.make_members(mx)
+    members.begin_next()
+    for trainer, member in zip(members.trainers, members_of(model._fitted.model), strict=True):
+        assert all((a == b).all() for a, b in zip(trainer.model.parameters(), member.parameters(), strict=True))
+
+
+def test_several_are_trained_by_default_where_that_is_cheap(mx):
+    assert choose_members(Config(), mx) == 3
+    assert choose_members(Config(epochs=29), mx) == 1
+    assert choose_members(Config(members=5, epochs=1), mx) == 5
+    many = bx.Multiplex.from_edges(np.arange(20_000), np.arange(1, 20_001), "a", num_nodes=20_001)
+    assert choose_members(Config(), many) == 1
+
+
+def test_a_number_below_0_is_refused():
+    with pytest.raises(InputError, match=r"members to be an integer of at least 0, got -1"):
+        Config(members=-1).checked()
