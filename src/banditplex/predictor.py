@@ -105,7 +105,7 @@ class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
             if kept is not None:
                 kept.begin(resume=resume)
             while not members.finished:
-                row = _summary(members.run_epoch()) | {"epochs": members.count * config.epochs}
+                row = _summary(members.run_epoch()) | {"epochs": members.count * members.current.epochs}
                 if kept is not None:
                     kept.save()
                 if on_epoch is not None:

@@ -65,8 +65,8 @@ def watch(hide, directed, evidence):
     mx, calls = dense_multiplex(directed), []
     compute, forward = network.compute_pair_features, Encoder.forward
 
-    def features(graph, pairs, target, layers, *more):
-        found = compute(graph, pairs, target, layers, *more)
+    def features(graph, pairs, target, layers, *more, **options):
+        found = compute(graph, pairs, target, layers, *more, **options)
         table = torch.cat([target.unsqueeze(1), layers], 1)
         calls.append([pairs.tolist(), table.tolist(), *(each.values.clone() for each in found)])
         return found
@@ -81,14 +81,15 @@ def watch(hide, directed, evidence):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(network, "compute_pair_features", features)
         patch.setattr(Encoder, "forward", encode)
-        trainer = model.make_trainer(mx, targets=[TARGET])
+        members = model.make_members(mx, targets=[TARGET])
+        trainer = members.current
         calls.clear()
         trainer.run_epoch()
         seen = {"train": (trainer.data.train_mx, calls[: trainer.steps_per_epoch])}
         calls.clear()
         trainer.validate()
         seen["validate"] = (trainer.data.train_mx, calls[:])
-        model._take(trainer, finished=True)
+        model._take(members, finished=True)
         calls.clear()
         model.score_pairs(list(itertools.permutations(range(16), 2)), TARGET)  # edges and others
         seen["predict"] = (mx, calls[:])

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from banditplex.nn import compute_pair_features
 from banditplex.pairs.visibility import HIDE
 from banditplex.training import supply
 from banditplex.training.supply import TURNS, Supply
@@ -56,14 +57,26 @@ def test_negatives_without_evidence_are_drawn_anew():
     assert all(a[1].tolist() != b[1].tolist() for (a, _), (b, _) in combinations(found, 2))
 
 
-def test_evidence_is_that_on_the_pairs_in_the_order_of_the_epoch(monkeypatch):
+@pytest.mark.parametrize("most", [0, 1 << 20])
+def test_what_is_known_is_that_of_the_pairs_in_the_order_of_the_epoch(monkeypatch, most):
     monkeypatch.setattr(supply, "CHUNK", 7)
+    monkeypatch.setattr(supply, "MAX_LISTED", most)
     data = data_of(random_multiplex(2, num_nodes=20, num_edges=90), [2, 0])
     order = np.random.default_rng(0).permutation(len(data.train_edges))
-    pairs, evidence = Supply(data, 0).epoch(1, order, np.random.default_rng(0))
+    supplied = Supply(data, 0)
+    pairs, places = supplied.epoch(1, order, np.random.default_rng(0))
     assert pairs[0].tolist() == data.train_edges.pairs[order].tolist()
     target = torch.from_numpy(data.targets[data.train_edges.instance[order]])
-    for i in range(0, len(order), 9):
-        for side in range(2):
-            alone = data.train_graph.evidence.columns(pairs[side, i : i + 1], target[i : i + 1])
-            torch.testing.assert_close(evidence[side, i], alone[0])
+    graph, nothing = data.train_graph, torch.zeros(1, 0, dtype=torch.long)
+    for side in range(2):
+        known = supplied.known(places[side, ::9])
+        assert (known.lists is None) == (most == 0)
+        for i, (pair, layer) in enumerate(zip(pairs[side, ::9], target[::9], strict=True)):
+            asked = pair[None], layer[None]
+            own = compute_pair_features(graph, *asked, nothing, data.visibility)[0]
+            alone = torch.cat([own.values, graph.evidence.columns(*asked)], 1)
+            torch.testing.assert_close(known.values[i], alone[0])
+            assert known.row[:, i].tolist() == own.row[:, 0].tolist()
+            if most:
+                start, end = known.lists.start[i : i + 2]
+                assert known.lists.places[start:end].tolist() == graph.evidence.layers_of(*asked)[1].tolist()

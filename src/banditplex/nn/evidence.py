@@ -14,7 +14,9 @@ import torch
 from torch import Tensor
 
 from banditplex.multiplex import Multiplex
+from banditplex.nn import compiled
 from banditplex.nn.graph import PackedGraph, ranges
+from banditplex.nn.pair_features import shared_sums
 from banditplex.nn.paths import Paths
 from banditplex.nn.spectral import NUM_COLUMNS, Spectral
 from banditplex.pairs.visibility import Visibility
@@ -49,6 +51,11 @@ class Evidence:
         size = torch.bincount(layer, minlength=graph.num_layers).float()
         key, order = torch.sort(key, stable=True)
         return cls(graph, visibility, key, layer[order], torch.log((size + 1) / (len(key) + 1)))
+
+    @property
+    def layers_per_pair(self) -> float:
+        """How many layers have a pair, on average over the pairs that any layer has."""
+        return len(self.pair_key) / max(1, len(torch.unique_consecutive(self.pair_key)))
 
     @cached_property
     def paths(self) -> Paths:
@@ -121,23 +128,24 @@ class Evidence:
         """Return six sums over the common neighbours of rows (2, n) of the union."""
         lists = self.graph.both
         assert lists.copies is not None
-        which, arc, other = lists.common(row[0], row[1])
-        a, b, degree = lists.copies[arc].float(), lists.copies[other].float(), lists.arc_degree[arc]
-        strength = self.strength[lists.arc_row[arc]]
-        terms = [torch.ones_like(a), 1 / torch.log(degree.clamp(min=2)), 1 / degree]
-        terms += [a * b, torch.minimum(a, b), a * b / strength]
-        sums = torch.zeros(row.shape[1], 6, device=row.device).index_add_(0, which, torch.stack(terms, 1))
+        if compiled.usable(row):
+            arcs = lists.indptr, lists.neighbour, lists.arc_degree, lists.arc_row, lists.copies
+            sums = compiled.weighted_sums(row[0], row[1], *arcs, self.strength)
+        else:
+            which, arc, other = lists.common(row[0], row[1])
+            a, b, degree = lists.copies[arc].float(), lists.copies[other].float(), lists.arc_degree[arc]
+            strength = self.strength[lists.arc_row[arc]]
+            terms = [torch.ones_like(a), 1 / torch.log(degree.clamp(min=2)), 1 / degree]
+            terms += [a * b, torch.minimum(a, b), a * b / strength]
+            sums = torch.zeros(row.shape[1], 6, device=row.device).index_add_(0, which, torch.stack(terms, 1))
         sums[:, [0, 1, 3, 4]] = torch.log1p(sums[:, [0, 1, 3, 4]])
         sums[:, [2, 5]] = torch.sqrt(sums[:, [2, 5]])
         return sums
 
     def _across(self, row: Tensor, merged: Tensor) -> Tensor:
         """Return three sums over nodes next to one end in the target layer and to the other end in the union."""
-        lists, size = self.graph.both, row.shape[1]
-        which, arc, other = lists.common(torch.cat([row[0], merged[0]]), torch.cat([merged[1], row[1]]))
-        degree = torch.sqrt(lists.arc_degree[arc] * lists.arc_degree[other])
-        terms = torch.stack([torch.ones_like(degree), 1 / torch.log(degree.clamp(min=2)), 1 / degree], 1)
-        sums = torch.zeros(size, 3, device=row.device).index_add_(0, which % max(size, 1), terms)
+        ends = torch.cat([row[0], merged[0]]), torch.cat([merged[1], row[1]])
+        sums = shared_sums(self.graph.both, *ends).view(2, -1, 3).sum(0)
         return torch.cat([torch.log1p(sums[:, :2]), torch.sqrt(sums[:, 2:])], 1)
 
     def _elsewhere(self, pairs: Tensor, target: Tensor, row: Tensor, merged: Tensor) -> Tensor:

@@ -15,12 +15,17 @@ from banditplex.nn import neighbour_sampling
 from banditplex.nn.encoder import Convolution, Encoder
 from banditplex.nn.evidence import NUM_EVIDENCE
 from banditplex.nn.graph import Block, HiddenEdges, PackedGraph
+from banditplex.nn.known import Known, Lists, lists_of
 from banditplex.nn.neighbour_sampling import Fanout, near_block
-from banditplex.nn.pair_features import PairFeatures, compute_pair_features, num_features
+from banditplex.nn.pair_features import PairFeatures, compute_pair_features, num_features, other_features
 from banditplex.pairs.visibility import Visibility
 
 WIDE = 32
 """Hidden units from which on the heads have two hidden layers."""
+
+
+Described = tuple[PairFeatures, PairFeatures, Lists | None]
+"""Pairs in their target layers and in drawn layers, and the layers that have them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,16 +88,16 @@ class MultiplexModel(nn.Module):
         hidden: HiddenEdges,
         asked: tuple[Tensor, Tensor] | None = None,
         fanout: Fanout | None = None,
-        evidence: Tensor | None = None,
+        known: Known | None = None,
     ) -> Logits:
         """Score pairs (P, 2) of target layers (P,) with drawn layers (P, k).
 
         `features` are node features (num_nodes, F). The encoder does not see `hidden` edges; structural features follow
         `visibility`. `asked`, layers (m,) and nodes (m,), names further embeddings wanted, of layers that are encoded
         anyway. `fanout` limits the neighbours seen in large layers by an encoder that averages over neighbours.
-        `evidence` (P, NUM_EVIDENCE) is computed if it is not given.
+        What is `known` of the pairs is looked up if it is not given.
         """
-        described = self.describe(graph, pairs, target, layers, evidence)
+        described = self.describe(graph, pairs, target, layers, known)
         return self.score(graph, features, pairs, target, layers, hidden, described, asked, fanout)
 
     def score(
@@ -103,12 +108,12 @@ class MultiplexModel(nn.Module):
         target: Tensor,
         layers: Tensor,
         hidden: HiddenEdges,
-        described: tuple[PairFeatures, PairFeatures],
+        described: Described,
         asked: tuple[Tensor, Tensor] | None = None,
         fanout: Fanout | None = None,
     ) -> Logits:
         """Score pairs as `forward` does, given what `describe` returns."""
-        own, other = described
+        own, other, lists = described
         block = embedding = None
         ends: Sequence[Tensor | None] = (None, None)
         between: Sequence[Tensor | None] = (None, None)
@@ -117,22 +122,27 @@ class MultiplexModel(nn.Module):
             embedding = self.encoder(block, features)
             ends, between = gather(block, embedding, own, other)
         logit = self.own(own, target, ends[0], between[0])
-        if self.listed is not None and graph.evidence is not None:
-            logit = logit + self.listed(len(pairs), target, *graph.evidence.layers_of(pairs, target))
+        if self.listed is not None and lists is not None:
+            logit = logit + self.listed(target, lists)
         if not layers.shape[1]:
             return Logits(logit, logit.new_zeros(len(pairs), 0), block, embedding)
         from_target = target.repeat_interleave(layers.shape[1])
         return Logits(logit, self.other(other, from_target, ends[1], between[1]).view_as(layers), block, embedding)
 
     def describe(
-        self, graph: PackedGraph, pairs: Tensor, target: Tensor, layers: Tensor, evidence: Tensor | None = None
-    ) -> tuple[PairFeatures, PairFeatures]:
-        """Return the inputs of the two heads, for pairs in their target layers and in drawn layers."""
+        self, graph: PackedGraph, pairs: Tensor, target: Tensor, layers: Tensor, known: Known | None = None
+    ) -> Described:
+        """Return the inputs of the two heads, for pairs in their target layers and in drawn layers, and the lists."""
+        if known is None:
+            known = Known.of(graph, pairs, target, self.visibility)
+        lists = known.lists
+        if lists is None and self.listed is not None:
+            lists = lists_of(graph, pairs, target)
+        if self.encoder is None:
+            own = PairFeatures.without_lists(known.values, pairs, target, known.row)
+            return own, other_features(graph, pairs, known.row, layers, self.visibility, listed=False), lists
         own, other = compute_pair_features(graph, pairs, target, layers, self.visibility)
-        if graph.evidence is not None and self.visibility.evidence:
-            evidence = graph.evidence.columns(pairs, target) if evidence is None else evidence
-            own = replace(own, values=torch.cat([own.values, evidence], 1))
-        return own, other
+        return replace(own, values=known.values), other, lists
 
     def _block(
         self,
@@ -238,13 +248,10 @@ class Listed(nn.Module):
         self.of_layer = nn.Parameter(torch.zeros(num_layers * (1 + directed), rank))
         self.of_target = nn.Parameter(0.3 + 0.3 * torch.randn(num_layers, rank))
 
-    def forward(self, size: int, target: Tensor, which: Tensor, layer: Tensor, reverse: Tensor) -> Tensor:
-        """Return one number per pair, (size,), given lists as `Evidence.layers_of` returns them."""
-        place = layer + reverse * len(self.of_target)
-        start = torch.searchsorted(which, torch.arange(size, device=which.device))
-        total = F.embedding_bag(place, self.of_layer, start, mode="sum")
-        count = torch.diff(start, append=start.new_tensor([len(which)]))
-        return (total * self.of_target.index_select(0, target)).sum(1) * (count + 1).rsqrt()
+    def forward(self, target: Tensor, lists: Lists) -> Tensor:
+        """Return one number per pair, (n,), given targets (n,) and lists of n pairs."""
+        total = F.embedding_bag(lists.places, self.of_layer, lists.start[:-1], mode="sum")
+        return (total * self.of_target.index_select(0, target)).sum(1) * (torch.diff(lists.start) + 1).rsqrt()
 
 
 class PairInteraction(nn.Module):

@@ -4,11 +4,13 @@
 hidden edges are subtracted there.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
+from banditplex.nn import compiled
 from banditplex.nn.graph import Neighbours, PackedGraph, ranges
 from banditplex.pairs.visibility import Visibility
 
@@ -33,6 +35,12 @@ class PairFeatures:
     arc: Tensor
     degree: Tensor
 
+    @classmethod
+    def without_lists(cls, values: Tensor, pairs: Tensor, layer: Tensor, row: Tensor) -> "PairFeatures":
+        """Return features without the common neighbours themselves."""
+        nothing = layer[:0]
+        return cls(values, pairs, layer, row, nothing, nothing, values[:0, 0])
+
 
 def num_features(directed: bool) -> tuple[int, int]:
     """Return the number of features of a pair in its target layer, and in another layer.
@@ -44,56 +52,93 @@ def num_features(directed: bool) -> tuple[int, int]:
     return own, own + NUM_FLAG + NUM_CROSS
 
 
-@torch.no_grad()
 def compute_pair_features(
-    graph: PackedGraph, pairs: Tensor, target: Tensor, layers: Tensor, visibility: Visibility = HIDE_EDGE
+    graph: PackedGraph,
+    pairs: Tensor,
+    target: Tensor,
+    layers: Tensor,
+    visibility: Visibility = HIDE_EDGE,
+    *,
+    listed: bool = True,
 ) -> tuple[PairFeatures, PairFeatures]:
     """Return features of pairs (P, 2) in their target layers (P,) and in other layers (P, k): P and P * k rows.
 
-    In the target layer, as if the pair were no edge there: log(1 + common neighbours), log(1 + Adamic-Adar),
-    sqrt(resource allocation), log(1 + smaller degree), log(1 + larger degree), Jaccard, product of the two logs; if
-    directed also whether the reverse arc exists, log(1 + paths u -> w -> v), log(1 + out-degree of u), log(1 +
-    in-degree of v).
-
-    In another layer, the same with the pair's edge included; then whether the pair is an edge, and log(1 + count),
-    log(1 + Adamic-Adar), sqrt(resource allocation) of the nodes that are neighbours of one end in the target layer and
-    of the other end in this layer.
-
-    `visibility` says which further edges between the two nodes count as absent.
+    `visibility` says which further edges between the two nodes count as absent. The lists of common neighbours may be
+    empty if they are not asked for by `listed`.
     """
-    lists, (num_pairs, k) = graph.both, layers.shape
-    layer = torch.cat([target, layers.reshape(-1)])
-    ends = torch.cat([pairs, pairs.repeat_interleave(k, 0)])
-    size, rest = len(layer), num_pairs * k
-    row = lists.rows(torch.cat([layer, layer]), ends.T.reshape(-1)).view(2, size)
-    from_target, there = row[:, :num_pairs].repeat_interleave(k, 1), row[:, num_pairs:]
-    which, arc, other = lists.common(
-        torch.cat([row[0], from_target[0], there[0]]), torch.cat([row[1], there[1], from_target[1]])
-    )
-    degree = lists.arc_degree.index_select(0, arc)
-    sums = _sums(which, torch.sqrt(degree * lists.arc_degree.index_select(0, other)), size + 2 * rest)
-    hidden = _hidden_arcs(layer, num_pairs, visibility)
-    columns, edge = _columns(graph, ends, layer, row, sums[:size], *hidden)
-    count, adamic, allocation = (sums[size : size + rest] + sums[size + rest :]).unbind(1)
-    cross = [edge[num_pairs:], torch.log1p(count), torch.log1p(adamic), torch.sqrt(allocation)]
-    first, last = torch.searchsorted(which, torch.tensor([num_pairs, size], device=layer.device)).tolist()
-    return (
-        PairFeatures(
-            columns[:num_pairs], pairs, target, row[:, :num_pairs], which[:first], arc[:first], degree[:first]
-        ),
-        PairFeatures(
-            torch.cat([columns[num_pairs:], torch.stack(cross, 1)], 1), ends[num_pairs:], layer[num_pairs:],
-            there, which[first:last] - num_pairs, arc[first:last], degree[first:last],
-        ),
-    )  # fmt: skip
+    own = own_features(graph, pairs, target, visibility, listed=listed)
+    return own, other_features(graph, pairs, own.row, layers, visibility, listed=listed)
 
 
-def _hidden_arcs(layer: Tensor, num_pairs: int, visibility: Visibility) -> tuple[Tensor, Tensor]:
-    """Say for each (pair, layer), target layers first, whether its edge is hidden there, and whether its reverse is."""
-    own = torch.arange(len(layer), device=layer.device) < num_pairs
-    if visibility.hides_everywhere:
-        own = torch.ones_like(own)
-    return own, own if visibility.hides_reverse or visibility.hides_everywhere else torch.zeros_like(own)
+@torch.no_grad()
+def own_features(
+    graph: PackedGraph, pairs: Tensor, target: Tensor, visibility: Visibility = HIDE_EDGE, *, listed: bool = True
+) -> PairFeatures:
+    """Return features of pairs (P, 2) in their target layers (P,), as if they were no edges there.
+
+    They are log(1 + common neighbours), log(1 + Adamic-Adar), sqrt(resource allocation), log(1 + smaller degree),
+    log(1 + larger degree), Jaccard, product of the two logs; if directed also whether the reverse arc exists, log(1 +
+    paths u -> w -> v), log(1 + out-degree of u), log(1 + in-degree of v).
+    """
+    row = graph.both.rows(target.repeat(2), pairs.T.reshape(-1)).view(2, -1)
+    sums, common = _look(graph.both, row, listed=listed)
+    own = torch.ones_like(target, dtype=torch.bool)
+    reverse = own if visibility.hides_reverse or visibility.hides_everywhere else ~own
+    columns, _ = _columns(graph, pairs, target, row, sums, own, reverse)
+    return PairFeatures(columns, pairs, target, row, *common)
+
+
+@torch.no_grad()
+def other_features(
+    graph: PackedGraph,
+    pairs: Tensor,
+    row: Tensor,
+    layers: Tensor,
+    visibility: Visibility = HIDE_EDGE,
+    *,
+    listed: bool = True,
+) -> PairFeatures:
+    """Return features of pairs (P, 2) in other layers (P, k): P * k rows. Rows (2, P) in target layers are known.
+
+    They are those in target layers, with the pair's edge included; then whether the pair is an edge, and log(1 +
+    count), log(1 + Adamic-Adar), sqrt(resource allocation) of the nodes that are neighbours of one end in the target
+    layer and of the other end in this layer.
+    """
+    k, layer = layers.shape[1], layers.reshape(-1)
+    ends, row = pairs.repeat_interleave(k, 0), row.repeat_interleave(k, 1)
+    there = graph.both.rows(layer.repeat(2), ends.T.reshape(-1)).view(2, -1)
+    sums, common = _look(graph.both, there, listed=listed)
+    crossed = shared_sums(graph.both, torch.cat([row[0], there[0]]), torch.cat([there[1], row[1]]))
+    hidden = torch.full_like(layer, visibility.hides_everywhere, dtype=torch.bool)
+    columns, edge = _columns(graph, ends, layer, there, sums, hidden, hidden)
+    count, adamic, allocation = (crossed[: len(layer)] + crossed[len(layer) :]).unbind(1)
+    cross = torch.stack([edge, torch.log1p(count), torch.log1p(adamic), torch.sqrt(allocation)], 1)
+    return PairFeatures(torch.cat([columns, cross], 1), ends, layer, there, *common)
+
+
+def shared_sums(lists: Neighbours, a: Tensor, b: Tensor) -> Tensor:
+    """Return (n, 3) sums over the common neighbours of rows a (n,) and b (n,): 1, 1 / log(degree), 1 / degree.
+
+    The degree is the geometric mean of a neighbour's degrees in the two rows' layers.
+    """
+    if compiled.usable(a):
+        return compiled.shared_sums(a, b, lists.indptr, lists.neighbour, lists.arc_degree)
+    return _sums(lists, len(a), *lists.common(a, b))
+
+
+def _sums(lists: Neighbours, size: int, which: Tensor, arc: Tensor, other: Tensor) -> Tensor:
+    degree = torch.sqrt(lists.arc_degree.index_select(0, arc) * lists.arc_degree.index_select(0, other))
+    terms = torch.stack([torch.ones_like(degree), 1 / torch.log(degree.clamp(min=2)), 1 / degree], 1)
+    return torch.zeros(size, 3, device=degree.device).index_add_(0, which, terms)
+
+
+def _look(lists: Neighbours, row: Tensor, *, listed: bool) -> tuple[Tensor, Sequence[Tensor]]:
+    """Return the sums over common neighbours of rows (2, n) and, if they are asked for, these as lists."""
+    if not listed:
+        sums = shared_sums(lists, row[0], row[1])
+        return sums, (row[0, :0], row[0, :0], sums[:0, 0])
+    which, arc, other = lists.common(row[0], row[1])
+    return _sums(lists, row.shape[1], which, arc, other), (which, arc, lists.arc_degree.index_select(0, arc))
 
 
 def _columns(
@@ -133,9 +178,3 @@ def _between(out: Neighbours, into: Neighbours, row_u: Tensor, row_v: Tensor) ->
     which, arc = ranges(out.indptr[row_u], size)
     found, _ = into.find(row_v[which], out.neighbour[arc])
     return torch.zeros(len(size), device=size.device).index_add_(0, which, found.float())
-
-
-def _sums(which: Tensor, degree: Tensor, size: int) -> Tensor:
-    """Return per pair: the number of common neighbours, sum of 1 / log(degree), sum of 1 / degree; (size, 3)."""
-    columns = torch.stack([torch.ones_like(degree), 1 / torch.log(degree.clamp(min=2)), 1 / degree], 1)
-    return torch.zeros(size, 3, device=degree.device).index_add_(0, which, columns)

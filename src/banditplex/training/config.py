@@ -62,6 +62,7 @@ def setting(default: Any, text: str, **more: Any) -> Any:
 
 AUTO = "auto"
 EVIDENCE = ("all", "drawn")
+MIN_EPOCHS = 5
 _LAYERS, _NETWORK = "Which layers are drawn", "Network"
 
 
@@ -102,6 +103,10 @@ class Config:
         group=_LAYERS,
     )  # fmt: skip
     epochs: int = setting(100, "Maximum number of epochs.", low=1)
+    max_steps: int | None = setting(
+        6400, "Maximum number of steps: where an epoch has more than 64, there are fewer epochs, but at least 5. None: no "
+        "limit.", low=1, optional=True,
+    )  # fmt: skip
     patience: int = setting(20, "Epochs without a lower (calibrated) validation loss before training stops.", low=1)
     batch_size: int = setting(64, "Pairs per target and step, half of them edges.", low=2)
     max_rounds: int | None = setting(
@@ -165,10 +170,10 @@ class Config:
         """Whether all layers are looked at, not target and drawn layers alone."""
         return self.evidence == EVIDENCE[0]
 
-    @property
-    def warmup_epochs(self) -> int:
-        """Number of warm-up epochs: at most a quarter of all."""
-        return min(self.warmup, self.epochs // 4)
+    def num_epochs(self, steps: int) -> int:
+        """Return the number of epochs, of so many steps each."""
+        fits = self.epochs if self.max_steps is None else max(MIN_EPOCHS, self.max_steps // max(1, steps))
+        return min(self.epochs, fits)
 
     @property
     def uses_torch_generators(self) -> bool:

@@ -15,6 +15,7 @@ from torch import Tensor
 
 from banditplex.bandits import Draw, Policy
 from banditplex.nn import Logits, MultiplexModel
+from banditplex.nn.known import Known
 from banditplex.nn.neighbour_sampling import Fanout
 from banditplex.nn.relevance import Relevance
 from banditplex.rng import stream
@@ -64,11 +65,12 @@ class Trainer:
         self.model = model.train()
         self.ema_model = copy.deepcopy(model).eval()  # no dropout in validation and prediction
         self.policy, self.warmup_policy = policy, warmup_policy
-        self.epoch, self.warmup_epochs = 0, config.warmup_epochs if warmup_policy is not None else 0
         self.rng = {name: stream(config.seed, name) for name in STREAMS}
         self.schedule = DrawSchedule(num_instances=num_targets, k=k, steps=config.steps_per_draw)
         self.steps_per_epoch = len(self._plan(stream(0, "count")).start) - 1
-        steps, num_edges = config.epochs * self.steps_per_epoch, len(data.train_edges)
+        self.epoch, self.epochs = 0, config.num_epochs(self.steps_per_epoch)
+        self.warmup_epochs = min(config.warmup, self.epochs // 4) if warmup_policy is not None else 0
+        steps, num_edges = self.epochs * self.steps_per_epoch, len(data.train_edges)
         self.optimizer = FlatAdamW(self.model, self.ema_model, config, steps, num_edges)
         self.early_stopping = EarlyStopping(config.patience)
         self.supply = Supply(data, config.seed)
@@ -78,7 +80,7 @@ class Trainer:
     @property
     def finished(self) -> bool:
         """Whether all epochs are done, or training has stopped early."""
-        return self.epoch >= self.config.epochs or self.early_stopping.should_stop(self.epoch)
+        return self.epoch >= self.epochs or self.early_stopping.should_stop(self.epoch)
 
     @property
     def in_warmup(self) -> bool:
@@ -94,10 +96,10 @@ class Trainer:
             self.schedule.reset()
         plan = self._plan(self.rng["batches"])
         instance = data.train_edges.instance[plan.order]
-        pairs, evidence = self.supply.epoch(self.epoch, plan.order, self.rng["negatives"])  # (2, E, 2), (2, E, F)
+        pairs, places = self.supply.epoch(self.epoch, plan.order, self.rng["negatives"])  # (2, E, 2), (2, E)
         record = EpochRecord(len(data.targets), data.device)
         for low, high in zip(plan.start[:-1].tolist(), plan.start[1:].tolist(), strict=True):
-            known = None if evidence is None else evidence[:, low:high].flatten(0, 1)
+            known = None if places is None else self.supply.known(places[:, low:high].flatten())
             self._run_step(instance[low:high], pairs[:, low:high], known, record)
         self.epoch += 1
         found = self.validate()
@@ -117,12 +119,12 @@ class Trainer:
 
     # A step
 
-    def _run_step(self, instance: Ints, pairs: Tensor, evidence: Tensor | None, record: EpochRecord) -> None:
+    def _run_step(self, instance: Ints, pairs: Tensor, known: Known | None, record: EpochRecord) -> None:
         """Learn from edges and negatives `pairs` (2, E, 2) of targets `instance` (E,), sorted."""
         instances = np.unique(instance)
         draw, table = self._draw_layers(instances)
         batch = Batch.of(instance, pairs, instances, table)
-        logits = self._score(batch, evidence)
+        logits = self._score(batch, known)
         loss = F.binary_cross_entropy_with_logits(logits.total, batch.label, reduction="none")
         if self.policy is not None and draw is not None and self.policy.k:
             losses = layer_losses(self.relevance, batch, logits)
@@ -139,12 +141,12 @@ class Trainer:
         draw = policy.draw(self.rng["draws"], self.schedule.needs_draw(instances))
         return draw, np.concatenate([target, to_layer(target, self.schedule.assign(draw, instances))], 1)
 
-    def _score(self, batch: Batch, evidence: Tensor | None) -> Logits:
+    def _score(self, batch: Batch, known: Known | None) -> Logits:
         """Score the pairs of a batch; the encoder does not see them."""
         data, free = self.data, self.relevance.is_free
         hidden = batch.hidden_edges(data.visibility, self.relevance)
         wanted = batch.every_embedding() if free else None
-        asked = batch.pairs, batch.layers[:, 0], batch.layers[:, 1:], hidden, wanted, self._fanout(), evidence
+        asked = batch.pairs, batch.layers[:, 0], batch.layers[:, 1:], hidden, wanted, self._fanout(), known
         scored: Logits = self.model(data.train_graph, data.node_features, *asked)
         return scored
 

@@ -103,7 +103,7 @@ def normalise(model: MultiplexModel, data: TrainingData, rng: np.random.Generato
     if num_layers > 1:
         layers = to_layer(target, rng.integers(0, num_layers - 1, len(target)))[:, None]
     asked, of_target, drawn = (torch.from_numpy(each).to(data.device) for each in (pairs, target, layers))
-    own, other = model.describe(data.train_graph, asked, of_target, drawn)
+    own, other, _ = model.describe(data.train_graph, asked, of_target, drawn)
     model.own.normalise(own.values)
     if num_layers > 1:
         model.other.normalise(other.values)

@@ -11,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from banditplex.nn.known import Known, joined
 from banditplex.rng import stream
 from banditplex.training.data import TrainingData
 
@@ -18,7 +19,9 @@ Ints = NDArray[np.int64]
 TURNS = 4
 """Negatives of each edge, if there is evidence."""
 CHUNK = 1 << 15
-"""Pairs whose evidence is computed at once."""
+"""Pairs that are looked up at once."""
+MAX_LISTED = 1 << 26
+"""Layers in the lists of all pairs, about: if there are more, lists are looked up in every step."""
 
 
 class Supply:
@@ -28,33 +31,33 @@ class Supply:
         self._data, self._seed = data, seed
 
     def epoch(self, number: int, order: Ints, rng: np.random.Generator) -> tuple[Tensor, Tensor | None]:
-        """Return edges and negatives (2, E, 2) of an epoch in the given order, and the evidence on them (2, E, F)."""
-        data = self._data
+        """Return edges and negatives (2, E, 2) of an epoch in the given order, and their places (2, E) for `known`."""
+        data, edges = self._data, self._data.train_edges
         if not data.visibility.evidence:
-            edges = data.train_edges
             negatives = data.negatives.draw(data.targets[edges.instance[order]], rng)
             return torch.from_numpy(np.stack([edges.pairs[order], negatives])).to(data.device), None
-        at, turn = torch.from_numpy(order).to(data.device), 1 + number % TURNS
-        pairs, evidence = self._kept
-        return torch.stack([pairs[0, at], pairs[turn, at]]), torch.stack([evidence[0, at], evidence[turn, at]])
+        at = torch.from_numpy(order).to(data.device)
+        places = torch.stack([at, at + (1 + number % TURNS) * len(edges)])
+        return self._kept[0][places], places
+
+    def known(self, places: Tensor) -> Known:
+        """Return what is known of the pairs at places (n,)."""
+        return self._kept[1].take(places)
 
     @cached_property
-    def _kept(self) -> tuple[Tensor, Tensor]:
-        """The edges and their negatives (1 + TURNS, E, 2), and the evidence on them (1 + TURNS, E, F)."""
+    def _kept(self) -> tuple[Tensor, Known]:
+        """The edges, then `TURNS` negatives of each, as pairs (n, 2), and what is known of them."""
         data, edges = self._data, self._data.train_edges
         target = data.targets[edges.instance]
         negatives = data.negatives.draw(np.tile(target, TURNS), stream(self._seed, "kept negatives"))
-        pairs = np.concatenate([edges.pairs[None], negatives.reshape(TURNS, -1, 2)])
-        asked, layer = (
-            torch.from_numpy(each).to(data.device) for each in (pairs.reshape(-1, 2), np.tile(target, 1 + TURNS))
-        )
-        found = evidence_on(data, asked, layer)
-        return asked.view(pairs.shape), found.view(1 + TURNS, len(edges), found.shape[1])
+        pairs = torch.from_numpy(np.concatenate([edges.pairs, negatives])).to(data.device)
+        return pairs, look_up(data, pairs, torch.from_numpy(np.tile(target, 1 + TURNS)).to(data.device))
 
 
-def evidence_on(data: TrainingData, pairs: Tensor, target: Tensor) -> Tensor:
-    """Return the evidence (n, F) on pairs (n, 2) of targets (n,) in the training graph, in chunks."""
-    evidence = data.train_graph.evidence
+def look_up(data: TrainingData, pairs: Tensor, target: Tensor) -> Known:
+    """Return what is known of pairs (n, 2) of targets (n,) in the training graph, looked up in chunks."""
+    graph, evidence = data.train_graph, data.train_graph.evidence
     assert evidence is not None
+    listed = len(pairs) * evidence.layers_per_pair <= MAX_LISTED
     parts = zip(torch.split(pairs, CHUNK), torch.split(target, CHUNK), strict=True)
-    return torch.cat([evidence.columns(*part) for part in parts])
+    return joined([Known.of(graph, *part, data.visibility, lists=listed) for part in parts])
