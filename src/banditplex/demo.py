@@ -343,7 +343,7 @@ def _plot_probability(axes: "Axes", measured: Measured) -> None:
     mean = lines.mean(axis=1)
     axes.plot(mean, color=COLOURS["bandit"], linewidth=2.4)
     axes.axhline(start, color=COLOURS["uniform"], linewidth=1.6, linestyle=":")
-    axes.axvspan(0, Config(epochs=last).warmup_epochs, color="#f3f4f6", linewidth=0, zorder=0)
+    axes.axvspan(0, Config().warmup_epochs(last), color="#f3f4f6", linewidth=0, zorder=0)
     several = f"bandit, mean of\n{bandit['target'].nunique()} targets, {bandit['seed'].nunique()} seeds"
     note = partial(axes.annotate, textcoords="offset points")
     note(several, (last, mean.iloc[-1]), (0, -8), color=COLOURS["bandit"], ha="right", va="top")

@@ -110,7 +110,7 @@ def test_changes_are_checked_and_leave_the_settings_alone():
 
 @pytest.mark.parametrize(("warmup", "epochs", "expected"), [(3, 100, 3), (3, 11, 2), (3, 3, 0), (0, 100, 0)])
 def test_the_warm_up_is_at_most_a_quarter_of_all_epochs(warmup, epochs, expected):
-    assert Config(warmup=warmup, epochs=epochs).warmup_epochs == expected
+    assert Config(warmup=warmup).warmup_epochs(epochs) == expected
 
 
 # The estimator

@@ -20,6 +20,8 @@ from banditplex.nn.neighbour_sampling import Fanout, near_block
 from banditplex.nn.pair_features import PairFeatures, compute_pair_features, num_features, other_features
 from banditplex.pairs.visibility import Visibility
 
+MAX_OTHER = 16
+"""Hidden units of the terms of drawn layers at most."""
 WIDE = 32
 """Hidden units from which on the heads have two hidden layers."""
 
@@ -76,7 +78,7 @@ class MultiplexModel(nn.Module):
         own, other = num_features(directed)
         self.listed = Listed(num_layers, directed) if visibility.evidence else None
         self.own = Head(own + NUM_EVIDENCE * visibility.evidence, width, hidden_units, num_layers, None, directed)
-        self.other = Head(other, width, hidden_units, num_layers, rank, directed)
+        self.other = Head(other, width, min(hidden_units, MAX_OTHER), num_layers, rank, directed)
 
     def forward(
         self,

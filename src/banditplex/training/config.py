@@ -104,8 +104,8 @@ class Config:
     )  # fmt: skip
     epochs: int = setting(100, "Maximum number of epochs.", low=1)
     max_steps: int | None = setting(
-        6400, "Maximum number of steps: where an epoch has more than 64, there are fewer epochs, but at least 5. None: no "
-        "limit.", low=1, optional=True,
+        6400, "Maximum number of steps: where an epoch has more than 64, there are fewer epochs, but at least 5. None: "
+        "no limit.", low=1, optional=True,
     )  # fmt: skip
     patience: int = setting(20, "Epochs without a lower (calibrated) validation loss before training stops.", low=1)
     batch_size: int = setting(64, "Pairs per target and step, half of them edges.", low=2)
@@ -169,6 +169,10 @@ class Config:
     def sees_all(self) -> bool:
         """Whether all layers are looked at, not target and drawn layers alone."""
         return self.evidence == EVIDENCE[0]
+
+    def warmup_epochs(self, epochs: int) -> int:
+        """Return how many of so many epochs are for warming up: at most a quarter."""
+        return min(self.warmup, epochs // 4)
 
     def num_epochs(self, steps: int) -> int:
         """Return the number of epochs, of so many steps each."""

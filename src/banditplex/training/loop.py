@@ -69,7 +69,7 @@ class Trainer:
         self.schedule = DrawSchedule(num_instances=num_targets, k=k, steps=config.steps_per_draw)
         self.steps_per_epoch = len(self._plan(stream(0, "count")).start) - 1
         self.epoch, self.epochs = 0, config.num_epochs(self.steps_per_epoch)
-        self.warmup_epochs = min(config.warmup, self.epochs // 4) if warmup_policy is not None else 0
+        self.warmup_epochs = config.warmup_epochs(self.epochs) if warmup_policy is not None else 0
         steps, num_edges = self.epochs * self.steps_per_epoch, len(data.train_edges)
         self.optimizer = FlatAdamW(self.model, self.ema_model, config, steps, num_edges)
         self.early_stopping = EarlyStopping(config.patience)
