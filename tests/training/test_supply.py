@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from banditplex.nn import compute_pair_features
+from banditplex.nn import compute_pair_features, known
 from banditplex.pairs.visibility import HIDE
-from banditplex.training import supply
 from banditplex.training.supply import TURNS, Supply
 from tests.nn.test_graph import random_multiplex
 from tests.training.test_data import data_of
@@ -59,8 +58,8 @@ def test_negatives_without_evidence_are_drawn_anew():
 
 @pytest.mark.parametrize("most", [0, 1 << 20])
 def test_what_is_known_is_that_of_the_pairs_in_the_order_of_the_epoch(monkeypatch, most):
-    monkeypatch.setattr(supply, "CHUNK", 7)
-    monkeypatch.setattr(supply, "MAX_LISTED", most)
+    monkeypatch.setattr(known, "CHUNK", 7)
+    monkeypatch.setattr(known, "MAX_LISTED", most)
     data = data_of(random_multiplex(2, num_nodes=20, num_edges=90), [2, 0])
     order = np.random.default_rng(0).permutation(len(data.train_edges))
     supplied = Supply(data, 0)
@@ -69,14 +68,14 @@ def test_what_is_known_is_that_of_the_pairs_in_the_order_of_the_epoch(monkeypatc
     target = torch.from_numpy(data.targets[data.train_edges.instance[order]])
     graph, nothing = data.train_graph, torch.zeros(1, 0, dtype=torch.long)
     for side in range(2):
-        known = supplied.known(places[side, ::9])
-        assert (known.lists is None) == (most == 0)
+        found = supplied.known(places[side, ::9])
+        assert (found.lists is None) == (most == 0)
         for i, (pair, layer) in enumerate(zip(pairs[side, ::9], target[::9], strict=True)):
             asked = pair[None], layer[None]
             own = compute_pair_features(graph, *asked, nothing, data.visibility)[0]
             alone = torch.cat([own.values, graph.evidence.columns(*asked)], 1)
-            torch.testing.assert_close(known.values[i], alone[0])
-            assert known.row[:, i].tolist() == own.row[:, 0].tolist()
+            torch.testing.assert_close(found.values[i], alone[0])
+            assert found.row[:, i].tolist() == own.row[:, 0].tolist()
             if most:
-                start, end = known.lists.start[i : i + 2]
-                assert known.lists.places[start:end].tolist() == graph.evidence.layers_of(*asked)[1].tolist()
+                start, end = found.lists.start[i : i + 2]
+                assert found.lists.places[start:end].tolist() == graph.evidence.layers_of(*asked)[1].tolist()

@@ -13,6 +13,11 @@ from banditplex.nn.graph import PackedGraph, ranges
 from banditplex.nn.pair_features import own_features
 from banditplex.pairs.visibility import Visibility
 
+CHUNK = 1 << 15
+"""Pairs that are looked up at once."""
+MAX_LISTED = 1 << 26
+"""Layers in the lists of all pairs, about: if there are more, lists are looked up in every step."""
+
 
 class Lists(NamedTuple):
     """For each of n pairs, the other layers that have it: places[start[i] : start[i + 1]].
@@ -73,3 +78,11 @@ def joined(parts: list[Known]) -> Known:
         places = torch.cat([each.places for each in lists])
         both = Lists(torch.cat([*starts, places.new_tensor([len(places)])]), places)
     return Known(torch.cat([part.values for part in parts]), torch.cat([part.row for part in parts], 1), both)
+
+
+def look_up(graph: PackedGraph, pairs: Tensor, target: Tensor, visibility: Visibility) -> Known:
+    """Return what is known of pairs (n, 2) of targets (n,), looked up in chunks; lists, if they are not too long."""
+    per_pair = 0.0 if graph.evidence is None else graph.evidence.layers_per_pair
+    listed = len(pairs) * per_pair <= MAX_LISTED
+    parts = zip(torch.split(pairs, CHUNK), torch.split(target, CHUNK), strict=True)
+    return joined([Known.of(graph, *part, visibility, lists=listed) for part in parts])

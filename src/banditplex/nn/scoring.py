@@ -6,6 +6,7 @@ from torch import Tensor
 from banditplex.nn.ensemble import Network
 from banditplex.nn.graph import HiddenEdges, PackedGraph
 from banditplex.nn.hidden_edges import hide_pairs
+from banditplex.nn.known import Known
 
 CHUNK = 1 << 15
 """Pairs scored at once."""
@@ -20,15 +21,19 @@ def score_terms(
     target: Tensor,
     layers: Tensor,
     hidden: HiddenEdges,
+    known: Known | None = None,
 ) -> Tensor:
     """Return the terms (P, 1 + k) of the logits of pairs (P, 2) of targets (P,) with layers (P, k).
 
-    The first is the one that is always on; see `MultiplexModel.forward`.
+    The first is the one that is always on; see `MultiplexModel.forward`. What is `known` of the pairs is looked up if
+    it is not given, which an ensemble always does.
     """
     parts = [torch.zeros(0, 1 + layers.shape[1], device=graph.device)]
     for low in range(0, len(pairs), CHUNK):
         at = slice(low, low + CHUNK)
-        logits = model(graph, features, pairs[at], target[at], layers[at], hidden)
+        asked = pairs[at], target[at], layers[at]
+        given = {} if known is None else {"known": known.take(torch.arange(len(pairs), device=graph.device)[at])}
+        logits = model(graph, features, *asked, hidden, **given)
         parts.append(torch.cat([logits.own.unsqueeze(1), logits.other], 1))
     return torch.cat(parts)
 

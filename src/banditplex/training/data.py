@@ -18,6 +18,7 @@ from banditplex.errors import InputError
 from banditplex.multiplex import Multiplex, Name
 from banditplex.nn import PackedGraph
 from banditplex.nn.evidence import pack
+from banditplex.nn.known import Known, look_up
 from banditplex.pairs.negatives import GivenNegatives, NegativeSampler
 from banditplex.pairs.visibility import Visibility
 from banditplex.rng import random_ranks, stream
@@ -59,6 +60,18 @@ class TrainingData:
     def node_features(self) -> Tensor | None:
         """Node features (num_nodes, F) on the device, if there are any."""
         return node_features(self.full_mx, self.device)
+
+    @cached_property
+    def validation_pairs(self) -> Tensor:
+        """Validation edges, then as many negatives, on the device, (n, 2)."""
+        pairs = np.concatenate([self.validation_edges.pairs, self.validation_negatives])
+        return torch.from_numpy(pairs).to(self.device)
+
+    @cached_property
+    def validation_known(self) -> Known:
+        """What is known of the validation pairs in the training graph."""
+        target = torch.from_numpy(self.targets[np.tile(self.validation_edges.instance, 2)]).to(self.device)
+        return look_up(self.train_graph, self.validation_pairs, target, self.visibility)
 
     @property
     def layer_names(self) -> tuple[Name, ...]:

@@ -11,17 +11,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from banditplex.nn.known import Known, joined
+from banditplex.nn.known import Known, look_up
 from banditplex.rng import stream
 from banditplex.training.data import TrainingData
 
 Ints = NDArray[np.int64]
 TURNS = 4
 """Negatives of each edge, if there is evidence."""
-CHUNK = 1 << 15
-"""Pairs that are looked up at once."""
-MAX_LISTED = 1 << 26
-"""Layers in the lists of all pairs, about: if there are more, lists are looked up in every step."""
 
 
 class Supply:
@@ -51,13 +47,5 @@ class Supply:
         target = data.targets[edges.instance]
         negatives = data.negatives.draw(np.tile(target, TURNS), stream(self._seed, "kept negatives"))
         pairs = torch.from_numpy(np.concatenate([edges.pairs, negatives])).to(data.device)
-        return pairs, look_up(data, pairs, torch.from_numpy(np.tile(target, 1 + TURNS)).to(data.device))
-
-
-def look_up(data: TrainingData, pairs: Tensor, target: Tensor) -> Known:
-    """Return what is known of pairs (n, 2) of targets (n,) in the training graph, looked up in chunks."""
-    graph, evidence = data.train_graph, data.train_graph.evidence
-    assert evidence is not None
-    listed = len(pairs) * evidence.layers_per_pair <= MAX_LISTED
-    parts = zip(torch.split(pairs, CHUNK), torch.split(target, CHUNK), strict=True)
-    return joined([Known.of(graph, *part, data.visibility, lists=listed) for part in parts])
+        of_pairs = torch.from_numpy(np.tile(target, 1 + TURNS)).to(data.device)
+        return pairs, look_up(data.train_graph, pairs, of_pairs, data.visibility)

@@ -76,11 +76,11 @@ def _validation_labels(data: TrainingData) -> tuple[Ints, Tensor]:
 def _validation_terms(model: MultiplexModel, data: TrainingData, layers: Ints) -> Tensor:
     """Return the terms (n, 1 + k) of the logits of the validation pairs: the one that is always on, and the layers'."""
     instance = np.tile(data.validation_edges.instance, 2)
-    pairs = np.concatenate([data.validation_edges.pairs, data.validation_negatives])
     table = np.concatenate([data.targets[instance][:, None], layers[instance]], 1)
-    asked, where = torch.from_numpy(pairs).to(data.device), torch.from_numpy(table).to(data.device)
+    asked, where = data.validation_pairs, torch.from_numpy(table).to(data.device)
     hidden = hide_pairs(asked, data.visibility.hidden_layers(where))  # their reverse edges; edges elsewhere
-    return score_terms(model, data.train_graph, data.node_features, asked, where[:, 0], where[:, 1:], hidden)
+    pairs_in = asked, where[:, 0], where[:, 1:], hidden, data.validation_known
+    return score_terms(model, data.train_graph, data.node_features, *pairs_in)
 
 
 def choose_counts(members: Sequence[tuple[MultiplexModel, TrainingData]], layers: Ints) -> Ints:
