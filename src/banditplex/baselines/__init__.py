@@ -18,7 +18,9 @@ from banditplex.baselines.katz import Katz as Katz
 from banditplex.baselines.line import LINE as LINE
 from banditplex.baselines.mne import MNE as MNE
 from banditplex.baselines.node2vec import Node2Vec as Node2Vec
+from banditplex.baselines.pykeen import PyKEEN as PyKEEN
 from banditplex.baselines.regression import PooledRegression as PooledRegression
 from banditplex.baselines.regression import Regression as Regression
 from banditplex.baselines.svd import SVD as SVD
 from banditplex.baselines.trees import Trees as Trees
+from banditplex.baselines.triples import Triples as Triples
