@@ -175,7 +175,7 @@ def batches(
             for at in range(0, len(made), size):
                 share = (index + (start + at) / len(order)) / walks.rounds
                 if time_limit is not None:
-                    share = max(share, (monotonic() - begin) / time_limit)
+                    share = max(share, (monotonic() - begin) / max(time_limit, 1e-9))
                 if share >= 1:
                     return
                 some = made[at : at + size]

@@ -128,7 +128,7 @@ class Triples(Baseline):
             for start in range(0, count, self.batch_size):
                 share = (epoch + start / count) / self.epochs
                 if self.time_limit is not None:
-                    share = max(share, (monotonic() - begin) / self.time_limit)
+                    share = max(share, (monotonic() - begin) / max(self.time_limit, 1e-9))
                 if share >= 1:
                     return
                 some = order[start : start + self.batch_size]
