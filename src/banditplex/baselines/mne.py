@@ -84,8 +84,8 @@ class MNE(NodeVectors):
             found = gradients(centre, contexts[node], contexts[noise], weight, self.num_negatives)
             down = self.layer_weight * found.centre
             base.step(node.ravel(), found.centre.flatten(0, 1), batch.rate)
-            own.step(walks.ravel(), (down @ x.mT).flatten(0, 1), batch.rate)
-            transforms.step(layer, (u.mT @ down).flatten(1), batch.rate)
+            own.step(walks.ravel(), torch.bmm(down, x.mT.contiguous()).flatten(0, 1), batch.rate)
+            transforms.step(layer, torch.bmm(u.mT.contiguous(), down).flatten(1), batch.rate)
             rows = torch.cat([node.ravel(), noise.ravel()])
             contexts.step(rows, torch.cat([found.context.flatten(0, 1), found.negative.flatten(0, 1)]), batch.rate)
         self.walk_graph_, self.base_ = graph, as_numpy(base.values)
