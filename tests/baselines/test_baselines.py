@@ -1,5 +1,8 @@
 """What every baseline promises: `check_scorer`, no own edge leaks, few edges are enough."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -145,3 +148,10 @@ def test_mistakes_are_refused():
         BASELINES["jaccard"]().fit(mx, targets="a")
     with refuses("'everything'"):
         BASELINES["jaccard"](hide="everything").fit(mx)
+
+
+def test_the_page_of_baselines_lists_them_all():
+    page = (Path(__file__).parents[2] / "docs" / "baselines.md").read_text(encoding="utf-8")
+    cells = re.findall(r"^\| ([^|]+) \|", page, re.MULTILINE)
+    listed = {name for cell in cells for name in cell.split(", ")}
+    assert {name.removesuffix("-union") for name in BASELINES} <= listed

@@ -32,7 +32,8 @@ class PyKEEN(Baseline):
 
     - "distmult" (Yang et al., ICLR 2015): <e_u, w_r, e_v>;
     - "complex" (Trouillon et al., ICML 2016): the real part of <e_u, w_r, conjugate of e_v>;
-    - "simple" (Kazemi and Poole, NeurIPS 2018): (<h_u, w_r, t_v> + <h_v, w'_r, t_u>) / 2;
+    - "simple" (Kazemi and Poole, NeurIPS 2018): (<h_u, w_r, t_v> + <h_v, w'_r, t_u>) / 2 in the paper, but
+      (<h_u, w_r, h_v> + <t_u, w'_r, t_v>) / 2 in PyKEEN 1.11, which is symmetric;
     - "rotate" (Sun et al., ICLR 2019): - |e_u w_r - e_v|, with complex vectors and |w_r,i| = 1.
 
     Needs `pip install banditplex[pykeen]`. An undirected edge counts in both directions, and its score is the mean of
