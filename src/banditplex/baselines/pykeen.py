@@ -17,12 +17,12 @@ from banditplex.training.generators import seeded
 
 CHUNK = 1 << 16
 """Pairs that are scored at a time."""
-MODELS: Registry[tuple[str, str]] = Registry("PyKEEN model")
-"""Name -> class and loss in PyKEEN: the logistic loss of the papers, and RotatE's self-adversarial sampling."""
-MODELS.add("simple", ("SimplE", "softplus"))
-MODELS.add("complex", ("ComplEx", "softplus"))
-MODELS.add("distmult", ("DistMult", "softplus"))
-MODELS.add("rotate", ("RotatE", "nssa"))
+MODELS: Registry[str] = Registry("PyKEEN model")
+"""Name -> class in PyKEEN."""
+MODELS.add("simple", "SimplE")
+MODELS.add("complex", "ComplEx")
+MODELS.add("distmult", "DistMult")
+MODELS.add("rotate", "RotatE")
 
 
 class PyKEEN(Baseline):
@@ -39,8 +39,9 @@ class PyKEEN(Baseline):
     Needs `pip install banditplex[pykeen]`. An undirected edge counts in both directions, and its score is the mean of
     the two. All training edges are seen. `Triples` has the first three without PyKEEN.
 
-    Differs from the originals: Adam, the same sizes for all models, and normal initial vectors of mean length 1 for the
-    first three. DistMult has the logistic loss in place of a margin, and its vectors are not normalised.
+    Differs from the originals: logistic loss and Adam for all models. Initial vectors of the first three are normal,
+    with mean length 1, and DistMult does not normalise them. RotatE's own loss, with a margin and weighted negatives,
+    needs far more negatives and epochs: after 40 epochs on the twins, ROC-AUC was .68 instead of .93.
 
     Parameters
     ----------
@@ -70,7 +71,7 @@ class PyKEEN(Baseline):
         self.device, self.hide, self.seed = device, hide, seed
 
     def _fit(self) -> None:
-        name, loss = MODELS[self.model]
+        name = MODELS[self.model]
         self.model_: Any = None
         triples = self._triples()
         if not len(triples):
@@ -82,7 +83,7 @@ class PyKEEN(Baseline):
             size = {"num_entities": self.mx_.num_nodes, "num_relations": self.mx_.num_layers}
             factory = factories.CoreTriplesFactory(torch.from_numpy(triples), **size)
             model = getattr(models, name)(
-                triples_factory=factory, embedding_dim=self.dimension, loss=loss, random_seed=self.seed,
+                triples_factory=factory, embedding_dim=self.dimension, loss="softplus", random_seed=self.seed,
                 **self._model_options(),
             ).to(device)  # fmt: skip
             loop = training.SLCWATrainingLoop(
