@@ -54,8 +54,9 @@ def test_gatne_by_a_plain_loop():
     energy = np.array([query @ np.tanh([near[p] @ hidden[:, k] for k in range(4)]) for p in range(3)])
     weight = np.exp(energy) / np.exp(energy).sum()
     mixed = sum(weight[p] * near[p] for p in range(3))
-    fast = edge_part(*(torch.from_numpy(each)[None] for each in (near, hidden, query, transform)))
-    np.testing.assert_allclose(fast[0], [mixed @ transform[:, i] for i in range(5)])
+    others = rng.normal(size=near.shape)  # another node of the same group
+    fast = edge_part(*(torch.from_numpy(each)[None] for each in (np.stack([others, near]), hidden, query, transform)))
+    np.testing.assert_allclose(fast[0, 1], [mixed @ transform[:, i] for i in range(5)])
 
 
 def test_gatne_aggregates_neighbours_in_every_layer():

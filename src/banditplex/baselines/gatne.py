@@ -20,14 +20,14 @@ ROOM = 1 << 21
 
 
 def edge_part(near: Tensor, hidden: Tensor, query: Tensor, transform: Tensor) -> Tensor:
-    """Return M^T U a (n, d), a = softmax over layers of w . tanh(W u): the part of a node's vector that the layer adds.
+    """Return M^T U a (B, n, d), a = softmax over layers of w . tanh(W u): what the layer adds to the vectors of nodes.
 
-    Parameters: `near` U (n, m, s), what the neighbours of each node are in every layer; `hidden` W (n, s, a), `query` w
-    (n, a) and `transform` M (n, s, d) of the layer of each node.
+    Parameters: `near` U (B, n, m, s), what the neighbours of each node are in every layer; `hidden` W (B, s, a),
+    `query` w (B, a) and `transform` M (B, s, d) of the layer that each group of n nodes is in.
     """
-    energy = torch.bmm(torch.tanh(torch.bmm(near, hidden)), query[:, :, None])[:, :, 0]
-    mixed = torch.bmm(energy.softmax(1)[:, None], near)
-    return torch.bmm(mixed, transform)[:, 0]
+    energy = torch.bmm(torch.tanh(torch.bmm(near.flatten(1, 2), hidden)), query[:, :, None])
+    share = energy.view(near.shape[:3]).softmax(2)
+    return torch.bmm((share[..., None] * near).sum(2), transform)
 
 
 class GATNE(NodeVectors):
@@ -94,22 +94,18 @@ class GATNE(NodeVectors):
             time_limit=self.time_limit,
         ):  # fmt: skip
             walks, noise = torch.from_numpy(batch.walks).to(device), torch.from_numpy(batch.negatives).to(device)
-            node, layer, noise = nodes[walks], layers[walks].ravel(), nodes[noise]
-            sampled = torch.from_numpy(lists.sample(graph.nodes[batch.walks].ravel(), self.neighbour_samples, rng))
-            sampled = sampled.to(device)  # (n, m, samples), rows of `edge`
-            parts = [
-                edge[sampled].mean(2), hidden[layer].view(-1, s, a), queries[layer], transforms[layer].view(-1, s, d)
-            ]  # fmt: skip
+            node, layer, noise = nodes[walks], layers[walks[:, 0]], nodes[noise]
+            sampled = torch.from_numpy(lists.sample(graph.nodes[batch.walks], self.neighbour_samples, rng)).to(device)
+            near = edge[sampled].mean(3)  # (B, L, m, s)
+            parts = [near, hidden[layer].view(-1, s, a), queries[layer], transforms[layer].view(-1, s, d)]
             for part in parts:
                 part.requires_grad_()
             with torch.enable_grad():
                 added = edge_part(*parts)
-            centre = base[node] + added.detach().view(*walks.shape, d)
-            found = gradients(centre, contexts[node], contexts[noise], weight, self.num_negatives)
-            down = found.centre.flatten(0, 1)
-            near, *rest = torch.autograd.grad(added, parts, down)
-            each = (near / self.neighbour_samples)[:, :, None].expand(*sampled.shape, s)
-            base.step(node.ravel(), down, batch.rate)
+            found = gradients(base[node] + added.detach(), contexts[node], contexts[noise], weight, self.num_negatives)
+            near, *rest = torch.autograd.grad(added, parts, found.centre)
+            each = (near / self.neighbour_samples)[..., None, :].expand(*sampled.shape, s)
+            base.step(node.ravel(), found.centre.flatten(0, 1), batch.rate)
             edge.step(sampled.ravel(), each.reshape(-1, s), batch.rate)
             for table, gradient in zip((hidden, queries, transforms), rest, strict=True):
                 table.step(layer, gradient.flatten(1), batch.rate)
@@ -125,9 +121,8 @@ class GATNE(NodeVectors):
     def _vectors(self, nodes: Ints, target: int) -> Floats:
         unique, place = np.unique(nodes, return_inverse=True)
         near = torch.from_numpy(self.near_[unique]).float()
-        size = len(unique), -1, -1
-        parts = self.hidden_[target].expand(size), self.queries_[target].expand(size[:2]), self.transforms_[target]
-        added = edge_part(near, parts[0], parts[1], parts[2].expand(size))
+        layer = slice(target, target + 1)
+        added = edge_part(near[None], self.hidden_[layer], self.queries_[layer], self.transforms_[layer])[0]
         found: Floats = (self.base_[unique] + as_numpy(added))[place]
         return found
 
@@ -146,10 +141,10 @@ class _Neighbours:
         self._start = np.cumsum(self._degree) - self._degree
 
     def sample(self, nodes: Ints, count: int, rng: np.random.Generator) -> Ints:
-        """Return `count` neighbours of nodes (n,) in every layer, with repetition: (n, layers, count)."""
-        rows = nodes[:, None] * self._layers + np.arange(self._layers)
-        step = rng.random((*rows.shape, count)) * self._degree[rows][:, :, None]
-        found: Ints = self._others[self._start[rows][:, :, None] + step.astype(np.int64)]
+        """Return `count` neighbours of nodes (...) in every layer, with repetition: (..., layers, count)."""
+        rows = nodes[..., None] * self._layers + np.arange(self._layers)
+        step = rng.random((*rows.shape, count)) * self._degree[rows][..., None]
+        found: Ints = self._others[self._start[rows][..., None] + step.astype(np.int64)]
         return found
 
     def mean(self, values: Floats) -> Floats:
