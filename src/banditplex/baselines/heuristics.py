@@ -63,8 +63,8 @@ class Heuristic(Baseline):
                 return overlap
             near = self.features_.merged(pairs, target)["allocation"]
             return overlap + near / (1 + near)
-        look = self.features_.merged if in_union(self.graph) else self.features_.own
-        columns = look(pairs, target)
+        graph, known, hidden = self.features_.linked(pairs, target, union=in_union(self.graph))
+        columns = graph.neighbourhood(pairs, known, hidden, paths=False)
         if self.kind == "preferential-attachment":
             return columns["low degree"] * columns["high degree"]
         return columns[HEURISTICS[self.kind]]
