@@ -40,7 +40,7 @@ POLICIES: dict[str, dict[str, Any]] = {
     for evidence, suffix in SUFFIX.items()
     for name, policy in NAMES.items()
 }
-HEURISTICS = ("resource-allocation", "union-allocation", "overlap+union")
+HEURISTICS = ("resource-allocation", "resource-allocation-union", "overlap+union")
 METHODS = ("heuristics", "regression", *POLICIES)
 
 

@@ -24,8 +24,8 @@ PROGRAM = "python -m experiments"
 EXPERIMENTS = {
     "regret": ("experiments.regret.experiment", "regret of bandit policies, and Theorem 1"),
     "open-problems": ("experiments.open_problems.experiment", "the open problems of the paper"),
-    "quality": ("experiments.quality", "ROC-AUC of LinkPredictor beside all baselines"),
     "fixed": ("experiments.fixed", "ROC-AUC, PR-AUC and F1 on data sets with a split from print"),
+    "quality": ("experiments.quality", "ROC-AUC of LinkPredictor beside simple baselines"),
     "policies": ("experiments.policies", "ROC-AUC of every policy, beside simple baselines"),
     "calibration": ("experiments.calibration", "how far recommended links come true as often as predicted"),
     "gains": ("experiments.gains", "whether `layer_gains_` tells layers that help from layers that do not"),

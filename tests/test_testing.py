@@ -1,4 +1,4 @@
-"""The public checks complain of broken policies and layer losses, each for its own reason."""
+"""The public checks complain of broken policies, layer losses and link scorers, each for its own reason."""
 
 from dataclasses import replace
 from types import MappingProxyType
@@ -11,7 +11,7 @@ from banditplex.bandits import Draw, Exp3Plus, Policy
 from banditplex.bandits.hedge import exponential_weights
 from banditplex.bandits.marginals import Marginals
 from banditplex.nn.relevance import RELEVANCES, Relevance, euclidean, predictive
-from banditplex.testing import check_policy, check_relevance
+from banditplex.testing import check_policy, check_relevance, check_scorer
 from tests.refusals import refuses
 
 
@@ -318,3 +318,107 @@ def test_what_is_no_relevance_is_refused():
 def test_what_is_only_wrong_about_the_claim_passes_without_it():
     check_relevance(Relevance(one_way, needs={"embeddings"}))
     check_relevance(replace(predictive, function=lambda batch: batch.mean(batch.label, batch.pair_group)))
+
+
+class Degrees:
+    """A sound scorer of a user's own: the product of the degrees in the layer, without the pair's own edge."""
+
+    sees_own_edge = False
+
+    def fit(self, mx, targets=None, on_epoch=None):
+        self.mx = mx
+        return self
+
+    def score_pairs(self, pairs, layer):
+        edges = self.mx.edges(layer)
+        degree = np.bincount(edges.ravel(), minlength=self.mx.num_nodes)[pairs]
+        own = self.mx.has_edges(pairs, layer) | (self.mx.directed & self.mx.has_edges(pairs[:, ::-1], layer))
+        return (degree - own[:, None]).prod(1).astype(float)
+
+
+class AveragesOverTheBatch(Degrees):
+    """The mistake of a published method: positives and negatives that are scored apart are told apart."""
+
+    def score_pairs(self, pairs, layer):
+        scores = super().score_pairs(pairs, layer)
+        return scores - scores.mean() if len(scores) else scores
+
+
+class CountsPairs(Degrees):
+    def score_pairs(self, pairs, layer):
+        return super().score_pairs(pairs, layer) + np.arange(len(pairs))
+
+
+class HasDirections(Degrees):
+    def score_pairs(self, pairs, layer):
+        return super().score_pairs(pairs, layer) + (pairs[:, 0] < pairs[:, 1])
+
+
+class IsRandom(Degrees):
+    def fit(self, mx, targets=None, on_epoch=None):
+        self.noise = np.random.default_rng().random((mx.num_nodes, mx.num_nodes))
+        self.noise += self.noise.T
+        return super().fit(mx)
+
+    def score_pairs(self, pairs, layer):
+        return self.noise[pairs[:, 0], pairs[:, 1]]
+
+
+class SeesItsEdge(Degrees):
+    def score_pairs(self, pairs, layer):
+        return super().score_pairs(pairs, layer) + 100 * self.mx.has_edges(np.sort(pairs, 1), layer)
+
+
+class SaysSo(SeesItsEdge):
+    sees_own_edge = True
+
+
+class KnowsTheAnswer(Degrees):
+    """Scores held-out edges of the check's own graphs."""
+
+    def score_pairs(self, pairs, layer):
+        from banditplex.testing import _independent_edges
+
+        if self.mx.num_nodes < 60:
+            return super().score_pairs(pairs, layer)
+        return np.mean([_independent_edges(60, trial).has_edges(pairs, layer) for trial in range(2)], 0)
+
+
+class ReturnsColumns(Degrees):
+    def score_pairs(self, pairs, layer):
+        return super().score_pairs(pairs, layer)[:, None]
+
+
+class ReturnsNothing(Degrees):
+    def fit(self, mx, targets=None, on_epoch=None):
+        super().fit(mx)
+
+
+class FailsToFit(Degrees):
+    def fit(self, mx, targets=None, on_epoch=None):
+        raise ZeroDivisionError
+
+
+def test_sound_scorers_pass():
+    check_scorer(Degrees)
+    check_scorer(Degrees, hide="pair")
+    check_scorer(SaysSo)
+
+
+@pytest.mark.parametrize(
+    ("scorer", "words"),
+    [
+        (AveragesOverTheBatch, "same alone"),
+        (CountsPairs, "another order"),
+        (HasDirections, "score alike"),
+        (IsRandom, "equal seeds"),
+        (SeesItsEdge, "training edges"),
+        (KnowsTheAnswer, "without signal"),
+        (ReturnsColumns, "shape"),
+        (ReturnsNothing, "fit returns"),
+        (FailsToFit, "ZeroDivisionError"),
+    ],
+)
+def test_broken_scorers_do_not(scorer, words):
+    with pytest.raises(AssertionError, match=words):
+        check_scorer(scorer)

@@ -1,4 +1,4 @@
-"""Checks that everything of a kind here passes, for policies and layer losses of your own.
+"""Checks that everything of a kind here passes, for policies, layer losses and link scorers of your own.
 
 Each raises an AssertionError that says what was expected and what came.
 """
@@ -18,7 +18,9 @@ from banditplex.bandits import Draw, Observations, Policy, make_policy
 from banditplex.bandits.rounding import FloatArray, IntArray
 
 if TYPE_CHECKING:  # torch takes a while to import, and policies do without
+    from banditplex.multiplex import Multiplex
     from banditplex.nn.relevance import LayerLoss, Relevance, RelevanceBatch
+    from banditplex.scorer import LinkScorer
 
 SIZES = ((1, 1), (5, 1), (6, 2), (3, 3), (90, 3))
 """Pairs (num_arms, k) at which policies are checked; unseen arms share memory in the last."""
@@ -477,6 +479,150 @@ def _expect_losses(relevance: "Relevance", losses: FloatArray, found: FloatArray
     """Complain if losses are not the same up to rounding in 32 bits."""
     same = bool(np.allclose(losses, found, rtol=1e-4, atol=1e-5))
     _expect(same, f"relevance {relevance.name!r}", promise, f"{found} instead of {losses}")
+
+
+# Link scorers
+
+
+def check_scorer(
+    make: "Callable[..., LinkScorer]",
+    *,
+    hide: str = "layer",
+    trials: int = 2,
+    memory: float = 0.1,
+    seed: int = 0,
+    **options: Any,
+) -> None:
+    """Check that a link prediction method keeps the contract of `banditplex.scorer.LinkScorer`, on random graphs.
+
+    - `fit` returns the method, and `score_pairs` one finite number per pair, none for no pairs.
+    - The score of a pair does not depend on which other pairs are scored with it, nor on their order: asked alone,
+      reversed, twice, and edges apart from other pairs. In an undirected multiplex (u, v) and (v, u) score alike.
+    - Two fits with the same seed give the same scores.
+    - Fitted to edges that are independent of each other, it finds nothing: ROC-AUC of held-out edges against other
+      pairs is .5 within four standard errors.
+    - If its attribute `sees_own_edge` is False, ROC-AUC of the training edges of such a graph is at most `memory` more:
+      a method that was fitted to labels may remember some, but one that sees the edge itself knows them all.
+
+    Parameters
+    ----------
+    make
+        A function that returns a new method, such as its class.
+    hide
+        "layer" or "pair": what a split hides. It is set where the method has an attribute `hide`; so is `seed`.
+    trials
+        Number of random graphs without signal, of three layers each.
+    memory, seed
+        See above; seed of the graphs and of the method.
+    options
+        Arguments of `make`.
+
+    >>> from banditplex.baselines import BASELINES
+    >>> check_scorer(BASELINES["adamic-adar"])
+    """
+    from banditplex.evaluation import split
+
+    for directed in (False, True):
+        mx = _independent_edges(30, seed, directed=directed)
+        _check_scores(_fitted(make, options, mx, hide, seed), mx, seed)
+    mx = _independent_edges(30, seed)
+    pairs = np.stack(np.triu_indices(30, 1), 1)
+    first, again = (_fitted(make, options, mx, hide, seed).score_pairs(pairs, "a") for _ in range(2))
+    _expect(np.array_equal(first, again), _name(make, options), "equal seeds give equal scores", again - first)
+    held_out, known, errors = [], [], []
+    for trial in range(trials):
+        parts = split(_independent_edges(60, 1_000 * seed + trial), hide=hide, seed=seed + trial)
+        scorer = _fitted(make, options, parts.train, hide, seed + trial)
+        for layer in parts.train.layer_names:
+            asked, label = parts.test(layer)
+            auc, error = _null_auc(scorer.score_pairs(asked, layer), label)
+            held_out.append(auc)
+            errors.append(error)
+            edges = parts.train.edges(layer).T
+            both = np.concatenate([edges, asked[label == 0]])
+            known.append(_null_auc(scorer.score_pairs(both, layer), np.arange(len(both)) < len(edges))[0])
+    allowed = 4 * float(np.sqrt(np.square(errors).sum())) / len(errors)
+    promise = f"ROC-AUC without signal lies within {allowed:.3f} of .5, four standard errors"
+    _expect(bool(abs(np.mean(held_out) - 0.5) <= allowed), _name(make, options), promise, f"{np.mean(held_out):.3f}")
+    if getattr(scorer, "sees_own_edge", True) is False:
+        promise = f"training edges without signal have ROC-AUC of at most {0.5 + memory + allowed:.3f}, unseen"
+        _expect(bool(np.mean(known) <= 0.5 + memory + allowed), _name(make, options), promise, f"{np.mean(known):.3f}")
+
+
+def _independent_edges(num_nodes: int, seed: int, *, directed: bool = False) -> "Multiplex":
+    """Return three layers in which every pair is an edge with probability .1, independently: nothing can be learnt."""
+    from banditplex.multiplex import Multiplex
+
+    flags = np.random.default_rng([seed, num_nodes]).random((3, num_nodes, num_nodes)) < 0.1
+    if not directed:
+        flags &= np.triu(np.ones((num_nodes, num_nodes), np.bool_), 1)
+    layer, source, destination = np.nonzero(flags)
+    return Multiplex.from_edges(
+        source, destination, np.array(list("abc"))[layer], num_nodes=num_nodes, directed=directed, self_loops="drop"
+    )
+
+
+def _fitted(
+    make: "Callable[..., LinkScorer]", options: dict[str, Any], mx: "Multiplex", hide: str, seed: int
+) -> "LinkScorer":
+    """Return a method fitted to a multiplex, once `fit` is found to return it."""
+    scorer: Any = make(**options)
+    for name, value in (("hide", hide), ("seed", seed)):
+        if hasattr(scorer, name):
+            setattr(scorer, name, value)
+    try:
+        found = scorer.fit(mx)
+    except Exception as error:
+        _expect(False, _name(make, options), f"fit raises no error on {mx.title}", repr(error))
+    _expect(found is scorer, _name(make, options), "fit returns the method itself", type(found).__name__)
+    fitted: LinkScorer = found
+    return fitted
+
+
+def _check_scores(scorer: "LinkScorer", mx: "Multiplex", seed: int) -> None:
+    """Check shapes, and that other pairs and their order do not matter."""
+    rng, who = np.random.default_rng(seed), type(scorer).__name__
+    edges = rng.permutation(mx.edges("a").T)[:12]
+    every = np.stack(np.nonzero(~np.eye(mx.num_nodes, dtype=np.bool_)), 1)
+    others = rng.permutation(every[~mx.has_edges(every, "a")])[:12]
+    pairs = np.concatenate([edges, others])
+    scores = scorer.score_pairs(pairs, "a")
+    shape = np.shape(scores)
+    _expect(shape == (len(pairs),), who, f"score_pairs returns shape {(len(pairs),)} for {len(pairs)} pairs", shape)
+    _expect(bool(np.isfinite(scores).all()), who, "scores are finite", scores)
+    none = np.shape(scorer.score_pairs(np.empty((0, 2), np.int64), "a"))
+    _expect(none == (0,), who, "score_pairs of no pairs has shape (0,)", none)
+    ways: list[tuple[str, IntArray]] = [
+        ("in another order", rng.permutation(len(pairs))),
+        ("alone", np.array([3])),
+        ("twice", np.repeat(np.arange(len(pairs)), 2)),
+        ("edges apart from other pairs", np.arange(len(edges))),
+        ("other pairs apart from edges", np.arange(len(edges), len(pairs))),
+    ]
+    for way, chosen in ways:
+        found = scorer.score_pairs(pairs[chosen], "a")
+        _expect_scores(who, scores[chosen], found, f"the score of a pair is the same {way}")
+    if not mx.directed:
+        _expect_scores(who, scores, scorer.score_pairs(pairs[:, ::-1], "a"), "(u, v) and (v, u) score alike")
+
+
+def _expect_scores(who: str, scores: FloatArray, found: FloatArray, promise: str) -> None:
+    """Complain if scores are not the same up to rounding in 32 bits."""
+    room = 1e-5 * max(1.0, float(np.abs(scores).max(initial=0)))
+    _expect(bool(np.allclose(scores, found, rtol=0, atol=room)), who, promise, f"{found} instead of {scores}")
+
+
+def _null_auc(scores: FloatArray, label: NDArray[Any]) -> tuple[float, float]:
+    """Return ROC-AUC and its standard error where scores tell nothing of the label."""
+    from banditplex.evaluation import roc_auc
+
+    ones = int(np.count_nonzero(label))
+    zeros = len(label) - ones
+    return roc_auc(label, scores), float(np.sqrt((len(label) + 1) / (12 * ones * zeros)))
+
+
+def _name(make: Any, options: dict[str, Any]) -> str:
+    return f"{getattr(make, '__name__', None) or make!r}{options or ''}"
 
 
 def _expect(holds: bool, subject: object, expected: str, got: object) -> None:

@@ -48,7 +48,7 @@ def test_policies(tmp_path, capsys):
 def test_rivals_are_compared_in_their_best_way():
     values = {
         "resource-allocation": [0.5],
-        "union-allocation": [0.7],
+        "resource-allocation-union": [0.7],
         f"none: {PREDICTED}": [0.6],
         f"uniform: {PREDICTED}": [0.6],
         f"uniform: {MEAN}": [0.75],
@@ -59,7 +59,7 @@ def test_rivals_are_compared_in_their_best_way():
     assert [line[0] for line in remarks(values)] == [
         f"{ours} - none: {PREDICTED}",
         f"{ours} - uniform: {MEAN}",
-        f"{ours} - union-allocation",
+        f"{ours} - resource-allocation-union",
         f"default: {VALIDATED} - uniform: {MEAN}",
         f"uniform: {MEAN} - none: {PREDICTED}",
     ]

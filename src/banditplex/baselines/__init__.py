@@ -1,4 +1,4 @@
-"""Methods to compare with: heuristics, low-rank approximation, logistic regression and boosted trees.
+"""Methods to compare with: heuristics, matrix factorisation, node vectors, knowledge-graph models, classifiers.
 
 All are link scorers: `fit(mx, targets)` and `score_pairs(pairs, layer)`. `BASELINES` has them by name.
 
@@ -11,8 +11,16 @@ All are link scorers: `fit(mx, targets)` and `score_pairs(pairs, layer)`. `BASEL
 
 from banditplex.baselines.base import BASELINES as BASELINES
 from banditplex.baselines.base import Baseline as Baseline
+from banditplex.baselines.deepwalk import DeepWalk as DeepWalk
+from banditplex.baselines.gatne import GATNE as GATNE
 from banditplex.baselines.heuristics import Heuristic as Heuristic
+from banditplex.baselines.katz import Katz as Katz
+from banditplex.baselines.line import LINE as LINE
+from banditplex.baselines.mne import MNE as MNE
+from banditplex.baselines.node2vec import Node2Vec as Node2Vec
+from banditplex.baselines.pykeen import PyKEEN as PyKEEN
 from banditplex.baselines.regression import PooledRegression as PooledRegression
 from banditplex.baselines.regression import Regression as Regression
 from banditplex.baselines.svd import SVD as SVD
 from banditplex.baselines.trees import Trees as Trees
+from banditplex.baselines.triples import Triples as Triples

@@ -2,7 +2,8 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, Self
+from functools import cached_property, partial
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -32,6 +33,9 @@ class Baseline(BaseEstimator, ABC):  # type: ignore[misc]
     (None, "edge", "layer" or "pair"; see `banditplex.pairs.visibility`), and `seed`.
     """
 
+    sees_own_edge: ClassVar[bool] = True
+    """Whether the score of a training edge may depend on that edge; False is checked by `testing.check_scorer`."""
+
     hide: str | None
     seed: int
 
@@ -47,9 +51,15 @@ class Baseline(BaseEstimator, ABC):  # type: ignore[misc]
         names = mx.layer_names if targets is None else targets
         self.mx_ = mx
         self.targets_ = [mx.layer_index(name) for name in names]
-        self.features_ = StructuralFeatures(mx, Visibility.of_training(self.hide, mx))
+        self.visibility_ = Visibility.of_training(self.hide, mx)
+        self.__dict__.pop("features_", None)
         self._fit()
         return self
+
+    @cached_property
+    def features_(self) -> StructuralFeatures:
+        """Structural features of the fitted multiplex, computed at first use."""
+        return StructuralFeatures(self.mx_, self.visibility_)
 
     def score_pairs(self, pairs: ArrayLike, layer: Name) -> Floats:
         """Return a score (n,) for each pair (n, 2) of node names, or indices where names are strings."""
@@ -68,6 +78,23 @@ class Baseline(BaseEstimator, ABC):  # type: ignore[misc]
     @abstractmethod
     def _score(self, pairs: Ints, target: int) -> Floats:
         """Return scores of pairs (n, 2) of node indices in a target layer."""
+
+
+GRAPHS = ("target", "union")
+"""Where methods for one graph look: in the target layer, or in the union of all layers."""
+
+
+def in_union(graph: str) -> bool:
+    """Return whether a method for one graph looks in the union of all layers."""
+    if graph not in GRAPHS:
+        raise InputError(f"Expected graph to be one of {', '.join(GRAPHS)}, got {graph!r}.")
+    return graph == "union"
+
+
+def add_one_graph(name: str, make: Callable[..., "Baseline"]) -> None:
+    """Register a method for one graph as NAME, on the target layer, and as NAME-union."""
+    BASELINES.add(name, make)
+    BASELINES.add(f"{name}-union", partial(make, graph="union"))
 
 
 class TrainingTable(NamedTuple):

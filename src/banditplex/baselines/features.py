@@ -11,6 +11,7 @@ out-degree of u and the in-degree of v.
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -83,11 +84,8 @@ class StructuralFeatures:
 
     def merged(self, pairs: Ints, target: int) -> Columns:
         """Return the features of pairs in the union of all layers, without edges that are in the target layer only."""
-        row, layer = self._linked.rows(pairs), self._prepare(target)
-        count = self._linked.total[row]
-        elsewhere = count - self._hidden(pairs, row, layer)
-        hidden = (elsewhere == 0) | self.visibility.hides_everywhere
-        return self._union.neighbourhood(pairs, count > 0, (count > 0) & hidden, paths=False)
+        graph, known, hidden = self.linked(pairs, target, union=True)
+        return graph.neighbourhood(pairs, known, hidden, paths=False)
 
     def overlap(self, pairs: Ints, target: int) -> Columns:
         """Return the number of other layers with the pair, plain and weighted by their similarity to the target.
@@ -139,6 +137,18 @@ class StructuralFeatures:
                     columns |= {f"{other} {name}": each for name, each in self.other(pairs, target, other).items()}
         return columns
 
+    def linked(self, pairs: Ints, target: int, *, union: bool = False) -> "Linked":
+        """Return which pairs are edges of the target layer, or of the union of all layers, and which of these hidden.
+
+        In the union, an edge is hidden if no layer shows it.
+        """
+        layer, row = self._prepare(target), self._linked.rows(pairs)
+        hidden = self._hidden(pairs, row, layer)
+        if not union:
+            return Linked(layer.own, layer.known[row], hidden)
+        count = self._linked.total[row]
+        return Linked(self._union, count > 0, (count > 0) & ((count == hidden) | self.visibility.hides_everywhere))
+
     # Parts
 
     @cached_property
@@ -178,6 +188,14 @@ class StructuralFeatures:
             "out-degree": out.degree[out.place[u]] - arc,
             "in-degree": into.degree[into.place[v]] - arc,
         }
+
+
+class Linked(NamedTuple):
+    """A graph, which pairs (n,) are its edges, and which of these edges are hidden."""
+
+    graph: Graph
+    known: Bools
+    hidden: Bools
 
 
 @dataclass(frozen=True, eq=False)

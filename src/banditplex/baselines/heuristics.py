@@ -1,27 +1,40 @@
 """Heuristics without training: a structural feature of a pair is its score."""
 
 from functools import partial
+from typing import ClassVar
 
 import numpy as np
 
-from banditplex.baselines.base import BASELINES, Baseline
+from banditplex.baselines.base import BASELINES, Baseline, add_one_graph, in_union
 from banditplex.baselines.graph import Floats, Ints
+from banditplex.errors import InputError
 from banditplex.registry import Registry
 
 HEURISTICS: Registry[str] = Registry("heuristic")
 """Name -> what it scores with."""
+OF_LAYERS = ("overlap", "overlap+union")
+"""Heuristics that compare layers: they take no graph."""
 
 
 class Heuristic(Baseline):
-    """Scores pairs with one structural feature.
+    """Scores pairs with one structural feature, computed without the pair's own edge.
+
+    With N(u) the neighbours of u and d_w the degree of w, the features of a pair (u, v) are
+
+    - "common-neighbours": |N(u) & N(v)|;
+    - "jaccard": |N(u) & N(v)| / |N(u) | N(v)|;
+    - "adamic-adar": the sum of 1 / log d_w over common neighbours w (Adamic and Adar 2003);
+    - "resource-allocation": the sum of 1 / d_w over common neighbours w (Zhou, Lu and Zhang 2009);
+    - "preferential-attachment": d_u d_v (Barabasi and Albert 1999);
+    - "overlap": the number of other layers with the pair;
+    - "overlap+union": overlap; ties are broken by resource allocation in the union.
 
     Parameters
     ----------
     kind
-        In the target layer: "common-neighbours", "jaccard", "adamic-adar", "resource-allocation" or
-        "preferential-attachment" (product of the degrees). "union-allocation": resource allocation in the union of all
-        other layers and the target. "overlap": number of other layers with the pair. "overlap+union": overlap; ties are
-        broken by resource allocation in the union.
+        One of the features above.
+    graph
+        "target": neighbours in the target layer. "union": in the union of all layers. The last two take no graph.
     hide, seed
         See `Baseline`; `seed` is not used.
 
@@ -31,28 +44,30 @@ class Heuristic(Baseline):
     array([2., 0.])
     """
 
-    def __init__(self, kind: str = "resource-allocation", *, hide: str | None = None, seed: int = 0) -> None:
-        self.kind, self.hide, self.seed = kind, hide, seed
+    sees_own_edge: ClassVar[bool] = False
+
+    def __init__(
+        self, kind: str = "resource-allocation", *, graph: str = "target", hide: str | None = None, seed: int = 0
+    ) -> None:
+        self.kind, self.graph, self.hide, self.seed = kind, graph, hide, seed
 
     def _fit(self) -> None:
         HEURISTICS[self.kind]
+        if in_union(self.graph) and self.kind in OF_LAYERS:
+            raise InputError(f"Expected graph='target' for the heuristic {self.kind!r}, got {self.graph!r}.")
 
     def _score(self, pairs: Ints, target: int) -> Floats:
-        feature = HEURISTICS[self.kind]
-        if self.kind == "overlap+union":
+        if self.kind in OF_LAYERS:
+            overlap = np.asarray(self.features_.overlap(pairs, target)["overlap"])
+            if self.kind == "overlap":
+                return overlap
             near = self.features_.merged(pairs, target)["allocation"]
-            return self._overlap(pairs, target) + near / (1 + near)
-        if self.kind == "union-allocation":
-            return self.features_.merged(pairs, target)[feature]
-        if self.kind == "overlap":
-            return self._overlap(pairs, target)
-        columns = self.features_.own(pairs, target)
+            return overlap + near / (1 + near)
+        graph, known, hidden = self.features_.linked(pairs, target, union=in_union(self.graph))
+        columns = graph.neighbourhood(pairs, known, hidden, paths=False)
         if self.kind == "preferential-attachment":
             return columns["low degree"] * columns["high degree"]
-        return columns[feature]
-
-    def _overlap(self, pairs: Ints, target: int) -> Floats:
-        return np.asarray(self.features_.overlap(pairs, target)["overlap"])
+        return columns[HEURISTICS[self.kind]]
 
 
 for _kind, _feature in (
@@ -61,9 +76,8 @@ for _kind, _feature in (
     ("adamic-adar", "adamic"),
     ("resource-allocation", "allocation"),
     ("preferential-attachment", "low degree"),
-    ("union-allocation", "allocation"),
     ("overlap", "overlap"),
     ("overlap+union", "overlap"),
 ):
     HEURISTICS.add(_kind, _feature)
-    BASELINES.add(_kind, partial(Heuristic, _kind))
+    (BASELINES.add if _kind in OF_LAYERS else add_one_graph)(_kind, partial(Heuristic, _kind))

@@ -1,12 +1,12 @@
 """Low-rank approximation: the score of a pair is its entry in a truncated singular value decomposition."""
 
-from functools import partial
+from typing import ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.extmath import randomized_svd
 
-from banditplex.baselines.base import BASELINES, Baseline
+from banditplex.baselines.base import Baseline, add_one_graph, in_union
 from banditplex.baselines.features import Incidence, StructuralFeatures
 from banditplex.baselines.graph import Floats, Ints
 from banditplex.rng import stream
@@ -23,17 +23,19 @@ class SVD(Baseline):
     ----------
     rank
         Number of singular values.
-    union
-        Whether to decompose log(1 + number of layers with the pair) instead of the target layer.
+    graph
+        "target": decompose the target layer. "union": log(1 + number of layers with the pair).
     hide, seed
         See `Baseline`.
     """
 
-    def __init__(self, rank: int = 12, *, union: bool = False, hide: str | None = None, seed: int = 0) -> None:
-        self.rank, self.union, self.hide, self.seed = rank, union, hide, seed
+    sees_own_edge: ClassVar[bool] = False
+
+    def __init__(self, rank: int = 12, *, graph: str = "target", hide: str | None = None, seed: int = 0) -> None:
+        self.rank, self.graph, self.hide, self.seed = rank, graph, hide, seed
 
     def _fit(self) -> None:
-        what = "union" if self.union else "own"
+        what = "union" if in_union(self.graph) else "own"
         self.models_ = {
             target: CrossFittedSVD(self.features_, target, what, self.rank, self.seed) for target in self.targets_
         }
@@ -118,5 +120,4 @@ class CrossFittedSVD:
         return self._models[fold]
 
 
-BASELINES.add("svd", SVD)
-BASELINES.add("svd-union", partial(SVD, union=True))
+add_one_graph("svd", SVD)

@@ -45,4 +45,4 @@ class Trees(PooledBaseline):
         return model.fit(table.values, table.label)
 
 
-BASELINES.add("trees", Trees)
+BASELINES.add("pooled-trees", Trees)

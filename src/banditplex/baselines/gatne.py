@@ -1,0 +1,159 @@
+"""GATNE-T: one vector per node for all layers, and an attention over what its neighbours are in each layer."""
+
+from functools import partial
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from torch import Tensor
+
+from banditplex.baselines.base import BASELINES
+from banditplex.baselines.graph import Floats, Ints
+from banditplex.baselines.node_vectors import NodeVectors
+from banditplex.baselines.skipgram import Table, Walks, as_numpy, batches, gradients, random_table, zero_table
+from banditplex.baselines.walks import WalkGraph, first_order
+from banditplex.rng import stream
+from banditplex.training.data import choose_device
+
+ROOM = 1 << 21
+"""Sampled neighbours of all nodes of a mini-batch in all layers, at most."""
+
+
+def edge_part(near: Tensor, hidden: Tensor, query: Tensor, transform: Tensor) -> Tensor:
+    """Return M^T U a (B, n, d), a = softmax over layers of w . tanh(W u): what the layer adds to the vectors of nodes.
+
+    Parameters: `near` U (B, n, m, s), what the neighbours of each node are in every layer; `hidden` W (B, s, a),
+    `query` w (B, a) and `transform` M (B, s, d) of the layer that each group of n nodes is in.
+    """
+    energy = torch.bmm(torch.tanh(torch.bmm(near.flatten(1, 2), hidden)), query[:, :, None])
+    share = energy.view(near.shape[:3]).softmax(2)
+    return torch.bmm((share[..., None] * near).sum(2), transform)
+
+
+class GATNE(NodeVectors):
+    """GATNE-T, general attributed multiplex network embedding without attributes (Cen et al., KDD 2019).
+
+    The vector of node n in layer r is v = b_n + M_r^T U_n a_n,r. Column p of U_n (s, layers) is the mean of the edge
+    vectors u_j,p of the neighbours j of n in layer p (of n itself where it has none), and the weights of the layers are
+    a_n,r = softmax(w_r . tanh(W_r U_n)). b, u, M, W and w are learnt with skip-gram (`baselines/skipgram.py`) on random
+    walks in every layer; the contexts c_n are shared by all layers. A pair is scored with the cosine of its vectors.
+
+    Differs from the original: neighbours are sampled anew in each step, and all are used after training; Adagrad on
+    mini-batches of walks instead of Adam; new walks in every epoch, and no early stopping; one aggregation (K = 1), and
+    alpha = beta = 1, as in its experiments. Time and memory grow with nodes x layers.
+
+    Parameters
+    ----------
+    dimension, edge_dimension, attention_dimension
+        Sizes of b, u and w.
+    neighbour_samples
+        Neighbours sampled for each mean.
+    epochs, num_walks, walk_length, window, num_negatives, learning_rate, operator, time_limit, device, hide, seed
+        As for `MNE`.
+    """
+
+    def __init__(
+        self,
+        *,
+        dimension: int = 200,
+        edge_dimension: int = 10,
+        attention_dimension: int = 20,
+        neighbour_samples: int = 10,
+        epochs: int = 10,
+        num_walks: int = 20,
+        walk_length: int = 10,
+        window: int = 5,
+        num_negatives: int = 5,
+        learning_rate: float = 0.1,
+        operator: str = "cosine",
+        time_limit: float | None = None,
+        device: str = "cpu",
+        hide: str | None = None,
+        seed: int = 0,
+    ) -> None:
+        self.dimension, self.edge_dimension, self.attention_dimension = dimension, edge_dimension, attention_dimension
+        self.neighbour_samples, self.epochs, self.num_walks = neighbour_samples, epochs, num_walks
+        self.walk_length, self.window, self.num_negatives = walk_length, window, num_negatives
+        self.learning_rate, self.operator, self.time_limit = learning_rate, operator, time_limit
+        self.device, self.hide, self.seed = device, hide, seed
+
+    def _learn(self) -> None:
+        graph, device, rng = WalkGraph.of(self.mx_), choose_device(self.device), stream(self.seed, "gatne")
+        d, s, a, m = self.dimension, self.edge_dimension, self.attention_dimension, self.mx_.num_layers
+        base, contexts = random_table(graph.num_nodes, d, rng, device), zero_table(graph.num_nodes, d, device)
+        edge = random_table(graph.num_nodes * m, s, rng, device)
+        tables = [Table(random_table(m, s * size, rng, device).values * s * size**0.5) for size in (d, a)]
+        transforms, hidden = tables
+        queries = Table(random_table(m, a, rng, device).values * a**0.5)
+        plan = Walks(graph, partial(first_order, graph), self.walk_length, self.epochs * self.num_walks)
+        weight, lists = plan.weights(self.window).to(device), _Neighbours(graph, m)
+        nodes, layers = (torch.from_numpy(each).to(device) for each in (graph.nodes, graph.layer))
+        room = max(self.walk_length, ROOM // (m * self.neighbour_samples))
+        for batch in batches(
+            plan, num_negatives=self.num_negatives, rate=self.learning_rate, rng=rng, max_tokens=room,
+            time_limit=self.time_limit,
+        ):  # fmt: skip
+            walks, noise = torch.from_numpy(batch.walks).to(device), torch.from_numpy(batch.negatives).to(device)
+            node, layer, noise = nodes[walks], layers[walks[:, 0]], nodes[noise]
+            sampled = torch.from_numpy(lists.sample(graph.nodes[batch.walks], self.neighbour_samples, rng)).to(device)
+            near = edge[sampled].mean(3)  # (B, L, m, s)
+            parts = [near, hidden[layer].view(-1, s, a), queries[layer], transforms[layer].view(-1, s, d)]
+            for part in parts:
+                part.requires_grad_()
+            with torch.enable_grad():
+                added = edge_part(*parts)
+            found = gradients(base[node] + added.detach(), contexts[node], contexts[noise], weight, self.num_negatives)
+            near, *rest = torch.autograd.grad(added, parts, found.centre)
+            each = (near / self.neighbour_samples)[..., None, :].expand(*sampled.shape, s)
+            base.step(node.ravel(), found.centre.flatten(0, 1), batch.rate)
+            edge.step(sampled.ravel(), each.reshape(-1, s), batch.rate)
+            for table, gradient in zip((hidden, queries, transforms), rest, strict=True):
+                table.step(layer, gradient.flatten(1), batch.rate)
+            rows = torch.cat([node.ravel(), noise.ravel()])
+            contexts.step(rows, torch.cat([found.context.flatten(0, 1), found.negative.flatten(0, 1)]), batch.rate)
+        self.base_, self.near_ = as_numpy(base.values), lists.mean(as_numpy(edge.values)).reshape(-1, m, s)
+        self.hidden_, self.transforms_ = hidden.values.view(m, s, a).cpu(), transforms.values.view(m, s, d).cpu()
+        self.queries_ = queries.values.cpu()
+        self.num_parameters_ = sum(
+            table.values.numel() for table in (base, contexts, edge, transforms, hidden, queries)
+        )
+
+    def _vectors(self, nodes: Ints, target: int) -> Floats:
+        unique, place = np.unique(nodes, return_inverse=True)
+        near = torch.from_numpy(self.near_[unique]).float()
+        layer = slice(target, target + 1)
+        added = edge_part(near[None], self.hidden_[layer], self.queries_[layer], self.transforms_[layer])[0]
+        found: Floats = (self.base_[unique] + as_numpy(added))[place]
+        return found
+
+
+class _Neighbours:
+    """Neighbours of every node in every layer, as rows node * layers + layer; a node without any is its own."""
+
+    def __init__(self, graph: WalkGraph, num_layers: int) -> None:
+        self._layers, size = num_layers, graph.num_nodes * num_layers
+        own, owner = graph.nodes * num_layers + graph.layer, np.repeat(np.arange(graph.num_rows), graph.degree)
+        without = np.setdiff1d(np.arange(size), own)
+        rows = np.append(own[owner], without)
+        others = np.append(own[graph.neighbours], without)
+        order = np.argsort(rows, kind="stable")
+        self._others, self._degree = others[order], np.bincount(rows, minlength=size)
+        self._start = np.cumsum(self._degree) - self._degree
+
+    def sample(self, nodes: Ints, count: int, rng: np.random.Generator) -> Ints:
+        """Return `count` neighbours of nodes (...) in every layer, with repetition: (..., layers, count)."""
+        rows = nodes[..., None] * self._layers + np.arange(self._layers)
+        step = rng.random((*rows.shape, count)) * self._degree[rows][..., None]
+        found: Ints = self._others[self._start[rows][..., None] + step.astype(np.int64)]
+        return found
+
+    def mean(self, values: Floats) -> Floats:
+        """Return the mean over the neighbours of each row of values (rows, s)."""
+        matrix = sp.csr_array(
+            (np.repeat(1 / self._degree, self._degree), self._others, np.append(self._start, len(self._others)))
+        )
+        found: Floats = matrix @ values
+        return found
+
+
+BASELINES.add("gatne-t", GATNE)

@@ -1,0 +1,102 @@
+"""MNE: one vector per node for all layers, and a small one for each layer."""
+
+from functools import partial
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from banditplex.baselines.base import BASELINES
+from banditplex.baselines.graph import Floats, Ints
+from banditplex.baselines.node_vectors import NodeVectors
+from banditplex.baselines.skipgram import Table, Walks, as_numpy, batches, gradients, random_table, zero_table
+from banditplex.baselines.walks import WalkGraph, first_order
+from banditplex.rng import stream
+from banditplex.training.data import choose_device
+
+
+def layer_vectors(base: Tensor, own: Tensor, transform: Tensor, weight: float) -> Tensor:
+    """Return b + w X^T u: `base` (B, L, d), `own` (B, L, s) and one `transform` (B, s, d) for each walk."""
+    return torch.baddbmm(base, own, transform, alpha=weight)
+
+
+class MNE(NodeVectors):
+    """MNE, scalable multiplex network embedding (Zhang et al., IJCAI 2018).
+
+    The vector of node n in layer i is v = b_n + w X_i^T u_n,i: a base vector b_n (d) that all layers share, a small
+    vector u_n,i (s) of the node in the layer, and a matrix X_i (s, d) of the layer. All are learnt with skip-gram
+    (`baselines/skipgram.py`) on random walks in every layer; the contexts c_n (d) are shared by all layers. A pair is
+    scored with the cosine of its vectors in the target layer; a node without edges there has the vector b_n.
+
+    Differs from the original: Adagrad on mini-batches of walks; new walks in every epoch; the weight w of a layer is
+    one number for all (X_i can make up for it).
+
+    Parameters
+    ----------
+    dimension, layer_dimension, layer_weight
+        d, s and w.
+    epochs, num_walks, walk_length, window
+        Epochs, walks from each node of each layer in an epoch, nodes in a walk, and largest distance of a context.
+    num_negatives, learning_rate, operator, time_limit, device, hide, seed
+        As for `DeepWalk`.
+    """
+
+    def __init__(
+        self,
+        *,
+        dimension: int = 200,
+        layer_dimension: int = 10,
+        layer_weight: float = 1.0,
+        epochs: int = 10,
+        num_walks: int = 20,
+        walk_length: int = 10,
+        window: int = 10,
+        num_negatives: int = 5,
+        learning_rate: float = 0.1,
+        operator: str = "cosine",
+        time_limit: float | None = None,
+        device: str = "cpu",
+        hide: str | None = None,
+        seed: int = 0,
+    ) -> None:
+        self.dimension, self.layer_dimension, self.layer_weight = dimension, layer_dimension, layer_weight
+        self.epochs, self.num_walks, self.walk_length, self.window = epochs, num_walks, walk_length, window
+        self.num_negatives, self.learning_rate, self.operator = num_negatives, learning_rate, operator
+        self.time_limit, self.device, self.hide, self.seed = time_limit, device, hide, seed
+
+    def _learn(self) -> None:
+        graph, device, rng = WalkGraph.of(self.mx_), choose_device(self.device), stream(self.seed, "mne")
+        d, s = self.dimension, self.layer_dimension
+        base, contexts = random_table(graph.num_nodes, d, rng, device), zero_table(graph.num_nodes, d, device)
+        own = random_table(graph.num_rows, s, rng, device)
+        transforms = Table(random_table(self.mx_.num_layers, s * d, rng, device).values * s * d**0.5)
+        plan = Walks(graph, partial(first_order, graph), self.walk_length, self.epochs * self.num_walks)
+        weight = plan.weights(self.window).to(device)
+        nodes, layers = (torch.from_numpy(each).to(device) for each in (graph.nodes, graph.layer))
+        for batch in batches(
+            plan, num_negatives=self.num_negatives, rate=self.learning_rate, rng=rng,
+            time_limit=self.time_limit,
+        ):  # fmt: skip
+            walks, noise = torch.from_numpy(batch.walks).to(device), torch.from_numpy(batch.negatives).to(device)
+            node, layer, noise = nodes[walks], layers[walks[:, 0]], nodes[noise]
+            u, x = own[walks], transforms[layer].view(-1, s, d)
+            centre = layer_vectors(base[node], u, x, self.layer_weight)
+            found = gradients(centre, contexts[node], contexts[noise], weight, self.num_negatives)
+            down = self.layer_weight * found.centre
+            base.step(node.ravel(), found.centre.flatten(0, 1), batch.rate)
+            own.step(walks.ravel(), torch.bmm(down, x.mT.contiguous()).flatten(0, 1), batch.rate)
+            transforms.step(layer, torch.bmm(u.mT.contiguous(), down).flatten(1), batch.rate)
+            rows = torch.cat([node.ravel(), noise.ravel()])
+            contexts.step(rows, torch.cat([found.context.flatten(0, 1), found.negative.flatten(0, 1)]), batch.rate)
+        self.walk_graph_, self.base_ = graph, as_numpy(base.values)
+        self.own_ = np.concatenate([as_numpy(own.values), np.zeros((1, s))])  # the last row: no edges in the layer
+        self.transforms_ = as_numpy(transforms.values).reshape(-1, s, d)
+        self.num_parameters_ = sum(table.values.numel() for table in (base, contexts, own, transforms))
+
+    def _vectors(self, nodes: Ints, target: int) -> Floats:
+        own = self.own_[self.walk_graph_.rows(nodes, target)]
+        found: Floats = self.base_[nodes] + self.layer_weight * own @ self.transforms_[target]
+        return found
+
+
+BASELINES.add("mne", MNE)

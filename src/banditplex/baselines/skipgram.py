@@ -1,0 +1,205 @@
+"""Skip-gram with negative sampling on walks (Mikolov et al. 2013), as products of small matrices.
+
+A walk of length L gives L x L pairs of a centre v_i and a context c_j. The loss of the walk is
+
+    - sum_ij w_ij log s(v_i . c_j) - K sum_i w_i mean_n log s(- v_i . c_n),    w_i = sum_j w_ij
+
+with s the logistic function, K negatives per pair and w_ij = max(0, window + 1 - |i - j|) / window (0 if i = j): the
+probability that word2vec, which draws the width of each window from 1 to `window`, takes j as a context of i. The
+negatives n are drawn in proportion to degree^.75 in the layer of the walk, and are shared by all centres of a walk.
+Short walks of a layer are put one after the other in a group, with w_ij = 0 between them: larger matrices are faster.
+Word2vec goes through the pairs one by one with a decreasing learning rate; here a mini-batch of walks makes one step,
+with row-wise Adagrad: a row of a table moves by rate * gradient / root of the sum of its mean squared gradients.
+"""
+
+from collections.abc import Callable, Iterator
+from time import monotonic
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from banditplex.baselines.graph import Floats, Ints
+from banditplex.baselines.walks import WalkGraph
+
+SHARED = 4
+"""A group of walks has this many times as many shared negatives as there are negatives per pair."""
+GROUP = 40
+"""Nodes of a group of walks; longer walks are groups of their own."""
+MAX_TOKENS = 1 << 13
+"""Nodes of all walks in a mini-batch, at most."""
+CHUNK = 1 << 20
+"""Nodes of all walks in memory, about."""
+
+
+class Table:
+    """Rows of numbers that are learnt with row-wise Adagrad."""
+
+    def __init__(self, values: Tensor) -> None:
+        self.values, self._squares = values, values.new_zeros(len(values))
+
+    def __getitem__(self, rows: Tensor) -> Tensor:
+        return self.values[rows]
+
+    def step(self, rows: Tensor, gradient: Tensor, rate: float) -> None:
+        """Make a step; the gradients (n, d) of the same row (n,) are added."""
+        unique, place = torch.unique(rows, return_inverse=True)
+        total = gradient.new_zeros(len(unique), gradient.shape[-1]).index_add_(0, place, gradient)
+        squares = self._squares[unique] + (total * total).mean(1)
+        self._squares[unique] = squares
+        self.values[unique] -= total * (rate / (squares.sqrt() + 1e-10))[:, None]
+
+
+def random_table(num_rows: int, dimension: int, rng: np.random.Generator, device: torch.device) -> Table:
+    """Return a table of numbers between -.5 / dimension and .5 / dimension, as in word2vec."""
+    values = (rng.random((num_rows, dimension), dtype=np.float32) - 0.5) / dimension
+    return Table(torch.from_numpy(values).to(device))
+
+
+def zero_table(num_rows: int, dimension: int, device: torch.device) -> Table:
+    """Return a table of zeros, the contexts of word2vec."""
+    return Table(torch.zeros(num_rows, dimension, device=device))
+
+
+def window_weights(length: int, window: int) -> Tensor:
+    """Return the weights w_ij (length, length) of the pairs of a walk.
+
+    >>> window_weights(3, 2)
+    tensor([[0.0000, 1.0000, 0.5000],
+            [1.0000, 0.0000, 1.0000],
+            [0.5000, 1.0000, 0.0000]])
+    """
+    place = torch.arange(length, dtype=torch.float32)
+    distance = (place[:, None] - place).abs()
+    return ((window + 1 - distance) / window).clamp(0, 1) * (distance > 0)
+
+
+class Gradients(NamedTuple):
+    """Gradients of the loss by centres and contexts (B, L, d), and by negatives (B, N, d)."""
+
+    centre: Tensor
+    context: Tensor
+    negative: Tensor
+
+
+def gradients(centre: Tensor, context: Tensor, negative: Tensor, weight: Tensor, num_negatives: int) -> Gradients:
+    """Return the gradients of the loss above, summed over walks; `weight` is (L, L)."""
+    positive = torch.bmm(centre, context.mT.contiguous()).sigmoid_().sub_(1).mul_(weight)
+    noise = torch.bmm(centre, negative.mT.contiguous()).sigmoid_()
+    noise *= (num_negatives / negative.shape[1] * weight.sum(1))[:, None]
+    return Gradients(
+        torch.baddbmm(torch.bmm(noise, negative), positive, context),
+        torch.bmm(positive.mT.contiguous(), centre),
+        torch.bmm(noise.mT.contiguous(), centre),
+    )
+
+
+class Noise:
+    """Draws negatives: rows of a layer in proportion to degree^.75."""
+
+    def __init__(self, graph: WalkGraph) -> None:
+        self._ends = np.cumsum(graph.degree**0.75)
+        bounds = np.append(0.0, self._ends)[graph.offsets]
+        self._low, self._width, self._graph = bounds[:-1], np.diff(bounds), graph
+
+    def draw(self, layer: Ints, count: int, rng: np.random.Generator) -> Ints:
+        """Return `count` rows for each layer index, (n, count)."""
+        at = self._low[layer][:, None] + rng.random((len(layer), count)) * self._width[layer][:, None]
+        rows = np.searchsorted(self._ends, at, side="right")
+        return np.minimum(rows, self._graph.offsets[layer + 1][:, None] - 1)
+
+
+class Batch(NamedTuple):
+    """Groups of walks (B, L) and their negatives (B, N), as rows of the walk graph; the learning rate of the step."""
+
+    walks: Ints
+    negatives: Ints
+    rate: float
+
+
+class Walks(NamedTuple):
+    """What walks there are: from every start in random order, `rounds` times.
+
+    Parameters: `make` maps rows (n,) and a length to walks (n, length); `starts`, every row once if None.
+    """
+
+    graph: WalkGraph
+    make: Callable[[Ints, int, np.random.Generator], Ints]
+    length: int
+    rounds: int
+    starts: Ints | None = None
+
+    @property
+    def group(self) -> int:
+        """Number of walks in a group."""
+        return max(1, GROUP // self.length)
+
+    def weights(self, window: int) -> Tensor:
+        """Return the weights w_ij of the pairs of a group."""
+        return torch.kron(torch.eye(self.group), window_weights(self.length, window))
+
+    def order(self, rng: np.random.Generator) -> Ints:
+        """Return the starts (n, group) in random order; a group is in one layer, the last one of a layer is filled."""
+        starts = np.arange(self.graph.num_rows) if self.starts is None else self.starts
+        layer = self.graph.layer[starts]
+        starts = starts[np.lexsort((rng.random(len(starts)), layer))]
+        size = np.bincount(layer, minlength=1)
+        full = -(-size // self.group) * self.group
+        within = np.arange(full.sum()) - np.repeat(np.cumsum(full) - full, full)
+        place = np.repeat(np.cumsum(size) - size, full) + within % np.repeat(np.maximum(size, 1), full)
+        return rng.permutation(starts[place].reshape(-1, self.group))
+
+
+def batches(
+    walks: Walks,
+    *,
+    num_negatives: int,
+    rate: float,
+    rng: np.random.Generator,
+    max_tokens: int = MAX_TOKENS,
+    time_limit: float | None = None,
+) -> Iterator[Batch]:
+    """Yield mini-batches of walks; the rate falls linearly to 0.
+
+    Parameters: `max_tokens`, nodes of all walks of a mini-batch, at most (and at most as many as the graph has rows,
+    but at least one group); after `time_limit` seconds, no more batches follow.
+    """
+    graph, noise, begin, length = walks.graph, Noise(walks.graph), monotonic(), walks.group * walks.length
+    size = max(1, min(max_tokens, graph.num_rows) // length)
+    for index in range(walks.rounds if graph.num_rows else 0):
+        order = walks.order(rng)
+        for start in range(0, len(order), max(1, CHUNK // length)):
+            chunk = order[start : start + max(1, CHUNK // length)]
+            made = walks.make(chunk.ravel(), walks.length, rng).reshape(-1, length)
+            for at in range(0, len(made), size):
+                share = (index + (start + at) / len(order)) / walks.rounds
+                if time_limit is not None:
+                    share = max(share, (monotonic() - begin) / max(time_limit, 1e-9))
+                if share >= 1:
+                    return
+                some = made[at : at + size]
+                negatives = noise.draw(graph.layer[some[:, 0]], SHARED * num_negatives, rng)
+                yield Batch(some, negatives, rate * (1 - share))
+
+
+def train(
+    centres: Table, contexts: Table, stream: Iterator[Batch], weight: Tensor, num_negatives: int, device: torch.device
+) -> None:
+    """Learn tables of centres and contexts from mini-batches with weights (L, L); both may be the same table."""
+    weight = weight.to(device)
+    for batch in stream:
+        walks, negatives = torch.from_numpy(batch.walks).to(device), torch.from_numpy(batch.negatives).to(device)
+        found = gradients(centres[walks], contexts[walks], contexts[negatives], weight, num_negatives)
+        rows = torch.cat([walks.ravel(), negatives.ravel()])
+        moves = torch.cat([found.context.flatten(0, 1), found.negative.flatten(0, 1)])
+        if centres is contexts:
+            rows, moves = torch.cat([walks.ravel(), rows]), torch.cat([found.centre.flatten(0, 1), moves])
+        else:
+            centres.step(walks.ravel(), found.centre.flatten(0, 1), batch.rate)
+        contexts.step(rows, moves, batch.rate)
+
+
+def as_numpy(table: Tensor) -> Floats:
+    """Return a tensor as an array of float64."""
+    return table.detach().cpu().numpy().astype(np.float64)

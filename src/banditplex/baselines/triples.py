@@ -1,0 +1,180 @@
+"""Knowledge-graph models in plain torch: layers are relations, and edges are triples (u, layer, v).
+
+The same formulas as those of PyKEEN (`baselines/pykeen.py`), on any device and without the library, for graphs with
+many layers. With <a, b, c> the sum of a_i b_i c_i, the score of a triple (u, r, v) is
+
+- DistMult (Yang et al., ICLR 2015): <e_u, w_r, e_v>;
+- ComplEx (Trouillon et al., ICML 2016): the real part of <e_u, w_r, conjugate of e_v>, with complex vectors;
+- SimplE (Kazemi and Poole, NeurIPS 2018): (<h_u, w_r, t_v> + <h_v, w'_r, t_u>) / 2, with two vectors h and t of each
+  node and two vectors w and w' of each relation.
+"""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from time import monotonic
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn.functional import softplus
+
+from banditplex.baselines.base import BASELINES, Baseline
+from banditplex.baselines.graph import Floats, Ints
+from banditplex.baselines.skipgram import Table
+from banditplex.registry import Registry
+from banditplex.rng import stream
+from banditplex.training.data import choose_device
+
+CHUNK = 1 << 16
+"""Pairs that are scored at a time."""
+
+
+def distmult(first: Tensor, relation: Tensor, second: Tensor) -> Tensor:
+    """Return <e_u, w_r, e_v>, sums over the last dimension."""
+    return (first * relation * second).sum(-1)
+
+
+def complex_product(first: Tensor, relation: Tensor, second: Tensor) -> Tensor:
+    """Return the real part of <e_u, w_r, conjugate of e_v>; the first half of a vector is its real part."""
+    (a, b), (c, d), (e, f) = (each.chunk(2, -1) for each in (first, relation, second))
+    return ((a * c - b * d) * e + (a * d + b * c) * f).sum(-1)
+
+
+def simple(first: Tensor, relation: Tensor, second: Tensor) -> Tensor:
+    """Return (<h_u, w_r, t_v> + <h_v, w'_r, t_u>) / 2; the first half of a vector is h or w, the second t or w'."""
+    (h_u, t_u), (w, back), (h_v, t_v) = (each.chunk(2, -1) for each in (first, relation, second))
+    return ((h_u * w * t_v).sum(-1) + (h_v * back * t_u).sum(-1)) / 2
+
+
+FORMULAS: Registry[tuple[Callable[[Tensor, Tensor, Tensor], Tensor], int]] = Registry("knowledge-graph model")
+"""Name -> formula, and how many vectors of `dimension` numbers each node and relation has."""
+FORMULAS.add("distmult", (distmult, 1))
+FORMULAS.add("complex", (complex_product, 2))
+FORMULAS.add("simple", (simple, 2))
+
+
+_Batch = tuple[Tensor, Tensor, Tensor, float]
+
+
+class Triples(Baseline):
+    """A knowledge-graph model, learnt from the edges of all layers; see the top of this file for its formula.
+
+    The loss of an edge is softplus(- score) + mean of softplus(score) over `num_negatives` triples in which one of its
+    ends, at random, is replaced by a random node (the logistic loss of the three papers, in which the sum takes the
+    place of the mean). An undirected edge counts in both directions, and its score is the mean of the two.
+
+    Differs from the originals: row-wise Adagrad; large mini-batches; no early stopping. All training edges are seen.
+
+    Parameters
+    ----------
+    model
+        "distmult", "complex" or "simple".
+    dimension
+        Numbers in each vector; complex numbers count twice.
+    epochs, batch_size, num_negatives, learning_rate
+        Passes over all edges, edges in a mini-batch, negatives per edge, and the first rate, which falls to 0.
+    penalty
+        Weight of the mean squared norm of the vectors in a mini-batch.
+    time_limit
+        Training stops after so many seconds.
+    device, hide, seed
+        "auto" is CUDA where there is one, whose sums may differ in the last digits from run to run; see `Baseline`.
+    """
+
+    def __init__(
+        self,
+        model: str = "complex",
+        *,
+        dimension: int = 200,
+        epochs: int = 100,
+        batch_size: int = 4_096,
+        num_negatives: int = 10,
+        learning_rate: float = 0.1,
+        penalty: float = 0.0,
+        time_limit: float | None = None,
+        device: str = "auto",
+        hide: str | None = None,
+        seed: int = 0,
+    ) -> None:
+        self.model, self.dimension, self.epochs, self.batch_size = model, dimension, epochs, batch_size
+        self.num_negatives, self.learning_rate, self.penalty = num_negatives, learning_rate, penalty
+        self.time_limit, self.device, self.hide, self.seed = time_limit, device, hide, seed
+
+    def _fit(self) -> None:
+        formula, parts = FORMULAS[self.model]
+        device, rng = choose_device(self.device), stream(self.seed, "triples")
+        generator = torch.Generator(device).manual_seed(int(rng.integers(2**62)))
+        size = self.mx_.num_nodes, self.mx_.num_layers
+        self.nodes_, self.relations_ = (
+            Table(torch.randn(each, parts * self.dimension, device=device, generator=generator) / self.dimension**0.5)
+            for each in size
+        )
+        self.num_parameters_ = sum(size) * parts * self.dimension
+        for u, layer, v, rate in self._batches(device, generator):
+            self._step(formula, u, layer, v, rate, generator)
+
+    def _batches(
+        self, device: torch.device, generator: torch.Generator
+    ) -> Iterator[tuple[Tensor, Tensor, Tensor, float]]:
+        """Yield sources, layers and destinations of mini-batches of edges, and the learning rate of their step."""
+        keep = self.mx_.edge_index[0] != self.mx_.edge_index[1]
+        ends = torch.from_numpy(self.mx_.edge_index[:, keep]).to(device)
+        layers = torch.from_numpy(self.mx_.edge_layer[keep]).to(device)
+        if not self.mx_.directed:
+            ends, layers = torch.cat([ends, ends.flip(0)], 1), layers.repeat(2)
+        begin, count = monotonic(), len(layers)
+        for epoch in range(self.epochs if count else 0):
+            order = torch.randperm(count, device=device, generator=generator)
+            for start in range(0, count, self.batch_size):
+                share = (epoch + start / count) / self.epochs
+                if self.time_limit is not None:
+                    share = max(share, (monotonic() - begin) / max(self.time_limit, 1e-9))
+                if share >= 1:
+                    return
+                some = order[start : start + self.batch_size]
+                yield ends[0, some], layers[some], ends[1, some], self.learning_rate * (1 - share)
+
+    def _step(
+        self,
+        formula: Callable[[Tensor, Tensor, Tensor], Tensor],
+        u: Tensor,
+        layer: Tensor,
+        v: Tensor,
+        rate: float,
+        generator: torch.Generator,
+    ) -> None:
+        n, k, device = len(u), self.num_negatives, u.device
+        other = torch.randint(self.mx_.num_nodes, (n, k), device=device, generator=generator)
+        at_source = torch.rand((n, k, 1), device=device, generator=generator) < 0.5
+        leaves = [self.nodes_[u], self.relations_[layer], self.nodes_[v], self.nodes_[other]]
+        for leaf in leaves:
+            leaf.requires_grad_()
+        first, relation, second, noise = leaves
+        with torch.enable_grad():
+            source = torch.where(at_source, noise, first[:, None])
+            destination = torch.where(at_source, second[:, None], noise)
+            negative = softplus(formula(source, relation[:, None], destination)).mean(1)
+            loss = (softplus(-formula(first, relation, second)) + negative).sum()
+            if self.penalty:
+                loss = loss + self.penalty * sum((leaf**2).mean(-1).sum() for leaf in (first, relation, second))
+            by_first, by_relation, by_second, by_noise = torch.autograd.grad(loss, leaves)
+        self.relations_.step(layer, by_relation, rate)
+        self.nodes_.step(
+            torch.cat([u, v, other.ravel()]), torch.cat([by_first, by_second, by_noise.flatten(0, 1)]), rate
+        )
+
+    def _score(self, pairs: Ints, target: int) -> Floats:
+        formula, _ = FORMULAS[self.model]
+        nodes, relation = self.nodes_.values, self.relations_.values[target]
+        found = []
+        for start in range(0, len(pairs), CHUNK):
+            u, v = torch.from_numpy(pairs[start : start + CHUNK]).to(nodes.device).T
+            score = formula(nodes[u].double(), relation.double(), nodes[v].double())
+            if not self.mx_.directed:
+                score = (score + formula(nodes[v].double(), relation.double(), nodes[u].double())) / 2
+            found.append(score.cpu().numpy())
+        return np.concatenate(found)
+
+
+for _name in FORMULAS:
+    BASELINES.add(f"{_name}-torch", partial(Triples, _name))

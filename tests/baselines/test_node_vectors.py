@@ -1,0 +1,139 @@
+"""Node vectors: formulas of MNE and GATNE-T by plain loops, scores by hand, and a planted set."""
+
+import numpy as np
+import pytest
+import torch
+
+from banditplex.baselines import GATNE, LINE, MNE, DeepWalk, Node2Vec
+from banditplex.baselines.gatne import _Neighbours, edge_part
+from banditplex.baselines.mne import layer_vectors
+from banditplex.baselines.walks import WalkGraph
+from banditplex.datasets import load_dataset
+from banditplex.evaluation import roc_auc, split
+from banditplex.multiplex import Multiplex
+from tests.baselines.small import WALKS, make
+from tests.refusals import refuses
+
+SMALL_GRAPH = Multiplex.from_edges([0, 1, 2, 0, 3], [1, 2, 3, 1, 4], [*"aaabb"], num_nodes=6)
+
+
+@pytest.fixture(scope="module")
+def twins():
+    return split(load_dataset("twins").subset(["a", "a-twin", "noise-1"]), hide="layer")
+
+
+def twin_auc(twins, model):
+    pairs, label = twins.test("a")
+    return roc_auc(label, model.fit(twins.train, targets=["a"]).score_pairs(pairs, "a"))
+
+
+def test_mne_by_a_plain_loop():
+    """v_n = b_n + w sum_j u_n,j X_j, node by node; both in training and in scores."""
+    rng = np.random.default_rng(0)
+    base, own, transform = rng.normal(size=(2, 3, 4)), rng.normal(size=(2, 3, 2)), rng.normal(size=(2, 2, 4))
+    slow = [
+        [[base[b, n, i] + 0.5 * sum(own[b, n, j] * transform[b, j, i] for j in range(2)) for i in range(4)]
+         for n in range(3)]
+        for b in range(2)
+    ]  # fmt: skip
+    fast = layer_vectors(*map(torch.from_numpy, (base, own, transform)), 0.5)
+    np.testing.assert_allclose(fast, slow)
+    model = make("mne", layer_weight=0.5).fit(SMALL_GRAPH)
+    vector = model._vectors(np.array([3, 0, 5]), 1)
+    rows = WalkGraph.of(SMALL_GRAPH).rows(np.array([3, 0]), 1)
+    for at, (node, row) in enumerate(zip([3, 0], rows, strict=True)):
+        expected = model.base_[node] + 0.5 * sum(model.own_[row, j] * model.transforms_[1, j] for j in range(2))
+        np.testing.assert_allclose(vector[at], expected)
+    np.testing.assert_array_equal(vector[2], model.base_[5])  # no edges in layer b
+
+
+def test_gatne_by_a_plain_loop():
+    """M^T U a with a = softmax(w . tanh(W u_p)), for one node with three layers."""
+    rng = np.random.default_rng(0)
+    near, hidden, query, transform = (rng.normal(size=size) for size in ((3, 2), (2, 4), 4, (2, 5)))
+    energy = np.array([query @ np.tanh([near[p] @ hidden[:, k] for k in range(4)]) for p in range(3)])
+    weight = np.exp(energy) / np.exp(energy).sum()
+    mixed = sum(weight[p] * near[p] for p in range(3))
+    others = rng.normal(size=near.shape)  # another node of the same group
+    fast = edge_part(*(torch.from_numpy(each)[None] for each in (np.stack([others, near]), hidden, query, transform)))
+    np.testing.assert_allclose(fast[0, 1], [mixed @ transform[:, i] for i in range(5)])
+
+
+def test_gatne_aggregates_neighbours_in_every_layer():
+    """The mean over the neighbours in each layer; a node without any is its own neighbour."""
+    lists = _Neighbours(WalkGraph.of(SMALL_GRAPH), 2)
+    values = np.arange(12.0)[:, None]  # row node * 2 + layer
+    found = lists.mean(values)[:, 0].reshape(6, 2)
+    expected = {
+        (0, 0): [2], (1, 0): [0, 4], (2, 0): [2, 6], (3, 0): [4], (4, 0): [8], (5, 0): [10],
+        (0, 1): [3], (1, 1): [1], (2, 1): [5], (3, 1): [9], (4, 1): [7], (5, 1): [11],
+    }  # fmt: skip
+    for (node, layer), near in expected.items():
+        assert found[node, layer] == np.mean(near)
+    sampled = lists.sample(np.array([1, 5]), 200, np.random.default_rng(0))
+    assert sampled.shape == (2, 2, 200)
+    assert set(sampled[0, 0].tolist()) == {0, 4}
+    assert set(sampled[0, 1].tolist()) == {1}
+    assert set(sampled[1, 0].tolist()) == {10}
+
+
+def test_scores_by_hand():
+    """Vectors (3, 4), (4, 3) and 0: dot product 24, cosine 24 / 25; nodes without edges score 0."""
+    model = DeepWalk(**WALKS).fit(SMALL_GRAPH, targets=["b"])
+    model.vectors_ = np.zeros_like(model.vectors_)
+    model.vectors_[:2, :2] = [[3, 4], [4, 3]]  # nodes 0 and 1 in layer b
+    np.testing.assert_allclose(model.score_pairs([[0, 1], [0, 2], [3, 4]], "b"), [24 / 25, 0, 0])
+    model.operator = "dot"
+    np.testing.assert_allclose(model.score_pairs([[0, 1], [0, 2]], "b"), [24, 0])
+
+
+def test_targets_and_union_have_their_own_vectors():
+    """On the target layer nodes 1 and 2 are linked in a only; in the union they have one vector for all layers."""
+    own, union = (Node2Vec(graph=graph, **WALKS).fit(SMALL_GRAPH) for graph in ("target", "union"))
+    assert own.vectors_.shape == (4 + 4 + 1, 8)
+    assert union.vectors_.shape == (5 + 1, 8)
+    assert own.score_pairs([[1, 2]], "b") == 0 != own.score_pairs([[1, 2]], "a")
+    assert union.score_pairs([[1, 2]], "b") == union.score_pairs([[1, 2]], "a")
+
+
+def test_line_has_two_halves_of_length_one():
+    model = LINE(dimension=4, epochs=2).fit(SMALL_GRAPH)
+    first, second = model.vectors_[:-1, :4], model.vectors_[:-1, 4:]
+    for half in (first, second):
+        np.testing.assert_allclose(np.linalg.norm(half, axis=1), 1)
+    alone = LINE(order="second", dimension=4, epochs=2).fit(SMALL_GRAPH)
+    np.testing.assert_allclose(alone.vectors_[:-1], second)
+
+
+@pytest.mark.parametrize(
+    ("model", "least"),
+    [
+        (DeepWalk(graph="union", num_walks=5), 0.65),
+        (DeepWalk(graph="union", num_walks=5, operator="hadamard"), 0.65),
+        (LINE(graph="union", dimension=32, epochs=10), 0.6),
+        (MNE(dimension=32, epochs=1, num_walks=10), 0.65),
+        (GATNE(dimension=32, epochs=1, num_walks=5), 0.65),
+    ],
+    ids=["deepwalk", "hadamard", "line", "mne", "gatne-t"],
+)
+def test_links_of_a_twin_layer_are_found(twins, model, least):
+    """Layer a has a twin with most of its edges: methods that see both do better than chance."""
+    assert twin_auc(twins, model) > least
+
+
+def test_the_time_limit_stops_training(twins):
+    model = MNE(epochs=1_000_000, time_limit=0.2)
+    assert 0.3 < twin_auc(twins, model) < 1
+
+
+def test_mistakes_are_refused():
+    for options, words in (
+        ({"graph": "layer"}, ("graph", "'layer'")),
+        ({"operator": "sum"}, ("operator", "'sum'")),
+        ({"p": 0}, ("p", "0")),
+        ({"device": "abacus"}, ("device", "'abacus'")),
+    ):
+        with refuses(*words):
+            Node2Vec(**options).fit(SMALL_GRAPH)
+    with refuses("order", "'third'"):
+        LINE(order="third").fit(SMALL_GRAPH)

@@ -1,0 +1,124 @@
+"""Knowledge-graph models: formulas by plain loops of Python numbers, a planted set, and PyKEEN beside ours."""
+
+import numpy as np
+import pytest
+import torch
+
+from banditplex.baselines import BASELINES, PyKEEN, Triples
+from banditplex.baselines.triples import complex_product, distmult, simple
+from banditplex.datasets import load_dataset
+from banditplex.evaluation import roc_auc, split
+from banditplex.multiplex import Multiplex
+from tests.baselines.small import needs_pykeen
+from tests.refusals import refuses
+
+SMALL_GRAPH = Multiplex.from_edges([0, 1, 2, 0, 3], [1, 2, 3, 1, 4], [*"aaabb"], num_nodes=6)
+
+
+@pytest.fixture(scope="module")
+def twins():
+    return split(load_dataset("twins").subset(["a", "a-twin", "noise-1"]), hide="layer")
+
+
+def vectors():
+    return [torch.from_numpy(each) for each in np.random.default_rng(0).normal(size=(3, 6))]
+
+
+def test_distmult():
+    u, r, v = vectors()
+    assert distmult(u, r, v).item() == pytest.approx(sum(float(u[i] * r[i] * v[i]) for i in range(6)))
+
+
+def test_complex():
+    numbers = [[complex(x[i], x[i + 3]) for i in range(3)] for x in vectors()]
+    expected = sum((a * b * c.conjugate()).real for a, b, c in zip(*numbers, strict=True))
+    assert complex_product(*vectors()).item() == pytest.approx(expected)
+
+
+def test_simple():
+    u, r, v = vectors()
+    there = sum(float(u[i] * r[i] * v[i + 3]) for i in range(3))
+    back = sum(float(v[i] * r[i + 3] * u[i + 3]) for i in range(3))
+    assert simple(u, r, v).item() == pytest.approx((there + back) / 2)
+
+
+@pytest.mark.parametrize("name", ["distmult-torch", "complex-torch", "simple-torch"])
+def test_a_step_descends_on_the_logistic_loss(name):
+    """The mean loss over all triples, computed from scores alone, falls."""
+    mx = SMALL_GRAPH.to_directed()
+    every = [(u, v) for u in range(6) for v in range(6) if u != v]
+
+    def loss(model):
+        total = 0.0
+        for layer in "ab":
+            score, known = model.score_pairs(every, layer), mx.has_edges(every, layer)
+            total += np.logaddexp(0, np.where(known, -score, score))[known].mean()
+            total += np.logaddexp(0, score)[~known].mean()
+        return total
+
+    before, after = (BASELINES[name](dimension=16, epochs=epochs, batch_size=8).fit(mx) for epochs in (0, 60))
+    assert loss(after) < 0.5 * loss(before)
+    assert before.num_parameters_ == (6 + 2) * 16 * (1 if name.startswith("distmult") else 2)
+
+
+@pytest.mark.parametrize("name", ["distmult", "complex", "simple"])
+def test_links_of_a_twin_layer_are_found(twins, name):
+    model = Triples(name, dimension=16, epochs=10, batch_size=512).fit(twins.train)
+    pairs, label = twins.test("a")
+    assert roc_auc(label, model.score_pairs(pairs, "a")) > 0.65
+
+
+def test_the_penalty_makes_vectors_smaller():
+    free, bound = (Triples("distmult", dimension=8, epochs=20, penalty=each).fit(SMALL_GRAPH) for each in (0.0, 10.0))
+    assert bound.nodes_.values[:5].norm() < 0.5 * free.nodes_.values[:5].norm()
+
+
+def test_the_time_limit_stops_training():
+    model = Triples(dimension=4, epochs=10**9, time_limit=0.1).fit(SMALL_GRAPH)
+    assert np.isfinite(model.score_pairs([[0, 1]], "a")).all()
+
+
+def test_mistakes_are_refused():
+    with refuses("'transe'", "complex"):
+        Triples("transe").fit(SMALL_GRAPH)
+    with refuses("'transe'", "rotate"):
+        PyKEEN("transe").fit(SMALL_GRAPH)
+
+
+def test_a_missing_pykeen_is_named(monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "pykeen", None)
+    with refuses("banditplex[pykeen]"):
+        PyKEEN().fit(SMALL_GRAPH)
+
+
+@needs_pykeen
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["distmult", "complex", "simple", "rotate"])
+def test_models_of_pykeen_find_the_twin(twins, name):
+    model = PyKEEN(name, dimension=16, epochs=20, batch_size=512, learning_rate=0.05).fit(twins.train)
+    pairs, label = twins.test("a")
+    assert roc_auc(label, model.score_pairs(pairs, "a")) > 0.6
+
+
+def representations(model):
+    """What PyKEEN learnt, as real numbers: nodes and relations."""
+    found = []
+    for parts in (model.entity_representations, model.relation_representations):
+        values = [part().detach() for part in parts]
+        found.append(
+            torch.cat([x for each in values for x in ((each.real, each.imag) if each.is_complex() else (each,))], 1)
+        )
+    return found
+
+
+@needs_pykeen
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "ours"), [("distmult", "distmult"), ("complex", "complex"), ("simple", "distmult")])
+def test_our_formulas_are_those_of_pykeen(name, ours):
+    """Ours with the vectors that PyKEEN learnt. Its SimplE is the mean of two DistMult, of first and second vectors."""
+    pairs = np.array([[0, 1], [2, 4], [3, 5]])
+    theirs = PyKEEN(name, dimension=4, epochs=2, device="cpu").fit(SMALL_GRAPH)
+    model = Triples(ours, dimension=4, epochs=0, device="cpu").fit(SMALL_GRAPH)
+    model.nodes_.values, model.relations_.values = representations(theirs.model_)
+    scores = model.score_pairs(pairs, "b") / (2 if name == "simple" else 1)
+    np.testing.assert_allclose(scores, theirs.score_pairs(pairs, "b"), rtol=1e-5, atol=1e-6)
