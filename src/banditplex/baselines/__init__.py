@@ -1,4 +1,4 @@
-"""Methods to compare with: heuristics, low-rank approximation, logistic regression and boosted trees.
+"""Methods to compare with: heuristics, low-rank approximation, regression, boosted trees and graph networks.
 
 All are link scorers: `fit(mx, targets)` and `score_pairs(pairs, layer)`. `BASELINES` has them by name.
 
@@ -9,10 +9,21 @@ All are link scorers: `fit(mx, targets)` and `score_pairs(pairs, layer)`. `BASEL
 (2,)
 """
 
+from banditplex.baselines.aggregation import Aggregation as Aggregation
 from banditplex.baselines.base import BASELINES as BASELINES
 from banditplex.baselines.base import Baseline as Baseline
+from banditplex.baselines.deeplex import DeePlex as DeePlex
+from banditplex.baselines.gcn_distmult import GCNDistMult as GCNDistMult
 from banditplex.baselines.heuristics import Heuristic as Heuristic
+from banditplex.baselines.ncn import NCN as NCN
+from banditplex.baselines.ncn_all import NCNAll as NCNAll
+from banditplex.baselines.neo_gnn import NeoGNN as NeoGNN
 from banditplex.baselines.regression import PooledRegression as PooledRegression
 from banditplex.baselines.regression import Regression as Regression
+from banditplex.baselines.rgcn import RGCN as RGCN
+from banditplex.baselines.sampled import SampledGCN as SampledGCN
+from banditplex.baselines.seal import SEAL as SEAL
 from banditplex.baselines.svd import SVD as SVD
 from banditplex.baselines.trees import Trees as Trees
+from banditplex.baselines.variants import VARIANTS as VARIANTS
+from banditplex.baselines.vgae import VGAE as VGAE
