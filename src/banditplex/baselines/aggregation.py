@@ -96,4 +96,4 @@ class AggregationNetwork(PairNetwork):
 
 
 for _kind in KINDS:
-    BASELINES.add(_kind, partial(Aggregation, _kind))
+    BASELINES.add(_kind, partial(Aggregation, kind=_kind))

@@ -100,3 +100,21 @@ def perceptron(*widths: int, dropout: float = 0.0) -> nn.Sequential:
     for one, two in pairwise(widths):
         parts += [nn.Linear(one, two), nn.ReLU(), nn.Dropout(dropout)]
     return nn.Sequential(*parts[:-2])
+
+
+class PairHead(nn.Module):
+    """The logit of a pair: <w, z_u * z_v> + MLP(z_u * z_v, more); w starts at 1 and the MLP at 0.
+
+    An MLP alone finds products of embeddings hard to learn from the few edges of a layer.
+    """
+
+    def __init__(self, width: int, more: int, dropout: float) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(width))
+        self.net = perceptron(width + more, width, 1, dropout=dropout)
+        nn.init.zeros_(self.net[-1].weight)
+
+    def forward(self, u: Tensor, v: Tensor, *more: Tensor) -> Tensor:
+        """Return the logits (P,) of pairs with embeddings u and v, (P, width) each, and more numbers (P, m)."""
+        product = u * v
+        return product @ self.weight + self.net(torch.cat([product, *more], 1)).squeeze(1)  # type: ignore[no-any-return]

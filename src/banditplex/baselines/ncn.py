@@ -2,11 +2,10 @@
 
 from functools import partial
 
-import torch
 from torch import Tensor
 
 from banditplex.baselines.base import BASELINES
-from banditplex.baselines.convolution import GCN, NodeInput, Propagation, block_of, perceptron
+from banditplex.baselines.convolution import GCN, NodeInput, PairHead, Propagation, block_of
 from banditplex.baselines.neural import NetworkData, OneGraphBaseline, PairNetwork
 from banditplex.nn import Block, HiddenEdges, PackedGraph
 
@@ -17,8 +16,8 @@ class NCN(OneGraphBaseline):
     With embeddings z from graph convolutions, the logit of a pair is
     MLP(z_u * z_v, sum over common neighbours w of z_w).
 
-    Differs from the original: width 64, not 256, as layers are small; vectors of nodes are learnt where there are no
-    node features; early stopping. As in the original, edges of a batch are hidden from the convolutions.
+    Differs from the original: width 64, not 256, and weight decay, as layers are small; <w, z_u * z_v> is added to the
+    logit (see `PairHead`); vectors of nodes are learnt where there are no node features; early stopping. As in the original, edges of a batch are hidden from the convolutions.
 
     Parameters
     ----------
@@ -30,9 +29,11 @@ class NCN(OneGraphBaseline):
         See `NeuralBaseline`.
     """
 
+    weight_decay = 1.0
+
     def __init__(
-        self, *, width: int = 64, depth: int = 2, dropout: float = 0.1, graph: str = "target", epochs: int = 100,
-        patience: int = 20, batch_size: int = 256, learning_rate: float = 0.003, device: str = "auto",
+        self, *, width: int = 64, depth: int = 2, dropout: float = 0.5, graph: str = "target", epochs: int = 100,
+        patience: int = 50, batch_size: int = 256, learning_rate: float = 0.01, device: str = "auto",
         hide: str | None = None, seed: int = 0,
     ) -> None:  # fmt: skip
         self.width, self.depth, self.dropout, self.graph = width, depth, dropout, graph
@@ -51,7 +52,7 @@ class CommonNeighbourNetwork(PairNetwork):
         self.sees = sees
         self.input = NodeInput(data.full_graph(sees), data.features(), width, per_layer=sees == "target")
         self.encoder = GCN(width, depth, dropout)
-        self.last = perceptron(2 * width, width, 1, dropout=dropout)
+        self.head = PairHead(width, width, dropout)
 
     def forward(self, graph: PackedGraph, pairs: Tensor, target: Tensor, hidden: HiddenEdges) -> Tensor:
         """Return the logits (P,) of pairs."""
@@ -59,8 +60,7 @@ class CommonNeighbourNetwork(PairNetwork):
         block, u, v = block_of(graph, pairs, layer, hidden)
         x = self.input(block)
         z = self.encoder(x, Propagation.of(block, x.dtype))
-        parts = [z[u] * z[v], common_sums(block, z, pairs, layer)]
-        return self.last(torch.cat(parts, 1)).squeeze(1)  # type: ignore[no-any-return]
+        return self.head(z[u], z[v], common_sums(block, z, pairs, layer))  # type: ignore[no-any-return]
 
 
 def common_sums(block: Block, x: Tensor, pairs: Tensor, layer: Tensor) -> Tensor:

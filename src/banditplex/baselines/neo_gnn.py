@@ -7,7 +7,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from banditplex.baselines.base import BASELINES
-from banditplex.baselines.convolution import GCN, NodeInput, Propagation, block_of, perceptron
+from banditplex.baselines.convolution import GCN, NodeInput, PairHead, Propagation, block_of, perceptron
 from banditplex.baselines.neural import NetworkData, OneGraphBaseline, PairNetwork
 from banditplex.baselines.seen import visible_link
 from banditplex.nn import HiddenEdges, Neighbours, PackedGraph
@@ -23,8 +23,8 @@ class NeoGNN(OneGraphBaseline):
     alpha sigmoid(structural) + (1 - alpha) sigmoid(features), with alpha learnt. The loss is the sum of the losses of
     all three.
 
-    Differs from the original: f_node and g see log(1 + x) of their arguments; width 64, not 256; paths never use the
-    pair's own edge; early stopping.
+    Differs from the original: f_node and g see log(1 + x) of their arguments; width 64, not 256, and weight decay;
+    <w, z_u * z_v> is added to the feature score (see `PairHead`); paths never use the pair's own edge; early stopping.
 
     Parameters
     ----------
@@ -38,10 +38,12 @@ class NeoGNN(OneGraphBaseline):
         See `NeuralBaseline`.
     """
 
+    weight_decay = 1.0
+
     def __init__(
-        self, *, width: int = 64, depth: int = 2, dropout: float = 0.1, hops: int = 2, beta: float = 0.1,
-        graph: str = "target", epochs: int = 100, patience: int = 20, batch_size: int = 256,
-        learning_rate: float = 0.003, device: str = "auto", hide: str | None = None, seed: int = 0,
+        self, *, width: int = 64, depth: int = 2, dropout: float = 0.5, hops: int = 2, beta: float = 0.1,
+        graph: str = "target", epochs: int = 100, patience: int = 40, batch_size: int = 256,
+        learning_rate: float = 0.01, device: str = "auto", hide: str | None = None, seed: int = 0,
     ) -> None:  # fmt: skip
         self.width, self.depth, self.dropout, self.hops, self.beta = width, depth, dropout, hops, beta
         self.graph, self.epochs, self.patience, self.batch_size = graph, epochs, patience, batch_size
@@ -63,7 +65,7 @@ class OverlapNetwork(PairNetwork):
         self.sees, self.hops, self.beta, self.visibility = sees, hops, beta, data.visibility
         self.input = NodeInput(data.full_graph(sees), data.features(), width, per_layer=sees == "target")
         self.encoder = GCN(width, depth, dropout)
-        self.of_features = perceptron(width, width, 1, dropout=dropout)
+        self.of_features = PairHead(width, 0, dropout)
         self.of_edge, self.of_node, self.of_overlap = (perceptron(1, size, 1) for size in (8, 128, 128))
         self.alpha = nn.Parameter(torch.zeros(1))
 
@@ -73,7 +75,7 @@ class OverlapNetwork(PairNetwork):
         block, u, v = block_of(graph, pairs, layer, hidden)
         x = self.input(block)
         z = self.encoder(x, Propagation.of(block, x.dtype))
-        features = self.of_features(z[u] * z[v]).squeeze(1)
+        features = self.of_features(z[u], z[v])
         linked = visible_link(graph, pairs, target, layer, self.visibility)
         which, degree, product = overlaps(graph.both, pairs, layer, linked, self.hops, self.beta)
         per_edge = self.of_edge(x.new_ones(1, 1))

@@ -150,5 +150,5 @@ class NeighbourSampler:
 
 
 for _kind in KINDS:
-    BASELINES.add(_kind, partial(SampledGCN, _kind))
-    BASELINES.add(f"{_kind}-union", partial(SampledGCN, _kind, graph="union"))
+    BASELINES.add(_kind, partial(SampledGCN, kind=_kind))
+    BASELINES.add(f"{_kind}-union", partial(SampledGCN, kind=_kind, graph="union"))
