@@ -14,7 +14,6 @@ from banditplex.pairs.visibility import Visibility
 from banditplex.scorer import LinkScorer
 from tests.refusals import refuses
 
-
 SIMPLE = [name for name in BASELINES if not hasattr(BASELINES[name](), "epochs")]
 """Methods that are not trained in epochs; the others have tests of their own."""
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 
+from banditplex.baselines import subgraphs
 from banditplex.baselines.dgcnn import SubgraphEncoder, choose_keep, sort_pool
 from banditplex.baselines.neural_sort import neural_sort
 from banditplex.baselines.subgraphs import enclosing_subgraphs
@@ -54,9 +55,10 @@ def slow_subgraph(graph, u, v, hops, linked):
     return found
 
 
-@pytest.mark.parametrize("hops", [1, 2])
-def test_subgraphs_and_labels(mx, hops):
-    """Every pair of nodes in both layers, with and without its own edge."""
+@pytest.mark.parametrize(("hops", "table"), [(1, 0), (2, 1 << 23)])
+def test_subgraphs_and_labels(mx, hops, table, monkeypatch):
+    """Every pair of nodes in both layers, with and without its own edge; by a search, and by a table."""
+    monkeypatch.setattr(subgraphs, "TABLE", table)
     lists = PackedGraph.from_multiplex(mx).both
     pairs = np.array([(u, v) for u in range(NODES) for v in range(u)])
     for layer in range(2):

@@ -112,7 +112,8 @@ class PairHead(nn.Module):
         super().__init__()
         self.weight = nn.Parameter(torch.ones(width))
         self.net = perceptron(width + more, width, 1, dropout=dropout)
-        nn.init.zeros_(self.net[-1].weight)
+        for weight in list(self.net.parameters())[-2:]:
+            nn.init.zeros_(weight)
 
     def forward(self, u: Tensor, v: Tensor, *more: Tensor) -> Tensor:
         """Return the logits (P,) of pairs with embeddings u and v, (P, width) each, and more numbers (P, m)."""

@@ -17,7 +17,8 @@ class NCN(OneGraphBaseline):
     MLP(z_u * z_v, sum over common neighbours w of z_w).
 
     Differs from the original: width 64, not 256, and weight decay, as layers are small; <w, z_u * z_v> is added to the
-    logit (see `PairHead`); vectors of nodes are learnt where there are no node features; early stopping. As in the original, edges of a batch are hidden from the convolutions.
+    logit (see `PairHead`); vectors of nodes are learnt where there are no node features; early stopping. As in the
+    original, edges of a batch are hidden from the convolutions.
 
     Parameters
     ----------

@@ -10,6 +10,8 @@ from banditplex.nn.graph import ranges
 
 FAR = 1 << 20
 """A distance above all others: not reached."""
+TABLE = 1 << 23
+"""Up to so many pairs times nodes, vertices are found by a table instead of a search."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,27 +39,25 @@ def enclosing_subgraphs(
     The pair's own edge is left out unless `linked` (P,). `max_nodes` bounds the nodes that a hop adds to a subgraph;
     those kept are a random choice that depends on the pair and the nodes alone.
     """
-    num_nodes, which = lists.num_nodes, torch.arange(len(pairs), device=pairs.device)
-    ends = which.repeat(2) * num_nodes + pairs.T.reshape(-1)
+    num_nodes, first = lists.num_nodes, torch.arange(len(pairs), device=pairs.device) * lists.num_nodes
+    ends = first.repeat(2) + pairs.T.reshape(-1)
     key = new = torch.sort(ends).values
     for _ in range(hops):
-        _, found = _neighbours(lists, layer, new)
-        found = torch.unique(found)
-        new = found[~_contains(key, found)]
+        found = torch.unique(_neighbours(lists, layer, new)[1])
+        new = found[_places(key, found, len(pairs) * num_nodes) < 0]
         if max_nodes is not None:
             new = _at_most(new, pairs, num_nodes, max_nodes)
         key = torch.sort(torch.cat([key, new])).values
-    source, found = _neighbours(lists, layer, key)  # of each vertex, its neighbours: arcs found -> source
-    place = torch.searchsorted(key, found).clamp(max=len(key) - 1)
-    inside = torch.nonzero(key[place] == found).squeeze(1)
-    arcs = torch.stack([place[inside], source[inside]])
+    here, found = _neighbours(lists, layer, key)  # the neighbours of each vertex: arcs found -> here
+    place = _places(key, found, len(pairs) * num_nodes)
+    inside = torch.nonzero(place >= 0).squeeze(1)
+    arcs = torch.stack([place.index_select(0, inside), here.index_select(0, inside)])
     end_u, end_v = torch.searchsorted(key, ends).chunk(2)
-    at_end = torch.zeros(len(key), dtype=torch.bool, device=key.device)
-    at_end[end_u] = at_end[end_v] = True
-    own = at_end[arcs[0]] & at_end[arcs[1]] & ~linked[key[arcs[0]] // num_nodes]
-    arcs = arcs[:, ~own]
-    subgraph, node = key // num_nodes, key % num_nodes
-    return Subgraphs(len(pairs), subgraph, node, drnl(_distances(arcs, end_u, end_v, len(key))), arcs)
+    which = torch.div(key, num_nodes, rounding_mode="floor")
+    other_end = torch.full_like(key, -1)  # of both nodes of a pair that is not linked, the other one
+    other_end[end_u], other_end[end_v] = end_v.where(~linked, -1), end_u.where(~linked, -1)
+    arcs = arcs[:, other_end.index_select(0, arcs[0]) != arcs[1]]
+    return Subgraphs(len(pairs), which, key - first[which], drnl(_distances(arcs, end_u, end_v, len(key))), arcs)
 
 
 def drnl(distance: Tensor) -> Tensor:
@@ -77,35 +77,42 @@ def drnl(distance: Tensor) -> Tensor:
 
 def _distances(arcs: Tensor, end_u: Tensor, end_v: Tensor, size: int) -> Tensor:
     """Return the distances (V, 2) from both nodes of the pair, on paths that avoid the other one."""
-    distance = torch.full((2, size), FAR, device=arcs.device)
     columns = []
-    for mine, start, other in ((distance[0], end_u, end_v), (distance[1], end_v, end_u)):
-        removed = torch.zeros(size, dtype=torch.bool, device=arcs.device)
-        removed[other] = True
-        source, destination = arcs[:, ~(removed[arcs[0]] | removed[arcs[1]])]
-        mine[start] = 0
-        step = 0
-        near = torch.nonzero(mine[source] == step).squeeze(1)
-        while len(near):
+    for start, other in ((end_u, end_v), (end_v, end_u)):
+        mine = torch.full((size,), FAR, device=arcs.device)
+        mine[other] = -1  # never entered, never left
+        mine[start], step = 0, 0
+        source, destination = arcs[:, mine.index_select(0, arcs[1]) == FAR]
+        near = mine.index_select(0, source) == 0
+        while bool(near.any()):
             step += 1
             reached = destination[near]
-            mine[reached[mine[reached] == FAR]] = step
-            near = torch.nonzero(mine[source] == step).squeeze(1)
+            mine[reached] = step
+            left = mine.index_select(0, destination) == FAR
+            source, destination = source[left], destination[left]
+            near = mine.index_select(0, source) == step
+        mine[other] = FAR
         columns.append(mine)
     return torch.stack(columns, 1)
 
 
 def _neighbours(lists: Neighbours, layer: Tensor, key: Tensor) -> tuple[Tensor, Tensor]:
     """Return the neighbours of vertices, as keys pair * num_nodes + node: places in `key`, and keys of neighbours."""
-    which, node = key // lists.num_nodes, key % lists.num_nodes
-    row = lists.rows(layer[which], node)
-    place, arc = ranges(lists.indptr[row], lists.row_degree[row])
-    return place, which[place] * lists.num_nodes + lists.neighbour[arc]
+    which = torch.div(key, lists.num_nodes, rounding_mode="floor")
+    first = which * lists.num_nodes
+    row = lists.rows(layer.index_select(0, which), key - first)
+    place, arc = ranges(lists.indptr.index_select(0, row), lists.row_degree.index_select(0, row))
+    return place, first.index_select(0, place) + lists.neighbour.index_select(0, arc)
 
 
-def _contains(sorted_keys: Tensor, keys: Tensor) -> Tensor:
+def _places(sorted_keys: Tensor, keys: Tensor, size: int) -> Tensor:
+    """Return where keys, all below `size`, stand in `sorted_keys`; -1 for those that do not."""
+    if size <= TABLE:
+        table = torch.full((size,), -1, device=keys.device)
+        table[sorted_keys] = torch.arange(len(sorted_keys), device=keys.device)
+        return table.index_select(0, keys)
     place = torch.searchsorted(sorted_keys, keys).clamp(max=len(sorted_keys) - 1)
-    return sorted_keys[place] == keys
+    return place.where(sorted_keys.index_select(0, place) == keys, -1)
 
 
 def _at_most(key: Tensor, pairs: Tensor, num_nodes: int, most: int) -> Tensor:
