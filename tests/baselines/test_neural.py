@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 import torch
 
-from banditplex.baselines import BASELINES, SEAL, VGAE
+from banditplex.baselines import BASELINES, SEAL, VARIANTS, VGAE
 from banditplex.baselines.neural import FOLDS, NeuralBaseline
+from banditplex.baselines.seal import SubgraphNetwork
 from banditplex.baselines.seen import hide_from
 from banditplex.evaluation import roc_auc, split
 from banditplex.multiplex import Multiplex
@@ -19,6 +20,12 @@ from tests.refusals import refuses
 NETWORKS = [name for name in BASELINES if isinstance(BASELINES[name](), NeuralBaseline)]
 QUICK = ("seal", "ncn", "gcn-distmult", "attention", "thanos")
 UNIONS = [name for name in NETWORKS if name.endswith("-union")]
+
+
+def test_all_systems_are_there():
+    both = {"vgae", "seal", "neo-gnn", "ncn", "gnn-bs", "thanos"}
+    named = {"ncn-all", "gcn-distmult", "rgcn", "mean", "attention", "deeplex", *VARIANTS}
+    assert both | {f"{name}-union" for name in both} | named <= set(BASELINES)
 
 
 @cache
@@ -132,6 +139,17 @@ def test_nothing_is_predicted_in_random_graphs(name, hide):
         model = BASELINES[name](hide=hide, seed=seed, epochs=10, device="cpu").fit(parts.train)
         found.append(layer_auc(parts, model, parts.train.layer_names))
     assert abs(np.mean(found) - 0.5) < 0.092  # 9 layers of some 70 test pairs: standard error .023
+
+
+def test_subgraphs_of_a_batch_may_be_computed_in_parts(monkeypatch):
+    """Without dropout, gradients of parts add up to that of the batch."""
+    pairs, scores = np.array([[0, 1], [2, 20], [5, 9]]), []
+    for chunk in (512, 40):
+        monkeypatch.setattr(SubgraphNetwork, "chunk", chunk)
+        monkeypatch.setattr("torch.nn.Dropout.forward", lambda self, x: x)
+        model = SEAL(epochs=1, device="cpu", hide="layer").fit(blocks(4), targets=["a"])
+        scores.append(model.score_pairs(pairs, "a"))
+    np.testing.assert_allclose(*scores, rtol=1e-4)
 
 
 def test_training_is_reported_and_can_be_stopped():

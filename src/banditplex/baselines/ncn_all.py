@@ -11,6 +11,9 @@ from banditplex.baselines.neural import NetworkData, NeuralBaseline, PairNetwork
 from banditplex.baselines.seen import visible_link
 from banditplex.nn import HiddenEdges, PackedGraph
 
+AT_ONCE = 1 << 18
+"""Pairs times layers in a step, if several targets share it."""
+
 
 class NCNAll(NeuralBaseline):
     """Neural common neighbour over all layers, in the manner of ML-Link (Zangari et al., WWW 2024).
@@ -31,8 +34,6 @@ class NCNAll(NeuralBaseline):
         See `NeuralBaseline`.
     """
 
-    targets_per_step = 1 << 20
-
     def __init__(
         self, *, width: int = 32, depth: int = 2, dropout: float = 0.1, epochs: int = 100, patience: int = 20,
         batch_size: int = 64, learning_rate: float = 0.003, device: str = "auto", hide: str | None = None,
@@ -41,6 +42,9 @@ class NCNAll(NeuralBaseline):
         self.width, self.depth, self.dropout, self.epochs, self.patience = width, depth, dropout, epochs, patience
         self.batch_size, self.learning_rate, self.device, self.hide = batch_size, learning_rate, device, hide
         self.seed = seed
+
+    def _step_targets(self) -> int:
+        return max(1, AT_ONCE // (self.batch_size * self.mx_.num_layers))
 
     def _network(self, data: NetworkData) -> PairNetwork:
         return AllLayersNetwork(data, self.width, self.depth, self.dropout)

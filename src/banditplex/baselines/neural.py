@@ -37,7 +37,8 @@ class PairNetwork(nn.Module):
 
     `sees` names the graph that it looks at: "target", the target layer; "union", the union of all layers; "all", all
     layers. `exact` networks leave out the own edge of each pair themselves; for others, the edges of all pairs of a
-    batch are hidden from the batch. `chunk` bounds the number of pairs scored at once.
+    batch are hidden from the batch. `chunk` bounds the number of pairs scored at once, and those of `exact` networks
+    in training.
     """
 
     sees: str = "target"
@@ -102,6 +103,10 @@ class NeuralBaseline(Baseline, ABC):
         del self._on_epoch
         return self
 
+    def _step_targets(self) -> int:
+        """Return how many targets share a step, as `plan_epoch` takes it."""
+        return self.targets_per_step
+
     @abstractmethod
     def _network(self, data: "NetworkData") -> PairNetwork:
         """Return the untrained network."""
@@ -120,6 +125,7 @@ class NeuralBaseline(Baseline, ABC):
         with fitting_threads(mx.num_edges), seeded(self.seed, type(self).__name__, data.device):
             network = self._network(data).to(data.device)
             self.network_, self.graph_ = network, data.full_graph(network.sees)
+            self.known_ = KnownPairs(mx, everywhere=visibility.hides_everywhere, ordered=False)
             self._train(network, data)
             network.double()  # rounding would depend on what is scored together
 
@@ -130,13 +136,16 @@ class NeuralBaseline(Baseline, ABC):
         for epoch in range(self.epochs):
             network.train()
             losses = []
-            for pairs, target, label in data.batches(self.batch_size, self.targets_per_step, rng):
-                hidden = hide_from(graph, pairs, target, data.visibility, network.sees)
-                loss = network.loss(network(graph, pairs, target, hidden), label)
+            for pairs, target, label in data.batches(self.batch_size, self._step_targets(), rng):
                 optimizer.zero_grad()
-                loss.backward()  # type: ignore[no-untyped-call]
+                total = 0.0
+                for at in torch.split(torch.arange(len(pairs)), network.chunk if network.exact else len(pairs)):
+                    hidden = hide_from(graph, pairs, target, data.visibility, network.sees)
+                    loss = network.loss(network(graph, pairs[at], target[at], hidden), label[at]) * len(at) / len(pairs)
+                    loss.backward()  # type: ignore[no-untyped-call]
+                    total += float(loss.detach())
                 optimizer.step()
-                losses.append(float(loss.detach()))
+                losses.append(total)
             row = {"epoch": epoch, "train_loss": float(np.mean(losses)), "validation_loss": _validate(network, data)}
             if row["validation_loss"] < best_loss:
                 best_loss, waited = row["validation_loss"], 0
@@ -164,8 +173,7 @@ class NeuralBaseline(Baseline, ABC):
         pairs = pairs if self._ordered else np.sort(pairs, axis=1)
         fold, edges = np.full(len(pairs), -1), np.empty((0, 2), np.int64)
         if not network.exact:
-            known = KnownPairs(self.mx_, everywhere=visibility.hides_everywhere, ordered=False)
-            fold = np.where(known.has(np.full(len(pairs), target), pairs), pairs.sum(1) % FOLDS, -1)
+            fold = np.where(self.known_.has(np.full(len(pairs), target), pairs), pairs.sum(1) % FOLDS, -1)
             name = self.mx_.layer_names[target]
             edges = (self.mx_.edge_index if visibility.hides_everywhere else self.mx_.edges(name)).T
         result = np.empty(len(pairs))

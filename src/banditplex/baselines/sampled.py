@@ -68,7 +68,7 @@ class SampledGCN(OneGraphBaseline):
     def _network(self, data: NetworkData) -> PairNetwork:
         if self.kind not in KINDS:
             raise InputError(f"Expected kind to be one of {', '.join(KINDS)}, got {self.kind!r}.")
-        horizon = data.num_steps(self.batch_size, self.targets_per_step)
+        horizon = data.num_steps(self.batch_size, self._step_targets())
         sampler = partial(
             NeighbourSampler, self.kind, data.train_graph(self._sees()), self.neighbours, self.exploration,
             self.restart if self.kind == "thanos" else horizon,
