@@ -4,7 +4,8 @@ from importlib.util import find_spec
 
 import pytest
 
-from banditplex.baselines import BASELINES
+from banditplex.baselines import BASELINES, VARIANTS
+from banditplex.baselines.neural import NeuralBaseline
 from banditplex.baselines.pykeen import MODELS
 
 WALKS = {"dimension": 8, "num_walks": 2, "walk_length": 10, "window": 3}
@@ -23,8 +24,13 @@ for names, options in (
     SMALL |= dict.fromkeys(names, options)
 
 needs_pykeen = pytest.mark.skipif(find_spec("pykeen") is None, reason="PyKEEN is not installed")
-NAMES = [pytest.param(name, marks=[needs_pykeen, pytest.mark.slow]) if name in MODELS else name for name in BASELINES]
-"""All baselines; those of PyKEEN, which takes seconds to import, only in `make test-all`."""
+SIMPLE = [
+    name for name in BASELINES
+    if name not in {*MODELS, *VARIANTS} and not isinstance(BASELINES[name](), NeuralBaseline)
+]  # fmt: skip
+"""All baselines but PyKEEN's, graph networks and variants of our own model, which have tests of their own."""
+NAMES = [*SIMPLE, *(pytest.param(name, marks=[needs_pykeen, pytest.mark.slow]) for name in MODELS)]
+"""With those of PyKEEN, which takes seconds to import: only in `make test-all`."""
 
 
 def make(name, **options):

@@ -17,9 +17,10 @@ from banditplex.pairs.asked import as_pairs
 from banditplex.pairs.visibility import Visibility
 from banditplex.registry import Registry
 from banditplex.rng import stream
+from banditplex.scorer import LinkScorer
 
-BASELINES: "Registry[Callable[..., Baseline]]" = Registry("baseline")
-"""Name -> function that makes the baseline; it takes `hide`, `seed` and the baseline's own parameters."""
+BASELINES: "Registry[Callable[..., LinkScorer]]" = Registry("baseline")
+"""Name -> function that makes the method; it takes `hide`, `seed` and the method's own parameters."""
 
 
 FOLDS = 5

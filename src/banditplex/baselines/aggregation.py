@@ -1,0 +1,99 @@
+"""All layers at once: the network of `LinkPredictor` with the mean, or attention, over all other layers."""
+
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from banditplex.baselines.base import BASELINES
+from banditplex.baselines.neural import NetworkData, NeuralBaseline, PairNetwork
+from banditplex.errors import InputError
+from banditplex.nn import HiddenEdges, PackedGraph
+from banditplex.nn.model import gather
+from banditplex.rng import stream
+from banditplex.training.config import Config
+from banditplex.training.draws import to_layer
+from banditplex.training.setup import build_network, normalise
+
+KINDS = ("mean", "attention")
+
+
+class Aggregation(NeuralBaseline):
+    """The terms of `LinkPredictor` for the target layer and all other layers, without a policy.
+
+    logit = own + sum over other layers l of a_l other_l, where own and other_l are the two heads of `MultiplexModel`,
+    which see structural features of the pair in the layer and, if `width` > 0, embeddings of its nodes. "mean": a_l is
+    1 / (num_layers - 1). "attention": a_l is the softmax over layers of b_tl + <w, features of the pair in l>. This is
+    what the paper compares sampling with: every layer is looked at in every step. Directions of edges count.
+
+    Parameters
+    ----------
+    kind
+        "mean" or "attention".
+    width
+        Of node embeddings; 0: structural features only.
+    epochs, patience, batch_size, learning_rate, device, hide, seed
+        See `NeuralBaseline`.
+    """
+
+    weight_decay = 0.1
+
+    def __init__(
+        self, kind: str = "mean", *, width: int = 0, epochs: int = 100, patience: int = 20, batch_size: int = 64,
+        learning_rate: float = 0.01, device: str = "auto", hide: str | None = None, seed: int = 0,
+    ) -> None:  # fmt: skip
+        self.kind, self.width, self.epochs, self.patience = kind, width, epochs, patience
+        self.batch_size, self.learning_rate, self.device, self.hide = batch_size, learning_rate, device, hide
+        self.seed = seed
+
+    def _network(self, data: NetworkData) -> PairNetwork:
+        if self.kind not in KINDS:
+            raise InputError(f"Expected kind to be one of {', '.join(KINDS)}, got {self.kind!r}.")
+        return AggregationNetwork(data, self.kind, self.width)
+
+    @property
+    def _ordered(self) -> bool:
+        return bool(self.mx_.directed)
+
+
+class AggregationNetwork(PairNetwork):
+    """The network of `Aggregation`."""
+
+    sees = "all"
+
+    def __init__(self, data: NetworkData, kind: str, width: int) -> None:
+        super().__init__()
+        num_layers = data.mx.num_layers
+        self.exact, self.chunk = not width, max(1, (1 << 17) // num_layers)
+        self.model = build_network(data.mx, Config(width=width), data.visibility).to(data.device)
+        normalise(self.model, data.data, stream(data.seed, "normalise"))
+        self.prior = nn.Parameter(torch.zeros(num_layers, num_layers)) if kind == "attention" else None
+        self.of_features = nn.Parameter(torch.zeros(len(self.model.other.mean)))
+        self.register_buffer("features", data.features() if width else None, persistent=False)
+
+    def forward(self, graph: PackedGraph, pairs: Tensor, target: Tensor, hidden: HiddenEdges) -> Tensor:
+        """Return the logits (P,) of pairs."""
+        model, others = self.model, graph.num_layers - 1
+        layers = to_layer(target.unsqueeze(1), torch.arange(others, device=pairs.device).expand(len(pairs), -1))
+        own, other, _ = model.describe(graph, pairs, target, layers)
+        ends: Any = (None, None)
+        between: Any = (None, None)
+        if model.encoder is not None:
+            block = model._block(graph, own, other, hidden, None, None)
+            ends, between = gather(block, model.encoder(block, self.features), own, other)
+        logit: Tensor = model.own(own, target, ends[0], between[0])
+        if not others:
+            return logit
+        terms: Tensor = model.other(other, target.repeat_interleave(others), ends[1], between[1]).view(
+            len(pairs), others
+        )
+        if self.prior is None:
+            return logit + terms.mean(1)
+        values = (other.values - model.other.mean) / model.other.scale
+        scores = (values @ self.of_features).view(len(pairs), others) + self.prior[target].gather(1, layers)
+        return logit + (torch.softmax(scores, 1) * terms).sum(1)
+
+
+for _kind in KINDS:
+    BASELINES.add(_kind, partial(Aggregation, kind=_kind))

@@ -1,0 +1,121 @@
+"""Parts of networks: what nodes start from, and graph convolution with normalised sums over neighbours."""
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from banditplex.nn import Block, HiddenEdges, PackedGraph
+from banditplex.nn.mean import Mean
+
+
+class NodeInput(nn.Module):
+    """The input vector of each vertex of a block: a linear map of node features, or else a vector that is learnt.
+
+    Learnt vectors belong to nodes or, with `per_layer`, to each active node of each layer; nodes without an edge in
+    a layer share one vector. This is the first weight matrix of a convolution whose features are the identity matrix.
+    """
+
+    row_key: Tensor
+
+    def __init__(self, graph: PackedGraph, features: Tensor | None, width: int, *, per_layer: bool) -> None:
+        super().__init__()
+        self.per_layer = per_layer
+        self.register_buffer("row_key", graph.both.row_key, persistent=False)
+        self.register_buffer("features", features, persistent=False)
+        if features is None:
+            self.vectors = nn.Embedding(len(self.row_key) if per_layer else graph.num_nodes, width)
+            nn.init.normal_(self.vectors.weight, std=width**-0.5)
+        else:
+            self.linear = nn.Linear(features.shape[1], width)
+
+    def forward(self, block: Block) -> Tensor:
+        """Return the input vectors (V, width) of the vertices of a block."""
+        return self.of(block.key, block.graph.num_nodes)
+
+    def of(self, key: Tensor, num_nodes: int) -> Tensor:
+        """Return the input vectors (V, width) of keys layer * num_nodes + node (V,)."""
+        if isinstance(self.features, Tensor):
+            return self.linear(self.features[key % num_nodes])  # type: ignore[no-any-return]
+        if not self.per_layer:
+            return self.vectors(key % num_nodes)  # type: ignore[no-any-return]
+        row = torch.searchsorted(self.row_key, key)
+        return self.vectors(torch.where(self.row_key[row] == key, row, len(self.row_key) - 1))  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True, eq=False)
+class Propagation:
+    """Multiplies vectors of the vertices of a block by D^-1/2 (A + I) D^-1/2, where D has the degrees of A + I."""
+
+    mean: Mean
+    degree: Tensor  # (V, 1)
+    root: Tensor  # (V, 1), 1 / sqrt(degree + 1)
+
+    @classmethod
+    def of(cls, block: Block, dtype: torch.dtype) -> "Propagation":
+        """Prepare the propagation over a block."""
+        degree = block.degree.to(dtype).unsqueeze(1)
+        mean = Mean.of(block)
+        return cls(Mean(mean.edge_index, None, mean.start, mean.share.to(dtype), True), degree, (degree + 1).rsqrt())
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """Return the propagated vectors, (V, width)."""
+        scaled = x * self.root
+        return (self.mean(scaled) * self.degree + scaled) * self.root
+
+
+class GCN(nn.Module):
+    """Graph convolutions (Kipf and Welling, ICLR 2017): x = relu(P x W), P as in `Propagation`; the last one is linear.
+
+    The input vectors stand for X W of the first convolution.
+    """
+
+    def __init__(self, width: int, depth: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.linears = nn.ModuleList([nn.Linear(width, width) for _ in range(depth - 1)])
+        self.dropout = dropout
+
+    def forward(self, x: Tensor, propagate: Propagation) -> Tensor:
+        """Return the embeddings (V, width) of vertices with input vectors x (V, width)."""
+        x = propagate(F.dropout(x, self.dropout, self.training))
+        for linear in self.linears:
+            x = propagate(linear(F.dropout(F.relu(x), self.dropout, self.training)))
+        return x
+
+
+def block_of(graph: PackedGraph, pairs: Tensor, layer: Tensor, hidden: HiddenEdges) -> tuple[Block, Tensor, Tensor]:
+    """Return the layers (P,) as a block without hidden edges, and the vertices of both nodes of pairs (P, 2)."""
+    layers, nodes = layer.repeat(2), pairs.T.reshape(-1)
+    rows = graph.both.rows(layers, nodes)
+    block = graph.block(layers, nodes, hidden, rows)
+    u, v = block.vertex(layers, nodes, rows).chunk(2)
+    return block, u, v
+
+
+def perceptron(*widths: int, dropout: float = 0.0) -> nn.Sequential:
+    """Return linear maps between widths, with ReLU (and dropout) between them."""
+    parts: list[nn.Module] = []
+    for one, two in pairwise(widths):
+        parts += [nn.Linear(one, two), nn.ReLU(), nn.Dropout(dropout)]
+    return nn.Sequential(*parts[:-2])
+
+
+class PairHead(nn.Module):
+    """The logit of a pair: <w, z_u * z_v> + MLP(z_u * z_v, more); w starts at 1 and the MLP at 0.
+
+    An MLP alone finds products of embeddings hard to learn from the few edges of a layer.
+    """
+
+    def __init__(self, width: int, more: int, dropout: float) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(width))
+        self.net = perceptron(width + more, width, 1, dropout=dropout)
+        for weight in list(self.net.parameters())[-2:]:
+            nn.init.zeros_(weight)
+
+    def forward(self, u: Tensor, v: Tensor, *more: Tensor) -> Tensor:
+        """Return the logits (P,) of pairs with embeddings u and v, (P, width) each, and more numbers (P, m)."""
+        product = u * v
+        return product @ self.weight + self.net(torch.cat([product, *more], 1)).squeeze(1)  # type: ignore[no-any-return]

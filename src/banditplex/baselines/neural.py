@@ -1,0 +1,293 @@
+"""What all networks share: mini-batches without the pairs' own edges, early stopping, and scores by folds."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from banditplex.baselines.base import Baseline
+from banditplex.baselines.graph import Floats, Ints
+from banditplex.baselines.seen import GRAPHS, hide_from
+from banditplex.errors import InputError
+from banditplex.multiplex import Multiplex, Name
+from banditplex.nn import HiddenEdges, PackedGraph
+from banditplex.pairs.known import KnownPairs
+from banditplex.rng import stream
+from banditplex.training.batches import plan_epoch
+from banditplex.training.config import Config
+from banditplex.training.data import TrainingData, node_features, prepare
+from banditplex.training.generators import seeded
+from banditplex.training.threads import fitting_threads
+
+FOLDS = 8
+"""Known edges are scored in this many groups, each without the edges of the group."""
+MAX_ROUNDS = 64
+"""Steps of a target per epoch, at most; batches of large layers grow."""
+VALIDATION = 0.1
+"""Share of each target's edges that early stopping looks at."""
+
+
+class PairNetwork(nn.Module):
+    """A network that scores pairs of nodes.
+
+    `sees` names the graph that it looks at: "target", the target layer; "union", the union of all layers; "all", all
+    layers. `exact` networks leave out the own edge of each pair themselves; for others, the edges of all pairs of a
+    batch are hidden from the batch. `chunk` bounds the number of pairs scored at once, and those of `exact` networks
+    in training.
+    """
+
+    sees: str = "target"
+    exact: bool = False
+    chunk: int = 1 << 14
+
+    def forward(self, graph: PackedGraph, pairs: Tensor, target: Tensor, hidden: HiddenEdges) -> Tensor:
+        """Return the logits (P,) of pairs (P, 2) in target layers (P,); `hidden` edges must not be seen."""
+        raise NotImplementedError
+
+    def loss(self, logits: Tensor, label: Tensor) -> Tensor:
+        """Return what training minimises, given logits (P,) that were just computed and labels (P,)."""
+        return F.binary_cross_entropy_with_logits(logits, label)
+
+    def layer(self, graph: PackedGraph, target: Tensor) -> Tensor:
+        """Return the layer of the graph that is looked at for each target: itself, or the union."""
+        return torch.full_like(target, graph.num_layers - 1) if self.sees == "union" else target
+
+
+class NeuralBaseline(Baseline, ABC):
+    """A network that is trained on edges and as many negatives, with AdamW and early stopping.
+
+    The target layers share all weights but those of nodes, so fit(mx, targets=[one]) is the method of the paper on one
+    graph. A tenth of each target's edges is left out of the training graph, and the weights of the epoch with the
+    least loss on these edges are used; scores see all edges. Negatives avoid the edges of the training graph only.
+
+    No pair sees its own edge: in training, the edges of a batch are hidden from the network; later, known edges are
+    scored in groups that depend on the pair alone, without the edges of their group. So the score of a pair does not
+    depend on others that are scored with it. Weights and directions of edges are ignored, unless a class says
+    otherwise. Targets without edges or without negatives score 0.
+
+    Every network has the parameters `epochs`, at most; `patience`, epochs without a better validation loss before
+    training stops; `batch_size`, pairs per target and step, half of them edges; `learning_rate`; `device`; and `hide`
+    and `seed`, see `Baseline`.
+    """
+
+    sees_own_edge: ClassVar[bool] = False
+    targets_per_step: ClassVar[int] = 0
+    weight_decay: ClassVar[float] = 0.0
+    epochs: int
+    patience: int
+    batch_size: int
+    learning_rate: float
+    device: str
+
+    def fit(
+        self,
+        mx: Multiplex,
+        targets: Sequence[Name] | None = None,
+        on_epoch: Callable[[Any, dict[str, Any]], Any] | None = None,
+    ) -> Self:
+        """Learn to predict links in the target layers (None = every layer).
+
+        `on_epoch`, if given, is called as on_epoch(self, row) after each epoch; training ends if it returns True.
+        """
+        for name in ("epochs", "patience", "batch_size"):
+            value = getattr(self, name)
+            if not isinstance(value, int | np.integer) or value < 1 + (name == "batch_size"):
+                raise InputError(f"Expected {name} to be an integer of at least 1, or 2 for batches, got {value!r}.")
+        self._on_epoch = on_epoch
+        super().fit(mx, targets)
+        del self._on_epoch
+        return self
+
+    def _step_targets(self) -> int:
+        """Return how many targets share a step, as `plan_epoch` takes it."""
+        return self.targets_per_step
+
+    @abstractmethod
+    def _network(self, data: "NetworkData") -> PairNetwork:
+        """Return the untrained network."""
+
+    def _fit(self) -> None:
+        self.network_: PairNetwork | None = None
+        mx, visibility = self.mx_, self.features_.visibility
+        edges = np.bincount(mx.edge_layer[mx.edge_index[0] != mx.edge_index[1]], minlength=mx.num_layers)
+        usable = (edges > 0) & (visibility.negative_pairs(mx).num_free() > 0)
+        targets = np.array([target for target in self.targets_ if usable[target]], np.int64)
+        self.learnt_ = targets.tolist()
+        if not len(targets):
+            return
+        config = Config(hide=self.hide, evidence="drawn", validation=VALIDATION, device=self.device, seed=self.seed)
+        data = NetworkData(prepare(mx, targets, config.checked()), self.seed, self.epochs)
+        with fitting_threads(mx.num_edges), seeded(self.seed, type(self).__name__, data.device):
+            network = self._network(data).to(data.device)
+            self.network_, self.graph_ = network, data.full_graph(network.sees)
+            self.known_ = KnownPairs(mx, everywhere=visibility.hides_everywhere, ordered=False)
+            self._train(network, data)
+            network.double()  # rounding would depend on what is scored together
+
+    def _train(self, network: PairNetwork, data: "NetworkData") -> None:
+        optimizer = torch.optim.AdamW(network.parameters(), lr=self.learning_rate, weight_decay=self.weight_decay)
+        rng, graph = stream(self.seed, "network batches"), data.train_graph(network.sees)
+        best, best_loss, waited = None, np.inf, 0
+        for epoch in range(self.epochs):
+            network.train()
+            losses = []
+            for pairs, target, label in data.batches(self.batch_size, self._step_targets(), rng):
+                optimizer.zero_grad()
+                total = 0.0
+                for at in torch.split(torch.arange(len(pairs)), network.chunk if network.exact else len(pairs)):
+                    hidden = hide_from(graph, pairs, target, data.visibility, network.sees)
+                    loss = network.loss(network(graph, pairs[at], target[at], hidden), label[at]) * len(at) / len(pairs)
+                    loss.backward()  # type: ignore[no-untyped-call]
+                    total += float(loss.detach())
+                optimizer.step()
+                losses.append(total)
+            row = {"epoch": epoch, "train_loss": float(np.mean(losses)), "validation_loss": _validate(network, data)}
+            if row["validation_loss"] < best_loss:
+                best_loss, waited = row["validation_loss"], 0
+                best = {name: value.detach().clone() for name, value in network.state_dict().items()}
+            else:
+                waited += 1
+            stopped = self._on_epoch is not None and self._on_epoch(self, row) is True
+            if stopped or (waited >= self.patience and best is not None):
+                break
+        if best is not None:
+            network.load_state_dict(best)
+        network.eval()
+
+    @property
+    def num_parameters_(self) -> int:
+        """Number of trained weights."""
+        return 0 if self.network_ is None else sum(weight.numel() for weight in self.network_.parameters())
+
+    @torch.no_grad()
+    def _score(self, pairs: Ints, target: int) -> Floats:
+        if self.network_ is None or target not in self.learnt_:
+            return np.zeros(len(pairs))
+        network, graph, visibility = self.network_, self.graph_, self.features_.visibility
+        network.eval()
+        pairs = pairs if self._ordered else np.sort(pairs, axis=1)
+        fold, edges = np.full(len(pairs), -1), np.empty((0, 2), np.int64)
+        if not network.exact:
+            fold = np.where(self.known_.has(np.full(len(pairs), target), pairs), pairs.sum(1) % FOLDS, -1)
+            name = self.mx_.layer_names[target]
+            edges = (self.mx_.edge_index if visibility.hides_everywhere else self.mx_.edges(name)).T
+        result = np.empty(len(pairs))
+        with fitting_threads(self.mx_.num_edges):
+            for number in np.unique(fold).tolist():
+                group = torch.from_numpy(np.unique(np.sort(edges[edges.sum(1) % FOLDS == number], axis=1), axis=0))
+                same = torch.full((len(group),), target, device=graph.device)
+                hidden = hide_from(graph, group.to(graph.device), same, visibility, network.sees)
+                for at in _chunks(np.flatnonzero(fold == number), network.chunk):
+                    place = torch.from_numpy(pairs[at]).to(graph.device)
+                    layer = torch.full((len(at),), target, device=graph.device)
+                    result[at] = network(graph, place, layer, hidden).double().cpu().numpy()
+        return result
+
+    @property
+    def _ordered(self) -> bool:
+        """Whether (u, v) and (v, u) may have different scores."""
+        return False
+
+
+class NetworkData:
+    """What a network learns from: graphs on the device, edges and negatives."""
+
+    def __init__(self, data: TrainingData, seed: int, epochs: int) -> None:
+        self.data, self.seed, self.epochs = data, seed, epochs
+        self.visibility, self.device, self.mx = data.visibility, data.device, data.full_mx
+        self._graphs: dict[tuple[bool, bool], PackedGraph] = {}
+
+    def train_graph(self, sees: str) -> PackedGraph:
+        """Return the graph without validation edges; the union is its last layer if it is what is seen."""
+        return self._graph(self.data.train_mx, full=self.data.train_mx is self.mx, union=sees == "union")
+
+    def full_graph(self, sees: str) -> PackedGraph:
+        """Return the graph with all edges."""
+        return self._graph(self.mx, full=True, union=sees == "union")
+
+    def _graph(self, mx: Multiplex, *, full: bool, union: bool) -> PackedGraph:
+        if (full, union) not in self._graphs:
+            plain = replace(mx, weight=None)
+            self._graphs[full, union] = PackedGraph.from_multiplex(plain, self.device, union=union)
+        return self._graphs[full, union]
+
+    def features(self) -> Tensor | None:
+        """Return node features (num_nodes, F), each of mean 0 and deviation 1, if there are any."""
+        found = node_features(self.mx, self.device)
+        return None if found is None else (found - found.mean(0)) / found.std(0, unbiased=False).clamp(min=1e-6)
+
+    def num_steps(self, batch_size: int, targets_per_step: int) -> int:
+        """Return the number of steps of all epochs."""
+        return self.epochs * (len(self._plan(batch_size, targets_per_step, stream(self.seed, "count")).start) - 1)
+
+    def _plan(self, batch_size: int, targets_per_step: int, rng: np.random.Generator) -> Any:
+        return plan_epoch(
+            self.data.train_edges.instance, batch_edges=max(batch_size // 2, 1), targets_per_step=targets_per_step,
+            rng=rng, max_rounds=MAX_ROUNDS,
+        )  # fmt: skip
+
+    def batches(
+        self, batch_size: int, targets_per_step: int, rng: np.random.Generator
+    ) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+        """Yield the steps of an epoch: pairs (P, 2), target layers (P,) and labels (P,), edges first."""
+        edges, plan = self.data.train_edges, self._plan(batch_size, targets_per_step, rng)
+        for first, last in zip(plan.start[:-1], plan.start[1:], strict=True):
+            here = plan.order[first:last]
+            layer = self.data.targets[edges.instance[here]]
+            yield self._labelled(edges.pairs[here], self.data.negatives.draw(layer, rng), layer)
+
+    def sample(self, size: int, rng: np.random.Generator) -> tuple[Tensor, Tensor]:
+        """Return pairs (2 * size, 2), half of them edges, and their target layers, at random."""
+        edges = self.data.train_edges
+        here = rng.integers(0, len(edges), size)
+        layer = self.data.targets[edges.instance[here]]
+        return self._labelled(edges.pairs[here], self.data.negatives.draw(layer, rng), layer)[:2]
+
+    def validation(self) -> tuple[Tensor, Tensor, Tensor]:
+        """Return validation pairs, their target layers and labels."""
+        held = self.data.validation_edges
+        return self._labelled(held.pairs, self.data.validation_negatives, self.data.targets[held.instance])
+
+    def _labelled(self, edges: Ints, negatives: Ints, layer: Ints) -> tuple[Tensor, Tensor, Tensor]:
+        pairs = torch.from_numpy(np.concatenate([edges, negatives])).to(self.device)
+        target = torch.from_numpy(np.concatenate([layer, layer])).to(self.device)
+        label = (torch.arange(len(pairs), device=self.device) < len(edges)).float()
+        return pairs, target, label
+
+
+class OneGraphBaseline(NeuralBaseline):
+    """A network that looks at one graph: the target layer, or the union of all layers.
+
+    In the union, the edge of a pair is seen if a layer shows it that may be seen (see `Visibility`).
+    """
+
+    graph: str
+
+    def _sees(self) -> str:
+        if self.graph not in GRAPHS:
+            raise InputError(f"Expected graph to be one of {', '.join(GRAPHS)}, got {self.graph!r}.")
+        return self.graph
+
+
+@torch.no_grad()
+def _validate(network: PairNetwork, data: NetworkData) -> float:
+    """Return the loss on validation pairs, whose edges are not in the training graph; NaN if there are none."""
+    network.eval()
+    pairs, target, label = data.validation()
+    graph = data.train_graph(network.sees)
+    nothing = HiddenEdges(pairs[:0], target[:0])
+    logits = [
+        network(graph, pairs[at], target[at], nothing)
+        for at in torch.split(torch.arange(len(pairs), device=pairs.device), network.chunk)
+        if len(at)
+    ]
+    return float(F.binary_cross_entropy_with_logits(torch.cat(logits), label)) if logits else float("nan")
+
+
+def _chunks(places: Ints, size: int) -> Iterator[Ints]:
+    return (places[start : start + size] for start in range(0, len(places), size))

@@ -1,0 +1,154 @@
+"""GNN-BS and Thanos: graph convolutions that sample neighbours by bandits."""
+
+from functools import partial
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from banditplex.baselines.base import BASELINES
+from banditplex.baselines.convolution import NodeInput, block_of
+from banditplex.baselines.gcn_distmult import DistMult
+from banditplex.baselines.neural import NetworkData, OneGraphBaseline, PairNetwork
+from banditplex.baselines.node_samplers import Arms, biased_reward, exp3, variance_rate, variance_reward
+from banditplex.errors import InputError
+from banditplex.nn import Block, HiddenEdges, PackedGraph
+
+KINDS = ("gnn-bs", "thanos")
+
+
+class SampledGCN(OneGraphBaseline):
+    """Convolutions in which every node samples `neighbours` of its neighbours, by a bandit of its own.
+
+    The convolution is x_i = W (sum over neighbours j of a_ij x_j + a_ii x_i), a_ij = 1 / sqrt((d_i + 1)(d_j + 1)).
+    Nodes with more than k neighbours estimate the sum from k draws with replacement, with probabilities
+    q_ij = (1 - eta) w_ij / (sum of w) + eta / n, n their number of neighbours. DistMult gives the logits of pairs.
+    Scores use all neighbours.
+
+    "gnn-bs" (Liu et al., NeurIPS 2020): the estimate is (1 / k) sum of a_ij x_j / q_ij, which is unbiased. The reward
+    is r = a_ij^2 ||x_j||^2 / (k q_ij^2), and w_ij grows by the factor exp(delta r / (q_ij n)), with
+    delta = sqrt((1 - eta) eta^4 k^5 ln(n / k) / (T n^4)) for T rounds.
+
+    "thanos" (Zhang et al., NeurIPS 2021): the estimate is (n / k) sum of z_j, z_j = a_ij x_j, which is biased. The
+    reward is r = 2 <z_j, m_i> - ||z_j||^2, where m_i is the mean of the drawn messages; w_ij grows by the factor
+    exp(eta r / (q_ij n)), and all w are set back to 1 after every `restart` rounds (Rexp3).
+
+    Differs from the originals: links are predicted, not classes of nodes; each convolution has its own bandits; a draw
+    is used in one step; hidden edges are never drawn. The variants with draws without replacement (.M) are left out.
+
+    Parameters
+    ----------
+    kind
+        "gnn-bs" or "thanos".
+    neighbours
+        Draws per node, k.
+    exploration
+        eta; .4 in both papers.
+    restart
+        Rounds after which Thanos forgets.
+    width, depth
+        Of the convolutions.
+    graph
+        "target" or "union".
+    epochs, patience, batch_size, learning_rate, device, hide, seed
+        See `NeuralBaseline`.
+    """
+
+    def __init__(
+        self, kind: str = "gnn-bs", *, neighbours: int = 3, exploration: float = 0.4, restart: int = 1000,
+        width: int = 64, depth: int = 2, graph: str = "target", epochs: int = 100, patience: int = 20,
+        batch_size: int = 256, learning_rate: float = 0.003, device: str = "auto", hide: str | None = None,
+        seed: int = 0,
+    ) -> None:  # fmt: skip
+        self.kind, self.neighbours, self.exploration, self.restart = kind, neighbours, exploration, restart
+        self.width, self.depth, self.graph, self.epochs, self.patience = width, depth, graph, epochs, patience
+        self.batch_size, self.learning_rate, self.device, self.hide = batch_size, learning_rate, device, hide
+        self.seed = seed
+
+    def _network(self, data: NetworkData) -> PairNetwork:
+        if self.kind not in KINDS:
+            raise InputError(f"Expected kind to be one of {', '.join(KINDS)}, got {self.kind!r}.")
+        horizon = data.num_steps(self.batch_size, self._step_targets())
+        sampler = partial(
+            NeighbourSampler, self.kind, data.train_graph(self._sees()), self.neighbours, self.exploration,
+            self.restart if self.kind == "thanos" else horizon,
+        )  # fmt: skip
+        return SampledNetwork(data, self._sees(), self.width, [sampler() for _ in range(self.depth)])
+
+
+class SampledNetwork(PairNetwork):
+    """The network of `SampledGCN`."""
+
+    def __init__(self, data: NetworkData, sees: str, width: int, samplers: "list[NeighbourSampler]") -> None:
+        super().__init__()
+        self.sees, self.samplers = sees, samplers
+        self.input = NodeInput(data.full_graph(sees), data.features(), width, per_layer=sees == "target")
+        self.linears = nn.ModuleList([nn.Linear(width, width) for _ in samplers[1:]])
+        self.last = DistMult(data.mx.num_layers, width)
+
+    def forward(self, graph: PackedGraph, pairs: Tensor, target: Tensor, hidden: HiddenEdges) -> Tensor:
+        """Return the logits (P,) of pairs; in training, neighbours are sampled and the bandits learn."""
+        block, u, v = block_of(graph, pairs, self.layer(graph, target), hidden)
+        x = self.input(block)
+        root = (block.degree.to(x.dtype) + 1).rsqrt()
+        share = root[block.edge_index[0]] * root[block.edge_index[1]]
+        for place, sampler in enumerate(self.samplers):
+            x = self.linears[place - 1](F.relu(x)) if place else x
+            source, destination, weight = *block.edge_index, share
+            if self.training:
+                arc, weight = sampler.sample(block, share, x.detach())
+                source, destination = source[arc], destination[arc]
+            sums = torch.zeros_like(x).index_add(0, destination, x[source] * weight.to(x.dtype).unsqueeze(1))
+            x = sums + x * (root**2).unsqueeze(1)
+        return self.last(x[u], x[v], target)  # type: ignore[no-any-return]
+
+
+class NeighbourSampler:
+    """The bandits of one convolution; the weight of each arc of the graph is kept."""
+
+    def __init__(self, kind: str, graph: PackedGraph, k: int, exploration: float, rounds: int) -> None:
+        self.kind, self.k, self.exploration, self.rounds = kind, k, exploration, max(rounds, 1)
+        self.log_weight = torch.zeros(len(graph.both.neighbour), dtype=torch.float64, device=graph.device)
+        self.done = 0
+
+    def sample(self, block: Block, share: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Return drawn arcs of the block and their weights in the estimated sums, and learn from them.
+
+        Parameters: a_ij of all arcs, `share` (A,); the vectors x (V, width) of vertices.
+        """
+        if self.kind == "thanos" and self.done and self.done % self.rounds == 0:
+            self.log_weight.zero_()
+        self.done += 1
+        arms = Arms.of(block.edge_index[1], len(x))
+        many = arms.count > self.k
+        kept = torch.nonzero(~many[arms.bandit]).squeeze(1)
+        place = self._places(block)
+        probability = arms.probabilities(self.log_weight[place], self.exploration)
+        bandits = torch.nonzero(many).squeeze(1)
+        drawn = arms.draw(probability, bandits, self.k)
+        q, n = probability[drawn], arms.count[bandits].unsqueeze(1).expand(-1, self.k)
+        message = x[block.edge_index[0][drawn]] * share[drawn].unsqueeze(2)
+        if self.kind == "thanos":
+            weight = share[drawn] * n / self.k
+            reward, rate = biased_reward(message, message.mean(1, keepdim=True)), self.exploration / n.double()
+        else:
+            weight = share[drawn] / (self.k * q)
+            reward = variance_reward(torch.ones_like(q), message.norm(dim=2), q, self.k)
+            rate = variance_rate(n, self.k, self.exploration, self.rounds) / n
+        flat = drawn.reshape(-1)
+        self.log_weight = exp3(
+            self.log_weight, place[flat], reward.reshape(-1).double(), q.reshape(-1), rate.reshape(-1)
+        )  # fmt: skip
+        return torch.cat([kept, flat]), torch.cat([share[kept].double(), weight.reshape(-1).double()])
+
+    @staticmethod
+    def _places(block: Block) -> Tensor:
+        """Return where the arcs of a block stand in its graph."""
+        lists, (source, destination) = block.graph.both, block.edge_index
+        row = lists.rows(block.layer[destination], block.node[destination])
+        return lists.find(row, block.node[source])[1]
+
+
+for _kind in KINDS:
+    BASELINES.add(_kind, partial(SampledGCN, kind=_kind))
+    BASELINES.add(f"{_kind}-union", partial(SampledGCN, kind=_kind, graph="union"))

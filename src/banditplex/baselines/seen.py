@@ -1,0 +1,43 @@
+"""What a network must not see of the pairs it is asked about, in the target layer, the union or all layers."""
+
+import torch
+from torch import Tensor
+
+from banditplex.nn import HiddenEdges, PackedGraph
+from banditplex.nn.hidden_edges import hide_pairs
+from banditplex.pairs.visibility import Visibility
+
+GRAPHS = ("target", "union")
+"""What a method for one graph may look at."""
+
+
+def hide_from(graph: PackedGraph, pairs: Tensor, target: Tensor, visibility: Visibility, sees: str) -> HiddenEdges:
+    """Return the edges of pairs (P, 2) that must not be seen in the layers that a network looks at.
+
+    `sees` is "target", "union" (the last layer of the graph) or "all".
+    """
+    if sees == "target":
+        return HiddenEdges(pairs, target)
+    if sees == "union":
+        union = torch.full_like(target, graph.num_layers - 1)
+        gone = ~visible_link(graph, pairs, target, union, visibility)
+        return HiddenEdges(pairs[gone], union[gone])
+    layers = torch.arange(graph.num_layers, device=target.device).expand(len(pairs), -1)
+    return hide_pairs(pairs, layers if visibility.hides_everywhere else target.unsqueeze(1))
+
+
+def visible_link(graph: PackedGraph, pairs: Tensor, target: Tensor, layer: Tensor, visibility: Visibility) -> Tensor:
+    """Say for each pair (P, 2) whether it is linked in a layer (P,) by an edge that may be seen.
+
+    Directions do not matter: in a directed target layer the reverse edge is hidden, too. The union, if the graph has
+    one, shows an edge if a layer shows it.
+    """
+    lists = graph.both
+    linked, arc = lists.find(lists.rows(layer, pairs[:, 0]), pairs[:, 1])
+    if visibility.hides_everywhere:
+        return torch.zeros_like(linked)
+    if lists.copies is None:
+        return linked & (layer != target)
+    own = lists.find(lists.rows(target, pairs[:, 0]), pairs[:, 1])[0]
+    elsewhere = lists.copies[arc] > own.int()
+    return linked & torch.where(layer == graph.num_layers - 1, elsewhere, layer != target)
