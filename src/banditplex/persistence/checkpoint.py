@@ -12,18 +12,46 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import ArrayLike
 
 from banditplex.changes import check_same, differences
-from banditplex.errors import InputError
+from banditplex.errors import FormatError, InputError
 from banditplex.multiplex import Multiplex, Name
+from banditplex.training.likeness import check_like
 from banditplex.persistence.model_folder import config_to_json
 from banditplex.persistence.tree import make_folder, read_tree, write_tree
+from banditplex.schema import ANYTHING, NAMES, Kind, check, one_of, whole
+from banditplex.training.config import SETTINGS
 from banditplex.training.generators import get_state, set_state
+from banditplex.training.history import ROW
 from banditplex.training.loop import Trainer
 
 FILE = "checkpoint.safetensors"
 FORMAT = "banditplex checkpoint 5"
+_SIZE_AND_CHECKSUM = Kind(
+    "a size and a checksum", lambda value: isinstance(value, tuple) and [*map(type, value)] == [int, str]
+)
+_ARGUMENTS = {"hide?": ANYTHING, "policy_options?": ANYTHING, "warm_start?": bool}
+SCHEMA = {
+    "identity": {
+        "settings": {f"{name}?": ANYTHING for name in SETTINGS if name != "device"} | {"targets": NAMES},
+        "data": {"*": ANYTHING},
+        "layers": {"*": _SIZE_AND_CHECKSUM},
+    },
+    "arguments": _ARGUMENTS,
+    "state": {
+        "epoch": whole(0), "warmup_epochs": whole(0), "history": [ROW], "policy": (type(None), {"*": ANYTHING}),
+        "rng": {"*": ANYTHING}, "model": {"*": ANYTHING}, "ema_model": {"*": ANYTHING},
+        "optimizer": {"num_done": whole(0), "adamw": {"state": {"*": ANYTHING}, "param_groups": [{"*": ANYTHING}]}},
+        "schedule": {"*": ANYTHING}, "regret": {"*": ANYTHING},
+        "early_stopping": {
+            "best_epoch": whole(0), "kept_epoch": whole(0), "best_loss": ANYTHING,
+            "weights": (type(None), {"*": ANYTHING}), "policy": (type(None), {"*": ANYTHING}),
+        },
+    },
+    "generators": (type(None), {"cpu": ANYTHING, "cuda": [ANYTHING]}),
+}  # fmt: skip
 
 
 class Checkpoint:
@@ -59,9 +87,14 @@ class Checkpoint:
             raise InputError(f"{self.path}: exists; resume=True continues this run; or choose another folder.")
         kept = read_checkpoint(self.path)
         check_same(self.path, compare(kept["identity"], self._identity))
-        restore(self._trainer, kept["state"])
-        if kept["generators"] is not None:
-            set_state(kept["generators"])
+        try:
+            restore(self._trainer, kept["state"])
+            if kept["generators"] is not None:
+                set_state(kept["generators"])
+        except (InputError, AttributeError, LookupError, OverflowError, RuntimeError, TypeError, ValueError) as error:
+            kind = "" if isinstance(error, InputError) else f"{type(error).__name__}: "
+            found = " ".join(f"{kind}{error}".split()).removesuffix(".")
+            raise FormatError(f"expected the state of this training, got another ({found})", path=self.path) from None
 
     def save(self) -> None:
         """Save the current state in place of the last one."""
@@ -85,7 +118,8 @@ def snapshot(trainer: Trainer) -> dict[str, Any]:
 
 
 def restore(trainer: Trainer, state: Mapping[str, Any]) -> None:
-    """Set a trainer back to a snapshot."""
+    """Set a trainer back to a snapshot; refuse one of another training before anything is changed."""
+    check_state(trainer, state)
     state = copy.deepcopy(dict(state))
     trainer.epoch, trainer.warmup_epochs, trainer.history = state["epoch"], state["warmup_epochs"], state["history"]
     if trainer.policy is not None:
@@ -94,6 +128,34 @@ def restore(trainer: Trainer, state: Mapping[str, Any]) -> None:
         rng.bit_generator.state = state["rng"][name]
     for name, part in _parts(trainer).items():
         part.load_state_dict(state[name])
+
+
+def check_state(trainer: Trainer, state: Mapping[str, Any]) -> None:
+    """Refuse a state whose numbers are not of the types, shapes and ranges that this training has, or not finite."""
+    fresh, data = snapshot(trainer), trainer.data
+    check(state["epoch"], whole(0, trainer.config.epochs), what="epoch")
+    check(state["warmup_epochs"], one_of(0, trainer.warmup_epochs), what="warmup_epochs")
+    check(len(state["history"]), one_of(state["epoch"] * len(data.targets)), what="the number of rows")
+    check(state["rng"], {name: ANYTHING for name in trainer.rng}, what="rng")
+    for name in ("model", "ema_model", "schedule", "rng"):
+        check_like(state[name], fresh[name], name)
+    arms, steps = max(len(data.layer_names) - 1, 1), trainer.config.steps_per_draw
+    for name, high in (("arms", arms - 1), ("left", steps)):
+        values = state["schedule"][name]
+        if values.size and not 0 <= values.min() <= values.max() <= high:
+            raise InputError(f"Expected schedule[{name!r}] from 0 to {high}, got others.")
+    trainer.optimizer.check_state_dict(state["optimizer"])
+    stopping = state["early_stopping"]
+    for name in ("best_epoch", "kept_epoch"):
+        check(stopping[name], whole(0, state["epoch"]), what=name)
+    if stopping["best_loss"] is not None:
+        check_like(stopping["best_loss"], torch.zeros(2 * len(data.validation_edges), dtype=torch.float64), "best_loss")
+    if stopping["weights"] is not None:
+        check_like(stopping["weights"], fresh["ema_model"], "weights")
+    if trainer.policy is not None:
+        for policy in filter(None, (state["policy"], stopping["policy"])):
+            copy.deepcopy(trainer.policy).load_state_dict(policy)
+        check(state["policy"], {"*": ANYTHING}, what="policy")
 
 
 def _parts(trainer: Trainer) -> dict[str, Any]:
@@ -107,6 +169,7 @@ def read_checkpoint(path: Path) -> dict[str, Any]:
     if not path.exists():
         raise InputError(f"{path}: no such file.")
     kept: dict[str, Any] = read_tree(path, format=FORMAT)
+    check(kept, SCHEMA, path=path)
     return kept
 
 

@@ -17,6 +17,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save as to_bytes
 
 from banditplex.errors import FormatError, InputError
+from banditplex.schema import ANYTHING, parse
 
 Arrays = dict[str, NDArray[Any]]
 PLAIN = (type(None), bool, int, float, str)
@@ -55,8 +56,11 @@ def pack(tree: Any) -> tuple[Any, Arrays]:
     return visit(tree), arrays
 
 
-def unpack(packed: Any, arrays: Mapping[str, NDArray[Any]]) -> Any:
-    """Return the tree that `pack` took apart; every array and tensor has memory of its own."""
+def unpack(packed: Any, arrays: Arrays) -> Any:
+    """Return the tree that `pack` took apart; every array and tensor has memory of its own.
+
+    Arrays are taken out of `arrays`: a file that points to one of them many times would fill the memory.
+    """
     if isinstance(packed, list):
         return [unpack(each, arrays) for each in packed]
     if not isinstance(packed, dict):
@@ -66,7 +70,9 @@ def unpack(packed: Any, arrays: Mapping[str, NDArray[Any]]) -> Any:
         return tuple(unpack(each, arrays) for each in value)
     if kind == "dict":
         return {unpack(name, arrays): unpack(each, arrays) for name, each in value}
-    return arrays[value].copy() if kind == "array" else torch.tensor(arrays[value])
+    if kind not in ("array", "tensor"):
+        raise ValueError(f"unknown kind {kind!r}")
+    return arrays.pop(value).copy() if kind == "array" else torch.tensor(arrays.pop(value))
 
 
 def write_tree(path: Path, tree: Any, *, format: str) -> None:
@@ -86,11 +92,17 @@ def read_tree(path: Path, *, format: str) -> Any:
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except FileNotFoundError:
         raise InputError(f"{path}: no such file.") from None
-    except (SafetensorError, OSError) as error:
+    except (SafetensorError, OSError, TypeError) as error:  # TypeError: a type of numbers that numpy does not have
         raise FormatError(f"expected an intact file ({format}), got a damaged one ({error})", path=path) from None
     if digest != _digest(arrays):
         raise FormatError(f"expected an intact file ({format}), got a damaged one (its checksum differs)", path=path)
-    return unpack(json.loads(arrays[TREE].tobytes()), arrays)
+    text = arrays.pop(TREE, np.empty(0, np.uint8)).tobytes()
+    packed = parse(text, ANYTHING, path=path, what=f"the entry {TREE!r}")
+    try:
+        return unpack(packed, arrays)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        found = f"{type(error).__name__}: {error}"
+        raise FormatError(f"expected the tree of a {format}, got one that is not ({found})", path=path) from None
 
 
 def make_folder(folder: Path) -> None:

@@ -12,9 +12,16 @@ from banditplex.bandits import Draw, Observations
 from banditplex.bandits.state import State
 from banditplex.errors import InputError
 from banditplex.nn.relevance import DIVERGED
+from banditplex.schema import ANY_NUMBER, NAME, whole
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
+ROW = {
+    "epoch": whole(1), "layer": NAME, "train_loss": ANY_NUMBER, "train_accuracy": ANY_NUMBER,
+    "validation_loss": ANY_NUMBER, "validation_accuracy": ANY_NUMBER, "drawn": {"*": whole(0)},
+    "layer_loss": {"*": ANY_NUMBER}, "inclusion": {"*": ANY_NUMBER}, "regret": ANY_NUMBER,
+}  # fmt: skip
+"""What a row of the history is, for those who read it from a file."""
 
 
 class EpochRecord:

@@ -9,7 +9,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from banditplex.errors import InputError
+from banditplex.schema import check, whole
 from banditplex.training.config import Config
+from banditplex.training.likeness import check_like
 
 LOCAL = ("own.of_", "other.of_", "encoder.", ".interaction.")
 """Parts of names of weights that belong to single layers, or see single nodes: they overfit most easily."""
@@ -71,6 +74,26 @@ class FlatAdamW:
     def state_dict(self) -> dict[str, Any]:
         """Return what the next step depends on besides the weights and their average."""
         return {"num_done": self.num_done, "adamw": self._optimizer.state_dict()}
+
+    def check_state_dict(self, state: dict[str, Any]) -> None:
+        """Refuse a state that does not fit these weights: the fused kernel trusts shapes, and writes beyond them.
+
+        Only learning rates may differ from the present ones; moments are finite.
+        """
+        check(state["num_done"], whole(0, self._num_steps), what="steps done")
+        kept, own = state["adamw"], self._optimizer.state_dict()
+        plain = [[{**group, "lr": 0} for group in each["param_groups"]] for each in (kept, own)]
+        if plain[0] != plain[1]:
+            raise InputError("Expected the settings of this optimizer, got others.")
+        for vector, place in zip(self._vectors, own["param_groups"], strict=True):
+            (number,) = place["params"]
+            moments = {"step": torch.zeros(()), "exp_avg": vector.detach(), "exp_avg_sq": vector.detach()}
+            if kept["state"] or state["num_done"]:
+                check_like(kept["state"].get(number), moments, f"optimizer[{number}]")
+                if (kept["state"][number]["exp_avg_sq"] < 0).any():
+                    raise InputError(f"Expected squares of at least 0 in optimizer[{number}], got others.")
+        if not set(kept["state"]) <= set(range(len(self._vectors))):
+            raise InputError(f"Expected {len(self._vectors)} vectors in the optimizer, got others.")
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Restore what `state_dict` returned."""
