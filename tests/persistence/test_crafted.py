@@ -1,16 +1,24 @@
-"""Checkpoints that somebody made: intact, with a checksum that fits, and wrong. One line each, before anything is used."""
+"""Checkpoints and models that somebody made: their checksums fit, and they are wrong. One line each, before use."""
+
+import hashlib
+import json
+import resource
+import shutil
+import time
 
 import numpy as np
 import pytest
 import torch
+from safetensors.numpy import load_file, save, save_file
 
+from banditplex import LinkPredictor
 from banditplex.errors import FormatError
 from banditplex.persistence.checkpoint import FILE, FORMAT, Checkpoint, read_checkpoint
-from banditplex.persistence.tree import TREE, read_tree, write_tree
+from banditplex.persistence.model_folder import INDEX
+from banditplex.persistence.tree import ABOUT, TREE, _digest, read_tree, write_tree
 from tests.persistence.killed import multiplex
 from tests.persistence.test_checkpoint import predictor
 from tests.refusals import refuses
-
 
 MODEL = predictor(epochs=2, policy="hinted", validation=0.2)
 
@@ -109,13 +117,92 @@ def test_what_is_refused_is_the_change(run, tmp_path):
     ],
 )
 def test_a_crafted_tree_is_refused(text, said, tmp_path):
-    from safetensors.numpy import save
-
-    from banditplex.persistence.tree import ABOUT, _digest
-
     arrays = {"0": np.zeros(4), TREE: np.frombuffer(text.encode("latin-1"), np.uint8)}
     (tmp_path / FILE).write_bytes(save(arrays, {ABOUT: f"{FORMAT}, sha256 {_digest(arrays)}"}))
-    with pytest.raises(FormatError) as refused:
-        read_checkpoint(tmp_path / FILE)
-    assert any(each in str(refused.value) for each in said.split("|")), refused.value
-    assert "\n" not in str(refused.value)
+    refused(lambda: read_checkpoint(tmp_path / FILE), said)
+
+
+# Models
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("saved")
+    predictor(epochs=1, policy="exp3+").fit(multiplex()).save(folder)
+    return folder
+
+
+MODELS = {
+    "width": (("config", "width"), 30_000, "width"),
+    "depth": (("config", "depth"), 200_000, "depth"),
+    "hidden units": (("config", "hidden_units"), 10**6, "hidden_units"),
+    "rank": (("config", "rank"), 10**9, "rank"),
+    "a negative width": (("config", "width"), -1, "width"),
+    "an unknown setting": (("config", "colour"), "red", "colour"),
+    "a policy for a crowd": (("policy", "num_arms"), 10**9, "num_arms"),
+    "a convolution that is none": (("config", "conv"), "class DataParallel", "DataParallel"),
+    "calibration that is no number": (("calibration", "low", 0), float("nan"), "calibration.low[0]"),
+    "an endless calibration": (("calibration", "knot"), float("inf"), "calibration.knot"),
+    "calibration upside down": (("calibration", "high", 1), -1.0, "calibration.high"),
+    "calibration of one target": (("calibration", "bias"), [0.0], "calibration.bias"),
+    "a target that does not exist": (("targets", 0), 7, "targets"),
+    "a target twice": (("targets", 0), 1, "distinct"),
+    "too few counts": (("counts",), [1], "counts"),
+    "counts beyond the layers": (("counts", 0), 9, "counts"),
+    "ragged layers": (("layers", 0), [1], "layers"),
+    "layers that do not exist": (("layers", 0, 0), -3, "layers"),
+    "gains of nothing": (("gains", 0, "layer"), 99, "gains"),
+    "names that are numbers": (("layer_names",), 5, "layer_names"),
+    "a name twice": (("layer_names", 1), "a", "'a'"),
+    "nodes that are missing": (("node_names",), [*range(39)], "encoder.input.weight|node indices"),
+    "types of some nodes": (("node_types",), ["x"], "node_types"),
+    "a word for a truth": (("directed",), "maybe", "directed"),
+    "no checksums": (("sha256",), {}, "graph.safetensors"),
+    "a history of words": (("history", 0, "epoch"), "first", "history[0].epoch"),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_crafted_model_is_refused(name, saved, tmp_path):
+    path, value, said = MODELS[name]
+    shutil.copytree(saved, tmp_path / "m")
+    index = json.loads((saved / INDEX).read_text())
+    at(index, *path[:-1])[path[-1]] = value
+    (tmp_path / "m" / INDEX).write_text(json.dumps(index))
+    refused(lambda: LinkPredictor.load(tmp_path / "m"), said)
+
+
+@pytest.mark.parametrize(
+    ("file", "name", "change", "said"),
+    [
+        ("graph", "edge_index", lambda old: old - 7, "from 0 to 39"),
+        ("graph", "edge_index", lambda old: old * 1.0, "int64"),
+        ("graph", "edge_index", lambda old: old[:, ::-1].copy(), "order"),
+        ("graph", "layer_offsets", lambda old: old[:-1].copy(), "layer_offsets"),
+        ("weights", "own.linear.weight", lambda old: old * np.nan, "finite"),
+        ("weights", "own.linear.weight", lambda old: old.astype(np.float64), "float64"),
+        ("weights", "own.linear.weight", lambda old: old[:, 1:].copy(), "own.linear.weight"),
+        ("policy", "L", lambda old: old * np.nan, "finite"),
+        ("policy", "t", lambda old: old[1:].copy(), "'t'"),
+    ],
+)
+def test_a_crafted_array_of_a_model_is_refused(file, name, change, said, saved, tmp_path):
+    shutil.copytree(saved, tmp_path / "m")
+    path = tmp_path / "m" / f"{file}.safetensors"
+    arrays = load_file(path)
+    save_file(arrays | {name: change(arrays[name])}, path)
+    index = json.loads((saved / INDEX).read_text())
+    index["sha256"][path.name] = hashlib.sha256(path.read_bytes()).hexdigest()
+    (tmp_path / "m" / INDEX).write_text(json.dumps(index))
+    refused(lambda: LinkPredictor.load(tmp_path / "m"), said)
+
+
+def refused(work, said):
+    """Expect a FormatError of one line with one of some words, in little time and memory."""
+    begin, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with pytest.raises(FormatError) as error:
+        work()
+    assert time.perf_counter() - begin < 5
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200_000  # kB
+    assert any(each in str(error.value) for each in said.split("|")), error.value
+    assert "\n" not in str(error.value)

@@ -18,13 +18,13 @@ from numpy.typing import ArrayLike
 from banditplex.changes import check_same, differences
 from banditplex.errors import FormatError, InputError
 from banditplex.multiplex import Multiplex, Name
-from banditplex.training.likeness import check_like
 from banditplex.persistence.model_folder import config_to_json
 from banditplex.persistence.tree import make_folder, read_tree, write_tree
 from banditplex.schema import ANYTHING, NAMES, Kind, check, one_of, whole
 from banditplex.training.config import SETTINGS
 from banditplex.training.generators import get_state, set_state
 from banditplex.training.history import ROW
+from banditplex.training.likeness import check_like
 from banditplex.training.loop import Trainer
 
 FILE = "checkpoint.safetensors"
@@ -136,7 +136,7 @@ def check_state(trainer: Trainer, state: Mapping[str, Any]) -> None:
     check(state["epoch"], whole(0, trainer.config.epochs), what="epoch")
     check(state["warmup_epochs"], one_of(0, trainer.warmup_epochs), what="warmup_epochs")
     check(len(state["history"]), one_of(state["epoch"] * len(data.targets)), what="the number of rows")
-    check(state["rng"], {name: ANYTHING for name in trainer.rng}, what="rng")
+    check(state["rng"], dict.fromkeys(trainer.rng, ANYTHING), what="rng")
     for name in ("model", "ema_model", "schedule", "rng"):
         check_like(state[name], fresh[name], name)
     arms, steps = max(len(data.layer_names) - 1, 1), trainer.config.steps_per_draw
