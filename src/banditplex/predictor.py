@@ -99,7 +99,7 @@ class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
             kept = Checkpoint(checkpoint, mx, trainer, negatives=negatives, arguments=self._arguments())
         config = trainer.config
         turn = seeded(config.seed, "torch", trainer.data.device) if config.uses_torch_generators else nullcontext()
-        with fitting_threads(mx.num_edges), turn:
+        with fitting_threads(mx.num_edges), turn, nullcontext() if kept is None else kept.held():
             if kept is not None:
                 kept.begin(resume=resume)
             while not trainer.finished:

@@ -100,20 +100,22 @@ def fit_in(
     """
     from banditplex.predictor import LinkPredictor
 
-    settings = dict(settings)
-    if resume and folder.begun:
-        before = folder.settings()
-        targets = targets or before.pop("targets")
-        settings = {name: value for name, value in before.items() if name != "targets"} | settings
-    model = LinkPredictor(**settings)
     folder.check_free(resume=resume, force=force)
-    if force and folder.occupied:
-        model.make_trainer(mx, targets)  # refuses bad input before anything is removed
-        folder.clear()
-        (folder.path / GAINS).unlink(missing_ok=True)
-    model.fit(mx, targets, on_epoch, checkpoint=folder.path, resume=resume)
-    model.save(folder.path)
-    write_table(model.layer_gains_, folder.path / GAINS)
+    with folder.held():
+        settings = dict(settings)
+        if resume and folder.begun:
+            before = folder.settings()
+            targets = targets or before.pop("targets")
+            settings = {name: value for name, value in before.items() if name != "targets"} | settings
+        model = LinkPredictor(**settings)
+        folder.check_free(resume=resume, force=force)  # now that nobody else can change it
+        if force and folder.occupied:
+            model.make_trainer(mx, targets)  # refuses bad input before anything is removed
+            folder.clear()
+            (folder.path / GAINS).unlink(missing_ok=True)
+        model.fit(mx, targets, on_epoch, checkpoint=folder.path, resume=resume)
+        model.save(folder.path)
+        write_table(model.layer_gains_, folder.path / GAINS)
     return model
 
 

@@ -60,14 +60,16 @@ def run_tasks(
 
     def finish() -> Generator[Finished]:
         yield from stored.items()
-        if not remaining:
-            return
-        with closing(ENGINES[engine](function, remaining, jobs)) as results:
-            for key, outcome in results:
-                rows = rows_of(key, outcome)
-                if store is not None:
-                    store.add(key, rows)
-                yield key, rows
+        try:
+            with closing(ENGINES[engine](function, remaining, jobs)) as results:
+                for key, outcome in results if remaining else ():
+                    rows = rows_of(key, outcome)
+                    if store is not None:
+                        store.add(key, rows)
+                    yield key, rows
+        finally:
+            if store is not None:
+                store.close()
 
     return finish()
 

@@ -8,6 +8,7 @@ and its data. On a CPU a resumed run ends with exactly the bits of an uninterrup
 import copy
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,10 @@ from numpy.typing import ArrayLike
 
 from banditplex.changes import check_same, differences
 from banditplex.errors import FormatError, InputError
+from banditplex.lock import Lock
 from banditplex.multiplex import Multiplex, Name
 from banditplex.persistence.model_folder import config_to_json
-from banditplex.persistence.tree import make_folder, read_tree, write_tree
+from banditplex.persistence.tree import locked_folder, read_tree, write_tree
 from banditplex.schema import ANYTHING, NAMES, Kind, check, one_of, whole
 from banditplex.training.config import SETTINGS
 from banditplex.training.generators import get_state, set_state
@@ -73,6 +75,14 @@ class Checkpoint:
         self.path = Path(folder) / FILE
         self._trainer, self._arguments = trainer, dict(arguments or {})
         self._identity = identify(mx, trainer, negatives or {})
+        self._lock: Lock | None = None
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Keep other processes out of the folder; refuse if one is in it."""
+        with locked_folder(self.path.parent) as self._lock:
+            yield
+        self._lock = None
 
     def begin(self, *, resume: bool) -> None:
         """Save the initial state or, with `resume`, restore the last saved state if there is one.
@@ -80,7 +90,6 @@ class Checkpoint:
         A new run over an existing checkpoint is refused, and so is resuming with other settings or data.
         """
         if not self.path.exists():
-            make_folder(self.path.parent)
             self.save()
             return
         if not resume:
@@ -97,7 +106,9 @@ class Checkpoint:
             raise FormatError(f"expected the state of this training, got another ({found})", path=self.path) from None
 
     def save(self) -> None:
-        """Save the current state in place of the last one."""
+        """Save the current state in place of the last one; refuse a folder that is no longer the one of `held`."""
+        if self._lock is not None:
+            self._lock.check()
         generators = get_state() if self._trainer.config.uses_torch_generators else None
         kept = {
             "identity": self._identity, "arguments": self._arguments, "state": snapshot(self._trainer),

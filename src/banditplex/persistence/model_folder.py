@@ -23,7 +23,7 @@ from banditplex.nn.evidence import pack
 from banditplex.nn.relevance import get_relevance
 from banditplex.pairs.visibility import Visibility
 from banditplex.persistence.model_check import SCHEMA, check_numbers, check_sizes
-from banditplex.persistence.tree import draft_of, make_folder, put_in_place, replace_file, write_draft
+from banditplex.persistence.tree import draft_of, locked_folder, put_in_place, replace_file, write_draft
 from banditplex.prediction import FittedModel
 from banditplex.schema import ANYTHING, check, parse
 from banditplex.training.calibration import Calibration
@@ -46,8 +46,11 @@ def save(folder: str | Path, fitted: FittedModel, history: list[Row], arguments:
     places; a draft that the index knows counts as the file. `arguments` are those of the constructor that training
     resolves: `hide`, `policy_options`, `warm_start`.
     """
-    folder = Path(folder)
-    make_folder(folder)
+    with locked_folder(Path(folder)):
+        _save(Path(folder), fitted, history, arguments)
+
+
+def _save(folder: Path, fitted: FittedModel, history: list[Row], arguments: Row) -> None:
     mx = fitted.mx
     graph = {name: np.ascontiguousarray(value) for name in GRAPH if (value := getattr(mx, name)) is not None}
     state = {} if fitted.policy is None else fitted.policy.state_dict()

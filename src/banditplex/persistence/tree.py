@@ -6,7 +6,8 @@ Nothing in it runs code when read, and what is read equals what was written, bit
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save as to_bytes
 
 from banditplex.errors import FormatError, InputError
+from banditplex.lock import IN_FOLDER, Lock
 from banditplex.schema import ANYTHING, parse
 
 Arrays = dict[str, NDArray[Any]]
@@ -113,6 +115,20 @@ def make_folder(folder: Path) -> None:
         raise InputError(f"{folder}: cannot be made: {error.strerror or error}.") from None
 
 
+@contextmanager
+def locked_folder(folder: Path) -> Iterator[Lock]:
+    """Make a folder unless it is there, and hold its lock; one that is left empty is removed if it was not there."""
+    new = not folder.exists()
+    make_folder(folder)
+    try:
+        with Lock.take(folder / IN_FOLDER) as lock:
+            yield lock
+    finally:
+        if new:
+            with suppress(OSError):  # it is not empty
+                folder.rmdir()
+
+
 def replace_file(path: Path, data: bytes) -> None:
     """Put `data` in place of a file in one go; it is on the disk when this returns."""
     write_draft(path, data)
@@ -125,22 +141,38 @@ def draft_of(path: Path) -> Path:
 
 
 def write_draft(path: Path, data: bytes) -> None:
-    """Write the draft of a file, which is on the disk when this returns."""
-    with draft_of(path).open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
+    """Write the draft of a file, which is on the disk when this returns; a draft that cannot be finished is removed."""
+    with _writing(path):
+        try:
+            with draft_of(path).open("wb", buffering=0) as file:
+                left = memoryview(data)
+                while left:
+                    left = left[file.write(left) :]
+                os.fsync(file.fileno())
+        except OSError:
+            draft_of(path).unlink(missing_ok=True)
+            raise
 
 
 def put_in_place(path: Path) -> None:
     """Let the draft of a file take its place."""
-    os.replace(draft_of(path), path)
-    if os.name == "posix":  # elsewhere a folder cannot be opened
-        folder = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+    with _writing(path):
+        os.replace(draft_of(path), path)
+        if os.name == "posix":  # elsewhere a folder cannot be opened
+            folder = os.open(path.parent, os.O_RDONLY)
+            try:
+                os.fsync(folder)
+            finally:
+                os.close(folder)
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    """Turn an error of the system into one line: a full disk, a read-only one, a folder that has gone."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written: {error.strerror or error}.") from None
 
 
 def _digest(arrays: Mapping[str, NDArray[Any]]) -> str:
