@@ -59,6 +59,10 @@ def _are_names(value: Any) -> bool:
 
 
 NAMES = Kind("a list of names, all strings or all integers", _are_names)
+DISTINCT_NAMES = Kind(
+    "a list of distinct names, all strings or all integers",
+    lambda value: _are_names(value) and len(set(value)) == len(value),
+)
 NAME = Kind("a string or an integer", lambda value: _are_names([value]))
 
 

@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from banditplex.errors import FormatError, InputError
+from banditplex.errors import InputError
 from banditplex.multiplex import Multiplex, Name
 from banditplex.multiplex.build import EdgeError
 from banditplex.multiplex.names import Names, factorize
+from banditplex.schema import ANYTHING, DISTINCT_NAMES, check, check_version, one_of, parse
 
 _INTEGER = re.compile(r"0|-?[1-9][0-9]{0,18}")
 
@@ -131,6 +132,12 @@ def redirect(mx: Multiplex, directed: bool | None) -> Multiplex:
 
 # A side note, NAME.meta.json next to the file NAME, stores what the format cannot: direction, unused names, ...
 
+NOTE = {
+    "directed?": bool, "nodes?": DISTINCT_NAMES, "layers?": DISTINCT_NAMES, "strings?": [one_of("nodes", "layers")],
+    "features?": one_of(0),
+}  # fmt: skip
+"""What a side note may say."""
+
 
 def side_note_path(path: Path) -> Path:
     """Return the path of the side note of a file."""
@@ -148,12 +155,9 @@ def read_side_note(path: Path) -> dict[str, Any]:
     where = side_note_path(path)
     if not where.is_file():
         return {}
-    try:
-        note = json.loads(where.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise FormatError(f"expected JSON, got {error}", path=where) from None
-    if not isinstance(note, dict) or note.pop("banditplex", None) != 1:
-        raise FormatError("expected a side note of version 1, got something else", path=where)
+    note: dict[str, Any] = parse(where.read_bytes(), {"*": ANYTHING}, path=where)
+    check_version(note.pop("banditplex", None), 1, path=where, what="side note")
+    check(note, NOTE, path=where)
     return note
 
 
