@@ -176,7 +176,8 @@ def check_arrays(arrays: Mapping[str, Array], layer_names: tuple[Name, ...], nod
         same = len(array.shape) == len(shape) and all(
             want in (None, size) for want, size in zip(shape, array.shape, strict=True)
         )
-        if array.dtype.name not in kinds or not same:
+        known = [each for kind in kinds for each in (np.dtype(kind), np.dtype(kind).newbyteorder("<"))]
+        if array.dtype not in known or not same:
             form = str(shape).replace("None", "F")
             message = f"expected {' or '.join(kinds)} of shape {form}, got {array.dtype} of shape {array.shape}"
             raise FormatError(message, path=files(name))
