@@ -135,7 +135,7 @@ def test_a_place_that_goes_away_is_noticed(replaced, tmp_path):
         if replaced:
             folder.mkdir()
             (folder / "lock").write_text("not yours")
-        with refuses(folder / "lock", os.getpid()):
+        with refuses(folder, os.getpid()):
             lock.check()
     assert [path.read_text() for path in folder.glob("*")] == ["not yours"] * replaced
 

@@ -53,19 +53,19 @@ class Owner(NamedTuple):
 
 
 class Lock:
-    """The lock of a place, held from the call of `take` to that of `release`."""
+    """The lock of a place, held from the call of `take` to that of `release`; errors name the place."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: Path, place: Path) -> None:
+        self.path, self.place = path, place
         self._file, self._count, self._process = -1, 0, os.getpid()
 
     @classmethod
-    def take(cls, path: Path) -> "Lock":
-        """Take a lock; refuse if somebody else has it, and say who."""
+    def take(cls, path: Path, place: Path | None = None) -> "Lock":
+        """Take a lock, of `place` if that is not the file itself; refuse if somebody else has it, and say who."""
         key = Path(os.path.realpath(path)), threading.get_ident()
         lock = _HELD.get(key)
         if lock is None:
-            lock = cls(path)
+            lock = cls(path, place or path)
             lock._acquire()
             _HELD[key] = lock
         lock._count += 1
@@ -102,8 +102,8 @@ class Lock:
         """Refuse to write once the place has been removed, or replaced by another."""
         if not self.is_in_place:
             raise InputError(
-                f"{self.path}: expected the lock of this process ({os.getpid()}), got none or another: the place was "
-                "removed or replaced while it was written to."
+                f"{self.place}: expected the lock of this process ({os.getpid()}), got none or another: it was removed "
+                "or replaced while it was written to."
             )
 
     def _acquire(self) -> None:
@@ -111,12 +111,12 @@ class Lock:
             try:
                 self._file = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o666)
             except OSError as error:
-                raise InputError(f"{self.path}: cannot be written: {error.strerror or error}.") from None
+                raise InputError(f"{self.place}: cannot be written: {error.strerror or error}.") from None
             try:
                 busy = _is_busy(self._file)
                 owner = _read_owner(self._file)
                 if busy or (owner is not None and owner.is_alive):
-                    raise InputError(_refusal(self.path, owner))
+                    raise InputError(_refusal(self, owner))
                 if not self.is_in_place:  # released and removed since it was opened
                     os.close(self._file)
                     continue
@@ -124,7 +124,7 @@ class Lock:
                 return
             except OSError as error:
                 os.close(self._file)
-                raise InputError(f"{self.path}: cannot be written: {error.strerror or error}.") from None
+                raise InputError(f"{self.place}: cannot be written: {error.strerror or error}.") from None
             except BaseException:
                 os.close(self._file)
                 raise
@@ -172,10 +172,9 @@ def _write_owner(file: int) -> None:
     os.write(file, json.dumps(owner._asdict()).encode())
 
 
-def _refusal(path: Path, owner: Owner | None) -> str:
+def _refusal(lock: Lock, owner: Owner | None) -> str:
     if owner is None:
-        return f"{path}: expected to be the only writer, got another process that has locked it."
-    where = "" if owner.here else f" on {owner.host}"
-    hint = "wait for it, or choose another place"
-    hint += "" if owner.here and os.name == "posix" else "; if it has ended, remove this file"
-    return f"{path}: locked by process {owner.pid}{where}, which has been writing since {owner.since}; {hint}."
+        return f"{lock.place}: expected to be the only writer, got another process that has locked it."
+    where, hint = "" if owner.here else f" on {owner.host}", "wait for it, or choose another place"
+    hint += "" if owner.here and os.name == "posix" else f"; if it has ended, remove {lock.path}"
+    return f"{lock.place}: locked by process {owner.pid}{where}, which has been writing since {owner.since}; {hint}."

@@ -57,7 +57,7 @@ class RowStore:
         self._size = 0  # bytes of the file that are ours
         if not os.access(self.path.parent, os.W_OK):
             raise InputError(f"{self.path}: expected a writable folder {self.path.parent}, got none.")
-        lock = Lock.take(self.path.with_name(f"{self.path.name}{SUFFIX}"))
+        lock = Lock.take(self.path.with_name(f"{self.path.name}{SUFFIX}"), self.path)
         self._lock, self.close = lock, weakref.finalize(self, lock.release)
         try:
             if self.path.exists():

@@ -121,7 +121,7 @@ def locked_folder(folder: Path) -> Iterator[Lock]:
     new = not folder.exists()
     make_folder(folder)
     try:
-        with Lock.take(folder / IN_FOLDER) as lock:
+        with Lock.take(folder / IN_FOLDER, folder) as lock:
             yield lock
     finally:
         if new:
