@@ -10,8 +10,7 @@ from torch import Tensor
 
 from banditplex.bandits import Draw, Observations
 from banditplex.bandits.state import State
-from banditplex.errors import InputError
-from banditplex.nn.relevance import DIVERGED
+from banditplex.nn.relevance import Diverged
 from banditplex.schema import ANY_NUMBER, NAME, whole
 
 Ints = NDArray[np.int64]
@@ -58,7 +57,7 @@ class EpochRecord:
         """
         loss, right, count = self._sums.cpu().numpy().astype(np.float64).T
         if not np.isfinite(loss).all():
-            raise InputError(DIVERGED)
+            raise Diverged(f" in epoch {epoch} in target layer {names[targets[np.argmin(np.isfinite(loss))]]!r}")
         drawn = self._per_layer(len(targets), names)
         with np.errstate(invalid="ignore"):
             loss, right = loss / count, right / count

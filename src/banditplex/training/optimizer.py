@@ -35,6 +35,7 @@ class FlatAdamW:
         self, model: nn.Module, ema_model: nn.Module, config: Config, num_steps: int, num_edges: int = 0
     ) -> None:
         self.num_done = 0
+        self._first_bad: Tensor | None = None
         self._config, self._num_steps = config, num_steps
         averages = dict(ema_model.named_parameters())
         groups: tuple[list[str], list[str]] = ([], [])
@@ -61,6 +62,7 @@ class FlatAdamW:
         """Take one gradient step and update the moving average."""
         gradients = torch.autograd.grad(loss, self._weights, allow_unused=True, materialize_grads=True)
         torch._foreach_copy_(self._gradients, list(gradients))
+        self._watch()
         done = self.num_done / self._num_steps
         rate = self._config.learning_rate * max(0.05, 0.5 * (1 + math.cos(math.pi * done)))
         for group, share in zip(self._optimizer.param_groups, (1.0, LOCAL_RATE), strict=True):
@@ -70,6 +72,18 @@ class FlatAdamW:
         decay = min(self._config.ema_decay, (1 + self.num_done) / (10 + self.num_done))
         for average, vector in zip(self._averages, self._vectors, strict=True):
             average.lerp_(vector, 1 - decay)
+
+    def _watch(self) -> None:
+        """Remember the first step with gradients that are not finite; it is read later, as reading makes a GPU wait."""
+        sums = torch.stack([vector.grad.sum() for vector in self._vectors if vector.grad is not None])
+        step = torch.where(torch.isfinite(sums).all(), -1, self.num_done)
+        before = step.new_full((), -1) if self._first_bad is None else self._first_bad
+        self._first_bad = torch.where(before >= 0, before, step)
+
+    def first_bad_step(self) -> int | None:
+        """Return the first step with gradients that are not finite, counted from 0; None if there is none."""
+        bad = -1 if self._first_bad is None else int(self._first_bad)
+        return bad if bad >= 0 else None
 
     def state_dict(self) -> dict[str, Any]:
         """Return what the next step depends on besides the weights and their average."""
