@@ -8,6 +8,8 @@ import shutil
 import sys
 import warnings
 from collections.abc import Iterable
+from contextlib import redirect_stdout, suppress
+from io import StringIO
 from pathlib import Path
 
 import banditplex.cli
@@ -66,6 +68,19 @@ def digests(folder: Path) -> dict[str, str]:
     return {name: hashlib.sha256(content).hexdigest() for name, content in contents.items()}
 
 
+def warm_up(folder: Path, words: list[str]) -> None:
+    """Give a command in this process, so that those which are forked have imported all that it needs."""
+    before, arguments = Path.cwd(), sys.argv
+    os.chdir(folder)
+    sys.argv = ["banditplex", *words]
+    try:
+        with redirect_stdout(StringIO()), warnings.catch_warnings(), suppress(SystemExit):
+            banditplex.cli.main()
+    finally:
+        sys.argv = arguments
+        os.chdir(before)
+
+
 class Harness:
     """One scenario in a folder of its own."""
 
@@ -75,6 +90,7 @@ class Harness:
         self._before.mkdir(parents=True)
         with warnings.catch_warnings(action="ignore"):
             scenario.prepare(self._before)
+        warm_up(self._fresh(), scenario.command)
         work = self._fresh()
         status, said = call(work, scenario.command, Points(work))
         assert status == 0, said

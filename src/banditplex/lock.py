@@ -41,15 +41,9 @@ class Owner(NamedTuple):
     @property
     def is_alive(self) -> bool:
         """Whether the process still runs, as far as can be known: those of other machines may."""
-        if not self.here or os.name != "posix":
+        if not self.here:
             return True
-        try:
-            os.kill(self.pid, 0)
-        except ProcessLookupError:
-            return False
-        except (PermissionError, OverflowError):
-            pass
-        return self.start is None or process_start(self.pid) in (None, self.start)
+        return is_running(self.pid) and (self.start is None or process_start(self.pid) in (None, self.start))
 
 
 class Lock:
@@ -128,6 +122,19 @@ class Lock:
             except BaseException:
                 os.close(self._file)
                 raise
+
+
+def is_running(pid: int) -> bool:
+    """Return whether there is a process of that number; True where this cannot be known."""
+    if os.name != "posix":
+        return True
+    try:
+        os.kill(pid, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        pass
+    return True
 
 
 def process_start(pid: int) -> int | None:
