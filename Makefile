@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test test-all lint bench clean
+.PHONY: audit demo faults test test-all lint bench clean
 .DEFAULT_GOAL := test
 
 $(READY): pyproject.toml constraints.txt
@@ -32,6 +32,13 @@ test-all: lint
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks
+
+faults: $(READY)
+	$(BIN)/python -m faults
+
+audit: $(READY)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check $(PIP_ARGS) -c constraints.txt -e '.[audit]'
+	$(BIN)/pip-audit --strict --requirement constraints.txt --no-deps --disable-pip
 
 clean:
 	rm -rf $(VENV) banditplex-demo banditplex-paper .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -101,7 +101,7 @@ class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
             kept = Checkpoint(checkpoint, mx, members, negatives=negatives, arguments=self._arguments())
         config, device = members.current.config, members.current.data.device
         turn = seeded(config.seed, "torch", device) if config.uses_torch_generators else nullcontext()
-        with fitting_threads(mx.num_edges), turn:
+        with fitting_threads(mx.num_edges), turn, nullcontext() if kept is None else kept.held():
             if kept is not None:
                 kept.begin(resume=resume)
             while not members.finished:

@@ -104,30 +104,40 @@ def test_a_run_called_like_its_data_goes_on(tmp_path, call):
     assert call(*words, "--resume", cwd=tmp_path) == (0, "", "")
 
 
-def test_ctrl_c_leaves_a_run_that_goes_on(place, refusal):
-    """In a terminal, where a bar is drawn: interrupted, status 130, one line says how to continue."""
+@pytest.mark.parametrize(("sent", "of_ctrl_c"), [(signal.SIGINT, signal.SIG_DFL), (signal.SIGTERM, signal.SIG_IGN)])
+def test_ctrl_c_and_sigterm_leave_a_run_that_goes_on(sent, of_ctrl_c, place, refusal):
+    """In a terminal, where a bar is drawn: interrupted, status 130 or 143, one line says how to continue.
+
+    Where Ctrl-C is ignored, as in the background of a script, the command says how to stop it.
+    """
+    run = f"stopped-{sent}"
     options = ["--epochs", "5000", "--patience", "5000", "--target", "a", "--width", "0"]
-    command = [sys.executable, "-m", "banditplex", "train", "data.bx", "-o", "stopped", *options]
+    command = [sys.executable, "-m", "banditplex", "train", "data.bx", "-o", run, *options]
     ours, theirs = pty.openpty()
-    with subprocess.Popen(command, cwd=place, stdout=subprocess.DEVNULL, stderr=theirs) as child:
+    with subprocess.Popen(
+        command, cwd=place, stdout=subprocess.DEVNULL, stderr=theirs,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, of_ctrl_c),  # the tests may run where it is ignored
+    ) as child:  # fmt: skip
         os.close(theirs)
         said: list[bytes] = []
         reader = threading.Thread(target=read_all, args=(ours, said))
         reader.start()
         deadline = time.monotonic() + 120
-        while epochs_kept(place / "stopped" / FILE) < 2 and child.poll() is None and time.monotonic() < deadline:
+        while epochs_kept(place / run / FILE) < 2 and child.poll() is None and time.monotonic() < deadline:
             time.sleep(0.05)
-        child.send_signal(signal.SIGINT)
-        assert child.wait(60) == 130
+        child.send_signal(sent)
+        assert child.wait(60) == 128 + sent
     reader.join()
     os.close(ours)
     text = b"".join(said).decode()
-    epoch = epochs_kept(place / "stopped" / FILE)
+    epoch = epochs_kept(place / run / FILE)
     assert epoch >= 2
     assert "Training" in text
-    again = f"banditplex train data.bx -o stopped {' '.join(options)} --resume"
+    again = f"banditplex train data.bx -o {run} {' '.join(options)} --resume"
     assert f"stopped after epoch {epoch}; continue with: {again}\r\n" in text
-    assert "--resume" in refusal("predict", "stopped", "--layer", "a", "--top", "3", cwd=place)
+    assert (f"kill {child.pid}\r\n" in text) == (of_ctrl_c == signal.SIG_IGN)
+    assert not (place / run / ".lock").exists()
+    assert "--resume" in refusal("predict", run, "--layer", "a", "--top", "3", cwd=place)
 
 
 def epochs_kept(path):

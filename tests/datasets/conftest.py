@@ -27,13 +27,14 @@ def folder(tmp_path, monkeypatch):
 
 
 class Site(ThreadingHTTPServer):
-    """Serves `pages` (path -> bytes); the paths in `cut` break off half-way, those in `mute` never answer."""
+    """Serves `pages` (path -> bytes); those in `cut` break off half-way, `mute` never answer, `moved` redirect."""
 
     daemon_threads = True
 
     def __init__(self):
         super().__init__(("127.0.0.1", 0), Page)
         self.pages, self.cut, self.mute, self.closing = {}, set(), set(), threading.Event()
+        self.moved = {}
 
     def address(self, path):
         return f"http://127.0.0.1:{self.server_port}{path}"
@@ -48,6 +49,11 @@ class Page(BaseHTTPRequestHandler):
         content = self.server.pages.get(self.path)
         if self.path in self.server.mute:
             self.server.closing.wait(10)
+            return
+        if self.path in self.server.moved:
+            self.send_response(302)
+            self.send_header("Location", self.server.moved[self.path])
+            self.end_headers()
             return
         if content is None:
             self.send_error(404)

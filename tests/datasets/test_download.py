@@ -2,6 +2,7 @@
 
 import hashlib
 import io
+import os
 import re
 import sys
 import zipfile
@@ -70,6 +71,27 @@ def test_a_complete_download(tiny, folder):
     assert (mx.num_nodes, mx.layer_names, mx.directed) == (4, ("work", "at home"), True)
     assert mx.edges("work").T.tolist() == [[0, 1], [1, 0]]
     assert mx.weight.tolist() == [1, 1, 5]
+
+
+def test_only_https_is_followed(tiny, site, folder):
+    """A server that sends us to an address without encryption is not followed, wherever it stands."""
+    site.moved["/tiny.zip"] = "http://example.org/tiny.zip"
+    refused(tiny, "http://example.org/tiny.zip", "https://")
+    assert left_in(folder) == []
+    refused(replace(tiny, archive="ftp://example.org/tiny.zip"), "ftp://example.org", "https://")
+    refused(replace(tiny, archive="http://example.org/tiny.zip"), "http://example.org", "https://")
+
+
+def test_a_folder_in_the_place_of_a_file(tiny, folder):
+    (folder / "tiny" / "tiny_multiplex.edges").mkdir(parents=True)
+    refused(tiny, folder / "tiny" / "tiny_multiplex.edges", "a file, got a folder")
+
+
+def test_what_a_killed_download_has_left_is_removed(tiny, folder):
+    (folder / f".download-{2**22 + 1}-abc").mkdir()
+    (folder / f".download-{os.getppid()}-abc").mkdir()  # of a process that runs
+    fetch_files(tiny)
+    assert [path.name for path in folder.glob(".*")] == [f".download-{os.getppid()}-abc"]
 
 
 def test_what_is_at_hand_is_not_downloaded_again(tiny, folder, site):

@@ -301,7 +301,7 @@ def test_a_folder_that_cannot_be_written_to(tmp_path, monkeypatch):
     def read_only(*args, **options):
         raise PermissionError(errno.EACCES, "Permission denied")
 
-    monkeypatch.setattr(tempfile, "mkdtemp", read_only)
+    monkeypatch.setattr(os, "open", read_only)
     with refuses(tmp_path / "net.csv", "Permission denied"):
         write(SMALL, tmp_path / "net.csv")
     assert names_in(tmp_path) == []

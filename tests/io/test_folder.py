@@ -124,8 +124,9 @@ def test_opening_reads_no_edges(tmp_path):
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert big.num_edges == num_edges
-    assert big.edges("a")[:, -2:].tolist() == [[0, 0], [0, 0]]
     assert peak < 2**20
+    with refuses_file(tmp_path / "big.bx/edge_index.npy", "layer 'a'", "[0, 0]", "edge 1"):
+        big.edges("a")  # the edge 0-0 comes again
 
 
 # Damage
@@ -198,6 +199,116 @@ def test_a_shortened_array_is_refused_without_reading_it(stored):
     (stored / "edge_index.npy").write_bytes(content[:-8])
     with refuses_file(stored / "edge_index.npy", len(content), len(content) - 8):
         bx.read(stored, verify=False)
+
+
+def remade(path, changes):
+    """Put other arrays and entries of the header in the place of some, with sizes and checksums that fit."""
+    header = read_header(path)
+    for name, value in changes.items():
+        if not isinstance(value, np.ndarray):
+            header[name] = value
+        elif name in header["arrays"]:
+            np.save(path / f"{name}.npy", value)
+            content = (path / f"{name}.npy").read_bytes()
+            header["arrays"][name] = {
+                "dtype": value.dtype.str, "shape": list(value.shape), "bytes": len(content),
+                "sha256": hashlib.sha256(content).hexdigest(),
+            }  # fmt: skip
+    write_header(path, header)
+
+
+CRAFTED = [  # (what is changed, the file that is named, what is said)
+    ({"edge_index": np.array([[0, 1, 2], [1, 2, -7]])}, "edge_index.npy", ["from 0 to 2", "-7", "layer 'y'"]),
+    ({"edge_index": np.array([[0, 1, 2], [1, 10**9, 2]])}, "edge_index.npy", ["10" + "0" * 8, "layer 'x'"]),
+    ({"edge_index": np.array([[0.0, 1, 2], [1, 2, 2]])}, "edge_index.npy", ["int64", "float64"]),
+    ({"edge_index": np.array([[1, 0, 2], [2, 1, 2]])}, "edge_index.npy", ["order", [0, 1]]),
+    ({"edge_index": np.array([[0, 0, 2], [1, 1, 2]])}, "edge_index.npy", ["once", [0, 1]]),
+    ({"edge_index": np.array([[1, 1, 2], [0, 2, 2]])}, "edge_index.npy", ["smaller", [1, 0]]),
+    ({"edge_index": np.array([[0, 1], [1, 2]])}, "weight.npy", ["(2,)", "(3,)"]),
+    ({"edge_index": np.array([0, 1, 2])}, "edge_index.npy", ["(2, 3)", "(3,)"]),
+    ({"weight": np.array([1.0, np.nan, 1])}, "weight.npy", ["nan", "layer 'x'"]),
+    ({"weight": np.array([1.0, 1, -1])}, "weight.npy", ["-1", "layer 'y'"]),
+    ({"time": np.array([7.0, np.inf, 9])}, "time.npy", ["inf"]),
+    ({"node_features": np.array([[1.0], [np.nan], [3.0]])}, "node_features.npy", ["nan", "node 1"]),
+    ({"node_features": np.ones((2, 1))}, "node_features.npy", ["(3, F)", "(2, 1)"]),
+    ({"layer_offsets": np.array([0, 2])}, "layer_offsets.npy", ["(3,)", "(2,)"]),
+    ({"node_name_bytes": np.frombuffer("aaç".encode(), np.uint8)}, "node_names.npy", ["distinct"]),
+    ({"node_name_offsets": np.array([], np.int64)}, "node_name_offsets.npy", ["from 0"]),
+    ({"node_name_offsets": np.array([0.0, 1, 2, 4])}, "node_name_offsets.npy", ["<i8", "<f8"]),
+    ({"layer_names": ["x", "x"]}, folder.HEADER, ["distinct", "'x'"]),
+    ({"layer_names": ["x", 2]}, folder.HEADER, ["layer_names"]),
+    ({"layer_names": 5}, folder.HEADER, ["layer_names", 5]),
+    ({"num_nodes": 10**9}, folder.HEADER, ["num_nodes", 3, 10**9]),
+    ({"num_edges": 4}, folder.HEADER, ["num_edges", 3, 4]),
+    ({"directed": "maybe"}, folder.HEADER, ["directed", "'maybe'"]),
+    ({"metadata": []}, folder.HEADER, ["metadata"]),
+    ({"arrays": {}}, "node_name_offsets.npy", ["none"]),
+    ({"arrays": 5}, folder.HEADER, ["arrays"]),
+    ({"arrays": {"weight": {"bytes": -1}}}, folder.HEADER, ["arrays.weight"]),
+    ({"type_names": ["p"]}, "node_type_index.npy", ["none"]),
+    ({"colour": 1}, folder.HEADER, ["'colour'"]),
+]
+
+
+@pytest.mark.parametrize(("changes", "file", "values"), CRAFTED)
+def test_a_crafted_folder_is_refused_on_opening(stored, changes, file, values):
+    remade(stored, changes)
+    with refuses_file(stored / file, *values):
+        bx.read(stored)
+
+
+@pytest.mark.parametrize(("changes", "file", "values"), CRAFTED[:6] + CRAFTED[8:12])
+def test_a_large_folder_is_refused_when_it_is_used(stored, changes, file, values, monkeypatch):
+    monkeypatch.setattr(folder, "SMALL", 10)
+    if changes.get("edge_index", np.zeros(1, int)).dtype == float:
+        pytest.skip("its type is seen at once")
+    remade(stored, changes)
+    mx = bx.read(stored)
+    with refuses_file(stored / file, *values):
+        pickle.dumps(mx)
+
+
+def test_layers_are_checked_on_their_own(mx, stored, monkeypatch):
+    """Layer "y" is wrong: "x" can still be read, and a whole array, which has both, can not."""
+    monkeypatch.setattr(folder, "SMALL", 10)
+    changes = {"edge_index": np.array([[0, 1, 2], [1, 2, 9]]), "weight": np.array([2.5, 1, -1])}
+    remade(stored, changes | {"time": np.array([7.0, 8, np.nan])})
+    back = bx.read(stored)
+    assert back.edges("x").tolist() == mx.edges("x").tolist()
+    assert back.weights("x").tolist() == [2.5, 1]
+    assert back.times("x").tolist() == [7, 8]
+    assert back.num_edges == 3
+    for use in (
+        lambda: back.edges("y"), lambda: back.edge_index, lambda: back.has_edges([[0, 1]], "y"), lambda: back.adjacency,
+    ):  # fmt: skip
+        with refuses_file(stored / "edge_index.npy", "layer 'y'", 9):
+            use()
+    for use in (lambda: back.weights("y"), lambda: back.weight):
+        with refuses_file(stored / "weight.npy", "layer 'y'", -1):
+            use()
+    for use in (lambda: back.times("y"), lambda: back.time):
+        with refuses_file(stored / "time.npy", "layer 'y'", "nan"):
+            use()
+
+
+def test_large_folders_hold_what_small_ones_do(mx, stored, monkeypatch):
+    small = bx.read(stored)
+    monkeypatch.setattr(folder, "SMALL", 10)
+    large = bx.read(stored)
+    assert large == small == mx
+    assert pickle.loads(pickle.dumps(large)) == mx
+    assert type(large.with_metadata(x=1)) is type(mx)
+    assert large.subset(layers=["y"]) == mx.subset(layers=["y"])
+    assert large.times("y").tolist() == [9]
+
+
+@PLAIN
+@given(mx=multiplexes())
+def test_edges_in_their_order_pass_in_chunks_of_any_size(mx, tmp_path):
+    bx.write(mx, tmp_path / "graph.bx", overwrite=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("banditplex.multiplex.stored.CHUNK", 2)
+        assert bx.read(tmp_path / "graph.bx") == mx
 
 
 def test_changed_content_is_refused(stored):

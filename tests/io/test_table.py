@@ -347,11 +347,11 @@ def test_declared_names_hold(tmp_path):
         bx.read(path)
 
 
-@pytest.mark.parametrize("note", ["{", "[]", '{"banditplex": 2}'])
-def test_broken_notes_are_refused(tmp_path, note):
+@pytest.mark.parametrize(("note", "line"), [("{", 1), ("[]", None), ('{"banditplex": 2}', None)])
+def test_broken_notes_are_refused(tmp_path, note, line):
     path = put(tmp_path, "net.csv", "source,target\na,b\n")
     (tmp_path / "net.csv.meta.json").write_text(note)
-    with refuses_file(tmp_path / "net.csv.meta.json"):
+    with refuses_file(tmp_path / "net.csv.meta.json", line=line):
         bx.read(path)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from banditplex.jobs.results import RowStore, read_results
-from banditplex.jobs.task import TaskError
+from banditplex.jobs.task import TaskError, TaskLost
 from tests.jobs import tasks as scripts
 from tests.jobs.tasks import run
 from tests.refusals import refuses
@@ -40,7 +40,10 @@ def start(path, what):
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     command = [sys.executable, "-m", "tests.jobs.tasks", path, what]
     root = Path(__file__).parents[2]
-    return subprocess.Popen(command, env=environment, cwd=root, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    return subprocess.Popen(
+        command, env=environment, cwd=root, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # the tests may run where it is ignored
+    )  # fmt: skip
 
 
 def wait_for(condition, seconds=30):
@@ -130,7 +133,7 @@ def test_an_input_error_stays_an_input_error(engine):
 
 @pytest.mark.parametrize("engine", PARALLEL)
 def test_a_process_that_dies_names_its_task(engine):
-    with refuses("number 3", *["SIGKILL"] * (engine == "processes"), error=TaskError):
+    with refuses("number 3", *["SIGKILL"] * (engine == "processes"), error=TaskLost):
         list(run(scripts.die_at_three, scripts.TASKS, engine=engine, jobs=1))
 
 

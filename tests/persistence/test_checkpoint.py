@@ -336,6 +336,7 @@ def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(tree.os, "fsync", full)
-    with refuses("No space left", error=OSError):
+    with refuses(tmp_path / "t", "No space left"):
         write_tree(tmp_path / "t", {"new": 2}, format="test 1")
+    assert [path.name for path in tmp_path.iterdir()] == ["t"]
     assert read_tree(tmp_path / "t", format="test 1") == {"old": 1}

@@ -10,7 +10,9 @@ from banditplex.evaluation import roc_auc
 from banditplex.multiplex import Multiplex
 from banditplex.nn import Encoder
 from banditplex.nn import neighbour_sampling as sampling
+from banditplex.persistence.checkpoint import read_checkpoint
 from banditplex.predictor import LinkPredictor
+from banditplex.training import threads
 from banditplex.training.config import EVIDENCE, Config
 from banditplex.training.setup import make_trainer
 from tests.nn.test_evidence import forget_sizes
@@ -107,8 +109,45 @@ def test_validation_edges_show_nowhere_in_what_is_learnt_from(options):
 @pytest.mark.parametrize("policy", ["default", "none"])
 def test_a_training_that_diverges_says_so(policy):
     mx = random_layers(0, copied=False)
-    with refuses("diverged", "learning_rate"):
+    with refuses("diverged", "learning_rate", "epoch 1", "target layer"):
         LinkPredictor(policy=policy, learning_rate=1e30, epochs=3).fit(mx)
+
+
+def test_gradients_that_are_no_numbers_stop_before_the_checkpoint(tmp_path):
+    """From the second epoch on, a root at 0 has finite values and gradients that are NaN; losses show it later."""
+    bad = []
+
+    class Rooted(torch.nn.Linear):
+        def forward(self, x, edge_index, *rest):
+            return super().forward(x) + (torch.sqrt(x - x) if bad else 0)
+
+    mx = random_layers(0, copied=False)
+    model = LinkPredictor(conv=Rooted, width=4, epochs=4, targets_per_step=1, batch_size=10_000)
+    with refuses("epoch 2", f"target layer {mx.layer_names[0]!r}", "diverged"):
+        model.fit(mx, list(mx.layer_names[:1]), lambda model, row: bad.append(1), checkpoint=tmp_path)
+    kept = read_checkpoint(tmp_path / "checkpoint.safetensors")["state"]
+    assert kept["epoch"] == 1
+    assert all(torch.isfinite(value).all() for value in kept["model"].values())
+    bad.clear()
+    model.fit(mx, list(mx.layer_names[:1]), checkpoint=tmp_path, resume=True)
+    assert np.isfinite(model.history_["train_loss"]).all()
+
+
+@pytest.mark.slow
+def test_the_number_of_threads_changes_nothing_that_matters():
+    """Of 25,000 edges, for which more than one thread is used: scores agree to 1e-6 for 1, 2 and 3 threads."""
+    mx = planted(5, 2, 0.8, num_nodes=400, edges_per_layer=5_000, communities=4, seed=0)
+    assert mx.num_edges > threads.SMALL
+    pairs, before, found = np.arange(4_000).reshape(-1, 2) % mx.num_nodes, torch.get_num_threads(), []
+    try:
+        for count in (1, 2, 3):
+            torch.set_num_threads(count)
+            model = LinkPredictor(epochs=1, width=8).fit(mx, list(mx.layer_names[:2]))
+            found.append(model.score_pairs(pairs, mx.layer_names[0]))
+    finally:
+        torch.set_num_threads(before)
+    for other in found[1:]:
+        np.testing.assert_allclose(other, found[0], rtol=0, atol=1e-6)
 
 
 def test_an_epoch_encodes_target_and_drawn_layers_only(monkeypatch):

@@ -185,13 +185,14 @@ class State:
         if set(arrays) != set(expected):
             raise InputError(f"Expected a state with {', '.join(expected)}, got {', '.join(arrays) or 'nothing'}.")
         width = np.shape(arrays["arms"])[-1] if grouped else self.num_arms
-        loaded = {name: np.array(arrays[name], dtype=old.dtype, order=self._order) for name, old in expected.items()}
+        loaded = {name: _as_stored(arrays[name], old.dtype, self._order, name) for name, old in expected.items()}
         for name, values in loaded.items():
             wide = name in self._arm or name == "arms"
             shape = (self.num_instances, width) if wide else (self.num_instances,)
             if values.shape != shape:
                 raise InputError(f"Expected state[{name!r}] of shape {shape}, got {values.shape}.")
         if grouped:
+            _check_columns(loaded["arms"], loaded["seen"], self.num_arms)
             unused = np.arange(width) > loaded["seen"][:, None]
             for name in self._arm:
                 np.copyto(loaded[name], loaded[name][:, :1], where=unused)
@@ -201,6 +202,32 @@ class State:
         self._seen = loaded.get("seen", np.zeros_like(self._seen))
         self.dense, self.width = not grouped, width
         self._size, self._column = self._kept_sizes(), self._kept_columns()
+
+
+def _as_stored(values: Any, dtype: np.dtype[Any], order: Literal["C", "F"], name: str) -> NDArray[Any]:
+    """Return a copy of numbers in the type of a state; refuse what is not finite, or would not stay the same."""
+    given = np.asarray(values)
+    if given.dtype.kind not in "biuf" or not np.isfinite(given).all():
+        raise InputError(f"Expected finite numbers as state[{name!r}], got others.")
+    with np.errstate(invalid="ignore", over="ignore"):
+        stored = np.array(given, dtype=dtype, order=order)
+    if not np.array_equal(stored, given):
+        raise InputError(f"Expected state[{name!r}] of type {dtype}, got {given.dtype}.")
+    return stored
+
+
+def _check_columns(arms: IntArray, seen: IntArray, num_arms: int) -> None:
+    """Refuse a state whose columns stand for no arms, for arms that do not exist, or for one arm twice."""
+    width = arms.shape[1]
+    if width < 1 or seen.min() < 0 or seen.max() >= min(width, num_arms):
+        raise InputError(f"Expected state['seen'] from 0 to {min(width, num_arms) - 1}, got others.")
+    used = np.where(occupied(seen, width), arms, -1)
+    row, column = np.nonzero(occupied(seen, width))
+    if len(row) and (used[row, column].min() < 0 or used[row, column].max() >= num_arms):
+        raise InputError(f"Expected state['arms'] from 0 to {num_arms - 1}, got others.")
+    ordered = np.sort(used, axis=1)
+    if ((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)).any():
+        raise InputError("Expected distinct arms in each row of state['arms'], got one twice.")
 
 
 def as_rows(instances: IntArray) -> Rows:

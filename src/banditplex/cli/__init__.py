@@ -3,6 +3,7 @@
 Whatever a command needs is imported inside it, so that `banditplex --help` answers at once.
 """
 
+import errno
 import os
 import sys
 import warnings
@@ -32,6 +33,11 @@ app.command()(evaluate.evaluate)
 app.command()(demo.demo)
 app.command()(reproduce.reproduce)
 
+OUTSIDE = {
+    errno.EACCES, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EISDIR, errno.ELOOP, errno.EMFILE, errno.ENAMETOOLONG,
+    errno.ENFILE, errno.ENOMEM, errno.ENOSPC, errno.ENOTDIR, errno.EPERM, errno.EROFS, errno.ESTALE,
+}  # fmt: skip
+"""Errors of files that lie outside of the program: full and read-only disks, rights, files in place of folders."""
 UsageError: Any = typer.BadParameter.__base__
 """What all mistakes in options and arguments have in common, wherever typer keeps it."""
 
@@ -55,7 +61,10 @@ def main() -> NoReturn:
         raise SystemExit(0) from None
     except OSError as error:
         if error.filename is not None:
-            raise
+            if error.errno not in OUTSIDE:
+                raise
+            say(f"{error.filename}: {error.strerror}.")
+            raise SystemExit(2) from None
         say(f"the output cannot be written: {error.strerror}.")
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left of it is not tried again
         raise SystemExit(2) from None

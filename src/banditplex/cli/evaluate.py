@@ -16,7 +16,7 @@ from banditplex.cli.data import Data, Reading, as_name, load, reads_data
 from banditplex.cli.gains import gain_records, gains_on, print_gains
 from banditplex.cli.output import Json, print_json, print_table
 from banditplex.cli.policy_options import options_by_policy
-from banditplex.cli.resuming import check_file, resume_command, say_new
+from banditplex.cli.resuming import check_file, exit_status, resume_command, say_new, stoppable
 from banditplex.errors import InputError
 from banditplex.terminal import bars, say
 from banditplex.training.config import SETTINGS
@@ -67,6 +67,7 @@ def evaluate(
     """Say which layers help, and compare policies by cross validation, on the same splits, with paired tests."""
     from banditplex.evaluation import evaluate as rows_of
     from banditplex.evaluation import summary
+    from banditplex.jobs.task import TaskLost
     from banditplex.predictor import LinkPredictor
 
     metrics = _metrics(metric)
@@ -79,7 +80,7 @@ def evaluate(
     targets = [as_name(name, mx.layer_names) for name in target] if target else None
     done, rows = 0, []
     try:
-        with _progress(list(methods), metrics, trials * folds, quiet) as on_progress:
+        with stoppable(quiet=quiet), _progress(list(methods), metrics, trials * folds, quiet) as on_progress:
             found = rows_of(
                 methods, mx, hide=hide, trials=trials, folds=folds, seed=seed, negatives=negatives,
                 negative_nodes=settings.get("negative_nodes", "all"), targets=targets, engine=engine, jobs=jobs,
@@ -93,10 +94,13 @@ def evaluate(
                 rows.append(row)
                 done += row["scope"] == "mean"
         gains = gains_on(LinkPredictor(hide=hide, seed=seed, **options.plain(settings)), mx, targets)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, TaskLost) as stop:
         how = "nothing was kept, as there is no -o FILE" if out is None else f"continue with: {resume_command()}"
-        say(f"stopped after {done} of {len(methods) * trials * folds} runs; {how}")
-        raise typer.Exit(130) from None
+        counts = f"after {done} of {len(methods) * trials * folds} runs"
+        if isinstance(stop, TaskLost):
+            raise InputError(f"{stop} Stopped {counts}; {how}") from None
+        say(f"stopped {counts}; {how}")
+        raise typer.Exit(exit_status(stop)) from None
     lines = [_without_nan(line) for line in summary(rows, methods=list(methods), metrics=metrics).to_dict("records")]
     if as_json:
         asked = {"data": data, "hide": hide, "trials": trials, "folds": folds, "seed": seed, "negatives": negatives}

@@ -1,7 +1,10 @@
 """Commands that can be stopped and resumed: what they check first, and what they tell the user."""
 
+import os
 import shlex
+import signal
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,11 +21,47 @@ def resumable(folder: Path, *, resume: bool, program: str = "banditplex") -> Ite
     check_folder(folder, resume=resume, how="--resume")
     if resume and not begun(folder):
         say_new(folder)
+    from banditplex.jobs.task import TaskLost
+
+    try:
+        with stoppable():
+            yield
+    except KeyboardInterrupt as stop:
+        say(f"stopped; continue with: {resume_command(program)}")
+        raise SystemExit(exit_status(stop)) from None
+    except TaskLost as lost:
+        raise InputError(f"{lost} Continue with: {resume_command(program)}") from None
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM: stop as after Ctrl-C."""
+
+
+@contextmanager
+def stoppable(*, quiet: bool = True) -> Iterator[None]:
+    """Let SIGTERM stop a command as Ctrl-C does; where Ctrl-C is ignored, say how to stop it.
+
+    It is ignored in what a shell script starts in the background.
+    """
+    if threading.current_thread() is not threading.main_thread():  # which alone may set signals
+        yield
+        return
+
+    def stop(number: int, frame: object) -> None:
+        raise Terminated
+
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN and not quiet:
+        say(f"Ctrl-C is ignored here, as in the background of a script; to stop it: kill {os.getpid()}")
+    before = signal.signal(signal.SIGTERM, stop)
     try:
         yield
-    except KeyboardInterrupt:
-        say(f"stopped; continue with: {resume_command(program)}")
-        raise SystemExit(130) from None
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def exit_status(stop: BaseException) -> int:
+    """Return the exit status of a command that was stopped, as shells know it."""
+    return 128 + (signal.SIGTERM if isinstance(stop, Terminated) else signal.SIGINT)
 
 
 def check_file(file: Path | None, *, resume: bool) -> None:

@@ -13,7 +13,7 @@ from banditplex.cli.gains import gain_records, print_gains
 from banditplex.cli.output import Json, print_json, print_table
 from banditplex.cli.policy_options import with_policy
 from banditplex.cli.predict import write_table
-from banditplex.cli.resuming import resume_command, say_new
+from banditplex.cli.resuming import exit_status, resume_command, say_new, stoppable
 from banditplex.terminal import bars, say
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def train(
     given = with_policy(options.plain(settings), policy_flags, mx.layer_names)
     targets = [as_name(name, mx.layer_names) for name in target] if target else None
     try:
-        with bars(["Training"], quiet=quiet) as show:
+        with stoppable(quiet=quiet), bars(["Training"], quiet=quiet) as show:
 
             def on_epoch(model: "LinkPredictor", row: dict[str, Any]) -> None:
                 if show is not None:
@@ -65,13 +65,13 @@ def train(
                     show("Training", losses, completed=row["epoch"], total=row["epochs"])
 
             model = fit_in(folder, mx, targets, given, resume=resume, force=force, on_epoch=on_epoch)
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as stop:
         say(
             f"stopped after epoch {folder.progress().epoch}; continue with: {resume_command()}"
             if folder.begun
             else "stopped."
         )
-        raise typer.Exit(130) from None
+        raise typer.Exit(exit_status(stop)) from None
     result = summarise(model, folder)
     if as_json:
         print_json({"run": str(run), "directed": mx.directed} | result)
@@ -100,20 +100,22 @@ def fit_in(
     """
     from banditplex.predictor import LinkPredictor
 
-    settings = dict(settings)
-    if resume and folder.begun:
-        before = folder.settings()
-        targets = targets or before.pop("targets")
-        settings = {name: value for name, value in before.items() if name != "targets"} | settings
-    model = LinkPredictor(**settings)
     folder.check_free(resume=resume, force=force)
-    if force and folder.occupied:
-        model.make_trainer(mx, targets)  # refuses bad input before anything is removed
-        folder.clear()
-        (folder.path / GAINS).unlink(missing_ok=True)
-    model.fit(mx, targets, on_epoch, checkpoint=folder.path, resume=resume)
-    model.save(folder.path)
-    write_table(model.layer_gains_, folder.path / GAINS)
+    with folder.held():
+        settings = dict(settings)
+        if resume and folder.begun:
+            before = folder.settings()
+            targets = targets or before.pop("targets")
+            settings = {name: value for name, value in before.items() if name != "targets"} | settings
+        model = LinkPredictor(**settings)
+        folder.check_free(resume=resume, force=force)  # now that nobody else can change it
+        if force and folder.occupied:
+            model.make_trainer(mx, targets)  # refuses bad input before anything is removed
+            folder.clear()
+            (folder.path / GAINS).unlink(missing_ok=True)
+        model.fit(mx, targets, on_epoch, checkpoint=folder.path, resume=resume)
+        model.save(folder.path)
+        write_table(model.layer_gains_, folder.path / GAINS)
     return model
 
 

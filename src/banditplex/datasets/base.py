@@ -48,6 +48,9 @@ class File:
     def check(self, path: Path, *, called: str = "") -> None:
         """Check the file at `path` against the checksum; errors name it `called`, by default `path`."""
         kind, _, expected = self.checksum.partition(":")
+        if path.is_dir() != (kind == "joined"):
+            wanted, got = ("a file", "a folder")[:: -1 if kind == "joined" else 1]
+            raise InputError(f"{called or path}: expected {wanted}, got {got}.")
         found = _CHECKSUMS[kind](path)
         if found != expected:
             raise InputError(f"{called or path}: expected checksum {kind} {expected}, got {found}.")

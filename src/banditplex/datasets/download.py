@@ -8,13 +8,17 @@ import zlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from typing import Any
+from urllib.parse import urljoin, urlsplit
 
 from banditplex.datasets.base import Dataset, File, data_folder
 from banditplex.errors import InputError
+from banditplex.lock import is_running
 
 Progress = Callable[[int, int], None]  # called with (bytes done, bytes in all)
 
 TIMEOUT = 30  # seconds without an answer
+STAGE = ".download-"
 
 
 def fetch_files(dataset: Dataset, *, known: Iterable[File] = (), progress: Progress | None = None) -> Path:
@@ -55,11 +59,20 @@ def _download(
         )
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".download-", dir=folder) as stage:
+        _clear(folder)
+        with tempfile.TemporaryDirectory(prefix=f"{STAGE}{os.getpid()}-", dir=folder) as stage:
             _Download(dataset, folder, Path(stage), known, progress).run(missing)
     except OSError as error:
         raise InputError(f"{dataset.name}: {folder} cannot be written: {error.strerror or error}.") from None
     return folder
+
+
+def _clear(folder: Path) -> None:
+    """Remove what downloads that were killed have left: staging folders are named after their processes."""
+    for left in folder.glob(f"{STAGE}*"):
+        number = left.name.removeprefix(STAGE).partition("-")[0]
+        if number.isdigit() and not is_running(int(number)):
+            shutil.rmtree(left, ignore_errors=True)
 
 
 @dataclass(frozen=True)
@@ -155,9 +168,15 @@ def _get(address: str, path: Path, progress: Progress | None) -> None:
     import pooch
     import requests
 
+    def check(answer: Any, *_: Any, **__: Any) -> None:
+        check_address(answer.url)  # each time the server sends us elsewhere
+        check_address(urljoin(answer.url, answer.headers.get("Location", answer.url)))
+
+    check_address(address)
     bar = _Bar(progress)
+    get = pooch.HTTPDownloader(progressbar=bar, chunk_size=1 << 13, timeout=TIMEOUT, hooks={"response": check})
     try:
-        pooch.HTTPDownloader(progressbar=bar, chunk_size=1 << 13, timeout=TIMEOUT)(address, str(path), None)
+        get(address, str(path), None)
     except requests.HTTPError as error:
         status = "unknown" if error.response is None else error.response.status_code
         raise InputError(f"{address}: expected a file, got status {status} from the server.") from None
@@ -169,6 +188,18 @@ def _get(address: str, path: Path, progress: Progress | None) -> None:
         raise _incomplete(address, path, bar.total) from None
     if path.stat().st_size < bar.total:
         raise _incomplete(address, path, bar.total)
+
+
+def check_address(address: str) -> None:
+    """Refuse an address that is not https, unless it is of this machine.
+
+    >>> check_address("http://example.org/a.zip")
+    Traceback (most recent call last):
+    banditplex.errors.InputError: http://example.org/a.zip: expected an address that begins with https://, got another.
+    """
+    parts = urlsplit(address)
+    if parts.scheme != "https" and not (parts.scheme == "http" and parts.hostname in ("127.0.0.1", "::1")):
+        raise InputError(f"{address}: expected an address that begins with https://, got another.")
 
 
 def _incomplete(address: str, path: Path, total: int) -> InputError:

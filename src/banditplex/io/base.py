@@ -1,10 +1,7 @@
-"""The `Format` class, and what all formats share: atomic writes, side notes, parsing of names."""
+"""The `Format` class, and what all formats share: side notes, parsing of names."""
 
 import json
-import os
 import re
-import shutil
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from banditplex.errors import FormatError, InputError
+from banditplex.errors import InputError
 from banditplex.multiplex import Multiplex, Name
 from banditplex.multiplex.build import EdgeError
 from banditplex.multiplex.names import Names, factorize
+from banditplex.schema import ANYTHING, DISTINCT_NAMES, check, check_version, one_of, parse
 
 _INTEGER = re.compile(r"0|-?[1-9][0-9]{0,18}")
 
@@ -67,50 +65,6 @@ def begins_with(path: Path, pattern: bytes) -> bool:
 
 
 @contextmanager
-def staged(path: Path, *, overwrite: bool) -> Iterator[Path]:
-    """Yield a path of the same name in a staging folder; on success, move everything in it next to `path`.
-
-    On an error the staging folder is removed, and the files at `path` stay as they were.
-    """
-    with tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as folder:
-        yield Path(folder) / path.name
-        made = sorted(Path(folder).iterdir(), key=lambda each: each.name == path.name)  # the file itself last
-        places = [path.parent / each.name for each in made]
-        stale = side_note_path(path)  # the side note of an earlier file
-        for place in (*places, stale):
-            if place.exists() and not overwrite:
-                raise InputError(f"{place}: expected a new path, got an existing one; overwrite=True replaces it.")
-        for new, place in zip(made, places, strict=True):
-            _check_replaceable(new, place)
-        for new, place in zip(made, places, strict=True):
-            _replace(new, place)
-        if stale not in places:
-            stale.unlink(missing_ok=True)
-
-
-def _check_replaceable(new: Path, old: Path) -> None:
-    """Refuse to replace a folder by a file, or a folder that has other kinds of files than the new one."""
-    if not old.is_dir():
-        return
-    if not new.is_dir():
-        raise InputError(f"{old}: expected a file to replace, got a folder.")
-    endings = {each.suffix for each in new.iterdir()}
-    foreign = sorted(each.name for each in old.iterdir() if each.is_dir() or each.suffix not in endings)
-    if foreign:
-        raise InputError(f"{old}: expected only files that the new folder replaces, got {foreign[0]!r}; move it first.")
-
-
-def _replace(new: Path, old: Path) -> None:
-    if old.is_dir() and not old.is_symlink():  # a folder cannot be replaced in one step: move it away first
-        with tempfile.TemporaryDirectory(prefix=f".{old.name}.", dir=old.parent) as away:
-            os.replace(old, Path(away) / old.name)
-            os.replace(new, old)
-            shutil.rmtree(Path(away) / old.name)
-    else:
-        os.replace(new, old)
-
-
-@contextmanager
 def locating(located: Callable[[str, int], InputError]) -> Iterator[None]:
     """Turn an error about an edge into `located(message, edge)`, which names its place in the file."""
     try:
@@ -131,6 +85,12 @@ def redirect(mx: Multiplex, directed: bool | None) -> Multiplex:
 
 # A side note, NAME.meta.json next to the file NAME, stores what the format cannot: direction, unused names, ...
 
+NOTE = {
+    "directed?": bool, "nodes?": DISTINCT_NAMES, "layers?": DISTINCT_NAMES, "strings?": [one_of("nodes", "layers")],
+    "features?": one_of(0),
+}  # fmt: skip
+"""What a side note may say."""
+
 
 def side_note_path(path: Path) -> Path:
     """Return the path of the side note of a file."""
@@ -148,12 +108,9 @@ def read_side_note(path: Path) -> dict[str, Any]:
     where = side_note_path(path)
     if not where.is_file():
         return {}
-    try:
-        note = json.loads(where.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise FormatError(f"expected JSON, got {error}", path=where) from None
-    if not isinstance(note, dict) or note.pop("banditplex", None) != 1:
-        raise FormatError("expected a side note of version 1, got something else", path=where)
+    note: dict[str, Any] = parse(where.read_bytes(), {"*": ANYTHING}, path=where)
+    check_version(note.pop("banditplex", None), 1, path=where, what="side note")
+    check(note, NOTE, path=where)
     return note
 
 

@@ -7,7 +7,8 @@ from typing import Any, get_args
 
 from banditplex.errors import FormatError, InputError
 from banditplex.io import comune, delimited, edgelists, folder, gatne, gml, graphml, multinet, muxviz, parquet
-from banditplex.io.base import Format, Progress, staged
+from banditplex.io.base import Format, Progress
+from banditplex.io.staging import check_whole, staged
 from banditplex.multiplex import Multiplex
 from banditplex.registry import Registry
 
@@ -47,6 +48,7 @@ def read(path: str | Path, *, format: str | None = None, progress: Progress | No
     banditplex.errors.InputError: nowhere.csv: no such file or folder.
     """
     path = Path(path)
+    check_whole(path)
     if not path.exists():
         raise InputError(f"{path}: no such file or folder.")
     try:

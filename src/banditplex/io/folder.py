@@ -1,8 +1,9 @@
 """The native format: a folder with a JSON header and one .npy file per array, opened as memory maps.
 
 `banditplex.json` has the format version, counts, direction, layer names, metadata and, for each array, its dtype,
-shape, size in bytes and SHA-256. Opening reads the header, compares file sizes and maps the arrays, so 100 million
-edges open as quickly as ten. Small folders are also checked against their checksums.
+shape, size in bytes and SHA-256. Opening reads the header, compares file sizes, types and shapes, and maps the arrays,
+so 100 million edges open as quickly as ten; the edges of a layer are checked when it is first used. Small folders are
+checked at once, and against their checksums.
 
 If nodes have types, the header lists the types, and the array `node_type_index` has the index of each node's type. Such
 folders have version 2, others version 1.
@@ -14,6 +15,7 @@ of each name.
 import hashlib
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +27,8 @@ from banditplex.errors import FormatError, InputError
 from banditplex.io.base import Format, Progress, redirect
 from banditplex.multiplex import Multiplex
 from banditplex.multiplex.names import Names
+from banditplex.multiplex.stored import StoredMultiplex
+from banditplex.schema import ANYTHING, NAMES, SHA256, check, check_version, one_of, parse, whole
 
 HEADER = "banditplex.json"
 VERSION = 2
@@ -35,10 +39,18 @@ Arrays = dict[str, Array]
 
 _NAMES = ["edge_index", "layer_offsets", "node_names", "node_name_bytes", "node_name_offsets"]
 _NAMES += ["weight", "time", "node_features", "node_type_index"]
+SCHEMA = {
+    "format": str, "version": int, "directed": bool, "num_nodes": whole(0), "num_layers": whole(0),
+    "num_edges": whole(0), "layer_names": NAMES, "type_names?": [str], "metadata": {"*": ANYTHING},
+    "arrays": {
+        f"{name}?": {"dtype": str, "shape": [whole(0)], "bytes": whole(0), "sha256": SHA256} for name in _NAMES
+    },
+}  # fmt: skip
 
 
 def write(mx: Multiplex, path: Path) -> None:
     """Write header and arrays into the new folder `path`."""
+    check(dict(mx.metadata), {"*": ANYTHING}, what="metadata")
     path.mkdir()
     header = {
         "format": "banditplex",
@@ -78,22 +90,19 @@ def read(
     total = sum(entry["bytes"] for entry in entries.values())
     if total <= SMALL if verify is None else verify:
         _verify(path, entries, total, progress)
-    offsets, num_edges = arrays["layer_offsets"], header["num_edges"]
-    if offsets[0] != 0 or offsets[-1] != num_edges or (offsets[1:] < offsets[:-1]).any():
-        message = f"expected increasing offsets from 0 to {num_edges}, got others"
-        raise FormatError(message, path=path / "layer_offsets.npy")
-    mx = Multiplex(
-        arrays["edge_index"],
-        offsets,
+    names = _node_names(arrays, path)
+    stored = StoredMultiplex.open(
+        arrays,
         tuple(header["layer_names"]),
-        _node_names(arrays, path),
+        names,
+        files=lambda name: path / (HEADER if name == "layer_names" else f"{name}.npy"),
         directed=header["directed"],
-        weight=arrays.get("weight"),
-        time=arrays.get("time"),
-        node_features=arrays.get("node_features"),
-        node_types=_node_types(arrays, header.get("type_names"), path),
+        node_types=_node_types(arrays, header.get("type_names"), len(names), path),
         metadata=header["metadata"],
     )
+    for name in ("num_nodes", "num_layers", "num_edges"):
+        check(header[name], one_of(getattr(stored, name)), path=path / HEADER, what=name)
+    mx = replace(stored) if total <= SMALL else stored  # which looks at all arrays
     return redirect(mx, directed)
 
 
@@ -148,8 +157,10 @@ def _open_array(path: Path, entry: dict[str, Any]) -> Array:
 
 def _node_names(arrays: Arrays, path: Path) -> Names:
     if "node_names" in arrays:
-        return arrays["node_names"]
-    offsets, data = arrays["node_name_offsets"], arrays["node_name_bytes"]
+        return _flat(arrays, "node_names", "<i8", path)
+    offsets, data = _flat(arrays, "node_name_offsets", "<i8", path), _flat(arrays, "node_name_bytes", "|u1", path)
+    if not len(offsets) or offsets[0] != 0:
+        raise FormatError("expected offsets from 0 on, got others", path=path / "node_name_offsets.npy")
     buffers = [None, pa.py_buffer(np.ascontiguousarray(offsets)), pa.py_buffer(np.ascontiguousarray(data))]
     try:
         names = pa.Array.from_buffers(pa.large_string(), len(offsets) - 1, buffers)
@@ -159,10 +170,22 @@ def _node_names(arrays: Arrays, path: Path) -> Names:
     return np.asarray(names.to_numpy(zero_copy_only=False), dtype=object)
 
 
-def _node_types(arrays: Arrays, names: list[str] | None, path: Path) -> Names | None:
-    if names is None or "node_type_index" not in arrays:
+def _flat(arrays: Arrays, name: str, kinds: str, path: Path) -> Array:
+    """Return an array that has one axis and one of some types; refuse another, or none."""
+    array = arrays.get(name)
+    if array is None or array.ndim != 1 or array.dtype.str not in kinds.split():
+        got = "none" if array is None else f"{array.dtype.str} of shape {array.shape}"
+        raise FormatError(f"expected {kinds.replace(' ', ' or ')} along one axis, got {got}", path=path / f"{name}.npy")
+    return array
+
+
+def _node_types(arrays: Arrays, names: list[str] | None, num_nodes: int, path: Path) -> Names | None:
+    if names is None and "node_type_index" not in arrays:
         return None
-    index = arrays["node_type_index"]
+    index = _flat(arrays, "node_type_index", "|u1 <u2 <u4 <u8", path)
+    check(names, [str], path=path / HEADER, what="type_names")
+    assert names is not None
+    check(len(index), one_of(num_nodes), path=path / "node_type_index.npy", what="its length")
     if index.max(initial=0) >= max(len(names), 1):
         message = f"expected indices of {len(names)} types, got {index.max()}"
         raise FormatError(message, path=path / "node_type_index.npy")
@@ -192,23 +215,13 @@ def _verify(path: Path, entries: dict[str, Any], total: int, progress: Progress 
 def _read_header(path: Path) -> dict[str, Any]:
     if not path.is_file():
         raise FormatError("expected a header, got none", path=path)
-    try:
-        header = json.loads(path.read_text(encoding="utf-8"))
-    except UnicodeDecodeError:
-        raise FormatError("expected JSON in UTF-8, got another encoding", path=path) from None
-    except json.JSONDecodeError as error:
-        raise FormatError(f"expected JSON, got {error.msg}", path=path, line=error.lineno) from None
+    header = parse(path.read_bytes(), ANYTHING, path=path)
     if not isinstance(header, dict) or header.get("format") != "banditplex":
         raise FormatError("expected the header of a banditplex folder, got other JSON", path=path)
-    version = header.get("version")
-    if not isinstance(version, int) or version < 1:
-        raise FormatError(f"expected a version number, got {version!r}", path=path)
-    if version > VERSION:
-        raise FormatError(
-            f"expected format version {VERSION} or older, got {version}: a newer banditplex wrote it", path=path
-        )
+    check_version(header.get("version"), VERSION, path=path)
     if header.pop("sha256", None) != _header_digest(header):
         raise FormatError("expected a header that matches its checksum, got a changed one", path=path)
+    check(header, SCHEMA, path=path)
     return header
 
 

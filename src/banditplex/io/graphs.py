@@ -12,11 +12,15 @@ from banditplex.io.base import are_strings, parse_names, strings_note
 from banditplex.multiplex import Multiplex
 from banditplex.multiplex.build import EdgeError, Floats, Numbers
 from banditplex.multiplex.names import Ints, Names, as_names, factorize
+from banditplex.schema import DISTINCT_NAMES, one_of, parse, whole
 
 if TYPE_CHECKING:
     import networkx as nx
 
 NOTE = "banditplex"  # the graph attribute with the side note, as JSON
+SCHEMA = {
+    "layers?": DISTINCT_NAMES, "strings?": [one_of("nodes", "layers")], "features?": whole(0), "types?": bool,
+}  # fmt: skip
 _FEATURE = "feature_{}"
 _TYPE = "node_type"
 
@@ -100,12 +104,12 @@ def from_graph(
 
 
 def _read_note(graph: "nx.Graph") -> dict[str, Any]:
-    try:
-        note = json.loads(graph.graph.get(NOTE, "{}"))
-    except (TypeError, ValueError):
-        note = None
-    if not isinstance(note, dict):
-        raise InputError(f"expected JSON in the graph attribute {NOTE!r}, got {graph.graph[NOTE]!r}")
+    text, what = graph.graph.get(NOTE, "{}"), f"the graph attribute {NOTE!r}"
+    note: dict[str, Any] = parse(text if isinstance(text, str) else repr(text), SCHEMA, what=what)
+    features = note.get("features", 0)
+    for node, values in graph.nodes(data=True):
+        if features > len(values):  # a few bytes could ask for any number
+            raise InputError(f"expected {features} features on every node, got {len(values)} on {node!r}")
     return note
 
 

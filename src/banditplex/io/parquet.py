@@ -14,9 +14,15 @@ from banditplex.errors import FormatError
 from banditplex.io.base import Format, Progress, begins_with, redirect
 from banditplex.io.table import EDGE_ROLES, Columns, Origin, choose_columns, from_table, to_table
 from banditplex.multiplex import Multiplex
+from banditplex.schema import ANYTHING, DISTINCT_NAMES, check, check_version, parse, whole
 
 KEY = b"banditplex"  # key in the schema metadata
 VERSION = 1
+PLACE = f"the metadata {KEY.decode()!r}"
+NOTE = {
+    "version?": int, "directed?": bool, "layers?": DISTINCT_NAMES, "types?": {"names": [str], "index": [int]},
+    "nodes?": (DISTINCT_NAMES, {"first": whole(-(2**63)), "count": whole(0)}),
+}  # fmt: skip
 
 
 def read(
@@ -44,11 +50,13 @@ def read(
         See `banditplex.io.table.Columns`.
     """
     table, origin, note = read_columns(path, columns, progress=progress)
-    nodes = _expand(note.get("nodes")) if num_nodes is None else np.arange(num_nodes)
+    nodes = _expand(note.get("nodes"), len(table), path) if num_nodes is None else np.arange(num_nodes)
     says = bool(note.get("directed", directed))
     mx = from_table(table, origin, nodes=nodes, layers=note.get("layers"), directed=says)
     if "types" in note and num_nodes is None:
-        mx = mx.with_node_types([note["types"]["names"][place] for place in note["types"]["index"]])
+        names = note["types"]["names"]
+        check(note["types"]["index"], [whole(0, len(names) - 1)], path=path, what=f"types.index in {PLACE}")
+        mx = mx.with_node_types([names[place] for place in note["types"]["index"]])
     return redirect(mx, directed)
 
 
@@ -86,15 +94,9 @@ def _read_table(file: pq.ParquetFile, columns: list[str], progress: Progress | N
 
 
 def _read_note(metadata: dict[bytes, bytes], path: Path) -> dict[str, Any]:
-    try:
-        note: dict[str, Any] = json.loads(metadata.get(KEY, b"{}"))
-    except ValueError as error:
-        raise FormatError(f"expected JSON in the metadata {KEY.decode()!r}, got {error}", path=path) from None
-    if note.get("version", VERSION) > VERSION:
-        raise FormatError(
-            f"expected metadata of version {VERSION} or older, got {note['version']}: a newer banditplex wrote it",
-            path=path,
-        )
+    note: dict[str, Any] = parse(metadata.get(KEY, b"{}"), {"*": ANYTHING}, path=path, what=PLACE)
+    check_version(note.get("version", VERSION), VERSION, path=path, what="metadata")
+    check(note, NOTE, path=path, what=PLACE)
     return note
 
 
@@ -105,13 +107,26 @@ def _shrink(mx: Multiplex) -> dict[str, Any]:
     linked[mx.edge_index.ravel()] = True
     if linked.all() and (names[1:] > names[:-1]).all():
         return {}
-    if names.dtype != object and (np.diff(names) == 1).all():
+    if names.dtype != object and (np.diff(names) == 1).all() and len(names) <= most_nodes(mx.num_edges):
         return {"nodes": {"first": int(names[0]), "count": len(names)}}
     return {"nodes": names.tolist()}
 
 
-def _expand(nodes: Any) -> Any:
-    return nodes["first"] + np.arange(nodes["count"]) if isinstance(nodes, dict) else nodes
+def most_nodes(num_edges: int) -> int:
+    """Return how many nodes a file of so many edges may declare as a range: a few bytes could ask for any number."""
+    return max(1 << 20, 16 * num_edges)
+
+
+def _expand(nodes: Any, num_edges: int, path: Path) -> Any:
+    if not isinstance(nodes, dict):
+        return nodes
+    first, count, most = nodes["first"], nodes["count"], most_nodes(num_edges)
+    if count > most:
+        hint = f"; num_nodes={count} reads it" if first == 0 else ""
+        raise FormatError(f"expected at most {most} nodes in a file of {num_edges} edges, got {count}{hint}", path=path)
+    if first + count > 2**63:
+        raise FormatError(f"expected node names below 2**63, got {first + count - 1}", path=path)
+    return first + np.arange(count)
 
 
 FORMAT = Format(

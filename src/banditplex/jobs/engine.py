@@ -18,6 +18,8 @@ from banditplex.jobs.task import Function, Outcome, attempt, attempt_remotely, f
 from banditplex.jobs.worker import Worker, WorkerDied, pickled
 from banditplex.registry import Registry
 
+RETRIES = 2
+"""How often Ray runs a task again whose process or node was lost."""
 Finished = tuple[str, list[Row]]
 """The key of a task, and its rows."""
 Outcomes = Generator[tuple[str, Outcome]]
@@ -60,14 +62,16 @@ def run_tasks(
 
     def finish() -> Generator[Finished]:
         yield from stored.items()
-        if not remaining:
-            return
-        with closing(ENGINES[engine](function, remaining, jobs)) as results:
-            for key, outcome in results:
-                rows = rows_of(key, outcome)
-                if store is not None:
-                    store.add(key, rows)
-                yield key, rows
+        try:
+            with closing(ENGINES[engine](function, remaining, jobs)) as results:
+                for key, outcome in results if remaining else ():
+                    rows = rows_of(key, outcome)
+                    if store is not None:
+                        store.add(key, rows)
+                    yield key, rows
+        finally:
+            if store is not None:
+                store.close()
 
     return finish()
 
@@ -111,7 +115,7 @@ def _processes(function: Function, tasks: list[Any], jobs: int | None) -> Outcom
             try:
                 outcome = worker.call(task)
             except WorkerDied as died:
-                results.put((key_of(task), Outcome(error=str(died))))
+                results.put((key_of(task), Outcome(error=str(died), is_lost=True)))
                 return
             except Exception as error:  # the task cannot be pickled
                 outcome = failure(error)
@@ -160,7 +164,7 @@ def _ray(function: Function, tasks: list[Any], jobs: int | None) -> Outcomes:
     running: dict[Any, str] = {}
     try:
         shared = ray.put(function)
-        remote = ray.remote(num_cpus=1, max_retries=0)(attempt_remotely)
+        remote = ray.remote(num_cpus=1, max_retries=RETRIES)(attempt_remotely)
         at_once = jobs or max(1, int(ray.cluster_resources().get("CPU", 1)))
         queue = iter(tasks)
         running |= {remote.remote(shared, task): key_of(task) for task in islice(queue, at_once)}
@@ -174,7 +178,8 @@ def _ray(function: Function, tasks: list[Any], jobs: int | None) -> Outcomes:
             try:
                 outcome: Outcome = ray.get(ready[0])
             except ray.exceptions.RayError as error:
-                outcome = Outcome(error=f"its process ended: {' '.join(str(error).split())}", cause=error)
+                why = " ".join(str(error).split()).rstrip(".")
+                outcome = Outcome(error=f"its process ended {1 + RETRIES} times: {why}", is_lost=True, cause=error)
             if outcome.error is None:
                 yield key, outcome
             else:

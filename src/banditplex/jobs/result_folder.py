@@ -6,7 +6,7 @@ from typing import Any
 
 from banditplex.errors import InputError
 from banditplex.jobs.engine import run_tasks
-from banditplex.jobs.results import Row, RowStore
+from banditplex.jobs.results import SUFFIX, Row, RowStore
 from banditplex.jobs.task import Function
 from banditplex.terminal import counters
 
@@ -50,8 +50,8 @@ def open_store(folder: Path, about: Mapping[str, Any], *, resume: bool = False) 
 
 def check_folder(folder: Path, *, resume: bool, how: str = "resume=True") -> None:
     """Refuse a folder with content, unless it holds a run and `resume` is set; `how` tells the user how to set it."""
-    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
-        return
+    if not folder.exists() or (folder.is_dir() and all(path.name == f"{ROWS}{SUFFIX}" for path in folder.iterdir())):
+        return  # the lock of a run that was killed before its first row counts as nothing
     if not begun(folder):
         raise InputError(f"{folder}: expected a new or empty folder, or one with {ROWS}.")
     if not resume:

@@ -7,23 +7,29 @@ plain dictionaries of strings, numbers, booleans and None.
 import hashlib
 import json
 import os
+import weakref
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
 from banditplex.changes import check_same, differences
 from banditplex.errors import FormatError, InputError
+from banditplex.lock import Lock
 from banditplex.multiplex import Multiplex
+from banditplex.schema import ANYTHING, check, parse
 from banditplex.version import __version__
 
 Row = dict[str, Any]
 FORMAT = "banditplex results 1"
+SUFFIX = ".lock"
+"""Of the name of the lock beside a result file."""
 
 
 class RowStore:
-    """A result file. It is created when the first task has finished.
+    """A result file. It is created when the first task has finished; no other process writes to it until `close`.
 
     Parameters
     ----------
@@ -48,34 +54,63 @@ class RowStore:
         self.path = Path(path)
         self.about: Row = json.loads(json.dumps({"version": __version__, **about}))
         self.finished: dict[str, list[Row]] = {}
-        self._has_header = self.path.exists() and self._resume(resume=resume)
+        self._size = 0  # bytes of the file that are ours
         if not os.access(self.path.parent, os.W_OK):
             raise InputError(f"{self.path}: expected a writable folder {self.path.parent}, got none.")
+        lock = Lock.take(self.path.with_name(f"{self.path.name}{SUFFIX}"), self.path)
+        self._lock, self.close = lock, weakref.finalize(self, lock.release)
+        try:
+            if self.path.exists():
+                self._size = self._resume(resume=resume)
+        except BaseException:
+            self.close()
+            raise
 
     def add(self, key: str, rows: list[Row]) -> None:
-        """Append the rows of a task; they are on disk when this returns."""
+        """Append the rows of a task; they are on disk when this returns.
+
+        A file that somebody removed, replaced or changed is refused, and one that cannot take the rows whole keeps none
+        of them.
+        """
         lines: list[Row] = [{"task": key, "rows": rows}]
-        if not self._has_header:
+        if not self._size:
             lines = [{"format": FORMAT, "about": self.about}, *lines]
-        with _open(self.path, "ab" if self._has_header else "xb") as file:
-            file.write("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines).encode())
-            file.flush()
-            os.fsync(file.fileno())
-        self._has_header = True
+        data = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines).encode()
+        self._lock.check()
+        with _open(self.path, "r+b" if self._size else "xb") as file:
+            found = file.seek(0, os.SEEK_END)
+            if found != self._size:
+                raise InputError(f"{self.path}: expected the {self._size} bytes that were written, got {found}.")
+            self._append(file, data)
+        self._size += len(data)
         self.finished[key] = rows
 
-    def _resume(self, *, resume: bool) -> bool:
-        """Read the existing file; return whether it has a complete header."""
+    def _append(self, file: BinaryIO, data: bytes) -> None:
+        try:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        except OSError as error:
+            with suppress(OSError):
+                os.ftruncate(file.fileno(), self._size)
+            if not self._size:
+                self.path.unlink(missing_ok=True)
+            file.detach()  # type: ignore[attr-defined]  # what is left in its buffer is not tried again
+            why = error.strerror or error
+            raise InputError(f"{self.path}: cannot be written: {why}; earlier results are kept.") from None
+
+    def _resume(self, *, resume: bool) -> int:
+        """Read the existing file; return the size of its complete lines."""
         if not resume:
             raise InputError(_exists(self.path))
         about, self.finished, complete = _read(self.path)
         if about is None:
             self.path.unlink()
-            return False
+            return 0
         check_same(self.path, differences(about, self.about))
         with _open(self.path, "r+b") as file:
             file.truncate(complete)
-        return True
+        return complete
 
 
 def read_results(path: str | Path) -> tuple[Row, list[Row]]:
@@ -113,10 +148,10 @@ def _read(path: Path) -> tuple[Row | None, dict[str, list[Row]], int]:
     complete = 0
     for number, line in enumerate(lines, 1):
         try:
-            entry = json.loads(line) if line.endswith(b"\n") else None
-        except ValueError:
+            entry = parse(line, {"*": ANYTHING}, path=path, line=number) if line.endswith(b"\n") else None
+        except FormatError:
             entry = None
-        if not isinstance(entry, dict):
+        if entry is None:
             if number == len(lines) and (number > 1 or _may_be_header(line)):
                 break
             expected, start = FORMAT if number == 1 else "JSON", line[:20].decode(errors="replace")
@@ -124,8 +159,10 @@ def _read(path: Path) -> tuple[Row | None, dict[str, list[Row]], int]:
         if number == 1:
             if entry.get("format") != FORMAT:
                 raise FormatError(f"expected {FORMAT}, got {entry.get('format')!r}", path=path, line=1)
+            check(entry, {"format": str, "about": {"*": ANYTHING}}, path=path, line=1)
             about = entry["about"]
         else:
+            check(entry, {"task": str, "rows": [{"*": ANYTHING}]}, path=path, line=number)
             finished.setdefault(entry["task"], entry["rows"])
         complete += len(line)
     return about, finished, complete

@@ -24,7 +24,11 @@ Function = Callable[[Any], Iterable[Mapping[str, Any]]]
 
 
 class TaskError(RuntimeError):
-    """A task raised an exception, or its worker process died. The message starts with the task's key."""
+    """A task raised an exception. The message starts with the task's key."""
+
+
+class TaskLost(InputError):
+    """The process of a task ended before it did, killed or for lack of memory. The message starts with its key."""
 
 
 class Outcome(NamedTuple):
@@ -34,6 +38,7 @@ class Outcome(NamedTuple):
     error: str | None = None
     is_input_error: bool = False
     traceback: str = ""
+    is_lost: bool = False
     cause: Exception | None = None  # only if the task ran in this process: an exception may not be picklable
 
 
@@ -78,6 +83,8 @@ def rows_of(key: str, outcome: Outcome) -> list[Row]:
     if outcome.error is None:
         rows: list[Row] = json.loads(outcome.rows)
         return rows
+    if outcome.is_lost:
+        raise TaskLost(f"{key}: {outcome.error}.")
     if outcome.is_input_error:
         raise InputError(f"{key}: {outcome.error}") from outcome.cause
     error = TaskError(f"{key}: {outcome.error}")

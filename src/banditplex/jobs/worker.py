@@ -82,7 +82,10 @@ def pickled(value: Any) -> bytes:
 
 
 def _exit_reason(status: int) -> str:
-    return f"by {signal.Signals(-status).name}" if status < 0 else f"with status {status}"
+    if status >= 0:
+        return f"with status {status}"
+    name = signal.Signals(-status).name
+    return f"by {name}{', perhaps for lack of memory' * (name == 'SIGKILL')}"
 
 
 def _send(file: BinaryIO | Any, message: bytes) -> None:

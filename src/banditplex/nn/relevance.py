@@ -10,6 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from banditplex.bandits.checks import LARGEST_LOSS
 from banditplex.errors import InputError
 from banditplex.registry import Registry
 
@@ -44,10 +45,16 @@ class RelevanceBatch:
         return total / count.clamp(min=1)
 
 
-DIVERGED = (
-    "Expected finite losses, but training diverged: try a smaller learning_rate, or node features and "
-    "weights of a smaller scale."
-)
+class Diverged(InputError):
+    """Losses or gradients that are not finite; `where` says in which epoch and layer, where it is known."""
+
+    def __init__(self, where: str = "") -> None:
+        super().__init__(
+            f"Expected finite losses{where}, but training diverged: try a smaller learning_rate, or node features and "
+            "weights of a smaller scale."
+        )
+
+
 LayerLoss = Callable[[RelevanceBatch], Tensor]
 NEEDS = frozenset({"logits", "embeddings"})
 
@@ -109,12 +116,12 @@ class Relevance:
             expected = f"a tensor of shape ({batch.num_groups},)"
             raise InputError(f"Expected relevance {self.name!r} to return {expected}, got {got}.")
         losses = losses.detach().to("cpu", torch.float64)
-        wrong = ~torch.isfinite(losses) | (losses < 0)
+        wrong = ~torch.isfinite(losses) | (losses < 0) | (losses > LARGEST_LOSS)
         if wrong.any() and not batch.is_finite():
-            raise InputError(DIVERGED)
+            raise Diverged
         if wrong.any():
-            first = losses[wrong][0].item()
-            raise InputError(f"Expected finite layer losses >= 0 from relevance {self.name!r}, got {first}.")
+            expected = f"layer losses from 0 to {LARGEST_LOSS:g} from relevance {self.name!r}"
+            raise InputError(f"Expected finite {expected}, got {losses[wrong][0].item()}.")
         return losses
 
 

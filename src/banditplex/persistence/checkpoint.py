@@ -8,23 +8,54 @@ and its data. On a CPU a resumed run ends with exactly the bits of an uninterrup
 import copy
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import ArrayLike
 
 from banditplex.changes import check_same, differences
-from banditplex.errors import InputError
+from banditplex.errors import FormatError, InputError
+from banditplex.lock import Lock
 from banditplex.multiplex import Multiplex, Name
 from banditplex.persistence.model_folder import config_to_json
-from banditplex.persistence.tree import make_folder, read_tree, write_tree
+from banditplex.persistence.tree import locked_folder, read_tree, write_tree
+from banditplex.schema import ANYTHING, NAMES, Kind, check, one_of, whole
+from banditplex.training.config import SETTINGS
 from banditplex.training.generators import get_state, set_state
+from banditplex.training.history import ROW
+from banditplex.training.likeness import check_like
 from banditplex.training.loop import Trainer
 from banditplex.training.members import Members
 
 FILE = "checkpoint.safetensors"
 FORMAT = "banditplex checkpoint 6"
+_SIZE_AND_CHECKSUM = Kind(
+    "a size and a checksum", lambda value: isinstance(value, tuple) and [*map(type, value)] == [int, str]
+)
+_ARGUMENTS = {"hide?": ANYTHING, "policy_options?": ANYTHING, "warm_start?": bool}
+_STATE = {
+    "epoch": whole(0), "warmup_epochs": whole(0), "history": [ROW], "policy": (type(None), {"*": ANYTHING}),
+    "rng": {"*": ANYTHING}, "model": {"*": ANYTHING}, "ema_model": {"*": ANYTHING},
+    "optimizer": {"num_done": whole(0), "adamw": {"state": {"*": ANYTHING}, "param_groups": [{"*": ANYTHING}]}},
+    "schedule": {"*": ANYTHING}, "regret": {"*": ANYTHING},
+    "early_stopping": {
+        "best_epoch": whole(0), "kept_epoch": whole(0), "best_loss": ANYTHING,
+        "weights": (type(None), {"*": ANYTHING}), "policy": (type(None), {"*": ANYTHING}),
+    },
+}  # fmt: skip
+SCHEMA = {
+    "identity": {
+        "settings": {f"{name}?": ANYTHING for name in SETTINGS if name != "device"} | {"targets": NAMES},
+        "data": {"*": ANYTHING},
+        "layers": {"*": _SIZE_AND_CHECKSUM},
+    },
+    "arguments": _ARGUMENTS,
+    "state": _STATE, "finished": [_STATE],
+    "generators": (type(None), {"cpu": ANYTHING, "cuda": [ANYTHING]}),
+}  # fmt: skip
 
 
 class Checkpoint:
@@ -46,6 +77,14 @@ class Checkpoint:
         self.path = Path(folder) / FILE
         self._members, self._arguments = members, dict(arguments or {})
         self._identity = identify(mx, members.trainers[0], negatives or {})
+        self._lock: Lock | None = None
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Keep other processes out of the folder; refuse if one is in it."""
+        with locked_folder(self.path.parent) as self._lock:
+            yield
+        self._lock = None
 
     def begin(self, *, resume: bool) -> None:
         """Save the initial state or, with `resume`, restore the last saved state if there is one.
@@ -53,22 +92,28 @@ class Checkpoint:
         A new run over an existing checkpoint is refused, and so is resuming with other settings or data.
         """
         if not self.path.exists():
-            make_folder(self.path.parent)
             self.save()
             return
         if not resume:
             raise InputError(f"{self.path}: exists; resume=True continues this run; or choose another folder.")
         kept = read_checkpoint(self.path)
         check_same(self.path, compare(kept["identity"], self._identity))
-        for number, state in enumerate([*kept["finished"], kept["state"]]):
-            if number:
-                self._members.begin_next()
-            restore(self._members.current, state)
-        if kept["generators"] is not None:
-            set_state(kept["generators"])
+        try:
+            for number, state in enumerate([*kept["finished"], kept["state"]]):
+                if number:
+                    self._members.begin_next()
+                restore(self._members.current, state)
+            if kept["generators"] is not None:
+                set_state(kept["generators"])
+        except (InputError, AttributeError, LookupError, OverflowError, RuntimeError, TypeError, ValueError) as error:
+            kind = "" if isinstance(error, InputError) else f"{type(error).__name__}: "
+            found = " ".join(f"{kind}{error}".split()).removesuffix(".")
+            raise FormatError(f"expected the state of this training, got another ({found})", path=self.path) from None
 
     def save(self) -> None:
-        """Save the current state in place of the last one."""
+        """Save the current state in place of the last one; refuse a folder that is no longer the one of `held`."""
+        if self._lock is not None:
+            self._lock.check()
         *finished, current = self._members.trainers
         kept = {
             "identity": self._identity, "arguments": self._arguments, "state": snapshot(current),
@@ -90,7 +135,8 @@ def snapshot(trainer: Trainer) -> dict[str, Any]:
 
 
 def restore(trainer: Trainer, state: Mapping[str, Any]) -> None:
-    """Set a trainer back to a snapshot."""
+    """Set a trainer back to a snapshot; refuse one of another training before anything is changed."""
+    check_state(trainer, state)
     state = copy.deepcopy(dict(state))
     trainer.epoch, trainer.warmup_epochs, trainer.history = state["epoch"], state["warmup_epochs"], state["history"]
     if trainer.policy is not None:
@@ -99,6 +145,34 @@ def restore(trainer: Trainer, state: Mapping[str, Any]) -> None:
         rng.bit_generator.state = state["rng"][name]
     for name, part in _parts(trainer).items():
         part.load_state_dict(state[name])
+
+
+def check_state(trainer: Trainer, state: Mapping[str, Any]) -> None:
+    """Refuse a state whose numbers are not of the types, shapes and ranges that this training has, or not finite."""
+    fresh, data = snapshot(trainer), trainer.data
+    check(state["epoch"], whole(0, trainer.config.epochs), what="epoch")
+    check(state["warmup_epochs"], one_of(0, trainer.warmup_epochs), what="warmup_epochs")
+    check(len(state["history"]), one_of(state["epoch"] * len(data.targets)), what="the number of rows")
+    check(state["rng"], dict.fromkeys(trainer.rng, ANYTHING), what="rng")
+    for name in ("model", "ema_model", "schedule", "rng"):
+        check_like(state[name], fresh[name], name)
+    arms, steps = max(len(data.layer_names) - 1, 1), trainer.config.steps_per_draw
+    for name, high in (("arms", arms - 1), ("left", steps)):
+        values = state["schedule"][name]
+        if values.size and not 0 <= values.min() <= values.max() <= high:
+            raise InputError(f"Expected schedule[{name!r}] from 0 to {high}, got others.")
+    trainer.optimizer.check_state_dict(state["optimizer"])
+    stopping = state["early_stopping"]
+    for name in ("best_epoch", "kept_epoch"):
+        check(stopping[name], whole(0, state["epoch"]), what=name)
+    if stopping["best_loss"] is not None:
+        check_like(stopping["best_loss"], torch.zeros(2 * len(data.validation_edges), dtype=torch.float64), "best_loss")
+    if stopping["weights"] is not None:
+        check_like(stopping["weights"], fresh["ema_model"], "weights")
+    if trainer.policy is not None:
+        for policy in filter(None, (state["policy"], stopping["policy"])):
+            copy.deepcopy(trainer.policy).load_state_dict(policy)
+        check(state["policy"], {"*": ANYTHING}, what="policy")
 
 
 def _parts(trainer: Trainer) -> dict[str, Any]:
@@ -112,6 +186,7 @@ def read_checkpoint(path: Path) -> dict[str, Any]:
     if not path.exists():
         raise InputError(f"{path}: no such file.")
     kept: dict[str, Any] = read_tree(path, format=FORMAT)
+    check(kept, SCHEMA, path=path)
     return kept
 
 

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,17 +16,21 @@ from safetensors.torch import save as tensor_bytes
 
 from banditplex.errors import FormatError, InputError
 from banditplex.multiplex import Multiplex, Name
+from banditplex.multiplex.stored import StoredMultiplex
 from banditplex.nn import Convolution
 from banditplex.nn.encoder import name_of
 from banditplex.nn.ensemble import joined, members_of
 from banditplex.nn.evidence import pack
 from banditplex.nn.relevance import get_relevance
 from banditplex.pairs.visibility import Visibility
-from banditplex.persistence.tree import draft_of, make_folder, put_in_place, replace_file, write_draft
+from banditplex.persistence.model_check import SCHEMA, check_numbers, check_sizes
+from banditplex.persistence.tree import draft_of, locked_folder, put_in_place, replace_file, write_draft
 from banditplex.prediction import FittedModel
+from banditplex.schema import ANYTHING, check, parse
 from banditplex.training.calibration import Calibration
 from banditplex.training.config import SETTINGS, Config
 from banditplex.training.data import choose_device
+from banditplex.training.likeness import check_like
 from banditplex.training.setup import build_network, make_policies
 
 FORMAT = 4
@@ -43,8 +47,11 @@ def save(folder: str | Path, fitted: FittedModel, history: list[Row], arguments:
     places; a draft that the index knows counts as the file. `arguments` are those of the constructor that training
     resolves: `hide`, `policy_options`, `warm_start`.
     """
-    folder = Path(folder)
-    make_folder(folder)
+    with locked_folder(Path(folder)):
+        _save(Path(folder), fitted, history, arguments)
+
+
+def _save(folder: Path, fitted: FittedModel, history: list[Row], arguments: Row) -> None:
     mx = fitted.mx
     graph = {name: np.ascontiguousarray(value) for name in GRAPH if (value := getattr(mx, name)) is not None}
     state = {} if fitted.policy is None else fitted.policy.state_dict()
@@ -88,8 +95,10 @@ def load(
     index = _read_index(folder / INDEX)
     try:
         return _from_index(folder, index, device, conv)
-    except InputError:
+    except FormatError:
         raise
+    except InputError as error:
+        raise FormatError(str(error).removesuffix("."), path=folder) from None
     except Exception as error:
         found = " ".join(f"{type(error).__name__}: {error}".split())
         raise FormatError(f"expected a complete model folder, got {found}", path=folder) from error
@@ -98,10 +107,13 @@ def load(
 def _from_index(
     folder: Path, index: dict[str, Any], device: str, conv: Convolution | None
 ) -> tuple[FittedModel, list[Row], Row]:
+    check(index, SCHEMA, path=folder / INDEX)
+    check_numbers(index, folder / INDEX)
     config = _config_from_json(index["config"], device, conv)
-    files = [_known_file(folder / name, index.get("sha256", {}).get(name)) for name in FILES]
-    graph, arrays, weights = load_arrays(files[0]), load_arrays(files[1]), load_tensors(files[2])
-    mx = _multiplex(graph, index)
+    files = [_known_file(folder / name, index["sha256"].get(name)) for name in FILES]
+    mx = _multiplex(load_arrays(files[0]), index, files[0])
+    check_sizes(files[2], config, mx, index["members"])
+    arrays, weights = load_arrays(files[1]), load_tensors(files[2])
     where = choose_device(device)
     visibility = Visibility.of_training(config.hide, mx, evidence=config.sees_all)
     model = joined([build_network(mx, config, visibility) for _ in range(index["members"])])
@@ -109,6 +121,8 @@ def _from_index(
         weights |= {
             name.replace(".source.", ".destination."): value for name, value in weights.items() if ".source." in name
         }
+    like = model.state_dict()
+    check_like({name: weights[name] for name in like if name in weights} | weights, like, str(files[2]))
     model.load_state_dict(weights)
     targets = np.array(index["targets"], np.int64)
     policy = make_policies(config, mx.num_layers, len(targets))
@@ -132,13 +146,11 @@ def _calibration(values: Mapping[str, Any]) -> Calibration:
 
 def _read_index(path: Path) -> dict[str, Any]:
     try:
-        index = json.loads(path.read_text(encoding="utf-8"))
+        index = parse(path.read_bytes(), ANYTHING, path=path)
     except (FileNotFoundError, NotADirectoryError):
         folder = path.parent
         got = "one without" if folder.is_dir() else "a file" if folder.exists() else "nothing"
         raise InputError(f"{folder}: expected a model's folder with a file {path.name}, got {got}.") from None
-    except ValueError as error:
-        raise FormatError(f"expected JSON, got: {error}", path=path) from error
     found = index.get("format") if isinstance(index, dict) else None
     if found != FORMAT:
         raise FormatError(f"expected a model folder of format {FORMAT}, got format {found!r}", path=path)
@@ -147,9 +159,9 @@ def _read_index(path: Path) -> dict[str, Any]:
 
 def _known_file(path: Path, digest: str | None) -> Path:
     """Return a file or its draft, whichever the index knows by its digest; refuse damaged files and those of others."""
-    if digest is None or _digest(path) == digest:
+    if digest is not None and _digest(path) == digest:
         return path
-    if _digest(draft_of(path)) == digest:
+    if digest is not None and _digest(draft_of(path)) == digest:
         return draft_of(path)
     if not path.exists():
         raise FileNotFoundError(path)
@@ -176,16 +188,16 @@ def _digest(path: Path) -> str | None:
         return None
 
 
-def _multiplex(graph: Mapping[str, Any], index: Mapping[str, Any]) -> Multiplex:
+def _multiplex(graph: Mapping[str, Any], index: Mapping[str, Any], file: Path) -> Multiplex:
     names = index["node_names"]
     integers = all(isinstance(name, int) for name in names)
-    types = index.get("node_types")
-    return Multiplex(
-        graph["edge_index"], graph["layer_offsets"], tuple(index["layer_names"]),
-        np.array(names, dtype=np.int64 if integers else object), directed=index["directed"],
-        weight=graph.get("weight"), time=graph.get("time"), node_features=graph.get("node_features"),
+    types = index["node_types"]
+    stored = StoredMultiplex.open(
+        graph, tuple(index["layer_names"]), np.array(names, dtype=np.int64 if integers else object),
+        files=lambda name: f"{file} ({name})", directed=index["directed"],
         node_types=None if types is None else np.array(types, dtype=object),
     )  # fmt: skip
+    return replace(stored)  # checks all arrays
 
 
 def _with_names(rows: list[Row], layer_names: Sequence[Name]) -> list[Row]:
@@ -230,7 +242,8 @@ def _of_pyg(name: str) -> Any:
     """Return PyG's convolution of that name, None if there is none."""
     import torch_geometric.nn
 
-    return getattr(torch_geometric.nn, name, None)
+    found = getattr(torch_geometric.nn, name, None)
+    return found if isinstance(found, type) and issubclass(found, torch_geometric.nn.MessagePassing) else None
 
 
 def _distinct(weights: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:

@@ -1,14 +1,17 @@
 """Run folders: where a model is trained, checkpoint by checkpoint, and then saved."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from banditplex.errors import InputError
+from banditplex.lock import IN_FOLDER
 from banditplex.persistence.checkpoint import FILE, read_checkpoint
 from banditplex.persistence.model_folder import FILES, INDEX
-from banditplex.persistence.tree import draft_of
+from banditplex.persistence.tree import draft_of, locked_folder
 
 
 class Progress(NamedTuple):
@@ -37,10 +40,17 @@ class RunFolder:
 
     @property
     def occupied(self) -> bool:
-        """Whether the folder holds anything besides the draft of a checkpoint that was cut off."""
+        """Whether the folder holds anything besides a lock, and the draft of a checkpoint that was cut off."""
         if not self.path.is_dir():
             return self.path.exists()
-        return any(path != draft_of(self._checkpoint) for path in self.path.iterdir())
+        nothing = draft_of(self._checkpoint), self.path / IN_FOLDER
+        return any(path not in nothing for path in self.path.iterdir())
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Keep other processes out of the folder; refuse if one is in it."""
+        with locked_folder(self.path):
+            yield
 
     def check_free(self, *, resume: bool = False, force: bool = False) -> None:
         """Refuse a folder that holds something, unless it is a run to resume, or `force` replaces it."""

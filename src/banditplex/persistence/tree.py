@@ -6,7 +6,8 @@ Nothing in it runs code when read, and what is read equals what was written, bit
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,8 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save as to_bytes
 
 from banditplex.errors import FormatError, InputError
+from banditplex.lock import IN_FOLDER, Lock
+from banditplex.schema import ANYTHING, parse
 
 Arrays = dict[str, NDArray[Any]]
 PLAIN = (type(None), bool, int, float, str)
@@ -55,8 +58,11 @@ def pack(tree: Any) -> tuple[Any, Arrays]:
     return visit(tree), arrays
 
 
-def unpack(packed: Any, arrays: Mapping[str, NDArray[Any]]) -> Any:
-    """Return the tree that `pack` took apart; every array and tensor has memory of its own."""
+def unpack(packed: Any, arrays: Arrays) -> Any:
+    """Return the tree that `pack` took apart; every array and tensor has memory of its own.
+
+    Arrays are taken out of `arrays`: a file that points to one of them many times would fill the memory.
+    """
     if isinstance(packed, list):
         return [unpack(each, arrays) for each in packed]
     if not isinstance(packed, dict):
@@ -66,7 +72,9 @@ def unpack(packed: Any, arrays: Mapping[str, NDArray[Any]]) -> Any:
         return tuple(unpack(each, arrays) for each in value)
     if kind == "dict":
         return {unpack(name, arrays): unpack(each, arrays) for name, each in value}
-    return arrays[value].copy() if kind == "array" else torch.tensor(arrays[value])
+    if kind not in ("array", "tensor"):
+        raise ValueError(f"unknown kind {kind!r}")
+    return arrays.pop(value).copy() if kind == "array" else torch.tensor(arrays.pop(value))
 
 
 def write_tree(path: Path, tree: Any, *, format: str) -> None:
@@ -86,11 +94,17 @@ def read_tree(path: Path, *, format: str) -> Any:
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except FileNotFoundError:
         raise InputError(f"{path}: no such file.") from None
-    except (SafetensorError, OSError) as error:
+    except (SafetensorError, OSError, TypeError) as error:  # TypeError: a type of numbers that numpy does not have
         raise FormatError(f"expected an intact file ({format}), got a damaged one ({error})", path=path) from None
     if digest != _digest(arrays):
         raise FormatError(f"expected an intact file ({format}), got a damaged one (its checksum differs)", path=path)
-    return unpack(json.loads(arrays[TREE].tobytes()), arrays)
+    text = arrays.pop(TREE, np.empty(0, np.uint8)).tobytes()
+    packed = parse(text, ANYTHING, path=path, what=f"the entry {TREE!r}")
+    try:
+        return unpack(packed, arrays)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        found = f"{type(error).__name__}: {error}"
+        raise FormatError(f"expected the tree of a {format}, got one that is not ({found})", path=path) from None
 
 
 def make_folder(folder: Path) -> None:
@@ -99,6 +113,20 @@ def make_folder(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"{folder}: cannot be made: {error.strerror or error}.") from None
+
+
+@contextmanager
+def locked_folder(folder: Path) -> Iterator[Lock]:
+    """Make a folder unless it is there, and hold its lock; one that is left empty is removed if it was not there."""
+    new = not folder.exists()
+    make_folder(folder)
+    try:
+        with Lock.take(folder / IN_FOLDER, folder) as lock:
+            yield lock
+    finally:
+        if new:
+            with suppress(OSError):  # it is not empty
+                folder.rmdir()
 
 
 def replace_file(path: Path, data: bytes) -> None:
@@ -113,22 +141,38 @@ def draft_of(path: Path) -> Path:
 
 
 def write_draft(path: Path, data: bytes) -> None:
-    """Write the draft of a file, which is on the disk when this returns."""
-    with draft_of(path).open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
+    """Write the draft of a file, which is on the disk when this returns; a draft that cannot be finished is removed."""
+    with _writing(path):
+        try:
+            with draft_of(path).open("wb", buffering=0) as file:
+                left = memoryview(data)
+                while left:
+                    left = left[file.write(left) :]
+                os.fsync(file.fileno())
+        except OSError:
+            draft_of(path).unlink(missing_ok=True)
+            raise
 
 
 def put_in_place(path: Path) -> None:
     """Let the draft of a file take its place."""
-    os.replace(draft_of(path), path)
-    if os.name == "posix":  # elsewhere a folder cannot be opened
-        folder = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+    with _writing(path):
+        os.replace(draft_of(path), path)
+        if os.name == "posix":  # elsewhere a folder cannot be opened
+            folder = os.open(path.parent, os.O_RDONLY)
+            try:
+                os.fsync(folder)
+            finally:
+                os.close(folder)
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    """Turn an error of the system into one line: a full disk, a read-only one, a folder that has gone."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written: {error.strerror or error}.") from None
 
 
 def _digest(arrays: Mapping[str, NDArray[Any]]) -> str:

@@ -10,11 +10,17 @@ from torch import Tensor
 
 from banditplex.bandits import Draw, Observations
 from banditplex.bandits.state import State
-from banditplex.errors import InputError
-from banditplex.nn.relevance import DIVERGED
+from banditplex.nn.relevance import Diverged
+from banditplex.schema import ANY_NUMBER, NAME, whole
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
+ROW = {
+    "epoch": whole(1), "member": whole(1), "layer": NAME, "train_loss": ANY_NUMBER, "train_accuracy": ANY_NUMBER,
+    "validation_loss": ANY_NUMBER, "validation_accuracy": ANY_NUMBER, "drawn": {"*": whole(0)},
+    "layer_loss": {"*": ANY_NUMBER}, "inclusion": {"*": ANY_NUMBER}, "regret": ANY_NUMBER,
+}  # fmt: skip
+"""What a row of the history is, for those who read it from a file."""
 
 
 class EpochRecord:
@@ -51,7 +57,7 @@ class EpochRecord:
         """
         loss, right, count = self._sums.cpu().numpy().astype(np.float64).T
         if not np.isfinite(loss).all():
-            raise InputError(DIVERGED)
+            raise Diverged(f" in epoch {epoch} in target layer {names[targets[np.argmin(np.isfinite(loss))]]!r}")
         drawn = self._per_layer(len(targets), names)
         with np.errstate(invalid="ignore"):
             loss, right = loss / count, right / count

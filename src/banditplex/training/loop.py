@@ -17,7 +17,7 @@ from banditplex.bandits import Draw, Policy
 from banditplex.nn import Logits, MultiplexModel
 from banditplex.nn.known import Known
 from banditplex.nn.neighbour_sampling import Fanout
-from banditplex.nn.relevance import Relevance
+from banditplex.nn.relevance import Diverged, Relevance
 from banditplex.rng import stream
 from banditplex.training.batches import Batch, Plan, plan_epoch
 from banditplex.training.config import Config
@@ -98,9 +98,16 @@ class Trainer:
         instance = data.train_edges.instance[plan.order]
         pairs, places = self.supply.epoch(self.epoch, plan.order, self.rng["negatives"])  # (2, E, 2), (2, E)
         record = EpochRecord(len(data.targets), data.device)
+        first_step = self.optimizer.num_done
         for low, high in zip(plan.start[:-1].tolist(), plan.start[1:].tolist(), strict=True):
             known = None if places is None else self.supply.known(places[:, low:high].flatten())
-            self._run_step(instance[low:high], pairs[:, low:high], known, record)
+            try:
+                self._run_step(instance[low:high], pairs[:, low:high], known, record)
+            except Diverged:
+                raise self._diverged(instance[low:high]) from None
+        bad = self.optimizer.first_bad_step()
+        if bad is not None:  # later steps have learnt nothing
+            raise self._diverged(instance[slice(*plan.start[bad - first_step : bad - first_step + 2].tolist())])
         self.epoch += 1
         found = self.validate()
         if len(found.label):
@@ -109,6 +116,12 @@ class Trainer:
         rows = record.rows(self.epoch, data.targets, data.layer_names, self.regret, validation)
         self.history += rows
         return rows
+
+    def _diverged(self, instance: Ints) -> Diverged:
+        """Return an error about the epoch and the target layers of a step."""
+        names = [repr(self.data.layer_names[target]) for target in self.data.targets[np.unique(instance)].tolist()]
+        layers = ", ".join(names[:3]) + ", ..." * (len(names) > 3)
+        return Diverged(f" in epoch {self.epoch + 1} in target layer{'s' * (len(names) > 1)} {layers}")
 
     def _plan(self, rng: np.random.Generator) -> Plan:
         config = self.config

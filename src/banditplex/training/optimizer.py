@@ -9,7 +9,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from banditplex.errors import InputError
+from banditplex.schema import check, whole
 from banditplex.training.config import Config
+from banditplex.training.likeness import check_like
 
 LOCAL = ("own.of_", "other.of_", "encoder.", ".interaction.")
 """Parts of names of weights that belong to single layers, or see single nodes: they overfit most easily."""
@@ -32,6 +35,7 @@ class FlatAdamW:
         self, model: nn.Module, ema_model: nn.Module, config: Config, num_steps: int, num_edges: int = 0
     ) -> None:
         self.num_done = 0
+        self._first_bad: Tensor | None = None
         self._config, self._num_steps = config, num_steps
         averages = dict(ema_model.named_parameters())
         groups: tuple[list[str], list[str]] = ([], [])
@@ -58,6 +62,7 @@ class FlatAdamW:
         """Take one gradient step and update the moving average."""
         gradients = torch.autograd.grad(loss, self._weights, allow_unused=True, materialize_grads=True)
         torch._foreach_copy_(self._gradients, list(gradients))
+        self._watch()
         done = self.num_done / self._num_steps
         rate = self._config.learning_rate * max(0.05, 0.5 * (1 + math.cos(math.pi * done)))
         for group, share in zip(self._optimizer.param_groups, (1.0, LOCAL_RATE), strict=True):
@@ -68,9 +73,41 @@ class FlatAdamW:
         for average, vector in zip(self._averages, self._vectors, strict=True):
             average.lerp_(vector, 1 - decay)
 
+    def _watch(self) -> None:
+        """Remember the first step with gradients that are not finite; it is read later, as reading makes a GPU wait."""
+        sums = torch.stack([vector.grad.sum() for vector in self._vectors if vector.grad is not None])
+        step = torch.where(torch.isfinite(sums).all(), -1, self.num_done)
+        before = step.new_full((), -1) if self._first_bad is None else self._first_bad
+        self._first_bad = torch.where(before >= 0, before, step)
+
+    def first_bad_step(self) -> int | None:
+        """Return the first step with gradients that are not finite, counted from 0; None if there is none."""
+        bad = -1 if self._first_bad is None else int(self._first_bad)
+        return bad if bad >= 0 else None
+
     def state_dict(self) -> dict[str, Any]:
         """Return what the next step depends on besides the weights and their average."""
         return {"num_done": self.num_done, "adamw": self._optimizer.state_dict()}
+
+    def check_state_dict(self, state: dict[str, Any]) -> None:
+        """Refuse a state that does not fit these weights: the fused kernel trusts shapes, and writes beyond them.
+
+        Only learning rates may differ from the present ones; moments are finite.
+        """
+        check(state["num_done"], whole(0, self._num_steps), what="steps done")
+        kept, own = state["adamw"], self._optimizer.state_dict()
+        plain = [[{**group, "lr": 0} for group in each["param_groups"]] for each in (kept, own)]
+        if plain[0] != plain[1]:
+            raise InputError("Expected the settings of this optimizer, got others.")
+        for vector, place in zip(self._vectors, own["param_groups"], strict=True):
+            (number,) = place["params"]
+            moments = {"step": torch.zeros(()), "exp_avg": vector.detach(), "exp_avg_sq": vector.detach()}
+            if kept["state"] or state["num_done"]:
+                check_like(kept["state"].get(number), moments, f"optimizer[{number}]")
+                if (kept["state"][number]["exp_avg_sq"] < 0).any():
+                    raise InputError(f"Expected squares of at least 0 in optimizer[{number}], got others.")
+        if not set(kept["state"]) <= set(range(len(self._vectors))):
+            raise InputError(f"Expected {len(self._vectors)} vectors in the optimizer, got others.")
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Restore what `state_dict` returned."""

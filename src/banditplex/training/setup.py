@@ -65,6 +65,11 @@ def choose_members(config: Config, mx: Multiplex) -> int:
     return config.members or (MEMBERS if mx.num_edges < MANY_EDGES and config.epochs >= LONG else 1)
 
 
+def choose_hidden_units(config: Config, mx: Multiplex) -> int:
+    """Return the number of hidden units of the heads; 0 means more where there are many edges."""
+    return config.hidden_units or (SMALL if mx.num_edges < MANY_EDGES else LARGE)
+
+
 def make_policies(config: Config, num_layers: int, num_targets: int) -> Policy | None:
     """Return a policy with one instance per target; None if there is no other layer."""
     if num_layers == 1:
@@ -79,7 +84,7 @@ def build_network(mx: Multiplex, config: Config, visibility: Visibility) -> Mult
         num_nodes=mx.num_nodes, num_layers=mx.num_layers, visibility=visibility,
         num_node_features=0 if mx.node_features is None else mx.node_features.shape[1],
         width=choose_width(config, mx), depth=config.depth, conv=config.conv, rank=config.rank,
-        hidden_units=config.hidden_units or (SMALL if mx.num_edges < MANY_EDGES else LARGE),
+        hidden_units=choose_hidden_units(config, mx),
         max_node_embeddings=config.max_node_embeddings,
     )  # fmt: skip
 

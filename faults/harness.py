@@ -1,0 +1,132 @@
+"""Run a scenario once undisturbed, then once for each of its steps with a fault there, and compare."""
+
+import errno
+import hashlib
+import os
+import re
+import shutil
+import sys
+import warnings
+from collections.abc import Iterable
+from contextlib import redirect_stdout, suppress
+from io import StringIO
+from pathlib import Path
+
+import banditplex.cli
+import banditplex.datasets
+import banditplex.evaluation
+import banditplex.io
+import banditplex.predictor
+from faults.points import Action, Points, failing, kill, removing, replacing
+from faults.scenarios import Scenario
+
+TIMED = re.compile(rb'"(?:fit_seconds|score_seconds|seconds)": [0-9.e-]+')
+
+
+def action_of(fault: str, scenario: Scenario) -> Action:
+    """Return what happens at a step."""
+    return {
+        "kill": kill, "full disk": failing(errno.ENOSPC), "read-only": failing(errno.EROFS),
+        "removed": removing(scenario.place), "replaced": replacing(scenario.place),
+    }[fault]  # fmt: skip
+
+
+def call(folder: Path, words: list[str], points: Points | None = None) -> tuple[int, str]:
+    """Give a command in a forked process; return its status (negative: the signal that ended it) and its stderr."""
+    said = folder.with_name(folder.name + ".stderr")
+    child = os.fork()
+    if not child:
+        status = 1
+        try:
+            os.chdir(folder)
+            for number, name in ((1, os.devnull), (2, said)):
+                os.dup2(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
+            sys.stdout, sys.stderr = open(1, "w", closefd=False), open(2, "w", closefd=False)  # noqa: SIM115
+            if points is not None:
+                points.install()
+            sys.argv = ["banditplex", *words]
+            try:
+                banditplex.cli.main()
+            except SystemExit as stop:
+                status = stop.code if isinstance(stop.code, int) else 0
+            if points is not None and points._at is None:
+                said.with_suffix(".steps").write_text("\n".join(points.seen))
+        except BaseException:
+            import traceback
+
+            traceback.print_exc()
+        sys.stderr.flush()
+        os._exit(status)
+    _, status = os.waitpid(child, 0)
+    return os.waitstatus_to_exitcode(status), said.read_text()
+
+
+def digests(folder: Path) -> dict[str, str]:
+    """Return the checksum of every file below a folder, hidden ones too; times that results tell do not count."""
+    files = (path for path in sorted(folder.rglob("*")) if path.is_file())
+    contents = {str(path.relative_to(folder)): TIMED.sub(b"", path.read_bytes()) for path in files}
+    return {name: hashlib.sha256(content).hexdigest() for name, content in contents.items()}
+
+
+def warm_up(folder: Path, words: list[str]) -> None:
+    """Give a command in this process, so that those which are forked have imported all that it needs."""
+    before, arguments = Path.cwd(), sys.argv
+    os.chdir(folder)
+    sys.argv = ["banditplex", *words]
+    try:
+        with redirect_stdout(StringIO()), warnings.catch_warnings(), suppress(SystemExit):
+            banditplex.cli.main()
+    finally:
+        sys.argv = arguments
+        os.chdir(before)
+
+
+class Harness:
+    """One scenario in a folder of its own."""
+
+    def __init__(self, scenario: Scenario, folder: Path) -> None:
+        self.scenario, self.folder = scenario, folder
+        self._before, self._work = folder / "before", folder / "work"
+        self._before.mkdir(parents=True)
+        with warnings.catch_warnings(action="ignore"):
+            scenario.prepare(self._before)
+        warm_up(self._fresh(), scenario.command)
+        work = self._fresh()
+        status, said = call(work, scenario.command, Points(work))
+        assert status == 0, said
+        self.steps = work.with_name("work.steps").read_text().splitlines()
+        self.wanted = digests(work)
+
+    def _fresh(self) -> Path:
+        shutil.rmtree(self._work, ignore_errors=True)
+        shutil.copytree(self._before, self._work)
+        return self._work
+
+    def run(self, fault: str, steps: Iterable[int] | None = None) -> list[str]:
+        """Let a fault happen at each step; return what did not hold, one line each."""
+        wrong = []
+        for at in range(len(self.steps)) if steps is None else steps:
+            try:
+                self._run_one(fault, at)
+            except AssertionError as error:
+                first = str(error).strip().splitlines() or ["an assertion"]
+                wrong.append(f"{self.scenario.name}, {fault} at {at} ({self.steps[at]}): {first[0]} .. {first[-1]}")
+        return wrong
+
+    def _run_one(self, fault: str, at: int) -> None:
+        work = self._fresh()
+        status, said = call(work, self.scenario.command, Points(work, at, action_of(fault, self.scenario)))
+        if fault == "kill":
+            assert status == -9, f"status {status}: {said}"
+        else:
+            assert status in (0, 2), f"status {status}: {said}"
+            assert status == 0 or said.count("\n") == 1, f"not one line: {said}"
+        if fault in ("kill", "full disk", "read-only"):
+            self.scenario.check(work)
+        if fault in ("removed", "replaced"):
+            return  # what somebody else did to the files is theirs
+        status, said = call(work, self.scenario.again)
+        assert status == 0, f"again: status {status}: {said}"
+        found = digests(work)
+        differ = sorted(name for name in {*found, *self.wanted} if found.get(name) != self.wanted.get(name))
+        assert not differ, f"again: not as undisturbed: {', '.join(differ)}"

@@ -1,0 +1,144 @@
+"""What is killed, and what must hold after each kill, before the command is given again."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+import banditplex as bx
+from banditplex.errors import FormatError
+from banditplex.jobs.results import read_results
+from banditplex.persistence.run_folder import RunFolder
+
+
+class Scenario(NamedTuple):
+    """A command, the folder that it finds, what must hold if it is cut off, and the command that goes on."""
+
+    name: str
+    command: list[str]
+    again: list[str]
+    prepare: Callable[[Path], None]
+    check: Callable[[Path], None]
+    place: str  # what is written: a file or folder
+    faults: tuple[str, ...] = ("kill", "full disk", "read-only", "removed", "replaced")
+
+
+def graph(seed: int = 0) -> bx.Multiplex:
+    """Return 20 nodes, the last without edges, and two directed layers of about 25 pairs at random."""
+    source, destination = np.random.default_rng(seed).integers(0, 19, (2, 50))
+    layers = np.repeat([f"{name}{seed}" for name in "ab"], 25)
+    return bx.Multiplex.from_edges(source, destination, layers, num_nodes=20, directed=True, self_loops="drop")
+
+
+NEW, OLD = graph(0), graph(1)
+FAST = ["--epochs", "2", "--width", "0", "--target", "a0", "--quiet"]
+EVALUATE = ["--hide", "layer", "--trials", "1", "--folds", "2", "--engine", "serial", "--policy", "none"]
+EVALUATE += ["--epochs", "1", "--target", "a0", "--quiet"]
+
+
+def _data(folder: Path) -> None:
+    bx.write(NEW, folder / "data.csv")
+
+
+def _check_run(folder: Path) -> None:
+    """Require that the checkpoint, if there is one, is whole, and that the model, if there is one, predicts."""
+    run = RunFolder(folder / "run")
+    if run.begun:
+        assert 0 <= run.progress().epoch <= 2
+    if run.finished:
+        scores = bx.LinkPredictor.load(folder / "run").score_pairs([[0, 1]], "a0")
+        assert np.isfinite(scores).all()
+
+
+def _check_rows(folder: Path) -> None:
+    """Require that all lines but the last are whole: what was finished can be read."""
+    path = folder / "rows.jsonl"
+    if path.exists() and path.read_bytes().count(b"\n"):
+        _, rows = read_results(path)
+        assert all(json.dumps(row) for row in rows)
+
+
+def train() -> Scenario:
+    """Return the training of a model in a new folder."""
+    command = ["train", "data.csv", "-o", "run", *FAST]
+    return Scenario("train", command, [*command, "--resume"], _data, _check_run, "run")
+
+
+def retrain() -> Scenario:
+    """Return a training that replaces an earlier run."""
+    command = ["train", "data.csv", "-o", "run", *FAST, "--force"]
+
+    def prepare(folder: Path) -> None:
+        _data(folder)
+        model = bx.LinkPredictor(epochs=1, width=0)
+        model.fit(NEW, ["b0"], checkpoint=folder / "run")
+        model.save(folder / "run")
+
+    return Scenario("train --force", command, command, prepare, _check_run, "run")
+
+
+def evaluate() -> Scenario:
+    """Return a cross validation that keeps its rows in a file."""
+    command = ["evaluate", "data.csv", *EVALUATE, "-o", "rows.jsonl"]
+    return Scenario("evaluate", command, [*command, "--resume"], _data, _check_rows, "rows.jsonl")
+
+
+FORMATS = {
+    "csv": "out.csv", "tsv": "out.tsv", "parquet": "out.parquet", "banditplex": "out.bx", "graphml": "out.graphml",
+    "gml": "out.gml", "multinet": "out.mpx", "muxviz": "out.muxviz", "comune": "out.edges", "edge-lists": "out",
+    "gatne": "out",
+}  # fmt: skip
+"""The format, and the name of a file or folder in it."""
+SEVERAL = {"csv", "tsv", "multinet", "muxviz", "comune"}
+"""Formats with companions or side notes."""
+
+
+def convert(format: str, *, force: bool = True) -> Scenario:
+    """Return a conversion; with `force`, over another graph in the same place."""
+    name = FORMATS[format]
+    command = ["convert", "data.csv", name, "--to", format, *(["--force"] if force else [])]
+
+    def prepare(folder: Path) -> None:
+        _data(folder)
+        if force:
+            bx.write(OLD, folder / name, format=format)
+
+    def check(folder: Path) -> None:
+        try:
+            found = bx.read(folder / name, format=format)
+        except FormatError as error:
+            assert format in SEVERAL, error
+            assert "mixed" in str(error), error
+            return
+        except bx.InputError as error:
+            assert not force, error
+            assert "no such file" in str(error), error
+            return
+        assert found == NEW or (force and found == OLD), "another graph"
+
+    title = f"convert {format}{' --force' * force}"
+    faults = ("kill", "full disk", "read-only") if force else ("kill",)
+    return Scenario(title, command, [*command, "--force"], prepare, check, name, faults)
+
+
+def predict() -> Scenario:
+    """Return predictions that replace an earlier table."""
+    command = ["predict", "model", "--layer", "a0", "--top", "3", "-o", "top.csv", "--force"]
+
+    def prepare(folder: Path) -> None:
+        bx.LinkPredictor(epochs=1, width=0).fit(NEW, ["a0"]).save(folder / "model")
+        (folder / "top.csv").write_text("old\n")
+
+    def check(folder: Path) -> None:
+        text = (folder / "top.csv").read_text()
+        assert text == "old\n" or text.count("\n") == 4, text
+
+    return Scenario("predict", command, command, prepare, check, "top.csv", ("kill", "full disk", "read-only"))
+
+
+def everything() -> list[Scenario]:
+    """Return all scenarios."""
+    conversions = [convert(format, force=force) for format in FORMATS for force in (True, False)]
+    return [train(), retrain(), evaluate(), predict(), *conversions]

@@ -1,0 +1,208 @@
+"""Checkpoints and models that somebody made: their checksums fit, and they are wrong. One line each, before use."""
+
+import hashlib
+import json
+import resource
+import shutil
+import time
+
+import numpy as np
+import pytest
+import torch
+from safetensors.numpy import load_file, save, save_file
+
+from banditplex import LinkPredictor
+from banditplex.errors import FormatError
+from banditplex.persistence.checkpoint import FILE, FORMAT, Checkpoint, read_checkpoint
+from banditplex.persistence.model_folder import INDEX
+from banditplex.persistence.tree import ABOUT, TREE, _digest, read_tree, write_tree
+from tests.persistence.killed import multiplex
+from tests.persistence.test_checkpoint import predictor
+from tests.refusals import refuses
+
+MODEL = predictor(epochs=2, policy="hinted", validation=0.2)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """Return the tree of a checkpoint, and a trainer that can go on from it."""
+    folder = tmp_path_factory.mktemp("run")
+    MODEL.fit(multiplex(), checkpoint=folder)
+    return folder / FILE, MODEL.make_trainer(multiplex())
+
+
+def begin(run, folder):
+    Checkpoint(folder, multiplex(), run[1]).begin(resume=True)
+
+
+def at(tree, *path):
+    for name in path:
+        tree = tree[name]
+    return tree
+
+
+NAN, MOMENTS = float("nan"), ("state", "optimizer", "adamw", "state", 0)
+WEIGHT = "own.linear.weight"
+CRAFTED = {
+    "one moment short": ((*MOMENTS, "exp_avg"), lambda old: old[:-1], "exp_avg"),
+    "one moment long": ((*MOMENTS, "exp_avg_sq"), lambda old: torch.cat([old, old[:1]]), "exp_avg_sq"),
+    "moments of another type": ((*MOMENTS, "exp_avg"), lambda old: old.double(), "float64"),
+    "a moment that is no number": ((*MOMENTS, "exp_avg"), lambda old: old * NAN, "finite"),
+    "a negative square": ((*MOMENTS, "exp_avg_sq"), lambda old: old - 1, "squares"),
+    "a step that is a vector": ((*MOMENTS, "step"), lambda old: old.expand(7).clone(), "step"),
+    "no moments": (("state", "optimizer", "adamw", "state"), lambda old: {}, "optimizer[0]"),
+    "a third vector": (("state", "optimizer", "adamw", "state"), lambda old: old | {9: old[0]}, "2 vectors"),
+    "another optimizer": (
+        ("state", "optimizer", "adamw", "param_groups"), lambda old: [old[0] | {"amsgrad": True}, old[1]], "settings",
+    ),
+    "steps done": (("state", "optimizer", "num_done"), lambda old: -10, "num_done"),
+    "too many steps done": (("state", "optimizer", "num_done"), lambda old: 10**9, "steps done"),
+    "a short weight": (("state", "model", WEIGHT), lambda old: old[:, 1:], WEIGHT),
+    "a weight that is no number": (("state", "ema_model", WEIGHT), lambda old: old / 0, "finite"),
+    "an array for a tensor": (("state", "model", WEIGHT), lambda old: old.numpy(), WEIGHT),
+    "kept weights": (("state", "early_stopping", "weights", WEIGHT), lambda old: old[:, 1:], "weights"),
+    "kept losses": (("state", "early_stopping", "best_loss"), lambda old: old[1:], "best_loss"),
+    "a kept epoch to come": (("state", "early_stopping", "kept_epoch"), lambda old: 7, "kept_epoch"),
+    "a policy that is no number": (("state", "policy", "L"), lambda old: old * NAN, "finite"),
+    "a policy for fewer layers": (("state", "policy", "L"), lambda old: old[:, :1], "'L'"),
+    "no policy": (("state", "policy"), lambda old: None, "policy"),
+    "a kept policy": (("state", "early_stopping", "policy", "num_arms"), lambda old: 10**9, "num_arms"),
+    "a layer that does not exist": (("state", "schedule", "arms"), lambda old: old + 99, "'arms'"),
+    "regret": (("state", "regret", "paid"), lambda old: old[1:], "'paid'"),
+    "an epoch to come": (("state", "epoch"), lambda old: 99, "epoch"),
+    "no epoch": (("state", "epoch"), lambda old: "two", "epoch"),
+    "a shorter history": (("state", "history"), lambda old: old[1:], "rows"),
+    "a history of numbers": (("state", "history"), lambda old: [1, 2], "history"),
+    "a random stream": (("state", "rng", "draws", "state", "inc"), lambda old: -1, "OverflowError"),
+    "no random stream": (("state", "rng", "draws"), lambda old: 5, "draws"),
+    "another generator": (("state", "rng", "draws", "bit_generator"), lambda old: "MT19937", "PCG64"),
+    "layers without sizes": (("identity", "layers", "a"), lambda old: 5, "layers"),
+    "no settings": (("identity", "settings"), lambda old: None, "settings"),
+    "generators of torch": (("generators",), lambda old: {"cpu": torch.zeros(3), "cuda": []}, "TypeError"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CRAFTED)
+def test_a_crafted_checkpoint_is_refused(name, run, tmp_path):
+    path, change, said = CRAFTED[name]
+    kept = read_tree(run[0], format=FORMAT)
+    at(kept, *path[:-1])[path[-1]] = change(at(kept, *path))
+    write_tree(tmp_path / FILE, kept, format=FORMAT)
+    with refuses(tmp_path / FILE, said, error=FormatError):
+        begin(run, tmp_path)
+
+
+def test_what_is_refused_is_the_change(run, tmp_path):
+    """The same file, written again as it was, is taken."""
+    write_tree(tmp_path / FILE, read_tree(run[0], format=FORMAT), format=FORMAT)
+    begin(run, tmp_path)
+    assert run[1].epoch == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[" * 200_000, "levels"),
+        ("[" * 500 + "]" * 500, "nested"),
+        ('{"tuple": 5}', "TypeError"),
+        ('{"dict": [[[1], 2]]}', "TypeError"),
+        ('{"list": [1]}', "list"),
+        ('{"array": "0", "tensor": "0"}', "ValueError"),
+        ('{"array": "nowhere"}', "nowhere"),
+        ('[{"array": "0"}, {"array": "0"}]', "'0'"),
+        ('{"dict": [["identity", 1]]}', "'arguments'"),
+        ("[1, 2]", "an object"),
+        ("{", "JSON"),
+        ("\xff", "an object|UTF-8|JSON"),
+    ],
+)
+def test_a_crafted_tree_is_refused(text, said, tmp_path):
+    arrays = {"0": np.zeros(4), TREE: np.frombuffer(text.encode("latin-1"), np.uint8)}
+    (tmp_path / FILE).write_bytes(save(arrays, {ABOUT: f"{FORMAT}, sha256 {_digest(arrays)}"}))
+    refused(lambda: read_checkpoint(tmp_path / FILE), said)
+
+
+# Models
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("saved")
+    predictor(epochs=1, policy="exp3+").fit(multiplex()).save(folder)
+    return folder
+
+
+MODELS = {
+    "width": (("config", "width"), 30_000, "width"),
+    "depth": (("config", "depth"), 200_000, "depth"),
+    "hidden units": (("config", "hidden_units"), 10**6, "hidden_units"),
+    "rank": (("config", "rank"), 10**9, "rank"),
+    "a negative width": (("config", "width"), -1, "width"),
+    "an unknown setting": (("config", "colour"), "red", "colour"),
+    "a policy for a crowd": (("policy", "num_arms"), 10**9, "num_arms"),
+    "a convolution that is none": (("config", "conv"), "class DataParallel", "DataParallel"),
+    "calibration that is no number": (("calibration", "low", 0), float("nan"), "calibration.low[0]"),
+    "an endless calibration": (("calibration", "knot"), float("inf"), "calibration.knot"),
+    "calibration upside down": (("calibration", "high", 1), -1.0, "calibration.high"),
+    "calibration of one target": (("calibration", "bias"), [0.0], "calibration.bias"),
+    "a target that does not exist": (("targets", 0), 7, "targets"),
+    "a target twice": (("targets", 0), 1, "distinct"),
+    "too few counts": (("counts",), [1], "counts"),
+    "counts beyond the layers": (("counts", 0), 9, "counts"),
+    "ragged layers": (("layers", 0), [1], "layers"),
+    "layers that do not exist": (("layers", 0, 0), -3, "layers"),
+    "gains of nothing": (("gains", 0, "layer"), 99, "gains"),
+    "names that are numbers": (("layer_names",), 5, "layer_names"),
+    "a name twice": (("layer_names", 1), "a", "'a'"),
+    "nodes that are missing": (("node_names",), [*range(39)], "encoder.input.weight|node indices"),
+    "types of some nodes": (("node_types",), ["x"], "node_types"),
+    "a word for a truth": (("directed",), "maybe", "directed"),
+    "no checksums": (("sha256",), {}, "graph.safetensors"),
+    "a history of words": (("history", 0, "epoch"), "first", "history[0].epoch"),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_crafted_model_is_refused(name, saved, tmp_path):
+    path, value, said = MODELS[name]
+    shutil.copytree(saved, tmp_path / "m")
+    index = json.loads((saved / INDEX).read_text())
+    at(index, *path[:-1])[path[-1]] = value
+    (tmp_path / "m" / INDEX).write_text(json.dumps(index))
+    refused(lambda: LinkPredictor.load(tmp_path / "m"), said)
+
+
+@pytest.mark.parametrize(
+    ("file", "name", "change", "said"),
+    [
+        ("graph", "edge_index", lambda old: old - 7, "from 0 to 39"),
+        ("graph", "edge_index", lambda old: old * 1.0, "int64"),
+        ("graph", "edge_index", lambda old: old[:, ::-1].copy(), "order"),
+        ("graph", "layer_offsets", lambda old: old[:-1].copy(), "layer_offsets"),
+        ("weights", "own.linear.weight", lambda old: old * np.nan, "finite"),
+        ("weights", "own.linear.weight", lambda old: old.astype(np.float64), "float64"),
+        ("weights", "own.linear.weight", lambda old: old[:, 1:].copy(), "own.linear.weight"),
+        ("policy", "L", lambda old: old * np.nan, "finite"),
+        ("policy", "t", lambda old: old[1:].copy(), "'t'"),
+    ],
+)
+def test_a_crafted_array_of_a_model_is_refused(file, name, change, said, saved, tmp_path):
+    shutil.copytree(saved, tmp_path / "m")
+    path = tmp_path / "m" / f"{file}.safetensors"
+    arrays = load_file(path)
+    save_file(arrays | {name: change(arrays[name])}, path)
+    index = json.loads((saved / INDEX).read_text())
+    index["sha256"][path.name] = hashlib.sha256(path.read_bytes()).hexdigest()
+    (tmp_path / "m" / INDEX).write_text(json.dumps(index))
+    refused(lambda: LinkPredictor.load(tmp_path / "m"), said)
+
+
+def refused(work, said):
+    """Expect a FormatError of one line with one of some words, in little time and memory."""
+    begin, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with pytest.raises(FormatError) as error:
+        work()
+    assert time.perf_counter() - begin < 5
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200_000  # kB
+    assert any(each in str(error.value) for each in said.split("|")), error.value
+    assert "\n" not in str(error.value)

@@ -1,0 +1,146 @@
+"""Locks, with real processes: one holds it, others are refused, and the dead do not count."""
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from banditplex.errors import InputError
+from banditplex.jobs.results import RowStore
+from banditplex.lock import Lock, process_start
+from banditplex.persistence.run_folder import RunFolder
+from tests.refusals import refuses
+
+HOLD = "import sys; from pathlib import Path; from banditplex.lock import Lock; lock = Lock.take(Path(sys.argv[1])); "
+HOLD += "print('held', flush=True); sys.stdin.read()"
+
+
+def start(path, code=HOLD):
+    """Start a process that takes a lock and keeps it until its stdin closes."""
+    child = subprocess.Popen(
+        [sys.executable, "-c", code, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert child.stdout.readline() == "held\n"
+    return child
+
+
+def end(child):
+    child.kill()
+    child.communicate()
+
+
+def test_a_second_process_is_refused_until_the_first_has_ended(tmp_path):
+    path = tmp_path / "lock"
+    child = start(path)
+    try:
+        since = json.loads(path.read_text())["since"]
+        with refuses(path, f"process {child.pid}", since):
+            Lock.take(path)
+    finally:
+        end(child)  # killed: its file stays
+    assert path.exists()
+    with Lock.take(path):
+        assert json.loads(path.read_text())["pid"] == os.getpid()
+    assert not path.exists()
+
+
+def test_run_folders_and_results_are_refused_by_name(tmp_path):
+    (tmp_path / "run").mkdir()
+    child, other = start(tmp_path / "run" / ".lock"), start(tmp_path / "rows.jsonl.lock")
+    try:
+        with refuses("run", f"process {child.pid}"), RunFolder(tmp_path / "run").held():
+            pass
+        with refuses("rows.jsonl", f"process {other.pid}"):
+            RowStore(tmp_path / "rows.jsonl", {}, resume=True)
+    finally:
+        end(child)
+        end(other)
+    assert not RunFolder(tmp_path / "run").occupied
+    RowStore(tmp_path / "rows.jsonl", {}).add("a", [])
+
+
+def owner(**changes):
+    known = {"pid": os.getpid(), "start": process_start(os.getpid()), "host": socket.gethostname(), "since": "today"}
+    return json.dumps(known | changes)
+
+
+def test_an_owner_without_a_lock_of_the_system_counts_if_it_is_alive(tmp_path):
+    """As on a file system without such locks: this process is alive, its number with another start is another's."""
+    path = tmp_path / "lock"
+    path.write_text(owner())
+    with refuses(path, os.getpid(), "today"):
+        Lock.take(path)
+    path.write_text(owner(host="elsewhere", pid=1))
+    with refuses(path, "process 1 on elsewhere", "remove"):
+        Lock.take(path)
+
+
+@pytest.mark.parametrize("text", [owner(start=1), owner(pid=2**22 + 1), "", "{", '{"pid": 0}', "[" * 100_000])
+def test_a_lock_of_nobody_is_taken_over(text, tmp_path):
+    (tmp_path / "lock").write_text(text)
+    with Lock.take(tmp_path / "lock"):
+        assert json.loads((tmp_path / "lock").read_text())["pid"] == os.getpid()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_start_of_a_process_is_that_of_the_system():
+    psutil = pytest.importorskip("psutil")
+    ticks = process_start(os.getpid()) / os.sysconf("SC_CLK_TCK")
+    assert psutil.Process().create_time() - psutil.boot_time() == pytest.approx(ticks, abs=2)
+
+
+def test_of_many_that_want_it_one_gets_it(tmp_path):
+    """Threads open the file on their own, so they compete as processes do."""
+    path = tmp_path / "lock"
+
+    def work(_):
+        try:
+            lock = Lock.take(path)
+        except InputError:
+            return 0
+        inside.append(1)
+        alone = len(inside)
+        inside.pop()
+        lock.release()
+        return alone
+
+    inside = []
+    with ThreadPoolExecutor(8) as pool:
+        got = list(pool.map(work, range(400)))
+    assert set(got) <= {0, 1}
+    assert sum(got)
+    assert not path.exists()
+
+
+def test_a_thread_may_take_its_own_lock_again(tmp_path):
+    with Lock.take(tmp_path / "lock"):
+        with Lock.take(tmp_path / "lock"):
+            pass
+        assert (tmp_path / "lock").exists()
+    assert not (tmp_path / "lock").exists()
+
+
+@pytest.mark.parametrize("replaced", [True, False])
+def test_a_place_that_goes_away_is_noticed(replaced, tmp_path):
+    folder = tmp_path / "run"
+    folder.mkdir()
+    with Lock.take(folder / "lock") as lock:
+        lock.check()
+        shutil.rmtree(folder)
+        if replaced:
+            folder.mkdir()
+            (folder / "lock").write_text("not yours")
+        with refuses(folder, os.getpid()):
+            lock.check()
+    assert [path.read_text() for path in folder.glob("*")] == ["not yours"] * replaced
+
+
+def test_a_folder_made_for_nothing_is_removed(tmp_path):
+    with RunFolder(tmp_path / "run").held():
+        assert (tmp_path / "run" / ".lock").exists()
+    assert list(tmp_path.iterdir()) == []
