@@ -25,10 +25,10 @@ MODEL = predictor(epochs=2, policy="hinted", validation=0.2)
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    """Return the tree of a checkpoint, and a trainer that can go on from it."""
+    """Return the path of a checkpoint, and a training that can go on from it."""
     folder = tmp_path_factory.mktemp("run")
     MODEL.fit(multiplex(), checkpoint=folder)
-    return folder / FILE, MODEL.make_trainer(multiplex())
+    return folder / FILE, MODEL.make_members(multiplex())
 
 
 def begin(run, folder):
@@ -78,6 +78,7 @@ CRAFTED = {
     "another generator": (("state", "rng", "draws", "bit_generator"), lambda old: "MT19937", "PCG64"),
     "layers without sizes": (("identity", "layers", "a"), lambda old: 5, "layers"),
     "no settings": (("identity", "settings"), lambda old: None, "settings"),
+    "a network too many": (("finished",), lambda old: [None], "finished"),
     "generators of torch": (("generators",), lambda old: {"cpu": torch.zeros(3), "cuda": []}, "TypeError"),
 }  # fmt: skip
 
@@ -96,7 +97,7 @@ def test_what_is_refused_is_the_change(run, tmp_path):
     """The same file, written again as it was, is taken."""
     write_tree(tmp_path / FILE, read_tree(run[0], format=FORMAT), format=FORMAT)
     begin(run, tmp_path)
-    assert run[1].epoch == 2
+    assert run[1].current.epoch == 2
 
 
 @pytest.mark.parametrize(

@@ -99,6 +99,7 @@ class Checkpoint:
         kept = read_checkpoint(self.path)
         check_same(self.path, compare(kept["identity"], self._identity))
         try:
+            check(len(kept["finished"]), whole(0, self._members.count - 1), path=self.path, what="finished networks")
             for number, state in enumerate([*kept["finished"], kept["state"]]):
                 if number:
                     self._members.begin_next()
