@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Event, Thread, Timer
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any
 
 from banditplex.jobs.task import Function, Outcome, failure
@@ -25,6 +25,8 @@ OUT_OF_TIME, OUT_OF_MEMORY = 75, 76
 REASONS = {OUT_OF_TIME: "out of time", OUT_OF_MEMORY: "out of memory"}
 INTERVAL = 0.02
 """Seconds between two looks at the clock and the memory."""
+PATIENCE = 5
+"""A block may wait for other processes: it ends after this many times its seconds on the clock, too."""
 
 
 # In the parent
@@ -87,7 +89,10 @@ def _start(function: bytes) -> Worker:
 
 @dataclass
 class Usage:
-    """What a block took: seconds, and bytes of memory at its peak, beyond what the process had `before`."""
+    """What a block took: seconds, and bytes of memory at its peak, beyond what the process had `before`.
+
+    Seconds are processor time, so that other processes do not count; if a GPU is used, time on the clock.
+    """
 
     before: int
     seconds: float = 0.0
@@ -103,11 +108,14 @@ def limited(seconds: float, memory: float, *, before: int | None = None) -> Iter
     """
     now = _fresh_start()
     usage, done = Usage(now if before is None else before), Event()
-    began = perf_counter()
+    on_clock, on_processor = perf_counter(), process_time()
+
+    def elapsed() -> float:
+        return perf_counter() - on_clock if _cuda() is not None else process_time() - on_processor
 
     def watch() -> None:
         while not done.wait(INTERVAL):
-            if perf_counter() - began > seconds:
+            if elapsed() > seconds or perf_counter() - on_clock > PATIENCE * seconds:
                 os._exit(OUT_OF_TIME)
             if _peak() - usage.before > memory:
                 os._exit(OUT_OF_MEMORY)
@@ -119,7 +127,7 @@ def limited(seconds: float, memory: float, *, before: int | None = None) -> Iter
     finally:
         done.set()
         watcher.join()
-    usage.seconds, usage.memory = perf_counter() - began, max(_peak() - usage.before, 0)
+    usage.seconds, usage.memory = elapsed(), max(_peak() - usage.before, 0)
 
 
 def _fresh_start() -> int:

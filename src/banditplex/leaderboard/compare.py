@@ -10,7 +10,7 @@ from typing import Any
 from banditplex.errors import InputError
 from banditplex.evaluation.split import FixedSplit
 from banditplex.jobs.engine import run_tasks
-from banditplex.jobs.limits import REASONS, alone, stop_child
+from banditplex.jobs.limits import PATIENCE, REASONS, alone, stop_child
 from banditplex.jobs.result_folder import open_store
 from banditplex.jobs.results import Row, RowStore, describe_data
 from banditplex.leaderboard.measure import Job, measure
@@ -36,7 +36,7 @@ class Plan:
     hide: str = "layer"
     seeds: int = 5  # splits, and seeds of the methods
     trials: int = 10  # settings tried per method and seed, at most; 1: no tuning
-    budget: float = 120.0  # seconds of a fit, and of scoring the test pairs
+    budget: float = 120.0  # seconds of a fit, and of scoring the test pairs; see `jobs.limits.Usage`
     memory: float = 8.0  # gigabytes of a fit
     targets: tuple[Name, ...] | None = None  # None: every layer with enough edges
 
@@ -146,7 +146,7 @@ class Bench:
         part = self._part(fit)
         names = plan.targets or part.test.train.layer_names
         job = Job(fit.key, method, settings, fit.seed, part, names, plan.budget, plan.memory * GIGABYTE)
-        outcome = alone(measure, job, at_most=2 * plan.budget + START_SECONDS)
+        outcome = alone(measure, job, at_most=2 * PATIENCE * plan.budget + START_SECONDS)
         if outcome.error is not None:
             return [_failure(fit.method, fit.seed, self._explain(outcome.error), fit.settings)]
         about = {"method": fit.method, "trial": fit.seed, "fold": 0, "settings": fit.settings}
