@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from banditplex.leaderboard.tables import Table
 
 WIDTH = 79
+EARLY = 0.1
+"""Share of the fits after which the time left can be told."""
 FULL: dict[str, Any] = {"methods": None, "trials": 10, "budget": 120.0}
 QUICK: dict[str, Any] = {"methods": "quick", "trials": 1, "budget": 60.0}
 """Defaults of options, without and with --quick."""
@@ -170,10 +172,10 @@ def _fixed_split(data: str, kind: str) -> "FixedSplit | None":
 def _print_start(board: "Leaderboard") -> None:
     """Print what the data is like, and how methods are compared."""
     print(f"{board.name}: {board.facts.title}")
-    print(fill(" ".join(board.facts.sentences), WIDTH))
+    print(_wrap(board.facts.sentences))
     if board.facts.warning:
-        print(fill(f"Warning: {board.facts.warning}", WIDTH))
-    print(f"\n{fill(' '.join(board.conditions), WIDTH)}\n", flush=True)
+        print(_wrap([f"Warning: {board.facts.warning}"]))
+    print(f"\n{_wrap(board.conditions)}\n", flush=True)
 
 
 def _print_board(board: "Leaderboard", by_layer: bool) -> None:
@@ -185,7 +187,7 @@ def _print_board(board: "Leaderboard", by_layer: bool) -> None:
     if len(rankings.heads) > 1:
         print()
         _print(rankings)
-    print(f"\n{fill('> ours; * the best of its column. ' + ' '.join(board.legend), WIDTH)}")
+    print(f"\n{_wrap(['> ours; * the best of its column.', *board.legend])}")
     for table in (difference_table(board.lines), settings_table(board.lines)):
         if table is not None and table.rows:
             print()
@@ -194,7 +196,7 @@ def _print_board(board: "Leaderboard", by_layer: bool) -> None:
         print(f"\nLayer {name}")
         _print(table)
     if board.verdict:
-        print(f"\n{fill(board.verdict, WIDTH)}")
+        print(f"\n{_wrap([board.verdict])}")
 
 
 def _print(table: "Table") -> None:
@@ -211,6 +213,10 @@ def _print(table: "Table") -> None:
     print_table([f"  {table.heads[0]}", *table.heads[1:]], rows)
 
 
+def _wrap(sentences: list[str]) -> str:
+    return fill(" ".join(sentences), WIDTH, break_on_hyphens=False)
+
+
 @contextmanager
 def _progress(quiet: bool) -> "Iterator[Callable[[int, int, dict[str, Any]], None] | None]":
     """Yield a callback (done, total, row) that shows fits as they finish, and the time left."""
@@ -223,8 +229,9 @@ def _progress(quiet: bool) -> "Iterator[Callable[[int, int, dict[str, Any]], Non
             if show is not None:
                 show("fits", text, completed=done, total=total)
             else:
-                left = (monotonic() - began) / done * (total - done)
-                print(f"{done}/{total}  {text}; {_duration(left)} left", file=sys.stderr, flush=True)
+                left = _duration((monotonic() - began) / done * (total - done))
+                shown = f"; {left} left" if EARLY * total <= done < total else ""
+                print(f"{done}/{total}  {text}{shown}", file=sys.stderr, flush=True)
 
         yield None if quiet else tell
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from banditplex.leaderboard.compare import Plan
 from banditplex.leaderboard.facts import Facts
-from banditplex.leaderboard.lines import Line, choose_reference
+from banditplex.leaderboard.lines import Line
 from banditplex.leaderboard.parts import RANKED, SHARE
 from banditplex.leaderboard.verdict import verdict
 
@@ -38,7 +38,7 @@ class Leaderboard:
             f"{seeds}, on the split that comes with the data." if self.fixed else split,
             f"A held-out pair is hidden in {where} (hide={plan.hide}).",
             tuning,
-            f"A fit may take {plan.budget:g} s and {plan.memory:g} GB, on one processor.",
+            f"A fit may take {plan.budget:g} s of processor time and {plan.memory:g} GB.",
         ]
 
     @property
@@ -51,12 +51,12 @@ class Leaderboard:
                 f"MRR and Hits@10: about {RANKED} held-out edges, each ranked among up to 100 pairs of its own, at "
                 "random or hard ones, which look like links."
             ]
-        text += ["Seconds: training time, the median. MB: peak memory, the largest, beyond that of an idle process."]
-        if any(line.difference for line in self.lines):
-            reference = choose_reference({line.method: [{}] * line.seeds for line in self.lines})
+        text += ["Seconds: processor time of training, MB: peak memory beyond that of an idle process; medians."]
+        references = {each.to for line in self.lines for each in line.difference.values()}
+        if references:
             text += [
-                f"Differences to {reference} on the same splits: Nadeau and Bengio's t-test over seeds; p-values are "
-                "adjusted for the number of methods (Holm)."
+                f"Differences to {references.pop()} on the same splits: Nadeau and Bengio's t-test over seeds; p "
+                "is adjusted for the number of methods (Holm)."
             ]
         return text
 

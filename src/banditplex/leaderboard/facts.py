@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from banditplex.baselines import BASELINES
 from banditplex.evaluation.protocol import copy_scorer, score_split, testable
 from banditplex.leaderboard.parts import Part
 from banditplex.markdown import number
@@ -20,7 +19,6 @@ class Facts:
     """Sizes of a multiplex, and ROC-AUC of heuristics on the first split (means over layers)."""
 
     title: str
-    num_layers: int
     linked_pairs: int  # pairs of nodes that are linked in some layer, in either direction
     layers_per_pair: float  # mean number of layers in which they are linked
     several: float  # share of them that are linked in two or more layers
@@ -31,7 +29,7 @@ class Facts:
     def sentences(self) -> list[str]:
         """What to say about the data."""
         low, middle, high = (f"{100 * value:.2g} %" for value in self.density)
-        spread = f"{middle} (from {low} to {high})" if self.num_layers > 1 else middle
+        spread = f"{middle} (from {low} to {high})" if low != high else middle
         scores = ", ".join(f"{UNTRAINED[name]} {number(value)}" for name, value in self.untrained.items())
         return [
             f"Layers per linked pair: {self.layers_per_pair:.2f}; {100 * self.several:.0f} % of the "
@@ -60,13 +58,15 @@ def describe(mx: Multiplex, part: Part, targets: tuple[Name, ...] | None = None)
     density = mx.summary().layers["density"].to_numpy()
     low, middle, high = (float(value) for value in np.quantile(density, (0.0, 0.5, 1.0)))
     return Facts(
-        mx.title, mx.num_layers, len(count), float(count.mean()) if len(count) else 0.0,
+        mx.title, len(count), float(count.mean()) if len(count) else 0.0,
         float((count > 1).mean()) if len(count) else 0.0, (low, middle, high), untrained_scores(part, targets),
     )  # fmt: skip
 
 
 def untrained_scores(part: Part, targets: tuple[Name, ...] | None = None) -> dict[str, float]:
     """Return the ROC-AUC of heuristics without training, the mean over layers."""
+    from banditplex.baselines import BASELINES
+
     data = part.test
     names = testable(data, targets or data.train.layer_names)
     found = {}

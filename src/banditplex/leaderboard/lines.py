@@ -23,6 +23,7 @@ SORTED_BY = TOLD_APART[0]
 class Difference:
     """A mean difference to the reference on the same splits."""
 
+    to: str
     mean: float
     p_alone: float  # corrected t-test over seeds, for a comparison that was planned as the only one
     p: float  # the same, adjusted for the number of methods (Holm)
@@ -72,16 +73,11 @@ def make_lines(rows: Iterable[Row], reference: str = OURS, ours: Collection[str]
         if row["scope"] in ("mean", "none"):
             by_method.setdefault(row["method"], []).append(row)
     finished = {name: [row for row in found if not row.get("error")] for name, found in by_method.items()}
-    reference = choose_reference(finished, reference)
+    done = [name for name, found in finished.items() if found]
+    reference = reference if reference in done or not done else done[0]
     tests = _paired_tests(finished, reference)
     lines = [_line(name, found, finished[name], tests, name in ours) for name, found in by_method.items()]
     return sorted(lines, key=lambda line: -line.mean.get(SORTED_BY, -math.inf))
-
-
-def choose_reference(finished: Mapping[str, Sequence[Row]], wanted: str = OURS) -> str:
-    """Return the method that others are compared with: the wanted one if it has finished, else the first that has."""
-    done = [name for name, rows in finished.items() if rows]
-    return wanted if wanted in done or not done else done[0]
 
 
 def layer_lines(rows: Iterable[Row]) -> list[Row]:
@@ -140,7 +136,7 @@ def _paired_tests(finished: Mapping[str, list[Row]], reference: str) -> dict[str
         for index, name in enumerate(names):
             mean, p_alone = (float(found[name].loc[metric, column]) for column in ("difference", "p"))
             p_values = (float(adjusted[column][index]) for column in ("p", "p_wilcoxon"))
-            tests[name][metric] = Difference(mean, p_alone, *p_values)
+            tests[name][metric] = Difference(reference, mean, p_alone, *p_values)
     return tests
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.stats  # noqa: F401  # metrics use it: the time to load it is not that of a method
 
 from banditplex.evaluation.metrics import AT, hits, mrr, ranks
 from banditplex.evaluation.protocol import copy_scorer, score_split, testable

@@ -11,8 +11,6 @@ from functools import partial
 from itertools import product
 from typing import Any
 
-from banditplex.baselines import BASELINES
-from banditplex.predictor import LinkPredictor
 from banditplex.registry import Registry
 from banditplex.rng import stream
 from banditplex.scorer import LinkScorer
@@ -39,7 +37,6 @@ QUICK = (
     "resource-allocation-union", "overlap", "overlap+union", "svd-union", "regression", "trees", "pooled-trees",
 )  # fmt: skip
 """Those that answer within seconds on small data; names that are not registered are left out."""
-DRAWS = 32
 
 
 @dataclass(frozen=True)
@@ -76,6 +73,8 @@ class Method:
 
 def find_methods() -> "Registry[Method]":
     """Return all methods: our learner's variants first, then the baselines, in the order of their registration."""
+    from banditplex.baselines import BASELINES
+
     methods: Registry[Method] = Registry("method")
     for name, about in VARIANTS.items():
         methods.add(name, Method(name, _variant(name), OUR_GRID, about, ours=True))
@@ -93,42 +92,10 @@ def choose_methods(names: Iterable[str] | None = None) -> list[Method]:
     return [methods[name] for name in dict.fromkeys(wanted)]
 
 
-class MeanOfDraws:
-    """A link predictor that scores with the mean over draws of its policy.
-
-    This is the best form of a policy without a preference: its most probable layers are random.
-    """
-
-    __signature__ = inspect.signature(LinkPredictor)
-
-    def __init__(self, **settings: Any) -> None:
-        self.model = LinkPredictor(**settings)
-
-    def get_params(self, deep: bool = True) -> Settings:
-        """Return the settings of the model."""
-        return dict(self.model.get_params(deep))
-
-    def set_params(self, **settings: Any) -> "MeanOfDraws":
-        """Set settings of the model."""
-        self.model.set_params(**settings)
-        return self
-
-    def fit(self, mx: Any, targets: Any = None, on_epoch: Any = None) -> "MeanOfDraws":
-        """Fit the model."""
-        self.model.fit(mx, targets, on_epoch)
-        return self
-
-    def score_pairs(self, pairs: Any, layer: Any) -> Any:
-        """Return the mean score of pairs over draws."""
-        return self.model.score_pairs(pairs, layer, draws=DRAWS)
-
-    @property
-    def num_parameters_(self) -> int:
-        """Number of trained weights."""
-        return self.model.num_parameters_
-
-
 def _variant(name: str) -> Callable[..., LinkScorer]:
+    from banditplex.leaderboard.mean_of_draws import MeanOfDraws
+    from banditplex.predictor import LinkPredictor
+
     if name == OURS:
         return LinkPredictor
     make: Any = MeanOfDraws if name == "uniform" else LinkPredictor

@@ -42,7 +42,7 @@ def line_frame(lines: Sequence[Line]) -> pd.DataFrame:
             row |= {f"{name}_p_wilcoxon": found and found.p_wilcoxon}
         row |= {"fit_seconds": line.seconds, "memory_bytes": line.memory, "parameters": line.parameters}
         rows.append(row | {"settings": line.chosen})
-    return pd.DataFrame(rows).astype({"parameters": "Int64", "memory_bytes": "Int64"})
+    return pd.DataFrame(rows).astype({"parameters": "Int64"})
 
 
 def layer_frame(layers: Sequence[dict[str, Any]]) -> pd.DataFrame:
@@ -96,7 +96,7 @@ def _markdown_table(table: Table) -> str:
 
 
 STYLE = """
-body { font: 15px/1.5 system-ui, sans-serif; color: #1f2937; max-width: 1300px; margin: 2rem auto; padding: 0 1rem; }
+body { font: 15px/1.5 system-ui, sans-serif; color: #1f2937; max-width: 1500px; margin: 2rem auto; padding: 0 1rem; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; margin: 1rem 0; }
 th, td { padding: .3rem .7rem; text-align: right; white-space: nowrap; border-bottom: 1px solid #e5e7eb; }
 th:first-child, td:first-child, td.text { text-align: left; }
