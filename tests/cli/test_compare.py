@@ -61,6 +61,7 @@ def test_methods_are_listed(call, tmp_path):
         ("compare data.csv --split half", ["--split", "half"]),
         ("compare data.csv --target z", ["'z'"]),
         ("compare data.csv --split fixed", ["data.csv"]),
+        ("compare data.csv --split fixed --hide pair", ["--hide layer", "pair"]),
     ],
 )
 def test_a_mistake_is_one_line(refusal, folder, words, values):

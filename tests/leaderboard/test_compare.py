@@ -168,15 +168,15 @@ def test_facts_are_counted_and_heuristics_measured():
     ring = np.arange(40)
     ends = np.concatenate([ring, ring, [0]]), np.concatenate([(ring + 1) % 40, (ring + 1) % 40, [2]])
     mx = bx.Multiplex.from_edges(*ends, ["a"] * 40 + ["b"] * 41, num_nodes=40)
-    data = Parts(mx, "layer").for_test(0)
+    data = Parts(mx, "layer").split(0)
     facts = describe(mx, data)
     assert (facts.linked_pairs, facts.layers_per_pair, facts.several) == (41, 81 / 41, 40 / 41)
     assert facts.density == pytest.approx((40 / 780, 40.5 / 780, 41 / 780))
     overlap, degree = [], []
     for layer, other in ("ab", "ba"):
-        pairs, label = data.test.test(layer)
-        known = {tuple(sorted(pair)) for pair in data.test.train.edges(other).T.tolist()}
-        degrees = np.bincount(data.test.train.edges(layer).ravel(), minlength=40)
+        pairs, label = data.test(layer)
+        known = {tuple(sorted(pair)) for pair in data.train.edges(other).T.tolist()}
+        degrees = np.bincount(data.train.edges(layer).ravel(), minlength=40)
         overlap.append(roc_auc(label, [tuple(sorted(pair)) in known for pair in pairs.tolist()]))
         degree.append(roc_auc(label, degrees[pairs].prod(axis=1)))
     assert facts.untrained == pytest.approx({"overlap": np.mean(overlap), "preferential-attachment": np.mean(degree)})
@@ -186,7 +186,7 @@ def test_facts_are_counted_and_heuristics_measured():
 
 def test_a_warning_names_the_heuristic_that_is_good_enough():
     mx = multiplex()
-    facts = describe(mx, Parts(mx, "layer").for_test(0))
+    facts = describe(mx, Parts(mx, "layer").split(0))
     assert facts.warning is None
     warning = replace(facts, untrained={"overlap": 0.97, "preferential-attachment": 0.5}).warning
     assert "overlap alone (.970)" in warning

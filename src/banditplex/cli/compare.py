@@ -101,7 +101,7 @@ def compare(
     chosen = choose_methods(names.split(",") if names is not None else None)
     if out is not None:
         check_folder(out, resume=resume, how="--resume")
-    fixed = _fixed_split(data, split)
+    fixed = _fixed_split(data, split, hide)
     mx = fixed.test.train if fixed else load(data, reading, quiet=quiet)
     plan = Plan(
         hide=hide, seeds=seeds, memory=memory, trials=trials if trials is not None else given["trials"],
@@ -109,7 +109,7 @@ def compare(
         targets=tuple(as_name(name, mx.layer_names) for name in target) if target else None,
     )  # fmt: skip
     plan.check(mx)
-    about = facts.describe(mx, Parts(mx, hide, fixed).for_test(0), plan.targets)
+    about = facts.describe(mx, Parts(mx, hide, fixed).split(0), plan.targets)
     board = Leaderboard(data, about, plan, fixed=fixed is not None)
     if not as_json:
         _print_start(board)
@@ -153,7 +153,7 @@ def _list_methods(as_json: bool) -> None:
     print_table(["method", "settings", "what it is"], [[m.name, len(m.trials(10)), m.about] for m in found])
 
 
-def _fixed_split(data: str, kind: str) -> "FixedSplit | None":
+def _fixed_split(data: str, kind: str, hide: str) -> "FixedSplit | None":
     """Return the split that comes with a data set or folder, if it is asked for."""
     from banditplex.datasets import fetch
     from banditplex.evaluation import fixed_split
@@ -163,6 +163,8 @@ def _fixed_split(data: str, kind: str) -> "FixedSplit | None":
         raise InputError(f"Expected --split to be one of {', '.join(leaks)}, got {kind!r}.")
     if leaks[kind] is None:
         return None
+    if hide != "layer":
+        raise InputError(f"Expected --hide layer with --split {kind}, got {hide!r}.")
     return fixed_split(fetch(data) if is_dataset(data) else data, leaks=str(leaks[kind]))
 
 

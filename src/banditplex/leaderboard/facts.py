@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from banditplex.evaluation.protocol import copy_scorer, score_split, testable
-from banditplex.leaderboard.parts import Part
+from banditplex.evaluation.split import Split
 from banditplex.markdown import number
 from banditplex.multiplex import Multiplex, Name
 
@@ -44,12 +44,12 @@ class Facts:
         if not easy:
             return None
         scores = " and ".join(f"{UNTRAINED[name]} alone ({number(self.untrained[name])})" for name in easy)
-        advice = " Try --hide pair." if "overlap" in easy else " Hard negatives tell more."
+        advice = " Hide held-out pairs in every layer instead." if "overlap" in easy else " Hard negatives tell more."
         return f"This split proves nothing: {scores} exceeds .95 without any training.{advice}"
 
 
-def describe(mx: Multiplex, part: Part, targets: tuple[Name, ...] | None = None) -> Facts:
-    """Return the facts of a multiplex; `part` is the test of the first seed."""
+def describe(mx: Multiplex, data: Split, targets: tuple[Name, ...] | None = None) -> Facts:
+    """Return the facts of a multiplex; `data` is the split of the first seed."""
     ends = np.sort(mx.edge_index, axis=0)
     no_loop = ends[0] != ends[1]
     keys = (ends[0] * mx.num_nodes + ends[1])[no_loop]
@@ -59,15 +59,14 @@ def describe(mx: Multiplex, part: Part, targets: tuple[Name, ...] | None = None)
     low, middle, high = (float(value) for value in np.quantile(density, (0.0, 0.5, 1.0)))
     return Facts(
         mx.title, len(count), float(count.mean()) if len(count) else 0.0,
-        float((count > 1).mean()) if len(count) else 0.0, (low, middle, high), untrained_scores(part, targets),
+        float((count > 1).mean()) if len(count) else 0.0, (low, middle, high), untrained_scores(data, targets),
     )  # fmt: skip
 
 
-def untrained_scores(part: Part, targets: tuple[Name, ...] | None = None) -> dict[str, float]:
+def untrained_scores(data: Split, targets: tuple[Name, ...] | None = None) -> dict[str, float]:
     """Return the ROC-AUC of heuristics without training, the mean over layers."""
     from banditplex.baselines import BASELINES
 
-    data = part.test
     names = testable(data, targets or data.train.layer_names)
     found = {}
     for name in UNTRAINED:

@@ -16,7 +16,7 @@ from banditplex.leaderboard.methods import Method, Settings
 from banditplex.leaderboard.parts import Part
 from banditplex.multiplex import Name
 
-TOLD_APART = ("roc_auc", "average_precision", "accuracy")
+TOLD_APART = ("roc_auc", "average_precision", "accuracy", "f1")
 RANKING = ("mrr", *(f"hits_at_{cut}" for cut in AT))
 
 

@@ -37,17 +37,18 @@ class Parts:
         """Return validation edges: a share of the training graph of `for_test`, which has no test pairs."""
         if self.fixed is not None:
             return Part(self.fixed.valid, {})
-        return Part(self._split(seed).validation(SHARE, seed), {})
+        return Part(self.split(seed).validation(SHARE, seed), {})
 
     def for_test(self, seed: int) -> Part:
         """Return the test pairs; edges to rank have random and hard negatives, unless the split is fixed."""
-        data = self._split(seed)
+        data = self.split(seed)
         if self.fixed is not None:
             return Part(data, {})
         data.check(self.full)
         return Part(data, _ranked(data, self.full, stream(seed, "ranked")))
 
-    def _split(self, seed: int) -> Split:
+    def split(self, seed: int) -> Split:
+        """Return the training graph and the labelled test pairs of a seed."""
         return self.fixed.test if self.fixed is not None else split(self.full, hide=self.hide, share=SHARE, seed=seed)
 
 
