@@ -45,10 +45,10 @@ class Leaderboard:
     def legend(self) -> list[str]:
         """What the columns mean, in sentences."""
         text = ["Means over layers, then over seeds, ± the standard deviation over seeds."]
-        text += ["Accuracy: as many pairs are predicted edges as there are edges."]
+        text += ["Accuracy: as many pairs are predicted edges as there are edges, or more if scores are tied."]
         if any("random_mrr" in line.mean for line in self.lines):
             text += [
-                f"MRR and Hits@10: about {RANKED} held-out edges, each ranked among up to 100 pairs of its own, at "
+                f"MRR and Hits@10: at most about {RANKED} held-out edges are ranked, each among up to 100 pairs, at "
                 "random or hard ones, which look like links."
             ]
         text += ["Seconds: processor time of training, MB: peak memory beyond that of an idle process; medians."]
