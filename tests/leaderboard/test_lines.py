@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from banditplex.leaderboard.lines import Difference, Line, layer_lines, make_lines
-from banditplex.leaderboard.tables import Cell, difference_table, layer_table, main_table, settings_table
+from banditplex.leaderboard.tables import Cell, difference_table, layer_table, main_table
 from banditplex.leaderboard.verdict import verdict
 
 AUC = {"default": (0.9, 0.8, 0.85), "none": (0.7, 0.65, 0.6), "svd": (0.95, 0.82, 0.84)}
@@ -91,18 +91,27 @@ def test_without_ours_the_first_finished_method_is_the_reference(rows):
 def test_tables_show_numbers_the_best_and_what_failed(rows):
     lines = make_lines(rows)
     table = main_table(lines)
-    assert table.heads == ("method", "ROC-AUC", "AP", "accuracy", "seconds", "MB", "parameters", "note")
+    assert table.heads == (
+        "method",
+        "ROC-AUC",
+        "AP",
+        "accuracy",
+        "seconds",
+        "MB",
+        "parameters",
+        "chosen settings",
+        "note",
+    )
     assert [cell.text for cell in table.rows[0].cells] == [
-        "svd", ".870 ± .070", ".435 ± .035", ".500 ± .000", "2.0", "2", "7", ""
+        "svd", ".870 ± .070", ".435 ± .035", ".500 ± .000", "2.0", "2", "7", "", ""
     ]  # fmt: skip
     assert [row.cells[1].best for row in table.rows] == [True, False, False, False, False]
     assert [row.cells[3].best for row in table.rows] == [True] * 4 + [False]  # ties are all best
     assert [row.ours for row in table.rows] == [False, True, True, False, False]
     assert [row.failed for row in table.rows] == [False] * 4 + [True]
-    assert table.rows[4].cells == tuple(map(Cell, ("bad", "-", "-", "-", "-", "-", "-", "other")))
+    assert table.rows[4].cells == tuple(map(Cell, ("bad", "-", "-", "-", "-", "-", "-", "", "other")))
     assert main_table(lines[:1]).heads[-1] == "parameters"  # no note is needed
-    assert settings_table(lines).rows[0].cells[0].text == "half"
-    assert len(settings_table(lines).rows) == 1
+    assert table.rows[3].cells[-2].text == "defaults (1 of 2); rank=4 (1 of 2)"
     differences = difference_table(lines)
     assert differences.heads == ("method", "ROC-AUC difference", "p")
     assert differences.rows[2].cells[1].text == "-.200"

@@ -182,18 +182,15 @@ def _print_start(board: "Leaderboard") -> None:
 
 def _print_board(board: "Leaderboard", by_layer: bool) -> None:
     from banditplex.leaderboard.pages import layer_tables
-    from banditplex.leaderboard.tables import HEADS, TELLING, difference_table, main_table, settings_table
+    from banditplex.leaderboard.tables import COST, HEADS, TELLING, difference_table, main_table
 
-    _print(main_table(board.lines, (*TELLING, "seconds", "memory", "parameters", "note")))
-    rankings = main_table(board.lines, [name for name in HEADS if name.startswith(("random", "hard"))])
-    if len(rankings.heads) > 1:
-        print()
-        _print(rankings)
-    print(f"\n{_wrap(['> ours; * the best of its column.', *board.legend])}")
-    for table in (difference_table(board.lines), settings_table(board.lines)):
-        if table is not None and table.rows:
-            print()
+    ranking = [name for name in HEADS if name.startswith(("random", "hard"))]
+    tables = [main_table(board.lines, columns) for columns in ((*TELLING, "note"), ranking, (*COST, "settings"))]
+    for table in (*tables, difference_table(board.lines)):
+        if table is not None and len(table.heads) > 1:
             _print(table)
+            print()
+    print(_wrap(["> ours; * the best of its column.", *board.legend]))
     for name, table in layer_tables(board) if by_layer else ():
         print(f"\nLayer {name}")
         _print(table)
@@ -202,7 +199,10 @@ def _print_board(board: "Leaderboard", by_layer: bool) -> None:
 
 
 def _print(table: "Table") -> None:
-    """Print a table; our rows start with >, and the best of a column has a *. A terminal also shows them in colour."""
+    """Print a table; our rows start with >, and the best of a column has a *. A terminal also shows them in colour.
+
+    Nothing stands around ±, so that the tables fit into 80 columns.
+    """
     from rich.text import Text
 
     rows = []
@@ -211,7 +211,8 @@ def _print(table: "Table") -> None:
         first, *others = row.cells
         rows.append([Text(f"{'> ' if row.ours else '  '}{first.text}", style)])
         for cell in others:
-            rows[-1].append(Text(f"{cell.text}*", f"bold {style}") if cell.best else Text(cell.text, style))
+            text = cell.text.replace(" ± ", "±")
+            rows[-1].append(Text(f"{text}*", f"bold {style}") if cell.best else Text(text, style))
     print_table([f"  {table.heads[0]}", *table.heads[1:]], rows)
 
 

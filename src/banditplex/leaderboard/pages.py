@@ -10,7 +10,7 @@ import pandas as pd
 
 from banditplex.leaderboard.board import Leaderboard
 from banditplex.leaderboard.lines import METRICS, Line
-from banditplex.leaderboard.tables import Table, difference_table, layer_table, main_table, settings_table
+from banditplex.leaderboard.tables import Table, difference_table, layer_table, main_table
 from banditplex.markdown import markdown_table
 from banditplex.multiplex import Name
 
@@ -63,11 +63,9 @@ def layer_tables(board: Leaderboard) -> Iterator[tuple[Name, Table]]:
 
 def _sections(board: Leaderboard, by_layer: bool) -> Iterator[tuple[str, Table]]:
     """Yield the tables after the main one, with their titles."""
-    differences, settings = difference_table(board.lines), settings_table(board.lines)
+    differences = difference_table(board.lines)
     if differences is not None:
         yield "Differences", differences
-    if settings.rows:
-        yield "Chosen settings", settings
     for name, table in layer_tables(board) if by_layer else ():
         yield f"Layer {name}", table
 
@@ -92,7 +90,7 @@ def _markdown_table(table: Table) -> str:
         first, *others = (f"**{cell.text}**" if cell.best else cell.text.replace("|", "\\|") for cell in row.cells)
         return [f"→ {first}" if row.ours else first, *others]
 
-    return markdown_table(table.heads, [show(row) for row in table.rows], numbers=table.heads[-1] != "chosen settings")
+    return markdown_table(table.heads, [show(row) for row in table.rows])
 
 
 STYLE = """

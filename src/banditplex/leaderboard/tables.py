@@ -20,10 +20,11 @@ HEADS = {
     "seconds": "seconds",
     "memory": "MB",
     "parameters": "parameters",
+    "settings": "chosen settings",
     "note": "note",
 }
 """Columns of the main table. MRR and Hits are against random negatives, or against hard ones."""
-TELLING = ("roc_auc", "average_precision", "accuracy")
+TELLING, COST = ("roc_auc", "average_precision", "accuracy"), ("seconds", "memory", "parameters")
 TESTED = ("roc_auc", "hard_mrr")
 """Metrics whose differences are shown."""
 
@@ -54,7 +55,7 @@ class Table:
 
 
 def main_table(lines: Sequence[Line], columns: Sequence[str] = tuple(HEADS)) -> Table:
-    """Return a row per method; columns that are empty for all methods are left out."""
+    """Return a row per method; columns that are empty for all methods are left out, such as settings if not tuned."""
     shown = [name for name in columns if any(_cell(line, name) not in ("", "-") for line in lines)]
     best = {name: _best(lines, name) for name in shown}
     rows = [
@@ -83,16 +84,6 @@ def difference_table(lines: Sequence[Line]) -> Table | None:
     return Table(("method", *(head for name in shown for head in (f"{HEADS[name]} difference", "p"))), tuple(rows))
 
 
-def settings_table(lines: Sequence[Line]) -> Table:
-    """Return the settings that tuning chose, where they are not the defaults alone."""
-    rows = [
-        TableRow((Cell(line.method), Cell(line.chosen)), line.ours)
-        for line in lines
-        if line.seeds and line.chosen != "defaults"
-    ]
-    return Table(("method", "chosen settings"), tuple(rows))
-
-
 def layer_table(lines: Sequence[Row], ours: Sequence[str] = ()) -> Table:
     """Return the table of one layer, from its `layer_lines`."""
     shown = [name for name in HEADS if any(name in line["mean"] for line in lines)]
@@ -117,6 +108,8 @@ def p_value(p: float) -> str:
 def _cell(line: Line, name: str) -> str:
     if name == "note":
         return line.note
+    if name == "settings":
+        return "" if line.chosen == "defaults" else line.chosen
     if not line.seeds:
         return "-"
     if name == "seconds":
