@@ -100,7 +100,7 @@ def test_tuning_looks_at_validation_edges_and_chooses_the_better_setting(found):
 
 
 def is_trial(row, settings):
-    return row["scope"] == "mean" and "random_mrr" not in row and row["settings"] == settings
+    return row["tuning"] and row["scope"] == "mean" and row["settings"] == settings
 
 
 def test_a_comparison_is_resumed_and_refuses_other_conditions(found):

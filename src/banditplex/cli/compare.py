@@ -228,7 +228,7 @@ def _progress(quiet: bool) -> "Iterator[Callable[[int, int, dict[str, Any]], Non
 
         def tell(done: int, total: int, row: dict[str, Any]) -> None:
             result = row.get("error") or f"ROC-AUC {row['roc_auc']:.3f}"
-            text = f"{row['method']}, seed {row['trial']}: {result}"
+            text = f"{row['method']}, seed {row['trial']}{', tuning' * row['tuning']}: {result}"
             if show is not None:
                 show("fits", text, completed=done, total=total)
             else:

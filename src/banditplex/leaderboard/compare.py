@@ -115,7 +115,9 @@ def compare(
         trials = {name: method.trials(plan.trials) for name, method in chosen.items()}
         best = _tune(trials, plan.seeds, run)
         tests = [Fit(*place, as_text(settings), False) for place, (settings, _) in best.items() if settings is not None]
-        failed = [_failure(*place, error) for place, (settings, error) in best.items() if settings is None]
+        failed = [
+            _failure(Fit(*place, "{}", False), error) for place, (settings, error) in best.items() if settings is None
+        ]
         return [row for rows in run(tests).values() for row in rows] + failed
     finally:
         stop_child()
@@ -148,9 +150,8 @@ class Bench:
         job = Job(fit.key, method, settings, fit.seed, part, names, plan.budget, plan.memory * GIGABYTE)
         outcome = alone(measure, job, at_most=2 * PATIENCE * plan.budget + START_SECONDS)
         if outcome.error is not None:
-            return [_failure(fit.method, fit.seed, self._explain(outcome.error), fit.settings)]
-        about = {"method": fit.method, "trial": fit.seed, "fold": 0, "settings": fit.settings}
-        rows = [about | row for row in json.loads(outcome.rows)]
+            return [_failure(fit, self._explain(outcome.error))]
+        rows = [_about(fit) | row for row in json.loads(outcome.rows)]
         return [row for row in rows if row["scope"] == "mean"] if fit.tuning else rows
 
     def __getstate__(self) -> dict[str, Any]:
@@ -235,8 +236,12 @@ def _most_fits(methods: Iterable[Method], plan: Plan) -> int:
     return plan.seeds * sum(1 + (count if count > 1 else 0) for count in trials)
 
 
-def _failure(method: str, seed: int, error: str, settings: str = "{}") -> Row:
-    return {"method": method, "trial": seed, "fold": 0, "scope": "none", "settings": settings, "error": error}
+def _about(fit: Fit) -> Row:
+    return {"method": fit.method, "trial": fit.seed, "fold": 0, "tuning": fit.tuning, "settings": fit.settings}
+
+
+def _failure(fit: Fit, error: str) -> Row:
+    return _about(fit) | {"scope": "none", "error": error}
 
 
 def _as_methods(methods: Iterable[str | Method] | None) -> Iterator[Method]:
