@@ -274,6 +274,11 @@ class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
         return self._check_fitted().mx
 
     @property
+    def num_parameters_(self) -> int:
+        """Number of trained weights of the network."""
+        return sum(weight.numel() for weight in self._check_fitted().model.parameters() if weight.requires_grad)
+
+    @property
     def layer_gains_(self) -> pd.DataFrame:
         """Which layers help: one row per target and layer, the largest gain of a target first.
 

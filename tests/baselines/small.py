@@ -4,7 +4,7 @@ from importlib.util import find_spec
 
 import pytest
 
-from banditplex.baselines import BASELINES, VARIANTS
+from banditplex.baselines import BASELINES
 from banditplex.baselines.neural import NeuralBaseline
 from banditplex.baselines.pykeen import MODELS
 
@@ -26,9 +26,9 @@ for names, options in (
 needs_pykeen = pytest.mark.skipif(find_spec("pykeen") is None, reason="PyKEEN is not installed")
 SIMPLE = [
     name for name in BASELINES
-    if name not in {*MODELS, *VARIANTS} and not isinstance(BASELINES[name](), NeuralBaseline)
+    if name not in MODELS and not isinstance(BASELINES[name](), NeuralBaseline)
 ]  # fmt: skip
-"""All baselines but PyKEEN's, graph networks and variants of our own model, which have tests of their own."""
+"""All baselines but PyKEEN's and graph networks, which have tests of their own."""
 NAMES = [*SIMPLE, *(pytest.param(name, marks=[needs_pykeen, pytest.mark.slow]) for name in MODELS)]
 """With those of PyKEEN, which takes seconds to import: only in `make test-all`."""
 

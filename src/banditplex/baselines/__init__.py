@@ -33,5 +33,4 @@ from banditplex.baselines.seal import SEAL as SEAL
 from banditplex.baselines.svd import SVD as SVD
 from banditplex.baselines.trees import Trees as Trees
 from banditplex.baselines.triples import Triples as Triples
-from banditplex.baselines.variants import VARIANTS as VARIANTS
 from banditplex.baselines.vgae import VGAE as VGAE

@@ -26,12 +26,16 @@ def print_text(markup: str, text: str) -> None:
 
 
 def print_table(columns: list[str], rows: list[list[Any]]) -> None:
-    """Print rows under their columns, in the width of the terminal as far as possible; a file gets every line whole."""
+    """Print rows under their columns, in the width of the terminal as far as possible; a file gets every line whole.
+
+    Values may be `Text` of rich, with a style.
+    """
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    cells = [[_show(value) for value in row] for row in rows]
+    texts = [[value if isinstance(value, Text) else Text(_show(value)) for value in row] for row in rows]
+    cells = [[text.plain for text in row] for row in texts]  # names are text, not markup
     console = Console()
     widths = _fit(columns, cells, console.width if sys.stdout.isatty() else None)
     console.width = max(console.width, _total(widths))
@@ -39,8 +43,8 @@ def print_table(columns: list[str], rows: list[list[Any]]) -> None:
     for i, (column, width) in enumerate(zip(columns, widths, strict=True)):
         justify: Any = "right" if any(isinstance(row[i], int | float) for row in rows) else "left"
         table.add_column(column, justify=justify, width=width, overflow="fold")
-    for row in cells:
-        table.add_row(*map(Text, row))  # names are text, not markup
+    for row in texts:
+        table.add_row(*row)
     console.print(table)
 
 

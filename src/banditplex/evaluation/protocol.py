@@ -161,13 +161,13 @@ class Evaluator:
     def __call__(self, run: Run) -> list[Row]:
         """Return the rows of a run: one per layer, one pooled and one mean."""
         fold = self._split(run.trial, run.fold)
-        targets = _testable(fold, self._protocol.targets)
+        targets = testable(fold, self._protocol.targets)
         seed = int(stream(self._protocol.seed, "scorer", run.trial, run.fold).integers(2**31))
-        scorer = _copy_scorer(self._scorers[run.method], seed, self._protocol.hide)
+        scorer = copy_scorer(self._scorers[run.method], seed, self._protocol.hide)
         began = perf_counter()
         scorer.fit(fold.train, targets=targets)
         fitted = perf_counter()
-        rows = _test(scorer, fold, targets, self._protocol)
+        rows = score_split(scorer, fold, targets, metrics=self._protocol.metrics, threshold=self._protocol.threshold)
         seconds = {"fit_seconds": fitted - began, "score_seconds": perf_counter() - fitted}
         return [{"method": run.method, "trial": run.trial, "fold": run.fold} | row | seconds for row in rows]
 
@@ -187,7 +187,7 @@ class Evaluator:
         return self._cache[1]
 
 
-def _copy_scorer(scorer: LinkScorer, seed: int, hide: str) -> Any:
+def copy_scorer(scorer: LinkScorer, seed: int, hide: str) -> Any:
     """Return an unfitted copy of a scorer. Set its parameters `seed`, and `hide` if that is None, where they exist."""
     if not hasattr(scorer, "get_params"):
         return copy.deepcopy(scorer)
@@ -199,7 +199,7 @@ def _copy_scorer(scorer: LinkScorer, seed: int, hide: str) -> Any:
     return copied.set_params(**values, **({"hide": hide} if current.get("hide", "") is None else {}))
 
 
-def _testable(fold: Split, targets: Sequence[Name]) -> list[Name]:
+def testable(fold: Split, targets: Sequence[Name]) -> list[Name]:
     """Return the targets that have enough training edges, and test pairs, in this fold."""
     testable = [name for name in targets if _num_pairs(fold.train, name) >= MIN_TRAIN_EDGES and len(fold.test(name)[0])]
     if not testable:
@@ -207,8 +207,15 @@ def _testable(fold: Split, targets: Sequence[Name]) -> list[Name]:
     return testable
 
 
-def _test(scorer: LinkScorer, fold: Split, targets: Sequence[Name], protocol: EvaluationProtocol) -> list[Row]:
-    """Return rows of metrics: one per target layer, one pooled and one mean."""
+def score_split(
+    scorer: LinkScorer,
+    fold: Split,
+    targets: Sequence[Name],
+    *,
+    metrics: Sequence[str] = METRICS,
+    threshold: float | None = 0.0,
+) -> list[Row]:
+    """Return rows of metrics of a fitted scorer: one per target layer, one pooled and one mean."""
     names = fold.train.node_names
     layers, labels, scores, own = [], [], [], []
 
@@ -225,7 +232,7 @@ def _test(scorer: LinkScorer, fold: Split, targets: Sequence[Name], protocol: Ev
             own.append(score(negatives.reshape(-1, 2), layer).reshape(negatives.shape[:2]))
     found = evaluate_layers(
         np.concatenate(layers), np.concatenate(labels), np.concatenate(scores), names=fold.train.layer_names,
-        negatives=np.concatenate(own) if own else None, threshold=protocol.threshold,
+        negatives=np.concatenate(own) if own else None, threshold=threshold,
     )  # fmt: skip
     train = {name: _num_pairs(fold.train, name) for name in targets}
     test = {name: int(label.sum()) for name, label in zip(targets, labels, strict=True)}
@@ -236,7 +243,7 @@ def _test(scorer: LinkScorer, fold: Split, targets: Sequence[Name], protocol: Ev
     ]
     rows += [{"scope": "pooled", "layer": None, **found.pooled, **total}]
     rows += [{"scope": "mean", "layer": None, **found.mean, **total}]
-    unwanted = set(METRICS) - set(protocol.metrics)
+    unwanted = set(METRICS) - set(metrics)
     return [{name: value for name, value in row.items() if name not in unwanted} for row in rows]
 
 
@@ -257,7 +264,7 @@ def _check_protocol(protocol: EvaluationProtocol, scorers: Mapping[str, Any], mx
         if not isinstance(scorer, LinkScorer):
             raise InputError(f"Expected a scorer with fit and score_pairs, got {type(scorer).__name__} as {name!r}.")
         if hasattr(scorer, "check_settings"):  # a copy: what it learns about the full multiplex must not reach the runs
-            _copy_scorer(scorer, protocol.seed, protocol.hide).check_settings(mx, protocol.targets)
+            copy_scorer(scorer, protocol.seed, protocol.hide).check_settings(mx, protocol.targets)
 
 
 def _by_name(scorer: LinkScorer | Mapping[str, LinkScorer]) -> dict[str, LinkScorer]:

@@ -27,7 +27,11 @@ LENGTH = struct.Struct("<Q")
 
 
 class WorkerDied(Exception):
-    """A worker process ended before it answered."""
+    """A worker process ended before it answered; `status` is its exit status."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__(f"its process ended {_exit_reason(status)}")
+        self.status = status
 
 
 class Worker:
@@ -57,7 +61,7 @@ class Worker:
             outcome: Outcome = pickle.loads(_receive(self._process.stdout))
             return outcome
         except (EOFError, OSError):
-            raise WorkerDied(f"its process ended {_exit_reason(self._process.wait())}") from None
+            raise WorkerDied(self._process.wait()) from None
 
     def kill(self) -> None:
         """Kill the process, also in the middle of a task."""

@@ -1,0 +1,250 @@
+"""`banditplex compare`."""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from textwrap import fill
+from time import monotonic
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from banditplex.cli import options
+from banditplex.cli.data import Reading, as_name, is_dataset, load, reads_data
+from banditplex.cli.output import Json, print_json, print_table
+from banditplex.cli.resuming import resume_command, say_new
+from banditplex.errors import InputError
+from banditplex.terminal import bars, say
+
+if TYPE_CHECKING:
+    from banditplex.evaluation import FixedSplit
+    from banditplex.leaderboard.board import Leaderboard
+    from banditplex.leaderboard.tables import Table
+
+WIDTH = 79
+EARLY = 0.1
+"""Share of the fits after which the time left can be told."""
+FULL: dict[str, Any] = {"methods": None, "trials": 10, "budget": 120.0}
+QUICK: dict[str, Any] = {"methods": "quick", "trials": 1, "budget": 60.0}
+"""Defaults of options, without and with --quick."""
+
+
+@reads_data
+def compare(
+    reading: Reading,
+    data: Annotated[
+        str | None, typer.Argument(metavar="DATA", help="Name of a data set, or path of a file or folder.")
+    ] = None,
+    methods: Annotated[
+        str | None,
+        typer.Option(metavar="A,B,..", help="Methods; quick and ours stand for several.", show_default="all"),
+    ] = None,
+    hide: Annotated[
+        str, typer.Option(metavar="layer|pair", help="Hide held-out pairs in their own layer or in every layer.")
+    ] = "layer",
+    budget: Annotated[
+        float | None, typer.Option(metavar="SECONDS", help="Time of a fit, and again of its test.", show_default="120")
+    ] = None,
+    memory: Annotated[float, typer.Option(metavar="GB", help="Memory of a fit.")] = 8.0,
+    seeds: Annotated[int, typer.Option(help="Seeds; each has a split of its own.")] = 5,
+    trials: Annotated[
+        int | None,
+        typer.Option(help="Settings that each method may try on validation edges; 1: no tuning.", show_default="10"),
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Fast methods without tuning: does it help on my data? A few minutes.")
+    ] = False,
+    split: Annotated[
+        str,
+        typer.Option(
+            metavar="random|fixed|fixed-with-leaks",
+            help="fixed: the split that comes with DATA, without leaking pairs or with them, as in print.",
+        ),
+    ] = "random",
+    target: options.Target = None,
+    by_layer: Annotated[bool, typer.Option("--by-layer", help="Show a table of each layer, too.")] = False,
+    engine: Annotated[
+        str, typer.Option(metavar="processes|serial|ray", help="Where fits are executed; ray is an extra.")
+    ] = "processes",
+    jobs: Annotated[int | None, typer.Option(help="Number of parallel fits.", show_default="one per processor")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("-o", "--out", metavar="DIR", help="Write tables (CSV, Markdown, HTML) to DIR."),
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue the comparison in DIR.")] = False,
+    list_methods: Annotated[bool, typer.Option("--list-methods", help="List the methods and exit.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Compare our learner with all other methods on the same splits: the leaderboard.
+
+    Every method has the same tuning budget and the same limits. A method that fails, or exceeds its time or memory, is
+    a row that says so.
+    """
+    if list_methods:
+        _list_methods(as_json)
+        return
+    if data is None:
+        raise InputError("Expected DATA, a data set, file or folder to compare methods on, got none.")
+    if resume and out is None:
+        raise InputError("Expected -o DIR with --resume, got none.")
+    from banditplex.jobs.result_folder import begun, check_folder
+    from banditplex.leaderboard import Plan, facts, lines, pages
+    from banditplex.leaderboard import compare as run_all
+    from banditplex.leaderboard.board import Leaderboard
+    from banditplex.leaderboard.methods import choose_methods
+    from banditplex.leaderboard.parts import Parts
+
+    given = QUICK if quick else FULL
+    names = methods if methods is not None else given["methods"]
+    chosen = choose_methods(names.split(",") if names is not None else None)
+    if out is not None:
+        check_folder(out, resume=resume, how="--resume")
+    fixed = _fixed_split(data, split, hide)
+    mx = fixed.test.train if fixed else load(data, reading, quiet=quiet)
+    plan = Plan(
+        hide=hide, seeds=seeds, memory=memory, trials=trials if trials is not None else given["trials"],
+        budget=budget if budget is not None else given["budget"],
+        targets=tuple(as_name(name, mx.layer_names) for name in target) if target else None,
+    )  # fmt: skip
+    plan.check(mx)
+    about = facts.describe(mx, Parts(mx, hide, fixed).split(0), plan.targets)
+    board = Leaderboard(data, about, plan, fixed=fixed is not None)
+    if not as_json:
+        _print_start(board)
+    if out is not None and resume and not begun(out) and not quiet:
+        say_new(out)
+    done = 0
+    try:
+        with _progress(quiet) as tell:
+
+            def on_progress(now: int, total: int, rows: list[dict[str, Any]]) -> None:
+                nonlocal done
+                done = now
+                if tell is not None:
+                    tell(now, total, rows[-1])
+
+            rows = run_all(
+                mx, chosen, plan=plan, fixed=fixed, engine=engine, jobs=jobs, folder=out, resume=resume,
+                on_progress=on_progress,
+            )  # fmt: skip
+    except KeyboardInterrupt:
+        how = "nothing was kept, as there is no -o DIR" if out is None else f"continue with: {resume_command()}"
+        say(f"stopped after {done} fits; {how}")
+        raise typer.Exit(130) from None
+    board = Leaderboard(data, about, plan, lines.make_lines(rows), lines.layer_lines(rows), fixed is not None)
+    files = pages.write(board, out, by_layer=by_layer) if out is not None else []
+    if as_json:
+        print_json(pages.as_json(board) | {"out": out and str(out)})
+        return
+    _print_board(board, by_layer)
+    if files:
+        print(f"\nFiles: {', '.join(map(str, files))}")
+
+
+def _list_methods(as_json: bool) -> None:
+    from banditplex.leaderboard import find_methods
+
+    found = find_methods().values()
+    if as_json:
+        print_json([{"name": m.name, "ours": m.ours, "about": m.about, "settings": m.trials(10)} for m in found])
+        return
+    print_table(["method", "settings", "what it is"], [[m.name, len(m.trials(10)), m.about] for m in found])
+
+
+def _fixed_split(data: str, kind: str, hide: str) -> "FixedSplit | None":
+    """Return the split that comes with a data set or folder, if it is asked for."""
+    from banditplex.datasets import fetch
+    from banditplex.evaluation import fixed_split
+
+    leaks = {"random": None, "fixed": "drop", "fixed-with-leaks": "keep"}
+    if kind not in leaks:
+        raise InputError(f"Expected --split to be one of {', '.join(leaks)}, got {kind!r}.")
+    if leaks[kind] is None:
+        return None
+    if hide != "layer":
+        raise InputError(f"Expected --hide layer with --split {kind}, got {hide!r}.")
+    return fixed_split(fetch(data) if is_dataset(data) else data, leaks=str(leaks[kind]))
+
+
+# Showing
+
+
+def _print_start(board: "Leaderboard") -> None:
+    """Print what the data is like, and how methods are compared."""
+    print(f"{board.name}: {board.facts.title}")
+    print(_wrap(board.facts.sentences))
+    if board.facts.warning:
+        print(_wrap([f"Warning: {board.facts.warning}"]))
+    print(f"\n{_wrap(board.conditions)}\n", flush=True)
+
+
+def _print_board(board: "Leaderboard", by_layer: bool) -> None:
+    from banditplex.leaderboard.pages import layer_tables
+    from banditplex.leaderboard.tables import COST, HEADS, TELLING, difference_table, main_table
+
+    ranking = [name for name in HEADS if name.startswith(("random", "hard"))]
+    tables = [main_table(board.lines, columns) for columns in ((*TELLING, "note"), ranking, (*COST, "settings"))]
+    for table in (*tables, difference_table(board.lines)):
+        if table is not None and len(table.heads) > 1:
+            _print(table)
+            print()
+    print(_wrap(["> ours; * the best of its column.", *board.legend]))
+    for name, table in layer_tables(board) if by_layer else ():
+        print(f"\nLayer {name}")
+        _print(table)
+    if board.verdict:
+        print(f"\n{_wrap([board.verdict])}")
+
+
+def _print(table: "Table") -> None:
+    """Print a table; our rows start with >, and the best of a column has a *. A terminal also shows them in colour.
+
+    Nothing stands around ±, so that the tables fit into 80 columns.
+    """
+    from rich.text import Text
+
+    rows = []
+    for row in table.rows:
+        style = "cyan" if row.ours else "dim" if row.failed else ""
+        first, *others = row.cells
+        rows.append([Text(f"{'> ' if row.ours else '  '}{first.text}", style)])
+        for cell in others:
+            text = cell.text.replace(" ± ", "±")
+            rows[-1].append(Text(f"{text}*", f"bold {style}") if cell.best else Text(text, style))
+    print_table([f"  {table.heads[0]}", *table.heads[1:]], rows)
+
+
+def _wrap(sentences: list[str]) -> str:
+    return fill(" ".join(sentences), WIDTH, break_on_hyphens=False)
+
+
+@contextmanager
+def _progress(quiet: bool) -> "Iterator[Callable[[int, int, dict[str, Any]], None] | None]":
+    """Yield a callback (done, total, row) that shows fits as they finish, and the time left."""
+    began = monotonic()
+    with bars(["fits"], 1, quiet=quiet) as show:
+
+        def tell(done: int, total: int, row: dict[str, Any]) -> None:
+            result = row.get("error") or f"ROC-AUC {row['roc_auc']:.3f}"
+            text = f"{row['method']}, seed {row['trial']}{', tuning' * row['tuning']}: {result}"
+            if show is not None:
+                show("fits", text, completed=done, total=total)
+            else:
+                left = _duration((monotonic() - began) / done * (total - done))
+                shown = f"; {left} left" if EARLY * total <= done < total else ""
+                print(f"{done}/{total}  {text}{shown}", file=sys.stderr, flush=True)
+
+        yield None if quiet else tell
+
+
+def _duration(seconds: float) -> str:
+    """Return a duration in words.
+
+    >>> _duration(42.3), _duration(150), _duration(9000)
+    ('42 s', '2.5 min', '2.5 h')
+    """
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.1f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

@@ -1,0 +1,166 @@
+"""Tasks with limits: each runs in a child process, which ends itself when it takes too long or too much memory.
+
+`alone` is the parent's side: it sends a task to the child process and returns its outcome. `limited` is the child's: a
+block that is measured and watched. A child is used for one task after another, and a new one is started after it ended.
+"""
+
+import ctypes
+import gc
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Event, Thread, Timer
+from time import perf_counter, process_time
+from typing import Any
+
+from banditplex.jobs.task import Function, Outcome, failure
+from banditplex.jobs.worker import Worker, WorkerDied, pickled
+
+OUT_OF_TIME, OUT_OF_MEMORY = 75, 76
+"""Exit statuses of a child that exceeded a limit."""
+REASONS = {OUT_OF_TIME: "out of time", OUT_OF_MEMORY: "out of memory"}
+INTERVAL = 0.02
+"""Seconds between two looks at the clock and the memory."""
+PATIENCE = 5
+"""A block may wait for other processes: it ends after this many times its seconds on the clock, too."""
+
+
+# In the parent
+
+_child: tuple[bytes, Worker] | None = None
+
+
+def alone(function: Function, task: Any, *, at_most: float) -> Outcome:
+    """Run a task in the child process of this process, and return its outcome.
+
+    If the child ends itself, the error is one of `REASONS`. It is killed after `at_most` seconds, in case it hangs in
+    code that its watch cannot interrupt.
+    """
+    worker = _start(pickled(function))
+    hangs = Event()
+
+    def kill() -> None:
+        hangs.set()
+        worker.kill()
+
+    timer = Timer(at_most, kill)
+    timer.daemon = True
+    timer.start()
+    try:
+        return worker.call(task)
+    except WorkerDied as died:
+        stop_child()
+        killed = died.status == -signal.SIGKILL
+        reason = REASONS[OUT_OF_TIME] if hangs.is_set() else f"{died}, probably out of memory" if killed else str(died)
+        return Outcome(error=REASONS.get(died.status, reason))
+    except Exception as error:  # the task cannot be pickled
+        return failure(error)._replace(cause=None)
+    except BaseException:
+        stop_child()
+        raise
+    finally:
+        timer.cancel()
+
+
+def stop_child() -> None:
+    """End the child process, if there is one."""
+    global _child
+    if _child is not None:
+        _child[1].kill()
+        _child[1].close()
+        _child = None
+
+
+def _start(function: bytes) -> Worker:
+    """Return the worker that runs a function; it is started unless the last task had the same function."""
+    global _child
+    if _child is None or _child[0] != function:
+        stop_child()
+        _child = function, Worker(function)
+    return _child[1]
+
+
+# In the child
+
+
+@dataclass
+class Usage:
+    """What a block took: seconds, and bytes of memory at its peak, beyond what the process had `before`.
+
+    Seconds are processor time, so that other processes do not count; if a GPU is used, time on the clock.
+    """
+
+    before: int
+    seconds: float = 0.0
+    memory: int = 0
+
+
+@contextmanager
+def limited(seconds: float, memory: float, *, before: int | None = None) -> Iterator[Usage]:
+    """Measure a block; end this process with `OUT_OF_TIME` or `OUT_OF_MEMORY` when it takes more than is allowed.
+
+    Parameters: seconds, and bytes of memory beyond what the process has before the block, or `before` an earlier one.
+    The memory of a GPU counts.
+    """
+    now = _fresh_start()
+    usage, done = Usage(now if before is None else before), Event()
+    on_clock, on_processor = perf_counter(), process_time()
+
+    def elapsed() -> float:
+        return perf_counter() - on_clock if _cuda() is not None else process_time() - on_processor
+
+    def watch() -> None:
+        while not done.wait(INTERVAL):
+            if elapsed() > seconds or perf_counter() - on_clock > PATIENCE * seconds:
+                os._exit(OUT_OF_TIME)
+            if _peak() - usage.before > memory:
+                os._exit(OUT_OF_MEMORY)
+
+    watcher = Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        yield usage
+    finally:
+        done.set()
+        watcher.join()
+    usage.seconds, usage.memory = elapsed(), max(_peak() - usage.before, 0)
+
+
+def _fresh_start() -> int:
+    """Free what earlier tasks have left, reset the peak, and return the bytes in use."""
+    gc.collect()
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)
+    with suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5")
+    cuda = _cuda()
+    if cuda is not None:
+        cuda.empty_cache()
+        cuda.reset_peak_memory_stats()
+    return _peak()
+
+
+def _peak() -> int:
+    """Return the highest memory use so far, in bytes: of this process, and of its GPU; 0 if it cannot be known."""
+    cuda = _cuda()
+    on_gpu = 0 if cuda is None else int(cuda.max_memory_allocated())
+    with suppress(OSError):
+        for line in Path("/proc/self/status").read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return on_gpu + 1024 * int(line.split()[1])
+    with suppress(ImportError):
+        import resource
+
+        unit = 1 if sys.platform == "darwin" else 1024
+        return on_gpu + unit * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return on_gpu
+
+
+def _cuda() -> Any:
+    """Return `torch.cuda` if this process uses it."""
+    torch: Any = sys.modules.get("torch")
+    return torch.cuda if torch is not None and torch.cuda.is_initialized() else None

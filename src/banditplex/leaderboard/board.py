@@ -1,0 +1,66 @@
+"""A leaderboard: what was compared, under which conditions, and what was found, in words."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from banditplex.leaderboard.compare import Plan
+from banditplex.leaderboard.facts import Facts
+from banditplex.leaderboard.lines import Line
+from banditplex.leaderboard.parts import RANKED, SHARE
+from banditplex.leaderboard.verdict import verdict
+
+
+@dataclass(frozen=True)
+class Leaderboard:
+    """All that there is to show: the data, the conditions, a line per method, and one per layer and method."""
+
+    name: str
+    facts: Facts
+    plan: Plan
+    lines: Sequence[Line] = ()
+    layers: Sequence[dict[str, Any]] = ()
+    fixed: bool = False  # whether the split came with the data
+
+    @property
+    def conditions(self) -> list[str]:
+        """How methods were fitted and tested, in sentences."""
+        plan, where = self.plan, {"layer": "its own layer", "pair": "every layer"}[self.plan.hide]
+        share, seeds = f"{100 * SHARE:.0f} %", "1 seed" if self.plan.seeds == 1 else f"{self.plan.seeds} seeds"
+        split = f"{seeds}, each with its own split: {share} of the edges are held out, beside as many random pairs."
+        tuning = "Methods have their default settings, without tuning."
+        if plan.trials > 1:
+            edges = "validation edges" if self.fixed else f"validation edges ({share} of the training edges)"
+            tuning = (
+                f"Each method may try {plan.trials} settings per seed, its defaults first; ROC-AUC on {edges} decides."
+            )
+        return [
+            f"{seeds}, on the split that comes with the data." if self.fixed else split,
+            f"A held-out pair is hidden in {where} (hide={plan.hide}).",
+            tuning,
+            f"A fit may take {plan.budget:g} s of processor time and {plan.memory:g} GB.",
+        ]
+
+    @property
+    def legend(self) -> list[str]:
+        """What the columns mean, in sentences."""
+        text = ["Means over layers, then over seeds, ± the standard deviation over seeds."]
+        text += ["Accuracy: as many pairs are predicted edges as there are edges, or more if scores are tied."]
+        if any("random_mrr" in line.mean for line in self.lines):
+            text += [
+                f"MRR and Hits@10: at most about {RANKED} held-out edges are ranked, each among up to 100 pairs, at "
+                "random or hard ones, which look like links."
+            ]
+        text += ["Seconds: processor time of training, MB: peak memory beyond that of an idle process; medians."]
+        references = {each.to for line in self.lines for each in line.difference.values()}
+        if references:
+            text += [
+                f"Differences to {references.pop()} on the same splits: Nadeau and Bengio's t-test over seeds; p "
+                "is adjusted for the number of methods (Holm)."
+            ]
+        return text
+
+    @property
+    def verdict(self) -> str | None:
+        """Does our learner help here, in one sentence."""
+        return verdict(self.lines)

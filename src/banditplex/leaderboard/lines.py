@@ -1,0 +1,144 @@
+"""From the rows of fits to one line per method: means and deviations over seeds, and paired tests against ours."""
+
+import json
+import math
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from banditplex.errors import InputError
+from banditplex.evaluation.statistics import holm, summary
+from banditplex.jobs.results import Row
+from banditplex.leaderboard.measure import RANKING, TOLD_APART
+from banditplex.leaderboard.methods import OURS, VARIANTS
+
+METRICS = (*TOLD_APART, *(f"{kind}_{metric}" for kind in ("random", "hard") for metric in RANKING))
+SORTED_BY = TOLD_APART[0]
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A mean difference to the reference on the same splits."""
+
+    to: str
+    mean: float
+    p_alone: float  # corrected t-test over seeds, for a comparison that was planned as the only one
+    p: float  # the same, adjusted for the number of methods (Holm)
+    p_wilcoxon: float  # signed-rank test, adjusted as well
+
+
+@dataclass(frozen=True)
+class Line:
+    """What is known of a method, over the seeds that it has finished."""
+
+    method: str
+    ours: bool
+    seeds: int  # finished ones
+    errors: tuple[str, ...]  # one per failed seed
+    mean: dict[str, float] = field(default_factory=dict)
+    deviation: dict[str, float] = field(default_factory=dict)
+    difference: dict[str, Difference] = field(default_factory=dict)
+    seconds: float = math.nan  # median of the fits
+    memory: float = math.nan  # bytes at the peak, median of the fits
+    parameters: int | None = None
+    settings: tuple[tuple[str, int], ...] = ()  # chosen settings, and for how many seeds
+
+    @property
+    def note(self) -> str:
+        """Why seeds are missing; empty if none is."""
+        if not self.errors:
+            return ""
+        total = self.seeds + len(self.errors)
+        most, _ = Counter(self.errors).most_common(1)[0]
+        return most if not self.seeds else f"{len(self.errors)} of {total} seeds failed: {most}"
+
+    @property
+    def chosen(self) -> str:
+        """The settings that tuning chose, and for how many seeds if they differ."""
+        if len(self.settings) == 1:
+            return self.settings[0][0]
+        return "; ".join(f"{text} ({count} of {self.seeds})" for text, count in self.settings)
+
+
+def make_lines(rows: Iterable[Row], reference: str = OURS, ours: Collection[str] = tuple(VARIANTS)) -> list[Line]:
+    """Return a line per method, the highest ROC-AUC first, those without any finished seed last.
+
+    If there are no rows of the reference, the first method is taken.
+    """
+    by_method: dict[str, list[Row]] = {}
+    for row in rows:
+        if row["scope"] in ("mean", "none"):
+            by_method.setdefault(row["method"], []).append(row)
+    finished = {name: [row for row in found if not row.get("error")] for name, found in by_method.items()}
+    done = [name for name, found in finished.items() if found]
+    reference = reference if reference in done or not done else done[0]
+    tests = _paired_tests(finished, reference)
+    lines = [_line(name, found, finished[name], tests, name in ours) for name, found in by_method.items()]
+    return sorted(lines, key=lambda line: -line.mean.get(SORTED_BY, -math.inf))
+
+
+def layer_lines(rows: Iterable[Row]) -> list[Row]:
+    """Return a row per layer and method: means and deviations of all metrics over seeds, the highest ROC-AUC first."""
+    found: dict[tuple[Any, str], list[Row]] = {}
+    for row in rows:
+        if row["scope"] == "layer":
+            found.setdefault((row["layer"], row["method"]), []).append(row)
+    lines: dict[Any, list[Row]] = {}
+    for (layer, method), runs in found.items():
+        means, deviations = _moments(runs)
+        line = {"layer": layer, "method": method, "seeds": len(runs), "test_edges": runs[0]["test_edges"]}
+        lines.setdefault(layer, []).append(line | {"mean": means, "deviation": deviations})
+    return [line for each in lines.values() for line in sorted(each, key=lambda line: -line["mean"][SORTED_BY])]
+
+
+def _line(name: str, rows: list[Row], finished: list[Row], tests: Mapping[str, Any], ours: bool) -> Line:
+    errors = tuple(row["error"] for row in rows if row.get("error"))
+    if not finished:
+        return Line(name, ours, 0, errors)
+    means, deviations = _moments(finished)
+    settings = Counter(_show_settings(row["settings"]) for row in finished).most_common()
+    counts = [row["parameters"] for row in finished if row["parameters"] is not None]
+    return Line(
+        name, ours, len(finished), errors, means, deviations, tests.get(name, {}),
+        seconds=float(np.median([row["fit_seconds"] for row in finished])),
+        memory=float(np.median([row["memory"] for row in finished])), parameters=max(counts, default=None),
+        settings=tuple(settings),
+    )  # fmt: skip
+
+
+def _moments(rows: Sequence[Row]) -> tuple[dict[str, float], dict[str, float]]:
+    """Return mean and standard deviation of every metric that all rows have; a single row has no deviation."""
+    names = [name for name in METRICS if all(name in row for row in rows)]
+    values = {name: [row[name] for row in rows] for name in names}
+    deviation = {name: float(np.std(each, ddof=1)) if len(each) > 1 else math.nan for name, each in values.items()}
+    return {name: float(np.mean(each)) for name, each in values.items()}, deviation
+
+
+def _paired_tests(finished: Mapping[str, list[Row]], reference: str) -> dict[str, dict[str, Difference]]:
+    """Return the differences of every method to the reference, by metric, over the seeds that both have finished."""
+    found: dict[str, Any] = {}
+    for name, rows in finished.items():
+        both = [*finished.get(reference, ()), *rows]
+        metrics = [metric for metric in METRICS if both and all(metric in row for row in both)]
+        if name != reference and metrics:
+            try:
+                table: Any = summary(both, methods=[reference, name], metrics=metrics, reference=reference)
+            except InputError:  # no seed that both have finished
+                continue
+            found[name] = table[table["method"] == name].set_index("metric")
+    tests: dict[str, dict[str, Difference]] = {name: {} for name in found}
+    for metric in METRICS:
+        names = [name for name, table in found.items() if metric in table.index]
+        adjusted = {column: holm([found[name].loc[metric, column] for name in names]) for column in ("p", "p_wilcoxon")}
+        for index, name in enumerate(names):
+            mean, p_alone = (float(found[name].loc[metric, column]) for column in ("difference", "p"))
+            p_values = (float(adjusted[column][index]) for column in ("p", "p_wilcoxon"))
+            tests[name][metric] = Difference(reference, mean, p_alone, *p_values)
+    return tests
+
+
+def _show_settings(text: str) -> str:
+    return ", ".join(f"{name}={value}" for name, value in json.loads(text).items()) or "defaults"

@@ -1,0 +1,111 @@
+"""One fit of one method, in the child process: fit, score, and what it took."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.stats  # noqa: F401  # metrics use it: the time to load it is not that of a method
+
+from banditplex.evaluation.metrics import AT, hits, mrr, ranks
+from banditplex.evaluation.protocol import copy_scorer, score_split, testable
+from banditplex.evaluation.split import Split
+from banditplex.jobs.limits import Usage, limited
+from banditplex.jobs.results import Row
+from banditplex.leaderboard.methods import Method, Settings
+from banditplex.leaderboard.parts import Part
+from banditplex.multiplex import Name
+
+TOLD_APART = ("roc_auc", "average_precision", "accuracy", "f1")
+RANKING = ("mrr", *(f"hits_at_{cut}" for cut in AT))
+
+
+@dataclass(frozen=True)
+class Job:
+    """What the child process is sent: a method with settings, the data, and the limits of the fit and of scoring."""
+
+    key: str
+    method: Method
+    settings: Settings
+    seed: int
+    part: Part
+    targets: tuple[Name, ...]
+    seconds: float
+    memory: float
+
+
+def measure(job: Job) -> list[Row]:
+    """Return rows of a fit: one per layer, one pooled and one mean, all with time, memory and number of parameters."""
+    data = job.part.test
+    targets = testable(data, job.targets)
+    scorer = copy_scorer(job.method.make(**job.settings), job.seed, data.hide)
+    with limited(job.seconds, job.memory) as fitted:
+        scorer.fit(data.train, targets=targets)
+    with limited(job.seconds, job.memory, before=fitted.before) as scored:
+        rows = score_split(scorer, data, targets, metrics=TOLD_APART, threshold=None)
+        rankings = {name: rank_split(scorer, part, targets) for name, part in job.part.ranked.items()}
+    took = _took(fitted, scored) | {"parameters": count_parameters(scorer)}
+    return [row | _columns(row, rankings) | took for row in rows]
+
+
+def rank_split(scorer: Any, part: Split, targets: list[Name]) -> dict[Name, dict[str, float]]:
+    """Return MRR and Hits of the edges of each layer among their own negatives."""
+    names, found = part.train.node_names, {}
+    for layer in targets:
+        pairs, negatives = part.ranking(layer)
+        if len(pairs):
+            others = scorer.score_pairs(names[negatives.reshape(-1, 2)], layer)
+            rank = ranks(scorer.score_pairs(names[pairs], layer), np.reshape(others, negatives.shape[:2]))
+            cuts = {f"hits_at_{cut}": hits(rank, at=cut) if cut <= negatives.shape[1] else np.nan for cut in AT}
+            found[layer] = {"mrr": mrr(rank)} | cuts
+    return found
+
+
+def count_parameters(scorer: Any) -> int | None:
+    """Return a scorer's `num_parameters_`, else the number of weights of the torch modules among its attributes.
+
+    None if it has neither.
+    """
+    told = getattr(scorer, "num_parameters_", None)
+    if told is not None:
+        return int(told)
+    from torch.nn import Module
+
+    weights = {
+        id(weight): weight.numel()
+        for value in _values(vars(scorer) if hasattr(scorer, "__dict__") else {})
+        if isinstance(value, Module)
+        for weight in value.parameters()
+    }
+    return sum(weights.values()) if weights else None
+
+
+def _values(value: Any) -> Iterator[Any]:
+    """Yield the values of nested dictionaries and lists."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list | tuple):
+        for each in value:
+            yield from _values(each)
+    else:
+        yield value
+
+
+def _columns(row: Row, rankings: dict[str, dict[Name, dict[str, float]]]) -> Row:
+    """Return the ranking metrics of a row: of its layer, or means over layers; pooled rows have none."""
+    columns: Row = {}
+    for name, by_layer in rankings.items():
+        for metric in RANKING:
+            if row["scope"] == "mean" and by_layer:
+                columns[f"{name}_{metric}"] = float(np.mean([each[metric] for each in by_layer.values()]))
+            elif row["scope"] == "layer" and row["layer"] in by_layer:
+                columns[f"{name}_{metric}"] = by_layer[row["layer"]][metric]
+    return columns
+
+
+def _took(fitted: Usage, scored: Usage) -> Row:
+    return {
+        "fit_seconds": fitted.seconds,
+        "score_seconds": scored.seconds,
+        "memory": max(fitted.memory, scored.memory),
+    }

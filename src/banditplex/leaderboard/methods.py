@@ -1,0 +1,125 @@
+"""The methods of the leaderboard by name: every baseline, and variants of our learner.
+
+A baseline is found in `banditplex.baselines.BASELINES`. The settings to tune are in its attribute `grid` (or a class
+method of that name), else in `GRIDS`: values by parameter, of which all combinations are tried, or a list of settings.
+"""
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import product
+from typing import Any
+
+from banditplex.registry import Registry
+from banditplex.rng import stream
+from banditplex.scorer import LinkScorer
+
+Settings = dict[str, Any]
+Grid = Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Any]]
+
+OURS = "default"
+"""The method that others are compared with."""
+VARIANTS = {
+    "default": "our learner with its defaults",
+    "none": "our learner on the target layer alone",
+    "uniform": "our learner on target and drawn layers; layers are drawn uniformly, scores are means over draws",
+    "exp3+": "our learner on target and drawn layers; layers are drawn by Exp3+, as in the paper",
+    "all": "our learner on target and drawn layers; every layer is drawn in every step",
+}
+OUR_GRID = {"width": ("auto", 16), "weight_decay": (1.0, 0.1)}
+_RANKS, _TREES = {"rank": (4, 12, 32, 64)}, {"learning_rate": (0.1, 0.03), "max_leaf_nodes": (7, 15, 31)}
+GRIDS: dict[str, Grid] = {
+    "svd": _RANKS, "svd-union": _RANKS, "regression": {"rank": (0, 12, 32)}, "trees": _TREES, "pooled-trees": _TREES,
+}  # fmt: skip
+QUICK = (
+    "default", "none", "preferential-attachment", "resource-allocation",
+    "resource-allocation-union", "overlap", "overlap+union", "svd-union", "regression", "pooled-trees",
+)  # fmt: skip
+"""Those that answer within seconds on small data; names that are not registered are left out."""
+
+
+@dataclass(frozen=True)
+class Method:
+    """A method by name: `make(**settings)` returns the unfitted scorer, and `grid` has settings to try.
+
+    Settings that are not in the grid keep the defaults of `make`, which should be those of the method's paper.
+    """
+
+    name: str
+    make: Callable[..., LinkScorer]
+    grid: Grid = ()
+    about: str = ""
+    ours: bool = False
+
+    def trials(self, at_most: int, seed: int = 0) -> list[Settings]:
+        """Return the settings to try: the defaults ({}) first, then the grid, or a random part of it.
+
+        >>> Method("svd", lambda rank=12, union=False: None, {"rank": (6, 12, 24)}).trials(at_most=10)
+        [{}, {'rank': 6}, {'rank': 24}]
+        """
+        defaults = {name: each.default for name, each in inspect.signature(self.make).parameters.items()}
+        found: list[Settings] = [{}]
+        for settings in _combinations(self.grid):
+            other = {name: value for name, value in settings.items() if defaults.get(name, ...) != value}
+            if other not in found:
+                found.append(other)
+        if len(found) > at_most:
+            rng = stream(seed, "grid", self.name)
+            chosen = 1 + rng.choice(len(found) - 1, max(at_most - 1, 0), replace=False)
+            found = [found[0], *(found[index] for index in sorted(chosen.tolist()))]
+        return found
+
+
+def find_methods() -> "Registry[Method]":
+    """Return all methods: our learner's variants first, then the baselines, in the order of their registration."""
+    from banditplex.baselines import BASELINES
+
+    methods: Registry[Method] = Registry("method")
+    for name, about in VARIANTS.items():
+        methods.add(name, Method(name, _variant(name), OUR_GRID, about, ours=True))
+    for name, make in BASELINES.items():
+        if name not in methods:
+            methods.add(name, Method(name, make, _grid(name, make), _first_line(make)))
+    return methods
+
+
+def choose_methods(names: Iterable[str] | None = None) -> list[Method]:
+    """Return methods by name; "quick" and "ours" stand for several. None: all."""
+    methods = find_methods()
+    groups = {"quick": [name for name in QUICK if name in methods], "ours": list(VARIANTS)}
+    wanted = methods if names is None else [each for name in names for each in groups.get(name, [name])]
+    return [methods[name] for name in dict.fromkeys(wanted)]
+
+
+def _variant(name: str) -> Callable[..., LinkScorer]:
+    from banditplex.leaderboard.mean_of_draws import MeanOfDraws
+    from banditplex.predictor import LinkPredictor
+
+    if name == OURS:
+        return LinkPredictor
+    make: Any = MeanOfDraws if name == "uniform" else LinkPredictor
+    return partial(make, policy=name, evidence="drawn")
+
+
+def _grid(name: str, make: Callable[..., Any]) -> Grid:
+    """Return the grid of a baseline: an attribute of what makes it, or of its class, or one of ours."""
+    grid: Any = getattr(make, "grid", getattr(_made_by(make), "grid", GRIDS.get(name, ())))
+    found: Grid = grid() if callable(grid) else grid
+    return found
+
+
+def _combinations(grid: Grid) -> list[Settings]:
+    if isinstance(grid, Mapping):
+        return [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
+    return [dict(settings) for settings in grid]
+
+
+def _first_line(make: Callable[..., Any]) -> str:
+    return (inspect.getdoc(_made_by(make)) or "").split("\n")[0].rstrip(".")
+
+
+def _made_by(make: Any) -> Any:
+    while isinstance(make, partial):
+        make = make.func
+    return make

@@ -1,0 +1,132 @@
+"""Tables of the leaderboard, as text: what the terminal, Markdown and the page show."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from banditplex.jobs.results import Row
+from banditplex.leaderboard.lines import Line
+from banditplex.markdown import number, plus_minus
+
+HEADS = {
+    "roc_auc": "ROC-AUC",
+    "average_precision": "AP",
+    "accuracy": "accuracy",
+    "random_mrr": "MRR",
+    "random_hits_at_10": "Hits@10",
+    "hard_mrr": "hard MRR",
+    "hard_hits_at_10": "hard Hits@10",
+    "seconds": "seconds",
+    "memory": "MB",
+    "parameters": "parameters",
+    "settings": "chosen settings",
+    "note": "note",
+}
+"""Columns of the main table. MRR and Hits are against random negatives, or against hard ones."""
+TELLING, COST = ("roc_auc", "average_precision", "accuracy"), ("seconds", "memory", "parameters")
+TESTED = ("roc_auc", "hard_mrr")
+"""Metrics whose differences are shown."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A text, and whether it is the best of its column."""
+
+    text: str
+    best: bool = False
+
+
+@dataclass(frozen=True)
+class TableRow:
+    """Cells, and whether the method is ours, or has no result."""
+
+    cells: tuple[Cell, ...]
+    ours: bool = False
+    failed: bool = False
+
+
+@dataclass(frozen=True)
+class Table:
+    """Heads and rows."""
+
+    heads: tuple[str, ...]
+    rows: tuple[TableRow, ...]
+
+
+def main_table(lines: Sequence[Line], columns: Sequence[str] = tuple(HEADS)) -> Table:
+    """Return a row per method; columns that are empty for all methods are left out, such as settings if not tuned."""
+    shown = [name for name in columns if any(_cell(line, name) not in ("", "-") for line in lines)]
+    best = {name: _best(lines, name) for name in shown}
+    rows = [
+        TableRow(
+            (Cell(line.method), *(Cell(_cell(line, name), line.method in best[name]) for name in shown)),
+            line.ours,
+            not line.seeds,
+        )
+        for line in lines
+    ]
+    return Table(("method", *(HEADS[name] for name in shown)), tuple(rows))
+
+
+def difference_table(lines: Sequence[Line]) -> Table | None:
+    """Return the differences to the reference with p-values; None if there are none."""
+    shown = [name for name in TESTED if any(name in line.difference for line in lines)]
+    if not shown:
+        return None
+    rows = []
+    for line in lines:
+        cells = [Cell(line.method)]
+        for name in shown:
+            found = line.difference.get(name)
+            cells += [Cell(_signed(found.mean)), Cell(p_value(found.p))] if found else [Cell(""), Cell("")]
+        rows.append(TableRow(tuple(cells), line.ours, not line.seeds))
+    return Table(("method", *(head for name in shown for head in (f"{HEADS[name]} difference", "p"))), tuple(rows))
+
+
+def layer_table(lines: Sequence[Row], ours: Sequence[str] = ()) -> Table:
+    """Return the table of one layer, from its `layer_lines`."""
+    shown = [name for name in HEADS if any(name in line["mean"] for line in lines)]
+    best = {name: max((line["mean"].get(name, -math.inf) for line in lines), default=0.0) for name in shown}
+    rows = []
+    for line in lines:
+        mean, deviation = line["mean"], line["deviation"]
+        cells = [Cell(plus_minus(mean[name], deviation[name]), mean[name] == best[name]) for name in shown]
+        rows.append(TableRow((Cell(line["method"]), *cells), line["method"] in ours))
+    return Table(("method", *(HEADS[name] for name in shown)), tuple(rows))
+
+
+def p_value(p: float) -> str:
+    """Return a p-value in two digits.
+
+    >>> p_value(0.0314), p_value(0.00002), p_value(float("nan"))
+    ('.031', '< .001', '-')
+    """
+    return "< .001" if p < 0.001 else number(p)
+
+
+def _cell(line: Line, name: str) -> str:
+    if name == "note":
+        return line.note
+    if name == "settings":
+        return "" if line.chosen == "defaults" else line.chosen
+    if not line.seeds:
+        return "-"
+    if name == "seconds":
+        return f"{line.seconds:.1f}"
+    if name == "memory":
+        return f"{line.memory / 1e6:,.0f}"
+    if name == "parameters":
+        return "-" if line.parameters is None else f"{line.parameters:,}"
+    return plus_minus(line.mean[name], line.deviation[name]) if name in line.mean else "-"
+
+
+def _best(lines: Sequence[Line], name: str) -> set[str]:
+    """Return the methods with the highest mean of a metric, to the digits shown."""
+    means: dict[str, Any] = {line.method: number(line.mean[name]) for line in lines if name in line.mean}
+    values = {method: float(text) for method, text in means.items() if text != "-"}
+    return {method for method, value in values.items() if value == max(values.values())}
+
+
+def _signed(value: float) -> str:
+    return number(value) if value != value else f"{'+' if value >= 0 else '-'}{number(abs(value))}"

@@ -1,0 +1,63 @@
+"""Does it help? One sentence about our learner beside the target layer alone, and beside the best rival."""
+
+import math
+from collections.abc import Sequence
+
+from banditplex.leaderboard.lines import SORTED_BY, Line
+from banditplex.leaderboard.methods import OURS
+from banditplex.leaderboard.tables import p_value
+from banditplex.markdown import number
+
+LEVEL = 0.05
+ALONE = "none"
+"""Our learner on the target layer alone."""
+
+
+def verdict(lines: Sequence[Line]) -> str | None:
+    """Return the answer, from lines whose reference is our default; None if it has not been compared.
+
+    A difference is clear if p < .05. The comparison with the target layer alone is planned: its p-value is not
+    adjusted. The best rival is chosen after the fact: its p-value is adjusted for the number of methods.
+    """
+    by_name = {line.method: line for line in lines if line.seeds}
+    alone, rivals = by_name.get(ALONE), [line for line in by_name.values() if not line.ours]
+    if OURS not in by_name or not (alone or rivals):
+        return None
+    ours = number(by_name[OURS].mean[SORTED_BY])
+    parts, helps = [], True
+    if alone is not None:
+        p = _p(alone, planned=True)
+        clear = _clear(alone, p)
+        before, helps = number(alone.mean[SORTED_BY]), clear > 0
+        change = {1: f"rises from {before} to {ours}", -1: f"falls from {before} to {ours}"}
+        same = f"is {ours}, and {before} without them"
+        parts.append(f"with the other layers, ROC-AUC {change.get(clear, same)}{_show(p, ' ({})')}")
+    if rivals:
+        best = max(rivals, key=lambda line: line.mean[SORTED_BY])
+        p = _p(best, planned=False)
+        clear = _clear(best, p)
+        helps = helps and clear >= 0
+        many = f"the best of {len(rivals)} other methods" if len(rivals) > 1 else "the other method"
+        judged = {1: "is clearly worse", -1: "is clearly better"}.get(clear, "is neither clearly better nor worse")
+        start = "" if parts else f"ROC-AUC is {ours}; "
+        parts.append(f"{start}{many}, {best.method} ({number(best.mean[SORTED_BY])}{_show(p, ', {}')}), {judged}")
+    return f"banditplex {'helps' if helps else 'does not help'} here: {'; '.join(parts)}."
+
+
+def _p(other: Line, *, planned: bool) -> float:
+    found = other.difference.get(SORTED_BY)
+    return math.nan if found is None else found.p_alone if planned else found.p
+
+
+def _clear(other: Line, p: float) -> int:
+    """Return 1 if ours is clearly better than another method, -1 if it is clearly worse, else 0."""
+    if math.isnan(p) or p >= LEVEL:
+        return 0
+    return -1 if other.difference[SORTED_BY].mean > 0 else 1
+
+
+def _show(p: float, form: str) -> str:
+    if math.isnan(p):
+        return ""
+    text = p_value(p)
+    return form.format(f"p {text}" if text.startswith("<") else f"p = {text}")

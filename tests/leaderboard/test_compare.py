@@ -1,0 +1,232 @@
+"""Real fits in real child processes, on tiny data."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import banditplex as bx
+from banditplex.evaluation import Split, roc_auc
+from banditplex.jobs.results import read_results
+from banditplex.leaderboard import Plan, compare
+from banditplex.leaderboard.facts import describe
+from banditplex.leaderboard.lines import make_lines
+from banditplex.leaderboard.measure import count_parameters, rank_split
+from banditplex.leaderboard.parts import Parts
+from tests.leaderboard.scorers import DEGREES, METHODS, Degrees
+from tests.refusals import refuses
+
+PLAN = Plan(seeds=1, trials=3, budget=1.0, memory=0.2)
+NOISE = ("fit_seconds", "score_seconds", "memory")
+
+
+def multiplex():
+    return bx.planted(3, 1, 0.8, num_nodes=30, edges_per_layer=40, communities=3, within=0.9, seed=1)
+
+
+class Interrupted(Exception):
+    pass
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory):
+    """Compare four methods, of which one works; interrupt it after the first fit, and resume it."""
+    folder, told = tmp_path_factory.mktemp("compare") / "out", []
+    options = {"plan": PLAN, "engine": "serial", "folder": folder}
+
+    def stop(*_):
+        raise Interrupted
+
+    with pytest.raises(Interrupted):
+        compare(multiplex(), [DEGREES], **options, on_progress=stop)
+    rows = compare(multiplex(), METHODS, **options, resume=True, on_progress=lambda *now: told.append(now[:2]))
+    return SimpleNamespace(folder=folder, rows=rows, told=told)
+
+
+def test_a_method_that_fails_is_a_row_that_says_so(found):
+    notes = {line.method: line.note for line in make_lines(found.rows)}
+    assert notes == {
+        "degrees": "",
+        "fails": "ZeroDivisionError: no luck today",
+        "large": "out of memory (0.2 GB)",
+        "slow": "out of time (1 s)",
+    }
+
+
+def test_metrics_are_those_of_the_method_on_the_split(found):
+    """The same numbers from a plain loop over pairs and layers."""
+    rows = [row for row in found.rows if row["method"] == "degrees"]
+    (mean,) = (row for row in rows if row["scope"] == "mean")
+    part = Parts(multiplex(), "layer").for_test(0)
+    scorer, names = Degrees(**json.loads(mean["settings"])).fit(part.test.train), part.test.train.layer_names
+    aucs, reciprocal = [], {"random": [], "hard": []}
+    for layer in names:
+        pairs, label = part.test.test(layer)
+        aucs.append(roc_auc(label, scorer.score_pairs(pairs, layer)))
+        for kind, ranked in part.ranked.items():
+            edges, negatives = ranked.ranking(layer)
+            values = []
+            for edge, others in zip(edges, negatives, strict=True):
+                score = scorer.score_pairs([edge], layer)[0]
+                other = scorer.score_pairs(others, layer)
+                values.append(1 / (1 + sum(other > score) + sum(other == score) / 2))
+            reciprocal[kind].append(np.mean(values))
+    assert mean["roc_auc"] == pytest.approx(np.mean(aucs))
+    assert mean["random_mrr"] == pytest.approx(np.mean(reciprocal["random"]))
+    assert mean["hard_mrr"] == pytest.approx(np.mean(reciprocal["hard"]))
+    assert {row["layer"] for row in rows if row["scope"] == "layer"} == set(names)
+
+
+def test_tuning_looks_at_validation_edges_and_chooses_the_better_setting(found):
+    about, stored = read_results(found.folder / "rows.jsonl")
+    assert about["trials"] == 3
+    part = Parts(multiplex(), "layer").for_tuning(0)
+    scorer, aucs = Degrees().fit(part.test.train), []
+    for layer in part.test.train.layer_names:
+        pairs, label = part.test.test(layer)
+        aucs.append(roc_auc(label, scorer.score_pairs(pairs, layer)))
+    first, second = (next(row for row in stored if is_trial(row, text)) for text in ("{}", '{"power": -1.0}'))
+    assert first["roc_auc"] == pytest.approx(np.mean(aucs))
+    assert second["roc_auc"] == pytest.approx(1 - np.mean(aucs))  # every pair the other way round
+    best = max(first, second, key=lambda row: row["roc_auc"])
+    assert {row["settings"] for row in found.rows if row["method"] == "degrees"} == {best["settings"]}
+
+
+def is_trial(row, settings):
+    return row["tuning"] and row["scope"] == "mean" and row["settings"] == settings
+
+
+def test_a_comparison_is_resumed_and_refuses_other_conditions(found):
+    """Two settings of one method, and four tests; the first fit is not repeated."""
+    assert found.told == [(done, 6) for done in range(1, 7)]
+    lines = (found.folder / "rows.jsonl").read_text().splitlines()
+    assert len(lines) == 1 + 6
+    with refuses("seeds", 1, 2):
+        compare(multiplex(), [DEGREES], plan=replace(PLAN, seeds=2), folder=found.folder, resume=True)
+
+
+def without_noise(rows):
+    return [{name: value for name, value in row.items() if name not in NOISE} for row in rows]
+
+
+@pytest.mark.slow
+def test_a_killed_comparison_is_resumed_and_gives_the_same_tables(tmp_path):
+    bx.write(multiplex(), tmp_path / "data.csv")
+    words = [
+        sys.executable,
+        "-m",
+        "banditplex",
+        "compare",
+        "data.csv",
+        "--methods",
+        "svd,overlap,jaccard",
+        "--seeds",
+        "2",
+    ]
+
+    def run(folder, *more):
+        return subprocess.Popen([*words, "-o", folder, *more], cwd=tmp_path, stderr=subprocess.DEVNULL)
+
+    assert run("whole").wait() == 0
+    killed = run("killed")
+    while not (tmp_path / "killed" / "rows.jsonl").exists():
+        time.sleep(0.05)
+    os.kill(killed.pid, signal.SIGKILL)
+    assert killed.wait() == -signal.SIGKILL
+    assert len((tmp_path / "killed" / "rows.jsonl").read_text().splitlines()) < 13  # 2 x (4 + 2) fits, and the head
+    assert run("killed", "--resume").wait() == 0
+    whole, resumed = (read_results(tmp_path / folder / "rows.jsonl")[1] for folder in ("whole", "killed"))
+    assert without_noise(resumed) == without_noise(whole)
+    layers = [(tmp_path / folder / "layers.csv").read_bytes() for folder in ("whole", "killed")]
+    assert layers[0] == layers[1]
+
+
+def test_parts_are_the_same_for_all_and_tuning_has_no_test_pairs():
+    parts = Parts(multiplex(), "pair")
+    test, tuning = parts.for_test(3), parts.for_tuning(3)
+    again = Parts(multiplex(), "pair").for_test(3)
+    assert np.array_equal(test.test.pairs, again.test.pairs)
+    for kind in ("random", "hard"):
+        assert np.array_equal(test.ranked[kind].negatives, again.ranked[kind].negatives)
+        test.ranked[kind].check(multiplex())
+    held_out = {(layer, *sorted(pair)) for layer, pair in zip(test.test.layer, test.test.pairs.tolist(), strict=True)}
+    edges = tuning.test.label == 1
+    tuned = zip(tuning.test.layer[edges], tuning.test.pairs[edges].tolist(), strict=True)
+    assert not held_out & {(layer, *sorted(pair)) for layer, pair in tuned}
+    assert tuning.test.train.num_edges < test.test.train.num_edges
+
+
+def test_facts_are_counted_and_heuristics_measured():
+    """Two layers with the same ring, one of them with one edge more; a test pair's overlap is 0 or 1."""
+    ring = np.arange(40)
+    ends = np.concatenate([ring, ring, [0]]), np.concatenate([(ring + 1) % 40, (ring + 1) % 40, [2]])
+    mx = bx.Multiplex.from_edges(*ends, ["a"] * 40 + ["b"] * 41, num_nodes=40)
+    data = Parts(mx, "layer").split(0)
+    facts = describe(mx, data)
+    assert (facts.linked_pairs, facts.layers_per_pair, facts.several) == (41, 81 / 41, 40 / 41)
+    assert facts.density == pytest.approx((40 / 780, 40.5 / 780, 41 / 780))
+    overlap, degree = [], []
+    for layer, other in ("ab", "ba"):
+        pairs, label = data.test(layer)
+        known = {tuple(sorted(pair)) for pair in data.train.edges(other).T.tolist()}
+        degrees = np.bincount(data.train.edges(layer).ravel(), minlength=40)
+        overlap.append(roc_auc(label, [tuple(sorted(pair)) in known for pair in pairs.tolist()]))
+        degree.append(roc_auc(label, degrees[pairs].prod(axis=1)))
+    assert facts.untrained == pytest.approx({"overlap": np.mean(overlap), "preferential-attachment": np.mean(degree)})
+    both = describe(mx.to_directed(), data)
+    assert (both.linked_pairs, both.layers_per_pair) == (facts.linked_pairs, facts.layers_per_pair)
+
+
+def test_a_warning_names_the_heuristic_that_is_good_enough():
+    mx = multiplex()
+    facts = describe(mx, Parts(mx, "layer").split(0))
+    assert facts.warning is None
+    warning = replace(facts, untrained={"overlap": 0.97, "preferential-attachment": 0.5}).warning
+    assert "overlap alone (.970)" in warning
+    assert "degree" not in warning
+
+
+def test_ranks_are_among_a_positives_own_negatives():
+    """A line 0-1-2-3: degrees 1, 2, 2, 1. The edge (1, 2) scores 4 and its negatives 3 and 4: rank 1.5."""
+    mx = bx.Multiplex.from_edges([0, 1, 2], [1, 2, 3], "a", num_nodes=4)
+    own = np.array([[[0, 2], [2, 1]]])
+    part = Split(mx, "layer", np.zeros(1, np.int64), np.array([[1, 2]]), np.ones(1, np.int64), own)
+    found = rank_split(Degrees().fit(mx), part, ["a"])["a"]
+    assert found["mrr"] == pytest.approx(1 / 1.5)
+    assert found["hits_at_1"] == 0.0
+    assert np.isnan(found["hits_at_10"])  # there are only two
+
+
+def test_parameters_are_told_or_counted():
+    import torch
+
+    scorer = Degrees()
+    assert count_parameters(scorer) is None
+    shared = torch.nn.Linear(3, 2)
+    scorer.parts = {"a": [shared, shared], "b": (torch.nn.Linear(1, 1),)}
+    assert count_parameters(scorer) == 3 * 2 + 2 + 1 + 1
+    scorer.num_parameters_ = 5
+    assert count_parameters(scorer) == 5
+
+
+@pytest.mark.parametrize(
+    ("plan", "values"),
+    [
+        (Plan(hide="edge"), ("edge",)),
+        (Plan(seeds=0), ("seeds", 0)),
+        (Plan(trials=0), ("trials", 0)),
+        (Plan(budget=0), ("budget", 0)),
+        (Plan(memory=-1), ("memory", -1)),
+        (Plan(targets=("z",)), ("z",)),
+    ],
+)
+def test_conditions_that_make_no_sense_are_refused(plan, values):
+    with refuses(*values):
+        compare(multiplex(), [DEGREES], plan=plan)

@@ -1,0 +1,163 @@
+"""Means, deviations and paired tests against hand-made numbers and scipy."""
+
+import json
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from banditplex.leaderboard.lines import Difference, Line, layer_lines, make_lines
+from banditplex.leaderboard.tables import Cell, difference_table, layer_table, main_table
+from banditplex.leaderboard.verdict import verdict
+
+AUC = {"default": (0.9, 0.8, 0.85), "none": (0.7, 0.65, 0.6), "svd": (0.95, 0.82, 0.84)}
+
+
+def row(method, seed, auc, settings="{}", scope="mean", layer=None, **more):
+    base = {"method": method, "trial": seed, "fold": 0, "scope": scope, "layer": layer, "settings": settings}
+    numbers = {
+        "roc_auc": auc,
+        "average_precision": auc / 2,
+        "accuracy": 0.5,
+        "f1": 0.25,
+        "train_edges": 80,
+        "test_edges": 20,
+    }
+    return base | numbers | {"fit_seconds": 1.0 + seed, "memory": 10**6 * (seed + 1), "parameters": 7} | more
+
+
+def failure(method, seed, error):
+    return {"method": method, "trial": seed, "fold": 0, "scope": "none", "settings": "{}", "error": error}
+
+
+@pytest.fixture
+def rows():
+    found = [row(name, seed, auc) for name, values in AUC.items() for seed, auc in enumerate(values)]
+    found += [row("half", seed, 0.5, json.dumps({"rank": 4} if seed else {})) for seed in (0, 1)]
+    found += [failure("half", 2, "out of time (3 s)"), failure("bad", 0, "ValueError: x"), failure("bad", 1, "other")]
+    return [*found, failure("bad", 2, "other")]
+
+
+def corrected(differences, ratio=0.25):
+    """Nadeau and Bengio's test with scipy's distribution, from the formula."""
+    n = len(differences)
+    t = np.mean(differences) / np.sqrt((1 / n + ratio) * np.var(differences, ddof=1))
+    return 2 * stats.t.sf(abs(t), n - 1)
+
+
+def test_means_deviations_and_order(rows):
+    lines = make_lines(rows)
+    assert [line.method for line in lines] == ["svd", "default", "none", "half", "bad"]
+    assert [line.ours for line in lines] == [False, True, True, False, False]
+    svd = lines[0]
+    assert svd.mean["roc_auc"] == pytest.approx(0.87)
+    assert svd.deviation["roc_auc"] == pytest.approx(0.07)  # squares: .08, .05, .03
+    assert svd.mean["average_precision"] == pytest.approx(0.435)
+    assert (svd.seconds, svd.memory, svd.parameters, svd.seeds) == (2.0, 2e6, 7, 3)
+    assert (svd.note, svd.chosen) == ("", "defaults")
+    half, bad = lines[3:]
+    assert half.note == "1 of 3 seeds failed: out of time (3 s)"
+    assert half.chosen == "defaults (1 of 2); rank=4 (1 of 2)"
+    assert (bad.seeds, bad.note, bad.mean) == (0, "other", {})
+
+
+def test_paired_tests_against_ours(rows):
+    lines = {line.method: line for line in make_lines(rows)}
+    default = np.array(AUC["default"])
+    raw = {name: corrected(np.array(AUC[name]) - default) for name in ("none", "svd")}
+    raw["half"] = corrected(0.5 - default[:2])  # the seeds that both have
+    ordered = sorted(raw, key=raw.get)
+    holm = np.minimum(1, np.maximum.accumulate([raw[name] * (3 - index) for index, name in enumerate(ordered)]))
+    for name, adjusted in zip(ordered, holm, strict=True):
+        found = lines[name].difference["roc_auc"]
+        assert found.to == "default"
+        assert found.p_alone == pytest.approx(raw[name])
+        assert found.p == pytest.approx(adjusted)
+    assert lines["none"].difference["roc_auc"].mean == pytest.approx(-0.2)
+    assert lines["default"].difference == {}
+    assert lines["bad"].difference == {}
+    wilcoxon = stats.wilcoxon(np.array(AUC["none"]) - default, method="exact").pvalue
+    assert lines["none"].difference["roc_auc"].p_wilcoxon == pytest.approx(min(1, 3 * wilcoxon))
+
+
+def test_without_ours_the_first_finished_method_is_the_reference(rows):
+    rows = [failure("bad", 0, "x"), *(row for row in rows if row["method"] not in ("default", "bad"))]
+    lines = {line.method: line for line in make_lines(rows)}
+    assert lines["svd"].difference["roc_auc"].to == "none"
+    assert lines["svd"].difference["roc_auc"].mean == pytest.approx(0.87 - 0.65)
+    assert make_lines([failure("bad", 0, "x")]) == [Line("bad", False, 0, ("x",))]
+
+
+def test_tables_show_numbers_the_best_and_what_failed(rows):
+    lines = make_lines(rows)
+    table = main_table(lines)
+    assert table.heads == (
+        "method",
+        "ROC-AUC",
+        "AP",
+        "accuracy",
+        "seconds",
+        "MB",
+        "parameters",
+        "chosen settings",
+        "note",
+    )
+    assert [cell.text for cell in table.rows[0].cells] == [
+        "svd", ".870 ± .070", ".435 ± .035", ".500 ± .000", "2.0", "2", "7", "", ""
+    ]  # fmt: skip
+    assert [row.cells[1].best for row in table.rows] == [True, False, False, False, False]
+    assert [row.cells[3].best for row in table.rows] == [True] * 4 + [False]  # ties are all best
+    assert [row.ours for row in table.rows] == [False, True, True, False, False]
+    assert [row.failed for row in table.rows] == [False] * 4 + [True]
+    assert table.rows[4].cells == tuple(map(Cell, ("bad", "-", "-", "-", "-", "-", "-", "", "other")))
+    assert main_table(lines[:1]).heads[-1] == "parameters"  # no note is needed
+    assert table.rows[3].cells[-2].text == "defaults (1 of 2); rank=4 (1 of 2)"
+    differences = difference_table(lines)
+    assert differences.heads == ("method", "ROC-AUC difference", "p")
+    assert differences.rows[2].cells[1].text == "-.200"
+    assert difference_table(make_lines([row("svd", 0, 0.5)])) is None
+
+
+def test_layers_have_lines_and_tables_of_their_own():
+    rows = [row("svd", seed, auc, scope="layer", layer="a") for seed, auc in enumerate((0.5, 0.7))]
+    rows += [row("default", 0, 0.9, scope="layer", layer="a"), row("svd", 0, 0.1)]
+    lines = layer_lines(rows)
+    assert [(line["layer"], line["method"], line["seeds"]) for line in lines] == [("a", "default", 1), ("a", "svd", 2)]
+    assert lines[1]["mean"]["roc_auc"] == pytest.approx(0.6)
+    assert lines[1]["deviation"]["roc_auc"] == pytest.approx(0.1 * np.sqrt(2))
+    table = layer_table(lines, ["default"])
+    assert [row.ours for row in table.rows] == [True, False]
+    assert [cell.text for cell in table.rows[1].cells] == ["svd", ".600 ± .141", ".300 ± .071", ".500 ± .000"]
+    assert [row.cells[1].best for row in table.rows] == [True, False]
+
+
+def line(method, auc, gap=None, p=0.5, p_alone=None):
+    ours = method in ("default", "none")
+    found = {} if gap is None else {"roc_auc": Difference("default", gap, p if p_alone is None else p_alone, p, p)}
+    return Line(method, ours, 5, (), {"roc_auc": auc}, {"roc_auc": 0.01}, found)
+
+
+@pytest.mark.parametrize(
+    ("lines", "says"),
+    [
+        ([line("none", 0.8, -0.1, 0.2, 0.01), line("svd", 0.85, -0.05, 0.3)],
+         "banditplex helps here: with the other layers, ROC-AUC rises from .800 to .900 (p = .010); the other method, "
+         "svd (.850, p = .300), is neither clearly better nor worse."),
+        ([line("none", 0.8, -0.1, 0.01), line("svd", 0.85, 0.05, 0.03), line("trees", 0.6, -0.3, 0.01)],
+         "banditplex does not help here: with the other layers, ROC-AUC rises from .800 to .900 (p = .010); the best "
+         "of 2 other methods, svd (.850, p = .030), is clearly better."),
+        ([line("none", 0.89, -0.01, 0.4)],
+         "banditplex does not help here: with the other layers, ROC-AUC is .900, and .890 without them (p = .400)."),
+        ([line("none", 0.95, 0.05, 0.0001)],
+         "banditplex does not help here: with the other layers, ROC-AUC falls from .950 to .900 (p < .001)."),
+        ([line("svd", 0.8, -0.1, 0.02)],
+         "banditplex helps here: ROC-AUC is .900; the other method, svd (.800, p = .020), is clearly worse."),
+        ([], None),
+    ],
+)  # fmt: skip
+def test_the_verdict_is_one_sentence(lines, says):
+    assert verdict([line("default", 0.9), *lines]) == says
+
+
+def test_there_is_no_verdict_without_ours():
+    assert verdict([line("none", 0.8), line("svd", 0.8)]) is None

@@ -1,0 +1,101 @@
+"""Files of the leaderboard, from hand-made rows."""
+
+import json
+from html.parser import HTMLParser
+
+import pandas as pd
+import pytest
+
+from banditplex.leaderboard import Plan
+from banditplex.leaderboard.board import Leaderboard
+from banditplex.leaderboard.facts import Facts
+from banditplex.leaderboard.lines import layer_lines, make_lines
+from banditplex.leaderboard.pages import as_json, write
+from tests.leaderboard.test_lines import failure, row
+
+FACTS = Facts("Multiplex(3 nodes)", 41, 1.5, 0.5, (0.1, 0.2, 0.3), {"overlap": 0.97, "preferential-attachment": 0.5})
+
+
+@pytest.fixture
+def board():
+    rows = [row("default", seed, auc) for seed, auc in enumerate((0.9, 0.8))]
+    rows += [row("a|b<c>", seed, auc, '{"rank": 4}') for seed, auc in enumerate((0.7, 0.8))]
+    rows += [row("default", 0, 0.6, scope="layer", layer="x & y"), failure("slow", 0, "out of time (3 s)")]
+    return Leaderboard("my.csv", FACTS, Plan(seeds=2, budget=3), make_lines(rows), layer_lines(rows))
+
+
+class Cells(HTMLParser):
+    """Collects the rows of all tables: class, and the text of each cell, in stars if it is bold."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.rows, self._cell = [], None
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        if tag == "tr":
+            self.rows.append((dict(attributes).get("class", ""), []))
+        elif tag in ("td", "th"):
+            self._cell = ""
+        elif tag == "b":
+            self._cell += "*"
+
+    def handle_endtag(self, tag):
+        if tag in ("td", "th"):
+            self.rows[-1][1].append(self._cell)
+            self._cell = None
+        elif tag == "b":
+            self._cell += "*"
+
+    def handle_data(self, data):
+        if self._cell is not None:
+            self._cell += data
+
+
+def test_csv_has_all_numbers(board, tmp_path):
+    write(board, tmp_path)
+    table = pd.read_csv(tmp_path / "leaderboard.csv").set_index("method")
+    assert list(table.index) == ["default", "a|b<c>", "slow"]
+    assert table.loc["default", "roc_auc"] == pytest.approx(0.85)
+    assert table.loc["a|b<c>", "roc_auc_difference"] == pytest.approx(-0.1)
+    assert table.loc["slow", "note"] == "out of time (3 s)"
+    assert table.loc["a|b<c>", "settings"] == "rank=4"
+    assert table["seeds"].tolist() == [2, 2, 0]
+    layers = pd.read_csv(tmp_path / "layers.csv")
+    assert layers[["layer", "method", "roc_auc"]].values.tolist() == [["x & y", "default", 0.6]]
+
+
+def test_markdown_marks_ours_and_the_best(board, tmp_path):
+    write(board, tmp_path, by_layer=True)
+    lines = (tmp_path / "leaderboard.md").read_text(encoding="utf-8").splitlines()
+    default = next(line for line in lines if line.startswith("| → default | **"))
+    assert default.startswith("| → default | **.850 ± .071** |")
+    assert any(line.startswith(r"| a\|b<c> | .750 ± .071 |") for line in lines)
+    assert any(line.startswith("| slow | - |") and line.endswith("| out of time (3 s) |") for line in lines)
+    assert "## Layer x & y" in lines
+    assert any(line.startswith(r"| a\|b<c> | .7") and line.endswith("| rank=4 |  |") for line in lines)
+    text = " ".join(lines)
+    assert "Each method may try 10 settings per seed" in text
+    assert "3 s of processor time" in text
+    assert "overlap alone (.970)" in text
+
+
+def test_the_page_is_valid_marked_and_escaped(board, tmp_path):
+    write(board, tmp_path)
+    rows = Cells((tmp_path / "index.html").read_text(encoding="utf-8")).rows
+    assert rows[0][1][:3] == ["method", "ROC-AUC", "AP"]
+    assert rows[1][0] == "ours"
+    assert rows[1][1][:2] == ["default", "*.850 ± .071*"]
+    assert rows[2][1][:2] == ["a|b<c>", ".750 ± .071"]
+    assert rows[3][0] == "failed"
+    assert "x & y" not in (tmp_path / "index.html").read_text(encoding="utf-8")  # layers only if asked for
+    assert not any("http" in cell for _, cells in rows for cell in cells)
+
+
+def test_json_has_no_nan(board):
+    found = json.loads(json.dumps(as_json(board), allow_nan=False))
+    assert [line["method"] for line in found["methods"]] == ["default", "a|b<c>", "slow"]
+    assert found["methods"][2]["roc_auc"] is None
+    assert found["facts"]["layers_per_pair"] == 1.5
+    assert found["layers"][0]["roc_auc"] == 0.6
+    assert "overlap alone" in found["warning"]
