@@ -10,7 +10,7 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
-from banditplex.cli import convert, datasets, demo, evaluate, formats, predict, reproduce, train
+from banditplex.cli import convert, datasets, demo, evaluate, formats, predict, report, reproduce, train
 from banditplex.cli.flags import in_flags
 from banditplex.errors import InputError
 from banditplex.terminal import say
@@ -29,6 +29,7 @@ app.command()(convert.convert)
 app.command()(train.train)
 app.command()(predict.predict)
 app.command()(evaluate.evaluate)
+app.command()(report.report)
 app.command()(demo.demo)
 app.command()(reproduce.reproduce)
 

@@ -13,6 +13,7 @@ from banditplex.cli.gains import gain_records, print_gains
 from banditplex.cli.output import Json, print_json, print_table
 from banditplex.cli.policy_options import with_policy
 from banditplex.cli.predict import write_table
+from banditplex.cli.report import write_run_page
 from banditplex.cli.resuming import resume_command, say_new
 from banditplex.terminal import bars, say
 
@@ -64,7 +65,7 @@ def train(
                     losses = f"loss {row['train_loss']:.3f}  validation {row['validation_loss']:.3f}"
                     show("Training", losses, completed=row["epoch"], total=model.epochs)
 
-            model = fit_in(folder, mx, targets, given, resume=resume, force=force, on_epoch=on_epoch)
+            model = fit_in(folder, mx, targets, given, data=data, resume=resume, force=force, on_epoch=on_epoch)
     except KeyboardInterrupt:
         say(
             f"stopped after epoch {folder.progress().epoch}; continue with: {resume_command()}"
@@ -72,15 +73,16 @@ def train(
             else "stopped."
         )
         raise typer.Exit(130) from None
+    page = write_run_page(run, model, quiet=quiet)
     result = summarise(model, folder)
     if as_json:
-        print_json({"run": str(run), "directed": mx.directed} | result)
+        print_json({"run": str(run), "directed": mx.directed} | result | {"report": str(page)})
     elif not quiet:
         print(f"{data}: {mx.title}\n")
         print_gains(model.layer_gains_, f"All gains: {run / GAINS}.")
         print()
         print_table(COLUMNS, _rows(result))
-        print(f"\n{run}: {_length(result)}")
+        print(f"\n{run}: {_length(result)} Report: {page}")
 
 
 def fit_in(
@@ -89,16 +91,18 @@ def fit_in(
     targets: "Sequence[Name] | None",
     settings: Mapping[str, Any],
     *,
+    data: str | None = None,
     resume: bool = False,
     force: bool = False,
     on_epoch: "Callable[[LinkPredictor, dict[str, Any]], Any] | None" = None,
 ) -> "LinkPredictor":
     """Fit a model in a run folder, with a checkpoint after each epoch, and save it there with a table of its gains.
 
-    With `resume`, the run in the folder continues; `targets` and `settings` that are not given stay as they were. With
-    `force`, a run in the folder is replaced.
+    `data` is what the user calls the multiplex. With `resume`, the run in the folder continues; `targets` and `settings`
+    that are not given stay as they were. With `force`, a run in the folder is replaced.
     """
     from banditplex.predictor import LinkPredictor
+    from banditplex.report.about import ABOUT, PAGE, write_about
 
     settings = dict(settings)
     if resume and folder.begun:
@@ -110,10 +114,12 @@ def fit_in(
     if force and folder.occupied:
         model.make_trainer(mx, targets)  # refuses bad input before anything is removed
         folder.clear()
-        (folder.path / GAINS).unlink(missing_ok=True)
+        for name in (GAINS, ABOUT, PAGE):
+            (folder.path / name).unlink(missing_ok=True)
     model.fit(mx, targets, on_epoch, checkpoint=folder.path, resume=resume)
     model.save(folder.path)
     write_table(model.layer_gains_, folder.path / GAINS)
+    write_about(folder.path, data or folder.path.name, mx, model)
     return model
 
 

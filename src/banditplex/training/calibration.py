@@ -78,20 +78,37 @@ class Scored(NamedTuple):
     weight: Floats  # (n,) how many pairs each stands for
 
 
-def calibrate(data: TrainingData, logits: Callable[[Ints, Name], Floats], rng: np.random.Generator) -> Calibration:
-    """Fit a calibration to the validation edges and a sample of the unknown pairs of each target.
+class HeldOut(NamedTuple):
+    """Scores of validation edges and of unknown pairs, with what is needed to weigh them."""
 
-    `logits` returns the scores (n,) of pairs (n, 2) in a target, on the graph without validation edges. Without
-    validation edges, scores stay as they are.
+    links: Scored
+    unknown: Scored
+    density: Floats  # (T,) of links among all pairs of each target
+
+    def shares(self) -> Floats:
+        """Return the factors (T,) that bring unknown pairs to their real proportion to the validation edges."""
+        num_targets, density = len(self.density), np.clip(self.density, 1e-12, 1 - 1e-12)
+        count = np.bincount(self.links.instance, self.links.weight, num_targets)
+        total = np.maximum(np.bincount(self.unknown.instance, self.unknown.weight, num_targets), 1e-300)
+        share: Floats = count * (1 - density) / density / total
+        return share
+
+
+def score_held_out(
+    data: TrainingData, logits: Callable[[Ints, Name], Floats], rng: np.random.Generator
+) -> HeldOut | None:
+    """Score the validation edges and a sample of the unknown pairs of each target; None without validation edges.
+
+    `logits` returns the scores (n,) of pairs (n, 2) in a target, on the graph without validation edges.
     """
-    num_targets, mx = len(data.targets), data.full_mx
     if not len(data.validation_edges):
-        return Calibration.scaled(num_targets)
+        return None
+    mx = data.full_mx
     known = data.visibility.negative_pairs(mx)
     sampler = UnknownPairs(data.train_mx, known, data.visibility.negative_sampler(mx))
     links, unknown = score_pairs(data, logits, sampler, rng)
     size = mx.layer_sizes[data.targets]
-    return fit(links, unknown, size / (size + known.num_free()[data.targets]))
+    return HeldOut(links, unknown, size / (size + known.num_free()[data.targets]))
 
 
 def score_pairs(
@@ -126,9 +143,7 @@ def fit(links: Scored, unknown: Scored, density: Floats) -> Calibration:
         return Calibration.scaled(num_targets)
     knot = float(np.median(links.score))
     unknown = grouped(unknown)
-    count = np.bincount(links.instance, links.weight, num_targets)
-    total = np.maximum(np.bincount(unknown.instance, unknown.weight, num_targets), 1e-300)
-    share = count * (1 - density) / density / total
+    share = HeldOut(links, unknown, density).shares()
     instance = np.concatenate([links.instance, unknown.instance])
     weight = np.concatenate([links.weight, (unknown.weight * share[unknown.instance])])
     sign = np.repeat([1.0, -1.0], [len(links.score), len(unknown.score)])
