@@ -320,7 +320,7 @@ class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
 
     @property
     def held_out_(self) -> HeldOut | None:
-        """Scores of validation edges and of unknown pairs, on the graph without them; None in a model that was loaded."""
+        """Scores of validation edges and of unknown pairs, on the graph without them; None in a loaded model."""
         return self._check_fitted().held_out
 
     # Keeping

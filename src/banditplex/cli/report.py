@@ -1,7 +1,7 @@
 """`banditplex report`, and the page that other commands write."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,7 +14,9 @@ from banditplex.terminal import bars
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from banditplex.multiplex import Name
+    import pandas as pd
+
+    from banditplex.multiplex import Multiplex, Name
     from banditplex.predictor import LinkPredictor
 
 
@@ -26,7 +28,9 @@ def report(
     layer: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="LAYER", help="List predicted links of this layer; may be repeated.", show_default="the largest layers"
+            metavar="LAYER",
+            help="List predicted links of this layer; may be repeated.",
+            show_default="the largest layers",
         ),
     ] = None,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, ...")] = "auto",
@@ -62,6 +66,24 @@ def write_run_page(
     path = run / PAGE if page is None else page
     with bars(["Writing the report"], quiet=quiet):
         write_page(path, collect_run(run, model, layers))
+    return path
+
+
+def write_evaluation_page(
+    rows_file: Path,
+    data: str,
+    mx: "Multiplex",
+    gains: "pd.DataFrame",
+    rows: list[dict[str, Any]],
+    methods: list[str],
+    settings: dict[str, Any],
+) -> Path:
+    """Write the page of an evaluation beside the file of its rows; return its path."""
+    from banditplex.report.collect import collect_evaluation
+    from banditplex.report.page import write_page
+
+    path = rows_file.with_suffix(".html")
+    write_page(path, collect_evaluation(data, mx, gains, rows, methods, settings))
     return path
 
 

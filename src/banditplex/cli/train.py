@@ -98,8 +98,8 @@ def fit_in(
 ) -> "LinkPredictor":
     """Fit a model in a run folder, with a checkpoint after each epoch, and save it there with a table of its gains.
 
-    `data` is what the user calls the multiplex. With `resume`, the run in the folder continues; `targets` and `settings`
-    that are not given stay as they were. With `force`, a run in the folder is replaced.
+    `data` is what the user calls the multiplex. With `resume`, the run in the folder continues; `targets` and
+    `settings` that are not given stay as they were. With `force`, a run in the folder is replaced.
     """
     from banditplex.predictor import LinkPredictor
     from banditplex.report.about import ABOUT, PAGE, write_about

@@ -1,4 +1,4 @@
-"""What a run leaves in its folder for the page, besides the model: how it was made, and its quality on held-out edges."""
+"""What a run leaves in its folder for the page besides the model: how it was made, its quality on held-out edges."""
 
 import json
 import platform
@@ -71,4 +71,3 @@ def _versions() -> dict[str, str]:
         except PackageNotFoundError:  # a part of another distribution
             continue
     return found
-

@@ -14,7 +14,8 @@ import pandas as pd
 from banditplex.multiplex import Multiplex, Name
 from banditplex.persistence.run_folder import RunFolder
 from banditplex.predictor import LinkPredictor
-from banditplex.report.about import read_about
+from banditplex.report.about import describe, read_about
+from banditplex.report.comparison import compare_rows
 from banditplex.report.glance import glance, in_matrices
 from banditplex.report.links import top_links
 from banditplex.report.packing import pack
@@ -47,6 +48,30 @@ def collect_run(folder: Path, model: LinkPredictor, layers: Sequence[Name] | Non
     }
 
 
+def collect_evaluation(
+    title: str,
+    mx: Multiplex,
+    gains: pd.DataFrame,
+    rows: Sequence[Mapping[str, Any]],
+    methods: Sequence[str],
+    settings: Mapping[str, Any],
+) -> Data:
+    """Return the data of the page of an evaluation: the rows of `evaluate`, and gains that were measured beside it."""
+    about = describe(title, mx)
+    compared = compare_rows(rows, methods)
+    where = {"layer": "its own layer", "pair": "every layer"}[settings["hide"]]
+    text = (
+        f"{settings['trials']} x {settings['folds']}-fold cross-validation, the same splits for all policies. A "
+        f"held-out pair is hidden in {where}. p-values: Nadeau and Bengio's t-test over runs, adjusted for the number of "
+        "comparisons (Holm)."
+    )
+    return collect_graph(mx, title, about["relevant"], gains) | {
+        "kind": "evaluate",
+        "comparison": compared | {"text": text},
+        "about": collect_about(about, {}) | {"seed": settings["seed"]},
+    }
+
+
 def collect_graph(mx: Multiplex, title: str, truth: Any, gains: pd.DataFrame) -> Data:
     """Return what every page has: title, layers, the multiplex at a glance, gains, and the known truth (or None)."""
     return {
@@ -67,7 +92,7 @@ def collect_gains(table: pd.DataFrame, mx: Multiplex) -> Data:
 
 
 def collect_probabilities(table: pd.DataFrame, mx: Multiplex) -> Data:
-    """Return how likely layers are to be drawn: targets x layers, those that matrices show, and not known for itself."""
+    """Return how likely layers are to be drawn: targets x layers, those that matrices show; NaN for itself."""
     layers, targets = in_matrices(mx), np.array([mx.layer_index(name) for name in table.index], np.int64)
     rows = np.flatnonzero(np.isin(targets, layers))
     values = table.to_numpy(float)[rows][:, layers]
@@ -75,7 +100,7 @@ def collect_probabilities(table: pd.DataFrame, mx: Multiplex) -> Data:
     return {"targets": targets[rows].tolist(), "layers": layers.tolist(), "values": pack(values)}
 
 
-def collect_history(rows: Sequence[Mapping[str, Any]], likely: pd.DataFrame, mx: Multiplex) -> Data:
+def collect_history(rows: Sequence[Mapping[Any, Any]], likely: pd.DataFrame, mx: Multiplex) -> Data:
     """Return the curves of each target (T, epochs), and what its policy drew: (T, m, epochs) for m followed layers.
 
     `probability` is the mean inclusion probability of a layer in the rounds of an epoch in which it was drawn, and

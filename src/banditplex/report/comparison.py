@@ -35,7 +35,8 @@ def compare_rows(rows: Sequence[Row], methods: Sequence[str], *, limit: int = 40
         "metrics": [{"name": name, "title": TITLES[name]} for name in metrics],
         "lines": [{name: line[name] for name in LINE} for line in table.to_dict("records") if line["metric"] in TITLES],
         "reference": reference,
-        "spread": "95 % interval of the mean over runs",
+        "runs": int(table["runs"].iloc[0]),
+        "spread": "the 95 % interval of the mean",
         "by_layer": by_layer,
         "curves": _curves([row for row in rows if row["scope"] == "epoch"], methods),
     }

@@ -37,7 +37,9 @@ def judge(held_out: HeldOut, rng: np.random.Generator) -> Judged:
     parts = []
     for mine in range(2):
         here, other = (
-            HeldOut(_take(held_out.links, half[0] == which), _take(held_out.unknown, half[1] == which), held_out.density)
+            HeldOut(
+                _take(held_out.links, half[0] == which), _take(held_out.unknown, half[1] == which), held_out.density
+            )
             for which in (mine, 1 - mine)
         )
         prior, calibration = np.clip(held_out.density, 1e-12, 1 - 1e-12), fit(*other)

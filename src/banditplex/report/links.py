@@ -63,7 +63,8 @@ def top_links(model: LinkPredictor, layers: Sequence[Name] | None = None) -> dic
 def layers_with(mx: Multiplex, pairs: Ints) -> list[list[int]]:
     """Return for each pair of node indices (n, 2) the layers that have it as an edge.
 
-    >>> layers_with(Multiplex.from_edges([0, 0, 1], [1, 1, 2], ["a", "b", "a"], num_nodes=3), np.array([[1, 0], [0, 2]]))
+    >>> mx = Multiplex.from_edges([0, 0, 1], [1, 1, 2], ["a", "b", "a"], num_nodes=3)
+    >>> layers_with(mx, np.array([[1, 0], [0, 2]]))
     [[0, 1], []]
     """
     ordered = pairs if mx.directed else np.sort(pairs, axis=1)

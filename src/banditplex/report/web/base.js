@@ -1,6 +1,6 @@
 "use strict";
 /* What all parts of the page share. Names come from other people's data: they are put on the page as text only. */
-const page = { data: JSON.parse(document.getElementById("data").textContent), themed: [], charts: [] };
+const page = { data: JSON.parse(document.getElementById("data").textContent), themed: [], waiting: new Set(), charts: [] };
 
 /* An element with attributes and children; strings become text. */
 page.el = function (tag, attributes = {}, ...children) {
@@ -58,31 +58,41 @@ page.list = function (indices, most = 8) {
 };
 
 /* Colours of the present theme. */
-page.colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+page.colours = new Map();
+page.colour = function (name) {
+  if (!page.colours.has(name)) page.colours.set(name, getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim());
+  return page.colours.get(name);
+};
 page.series = (number) => page.colour(`series-${(number % 6) + 1}`);
 page.rgb = (name) => [1, 3, 5].map((at) => parseInt(page.colour(name).slice(at, at + 2), 16));
 page.mix = (from, to, share) => from.map((value, i) => Math.round(value + (to[i] - value) * share));
-page.onTheme = (draw) => page.themed.push(draw);
+page.onTheme = (element, draw) => page.themed.push([element, draw]);
 
 page.setTheme = function (theme) {
   document.documentElement.dataset.theme = theme;
+  page.colours.clear();
   document.getElementById("theme").textContent = theme === "dark" ? "Light" : "Dark";
-  page.themed.forEach((draw) => draw());
+  const later = page.themed.filter(([element, draw]) => (page.inView(element) ? draw() : true));
+  later.forEach(([, draw], place) => setTimeout(draw, 40 * (place + 1)));
 };
-{
-  const dark = matchMedia("(prefers-color-scheme: dark)");
-  page.setTheme(dark.matches ? "dark" : "light");
-  dark.addEventListener("change", () => page.setTheme(dark.matches ? "dark" : "light"));
-  document.getElementById("theme").addEventListener("click", () =>
-    page.setTheme(document.documentElement.dataset.theme === "dark" ? "light" : "dark"));
-}
-
 /* Draw something when it comes near the screen. */
 page.lazy = function (element, draw) {
   const watch = new IntersectionObserver((entries) => {
     if (entries.some((entry) => entry.isIntersecting)) { watch.disconnect(); draw(); }
   }, { rootMargin: "500px" });
   watch.observe(element);
+};
+
+/* Draw something again: at once if it is on the screen, else when it comes near. */
+page.inView = function (element) {
+  const box = element.getBoundingClientRect();
+  return box.bottom > -100 && box.top < innerHeight + 100;
+};
+page.redraw = function (element, draw) {
+  if (page.inView(element)) { draw(); return; }
+  if (page.waiting.has(element)) return;
+  page.waiting.add(element);
+  page.lazy(element, () => { page.waiting.delete(element); draw(); });
 };
 
 /* The one tooltip of the page: a title, and lines of a label and a number. */
@@ -189,3 +199,11 @@ page.interval = function (value, low, high, scale, helps) {
   const zero = scale[0] <= 0 && scale[1] >= 0 ? [page.svg("line", { class: "axis", x1: at(0), x2: at(0), y1: 0, y2: 20 })] : [];
   return page.svg("svg", { class: "interval", role: "img", "aria-label": `${page.number(value)}, from ${page.number(low)} to ${page.number(high)}` }, ...zero, group);
 };
+
+{
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+  page.setTheme(dark.matches ? "dark" : "light");
+  dark.addEventListener("change", () => page.setTheme(dark.matches ? "dark" : "light"));
+  document.getElementById("theme").addEventListener("click", () =>
+    page.setTheme(document.documentElement.dataset.theme === "dark" ? "light" : "dark"));
+}

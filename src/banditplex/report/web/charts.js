@@ -1,12 +1,13 @@
 "use strict";
 /* Charts by Apache ECharts, in the colours of the page. Tooltips are elements, so that names stay text. */
-page.chart = function (element, option, label, keys = true) {
+page.chart = function (element, option, label, { keys = true, redraw = false } = {}) {
   const chart = echarts.init(element, null, { renderer: "canvas" });
   const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
   const draw = () => chart.setOption({ animation: !still, animationDuration: 300, aria: { enabled: false }, ...option() }, { notMerge: true });
   draw();
-  page.onTheme(draw);
-  new ResizeObserver(() => chart.resize()).observe(element);
+  page.onTheme(element, draw);
+  let width = element.clientWidth;
+  new ResizeObserver(() => { chart.resize(); if (redraw && element.clientWidth !== width) { width = element.clientWidth; draw(); } }).observe(element);
   element.setAttribute("tabindex", "0");
   element.setAttribute("role", "img");
   element.setAttribute("aria-label", label);
@@ -24,14 +25,14 @@ page.chart = function (element, option, label, keys = true) {
     element.addEventListener("blur", () => { at = -1; chart.dispatchAction({ type: "hideTip" }); });
   }
   page.charts.push(chart);
-  return { chart, draw };
+  return { chart, draw: () => page.redraw(element, draw) };
 };
 
 page.tip = (title, rows) => page.el("div", { class: "tip" }, page.lines(title, rows));
 page.frame = function () {
   return {
     textStyle: { fontFamily: "ui-sans-serif, system-ui, sans-serif", color: page.colour("soft") },
-    grid: { left: 8, right: 16, top: 16, bottom: 8, containLabel: true },
+    grid: { left: 8, right: 18, top: 22, bottom: 8, containLabel: true },
     tooltip: {
       trigger: "axis", confine: true, backgroundColor: page.colour("surface"), borderColor: page.colour("strong-line"),
       textStyle: { color: page.colour("ink"), fontSize: 13 }, extraCssText: "box-shadow:0 6px 24px rgb(0 0 0 / .13);border-radius:8px",
@@ -60,14 +61,14 @@ page.lineChart = function (element, spec, label) {
       }
       series.push({
         id: `line ${number}`, name: String(number), type: "line", data: line.values.map((value) => (page.known(value) ? value : null)),
-        symbol: line.values.length > 40 ? "none" : "circle", symbolSize: 5, showSymbol: line.values.length <= 40, connectNulls: true,
+        symbol: line.values.length > 40 ? "none" : "circle", symbolSize: 5, showSymbol: line.values.length <= 40, connectNulls: false,
         lineStyle: { width: 2, type: line.dashed ? "dashed" : "solid" }, color: colour, emphasis: { disabled: true },
       });
     });
     if (spec.marks) {
       series.push({ id: "marks", type: "line", data: [], silent: true, markLine: { symbol: "none", animation: false, silent: true, data: spec.marks().map((mark) => ({
         xAxis: mark.at, lineStyle: { color: page.colour(mark.strong ? "orange" : "faint"), type: mark.strong ? "solid" : "dashed", width: mark.strong ? 2 : 1 },
-        label: { show: Boolean(mark.text), formatter: () => mark.text, color: page.colour("soft"), position: "insideEndTop", rotate: 0, align: "left", fontSize: 11 } })) } });
+        label: { show: Boolean(mark.text), formatter: () => mark.text, color: page.colour("soft"), position: "end", rotate: 0, distance: 2, fontSize: 11 } })) } });
     }
     const frame = page.frame();
     return {
@@ -79,7 +80,7 @@ page.lineChart = function (element, spec, label) {
       } },
       grid: { ...frame.grid, bottom: 26 },
       xAxis: page.axis({ type: "category", data: spec.epochs.map(String), name: "epoch", nameGap: 28, boundaryGap: spec.epochs.length === 1, splitLine: { show: false } }),
-      yAxis: page.axis({ type: "value", scale: true, min: spec.min, max: spec.max, axisLine: { show: false } }),
+      yAxis: page.axis({ type: "value", scale: true, splitNumber: 4, min: spec.min, max: spec.max, axisLine: { show: false } }),
     };
   };
   return page.chart(element, option, label);

@@ -1,18 +1,27 @@
 "use strict";
 /* Heat maps on canvas: any number of cells, hover, arrow keys, zoom, an order of rows and columns.
-   spec: rows, columns (indices of layers), value(i, j), frame(i, j), dot(i, j), describe(i, j) -> [label, number] lines,
-   title(i, j), diverging, high, label. */
-page.matrix = function (host, spec) {
-  const GAP = 8, FONT = "12px ui-sans-serif, system-ui, sans-serif", READABLE = 11, LARGE = 30;
+   spec: rows, columns (layers in the order shown), grid (numbers, row by row, of the layers gridRows x gridColumns),
+   frame(target, layer), dot(target, layer), title(target, layer), describe(target, layer, number) -> [label, number] lines,
+   diverging, high, label. */
+page.matrix = function (host, spec, controls) {
+  const GAP = 8, FONT = "12px ui-sans-serif, system-ui, sans-serif", READABLE = 11, LARGE = 44;
   const canvas = page.el("canvas", { tabindex: 0, role: "img", "aria-label": spec.label });
   const room = page.el("div", { class: "room" });
   const box = page.el("div", { class: "matrix" }, canvas, room);
   const bar = page.el("canvas", { width: 120, height: 1 });
   const legend = page.el("div", { class: "legend" });
-  const zoomer = page.el("div", { class: "controls" });
-  host.append(zoomer, box, legend);
+  const zoomer = page.el("span", { class: "zoom" });
+  controls.append(zoomer);
+  host.append(box, legend);
   const context = canvas.getContext("2d"), image = document.createElement("canvas");
-  let cell = 10, fit = 10, zoom = 1, left = 80, top = 80, cursor = null, view = {};
+  let rowPlaces = [], columnPlaces = [];
+  const value = (i, j) => spec.grid[rowPlaces[i] * spec.gridColumns.length + columnPlaces[j]];
+  function arrange() {
+    const places = (list, base) => { const at = new Map(base.map((index, place) => [index, place])); return Int32Array.from(list, (index) => at.get(index)); };
+    rowPlaces = places(spec.rows, spec.gridRows);
+    columnPlaces = places(spec.columns, spec.gridColumns);
+  }
+  let cell = 10, fit = 10, zoom = 0, left = 80, top = 80, cursor = null, view = {};
 
   function colourOf(value, ends) {
     const share = Math.max(-1, Math.min(1, value / (spec.high || 1)));
@@ -21,17 +30,18 @@ page.matrix = function (host, spec) {
   const ends = () => ({ low: page.rgb("low"), high: page.rgb("high"), negative: page.rgb("negative") });
 
   function paint() { /* one pixel per cell */
-    const width = spec.columns.length, height = spec.rows.length, colours = ends(), blank = page.rgb("ground");
+    const width = spec.columns.length, height = spec.rows.length, colours = ends(), blank = page.mix(page.rgb("ground"), page.rgb("low"), 0.3);
     image.width = Math.max(1, width);
     image.height = Math.max(1, height);
-    const pixels = new ImageData(image.width, image.height), steps = 512, ramp = [];
-    for (let i = -steps; i <= steps; i++) ramp.push(colourOf((i / steps) * (spec.high || 1), colours));
+    const pixels = new ImageData(image.width, image.height), steps = 512, ramp = new Uint32Array(2 * steps + 2);
+    const words = new Uint32Array(pixels.data.buffer), word = ([r, g, b]) => new Uint32Array(new Uint8Array([r, g, b, 255]).buffer)[0];
+    for (let i = -steps; i <= steps; i++) ramp[steps + i] = word(colourOf((i / steps) * (spec.high || 1), colours));
+    const none = word(blank), scale = steps / (spec.high || 1), across = spec.gridColumns.length, grid = spec.grid;
     for (let i = 0, at = 0; i < height; i++) {
-      for (let j = 0; j < width; j++, at += 4) {
-        const value = spec.value(i, j);
-        const colour = Number.isNaN(value) ? blank
-          : ramp[steps + Math.round(Math.max(-1, Math.min(1, value / (spec.high || 1))) * steps)];
-        pixels.data[at] = colour[0]; pixels.data[at + 1] = colour[1]; pixels.data[at + 2] = colour[2]; pixels.data[at + 3] = 255;
+      const start = rowPlaces[i] * across;
+      for (let j = 0; j < width; j++, at++) {
+        const number = grid[start + columnPlaces[j]];
+        words[at] = number !== number ? none : ramp[steps + Math.max(-steps, Math.min(steps, Math.round(number * scale)))];
       }
     }
     image.getContext("2d").putImageData(pixels, 0, 0);
@@ -53,9 +63,12 @@ page.matrix = function (host, spec) {
     top = Math.min(130, longest(spec.columns)) + GAP;
     fit = Math.min(LARGE, (width - left - 2) / Math.max(1, spec.columns.length));
     if (fit >= READABLE) fit = Math.floor(fit);
+    if (!zoom) zoom = fit < READABLE ? (READABLE + 5) / fit : 1; /* names first; one can zoom out */
     cell = Math.max(fit, Math.min(LARGE, fit * zoom));
-    if (cell < READABLE) { top = GAP; left = GAP; cell = Math.min(cell, fit * zoom * 1.0); }
-    if (cell < READABLE && zoom === 1) cell = (width - left - 2) / Math.max(1, spec.columns.length);
+    if (cell < READABLE) {
+      [top, left] = [2, 2];
+      if (zoom === 1) cell = (width - left - 2) / Math.max(1, spec.columns.length);
+    }
     const inside = [left + cell * spec.columns.length + 2, top + cell * spec.rows.length + 2];
     view = { width: Math.min(width, inside[0]), height: Math.min(620, inside[1]) };
     room.style.width = `${inside[0]}px`;
@@ -107,12 +120,13 @@ page.matrix = function (host, spec) {
   function marks(c0, c1, r0, r1, dx, dy) {
     context.strokeStyle = page.colour("mark");
     context.lineWidth = cell >= READABLE ? 2 : 1;
+    const colours = ends();
     for (let i = r0; i < r1; i++) {
       for (let j = c0; j < c1; j++) {
         const [x, y] = [left + j * cell - dx, top + i * cell - dy];
-        if (spec.frame && spec.frame(i, j)) context.strokeRect(x + 1, y + 1, cell - 2, cell - 2);
-        if (spec.dot && spec.dot(i, j)) {
-          const [r, g, b] = colourOf(spec.value(i, j), ends());
+        if (spec.frame && spec.frame(spec.rows[i], spec.columns[j])) context.strokeRect(x + 1, y + 1, cell - 2, cell - 2);
+        if (spec.dot && spec.dot(spec.rows[i], spec.columns[j])) {
+          const [r, g, b] = colourOf(value(i, j), colours);
           context.fillStyle = 0.3 * r + 0.59 * g + 0.11 * b > 140 ? "#111418" : "#ffffff";
           context.beginPath();
           context.arc(x + cell / 2, y + cell / 2, Math.max(1.5, Math.min(3, cell / 7)), 0, 7);
@@ -164,9 +178,9 @@ page.matrix = function (host, spec) {
     return inside && i >= 0 && j >= 0 && i < spec.rows.length && j < spec.columns.length ? [i, j] : null;
   }
   function tell(x, y) {
-    const [i, j] = cursor, lines = spec.describe(i, j);
-    page.showTip(x, y, spec.title(i, j), lines);
-    page.say(`${spec.title(i, j)}: ${lines.map((line) => line.join(" ")).join(", ")}`);
+    const asked = [spec.rows[cursor[0]], spec.columns[cursor[1]], value(...cursor)], lines = spec.describe(...asked);
+    page.showTip(x, y, spec.title(...asked), lines);
+    page.say(`${spec.title(...asked)}: ${lines.map((line) => line.join(" ")).join(", ")}`);
   }
   canvas.addEventListener("pointermove", (event) => {
     cursor = at(event);
@@ -196,24 +210,25 @@ page.matrix = function (host, spec) {
     zoomer.replaceChildren();
     zoomer.hidden = fit >= READABLE;
     if (zoomer.hidden) return;
-    const set = (factor) => { zoom = Math.max(1, Math.min(LARGE / fit, zoom * factor)); measure(); draw(); tools(); };
+    const most = 24 / fit;
+    const set = (factor) => { zoom = factor ? Math.min(most, zoom * factor) : 1; measure(); draw(); tools(); };
     zoomer.append(
-      page.el("button", { type: "button", onclick: () => set(2), disabled: zoom >= LARGE / fit }, "Zoom in"),
-      page.el("button", { type: "button", onclick: () => set(0.5), disabled: zoom <= 1 }, "Zoom out"),
-      page.el("span", { class: "muted" }, cell < READABLE ? "Names show when you zoom in; point at a cell for its numbers." : "Scroll to move."));
+      page.el("button", { type: "button", onclick: () => set(cell < READABLE ? 16 / cell : 1.5), disabled: zoom >= most }, "Zoom in"),
+      page.el("button", { type: "button", onclick: () => set(0), disabled: zoom <= 1 }, "Show all"),
+      page.el("span", { class: "muted" }, cell < READABLE ? "Point at a cell for its numbers; zoom in for names." : "Scroll for more."));
   }
   function explain() {
     const text = spec.format ?? ((value) => page.number(value, 2));
     legend.replaceChildren(page.el("span", {}, text(spec.diverging ? -spec.high : 0), bar, text(spec.high)), ...(spec.legend ? spec.legend() : []));
   }
-  function refresh() { paint(); measure(); draw(); tools(); explain(); }
+  function refresh() { arrange(); paint(); measure(); draw(); tools(); explain(); }
   new ResizeObserver(() => { measure(); draw(); tools(); }).observe(host);
-  page.onTheme(() => { paint(); draw(); });
+  page.onTheme(host, () => { paint(); draw(); });
   refresh();
   return {
     canvas,
     update(changes) { Object.assign(spec, changes); cursor = null; refresh(); },
-    repaint() { paint(); draw(); explain(); },
-    place: (i, j) => ({ x: left + (j + 0.5) * cell, y: top + (i + 0.5) * cell }),
+    repaint() { page.redraw(host, () => { paint(); draw(); }); },
+    place: (i, j) => ({ x: left + (j + 0.5) * cell, y: top + (i + 0.5) * cell }), /* of the middle of a cell */
   };
 };

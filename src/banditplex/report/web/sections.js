@@ -6,6 +6,10 @@
   const block = (title, caption, ...children) => el("figure", { class: "block" }, title ? el("h3", {}, title) : null,
     caption ? el("p", { class: "caption" }, caption) : null, ...children);
   const lede = (...children) => el("p", { class: "lede" }, ...children);
+  const small = layers.length <= 16; /* a heat map leaves room for something beside it */
+  const many = layers.length > 60; /* one sees a part of a heat map at first: the important one */
+  const large = (options, first) => (many ? [options[first], ...options.filter((_, place) => place !== first)] : options);
+  const beside = (...blocks) => (small ? el("div", { class: "pair" }, blocks) : el("div", {}, blocks));
   const mean = (values) => { const known = values.filter(page.known); return known.length ? known.reduce((a, b) => a + b, 0) / known.length : NaN; };
   const truth = data.truth ? new Set(data.truth.map(([target, layer]) => `${target} ${layer}`)) : null;
   const isTrue = (target, layer) => truth !== null && truth.has(`${target} ${layer}`);
@@ -56,25 +60,25 @@
         yAxis: page.axis({ type: "value", axisLine: { show: false }, axisLabel: { color: page.colour("soft"), formatter: (value) => page.count(value) } }),
         series: [{ type: "bar", data: pairs, color: page.colour("series-1"), barMaxWidth: 44, itemStyle: { borderRadius: [3, 3, 0, 0] } }] };
     }, "Number of linked pairs by the number of layers that link them"));
-    const values = page.unpack(mx.overlap), n = mx.shown.length, place = new Map(mx.shown.map((index, i) => [index, i]));
-    const jaccard = (a, b) => { let [i, j] = [place.get(a), place.get(b)]; if (i === j) return NaN; if (i > j) [i, j] = [j, i]; return values[i * n - (i * (i + 1)) / 2 + j - i - 1]; };
-    const order = orders(mx.shown, mx.shown);
+    const n = mx.shown.length;
+    const order = orders(mx.shown, mx.shown), controls = el("div", { class: "controls" });
     let heat = null;
-    const sorter = page.choose("Order", [["given", "as in the data"], ["size", "most edges first"], ["name", "by name"]], (how) => { const [rows, columns] = order[how](); heat?.update({ rows, columns }); });
-    const high = values.reduce((most, value) => Math.max(most, value), 0);
+    const sorter = page.choose("Order", large([["given", "as in the data"], ["size", "most edges first"], ["name", "by name"]], 1), (how) => { const [rows, columns] = order[how](); heat?.update({ rows, columns }); });
     page.lazy(overlap, () => {
-      const spec = { rows: mx.shown, columns: mx.shown, high, label: "Overlap of layers: Jaccard index of their edges; arrow keys move from cell to cell",
-        value: (i, j) => jaccard(spec.rows[i], spec.columns[j]),
-        title: (i, j) => `${page.short(layers[spec.rows[i]], 60)} and ${page.short(layers[spec.columns[j]], 60)}`,
-        describe: (i, j) => [["overlap (Jaccard)", spec.rows[i] === spec.columns[j] ? "same layer" : page.number(jaccard(spec.rows[i], spec.columns[j]))]] };
-      heat = page.matrix(overlap, spec);
+      const values = page.unpack(mx.overlap), high = values.reduce((most, value) => (value > most ? value : most), 0);
+      const grid = new Float32Array(n * n).fill(NaN);
+      for (let i = 0, at = 0; i < n; i++) for (let j = i + 1; j < n; j++, at++) grid[i * n + j] = grid[j * n + i] = values[at];
+      const [rows, columns] = order[many ? "size" : "given"]();
+      heat = page.matrix(overlap, { rows, columns, grid, gridRows: mx.shown, gridColumns: mx.shown, high, label: "Overlap of layers: Jaccard index of their edges; arrow keys move from cell to cell",
+        title: (a, b) => `${page.short(layers[a], 60)} and ${page.short(layers[b], 60)}`,
+        describe: (a, b, value) => [["overlap (Jaccard)", a === b ? "same layer" : page.number(value)]] }, controls);
     });
+    controls.append(sorter);
     const some = n < layers.length ? ` The ${page.count(n)} layers with the most edges are shown.` : "";
     return ["The multiplex", lede(`Each layer is one kind of link among the same ${page.plural(mx.nodes, "node")}.`),
-      el("div", { class: "third" },
-        block("Layers", "Click a heading to sort.", layers.length > 8 ? el("div", { class: "controls" }, page.search("Search layers", table.filter)) : null, table.element),
-        block("Layers per pair", `How many layers link the same two nodes, for all ${page.plural(total, "linked pair")}.`, perPair)),
-      n > 1 ? block("Overlap of layers", `The share of pairs that two layers have in common: pairs in both, divided by pairs in either (Jaccard index).${some}`, el("div", { class: "controls" }, sorter), overlap) : null];
+      block("Layers", "The overlap is that with the most similar other layer. Click a heading to sort.", layers.length > 8 ? el("div", { class: "controls" }, page.search("Search layers", table.filter)) : null, table.element),
+      beside(n > 1 ? block("Overlap of layers", `The share of pairs that two layers have in common: pairs in both, divided by pairs in either (Jaccard index).${some}`, controls, overlap) : null,
+        block("Layers per pair", `How many layers link the same two nodes, for all ${page.plural(total, "linked pair")}.`, perPair))];
   }
 
   /* 2 Which layers help */
@@ -83,7 +87,7 @@
     if (!gains.length) return [el("p", { class: "answer" }, "There is only one layer, so no other layer can help.")];
     if (!helped.length) parts.push(el("p", { class: "answer" }, el("strong", {}, "No other layer helps."), " Every target is predicted as well from its own edges."));
     else parts.push(el("p", { class: "answer" }, el("strong", {}, `${helped.length} of ${page.plural(byTarget.size, "target")} ${helped.length === 1 ? "is" : "are"} helped by another layer.`),
-      alone.length ? [" No other layer helps ", ...page.list(alone), "."] : ""));
+      alone.length ? [" For ", ...page.list(alone), ", no other layer helps."] : ""));
     if (unknown.length) parts.push(el("p", { class: "caption" }, "Not known, because there are too few edges: ", ...page.list(unknown), "."));
     return parts;
   }
@@ -113,48 +117,53 @@
     return ["Which layers help", ...answer(),
       lede("The gain is how far the log loss per pair falls when a layer is added to a model of the target layer alone, on pairs that the model was not fitted to. A layer helps if the 95 % limits of its gain, which hold for all rows together, are above 0."),
       truthNote(), block("Gains", null, el("div", { class: "controls" }, helping.length ? which : null, known.length > 12 ? page.search("Search target or layer", table.filter) : null), table.element),
-      heatMap(), layerGraph(helping)];
+      beside(heatMap(), layerGraph(helping))];
   }
   function heatMap() {
-    const shown = new Set(mx.shown), cell = new Map(gains.map((row) => [`${row.target} ${row.layer}`, row]));
-    const targets = data.probabilities?.targets ?? [...byTarget.keys()].sort((a, b) => a - b).filter((index) => shown.has(index));
-    const dense = new Map(), count = layers.length;
-    gains.forEach((row) => dense.set(row.target * count + row.layer, row.gain));
-    const likely = data.probabilities ? page.unpack(data.probabilities.values) : null, columns = mx.shown, width = columns.length;
+    const shown = new Set(mx.shown), count = layers.length, cell = new Map(gains.map((row) => [row.target * count + row.layer, row]));
+    const drawing = data.probabilities?.targets ?? [], targets = [...new Set([...drawing, ...byTarget.keys()])].sort((a, b) => a - b).filter((index) => shown.has(index));
+    const likely = Boolean(data.probabilities), columns = mx.shown, width = columns.length;
     const rowAt = new Map(targets.map((index, i) => [index, i])), columnAt = new Map(columns.map((index, j) => [index, j]));
-    const probability = (target, layer) => likely[rowAt.get(target) * width + columnAt.get(layer)];
-    const gain = (target, layer) => dense.get(target * count + layer) ?? NaN;
+    const gainGrid = new Float32Array(targets.length * width).fill(NaN), chanceGrid = gainGrid.slice();
+    gains.forEach((row) => { if (rowAt.has(row.target) && columnAt.has(row.layer)) gainGrid[rowAt.get(row.target) * width + columnAt.get(row.layer)] = row.gain; });
+    const probability = (target, layer) => chanceGrid[rowAt.get(target) * width + columnAt.get(layer)];
     const highest = gains.reduce((most, row) => (page.known(row.gain) ? Math.max(most, Math.abs(row.gain)) : most), 1e-9);
-    const host = el("div"), order = orders(targets, columns);
+    const host = el("div"), order = orders(targets, columns), controls = el("div", { class: "controls" });
     let heat = null, measure = "gain";
-    const spec = { rows: targets, columns, high: highest, diverging: true, label: "Heat map of targets and layers; arrow keys move from cell to cell",
-      value: (i, j) => (measure === "gain" ? gain : probability)(spec.rows[i], spec.columns[j]),
-      frame: truth ? (i, j) => isTrue(spec.rows[i], spec.columns[j]) : null,
-      dot: (i, j) => cell.get(`${spec.rows[i]} ${spec.columns[j]}`)?.helps ?? false,
-      title: (i, j) => `${page.short(layers[spec.columns[j]], 60)} for target ${page.short(layers[spec.rows[i]], 60)}`,
-      describe: (i, j) => {
-        const [target, layer] = [spec.rows[i], spec.columns[j]], row = cell.get(`${target} ${layer}`);
+    const [firstRows, firstColumns] = order[many ? "gain" : "given"]();
+    const spec = { rows: firstRows, columns: firstColumns, grid: gainGrid, gridRows: targets, gridColumns: columns, high: highest, diverging: true, label: "Heat map of targets and layers; arrow keys move from cell to cell",
+      frame: truth ? isTrue : null,
+      dot: (target, layer) => cell.get(target * count + layer)?.helps ?? false,
+      title: (target, layer) => `${page.short(layers[layer], 60)} for target ${page.short(layers[target], 60)}`,
+      describe: (target, layer) => {
+        const row = cell.get(target * count + layer);
         if (target === layer) return [["the target itself", ""]];
         return [["gain", row ? page.number(row.gain) : "not compared"], ...(row ? [["95 % limits", `${page.number(row.low)} to ${page.number(row.high)}`], ["verdict", row.helps ? "helps" : "no clear help"]] : []),
           ...(likely ? [["drawn with probability", page.probability(probability(target, layer))]] : []), ...(truth ? [["truth", isTrue(target, layer) ? "relevant" : "not relevant"]] : [])];
       },
       legend: () => [el("span", {}, measure === "gain" ? "gain in log loss" : "probability of being drawn"), el("span", {}, el("i", { class: "dot" }), "helps"), truth ? el("span", {}, el("i", { class: "frame" }), "truly relevant") : null].filter(Boolean) };
-    page.lazy(host, () => { heat = page.matrix(host, spec); });
+    page.lazy(host, () => {
+      if (likely) { const values = page.unpack(data.probabilities.values); drawing.forEach((index, i) => chanceGrid.set(values.subarray(i * width, (i + 1) * width), rowAt.get(index) * width)); }
+      heat = page.matrix(host, spec, controls);
+    });
     const measures = page.switch("Colour shows", [["gain", "Gain"], ["probability", "Probability of being drawn"]], (value) => {
       measure = value;
-      heat?.update({ diverging: value === "gain", high: value === "gain" ? highest : likely.reduce((most, each) => (each > most ? each : most), 1e-9) });
+      heat?.update({ grid: value === "gain" ? gainGrid : chanceGrid, diverging: value === "gain", high: value === "gain" ? highest : chanceGrid.reduce((most, each) => (each > most ? each : most), 1e-9) });
     });
-    const sorter = page.choose("Order", [["given", "as in the data"], ["gain", "largest gain first"], ["size", "most edges first"], ["name", "by name"]], (how) => { const [rows, cols] = order[how](); heat?.update({ rows, columns: cols }); });
+    const sorter = page.choose("Order", large([["given", "as in the data"], ["gain", "largest gain first"], ["size", "most edges first"], ["name", "by name"]], 1), (how) => { const [rows, cols] = order[how](); heat?.update({ rows, columns: cols }); });
+    controls.append(...(likely ? [measures] : []), sorter);
     const part = gains.length < targets.length * (width - 1) ? " Gains were measured for the most probable layers of each target; other cells are empty." : "";
     return block("Targets and layers", `A row is a target, a column a layer that may help it. Probabilities say what the policy looked at; only gains say whether it helps.${part}`,
-      el("div", { class: "controls" }, likely ? measures : null, sorter), host);
+      controls, host);
   }
   function layerGraph(helping) {
-    const wanted = helping.slice(0, 150), involved = new Set(wanted.flatMap((row) => [row.target, row.layer]));
+    const wanted = helping.slice(0, layers.length > 40 ? 24 : 150), involved = new Set(wanted.flatMap((row) => [row.target, row.layer]));
     if (!helping.length) return block("As a graph", null, el("p", { class: "muted" }, "There is no arrow to draw: no other layer helps."));
     const missed = truth && layers.length <= 60 ? data.truth.filter(([target, layer]) => byTarget.has(target) && !helping.some((row) => row.target === target && row.layer === layer)) : [];
     const nodes = layers.length <= 40 ? all : [...involved], host = el("div", { class: "chart tall" });
-    const most = Math.max(...wanted.map((row) => row.gain)), large = Math.max(...nodes.map((index) => mx.columns.edges[index]), 1);
+    const named = nodes.length <= 50, angle = (place) => (2 * Math.PI * place) / nodes.length - Math.PI / 2;
+    const side = (place) => { const [x, y] = [Math.cos(angle(place)), Math.sin(angle(place))]; return Math.abs(x) > 0.35 ? (x > 0 ? "right" : "left") : y > 0 ? "bottom" : "top"; };
+    const most = Math.max(...wanted.map((row) => row.gain)), size = Math.max(...nodes.map((index) => mx.columns.edges[index]), 1);
     page.lazy(host, () => page.chart(host, () => {
       const frame = page.frame();
       return { tooltip: { ...frame.tooltip, trigger: "item", formatter: (point) => {
@@ -163,19 +172,20 @@
           return page.tip(`${page.short(layers[row.layer], 50)} helps ${page.short(layers[row.target], 50)}`, [["gain", page.number(row.gain)], ["95 % limits", `${page.number(row.low)} to ${page.number(row.high)}`]]);
         } },
         textStyle: frame.textStyle,
-        series: [{ type: "graph", layout: nodes.length <= 40 ? "circular" : "force", roam: "move", draggable: false, circular: { rotateLabel: nodes.length > 14 }, force: { repulsion: 120, edgeLength: [30, 90], gravity: 0.12, layoutAnimation: false },
-          left: "16%", right: "16%", top: "12%", bottom: "12%", edgeSymbol: ["none", "arrow"], edgeSymbolSize: [0, 9], emphasis: { focus: "adjacency", label: { show: true } },
-          label: { show: nodes.length <= 80, position: "right", color: page.colour("ink"), fontSize: 12, formatter: (point) => page.short(layers[Number(point.data.id)], 20) },
-          data: nodes.map((index) => ({ id: String(index), name: String(index), symbolSize: 8 + 16 * Math.sqrt(mx.columns.edges[index] / large),
+        series: [{ type: "graph", layout: "none",
+          left: "18%", right: "18%", top: "9%", bottom: "9%", edgeSymbol: ["none", "arrow"], edgeSymbolSize: [0, 9], emphasis: { focus: "adjacency", label: { show: true } },
+          labelLayout: { hideOverlap: true }, label: { show: named, color: page.colour("ink"), fontSize: 12, formatter: (point) => page.short(layers[Number(point.data.id)], 20) },
+          data: nodes.map((index, place) => ({ x: host.clientWidth * 0.64 * Math.cos(angle(place)), y: host.clientHeight * 0.82 * Math.sin(angle(place)), label: { position: side(place) }, id: String(index), name: String(index), symbolSize: (named ? 8 : 4) + (named ? 16 : 8) * Math.sqrt(mx.columns.edges[index] / size),
             itemStyle: { color: page.colour(involved.has(index) ? "series-1" : "strong-line") } })),
           links: [...wanted.map((row) => ({ source: String(row.layer), target: String(row.target), row,
-            lineStyle: { width: 1 + 4 * row.gain / most, curveness: 0.18, opacity: 0.75, color: page.colour(truth && !isTrue(row.target, row.layer) ? "series-2" : "series-1") } })),
+            lineStyle: { width: 1 + 4 * row.gain / most, curveness: 0.16, opacity: 0.75, color: page.colour(truth && !isTrue(row.target, row.layer) ? "series-2" : "series-1") } })),
             ...missed.map(([target, layer]) => ({ source: String(layer), target: String(target), row: { target, layer, gain: NaN, low: NaN, high: NaN },
-              lineStyle: { width: 1.5, type: "dashed", curveness: 0.18, color: page.colour("faint") } }))] }] };
-    }, "Graph of layers: an arrow from a layer to a target that it helps", false));
+              lineStyle: { width: 1.5, type: "dashed", curveness: 0.16, color: page.colour("faint") } }))] }] };
+    }, "Graph of layers: an arrow from a layer to a target that it helps", { keys: false, redraw: true }));
     const many = helping.length > wanted.length ? ` The ${wanted.length} largest gains are shown.` : "";
-    const key = truth ? el("div", { class: "legend" }, el("span", {}, el("i", { class: "line" }), "helps, and is truly relevant"), el("span", {}, el("i", { class: "line two" }), "helps, not relevant by construction"), el("span", {}, el("i", { class: "line three" }), "relevant, not found")) : null;
-    return block("As a graph", `An arrow leads from a layer to a target that it helps; the thicker, the larger the gain. Larger dots have more edges.${many}`, host, key);
+    const key = truth ? el("div", { class: "legend" }, el("span", {}, el("i", { class: "line" }), "helps, and is truly relevant"), 
+      wanted.some((row) => !isTrue(row.target, row.layer)) ? el("span", {}, el("i", { class: "line two" }), "helps, not relevant by construction") : null, missed.length ? el("span", {}, el("i", { class: "line three" }), "relevant, not found") : null) : null;
+    return block("As a graph", `An arrow leads from a layer to a target that it helps; the thicker, the larger the gain. Larger dots have more edges.${many}${named ? "" : " Point at a dot for its name."}`, host, key);
   }
 
   /* 3 Training */
@@ -183,11 +193,11 @@
     const h = data.history, epochs = h.epochs, count = epochs.length, targets = h.targets;
     const curve = Object.fromEntries(["train_loss", "validation_loss", "validation_accuracy", "regret"].map((name) => [name, page.unpack(h[name])]));
     const chances = page.unpack(h.probability), losses = page.unpack(h.layer_loss), followed = h.followed[0]?.length ?? 0;
-    let chosen = -1, at = count - 1, timer = null;
+    let chosen = -1, at = count - 1, timer = null, moved = false;
     const row = (values, t) => Array.from(values.subarray(t * count, (t + 1) * count));
     const of = (name) => (chosen >= 0 ? row(curve[name], chosen) : epochs.map((_, e) => mean(targets.map((_, t) => curve[name][t * count + e]))));
     const drawn = (values, t, m) => Array.from(values.subarray((t * followed + m) * count, (t * followed + m + 1) * count));
-    const marks = () => [...(h.kept_epoch ? [{ at: epochs.indexOf(h.kept_epoch), text: "kept" }] : []), { at, strong: true }];
+    const marks = () => [...(h.kept_epoch ? [{ at: epochs.indexOf(h.kept_epoch), text: "kept" }] : []), ...(moved ? [{ at, strong: true }] : [])];
     const [lossHost, regretHost, chanceHost, layerHost] = [0, 1, 2, 3].map(() => el("div", { class: "chart low" }));
     const charts = [], matrixHost = el("div"), keyHost = el("div");
     const lossLines = () => [{ name: "training", values: of("train_loss") }, { name: "validation", values: of("validation_loss") }];
@@ -206,19 +216,24 @@
       rows.forEach((index, i) => { const t = targetAt.get(index); h.followed[t].forEach((layer, m) => { const j = columnAt.get(layer); if (j !== undefined) frames[i * width + j] = chances[(t * followed + m) * count + at]; }); });
     }
     let heat = null;
+    const controls = el("div", { class: "controls" });
     page.lazy(matrixHost, () => {
       fill();
-      const spec = { rows, columns, high: 1, label: "Probability of being drawn in this epoch, targets by layers; arrow keys move from cell to cell", value: (i, j) => frames[i * width + j],
-        frame: truth ? (i, j) => isTrue(rows[i], columns[j]) : null,
-        title: (i, j) => `${page.short(layers[columns[j]], 60)} for target ${page.short(layers[rows[i]], 60)}`,
-        describe: (i, j) => [[`epoch ${epochs[at]}`, page.known(frames[i * width + j]) ? page.probability(frames[i * width + j]) : "not drawn"]],
+      const weight = new Map();
+      h.followed.forEach((list, t) => list.forEach((layer, m) => weight.set(layer, (weight.get(layer) ?? 0) + (chances[(t * followed + m + 1) * count - 1] || 0))));
+      const often = many ? [...columns].sort((a, b) => (weight.get(b) ?? 0) - (weight.get(a) ?? 0)) : columns;
+      const spec = { rows: orders(rows, columns)[many ? "gain" : "given"]()[0], columns: often, grid: frames, gridRows: rows, gridColumns: columns, high: 1, label: "Probability of being drawn in this epoch, targets by layers; arrow keys move from cell to cell",
+        frame: truth ? isTrue : null,
+        title: (target, layer) => `${page.short(layers[layer], 60)} for target ${page.short(layers[target], 60)}`,
+        describe: (target, layer, value) => [[`epoch ${epochs[at]}`, target === layer ? "the target itself" : page.known(value) ? page.probability(value) : "not drawn"]],
         legend: () => [el("span", {}, "probability of being drawn"), truth ? el("span", {}, el("i", { class: "frame" }), "truly relevant") : null].filter(Boolean) };
-      heat = page.matrix(matrixHost, spec);
+      heat = page.matrix(matrixHost, spec, controls);
     });
     const slider = el("input", { type: "range", min: 0, max: count - 1, value: count - 1, step: 1, "aria-label": "Epoch" }), label = el("output");
     const play = el("button", { type: "button" }, "Play");
     function show(place) {
       at = place;
+      moved = true;
       slider.value = String(place);
       label.textContent = `epoch ${epochs[place]} of ${epochs[count - 1]}`;
       if (heat) { fill(); heat.repaint(); }
@@ -243,9 +258,8 @@
       el("div", { class: "controls" }, select, play, slider, label),
       el("div", { class: "pair" }, block("Loss", "Log loss per pair.", lossHost, page.key(lossLines())),
         block("Regret", "Layer losses of all draws so far, less those of the best fixed layers; an estimate. A flat line means that the policy has stopped losing.", regretHost)),
-      followed ? el("div", {}, el("div", { class: "block" }, title, el("p", { class: "caption" }, `The ${top === 1 ? "most probable layer" : `${top} most probable layers`} at the end: the probability of being drawn, and the layer loss (small = relevant). Both are means over the rounds of an epoch in which the layer was drawn.`), keyHost),
-        el("div", { class: "pair" }, block("Probability of being drawn", null, chanceHost), block("Layer loss", null, layerHost))) : null,
-      followed ? block("All policies, epoch by epoch", `Press Play above to see the policies learn. Empty cells were not drawn in that epoch.${few}`, matrixHost) : null];
+      followed ? beside(block("All policies, epoch by epoch", `Press Play above to see the policies learn. Empty cells were not drawn in that epoch.${few}`, controls, matrixHost), el("div", {}, el("div", { class: "block" }, title, el("p", { class: "caption" }, `The ${top === 1 ? "most probable layer" : `${top} most probable layers`} at the end: the probability of being drawn, and the layer loss (small = relevant). Both are means over the rounds of an epoch in which the layer was drawn.`), keyHost),
+        el("div", { class: small ? "" : "pair" }, block("Probability of being drawn", null, chanceHost), block("Layer loss", null, layerHost)))) : null];
   }
 
   /* 4 Policies side by side */
@@ -256,11 +270,10 @@
       const lines = c.lines.filter((line) => line.metric === metric);
       const ends = lines.flatMap((line) => [line.low ?? line.mean, line.high ?? line.mean]).filter(page.known);
       const room = Math.max(0.01, Math.max(...ends) - Math.min(...ends)) * 0.06, scale = [Math.min(...ends) - room, Math.max(...ends) + room];
-      const best = Math.max(...lines.map((line) => line.mean).filter(page.known));
       const table = page.table([
         { title: "Policy", cell: (line) => page.name(line.method), by: (line) => line.method },
         { title: "Mean", cell: (line) => page.number(line.mean), by: (line) => line.mean, number: true },
-        { title: "", cell: (line) => (page.known(line.mean) ? page.interval(line.mean, line.low ?? line.mean, line.high ?? line.mean, scale, line.mean === best) : ""), class: "graphic" },
+        { title: "", cell: (line) => (page.known(line.mean) ? page.interval(line.mean, line.low ?? line.mean, line.high ?? line.mean, scale, true) : ""), class: "graphic" },
         { title: `Difference to ${c.reference}`, cell: (line) => (line.method === c.reference ? el("span", { class: "muted" }, "reference") : fixed(line.difference)), by: (line) => line.difference, number: true },
         ...(lines.some((line) => page.known(line.p)) ? [{ title: "p", cell: (line) => (page.known(line.p) ? line.p.toPrecision(2) : ""), by: (line) => line.p, number: true, class: "wide" }] : []),
       ], lines, { label: "Policies" });
@@ -280,7 +293,7 @@
       page.lazy(chart, () => page.lineChart(chart, { epochs: curve.epochs, lines }, `${curve.title} by epoch, for each policy`));
       return block(curve.title, curve.caption ?? "Mean over runs; the band is one standard deviation to each side. A run that stopped early keeps its last value.", chart, page.key(lines()));
     });
-    return ["Policies side by side", lede(c.text), block("Test results", `Points are means over targets and runs; lines are ${c.spread}.`, el("div", { class: "controls" }, page.choose("Metric", sorted.map((each) => [each.name, each.title]), show)), host),
+    return ["Policies side by side", lede(c.text), block("Test results", `Points are means over targets and runs; lines show ${c.spread}.`, el("div", { class: "controls" }, page.choose("Metric", sorted.map((each) => [each.name, each.title]), show)), host),
       curves.length > 1 ? el("div", { class: "pair" }, curves) : curves[0], c.by_layer.length > 1 ? block("Each target", "Means over runs.", layerHost) : null];
   }
 
@@ -378,9 +391,9 @@
       [...changed, ...settings.filter((each) => !changed.includes(each))], { label: "Settings", shown: Math.max(changed.length, 5), text: (row) => row.name });
     const copy = el("button", { type: "button", class: "quiet", onclick: async () => { try { await navigator.clipboard.writeText(about.command); copy.textContent = "Copied"; } catch { copy.textContent = "Select the text to copy it"; } } }, "Copy");
     const facts = [["Data", about.data], ["Date", about.date], ["Seed", settings.find((each) => each.name === "seed")?.value ?? about.seed], ...Object.entries(about.versions ?? {})].filter(([, value]) => page.known(value));
-    return ["About this run", about.command ? block("Command", null, el("pre", {}, about.command), copy) : null,
+    return ["About this run", about.command ? block("Command", null, el("div", { class: "command" }, el("pre", { dir: "auto" }, about.command), copy)) : null,
       el("div", { class: "third" }, settings.length ? block("Settings", changed.length ? "Settings that differ from their defaults come first." : "All settings have their defaults.", table.element) : null,
-        block("Where it comes from", null, page.table([{ title: "", cell: (row) => row[0] }, { title: "", cell: (row) => page.name(row[1]) }], facts, { label: "Versions", shown: 30 }).element))];
+        block("Made with", null, el("dl", { class: "list" }, facts.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, page.name(value)))))))];
   }
 
   /* The page */
@@ -410,8 +423,8 @@
     anchors.set(section, link);
   }
   const seen = new IntersectionObserver((entries) => entries.forEach((entry) => {
-    if (!entry.isIntersecting) return;
-    anchors.forEach((link, section) => (section === entry.target ? link.setAttribute("aria-current", "true") : link.removeAttribute("aria-current")));
+    if (entry.isIntersecting) anchors.get(entry.target).setAttribute("aria-current", "true");
+    else anchors.get(entry.target).removeAttribute("aria-current");
   }), { rootMargin: "-20% 0px -70% 0px" });
   anchors.forEach((_, section) => seen.observe(section));
   document.documentElement.dataset.ready = "true";
