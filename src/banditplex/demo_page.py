@@ -29,7 +29,7 @@ def write_demo_page(measured: Measured, folder: Path) -> Path:
 
 
 def collect_comparison(measured: Measured) -> dict[str, Any]:
-    """Return the policies side by side: means over targets and splits, differences to the bandit, curves of test AUC."""
+    """Return the policies side by side: means over targets and splits, differences to the bandit, learning curves."""
     rows, policies = summarise(measured), list(POLICIES)
     below = {row["policy"]: -row["difference"] for row in compare(measured)}
     curves: Any = (

@@ -62,8 +62,8 @@ def collect_evaluation(
     where = {"layer": "its own layer", "pair": "every layer"}[settings["hide"]]
     text = (
         f"{settings['trials']} x {settings['folds']}-fold cross-validation, the same splits for all policies. A "
-        f"held-out pair is hidden in {where}. p-values: Nadeau and Bengio's t-test over runs, adjusted for the number of "
-        "comparisons (Holm)."
+        f"held-out pair is hidden in {where}. p-values: Nadeau and Bengio's t-test over runs, adjusted for the "
+        "number of comparisons (Holm)."
     )
     return collect_graph(mx, title, about["relevant"], gains) | {
         "kind": "evaluate",
