@@ -11,6 +11,7 @@ import pytest
 import banditplex as bx
 from banditplex.cli.train import fit_in
 from banditplex.persistence.run_folder import RunFolder
+from banditplex.report.about import write_about
 from banditplex.report.collect import collect_run
 from banditplex.report.page import write_page
 
@@ -43,7 +44,9 @@ def run(tmp_path_factory):
     """The folder of a finished run, and its model."""
     folder = tmp_path_factory.mktemp("report") / "run"
     settings = {"epochs": 5, "warmup": 1, "width": 0, "batch_size": 64, "policy": "exp3"}
-    return folder, fit_in(RunFolder(folder), hostile(), None, settings, data=HOSTILE[0])
+    model = fit_in(RunFolder(folder), hostile(), None, settings)
+    write_about(folder, HOSTILE[0], model.multiplex_, model)
+    return folder, model
 
 
 @pytest.fixture(scope="session")
@@ -71,7 +74,9 @@ def opened(browser):
 
     @contextmanager
     def opened(path: Path, **options):
-        context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, "reduced_motion": "reduce"} | options)
+        context = browser.new_context(
+            **{"viewport": {"width": 1280, "height": 900}, "reduced_motion": "reduce"} | options
+        )
         page = context.new_page()
         heard = []
         page.on("console", lambda message: heard.append(message.text))

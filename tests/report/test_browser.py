@@ -9,6 +9,7 @@ import pytest
 from banditplex.report.page import write_page
 from tests.report.conftest import HOSTILE, LONG
 
+MINUS = "\N{MINUS SIGN}"
 SECTIONS = ["multiplex", "layers", "training", "quality", "links", "about"]
 
 
@@ -17,7 +18,7 @@ def cells(page, table, column):
 
 
 def numbers(texts):
-    return [float(text.replace("−", "-").replace(",", "")) for text in texts]
+    return [float(text.replace(MINUS, "-").replace(",", "")) for text in texts]
 
 
 def test_every_section_is_there_and_linked(page):
@@ -70,7 +71,7 @@ def test_a_heat_map_tells_its_numbers(page, run):
     page.keyboard.press("ArrowDown")  # the first cell
     page.keyboard.press("ArrowRight")  # target 0, layer 1
     row = gains.loc[(HOSTILE[0], HOSTILE[1])]
-    told = page.locator("#tip").inner_text().replace("−", "-")
+    told = page.locator("#tip").inner_text().replace(MINUS, "-")
     assert HOSTILE[1] in told
     assert f"{row['gain']:.3f}" in told
     assert f"{row['low']:.3f} to {row['high']:.3f}" in told
@@ -136,7 +137,7 @@ def test_links_are_searched_explained_and_downloaded(page, data, run):
     page.locator("#links input").fill("")
     page.locator("#links tbody button").first.click()
     terms = run[1].explain(table[["source", "destination"]].to_numpy()[:1], HOSTILE[0]).iloc[0]
-    said = page.locator("#links .evidence").inner_text().replace("−", "-")
+    said = page.locator("#links .evidence").inner_text().replace(MINUS, "-")
     assert f"{terms.sum():.2f} (the sum" in said
     for term in terms:
         assert f"{term:+.2f}" in said

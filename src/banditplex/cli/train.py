@@ -49,6 +49,7 @@ def train(
     With --resume, settings that are not given stay as they were; if there is no run yet, a new one starts.
     """
     from banditplex.persistence.run_folder import RunFolder
+    from banditplex.report.about import write_about
 
     folder = RunFolder(run)
     folder.check_free(resume=resume, force=force)
@@ -65,7 +66,7 @@ def train(
                     losses = f"loss {row['train_loss']:.3f}  validation {row['validation_loss']:.3f}"
                     show("Training", losses, completed=row["epoch"], total=model.epochs)
 
-            model = fit_in(folder, mx, targets, given, data=data, resume=resume, force=force, on_epoch=on_epoch)
+            model = fit_in(folder, mx, targets, given, resume=resume, force=force, on_epoch=on_epoch)
     except KeyboardInterrupt:
         say(
             f"stopped after epoch {folder.progress().epoch}; continue with: {resume_command()}"
@@ -73,6 +74,7 @@ def train(
             else "stopped."
         )
         raise typer.Exit(130) from None
+    write_about(run, data, mx, model)
     page = write_run_page(run, model, quiet=quiet)
     result = summarise(model, folder)
     if as_json:
@@ -91,18 +93,17 @@ def fit_in(
     targets: "Sequence[Name] | None",
     settings: Mapping[str, Any],
     *,
-    data: str | None = None,
     resume: bool = False,
     force: bool = False,
     on_epoch: "Callable[[LinkPredictor, dict[str, Any]], Any] | None" = None,
 ) -> "LinkPredictor":
     """Fit a model in a run folder, with a checkpoint after each epoch, and save it there with a table of its gains.
 
-    `data` is what the user calls the multiplex. With `resume`, the run in the folder continues; `targets` and
-    `settings` that are not given stay as they were. With `force`, a run in the folder is replaced.
+    With `resume`, the run in the folder continues; `targets` and `settings` that are not given stay as they were. With
+    `force`, a run in the folder is replaced.
     """
     from banditplex.predictor import LinkPredictor
-    from banditplex.report.about import ABOUT, PAGE, write_about
+    from banditplex.report.about import ABOUT, PAGE
 
     settings = dict(settings)
     if resume and folder.begun:
@@ -119,7 +120,6 @@ def fit_in(
     model.fit(mx, targets, on_epoch, checkpoint=folder.path, resume=resume)
     model.save(folder.path)
     write_table(model.layer_gains_, folder.path / GAINS)
-    write_about(folder.path, data or folder.path.name, mx, model)
     return model
 
 
