@@ -33,7 +33,9 @@ page.unpack = function (packed) {
 page.known = (value) => value !== null && value !== undefined && !Number.isNaN(value);
 page.number = function (value, digits = 3) {
   if (!page.known(value)) return "–";
-  return (Math.abs(value) < 0.5 * 10 ** -digits ? 0 : value).toFixed(digits).replace("-", "−");
+  const size = Math.abs(value), least = 10 ** -digits;
+  if (size < least && size >= least / 20) return value.toFixed(digits + 1).replace("-", "−"); /* not 0 */
+  return (size < least ? 0 : value).toFixed(digits).replace("-", "−");
 };
 page.count = (value) => (page.known(value) ? value.toLocaleString("en") : "–");
 page.plural = (count, one, many = `${one}s`) => `${page.count(count)} ${count === 1 ? one : many}`;

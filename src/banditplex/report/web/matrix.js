@@ -4,7 +4,7 @@
    frame(target, layer), dot(target, layer), title(target, layer), describe(target, layer, number) -> [label, number] lines,
    diverging, high, label. */
 page.matrix = function (host, spec, controls) {
-  const GAP = 8, FONT = "12px ui-sans-serif, system-ui, sans-serif", READABLE = 11, LARGE = 44;
+  const GAP = 8, FONT = "12px ui-sans-serif, system-ui, sans-serif", READABLE = 11, LARGE = 44, TALL = 860;
   const canvas = page.el("canvas", { tabindex: 0, role: "img", "aria-label": spec.label });
   const room = page.el("div", { class: "room" });
   const box = page.el("div", { class: "matrix" }, canvas, room);
@@ -62,7 +62,7 @@ page.matrix = function (host, spec, controls) {
     left = Math.min(most, longest(spec.rows)) + GAP;
     top = Math.min(130, longest(spec.columns)) + GAP;
     fit = Math.min(LARGE, (width - left - 2) / Math.max(1, spec.columns.length));
-    if (fit >= READABLE) fit = Math.floor(fit);
+    if (fit >= READABLE) fit = Math.floor(Math.max(READABLE, Math.min(fit, (TALL - top - 2) / Math.max(1, spec.rows.length))));
     if (!zoom) zoom = fit < READABLE ? (READABLE + 5) / fit : 1; /* names first; one can zoom out */
     cell = Math.max(fit, Math.min(LARGE, fit * zoom));
     if (cell < READABLE) {
@@ -70,7 +70,7 @@ page.matrix = function (host, spec, controls) {
       if (zoom === 1) cell = (width - left - 2) / Math.max(1, spec.columns.length);
     }
     const inside = [left + cell * spec.columns.length + 2, top + cell * spec.rows.length + 2];
-    view = { width: Math.min(width, inside[0]), height: Math.min(620, inside[1]) };
+    view = { width: Math.min(width, inside[0]), height: Math.min(fit < READABLE ? 620 : TALL, inside[1]) };
     room.style.width = `${inside[0]}px`;
     room.style.height = `${inside[1]}px`;
     box.style.height = `${view.height}px`;

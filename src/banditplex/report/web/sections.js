@@ -87,7 +87,8 @@
     if (!gains.length) return [el("p", { class: "answer" }, "There is only one layer, so no other layer can help.")];
     if (!helped.length) parts.push(el("p", { class: "answer" }, el("strong", {}, "No other layer helps."), " Every target is predicted as well from its own edges."));
     else parts.push(el("p", { class: "answer" }, el("strong", {}, `${helped.length} of ${page.plural(byTarget.size, "target")} ${helped.length === 1 ? "is" : "are"} helped by another layer.`),
-      alone.length ? [" For ", ...page.list(alone), ", no other layer helps."] : ""));
+      
+      !alone.length ? "" : alone.length > 6 ? ` For the other ${page.count(alone.length)}, no other layer helps.` : [" For ", ...page.list(alone), ", no other layer helps."]));
     if (unknown.length) parts.push(el("p", { class: "caption" }, "Not known, because there are too few edges: ", ...page.list(unknown), "."));
     return parts;
   }
@@ -103,17 +104,18 @@
     if (!gains.length) return ["Which layers help", ...answer()];
     const known = gains.filter((row) => page.known(row.gain)), helping = known.filter((row) => row.helps);
     const start = helping.length ? helping : known;
-    const scale = [Math.min(0, ...known.slice(0, 4000).map((row) => row.low)), Math.max(1e-9, ...known.slice(0, 4000).map((row) => row.high))];
+    const scaleOf = (rows) => rows.reduce(([low, high], row) => [Math.min(low, row.low), Math.max(high, row.high)], [0, 1e-9]);
+    let scale = scaleOf(start);
     const table = page.table([
       { title: "Target", cell: (row) => page.layerName(row.target), by: (row) => layers[row.target] },
       { title: "Layer", cell: (row) => page.layerName(row.layer), by: (row) => layers[row.layer] },
       { title: "Gain", cell: (row) => page.number(row.gain), by: (row) => row.gain, number: true },
       { title: "95 % limits", cell: (row) => `${page.number(row.low)} to ${page.number(row.high)}`, by: (row) => row.low, number: true, class: "wide" },
-      { title: "", cell: (row) => page.interval(row.gain, row.low, row.high, scale, row.helps), class: "graphic" },
+      { title: "Gain with its limits", cell: (row) => page.interval(row.gain, row.low, row.high, scale, row.helps), class: "graphic" },
       { title: "", cell: (row) => el("span", { class: row.helps ? "yes" : "muted" }, row.helps ? "helps" : "no clear help"), class: "wide" },
       ...(truth ? [{ title: "Truth", cell: (row) => (isTrue(row.target, row.layer) ? "relevant" : el("span", { class: "muted" }, "not relevant")), by: (row) => Number(isTrue(row.target, row.layer)), class: "wide" }] : []),
     ], start, { text: (row) => `${layers[row.target]}\n${layers[row.layer]}`, label: "Gains", shown: 12 });
-    const which = page.switch("Rows", [["helping", `Layers that help (${page.count(helping.length)})`], ["all", `All compared (${page.count(known.length)})`]], (value) => table.replace(value === "all" ? known : helping));
+    const which = page.switch("Rows", [["helping", `Layers that help (${page.count(helping.length)})`], ["all", `All compared (${page.count(known.length)})`]], (value) => { const rows = value === "all" ? known : helping; scale = scaleOf(rows); table.replace(rows); });
     return ["Which layers help", ...answer(),
       lede("The gain is how far the log loss per pair falls when a layer is added to a model of the target layer alone, on pairs that the model was not fitted to. A layer helps if the 95 % limits of its gain, which hold for all rows together, are above 0."),
       truthNote(), block("Gains", null, el("div", { class: "controls" }, helping.length ? which : null, known.length > 12 ? page.search("Search target or layer", table.filter) : null), table.element),
@@ -165,7 +167,9 @@
     const side = (place) => { const [x, y] = [Math.cos(angle(place)), Math.sin(angle(place))]; return Math.abs(x) > 0.35 ? (x > 0 ? "right" : "left") : y > 0 ? "bottom" : "top"; };
     const most = Math.max(...wanted.map((row) => row.gain)), size = Math.max(...nodes.map((index) => mx.columns.edges[index]), 1);
     page.lazy(host, () => page.chart(host, () => {
-      const frame = page.frame();
+      const frame = page.frame(), [width, height] = [host.clientWidth, host.clientHeight];
+      const places = nodes.map((_, place) => [width * (0.5 + 0.27 * Math.cos(angle(place))), height * (0.5 + 0.41 * Math.sin(angle(place)))]);
+      const span = [0, 1].map((axis) => { const list = places.map((place) => place[axis]); return [Math.min(...list), Math.max(1, Math.max(...list) - Math.min(...list))]; });
       return { tooltip: { ...frame.tooltip, trigger: "item", formatter: (point) => {
           if (point.dataType === "node") { const index = Number(point.data.id); return page.tip(page.short(layers[index], 80), [["edges", page.count(mx.columns.edges[index])]]); }
           const row = point.data.row;
@@ -173,9 +177,9 @@
         } },
         textStyle: frame.textStyle,
         series: [{ type: "graph", layout: "none",
-          left: "18%", right: "18%", top: "9%", bottom: "9%", edgeSymbol: ["none", "arrow"], edgeSymbolSize: [0, 9], emphasis: { focus: "adjacency", label: { show: true } },
-          labelLayout: { hideOverlap: true }, label: { show: named, color: page.colour("ink"), fontSize: 12, formatter: (point) => page.short(layers[Number(point.data.id)], 20) },
-          data: nodes.map((index, place) => ({ x: host.clientWidth * 0.64 * Math.cos(angle(place)), y: host.clientHeight * 0.82 * Math.sin(angle(place)), label: { position: side(place) }, id: String(index), name: String(index), symbolSize: (named ? 8 : 4) + (named ? 16 : 8) * Math.sqrt(mx.columns.edges[index] / size),
+          left: span[0][0], width: span[0][1], top: span[1][0], height: span[1][1], edgeSymbol: ["none", "arrow"], edgeSymbolSize: [0, 9], emphasis: { focus: "adjacency", label: { show: true } },
+          labelLayout: { hideOverlap: true }, label: { show: named, color: page.colour("ink"), fontSize: 12, width: width * 0.2, overflow: "truncate", formatter: (point) => page.short(layers[Number(point.data.id)], 20) },
+          data: nodes.map((index, place) => ({ x: places[place][0], y: places[place][1], label: { position: side(place) }, id: String(index), name: String(index), symbolSize: (named ? 8 : 4) + (named ? 16 : 8) * Math.sqrt(mx.columns.edges[index] / size),
             itemStyle: { color: page.colour(involved.has(index) ? "series-1" : "strong-line") } })),
           links: [...wanted.map((row) => ({ source: String(row.layer), target: String(row.target), row,
             lineStyle: { width: 1 + 4 * row.gain / most, curveness: 0.16, opacity: 0.75, color: page.colour(truth && !isTrue(row.target, row.layer) ? "series-2" : "series-1") } })),
