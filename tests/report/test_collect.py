@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import banditplex as bx
-from banditplex.report import collect
+from banditplex.report import collect, links
 from banditplex.report.collect import collect_history, collect_probabilities
 from banditplex.report.comparison import compare_rows
 from banditplex.report.glance import glance
@@ -130,6 +130,22 @@ def test_links_come_with_their_evidence(run):
     assert np.sum(part["terms"], axis=0) == pytest.approx(scores, abs=1e-3)
 
 
+def test_of_too_many_pairs_those_near_each_other_are_ranked(monkeypatch):
+    """Layer a links users 0-3 with items 4-9: 24 pairs; b links items with items: 15 pairs."""
+    mx = bx.Multiplex.from_edges(
+        [0, 1, 2, 3, 4, 5], [4, 5, 6, 7, 8, 9], [*"aaaabb"], num_nodes=10, node_types=["user"] * 4 + ["item"] * 6
+    )
+    monkeypatch.setattr(links, "BUDGET", 20)
+    candidates = links.Candidates(mx, seed=0)
+    assert candidates.of(1) is None
+    assert candidates.number(1) == 15
+    pairs = candidates.of(0)
+    assert candidates.number(0) == len(pairs) == len({tuple(sorted(pair)) for pair in pairs.tolist()})
+    # users and items at most two steps apart: 0-4-8 and 1-5-9 besides the edges of a
+    assert {tuple(sorted(pair)) for pair in pairs.tolist()} == {(0, 4), (1, 5), (2, 6), (3, 7), (0, 8), (1, 9)}
+    assert links._affordable(mx, ["a", "b"], candidates) == ["a"]  # 6 + 15 pairs are above 20
+
+
 def neighbours(edges):
     lists = {node: set() for node in range(24)}
     for source, destination in edges.T.tolist():
@@ -177,14 +193,15 @@ def test_a_page_of_37_layers_is_below_3_mb():
     ]  # fmt: skip
     pairs = [(a, b, 0.1, 0.0, 0.2, True) for a in names for b in names if a != b]
     gains = pd.DataFrame(pairs, columns=["target", "layer", "gain", "low", "high", "helps"])
-    links = {
-        "target": 0, "prior": 0.1, "source": ["somebody with a name"] * 54, "destination": ["another person"] * 54,
+    part = {
+        "target": 0, "ranked": 79_800, "nearby": False, "source": ["somebody with a name"] * 54,
+        "destination": ["another person"] * 54,
         "probability": rng.random(54).tolist(), "has": [[*range(10)]] * 54, "layers": [*range(9)],
         "terms": rng.random((9, 54)).round(4).tolist(), "common": [[3] * 54] * 9, "common_any": [7] * 54,
     }  # fmt: skip
     data = collect.collect_graph(mx, "air", None, gains) | {
         "history": collect_history(rows, likely, mx),
         "probabilities": collect_probabilities(likely, mx),
-        "links": {"targets": [links] * 37, "all_targets": 37, "ranked": 79_800, "nearby": False},
+        "links": {"targets": [part] * 37, "all_targets": 37},
     }
     assert len(render(data).encode()) < 3_000_000

@@ -1,6 +1,7 @@
 """The most likely new links of a model's targets, each with its evidence."""
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from banditplex.multiplex import Multiplex, Name
+from banditplex.pairs.space import PairSpace
 from banditplex.pairs.unknown import NearbyPairs
 from banditplex.predictor import LinkPredictor
 from banditplex.rng import stream
@@ -25,28 +27,24 @@ def top_links(model: LinkPredictor, layers: Sequence[Name] | None = None) -> dic
     Where a target has too many pairs to rank them all, pairs at the ends of random walks of two steps are ranked.
     """
     mx, targets = model.multiplex_, list(model.layer_probabilities_.index)
-    every = mx.num_nodes * (mx.num_nodes - 1) // (1 if mx.directed else 2)
-    candidates = None if every <= BUDGET else _nearby(mx, model.seed)
-    ranked = every if candidates is None else len(candidates)
+    candidates = Candidates(mx, model.seed)
     if layers is None:
-        sizes = {name: int(mx.layer_sizes[mx.layer_index(name)]) for name in targets}
-        largest = sorted(targets, key=lambda name: -sizes[name])[: max(1, BUDGET // max(1, ranked))]
-        layers = [name for name in targets if name in set(largest)]
+        layers = _affordable(mx, targets, candidates)
     top = int(np.clip(LISTED // max(1, len(layers)), LEAST, MOST))
-    asked = None if candidates is None else mx.node_names[candidates]
-    tables = {name: model.recommend(name, top=top, candidates=asked) for name in layers}
+    tables = {name: model.recommend(name, top=top, candidates=candidates.of(mx.layer_index(name))) for name in layers}
     found = {name: mx.node_index(table[["source", "destination"]].to_numpy()) for name, table in tables.items()}
     having = iter(layers_with(mx, np.concatenate([np.empty((0, 2), np.int64), *found.values()])))
     union = _adjacency(mx.edge_index, mx)
     rows = []
     for name, table in tables.items():
-        pairs = found[name]
+        pairs, target = found[name], mx.layer_index(name)
         terms = model.explain(mx.node_names[pairs], name)
         common = [_common(_adjacency(mx.edges(layer), mx), pairs).tolist() for layer in terms.columns]
         rows.append(
             {
-                "target": mx.layer_index(name),
-                "prior": table.attrs["prior"],
+                "target": target,
+                "ranked": candidates.number(target),
+                "nearby": candidates.of(target) is not None,
                 "source": table["source"].tolist(),
                 "destination": table["destination"].tolist(),
                 "probability": table["probability"].tolist(),
@@ -57,7 +55,45 @@ def top_links(model: LinkPredictor, layers: Sequence[Name] | None = None) -> dic
                 "common_any": _common(union, pairs).tolist(),  # neighbours in the union of all layers
             }
         )
-    return {"targets": rows, "all_targets": len(targets), "ranked": ranked, "nearby": candidates is not None}
+    return {"targets": rows, "all_targets": len(targets)}
+
+
+class Candidates:
+    """Pairs that are ranked in each layer: all that it may link, or if they are too many, some near each other."""
+
+    def __init__(self, mx: Multiplex, seed: int) -> None:
+        self._mx, self._seed, self._space = mx, seed, PairSpace(mx)
+        self._total = self._space.num_pairs(ordered=mx.directed)
+
+    def of(self, layer: int) -> NDArray[Any] | None:
+        """Return the names (n, 2) of the candidates of a layer, None if they are all pairs."""
+        if self._total[layer] <= BUDGET:
+            return None
+        inside = self._space.contains(np.full(len(self._nearby), layer), self._nearby)
+        return self._mx.node_names[self._nearby[inside]]
+
+    def number(self, layer: int) -> int:
+        """Return the number of candidates of a layer, known edges among them."""
+        candidates = self.of(layer)
+        return int(self._total[layer]) if candidates is None else len(candidates)
+
+    @cached_property
+    def _nearby(self) -> Ints:
+        """Distinct pairs of nodes at the ends of random walks of two steps on the union of all layers."""
+        rng = stream(self._seed, "report")
+        pairs = NearbyPairs(self._mx).draw(2 * NEARBY, rng)
+        distinct = np.unique(pairs if self._mx.directed else np.sort(pairs, axis=1), axis=0)
+        distinct = distinct[distinct[:, 0] != distinct[:, 1]]
+        chosen: Ints = distinct[rng.permutation(len(distinct))[:NEARBY]]
+        return chosen
+
+
+def _affordable(mx: Multiplex, targets: list[Name], candidates: Candidates) -> list[Name]:
+    """Return the largest targets whose candidates are within the budget together, at least one, in their old order."""
+    index = np.array([mx.layer_index(name) for name in targets], np.int64)
+    order = np.argsort(-mx.layer_sizes[index], kind="stable")
+    cost = np.cumsum([candidates.number(layer) for layer in index[order].tolist()])
+    return [targets[place] for place in np.sort(order[: max(1, np.searchsorted(cost, BUDGET, "right"))]).tolist()]
 
 
 def layers_with(mx: Multiplex, pairs: Ints) -> list[list[int]]:
@@ -89,11 +125,3 @@ def _common(matrix: sp.csr_array, pairs: Ints) -> Ints:
     """Return the number of common neighbours (n,) of pairs (n, 2), directions ignored."""
     both = matrix[pairs[:, 0]].multiply(matrix[pairs[:, 1]])
     return np.asarray(sp.csr_array(both).sum(axis=1)).astype(np.int64)
-
-
-def _nearby(mx: Multiplex, seed: int) -> Ints:
-    """Return distinct pairs of nodes at the ends of random walks of two steps on the union of all layers."""
-    pairs = NearbyPairs(mx).draw(2 * NEARBY, stream(seed, "report"))
-    pairs = pairs[pairs[:, 0] != pairs[:, 1]]
-    pairs = np.unique(pairs if mx.directed else np.sort(pairs, axis=1), axis=0)
-    return pairs[stream(seed, "report", 1).permutation(len(pairs))[:NEARBY]]

@@ -117,7 +117,7 @@
     ], start, { text: (row) => `${layers[row.target]}\n${layers[row.layer]}`, label: "Gains", shown: 12 });
     const which = page.switch("Rows", [["helping", `Layers that help (${page.count(helping.length)})`], ["all", `All compared (${page.count(known.length)})`]], (value) => { const rows = value === "all" ? known : helping; scale = scaleOf(rows); table.replace(rows); });
     return ["Which layers help", ...answer(),
-      lede("The gain is how far the log loss per pair falls when a layer is added to a model of the target layer alone, on pairs that the model was not fitted to. A layer helps if the 95 % limits of its gain, which hold for all rows together, are above 0."),
+      lede("The gain is how far the log loss per pair falls when a layer is added to a model of the target layer alone, on pairs that the model was not fitted to. A model that knows nothing has a log loss of 0.693. A layer helps if the 95 % limits of its gain, which hold for all rows together, are above 0."),
       truthNote(), block("Gains", null, el("div", { class: "controls" }, helping.length ? which : null, known.length > 12 ? page.search("Search target or layer", table.filter) : null), table.element),
       beside(heatMap(), layerGraph(helping))];
   }
@@ -168,7 +168,7 @@
     const most = Math.max(...wanted.map((row) => row.gain)), size = Math.max(...nodes.map((index) => mx.columns.edges[index]), 1);
     page.lazy(host, () => page.chart(host, () => {
       const frame = page.frame(), [width, height] = [host.clientWidth, host.clientHeight];
-      const places = nodes.map((_, place) => [width * (0.5 + 0.27 * Math.cos(angle(place))), height * (0.5 + 0.41 * Math.sin(angle(place)))]);
+      const places = nodes.map((_, place) => [width * (0.5 + 0.26 * Math.cos(angle(place))), height * (0.5 + 0.41 * Math.sin(angle(place)))]);
       const span = [0, 1].map((axis) => { const list = places.map((place) => place[axis]); return [Math.min(...list), Math.max(1, Math.max(...list) - Math.min(...list))]; });
       return { tooltip: { ...frame.tooltip, trigger: "item", formatter: (point) => {
           if (point.dataType === "node") { const index = Number(point.data.id); return page.tip(page.short(layers[index], 80), [["edges", page.count(mx.columns.edges[index])]]); }
@@ -178,7 +178,7 @@
         textStyle: frame.textStyle,
         series: [{ type: "graph", layout: "none",
           left: span[0][0], width: span[0][1], top: span[1][0], height: span[1][1], edgeSymbol: ["none", "arrow"], edgeSymbolSize: [0, 9], emphasis: { focus: "adjacency", label: { show: true } },
-          labelLayout: { hideOverlap: true }, label: { show: named, color: page.colour("ink"), fontSize: 12, width: width * 0.2, overflow: "truncate", formatter: (point) => page.short(layers[Number(point.data.id)], 20) },
+          labelLayout: { hideOverlap: true }, label: { show: named, color: page.colour("ink"), fontSize: 12, width: width * 0.22, overflow: "truncate", formatter: (point) => page.short(layers[Number(point.data.id)], 20) },
           data: nodes.map((index, place) => ({ x: places[place][0], y: places[place][1], label: { position: side(place) }, id: String(index), name: String(index), symbolSize: (named ? 8 : 4) + (named ? 16 : 8) * Math.sqrt(mx.columns.edges[index] / size),
             itemStyle: { color: page.colour(involved.has(index) ? "series-1" : "strong-line") } })),
           links: [...wanted.map((row) => ({ source: String(row.layer), target: String(row.target), row,
@@ -333,7 +333,7 @@
 
   /* 6 Predicted links */
   function links() {
-    const l = data.links, host = el("div");
+    const l = data.links, host = el("div"), ranked = el("p", { class: "caption" });
     if (!l.targets.length) return null;
     let part = l.targets[0], table = null, asked = "";
     const layerList = (indices) => (indices.length ? indices.slice(0, 4).map((index) => el("bdi", { class: "chip", title: page.short(layers[index], 300) }, page.short(layers[index], 40))).concat(indices.length > 4 ? [`+${indices.length - 4}`] : []) : el("span", { class: "muted" }, "none"));
@@ -361,6 +361,8 @@
     }
     function show(place) {
       part = l.targets[place];
+      ranked.textContent = part.nearby ? `${page.plural(part.ranked, "pair")} of nodes near each other in some layer, drawn at random, were ranked; known edges are left out.`
+        : `All ${page.plural(part.ranked, "pair")} of nodes that the layer may link were ranked; known edges are left out.`;
       const now = part, rank = now.source.map((_, i) => i);
       table = page.table([
         { title: "#", cell: (i) => String(i + 1), by: (i) => i, number: true, class: "wide" },
@@ -382,9 +384,8 @@
     show(0);
     const more = l.targets.length < l.all_targets ? ` Listed are ${l.targets.length} of ${page.count(l.all_targets)} targets; ` : "";
     const command = more ? [more, el("code", {}, "banditplex report RUN --layer NAME"), " lists others."] : [];
-    const ranked = l.nearby ? `${page.count(l.ranked)} pairs that are near each other in some layer, drawn at random, were ranked.` : `All ${page.count(l.ranked)} pairs of nodes were ranked; known edges are left out.`;
-    return ["Predicted links", lede(`The most likely new links of each target, and why. ${ranked} Probabilities take it that links are as frequent among unknown pairs as among all pairs of the layer.`, ...command),
-      el("div", { class: "controls" }, page.choose("Target", l.targets.map((each, i) => [String(i), layers[each.target]]), (value) => show(Number(value))), page.search("Search nodes or layers", (text) => { asked = text; table.filter(text); }), el("button", { type: "button", class: "push", onclick: save }, "Download CSV")), host];
+    return ["Predicted links", lede(`The most likely new links of each target, and why. Probabilities take it that links are as frequent among unknown pairs as among all pairs of the layer.`, ...command),
+      el("div", { class: "controls" }, page.choose("Target", l.targets.map((each, i) => [String(i), layers[each.target]]), (value) => show(Number(value))), page.search("Search nodes or layers", (text) => { asked = text; table.filter(text); }), el("button", { type: "button", class: "push", onclick: save }, "Download CSV")), ranked, host];
   }
 
   /* 7 About */
