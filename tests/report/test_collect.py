@@ -50,6 +50,12 @@ def test_the_multiplex_at_a_glance():
     assert (found["nodes"], found["edges"], found["directed"]) == (4, 7, False)
 
 
+def test_of_a_large_multiplex_sizes_alone(monkeypatch):
+    monkeypatch.setattr("banditplex.report.glance.LARGE", 6)
+    assert glance(small())["columns"] == {"edges": [3, 3, 1]}
+    assert "overlap" not in glance(small())
+
+
 def test_layers_that_have_a_pair():
     assert layers_with(small(), np.array([[1, 0], [2, 1], [3, 1], [0, 1]])) == [[0, 1, 2], [0, 1], [], [0, 1, 2]]
 

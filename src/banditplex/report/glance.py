@@ -9,24 +9,28 @@ from banditplex.multiplex import Multiplex
 from banditplex.report.packing import pack
 
 Ints = NDArray[np.int64]
+LARGE = 20_000_000
 MATRIX = 1_000
 """Layers that matrices show: those with the most edges."""
 
 
 def glance(mx: Multiplex) -> dict[str, Any]:
-    """Return sizes, the layers column by column, the matrix of Jaccard indices and the layers per pair."""
+    """Return sizes, the layers column by column, the matrix of Jaccard indices and the layers per pair.
+
+    Of multiplexes with more than `LARGE` edges, it returns sizes only: the rest would take minutes.
+    """
+    shown = in_matrices(mx)
+    sizes = {"nodes": mx.num_nodes, "edges": mx.num_edges, "directed": mx.directed, "shown": shown.tolist()}
+    if mx.num_edges > LARGE:
+        return sizes | {"columns": {"edges": mx.layer_sizes.tolist()}}
     summary = mx.summary()
-    table, shown = summary.layers, in_matrices(mx)
+    table = summary.layers
     place = {name: index for index, name in enumerate(mx.layer_names)}
     columns: dict[str, Any] = {name: table[name].tolist() for name in ("edges", "active_nodes", "density", "jaccard")}
     columns["most_similar"] = [place.get(name) for name in table["most_similar"]]
     overlap = summary.overlap[shown][:, shown].toarray()
-    return {
-        "nodes": mx.num_nodes,
-        "edges": mx.num_edges,
-        "directed": mx.directed,
+    return sizes | {
         "columns": columns,
-        "shown": shown.tolist(),
         "overlap": pack(overlap[np.triu_indices(len(shown), 1)]),
         "layers_per_pair": layers_per_pair(mx).tolist(),
     }

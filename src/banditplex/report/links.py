@@ -34,12 +34,13 @@ def top_links(model: LinkPredictor, layers: Sequence[Name] | None = None) -> dic
     tables = {name: model.recommend(name, top=top, candidates=candidates.of(mx.layer_index(name))) for name in layers}
     found = {name: mx.node_index(table[["source", "destination"]].to_numpy()) for name, table in tables.items()}
     having = iter(layers_with(mx, np.concatenate([np.empty((0, 2), np.int64), *found.values()])))
-    union = _adjacency(mx.edge_index, mx)
+    asked = np.unique(np.concatenate([np.empty((0, 2), np.int64), *found.values()]))
+    union = adjacency(mx.edge_index, mx.num_nodes, asked)
     rows = []
     for name, table in tables.items():
         pairs, target = found[name], mx.layer_index(name)
         terms = model.explain(mx.node_names[pairs], name)
-        common = [_common(_adjacency(mx.edges(layer), mx), pairs).tolist() for layer in terms.columns]
+        near = [adjacency(mx.edges(layer), mx.num_nodes, np.unique(pairs)) for layer in terms.columns]
         rows.append(
             {
                 "target": target,
@@ -51,7 +52,7 @@ def top_links(model: LinkPredictor, layers: Sequence[Name] | None = None) -> dic
                 "has": [next(having) for _ in pairs],
                 "layers": [mx.layer_index(layer) for layer in terms.columns],  # the target, then those used
                 "terms": terms.round(4).to_numpy().T.tolist(),  # of the logit, by layer
-                "common": common,  # neighbours, by layer
+                "common": [_common(matrix, pairs).tolist() for matrix in near],  # neighbours, by layer
                 "common_any": _common(union, pairs).tolist(),  # neighbours in the union of all layers
             }
         )
@@ -113,10 +114,13 @@ def layers_with(mx: Multiplex, pairs: Ints) -> list[list[int]]:
     return [sorted(lists[place]) for place in which.tolist()]
 
 
-def _adjacency(edges: Ints, mx: Multiplex) -> sp.csr_array:
-    """Return the adjacency matrix of edges (2, E) without directions and multiplicities."""
-    source, destination = np.concatenate([edges, edges[::-1]], axis=1)
-    matrix = sp.csr_array((np.ones(len(source)), (source, destination)), shape=(mx.num_nodes, mx.num_nodes))
+def adjacency(edges: Ints, num_nodes: int, nodes: Ints) -> sp.csr_array:
+    """Return the rows of some nodes in the adjacency matrix of edges (2, E), without directions and multiplicities."""
+    wanted = np.zeros(num_nodes, np.bool_)
+    wanted[nodes] = True
+    parts = [each[:, wanted[each[0]]] for each in (edges, edges[::-1])]
+    source, destination = np.concatenate(parts, axis=1)
+    matrix = sp.csr_array((np.ones(len(source)), (source, destination)), shape=(num_nodes, num_nodes))
     matrix.data[:] = 1
     return matrix
 

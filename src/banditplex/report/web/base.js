@@ -54,7 +54,8 @@ page.name = (text) => page.el("bdi", { class: "name", title: page.short(text, 30
 page.layerName = (index) => page.name(page.layer(index));
 page.list = function (indices, most = 8) {
   const parts = [];
-  indices.slice(0, most).forEach((index, place) => parts.push(place ? ", " : "", page.layerName(index)));
+  const whole = (index) => page.el("bdi", { class: "whole" }, page.short(page.layer(index), 60));
+  indices.slice(0, most).forEach((index, place) => parts.push(place ? ", " : "", whole(index)));
   if (indices.length > most) parts.push(` and ${page.count(indices.length - most)} more`);
   return parts;
 };

@@ -44,13 +44,14 @@
     const table = page.table([
       { title: "Layer", cell: page.layerName, by: (i) => layers[i] },
       { title: "Edges", cell: (i) => page.count(c.edges[i]), by: (i) => c.edges[i], number: true },
+    ].concat(c.density ? [
       { title: "Nodes with an edge", cell: (i) => page.count(c.active_nodes[i]), by: (i) => c.active_nodes[i], number: true, class: "wide" },
       { title: "Density", cell: (i) => page.probability(c.density[i]), by: (i) => c.density[i], number: true },
       { title: "Most similar layer", cell: (i) => (page.known(c.most_similar[i]) ? page.layerName(c.most_similar[i]) : "–"), by: (i) => layers[c.most_similar[i]] ?? "", class: "wide" },
       { title: "Overlap", cell: (i) => page.number(c.jaccard[i]), by: (i) => c.jaccard[i], number: true },
-    ], all, { text: (i) => layers[i], label: "Layers", shown: 8 });
+    ] : []), all, { text: (i) => layers[i], label: "Layers", shown: 8 });
     const perPair = el("div", { class: "chart low" }), overlap = el("div");
-    const pairs = mx.layers_per_pair, total = pairs.reduce((a, b) => a + b, 0);
+    const pairs = mx.layers_per_pair ?? [], total = pairs.reduce((a, b) => a + b, 0);
     page.lazy(perPair, () => page.chart(perPair, () => {
       const frame = page.frame();
       return { ...frame, grid: { ...frame.grid, bottom: 26 },
@@ -76,8 +77,8 @@
     controls.append(sorter);
     const some = n < layers.length ? ` The ${page.count(n)} layers with the most edges are shown.` : "";
     return ["The multiplex", lede(`Each layer is one kind of link among the same ${page.plural(mx.nodes, "node")}.`),
-      block("Layers", "The overlap is that with the most similar other layer. Click a heading to sort.", layers.length > 8 ? el("div", { class: "controls" }, page.search("Search layers", table.filter)) : null, table.element),
-      beside(n > 1 ? block("Overlap of layers", `The share of pairs that two layers have in common: pairs in both, divided by pairs in either (Jaccard index).${some}`, controls, overlap) : null,
+      block("Layers", c.density ? "The overlap is that with the most similar other layer. Click a heading to sort." : "Click a heading to sort.", layers.length > 8 ? el("div", { class: "controls" }, page.search("Search layers", table.filter)) : null, table.element),
+      !c.density ? null : beside(n > 1 ? block("Overlap of layers", `The share of pairs that two layers have in common: pairs in both, divided by pairs in either (Jaccard index).${some}`, controls, overlap) : null,
         block("Layers per pair", `How many layers link the same two nodes, for all ${page.plural(total, "linked pair")}.`, perPair))];
   }
 
@@ -111,7 +112,7 @@
       { title: "Layer", cell: (row) => page.layerName(row.layer), by: (row) => layers[row.layer] },
       { title: "Gain", cell: (row) => page.number(row.gain), by: (row) => row.gain, number: true },
       { title: "95 % limits", cell: (row) => `${page.number(row.low)} to ${page.number(row.high)}`, by: (row) => row.low, number: true, class: "wide" },
-      { title: "Gain with its limits", cell: (row) => page.interval(row.gain, row.low, row.high, scale, row.helps), class: "graphic" },
+      { title: el("span", { class: "wide" }, "Gain with its limits"), cell: (row) => page.interval(row.gain, row.low, row.high, scale, row.helps), class: "graphic" },
       { title: "", cell: (row) => el("span", { class: row.helps ? "yes" : "muted" }, row.helps ? "helps" : "no clear help"), class: "wide" },
       ...(truth ? [{ title: "Truth", cell: (row) => (isTrue(row.target, row.layer) ? "relevant" : el("span", { class: "muted" }, "not relevant")), by: (row) => Number(isTrue(row.target, row.layer)), class: "wide" }] : []),
     ], start, { text: (row) => `${layers[row.target]}\n${layers[row.layer]}`, label: "Gains", shown: 12 });
