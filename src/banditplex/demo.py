@@ -46,6 +46,7 @@ WAYS = {
     VALIDATED: "the one layer that is best on validation edges",
 }
 """Ways to predict with `uniform`, which prefers no layer; the other policies predict in the first way."""
+ALONE = 'Models look at target and drawn layers alone here; by default (evidence="all") draws add less.'
 COLOURS = {"none": "#8b929c", "uniform": "#d99028", "bandit": "#c22f4e", "oracle": "#2b6cb0", "all": "#3f9a78"}
 
 Progress = Callable[[str, int, float], Any]
@@ -289,8 +290,7 @@ def conclude(rows: list[dict[str, Any]], differences: list[dict[str, Any]], *, s
     compared = ", ".join(
         f"{row['difference']:+.3f} to {row['policy']} (higher in {row['higher']} of {splits})" for row in differences
     )
-    alone = 'Models look at target and drawn layers alone here; by default (evidence="all") draws add less.'
-    return f"{worth} Differences of the bandit, on the same splits: {compared}. {alone}"
+    return f"{worth} Differences of the bandit, on the same splits: {compared}. {ALONE}"
 
 
 # Showing

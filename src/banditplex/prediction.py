@@ -19,7 +19,7 @@ from banditplex.nn.scoring import score_by_layer, score_terms
 from banditplex.pairs.known import KnownPairs
 from banditplex.pairs.space import restrict
 from banditplex.rng import stream
-from banditplex.training.calibration import Calibration, calibrate
+from banditplex.training.calibration import Calibration, HeldOut, fit, score_held_out
 from banditplex.training.config import Config
 from banditplex.training.data import node_features
 from banditplex.training.draws import to_layer
@@ -45,6 +45,7 @@ class FittedModel:
     calibration: Calibration
     config: Config  # the settings that it was trained with
     gains: list[dict[str, Any]] | None = None  # rows of `layer_gains`, once they have been computed
+    held_out: HeldOut | None = None  # what probabilities were calibrated with, after training; it is not saved
 
     @classmethod
     def from_trainers(cls, trainers: Sequence[Trainer], *, finished: bool = True) -> "FittedModel":
@@ -62,7 +63,9 @@ class FittedModel:
         if not finished:
             return fitted
         alone = [(trainer.data, fitted._before_validation(trainer).logits) for trainer in trainers]
-        return replace(fitted, calibration=calibrate(alone, stream(config.seed, "calibration")))
+        held_out = score_held_out(alone, stream(config.seed, "calibration"))
+        calibration = Calibration.scaled(len(data.targets)) if held_out is None else fit(*held_out)
+        return replace(fitted, calibration=calibration, held_out=held_out)
 
     def _before_validation(self, trainer: Trainer) -> "FittedModel":
         """Return the network of one member on the graph that it was trained on, without its validation edges."""
@@ -107,6 +110,21 @@ class FittedModel:
             raise InputError(f"Expected draws to be an integer of at least 0, got {draws!r}.")
         instance = self.instance(layer)
         chosen, share = self._choose(instance, draws)
+        terms = self._terms(pairs, instance, chosen)
+        result = terms.sum(1) if share is None else terms[:, 0] + terms[:, 1:] @ share
+        return result.cpu().numpy().astype(np.float64)
+
+    def terms(self, pairs: Ints, layer: Name) -> tuple[Ints, NDArray[np.float64]]:
+        """Return the layers (m,) that predictions in a target use, and the terms (n, 1 + m) that make up the logits.
+
+        The first term is that of the target layer and of the evidence of all layers.
+        """
+        instance = self.instance(layer)
+        chosen, _ = self._choose(instance, 0)
+        return chosen, self._terms(pairs, instance, chosen).cpu().numpy().astype(np.float64)
+
+    def _terms(self, pairs: Ints, instance: int, chosen: Ints) -> Tensor:
+        """Return the terms (n, 1 + m) of pairs (n, 2) in a target, with some other layers (m,)."""
         table = np.append(self.targets[instance], chosen)[None]
         graph = self.graph.only(torch.from_numpy(np.unique(table)).to(self.graph.device))
         if not graph.directed:
@@ -116,15 +134,13 @@ class FittedModel:
         features = node_features(self.mx, graph.device)
         hiding = np.unique(self.model.visibility.hidden_layers(table))
         known, fold = self._known_edges(hiding), self._folds(graph, place, hiding)
-        result = torch.zeros(len(pairs), device=graph.device)
+        result = torch.zeros(layers.shape, device=graph.device)
         for number in torch.unique(fold).tolist():
             at = fold == number
             here = known.pairs.sum(1) % FOLDS == number
             hidden = HiddenEdges(known.pairs[here], known.layer[here])
-            asked = place[at], layers[at, 0], layers[at, 1:]
-            terms = score_terms(self.model, graph, features, *asked, hidden)
-            result[at] = terms.sum(1) if share is None else terms[:, 0] + terms[:, 1:] @ share
-        return result.cpu().numpy().astype(np.float64)
+            result[at] = score_terms(self.model, graph, features, place[at], layers[at, 0], layers[at, 1:], hidden)
+        return result
 
     def logits_by_layer(self, pairs: Ints, target: Ints, others: Ints) -> NDArray[np.float64]:
         """Return the logits (n, m) of pairs (n, 2) in target layers (n,) with each of the other layers (n, m) alone."""

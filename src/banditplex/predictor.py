@@ -24,6 +24,7 @@ from banditplex.persistence.checkpoint import Checkpoint
 from banditplex.persistence.model_folder import load, save
 from banditplex.persistence.warm_start import carry_over
 from banditplex.prediction import FittedModel
+from banditplex.training.calibration import HeldOut
 from banditplex.training.config import SETTINGS, Config, Setting, numpydoc
 from banditplex.training.draws import to_layer
 from banditplex.training.gains import layer_gains
@@ -218,6 +219,16 @@ class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
         scores = fitted.logits(as_pairs(fitted.mx, pairs), layer)
         return fitted.calibration.probability(scores, fitted.instance(layer), _check_prior(prior, fitted, layer))
 
+    def explain(self, pairs: ArrayLike, layer: Name, *, context: Multiplex | None = None) -> pd.DataFrame:
+        """Return the terms that make up the scores of pairs (n, 2): one row per pair, one column per layer.
+
+        The first column is the target layer's own term, with the evidence of all layers in it; the others are those of
+        the layers that predictions use. The sum of a row is what `score_pairs` returns.
+        """
+        fitted = self._check_fitted().within(context)
+        used, terms = fitted.terms(as_pairs(fitted.mx, pairs), layer)
+        return pd.DataFrame(terms, columns=[layer, *(fitted.layer_names[index] for index in used)])
+
     def density(self, layer: Name, *, context: Multiplex | None = None) -> float:
         """Return the share of known edges among all possible pairs of a layer: the prior where none is given."""
         return self._check_fitted().within(context).density(layer)
@@ -329,6 +340,11 @@ class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
         """One row per epoch and target: losses, accuracies, drawn layers, layer losses, inclusion, regret."""
         self._check_fitted()
         return pd.DataFrame(self._rows)
+
+    @property
+    def held_out_(self) -> HeldOut | None:
+        """Scores of validation edges and of unknown pairs, on the graph without them; None in a loaded model."""
+        return self._check_fitted().held_out
 
     # Keeping
 

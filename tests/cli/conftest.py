@@ -12,7 +12,7 @@ from tests.persistence.killed import multiplex
 FAST = ("--epochs", "3", "--warmup", "1", "--width", "0", "--batch-size", "64")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def place(tmp_path_factory):
     """A folder with data of ours, and a finished run."""
     folder = tmp_path_factory.mktemp("cli")
@@ -20,13 +20,13 @@ def place(tmp_path_factory):
     return folder
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def trained(place):
     """What `train --json` says about the run in the folder."""
     words = ("train", "data.bx", "-o", "run", "--target", "a", "--target", "c", *FAST, "--json")
     return json.loads(answer(*words, cwd=place))
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def model(place, trained):
     return load_model(place / "run")

@@ -316,3 +316,20 @@ def test_a_failing_fit_names_trial_and_fold(mx, tmp_path):
 
     with refuses("trial 0, fold 0, Careless", "Expected more."):
         list(bx.evaluate(Careless(), mx, **QUICK))
+
+
+def test_curves_are_the_means_of_the_history(mx):
+    """The training of a fold, by hand: the same split and seed, and means over its three targets."""
+    model, options = bx.LinkPredictor(epochs=2, width=0), {"hide": "layer", "trials": 1, "folds": 2, "engine": "serial"}
+    rows = list(bx.evaluate(model, mx, curves=True, **options))
+    assert timeless(row for row in rows if row["scope"] != "epoch") == timeless(bx.evaluate(model, mx, **options))
+    assert rows[-1]["scope"] == "mean"
+    found = [row for row in rows if row["scope"] == "epoch" and row["fold"] == 0]
+    assert [row["epoch"] for row in found] == [1, 2]
+    part = next(iter(k_fold(mx, hide="layer", folds=2, seed=int(stream(0, "trial", 0).integers(2**31)))))
+    seed = int(stream(0, "scorer", 0, 0).integers(2**31))
+    history = bx.LinkPredictor(epochs=2, width=0, hide="layer", seed=seed).fit(part.train).history_
+    for name in ("train_loss", "validation_loss", "validation_accuracy"):
+        for row in found:
+            values = history[history["epoch"] == row["epoch"]][name].tolist()
+            assert row[name] == pytest.approx(sum(values) / len(values))

@@ -6,7 +6,7 @@ import pytest
 from banditplex.datasets import planted
 from banditplex.prediction import FittedModel
 from banditplex.training import calibration
-from banditplex.training.calibration import Calibration, Scored, calibrate, fit, grouped
+from banditplex.training.calibration import Calibration, Scored, fit, grouped, score_held_out
 from tests.training.test_loop import random_layers, trainer_of
 
 
@@ -115,7 +115,7 @@ def test_scores_are_those_of_the_graph_without_validation_edges(monkeypatch):
         asked.append((layer, pairs))
         return np.arange(float(len(pairs)))
 
-    calibrate([(trainer.data, logits)], np.random.default_rng(0))
+    score_held_out([(trainer.data, logits)], np.random.default_rng(0))
     edges, mx = trainer.data.validation_edges, trainer.data.full_mx
     for number, (layer, pairs) in enumerate(asked):
         mine = edges.pairs[edges.instance == number]

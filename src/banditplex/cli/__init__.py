@@ -11,7 +11,7 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
-from banditplex.cli import compare, convert, datasets, demo, evaluate, formats, predict, reproduce, train
+from banditplex.cli import compare, convert, datasets, demo, evaluate, formats, predict, report, reproduce, train
 from banditplex.cli.flags import in_flags
 from banditplex.errors import InputError
 from banditplex.terminal import say
@@ -31,6 +31,7 @@ app.command()(train.train)
 app.command()(predict.predict)
 app.command()(evaluate.evaluate)
 app.command()(compare.compare)
+app.command()(report.report)
 app.command()(demo.demo)
 app.command()(reproduce.reproduce)
 

@@ -16,6 +16,7 @@ from banditplex.cli.data import Data, Reading, as_name, load, reads_data
 from banditplex.cli.gains import gain_records, gains_on, print_gains
 from banditplex.cli.output import Json, print_json, print_table
 from banditplex.cli.policy_options import options_by_policy
+from banditplex.cli.report import write_evaluation_page
 from banditplex.cli.resuming import check_file, exit_status, resume_command, say_new, stoppable
 from banditplex.errors import InputError
 from banditplex.terminal import bars, say
@@ -84,7 +85,7 @@ def evaluate(
             found = rows_of(
                 methods, mx, hide=hide, trials=trials, folds=folds, seed=seed, negatives=negatives,
                 negative_nodes=settings.get("negative_nodes", "all"), targets=targets, engine=engine, jobs=jobs,
-                out=out, resume=resume, on_progress=on_progress,
+                out=out, resume=resume, curves=out is not None, on_progress=on_progress,
             )  # fmt: skip
             if resume and out is not None and not out.exists() and not quiet:
                 say_new(out)
@@ -101,11 +102,19 @@ def evaluate(
             raise InputError(f"{stop} Stopped {counts}; {how}") from None
         say(f"stopped {counts}; {how}")
         raise typer.Exit(exit_status(stop)) from None
+    page = None
+    if out is not None:
+        asked = {"hide": hide, "trials": trials, "folds": folds, "seed": seed, "negatives": negatives}
+        page = write_evaluation_page(out, data, mx, gains, rows, list(methods), asked)
     lines = [_without_nan(line) for line in summary(rows, methods=list(methods), metrics=metrics).to_dict("records")]
     if as_json:
         asked = {"data": data, "hide": hide, "trials": trials, "folds": folds, "seed": seed, "negatives": negatives}
         more = {"layers": _layer_lines(rows, metrics)} if by_layer else {}
-        print_json(asked | {"out": out and str(out), "gains": gain_records(gains), "summary": lines} | more)
+        print_json(
+            asked
+            | {"out": out and str(out), "report": page and str(page), "gains": gain_records(gains), "summary": lines}
+            | more
+        )
         return
     print(f"{data}: {mx}\n")
     print_gains(gains, "Measured once, on the whole graph.")
@@ -118,7 +127,7 @@ def evaluate(
     for name in dict.fromkeys(line["metric"] for line in lines if line["mean"] is None):
         print(fill(_unknown(name, negatives), WIDTH))
     if out:
-        print(f"Rows: {out}")
+        print(f"Rows: {out}. Report: {page}")
 
 
 def _metrics(text: str) -> list[str]:

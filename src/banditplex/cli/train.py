@@ -13,6 +13,7 @@ from banditplex.cli.gains import gain_records, print_gains
 from banditplex.cli.output import Json, print_json, print_table
 from banditplex.cli.policy_options import with_policy
 from banditplex.cli.predict import write_table
+from banditplex.cli.report import write_run_page
 from banditplex.cli.resuming import exit_status, resume_command, say_new, stoppable
 from banditplex.terminal import bars, say
 
@@ -48,6 +49,7 @@ def train(
     With --resume, settings that are not given stay as they were; if there is no run yet, a new one starts.
     """
     from banditplex.persistence.run_folder import RunFolder
+    from banditplex.report.about import write_about
 
     folder = RunFolder(run)
     folder.check_free(resume=resume, force=force)
@@ -72,15 +74,17 @@ def train(
             else "stopped."
         )
         raise typer.Exit(exit_status(stop)) from None
+    write_about(run, data, mx, model)
+    page = write_run_page(run, model, quiet=quiet)
     result = summarise(model, folder)
     if as_json:
-        print_json({"run": str(run), "directed": mx.directed} | result)
+        print_json({"run": str(run), "directed": mx.directed} | result | {"report": str(page)})
     elif not quiet:
         print(f"{data}: {mx.title}\n")
         print_gains(model.layer_gains_, f"All gains: {run / GAINS}.")
         print()
         print_table(COLUMNS, _rows(result))
-        print(f"\n{run}: {_length(result)}")
+        print(f"\n{run}: {_length(result)} Report: {page}")
 
 
 def fit_in(
@@ -99,6 +103,7 @@ def fit_in(
     `force`, a run in the folder is replaced.
     """
     from banditplex.predictor import LinkPredictor
+    from banditplex.report.about import ABOUT, PAGE
 
     folder.check_free(resume=resume, force=force)
     with folder.held():
@@ -112,7 +117,8 @@ def fit_in(
         if force and folder.occupied:
             model.make_trainer(mx, targets)  # refuses bad input before anything is removed
             folder.clear()
-            (folder.path / GAINS).unlink(missing_ok=True)
+            for name in (GAINS, ABOUT, PAGE):
+                (folder.path / name).unlink(missing_ok=True)
         model.fit(mx, targets, on_epoch, checkpoint=folder.path, resume=resume)
         model.save(folder.path)
         write_table(model.layer_gains_, folder.path / GAINS)

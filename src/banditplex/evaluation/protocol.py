@@ -76,6 +76,7 @@ def evaluate(
     jobs: int | None = None,
     out: str | Path | None = None,
     resume: bool = False,
+    curves: bool = False,
     on_progress: Progress | None = None,
 ) -> Iterator[Row]:
     """Fit and test methods on the same splits: `trials` repetitions of `folds`-fold cross-validation.
@@ -110,6 +111,9 @@ def evaluate(
     out, resume
         A file for the rows (JSON Lines), which must not exist. With `resume`, an existing file is continued: finished
         runs are not repeated. Read it with `read_results`.
+    curves
+        Whether methods that have a `history_` after fitting also yield a row of scope "epoch" for each epoch: means
+        over targets of train_loss, validation_loss and validation_accuracy.
     on_progress
         Called as on_progress(done, total, rows) after each run, with its rows.
 
@@ -136,7 +140,7 @@ def evaluate(
     _check_protocol(protocol, scorers, mx)
     runs = [Run(trial, index, name) for trial in range(trials) for index in range(folds) for name in scorers]
     store = None if out is None else RowStore(out, _describe_protocol(protocol, scorers, mx), resume=resume)
-    finished = run_tasks(Evaluator(protocol, scorers, mx), runs, engine=engine, jobs=jobs, store=store)
+    finished = run_tasks(Evaluator(protocol, scorers, mx, curves=curves), runs, engine=engine, jobs=jobs, store=store)
     return _yield_rows(finished, len(runs), on_progress)
 
 
@@ -154,12 +158,14 @@ def _yield_rows(finished: Generator[Finished], total: int, on_progress: Progress
 class Evaluator:
     """The function of a `Run`. It caches the last split, which the next run often shares."""
 
-    def __init__(self, protocol: EvaluationProtocol, scorers: Mapping[str, LinkScorer], mx: Multiplex) -> None:
-        self._protocol, self._scorers, self._mx = protocol, dict(scorers), mx
+    def __init__(
+        self, protocol: EvaluationProtocol, scorers: Mapping[str, LinkScorer], mx: Multiplex, *, curves: bool = False
+    ) -> None:
+        self._protocol, self._scorers, self._mx, self._curves = protocol, dict(scorers), mx, curves
         self._cache: tuple[tuple[int, int], Split] | None = None
 
     def __call__(self, run: Run) -> list[Row]:
-        """Return the rows of a run: one per layer, one pooled and one mean."""
+        """Return the rows of a run: one per layer, one pooled and one mean, after those of epochs, if wanted."""
         fold = self._split(run.trial, run.fold)
         targets = testable(fold, self._protocol.targets)
         seed = int(stream(self._protocol.seed, "scorer", run.trial, run.fold).integers(2**31))
@@ -169,7 +175,9 @@ class Evaluator:
         fitted = perf_counter()
         rows = score_split(scorer, fold, targets, metrics=self._protocol.metrics, threshold=self._protocol.threshold)
         seconds = {"fit_seconds": fitted - began, "score_seconds": perf_counter() - fitted}
-        return [{"method": run.method, "trial": run.trial, "fold": run.fold} | row | seconds for row in rows]
+        head = {"method": run.method, "trial": run.trial, "fold": run.fold}
+        epochs = _epochs(scorer) if self._curves else []
+        return [head | row for row in epochs] + [head | row | seconds for row in rows]
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_cache": None}
@@ -197,6 +205,17 @@ def copy_scorer(scorer: LinkScorer, seed: int, hide: str) -> Any:
     current = copied.get_params(deep=False)
     values = {"seed": seed} if "seed" in current else {}
     return copied.set_params(**values, **({"hide": hide} if current.get("hide", "") is None else {}))
+
+
+def _epochs(scorer: Any) -> list[Row]:
+    """Return the means over targets of each epoch, of a scorer that has kept its history."""
+    history = getattr(scorer, "history_", None)
+    if history is None:
+        return []
+    means = history.groupby("epoch")[["train_loss", "validation_loss", "validation_accuracy"]].mean()
+    return [
+        {"scope": "epoch", "layer": None, "epoch": int(epoch)} | row for epoch, row in means.to_dict("index").items()
+    ]
 
 
 def testable(fold: Split, targets: Sequence[Name]) -> list[Name]:

@@ -83,15 +83,30 @@ Member = tuple[TrainingData, Callable[[Ints, Name], Floats]]
 without its validation edges."""
 
 
-def calibrate(members: Sequence[Member], rng: np.random.Generator) -> Calibration:
-    """Fit a calibration to the validation edges of each member and a sample of the unknown pairs of each target.
+class HeldOut(NamedTuple):
+    """Scores of validation edges and of unknown pairs, with what is needed to weigh them."""
 
-    Without validation edges, scores stay as they are.
+    links: Scored
+    unknown: Scored
+    density: Floats  # (T,) of links among all pairs of each target
+
+    def shares(self) -> Floats:
+        """Return the factors (T,) that bring unknown pairs to their real proportion to the validation edges."""
+        num_targets, density = len(self.density), np.clip(self.density, 1e-12, 1 - 1e-12)
+        count = np.bincount(self.links.instance, self.links.weight, num_targets)
+        total = np.maximum(np.bincount(self.unknown.instance, self.unknown.weight, num_targets), 1e-300)
+        share: Floats = count * (1 - density) / density / total
+        return share
+
+
+def score_held_out(members: Sequence[Member], rng: np.random.Generator) -> HeldOut | None:
+    """Score the validation edges of each member and a sample of the unknown pairs of each target.
+
+    None without validation edges.
     """
-    data = members[0][0]
-    num_targets, mx = len(data.targets), data.full_mx
     if not any(len(each.validation_edges) for each, _ in members):
-        return Calibration.scaled(num_targets)
+        return None
+    data, mx = members[0][0], members[0][0].full_mx
     known = data.visibility.negative_pairs(mx)
     negatives = data.visibility.negative_sampler(mx)
     scored = [score_pairs(each, logits, UnknownPairs(each.train_mx, known, negatives), rng) for each, logits in members]
@@ -99,7 +114,7 @@ def calibrate(members: Sequence[Member], rng: np.random.Generator) -> Calibratio
         Scored(*(np.concatenate(each) for each in zip(*part, strict=True))) for part in zip(*scored, strict=True)
     )
     size = mx.layer_sizes[data.targets]
-    return fit(links, unknown, size / (size + known.num_free()[data.targets]))
+    return HeldOut(links, unknown, size / (size + known.num_free()[data.targets]))
 
 
 def score_pairs(
@@ -134,9 +149,7 @@ def fit(links: Scored, unknown: Scored, density: Floats) -> Calibration:
         return Calibration.scaled(num_targets)
     knot = float(np.median(links.score))
     unknown = grouped(unknown)
-    count = np.bincount(links.instance, links.weight, num_targets)
-    total = np.maximum(np.bincount(unknown.instance, unknown.weight, num_targets), 1e-300)
-    share = count * (1 - density) / density / total
+    share = HeldOut(links, unknown, density).shares()
     instance = np.concatenate([links.instance, unknown.instance])
     weight = np.concatenate([links.weight, (unknown.weight * share[unknown.instance])])
     sign = np.repeat([1.0, -1.0], [len(links.score), len(unknown.score)])

@@ -1,0 +1,73 @@
+"""The report page of the demo."""
+
+from pathlib import Path
+from typing import Any
+
+from banditplex.datasets import load_dataset
+from banditplex.demo import ALONE, POLICIES, Measured, compare, explain_ways, in_best_way, introduce, summarise
+from banditplex.report.about import PAGE, describe
+from banditplex.report.collect import collect_about, collect_graph, collect_probabilities
+from banditplex.report.comparison import learning_curves
+from banditplex.report.page import write_page
+
+METRICS = {"roc_auc": ("auc", "ROC-AUC"), "accuracy": ("accuracy", "accuracy")}
+"""Metrics of the page: their columns in what the demo measured, and their titles."""
+
+
+def write_demo_page(measured: Measured, folder: Path) -> Path:
+    """Write the page of the demo into a folder, which is there; return the file."""
+    mx = load_dataset("twins")
+    about = describe("twins", mx)
+    data = collect_graph(mx, "twins", about["relevant"], measured.gains) | {
+        "kind": "demo",
+        "probabilities": collect_probabilities(measured.beliefs, mx),
+        "comparison": collect_comparison(measured),
+        "about": collect_about(about, {}),
+    }
+    write_page(folder / PAGE, data)
+    return folder / PAGE
+
+
+def collect_comparison(measured: Measured) -> dict[str, Any]:
+    """Return the policies side by side: means over targets and splits, differences to the bandit, learning curves."""
+    rows, policies = summarise(measured), list(POLICIES)
+    below = {row["policy"]: -row["difference"] for row in compare(measured)}
+    curves: Any = (
+        in_best_way(measured, measured.curves).groupby(["policy", "seed", "epoch"], as_index=False)["auc"].mean()
+    )
+    results: Any = in_best_way(measured, measured.results).groupby(["target", "policy"])
+    means = results[[column for column, _ in METRICS.values()]].mean()
+    caption = "Mean over targets and splits; the band is one standard deviation over splits."
+    return {
+        "methods": policies,
+        "metrics": [{"name": name, "title": title} for name, (_, title) in METRICS.items()],
+        "lines": [
+            {
+                "method": row["policy"],
+                "metric": name,
+                "difference": below.get(row["policy"]) if column == "auc" else None,
+            }
+            | _interval(row[column], row[f"{column}_deviation"])
+            for row in rows
+            for name, (column, _) in METRICS.items()
+        ],
+        "reference": "bandit",
+        "runs": measured.results["seed"].nunique(),
+        "unit": "split",
+        "spread": "one standard deviation over splits",
+        "text": f"{introduce(measured)} {explain_ways(rows)} {ALONE}",
+        "by_layer": [
+            {"layer": target, "values": [means.loc[(target, policy)].tolist() for policy in policies]}
+            for target in measured.relevant
+        ],
+        "curves": [
+            {"title": "Test ROC-AUC", "caption": caption}
+            | learning_curves(curves.rename(columns={"seed": "run"}), "auc", policies)
+        ],
+    }
+
+
+def _interval(mean: float, deviation: float | None) -> dict[str, float | None]:
+    if deviation is None:
+        return {"mean": mean, "low": None, "high": None}
+    return {"mean": mean, "low": mean - deviation, "high": mean + deviation}

@@ -1,0 +1,73 @@
+"""What a run leaves in its folder for the page besides the model: how it was made, its quality on held-out edges."""
+
+import json
+import platform
+import shlex
+import sys
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from banditplex.errors import FormatError
+from banditplex.multiplex import Multiplex
+from banditplex.persistence.tree import replace_file
+from banditplex.predictor import LinkPredictor
+from banditplex.report import held_out
+from banditplex.report.packing import plain
+from banditplex.rng import stream
+from banditplex.version import __version__
+
+ABOUT, PAGE = "about.json", "report.html"
+PACKAGES = ("numpy", "scipy", "pandas", "torch", "torch-geometric")
+
+
+def describe(data: str, mx: Multiplex) -> dict[str, Any]:
+    """Return how the running command makes its results: data, command, date, versions, and what is known to be true."""
+    return {
+        "data": data,
+        "command": f"banditplex {shlex.join(sys.argv[1:])}",
+        "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        "versions": {"banditplex": __version__, "Python": platform.python_version(), **_versions()},
+        "relevant": known_truth(mx),
+    }
+
+
+def known_truth(mx: Multiplex) -> list[tuple[int, int]] | None:
+    """Return (target, relevant layer) of data that was made with known relevant layers, None of other data."""
+    relevant = mx.metadata.get("relevant")
+    if relevant is None:
+        return None
+    return [(mx.layer_index(target), mx.layer_index(layer)) for target, layers in relevant.items() for layer in layers]
+
+
+def write_about(folder: Path, data: str, mx: Multiplex, model: LinkPredictor) -> None:
+    """Write how a run was made, and the quality of its model on held-out edges, unless this was done before."""
+    if (folder / ABOUT).exists():
+        return
+    found = model.held_out_
+    quality = None if found is None else held_out.summarise(found, stream(model.seed, "reliability"))
+    about = describe(data, mx) | {"held_out": quality}
+    replace_file(folder / ABOUT, json.dumps(plain(about), indent=1, ensure_ascii=False).encode())
+
+
+def read_about(folder: Path) -> dict[str, Any]:
+    """Return what `write_about` wrote, empty if there is no such file."""
+    path = folder / ABOUT
+    try:
+        about: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except ValueError as error:
+        raise FormatError(f"expected JSON, got: {error}", path=path) from None
+    return about
+
+
+def _versions() -> dict[str, str]:
+    found = {}
+    for name in PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:  # a part of another distribution
+            continue
+    return found

@@ -1,0 +1,142 @@
+"""From a run to the plain data of its page.
+
+The data is a dictionary of sections; the page shows those that are there. Layers are indices into `layers`, the list of
+their names. Large arrays are packed (see `packing`).
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from banditplex.multiplex import Multiplex, Name
+from banditplex.persistence.run_folder import RunFolder
+from banditplex.predictor import LinkPredictor
+from banditplex.report.about import describe, read_about
+from banditplex.report.comparison import compare_rows
+from banditplex.report.glance import glance, in_matrices
+from banditplex.report.links import top_links
+from banditplex.report.packing import pack
+from banditplex.training.config import SETTINGS
+
+Data = dict[str, Any]
+FOLLOWED = 200_000
+"""Numbers per quantity in the play through epochs; if there are more, each target has its most probable layers only."""
+CURVES = ("train_loss", "validation_loss", "validation_accuracy", "regret")
+
+
+def collect_run(folder: Path, model: LinkPredictor, layers: Sequence[Name] | None = None) -> Data:
+    """Return the data of the page of a run: its folder, and the model that was saved there.
+
+    `layers` are the targets whose links are listed; None: the largest, as many as can be ranked in a few seconds.
+    """
+    about, run = read_about(folder), RunFolder(folder)
+    mx, likely, history = model.multiplex_, model.layer_probabilities_, model.history_.to_dict("records")
+    kept = list(run.progress().kept_epochs) if run.begun else []
+    data = collect_graph(mx, about.get("data") or folder.resolve().name, about.get("relevant"), model.layer_gains_)
+    return data | {
+        "kind": "train",
+        "folder": folder.name,
+        "used": model.k_.tolist(),
+        "probabilities": collect_probabilities(likely, mx),
+        "history": collect_history(history, likely, mx) | {"kept_epochs": kept},
+        "held_out": about.get("held_out"),
+        "links": top_links(model, layers),
+        "about": collect_about(about, model.get_params(deep=False)),
+    }
+
+
+def collect_evaluation(
+    title: str,
+    mx: Multiplex,
+    gains: pd.DataFrame,
+    rows: Sequence[Mapping[str, Any]],
+    methods: Sequence[str],
+    settings: Mapping[str, Any],
+) -> Data:
+    """Return the data of the page of an evaluation: the rows of `evaluate`, and gains that were measured beside it."""
+    about = describe(title, mx)
+    compared = compare_rows(rows, methods)
+    where = {"layer": "its own layer", "pair": "every layer"}[settings["hide"]]
+    text = (
+        f"{settings['trials']} x {settings['folds']}-fold cross-validation, the same splits for all policies. A "
+        f"held-out pair is hidden in {where}. p-values: Nadeau and Bengio's t-test over runs, adjusted for the "
+        "number of comparisons (Holm)."
+    )
+    return collect_graph(mx, title, about["relevant"], gains) | {
+        "kind": "evaluate",
+        "comparison": compared | {"text": text},
+        "about": collect_about(about, {}) | {"seed": settings["seed"]},
+    }
+
+
+def collect_graph(mx: Multiplex, title: str, truth: Any, gains: pd.DataFrame) -> Data:
+    """Return what every page has: title, layers, the multiplex at a glance, gains, and the known truth (or None)."""
+    return {
+        "title": title,
+        "layers": [str(name) for name in mx.layer_names],
+        "multiplex": glance(mx),
+        "gains": collect_gains(gains, mx),
+        "truth": truth,
+    }
+
+
+def collect_gains(table: pd.DataFrame, mx: Multiplex) -> Data:
+    """Return `layer_gains_` column by column, the largest gain of a layer that helps first."""
+    table = table.sort_values(["helps", "gain"], ascending=False, kind="stable")
+    columns: Data = {name: [mx.layer_index(each) for each in table[name]] for name in ("target", "layer")}
+    columns |= {name: pack(table[name].to_numpy(float)) for name in ("gain", "low", "high")}
+    return columns | {"helps": [int(each) for each in table["helps"]]}
+
+
+def collect_probabilities(table: pd.DataFrame, mx: Multiplex) -> Data:
+    """Return how likely layers are to be drawn: targets x layers, those that matrices show; NaN for itself."""
+    layers, targets = in_matrices(mx), np.array([mx.layer_index(name) for name in table.index], np.int64)
+    rows = np.flatnonzero(np.isin(targets, layers))
+    values = table.to_numpy(float)[rows][:, layers]
+    values[np.equal.outer(targets[rows], layers)] = np.nan
+    return {"targets": targets[rows].tolist(), "layers": layers.tolist(), "values": pack(values)}
+
+
+def collect_history(rows: Sequence[Mapping[Any, Any]], likely: pd.DataFrame, mx: Multiplex) -> Data:
+    """Return the curves of each target (T, epochs), and what its policy drew: (T, m, epochs) for m followed layers.
+
+    `probability` is the mean inclusion probability of a layer in the rounds of an epoch in which it was drawn, and
+    `layer_loss` its mean layer loss; both are not known where it was not drawn.
+    """
+    epochs = sorted({row["epoch"] for row in rows})
+    place, when = {name: i for i, name in enumerate(likely.index)}, {epoch: i for i, epoch in enumerate(epochs)}
+    curves = np.full((len(CURVES), len(place), len(epochs)), np.nan)
+    others = mx.num_layers - 1
+    most = int(np.clip(FOLLOWED // max(1, len(place) * len(epochs)), min(3, others), others))
+    order = np.argsort(-likely.to_numpy(float), axis=1, kind="stable")
+    own = np.array([mx.layer_index(name) for name in likely.index], np.int64)
+    followed = order[order != own[:, None]].reshape(len(place), -1)[:, :most]
+    column = [{mx.layer_names[layer]: i for i, layer in enumerate(each)} for each in followed.tolist()]
+    drawn = np.full((2, len(place), most, len(epochs)), np.nan)
+    for row in rows:
+        i, e = place[row["layer"]], when[row["epoch"]]
+        curves[:, i, e] = [row[name] for name in CURVES]
+        for number, name in enumerate(("inclusion", "layer_loss")):
+            for layer, value in row[name].items():
+                if layer in column[i]:
+                    drawn[number, i, column[i][layer], e] = value
+    named = {name: pack(values) for name, values in zip(CURVES, curves, strict=True)}
+    policies = {"followed": followed.tolist(), "probability": pack(drawn[0]), "layer_loss": pack(drawn[1])}
+    return {"targets": own.tolist(), "epochs": epochs, **named, **policies}
+
+
+def collect_about(about: Mapping[str, Any], settings: Mapping[str, Any]) -> Data:
+    """Return how a run was made, and all settings with their defaults."""
+    listed = [
+        {"name": name, "value": _shown(settings[name]), "default": _shown(each.default), "text": each.text}
+        for name, each in SETTINGS.items()
+        if name in settings
+    ]
+    return {name: about.get(name) for name in ("data", "command", "date", "versions")} | {"settings": listed}
+
+
+def _shown(value: Any) -> str:
+    return "none" if value is None else getattr(value, "__name__", str(value))

@@ -1,0 +1,72 @@
+"""Policies side by side: the rows of an evaluation, or of the demo, as plain data of the page."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from banditplex.evaluation import summary
+
+Row = Mapping[str, Any]
+LINE = ("method", "metric", "runs", "mean", "low", "high", "difference", "difference_low", "difference_high", "p")
+TITLES = {
+    "accuracy": "accuracy", "roc_auc": "ROC-AUC", "average_precision": "average precision", "f1": "F1",
+    "mrr": "mean reciprocal rank", "hits_at_1": "hits at 1", "hits_at_10": "hits at 10", "hits_at_50": "hits at 50",
+}  # fmt: skip
+
+
+def compare_rows(rows: Sequence[Row], methods: Sequence[str], *, limit: int = 400) -> dict[str, Any]:
+    """Return the comparison of methods: the table of `summary`, means of each layer, and learning curves.
+
+    Layers beyond the `limit` are left out.
+    """
+    table = summary(rows, methods=list(methods))
+    reference = next(iter(table[table["difference"].isna()]["method"]), methods[0])
+    runs: Any = pd.DataFrame([row for row in rows if row["scope"] == "layer"])
+    names = list(dict.fromkeys(runs["layer"]))[:limit]
+    metrics = [name for name in dict.fromkeys(table["metric"]) if name in TITLES]
+    means = runs.groupby(["layer", "method"])[metrics].mean()
+    by_layer = [
+        {"layer": str(name), "values": [means.loc[(name, method)].tolist() for method in methods]} for name in names
+    ]
+    return {
+        "methods": list(methods),
+        "metrics": [{"name": name, "title": TITLES[name]} for name in metrics],
+        "lines": [{name: line[name] for name in LINE} for line in table.to_dict("records") if line["metric"] in TITLES],
+        "reference": reference,
+        "runs": int(table["runs"].iloc[0]),
+        "spread": "the 95 % interval of the mean",
+        "by_layer": by_layer,
+        "curves": _curves([row for row in rows if row["scope"] == "epoch"], methods),
+    }
+
+
+def _curves(rows: Sequence[Row], methods: Sequence[str]) -> list[dict[str, Any]]:
+    table: Any = pd.DataFrame(rows)
+    if table.empty:
+        return []
+    table["run"] = list(zip(table["trial"], table["fold"], strict=True))
+    titles = {"validation_accuracy": "Validation accuracy", "train_loss": "Training loss"}
+    return [
+        {"title": title, **learning_curves(table.assign(policy=table["method"]), name, methods)}
+        for name, title in titles.items()
+    ]
+
+
+def learning_curves(table: pd.DataFrame, value: str, methods: Sequence[str]) -> dict[str, Any]:
+    """Return mean and deviation over runs of a value by epoch, for each policy.
+
+    `table` has columns policy, run, epoch and the value. A run that has stopped early keeps its last value.
+
+    >>> rows = [("a", 0, 1, 0.5), ("a", 0, 2, 0.7), ("a", 1, 1, 0.9)]
+    >>> learning_curves(pd.DataFrame(rows, columns=["policy", "run", "epoch", "auc"]), "auc", ["a"])["mean"]
+    [[0.7, 0.8]]
+    """
+    epochs = np.arange(1, int(table["epoch"].max()) + 1)
+    mean, deviation = [], []
+    for method in methods:
+        mine: Any = table[table["policy"] == method].pivot_table(value, "epoch", "run").reindex(epochs).ffill()
+        mean.append(mine.mean(axis=1).tolist())
+        deviation.append(mine.std(axis=1, ddof=0).tolist())
+    return {"methods": list(methods), "epochs": epochs.tolist(), "mean": mean, "deviation": deviation}

@@ -1,0 +1,121 @@
+"""Quality on held-out edges: how well validation edges are told from unknown pairs, and whether probabilities hold.
+
+Validation edges have chosen the epoch and fitted the calibration. So that the reliability diagram does not judge a
+calibration by the pairs it was fitted to, pairs are divided at random into two halves, and each half gets the
+probabilities of a calibration that was fitted to the other one.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit
+
+from banditplex.training.calibration import HeldOut, Scored, fit
+
+Floats = NDArray[np.float64]
+BINS = 10
+Z = 1.96
+
+
+class Judged(NamedTuple):
+    """Pairs with stated probabilities."""
+
+    probability: Floats  # (n,)
+    label: Floats  # (n,) 1 for validation edges, 0 for unknown pairs
+    weight: Floats  # (n,)
+
+
+def summarise(held_out: HeldOut, rng: np.random.Generator) -> dict[str, Any]:
+    """Return the bins of a reliability diagram, and for each target its number of edges and ROC-AUC."""
+    return {"bins": bins(judge(held_out, rng)), "targets": by_target(held_out)}
+
+
+def judge(held_out: HeldOut, rng: np.random.Generator) -> Judged:
+    """Return the probabilities of all pairs, each by a calibration that was fitted to the other half."""
+    half = [rng.permutation(len(part.score)) % 2 for part in held_out[:2]]
+    parts = []
+    for mine in range(2):
+        here, other = (
+            HeldOut(
+                _take(held_out.links, half[0] == which), _take(held_out.unknown, half[1] == which), held_out.density
+            )
+            for which in (mine, 1 - mine)
+        )
+        prior, calibration = np.clip(held_out.density, 1e-12, 1 - 1e-12), fit(*other)
+        share = here.shares()
+        for scored, label, factor in ((here.links, 1.0, np.ones_like(share)), (here.unknown, 0.0, share)):
+            probability = np.zeros(len(scored.score))
+            for instance in np.unique(scored.instance).tolist():
+                at = scored.instance == instance
+                probability[at] = calibration.probability(scored.score[at], instance, prior[instance])
+            weight = scored.weight * factor[scored.instance]
+            parts.append(Judged(probability, np.full(len(probability), label), weight))
+    return Judged(*(np.concatenate(each) for each in zip(*parts, strict=True)))
+
+
+def bins(judged: Judged) -> list[dict[str, Any]]:
+    """Return mean probability, share of links with 95 % limits, and number of links, of ten equal bins of probability.
+
+    Bins without a pair are left out.
+
+    >>> pairs = Judged(np.array([0.2, 0.2, 0.25, 0.9]), np.array([1.0, 0, 0, 1]), np.array([1.0, 1, 2, 1]))
+    >>> [(round(row["probability"], 3), row["share"], row["links"]) for row in bins(pairs)]
+    [(0.225, 0.25, 1), (0.9, 1.0, 1)]
+    """
+    place = np.minimum((judged.probability * BINS).astype(np.int64), BINS - 1)
+    rows = []
+    for number in np.unique(place[judged.weight > 0]).tolist():
+        at = (place == number) & (judged.weight > 0)
+        probability, label, weight = judged.probability[at], judged.label[at], judged.weight[at]
+        total, links = float(weight.sum()), int(label.sum())
+        low, high = limits(links, weight[label == 0])
+        row = {"probability": float(weight @ probability / total), "share": links / total, "low": low, "high": high}
+        rows.append(row | {"links": links})
+    return rows
+
+
+def limits(links: int, weight: Floats) -> tuple[float, float]:
+    """Return 95 % limits of the share of links among links and unknown pairs that have weights (n,).
+
+    The variance of the log odds is 1 / links + 1 / n, where n = (sum of weights)^2 / sum of squared weights is the
+    number of unknown pairs; half a pair is added on both sides, as their numbers may be 0.
+
+    >>> [round(limit, 3) for limit in limits(4, np.full(16, 0.25))]  # log(4.5 / 4.125) -+ 1.96 sqrt(1/4.5 + 1/16.5)
+    [0.278, 0.756]
+    """
+    total, square = float(weight.sum()), float(weight @ weight)
+    number = total**2 / square if square else 0.0
+    each = total / number if number else 1.0
+    middle, spread = np.log((links + 0.5) / (total + 0.5 * each)), Z * np.sqrt(1 / (links + 0.5) + 1 / (number + 0.5))
+    low, high = expit([middle - spread, middle + spread]).tolist()
+    return low * (links > 0), high if number else 1.0
+
+
+def by_target(held_out: HeldOut) -> list[dict[str, Any]]:
+    """Return for each target the number of validation edges, and their ROC-AUC against all unknown pairs."""
+    rows = []
+    for instance in range(len(held_out.density)):
+        links, unknown = (_take(part, part.instance == instance) for part in held_out[:2])
+        known = len(links.score) and len(unknown.score)
+        auc = weighted_auc(links.score, unknown.score, unknown.weight) if known else None
+        rows.append({"edges": len(links.score), "roc_auc": auc})
+    return rows
+
+
+def weighted_auc(positive: ArrayLike, negative: ArrayLike, weight: ArrayLike) -> float:
+    """Return the probability that a positive scores higher than a negative drawn by weight; ties count half.
+
+    >>> weighted_auc([3.0, 1.0], [1.0, 0.0], [3.0, 1.0])  # (4 + 3 / 2 + 1) / (2 * 4)
+    0.8125
+    """
+    scores, weights = np.asarray(negative, np.float64), np.asarray(weight, np.float64)
+    order = np.argsort(scores)
+    below = np.concatenate([[0.0], np.cumsum(weights[order])])
+    sides: tuple[Any, Any] = ("left", "right")
+    first, last = (below[np.searchsorted(scores[order], positive, side)] for side in sides)
+    return float((first + last).mean() / (2 * below[-1]))
+
+
+def _take(scored: Scored, at: NDArray[np.bool_]) -> Scored:
+    return Scored(scored.instance[at], scored.score[at], scored.weight[at])

@@ -1,0 +1,131 @@
+"""The most likely new links of a model's targets, each with its evidence."""
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from banditplex.multiplex import Multiplex, Name
+from banditplex.pairs.space import PairSpace
+from banditplex.pairs.unknown import NearbyPairs
+from banditplex.predictor import LinkPredictor
+from banditplex.rng import stream
+
+Ints = NDArray[np.int64]
+BUDGET, NEARBY = 1_000_000, 50_000
+"""Pairs that are ranked in all, and pairs near each other that are ranked where all pairs of a target are too many."""
+LISTED, MOST, LEAST = 2_000, 100, 20
+"""Links that the page lists in all, and those of one target at most and at least."""
+
+
+def top_links(model: LinkPredictor, layers: Sequence[Name] | None = None) -> dict[str, Any]:
+    """Return the most likely new links of some targets; None: the largest ones, as many as can be ranked in time.
+
+    Where a target has too many pairs to rank them all, pairs at the ends of random walks of two steps are ranked.
+    """
+    mx, targets = model.multiplex_, list(model.layer_probabilities_.index)
+    candidates = Candidates(mx, model.seed)
+    if layers is None:
+        layers = _affordable(mx, targets, candidates)
+    top = int(np.clip(LISTED // max(1, len(layers)), LEAST, MOST))
+    tables = {name: model.recommend(name, top=top, candidates=candidates.of(mx.layer_index(name))) for name in layers}
+    found = {name: mx.node_index(table[["source", "destination"]].to_numpy()) for name, table in tables.items()}
+    having = iter(layers_with(mx, np.concatenate([np.empty((0, 2), np.int64), *found.values()])))
+    asked = np.unique(np.concatenate([np.empty((0, 2), np.int64), *found.values()]))
+    union = adjacency(mx.edge_index, mx.num_nodes, asked)
+    rows = []
+    for name, table in tables.items():
+        pairs, target = found[name], mx.layer_index(name)
+        terms = model.explain(mx.node_names[pairs], name)
+        near = [adjacency(mx.edges(layer), mx.num_nodes, np.unique(pairs)) for layer in terms.columns]
+        rows.append(
+            {
+                "target": target,
+                "ranked": candidates.number(target),
+                "nearby": candidates.of(target) is not None,
+                "source": table["source"].tolist(),
+                "destination": table["destination"].tolist(),
+                "probability": table["probability"].tolist(),
+                "has": [next(having) for _ in pairs],
+                "layers": [mx.layer_index(layer) for layer in terms.columns],  # the target, then those used
+                "terms": terms.round(4).to_numpy().T.tolist(),  # of the logit, by layer
+                "common": [_common(matrix, pairs).tolist() for matrix in near],  # neighbours, by layer
+                "common_any": _common(union, pairs).tolist(),  # neighbours in the union of all layers
+            }
+        )
+    return {"targets": rows, "all_targets": len(targets)}
+
+
+class Candidates:
+    """Pairs that are ranked in each layer: all that it may link, or if they are too many, some near each other."""
+
+    def __init__(self, mx: Multiplex, seed: int) -> None:
+        self._mx, self._seed, self._space = mx, seed, PairSpace(mx)
+        self._total = self._space.num_pairs(ordered=mx.directed)
+
+    def of(self, layer: int) -> NDArray[Any] | None:
+        """Return the names (n, 2) of the candidates of a layer, None if they are all pairs."""
+        if self._total[layer] <= BUDGET:
+            return None
+        inside = self._space.contains(np.full(len(self._nearby), layer), self._nearby)
+        return self._mx.node_names[self._nearby[inside]]
+
+    def number(self, layer: int) -> int:
+        """Return the number of candidates of a layer, known edges among them."""
+        candidates = self.of(layer)
+        return int(self._total[layer]) if candidates is None else len(candidates)
+
+    @cached_property
+    def _nearby(self) -> Ints:
+        """Distinct pairs of nodes at the ends of random walks of two steps on the union of all layers."""
+        rng = stream(self._seed, "report")
+        pairs = NearbyPairs(self._mx).draw(2 * NEARBY, rng)
+        distinct = np.unique(pairs if self._mx.directed else np.sort(pairs, axis=1), axis=0)
+        distinct = distinct[distinct[:, 0] != distinct[:, 1]]
+        chosen: Ints = distinct[rng.permutation(len(distinct))[:NEARBY]]
+        return chosen
+
+
+def _affordable(mx: Multiplex, targets: list[Name], candidates: Candidates) -> list[Name]:
+    """Return the largest targets whose candidates are within the budget together, at least one, in their old order."""
+    index = np.array([mx.layer_index(name) for name in targets], np.int64)
+    order = np.argsort(-mx.layer_sizes[index], kind="stable")
+    cost = np.cumsum([candidates.number(layer) for layer in index[order].tolist()])
+    return [targets[place] for place in np.sort(order[: max(1, np.searchsorted(cost, BUDGET, "right"))]).tolist()]
+
+
+def layers_with(mx: Multiplex, pairs: Ints) -> list[list[int]]:
+    """Return for each pair of node indices (n, 2) the layers that have it as an edge.
+
+    >>> mx = Multiplex.from_edges([0, 0, 1], [1, 1, 2], ["a", "b", "a"], num_nodes=3)
+    >>> layers_with(mx, np.array([[1, 0], [0, 2]]))
+    [[0, 1], []]
+    """
+    ordered = pairs if mx.directed else np.sort(pairs, axis=1)
+    wanted, which = np.unique(ordered @ [mx.num_nodes, 1], return_inverse=True)
+    keys = mx.edge_index[0] * mx.num_nodes + mx.edge_index[1]
+    edges = np.flatnonzero(np.isin(keys, wanted))
+    lists: list[list[int]] = [[] for _ in wanted]
+    for place, layer in zip(np.searchsorted(wanted, keys[edges]).tolist(), mx.edge_layer[edges].tolist(), strict=True):
+        lists[place].append(layer)
+    return [sorted(lists[place]) for place in which.tolist()]
+
+
+def adjacency(edges: Ints, num_nodes: int, nodes: Ints) -> sp.csr_array:
+    """Return the rows of some nodes in the adjacency matrix of edges (2, E), without directions and multiplicities."""
+    wanted = np.zeros(num_nodes, np.bool_)
+    wanted[nodes] = True
+    parts = [each[:, wanted[each[0]]] for each in (edges, edges[::-1])]
+    source, destination = np.concatenate(parts, axis=1)
+    matrix = sp.csr_array((np.ones(len(source)), (source, destination)), shape=(num_nodes, num_nodes))
+    matrix.data[:] = 1
+    return matrix
+
+
+def _common(matrix: sp.csr_array, pairs: Ints) -> Ints:
+    """Return the number of common neighbours (n,) of pairs (n, 2), directions ignored."""
+    both = matrix[pairs[:, 0]].multiply(matrix[pairs[:, 1]])
+    return np.asarray(sp.csr_array(both).sum(axis=1)).astype(np.int64)

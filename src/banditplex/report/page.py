@@ -1,0 +1,73 @@
+"""From plain data to one HTML file: styles, scripts, chart library and data are all inside.
+
+The content-security policy allows the scripts and the style of the page by their hashes and nothing else: no request
+leaves the page, and a name in the data can never become code. Names are JSON, in which `<` is escaped, and the scripts
+put them on the page as text only.
+"""
+
+import base64
+import hashlib
+import json
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from banditplex.errors import InputError
+from banditplex.persistence.tree import replace_file
+from banditplex.report.packing import plain
+from banditplex.version import __version__
+
+SCRIPTS = ("vendor/echarts.min.js", "web/base.js", "web/matrix.js", "web/charts.js", "web/sections.js")
+STYLE, TEMPLATE = "web/page.css", "web/page.html.j2"
+
+
+def write_page(path: Path, data: dict[str, Any]) -> None:
+    """Write the page of some data; a file that exists is replaced."""
+    try:
+        replace_file(path, render(data).encode())
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written: {error.strerror or error}.") from None
+
+
+def render(data: dict[str, Any]) -> str:
+    """Return the page of some data."""
+    from jinja2 import Environment
+    from markupsafe import Markup
+
+    style, scripts = _text(STYLE), [_text(name) for name in SCRIPTS]
+    policy = {
+        "default-src": "'none'",
+        "script-src": " ".join(map(_hash, scripts)),
+        "style-src": _hash(style),
+        "img-src": "data:",
+        "base-uri": "'none'",
+        "form-action": "'none'",
+    }
+    template = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(_text(TEMPLATE))
+    return template.render(
+        title=data["title"], policy="; ".join(f"{name} {value}" for name, value in policy.items()),
+        style=Markup(style), scripts=[Markup(script) for script in scripts],
+        data=Markup(as_json(data | {"version": __version__})),
+    )  # fmt: skip
+
+
+def as_json(data: Any) -> str:
+    r"""Return data as JSON for a script element: nothing in it can end the element or begin a comment.
+
+    >>> as_json({"name": "</script><!--"})
+    '{"name":"\\u003c/script\\u003e\\u003c!--"}'
+    """
+    text = json.dumps(plain(data), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    for sign in "<>&\u2028\u2029":
+        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    return text.encode("utf-8", "replace").decode()
+
+
+@cache
+def _text(name: str) -> str:
+    return files("banditplex.report").joinpath(name).read_text(encoding="utf-8")
+
+
+def _hash(content: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()}'"

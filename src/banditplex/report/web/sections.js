@@ -1,0 +1,443 @@
+"use strict";
+{
+  const { el, data } = { el: page.el, data: page.data };
+  const layers = data.layers, all = layers.map((_, index) => index);
+  const mx = data.multiplex, about = data.about ?? {};
+  const block = (title, caption, ...children) => el("figure", { class: "block" }, title ? el("h3", {}, title) : null,
+    caption ? el("p", { class: "caption" }, caption) : null, ...children);
+  const lede = (...children) => el("p", { class: "lede" }, ...children);
+  const small = layers.length <= 16; /* a heat map leaves room for something beside it */
+  const many = layers.length > 60; /* one sees a part of a heat map at first: the important one */
+  const large = (options, first) => (many ? [options[first], ...options.filter((_, place) => place !== first)] : options);
+  const beside = (...blocks) => (small ? el("div", { class: "pair" }, blocks) : el("div", {}, blocks));
+  const mean = (values) => { const known = values.filter(page.known); return known.length ? known.reduce((a, b) => a + b, 0) / known.length : NaN; };
+  const truth = data.truth ? new Set(data.truth.map(([target, layer]) => `${target} ${layer}`)) : null;
+  const isTrue = (target, layer) => truth !== null && truth.has(`${target} ${layer}`);
+
+  /* Gains, one object per row. */
+  const gains = (() => {
+    const table = data.gains;
+    if (!table) return [];
+    const [gain, low, high] = ["gain", "low", "high"].map((name) => page.unpack(table[name]));
+    return table.target.map((target, i) => ({ target, layer: table.layer[i], gain: gain[i], low: low[i], high: high[i], helps: table.helps[i] === 1 }));
+  })();
+  const byTarget = new Map();
+  gains.forEach((row) => byTarget.set(row.target, [...(byTarget.get(row.target) ?? []), row]));
+  const helped = [...byTarget].filter(([, rows]) => rows.some((row) => row.helps)).map(([target]) => target);
+  const unknown = [...byTarget].filter(([, rows]) => !rows.some((row) => page.known(row.gain))).map(([target]) => target);
+  const alone = [...byTarget.keys()].filter((target) => !helped.includes(target) && !unknown.includes(target)).sort((a, b) => a - b);
+
+  function orders(rows, columns) {
+    const best = (pick) => { const most = new Map(); gains.forEach((row) => most.set(row[pick], Math.max(most.get(row[pick]) ?? -Infinity, row.gain))); return (index) => -(most.get(index) ?? -Infinity); };
+    const sorted = (list, by) => [...list].sort((a, b) => { const [x, y] = [by(a), by(b)]; return typeof x === "string" ? x.localeCompare(y) : x - y || a - b; });
+    return {
+      given: () => [rows, columns],
+      name: () => [rows, columns].map((list) => sorted(list, (index) => layers[index])),
+      size: () => [rows, columns].map((list) => sorted(list, (index) => -mx.columns.edges[index])),
+      gain: () => [sorted(rows, best("target")), sorted(columns, best("layer"))],
+    };
+  }
+
+  /* 1 The multiplex */
+  function multiplex() {
+    const c = mx.columns;
+    const table = page.table([
+      { title: "Layer", cell: page.layerName, by: (i) => layers[i] },
+      { title: "Edges", cell: (i) => page.count(c.edges[i]), by: (i) => c.edges[i], number: true },
+    ].concat(c.density ? [
+      { title: "Nodes with an edge", cell: (i) => page.count(c.active_nodes[i]), by: (i) => c.active_nodes[i], number: true, class: "wide" },
+      { title: "Density", cell: (i) => page.probability(c.density[i]), by: (i) => c.density[i], number: true },
+      { title: "Most similar layer", cell: (i) => (page.known(c.most_similar[i]) ? page.layerName(c.most_similar[i]) : "–"), by: (i) => layers[c.most_similar[i]] ?? "", class: "wide" },
+      { title: "Overlap", cell: (i) => page.number(c.jaccard[i]), by: (i) => c.jaccard[i], number: true },
+    ] : []), all, { text: (i) => layers[i], label: "Layers", shown: 8 });
+    const perPair = el("div", { class: "chart low" }), overlap = el("div");
+    const pairs = mx.layers_per_pair ?? [], total = pairs.reduce((a, b) => a + b, 0);
+    page.lazy(perPair, () => page.chart(perPair, () => {
+      const frame = page.frame();
+      return { ...frame, grid: { ...frame.grid, bottom: 26 },
+        tooltip: { ...frame.tooltip, axisPointer: { type: "shadow", shadowStyle: { color: page.colour("line"), opacity: 0.5 } },
+          formatter: ([point]) => page.tip(page.plural(point.dataIndex + 1, "layer"), [["pairs", page.count(point.value)], ["share", `${(100 * point.value / total).toFixed(1)} %`]]) },
+        xAxis: page.axis({ type: "category", data: pairs.map((_, i) => String(i + 1)), name: "layers that link a pair", nameGap: 28, splitLine: { show: false } }),
+        yAxis: page.axis({ type: "value", axisLine: { show: false }, axisLabel: { color: page.colour("soft"), formatter: (value) => page.count(value) } }),
+        series: [{ type: "bar", data: pairs, color: page.colour("series-1"), barMaxWidth: 44, itemStyle: { borderRadius: [3, 3, 0, 0] } }] };
+    }, "Number of linked pairs by the number of layers that link them"));
+    const n = mx.shown.length;
+    const order = orders(mx.shown, mx.shown), controls = el("div", { class: "controls" });
+    let heat = null;
+    const sorter = page.choose("Order", large([["given", "as in the data"], ["size", "most edges first"], ["name", "by name"]], 1), (how) => { const [rows, columns] = order[how](); heat?.update({ rows, columns }); });
+    page.lazy(overlap, () => {
+      const values = page.unpack(mx.overlap), high = values.reduce((most, value) => (value > most ? value : most), 0);
+      const grid = new Float32Array(n * n).fill(NaN);
+      for (let i = 0, at = 0; i < n; i++) for (let j = i + 1; j < n; j++, at++) grid[i * n + j] = grid[j * n + i] = values[at];
+      const [rows, columns] = order[many ? "size" : "given"]();
+      heat = page.matrix(overlap, { rows, columns, grid, gridRows: mx.shown, gridColumns: mx.shown, high, label: "Overlap of layers: Jaccard index of their edges; arrow keys move from cell to cell",
+        title: (a, b) => `${page.short(layers[a], 60)} and ${page.short(layers[b], 60)}`,
+        describe: (a, b, value) => [["overlap (Jaccard)", a === b ? "same layer" : page.number(value)]] }, controls);
+    });
+    controls.append(sorter);
+    const some = n < layers.length ? ` The ${page.count(n)} layers with the most edges are shown.` : "";
+    return ["The multiplex", lede(`Each layer is one kind of link among the same ${page.plural(mx.nodes, "node")}.`),
+      block("Layers", c.density ? "The overlap is that with the most similar other layer. Click a heading to sort." : "Click a heading to sort.", layers.length > 8 ? el("div", { class: "controls" }, page.search("Search layers", table.filter)) : null, table.element),
+      !c.density ? null : beside(n > 1 ? block("Overlap of layers", `The share of pairs that two layers have in common: pairs in both, divided by pairs in either (Jaccard index).${some}`, controls, overlap) : null,
+        block("Layers per pair", `How many layers link the same two nodes, for all ${page.plural(total, "linked pair")}.`, perPair))];
+  }
+
+  /* 2 Which layers help */
+  function answer() {
+    const parts = [];
+    if (!gains.length) return [el("p", { class: "answer" }, "There is only one layer, so no other layer can help.")];
+    if (!helped.length) parts.push(el("p", { class: "answer" }, el("strong", {}, "No other layer helps."), " Every target is predicted as well from its own edges."));
+    else parts.push(el("p", { class: "answer" }, el("strong", {}, `${helped.length} of ${page.plural(byTarget.size, "target")} ${helped.length === 1 ? "is" : "are"} helped by another layer.`),
+      
+      !alone.length ? "" : alone.length > 6 ? ` For the other ${page.count(alone.length)}, no other layer helps.` : [" For ", ...page.list(alone), ", no other layer helps."]));
+    if (unknown.length) parts.push(el("p", { class: "caption" }, "Not known, because there are too few edges: ", ...page.list(unknown), "."));
+    return parts;
+  }
+  function truthNote() {
+    if (!truth) return null;
+    const found = new Set(gains.filter((row) => row.helps).map((row) => `${row.target} ${row.layer}`));
+    const right = [...byTarget.keys()].filter((target) => byTarget.get(target).every((row) => row.helps === isTrue(row.target, row.layer)));
+    const wrong = [...found].filter((key) => !truth.has(key)).length;
+    return el("p", { class: "note" }, `This data was made with known relevant layers. The gains agree with the truth for ${right.length} of ${page.plural(byTarget.size, "target")}`
+      + `${wrong ? `; ${page.plural(wrong, "layer")} would not have been needed` : ""}.`);
+  }
+  function help() {
+    if (!gains.length) return ["Which layers help", ...answer()];
+    const known = gains.filter((row) => page.known(row.gain)), helping = known.filter((row) => row.helps);
+    const start = helping.length ? helping : known;
+    const scaleOf = (rows) => rows.reduce(([low, high], row) => [Math.min(low, row.low), Math.max(high, row.high)], [0, 1e-9]);
+    let scale = scaleOf(start);
+    const table = page.table([
+      { title: "Target", cell: (row) => page.layerName(row.target), by: (row) => layers[row.target] },
+      { title: "Layer", cell: (row) => page.layerName(row.layer), by: (row) => layers[row.layer] },
+      { title: "Gain", cell: (row) => page.number(row.gain), by: (row) => row.gain, number: true },
+      { title: "95 % limits", cell: (row) => `${page.number(row.low)} to ${page.number(row.high)}`, by: (row) => row.low, number: true, class: "wide" },
+      { title: el("span", { class: "wide" }, "Gain with its limits"), cell: (row) => page.interval(row.gain, row.low, row.high, scale, row.helps), class: "graphic" },
+      { title: "", cell: (row) => el("span", { class: row.helps ? "yes" : "muted" }, row.helps ? "helps" : "no clear help"), class: "wide" },
+      ...(truth ? [{ title: "Truth", cell: (row) => (isTrue(row.target, row.layer) ? "relevant" : el("span", { class: "muted" }, "not relevant")), by: (row) => Number(isTrue(row.target, row.layer)), class: "wide" }] : []),
+    ], start, { text: (row) => `${layers[row.target]}\n${layers[row.layer]}`, label: "Gains", shown: 12 });
+    const which = page.switch("Rows", [["helping", `Layers that help (${page.count(helping.length)})`], ["all", `All compared (${page.count(known.length)})`]], (value) => { const rows = value === "all" ? known : helping; scale = scaleOf(rows); table.replace(rows); });
+    return ["Which layers help", ...answer(),
+      lede("The gain is how far the log loss per pair falls when a layer is added to a model of the target layer alone, on pairs that the model was not fitted to. A model that knows nothing has a log loss of 0.693. A layer helps if the 95 % limits of its gain, which hold for all rows together, are above 0."),
+      truthNote(), block("Gains", null, el("div", { class: "controls" }, helping.length ? which : null, known.length > 12 ? page.search("Search target or layer", table.filter) : null), table.element),
+      beside(heatMap(), layerGraph(helping))];
+  }
+  function heatMap() {
+    const shown = new Set(mx.shown), count = layers.length, cell = new Map(gains.map((row) => [row.target * count + row.layer, row]));
+    const drawing = data.probabilities?.targets ?? [], targets = [...new Set([...drawing, ...byTarget.keys()])].sort((a, b) => a - b).filter((index) => shown.has(index));
+    const likely = Boolean(data.probabilities), columns = mx.shown, width = columns.length;
+    const rowAt = new Map(targets.map((index, i) => [index, i])), columnAt = new Map(columns.map((index, j) => [index, j]));
+    const gainGrid = new Float32Array(targets.length * width).fill(NaN), chanceGrid = gainGrid.slice();
+    gains.forEach((row) => { if (rowAt.has(row.target) && columnAt.has(row.layer)) gainGrid[rowAt.get(row.target) * width + columnAt.get(row.layer)] = row.gain; });
+    const probability = (target, layer) => chanceGrid[rowAt.get(target) * width + columnAt.get(layer)];
+    const highest = gains.reduce((most, row) => (page.known(row.gain) ? Math.max(most, Math.abs(row.gain)) : most), 1e-9);
+    const host = el("div"), order = orders(targets, columns), controls = el("div", { class: "controls" });
+    let heat = null, measure = "gain";
+    const [firstRows, firstColumns] = order[many ? "gain" : "given"]();
+    const spec = { rows: firstRows, columns: firstColumns, grid: gainGrid, gridRows: targets, gridColumns: columns, high: highest, diverging: true, label: "Heat map of targets and layers; arrow keys move from cell to cell",
+      frame: truth ? isTrue : null,
+      dot: (target, layer) => cell.get(target * count + layer)?.helps ?? false,
+      title: (target, layer) => `${page.short(layers[layer], 60)} for target ${page.short(layers[target], 60)}`,
+      describe: (target, layer) => {
+        const row = cell.get(target * count + layer);
+        if (target === layer) return [["the target itself", ""]];
+        return [["gain", row ? page.number(row.gain) : "not compared"], ...(row ? [["95 % limits", `${page.number(row.low)} to ${page.number(row.high)}`], ["verdict", row.helps ? "helps" : "no clear help"]] : []),
+          ...(likely ? [["drawn with probability", page.probability(probability(target, layer))]] : []), ...(truth ? [["truth", isTrue(target, layer) ? "relevant" : "not relevant"]] : [])];
+      },
+      legend: () => [el("span", {}, measure === "gain" ? "gain in log loss" : "probability of being drawn"), el("span", {}, el("i", { class: "dot" }), "helps"), truth ? el("span", {}, el("i", { class: "frame" }), "truly relevant") : null].filter(Boolean) };
+    page.lazy(host, () => {
+      if (likely) { const values = page.unpack(data.probabilities.values); drawing.forEach((index, i) => chanceGrid.set(values.subarray(i * width, (i + 1) * width), rowAt.get(index) * width)); }
+      heat = page.matrix(host, spec, controls);
+    });
+    const measures = page.switch("Colour shows", [["gain", "Gain"], ["probability", "Probability of being drawn"]], (value) => {
+      measure = value;
+      heat?.update({ grid: value === "gain" ? gainGrid : chanceGrid, diverging: value === "gain", high: value === "gain" ? highest : chanceGrid.reduce((most, each) => (each > most ? each : most), 1e-9) });
+    });
+    const sorter = page.choose("Order", large([["given", "as in the data"], ["gain", "largest gain first"], ["size", "most edges first"], ["name", "by name"]], 1), (how) => { const [rows, cols] = order[how](); heat?.update({ rows, columns: cols }); });
+    controls.append(...(likely ? [measures] : []), sorter);
+    const part = gains.length < targets.length * (width - 1) ? " Gains were measured for the most probable layers of each target; other cells are empty." : "";
+    return block("Targets and layers", `A row is a target, a column a layer that may help it. Probabilities say what the policy looked at; only gains say whether it helps.${part}`,
+      controls, host);
+  }
+  function layerGraph(helping) {
+    const wanted = helping.slice(0, layers.length > 40 ? 24 : 150), involved = new Set(wanted.flatMap((row) => [row.target, row.layer]));
+    if (!helping.length) return block("As a graph", null, el("p", { class: "muted" }, "There is no arrow to draw: no other layer helps."));
+    const missed = truth && layers.length <= 60 ? data.truth.filter(([target, layer]) => byTarget.has(target) && !helping.some((row) => row.target === target && row.layer === layer)) : [];
+    const nodes = layers.length <= 40 ? all : [...involved], host = el("div", { class: "chart tall" });
+    const named = nodes.length <= 50, angle = (place) => (2 * Math.PI * place) / nodes.length - Math.PI / 2;
+    const side = (place) => { const [x, y] = [Math.cos(angle(place)), Math.sin(angle(place))]; return Math.abs(x) > 0.35 ? (x > 0 ? "right" : "left") : y > 0 ? "bottom" : "top"; };
+    const most = Math.max(...wanted.map((row) => row.gain)), size = Math.max(...nodes.map((index) => mx.columns.edges[index]), 1);
+    page.lazy(host, () => page.chart(host, () => {
+      const frame = page.frame(), [width, height] = [host.clientWidth, host.clientHeight];
+      const places = nodes.map((_, place) => [width * (0.5 + 0.26 * Math.cos(angle(place))), height * (0.5 + 0.41 * Math.sin(angle(place)))]);
+      const span = [0, 1].map((axis) => { const list = places.map((place) => place[axis]); return [Math.min(...list), Math.max(1, Math.max(...list) - Math.min(...list))]; });
+      return { tooltip: { ...frame.tooltip, trigger: "item", formatter: (point) => {
+          if (point.dataType === "node") { const index = Number(point.data.id); return page.tip(page.short(layers[index], 80), [["edges", page.count(mx.columns.edges[index])]]); }
+          const row = point.data.row;
+          return page.tip(`${page.short(layers[row.layer], 50)} helps ${page.short(layers[row.target], 50)}`, [["gain", page.number(row.gain)], ["95 % limits", `${page.number(row.low)} to ${page.number(row.high)}`]]);
+        } },
+        textStyle: frame.textStyle,
+        series: [{ type: "graph", layout: "none",
+          left: span[0][0], width: span[0][1], top: span[1][0], height: span[1][1], edgeSymbol: ["none", "arrow"], edgeSymbolSize: [0, 9], emphasis: { focus: "adjacency", label: { show: true } },
+          labelLayout: { hideOverlap: true }, label: { show: named, color: page.colour("ink"), fontSize: 12, width: width * 0.22, overflow: "truncate", formatter: (point) => page.short(layers[Number(point.data.id)], 20) },
+          data: nodes.map((index, place) => ({ x: places[place][0], y: places[place][1], label: { position: side(place) }, id: String(index), name: String(index), symbolSize: (named ? 8 : 4) + (named ? 16 : 8) * Math.sqrt(mx.columns.edges[index] / size),
+            itemStyle: { color: page.colour(involved.has(index) ? "series-1" : "strong-line") } })),
+          links: [...wanted.map((row) => ({ source: String(row.layer), target: String(row.target), row,
+            lineStyle: { width: 1 + 4 * row.gain / most, curveness: 0.16, opacity: 0.75, color: page.colour(truth && !isTrue(row.target, row.layer) ? "series-2" : "series-1") } })),
+            ...missed.map(([target, layer]) => ({ source: String(layer), target: String(target), row: { target, layer, gain: NaN, low: NaN, high: NaN },
+              lineStyle: { width: 1.5, type: "dashed", curveness: 0.16, color: page.colour("faint") } }))] }] };
+    }, "Graph of layers: an arrow from a layer to a target that it helps", { keys: false, redraw: true }));
+    const many = helping.length > wanted.length ? ` The ${wanted.length} largest gains are shown.` : "";
+    const key = truth ? el("div", { class: "legend" }, el("span", {}, el("i", { class: "line" }), "helps, and is truly relevant"), 
+      wanted.some((row) => !isTrue(row.target, row.layer)) ? el("span", {}, el("i", { class: "line two" }), "helps, not relevant by construction") : null, missed.length ? el("span", {}, el("i", { class: "line three" }), "relevant, not found") : null) : null;
+    return block("As a graph", `An arrow leads from a layer to a target that it helps; the thicker, the larger the gain. Larger dots have more edges.${many}${named ? "" : " Point at a dot for its name."}`, host, key);
+  }
+
+  /* Several networks may have been trained one after the other. */
+  function keptWeights(epochs) {
+    if (epochs.length < 2) return epochs.map((epoch) => ` The weights of epoch ${epoch} were kept.`).join("");
+    return ` These are ${epochs.length} networks, one after the other; the weights of epochs ${epochs.join(", ")} were kept, and predictions use the mean of the networks.`;
+  }
+
+  /* 3 Training */
+  function training() {
+    const h = data.history, epochs = h.epochs, count = epochs.length, targets = h.targets;
+    const curve = Object.fromEntries(["train_loss", "validation_loss", "validation_accuracy", "regret"].map((name) => [name, page.unpack(h[name])]));
+    const chances = page.unpack(h.probability), losses = page.unpack(h.layer_loss), followed = h.followed[0]?.length ?? 0;
+    let chosen = -1, at = count - 1, timer = null, moved = false;
+    const row = (values, t) => Array.from(values.subarray(t * count, (t + 1) * count));
+    const of = (name) => (chosen >= 0 ? row(curve[name], chosen) : epochs.map((_, e) => mean(targets.map((_, t) => curve[name][t * count + e]))));
+    const drawn = (values, t, m) => Array.from(values.subarray((t * followed + m) * count, (t * followed + m + 1) * count));
+    const marks = () => [...h.kept_epochs.map((epoch) => ({ at: epochs.indexOf(epoch), text: "kept" })), ...(moved ? [{ at, strong: true }] : [])];
+    const [lossHost, regretHost, chanceHost, layerHost] = [0, 1, 2, 3].map(() => el("div", { class: "chart low" }));
+    const charts = [], matrixHost = el("div"), keyHost = el("div");
+    const lossLines = () => [{ name: "training", values: of("train_loss") }, { name: "validation", values: of("validation_loss") }];
+    page.lazy(lossHost, () => charts.push(page.lineChart(lossHost, { epochs, marks, lines: lossLines }, "Training and validation loss by epoch")));
+    page.lazy(regretHost, () => charts.push(page.lineChart(regretHost, { epochs, marks, lines: () => [{ name: "regret", values: of("regret") }] }, "Regret by epoch")));
+    const policy = () => Math.max(0, chosen), top = Math.min(5, followed);
+    const likely = (values) => Array.from({ length: top }, (_, m) => ({ name: page.short(layers[h.followed[policy()][m]], 30), values: drawn(values, policy(), m) }));
+    page.lazy(chanceHost, () => charts.push(page.lineChart(chanceHost, { epochs, marks, min: 0, lines: () => likely(chances) }, "Probability of being drawn by epoch")));
+    page.lazy(layerHost, () => charts.push(page.lineChart(layerHost, { epochs, marks, lines: () => likely(losses) }, "Layer loss by epoch")));
+
+    const shown = new Set(mx.shown), rows = targets.filter((index) => shown.has(index)), columns = mx.shown, width = columns.length;
+    const columnAt = new Map(columns.map((index, j) => [index, j])), targetAt = new Map(targets.map((index, t) => [index, t]));
+    const frames = new Float32Array(rows.length * width);
+    function fill() {
+      frames.fill(NaN);
+      rows.forEach((index, i) => { const t = targetAt.get(index); h.followed[t].forEach((layer, m) => { const j = columnAt.get(layer); if (j !== undefined) frames[i * width + j] = chances[(t * followed + m) * count + at]; }); });
+    }
+    let heat = null;
+    const controls = el("div", { class: "controls" });
+    page.lazy(matrixHost, () => {
+      fill();
+      const weight = new Map();
+      h.followed.forEach((list, t) => list.forEach((layer, m) => weight.set(layer, (weight.get(layer) ?? 0) + (chances[(t * followed + m + 1) * count - 1] || 0))));
+      const often = many ? [...columns].sort((a, b) => (weight.get(b) ?? 0) - (weight.get(a) ?? 0)) : columns;
+      const spec = { rows: orders(rows, columns)[many ? "gain" : "given"]()[0], columns: often, grid: frames, gridRows: rows, gridColumns: columns, high: 1, label: "Probability of being drawn in this epoch, targets by layers; arrow keys move from cell to cell",
+        frame: truth ? isTrue : null,
+        title: (target, layer) => `${page.short(layers[layer], 60)} for target ${page.short(layers[target], 60)}`,
+        describe: (target, layer, value) => [[`epoch ${epochs[at]}`, target === layer ? "the target itself" : page.known(value) ? page.probability(value) : "not drawn"]],
+        legend: () => [el("span", {}, "probability of being drawn"), truth ? el("span", {}, el("i", { class: "frame" }), "truly relevant") : null].filter(Boolean) };
+      heat = page.matrix(matrixHost, spec, controls);
+    });
+    const slider = el("input", { type: "range", min: 0, max: count - 1, value: count - 1, step: 1, "aria-label": "Epoch" }), label = el("output");
+    const play = el("button", { type: "button" }, "Play");
+    function show(place) {
+      at = place;
+      moved = true;
+      slider.value = String(place);
+      label.textContent = `epoch ${epochs[place]} of ${epochs[count - 1]}`;
+      if (heat) { fill(); heat.repaint(); }
+      charts.forEach(({ draw }) => draw());
+    }
+    function stop() { clearInterval(timer); timer = null; play.textContent = "Play"; }
+    play.addEventListener("click", () => {
+      if (timer) { stop(); return; }
+      play.textContent = "Pause";
+      if (at === count - 1) show(0);
+      timer = setInterval(() => { if (at >= count - 1) stop(); else show(at + 1); }, Math.max(120, Math.min(600, 9000 / count)));
+    });
+    slider.addEventListener("input", () => { stop(); show(Number(slider.value)); });
+    const names = () => { keyHost.replaceChildren(page.key(likely(chances))); title.replaceChildren("Policy of target ", page.layerName(targets[policy()])); };
+    const title = el("h3");
+    const select = page.choose("Target", [["-1", `mean of ${page.plural(targets.length, "target")}`], ...targets.map((index, t) => [String(t), layers[index]])], (value) => { chosen = Number(value); names(); charts.forEach(({ draw }) => draw()); });
+    label.textContent = `epoch ${epochs[at]} of ${epochs[count - 1]}`;
+    if (followed) names();
+    const kept = keptWeights(h.kept_epochs);
+    const few = followed < layers.length - 1 ? ` Each target shows its ${followed} most probable layers.` : "";
+    return ["Training", lede(`The model was trained for ${page.plural(epochs[count - 1], "epoch")}.${kept} In each round, the policy of a target draws the layers to look at, and learns from their layer losses.`),
+      el("div", { class: "controls" }, select, play, slider, label),
+      el("div", { class: "pair" }, block("Loss", "Log loss per pair.", lossHost, page.key(lossLines())),
+        block("Regret", "Layer losses of all draws so far, less those of the best fixed layers; an estimate. A flat line means that the policy has stopped losing.", regretHost)),
+      followed ? beside(block("All policies, epoch by epoch", `Press Play above to see the policies learn. Empty cells were not drawn in that epoch.${few}`, controls, matrixHost), el("div", {}, el("div", { class: "block" }, title, el("p", { class: "caption" }, `The ${top === 1 ? "most probable layer" : `${top} most probable layers`} at the end: the probability of being drawn, and the layer loss (small = relevant). Both are means over the rounds of an epoch in which the layer was drawn.`), keyHost),
+        el("div", { class: small ? "" : "pair" }, block("Probability of being drawn", null, chanceHost), block("Layer loss", null, layerHost)))) : null];
+  }
+
+  /* 4 Policies side by side */
+  function comparison() {
+    const c = data.comparison, host = el("div"), layerHost = el("div");
+    const fixed = (value, digits = 3) => (page.known(value) ? (value > 0 ? "+" : "") + page.number(value, digits) : "–");
+    function show(metric) {
+      const lines = c.lines.filter((line) => line.metric === metric);
+      const ends = lines.flatMap((line) => [line.low ?? line.mean, line.high ?? line.mean]).filter(page.known);
+      const room = Math.max(0.01, Math.max(...ends) - Math.min(...ends)) * 0.06, scale = [Math.min(...ends) - room, Math.max(...ends) + room];
+      const table = page.table([
+        { title: "Policy", cell: (line) => page.name(line.method), by: (line) => line.method },
+        { title: "Mean", cell: (line) => page.number(line.mean), by: (line) => line.mean, number: true },
+        { title: "", cell: (line) => (page.known(line.mean) ? page.interval(line.mean, line.low ?? line.mean, line.high ?? line.mean, scale, true) : ""), class: "graphic" },
+        { title: `Difference to ${c.reference}`, cell: (line) => (line.method === c.reference ? el("span", { class: "muted" }, "reference") : fixed(line.difference)), by: (line) => line.difference, number: true },
+        ...(lines.some((line) => page.known(line.p)) ? [{ title: "p", cell: (line) => (page.known(line.p) ? line.p.toPrecision(2) : ""), by: (line) => line.p, number: true, class: "wide" }] : []),
+      ], lines, { label: "Policies" });
+      host.replaceChildren(table.element);
+      const place = c.metrics.findIndex((each) => each.name === metric);
+      if (c.by_layer.length) {
+        const rows = page.table([{ title: "Target", cell: (row) => page.name(row.layer), by: (row) => row.layer },
+          ...c.methods.map((method, m) => ({ title: method, cell: (row) => page.number(row.values[m][place]), by: (row) => row.values[m][place], number: true }))], c.by_layer, { text: (row) => row.layer, label: "Means of each target" });
+        layerHost.replaceChildren(c.by_layer.length > 12 ? el("div", { class: "controls" }, page.search("Search targets", rows.filter)) : "", rows.element);
+      }
+    }
+    const start = c.metrics.find((each) => each.name === "roc_auc") ?? c.metrics[0];
+    const sorted = [start, ...c.metrics.filter((each) => each !== start)];
+    show(start.name);
+    const curves = c.curves.map((curve) => {
+      const chart = el("div", { class: "chart" }), lines = () => curve.methods.map((name, m) => ({ name, values: curve.mean[m], band: curve.deviation[m], dashed: name === "oracle" }));
+      page.lazy(chart, () => page.lineChart(chart, { epochs: curve.epochs, lines }, `${curve.title} by epoch, for each policy`));
+      return block(curve.title, curve.caption ?? "Mean over runs; the band is one standard deviation to each side. A run that stopped early keeps its last value.", chart, page.key(lines()));
+    });
+    return ["Policies side by side", lede(c.text), block("Test results", `Points are means over targets and runs; lines show ${c.spread}.`, el("div", { class: "controls" }, page.choose("Metric", sorted.map((each) => [each.name, each.title]), show)), host),
+      curves.length > 1 ? el("div", { class: "pair" }, curves) : curves[0], c.by_layer.length > 1 ? block("Each target", "Means over runs.", layerHost) : null];
+  }
+
+  /* 5 Held-out edges */
+  function heldOut() {
+    const q = data.held_out, h = data.history, host = el("div", { class: "chart tall" }), bins = q.bins;
+    const kept = (h.kept_epochs.length ? h.kept_epochs : [h.epochs.at(-1)]).map((epoch) => h.epochs.indexOf(epoch)), count = h.epochs.length;
+    const [loss, right] = ["validation_loss", "validation_accuracy"].map((name) => page.unpack(h[name]));
+    const rows = h.targets.map((index, t) => ({ index, edges: q.targets[t].edges, auc: q.targets[t].roc_auc, loss: mean(kept.map((at) => loss[t * count + at])), right: mean(kept.map((at) => right[t * count + at])) }));
+    const table = page.table([
+      { title: "Target", cell: (row) => page.layerName(row.index), by: (row) => layers[row.index] },
+      { title: "Held-out edges", cell: (row) => page.count(row.edges), by: (row) => row.edges, number: true, class: "wide" },
+      { title: "ROC-AUC", cell: (row) => { const bar = el("i"); bar.style.width = `${Math.max(0, Math.min(100, 200 * ((row.auc ?? 0.5) - 0.5)))}%`; return [page.number(row.auc), el("span", { class: "meter", "aria-hidden": "true" }, bar)]; }, by: (row) => row.auc, number: true },
+      { title: "Accuracy", cell: (row) => page.number(row.right), by: (row) => row.right, number: true, class: "wide" },
+      { title: "Log loss", cell: (row) => page.number(row.loss), by: (row) => row.loss, number: true },
+    ], rows, { text: (row) => layers[row.index], label: "Quality by target", shown: 12 });
+    const limit = Math.min(1, Math.max(0.1, Math.ceil(10 * Math.max(...bins.map((bin) => Math.max(bin.probability, bin.share)))) / 10));
+    page.lazy(host, () => page.chart(host, () => {
+      const frame = page.frame(), colour = page.colour("series-1");
+      return { ...frame, grid: { ...frame.grid, bottom: 30, left: 30 },
+        tooltip: { ...frame.tooltip, trigger: "item", formatter: ({ dataIndex }) => { const bin = bins[dataIndex]; return page.tip(`stated probability ${page.number(bin.probability)}`, [["links among these pairs", page.number(bin.share)], ["95 % limits", `${page.number(bin.low)} to ${page.number(bin.high)}`], ["held-out edges", page.count(bin.links)]]); } },
+        xAxis: page.axis({ type: "value", min: 0, max: limit, name: "stated probability", nameGap: 30 }), yAxis: page.axis({ type: "value", min: 0, max: limit, name: "share of links", nameGap: 40 }),
+        series: [{ type: "line", data: [[0, 0], [limit, limit]], symbol: "none", silent: true, lineStyle: { type: "dashed", color: page.colour("faint"), width: 1 }, tooltip: { show: false } },
+          { type: "custom", silent: true, z: 1, data: bins.map((bin) => [bin.probability, bin.low, bin.high]), renderItem: (_, api) => { const [x, y0] = api.coord([api.value(0), api.value(1)]), [, y1] = api.coord([api.value(0), Math.min(limit, api.value(2))]); return { type: "line", shape: { x1: x, x2: x, y1: y0, y2: y1 }, style: { stroke: colour, lineWidth: 2, opacity: 0.45 } }; } },
+          { type: "line", data: bins.map((bin) => [bin.probability, bin.share]), symbol: "circle", symbolSize: 9, color: colour, lineStyle: { width: 1.5 }, z: 3 }] };
+    }, "Reliability diagram: share of links against stated probability"));
+    const auc = mean(rows.map((row) => row.auc));
+    return ["Quality on held-out edges", lede(`A held-out edge gets a higher score than a pair without an edge with probability ${page.number(auc)} (ROC-AUC, mean over targets). These are validation edges: they were not trained on, but chose when to stop. `,
+      "For a test on edges that had no part in training at all, use ", el("code", {}, "banditplex evaluate"), "."),
+      el("div", { class: "pair" }, block("Do the probabilities hold?", "Reliability diagram: pairs in ten groups by their stated probability. On the dashed line, probabilities are right. Each half of the pairs is judged by a calibration fitted to the other half. Unknown pairs count as no links, so points may lie somewhat low.", bins.length ? host : el("p", { class: "muted" }, "There are no held-out edges.")),
+        block("Each target", "Accuracy and log loss are those on as many held-out edges as pairs without an edge.", rows.length > 12 ? el("div", { class: "controls" }, page.search("Search targets", table.filter)) : null, table.element))];
+  }
+
+  /* 6 Predicted links */
+  function links() {
+    const l = data.links, host = el("div"), ranked = el("p", { class: "caption" });
+    if (!l.targets.length) return null;
+    let part = l.targets[0], table = null, asked = "";
+    const layerList = (indices) => (indices.length ? indices.slice(0, 4).map((index) => el("bdi", { class: "chip", title: page.short(layers[index], 300) }, page.short(layers[index], 40))).concat(indices.length > 4 ? [`+${indices.length - 4}`] : []) : el("span", { class: "muted" }, "none"));
+    function evidence(i) {
+      const terms = part.layers.map((layer, m) => ({ layer, value: part.terms[m][i], common: part.common[m][i], own: m === 0 }));
+      const most = Math.max(1e-9, ...terms.map((term) => Math.abs(term.value)));
+      const bars = terms.flatMap((term) => {
+        const width = 50 * Math.abs(term.value) / most;
+        return [el("span", {}, page.layerName(term.layer), term.own ? el("span", { class: "muted" }, " (target, and all layers at a glance)") : ""),
+          page.svg("svg", { role: "img", "aria-hidden": "true" }, page.svg("line", { class: "axis", x1: "50%", x2: "50%", y1: 0, y2: 12 }), page.svg("rect", { class: term.value < 0 ? "minus" : "plus", x: `${term.value < 0 ? 50 - width : 50}%`, width: `${width}%`, y: 2, height: 8, rx: 2 })),
+          el("span", { class: "number" }, `${term.value > 0 ? "+" : ""}${page.number(term.value, 2)}`)];
+      });
+      const has = part.has[i];
+      return el("dl", {}, el("dt", {}, "Linked in"), el("dd", {}, has.length ? page.list(has, 30) : "no layer"),
+        el("dt", {}, "Common neighbours"), el("dd", {}, ...terms.flatMap((term, m) => [m ? ", " : "", `${page.count(term.common)} in `, page.layerName(term.layer)]), `; ${page.count(part.common_any[i])} in the union of all layers`),
+        el("dt", {}, "Terms of the score"), el("dd", { class: "terms" }, bars),
+        el("dt", {}, "Score"), el("dd", {}, `${page.number(terms.reduce((sum, term) => sum + term.value, 0), 2)} (the sum; probabilities grow with it)`));
+    }
+    function open(button, i) {
+      const row = button.closest("tr"), is = button.getAttribute("aria-expanded") === "true";
+      button.setAttribute("aria-expanded", String(!is));
+      button.textContent = is ? "Why" : "Hide";
+      if (is) row.nextElementSibling.remove();
+      else row.after(el("tr", { class: "evidence" }, el("td", { colspan: row.children.length }, evidence(i))));
+    }
+    function show(place) {
+      part = l.targets[place];
+      ranked.textContent = part.nearby ? `${page.plural(part.ranked, "pair")} of nodes near each other in some layer, drawn at random, were ranked; known edges are left out.`
+        : `All ${page.plural(part.ranked, "pair")} of nodes that the layer may link were ranked; known edges are left out.`;
+      const now = part, rank = now.source.map((_, i) => i);
+      table = page.table([
+        { title: "#", cell: (i) => String(i + 1), by: (i) => i, number: true, class: "wide" },
+        { title: "Node", cell: (i) => page.name(now.source[i]), by: (i) => String(now.source[i]) },
+        { title: mx.directed ? "to" : "Node", cell: (i) => page.name(now.destination[i]), by: (i) => String(now.destination[i]) },
+        { title: "Probability", cell: (i) => page.probability(now.probability[i]), by: (i) => now.probability[i], number: true },
+        { title: "Linked in", cell: (i) => layerList(now.has[i]), by: (i) => now.has[i].length, class: "wide" },
+        { title: "Common neighbours", cell: (i) => page.count(now.common_any[i]), by: (i) => now.common_any[i], number: true, class: "wide" },
+        { title: "", cell: (i) => el("button", { type: "button", class: "quiet", "aria-expanded": "false", onclick(event) { open(event.currentTarget, i); } }, "Why"), number: true },
+      ], rank, { text: (i) => `${now.source[i]}\n${now.destination[i]}\n${now.has[i].map((index) => layers[index]).join("\n")}`, label: "Predicted links", shown: 15, empty: "No link found." });
+      host.replaceChildren(table.element);
+      if (asked) table.filter(asked);
+    }
+    function save() {
+      const heads = ["layer", "source", "destination", "probability", "score", "linked_in", "common_neighbours"];
+      const rows = part.source.map((source, i) => [layers[part.target], source, part.destination[i], part.probability[i], part.terms.reduce((sum, term) => sum + term[i], 0).toFixed(4), part.has[i].map((index) => layers[index]).join("; "), part.common_any[i]]);
+      page.download(`links-${layers[part.target].replace(/[^\p{L}\p{N}]+/gu, "-").slice(0, 40) || "layer"}.csv`, page.csv(heads, rows));
+    }
+    show(0);
+    const more = l.targets.length < l.all_targets ? ` Listed are ${l.targets.length} of ${page.count(l.all_targets)} targets; ` : "";
+    const command = more ? [more, el("code", {}, "banditplex report RUN --layer NAME"), " lists others."] : [];
+    return ["Predicted links", lede(`The most likely new links of each target, and why. Probabilities take it that links are as frequent among unknown pairs as among all pairs of the layer.`, ...command),
+      el("div", { class: "controls" }, page.choose("Target", l.targets.map((each, i) => [String(i), layers[each.target]]), (value) => show(Number(value))), page.search("Search nodes or layers", (text) => { asked = text; table.filter(text); }), el("button", { type: "button", class: "push", onclick: save }, "Download CSV")), ranked, host];
+  }
+
+  /* 7 About */
+  function aboutRun() {
+    const settings = about.settings ?? [], changed = settings.filter((each) => each.value !== each.default);
+    const table = page.table([{ title: "Setting", cell: (row) => el("code", {}, row.name), by: (row) => row.name }, { title: "Value", cell: (row) => page.name(row.value), by: (row) => row.value },
+      { title: "Default", cell: (row) => el("span", { class: "muted" }, page.short(row.default, 30)) }, { title: "Meaning", cell: (row) => el("span", { class: "muted" }, row.text), class: "wide" }],
+      [...changed, ...settings.filter((each) => !changed.includes(each))], { label: "Settings", shown: Math.max(changed.length, 5), text: (row) => row.name });
+    const copy = el("button", { type: "button", class: "quiet", onclick: async () => { try { await navigator.clipboard.writeText(about.command); copy.textContent = "Copied"; } catch { copy.textContent = "Select the text to copy it"; } } }, "Copy");
+    const facts = [["Data", about.data], ["Date", about.date], ["Seed", settings.find((each) => each.name === "seed")?.value ?? about.seed], ...Object.entries(about.versions ?? {})].filter(([, value]) => page.known(value));
+    return ["About this run", about.command ? block("Command", null, el("div", { class: "command" }, el("pre", { dir: "auto" }, about.command), copy)) : null,
+      el("div", { class: "third" }, settings.length ? block("Settings", changed.length ? "Settings that differ from their defaults come first." : "All settings have their defaults.", table.element) : null,
+        block("Made with", null, el("dl", { class: "list" }, facts.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, page.name(value)))))))];
+  }
+
+  /* The page */
+  function intro() {
+    const facts = [];
+    if (gains.length) facts.push([helped.length ? [String(helped.length), el("small", {}, ` of ${byTarget.size}`)] : "None", `${helped.length || byTarget.size === 1 ? "targets that another layer helps" : `of ${byTarget.size} targets is helped by another layer`}`]);
+    if (helped.length) { const best = gains[0]; facts.push([page.number(best.gain), ["largest gain: ", page.layerName(best.layer), " for ", page.layerName(best.target)]]); }
+    if (data.held_out) facts.push([page.number(mean(data.held_out.targets.map((each) => each.roc_auc))), "ROC-AUC on held-out edges"]);
+    if (data.history) facts.push([String(data.history.epochs.at(-1)), data.history.kept_epochs.length ? `epochs; weights of ${data.history.kept_epochs.join(", ")} kept` : "epochs"]);
+    if (data.comparison) facts.push([String(data.comparison.methods.length), `policies compared in ${page.plural(data.comparison.runs, data.comparison.unit ?? "run")}`]);
+    document.getElementById("intro").append(el("h1", { dir: "auto" }, page.short(data.title, 400)),
+      el("p", { class: "sub" }, mx ? [page.plural(mx.nodes, "node"), page.plural(layers.length, "layer"), page.plural(mx.edges, "edge"), mx.directed ? "directed" : "undirected"].join(" · ") : ""),
+      el("dl", { class: "facts" }, facts.map(([value, label]) => el("div", {}, el("dd", {}, value), el("dt", {}, label)))));
+    document.getElementById("foot").textContent = `Made by banditplex ${data.version}. This page loads nothing from elsewhere. Charts: Apache ECharts ${echarts.version}.`;
+  }
+  const wanted = [["multiplex", "Multiplex", multiplex, mx], ["layers", "Which layers help", help, data.gains], ["training", "Training", training, data.history], ["policies", "Policies", comparison, data.comparison],
+    ["quality", "Quality", heldOut, data.held_out && data.history], ["links", "Predicted links", links, data.links], ["about", "About", aboutRun, data.about]].filter(([, , , there]) => there);
+  intro();
+  const nav = document.getElementById("contents"), home = document.getElementById("sections"), anchors = new Map();
+  for (const [id, text, build] of wanted) {
+    const parts = build();
+    if (!parts) continue;
+    const [title, ...children] = parts, link = el("a", { href: `#${id}` }, text);
+    nav.append(link);
+    const section = el("section", { id, "aria-labelledby": `${id}-title` }, el("h2", { id: `${id}-title` }, title), ...children);
+    home.append(section);
+    anchors.set(section, link);
+  }
+  const seen = new IntersectionObserver((entries) => entries.forEach((entry) => {
+    if (entry.isIntersecting) anchors.get(entry.target).setAttribute("aria-current", "true");
+    else anchors.get(entry.target).removeAttribute("aria-current");
+  }), { rootMargin: "-20% 0px -70% 0px" });
+  anchors.forEach((_, section) => seen.observe(section));
+  document.documentElement.dataset.ready = "true";
+}

@@ -1,0 +1,90 @@
+"""`banditplex report`, and the pages that other commands write."""
+
+import json
+import shutil
+
+import pytest
+
+from banditplex.report.about import ABOUT, PAGE
+from tests.cli.conftest import FAST
+
+
+def data_of(page):
+    text = page.read_text(encoding="utf-8").partition('<script id="data" type="application/json">')[2]
+    return json.loads(text.partition("</script>")[0])
+
+
+def test_train_writes_a_page_and_links_it_last(place, trained, call):
+    assert trained["report"] == f"run/{PAGE}"
+    _, text, _ = call("train", "data.bx", "-o", "run", "--resume", cwd=place)
+    assert text.rstrip().splitlines()[-1].endswith(f"Report: run/{PAGE}")
+    found = data_of(place / "run" / PAGE)
+    assert (found["title"], found["layers"]) == ("data.bx", ["a", "b", "c", "d"])
+    assert found["history"]["targets"] == [0, 2]
+    assert found["history"]["kept_epoch"] == trained["kept_epoch"]
+    assert found["about"]["versions"]["Python"]
+    assert found["truth"] is None
+
+
+def test_report_writes_the_same_page_elsewhere(place, trained, call):
+    status, text, _ = call("report", "run", "-o", "page.html", cwd=place)
+    assert (status, text) == (0, "Report: page.html\n")
+    assert (place / "page.html").read_bytes() == (place / "run" / PAGE).read_bytes()
+
+
+def test_links_of_the_layers_asked_for(place, trained, call):
+    status, text, _ = call("report", "run", "-o", "c.html", "--layer", "c", "--json", cwd=place)
+    assert (status, json.loads(text)) == (0, {"run": "run", "report": "c.html"})
+    assert [part["target"] for part in data_of(place / "c.html")["links"]["targets"]] == [2]
+
+
+def test_a_saved_model_has_a_page_without_what_only_train_knows(place, trained, call):
+    shutil.copytree(place / "run", place / "bare")
+    for name in (ABOUT, PAGE, "checkpoint.safetensors"):
+        (place / "bare" / name).unlink()
+    assert call("report", "bare", "--quiet", cwd=place) == (0, "", "")
+    found = data_of(place / "bare" / PAGE)
+    assert (found["title"], found["held_out"], found["history"]["kept_epoch"]) == ("bare", None, None)
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (("nothing", "-o", "x.html"), "nothing"),
+        (("run", "-o", "x.txt"), "x.txt"),
+        (("run", "-o", "no/x.html"), "no"),
+        (("run", "-o", "run/report.html"), "--force"),
+        (("run", "-o", "y.html", "--layer", "b"), "'b'"),
+    ],
+)
+def test_what_cannot_be_written_is_refused(place, trained, refusal, words, named):
+    assert named in refusal("report", *words, cwd=place)
+
+
+def test_evaluate_writes_a_page_beside_its_rows(place, trained, call):
+    words = (
+        "evaluate",
+        "data.bx",
+        "--hide",
+        "layer",
+        "--trials",
+        "1",
+        "--folds",
+        "2",
+        "--engine",
+        "serial",
+        "-o",
+        "e.jsonl",
+    )
+    status, text, _ = call(*words, "--policy", "uniform,none", "--target", "a", *FAST, "--quiet", cwd=place)
+    assert status == 0
+    assert text.rstrip().endswith("Report: e.html")
+    found = data_of(place / "e.html")["comparison"]
+    assert found["methods"] == ["uniform", "none"]
+    assert found["curves"][0]["epochs"] == [1, 2, 3]
+    rows = [json.loads(line) for line in (place / "e.jsonl").read_text().splitlines()[1:]]
+    means = [
+        row["roc_auc"] for each in rows for row in each["rows"] if (row["method"], row["scope"]) == ("none", "mean")
+    ]
+    shown = [line["mean"] for line in found["lines"] if (line["method"], line["metric"]) == ("none", "roc_auc")]
+    assert shown == [pytest.approx(sum(means) / 2)]

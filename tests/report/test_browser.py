@@ -1,0 +1,182 @@
+"""The page in a real browser: charts, hover, sorting, search, download; names stay text; nothing leaves the page."""
+
+import csv
+import io
+import re
+
+import pytest
+
+from banditplex.report.page import write_page
+from tests.report.conftest import HOSTILE, LONG
+
+MINUS = "\N{MINUS SIGN}"
+SECTIONS = ["multiplex", "layers", "training", "quality", "links", "about"]
+
+
+def cells(page, table, column):
+    return page.locator(f"{table} tbody tr td:nth-child({column})").all_inner_texts()
+
+
+def numbers(texts):
+    return [float(text.replace(MINUS, "-").replace(",", "")) for text in texts]
+
+
+def test_every_section_is_there_and_linked(page):
+    assert page.eval_on_selector_all("#sections > section", "found => found.map(each => each.id)") == SECTIONS
+    links = page.eval_on_selector_all("nav a", "found => found.map(each => each.getAttribute('href'))")
+    assert links == [f"#{name}" for name in SECTIONS]
+
+
+def test_names_stay_text(page):
+    """No element came from a name, and all names can be read."""
+    assert page.evaluate("document.querySelectorAll('img, iframe, object, svg script').length") == 0
+    assert page.evaluate("[...document.scripts].filter(each => each.textContent.includes('gone')).length") == 1  # data
+    assert page.locator("h1").inner_text() == HOSTILE[0]
+    shown = page.locator("#multiplex tbody td:first-child bdi").all_inner_texts()
+    assert shown == [f"{LONG[:119]}…" if name == LONG else name for name in HOSTILE]
+    assert page.evaluate("document.documentElement.scrollWidth") <= 1280
+    page.evaluate("() => document.querySelectorAll('#links tbody button').forEach(each => each.click())")
+    assert page.locator("#links .evidence").count() == 15
+    page.evaluate("() => document.querySelectorAll('#links tbody button').forEach(each => each.click())")
+    assert page.title() == f"{HOSTILE[0]} · banditplex report"
+
+
+def test_scripts_are_allowed_by_hash_alone(page):
+    policy = page.get_attribute("meta[http-equiv='Content-Security-Policy']", "content")
+    rules = dict(rule.split(" ", 1) for rule in policy.split("; "))
+    assert rules["default-src"] == "'none'"
+    assert all(re.fullmatch(r"'sha256-[\w+/]{43}='", source) for source in rules["script-src"].split())
+    assert len(rules["script-src"].split()) == page.evaluate("[...document.scripts].filter(s => !s.type).length")
+
+
+def test_charts_are_drawn(page):
+    """Every canvas has pixels of more than one colour once it has been on the screen."""
+    for block in page.locator("figure").all():
+        block.scroll_into_view_if_needed()
+        page.wait_for_timeout(20)
+    script = """() => [...document.querySelectorAll('.chart canvas, .matrix canvas')].map(canvas => {
+        const {data} = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+        return new Set(new Uint32Array(data.buffer)).size; })"""
+    colours = page.evaluate(script)
+    assert len(colours) == 10  # layers per pair, graph, 4 of training, reliability; 3 heat maps
+    assert min(colours) > 3
+
+
+def test_a_heat_map_tells_its_numbers(page, run):
+    """Hover, and arrow keys; the numbers are those of the table of gains."""
+    gains = run[1].layer_gains_.set_index(["target", "layer"])
+    canvas = page.locator("#layers .matrix canvas")
+    canvas.scroll_into_view_if_needed()
+    canvas.focus()
+    page.keyboard.press("ArrowDown")  # the first cell
+    page.keyboard.press("ArrowRight")  # target 0, layer 1
+    row = gains.loc[(HOSTILE[0], HOSTILE[1])]
+    told = page.locator("#tip").inner_text().replace(MINUS, "-")
+    assert HOSTILE[1] in told
+    assert f"{row['gain']:.3f}" in told
+    assert f"{row['low']:.3f} to {row['high']:.3f}" in told
+    page.keyboard.press("Escape")
+    assert page.locator("#tip").is_hidden()
+    box = canvas.bounding_box()
+    page.mouse.move(box["x"] + box["width"] - 8, box["y"] + box["height"] - 50)  # the last column, next-to-last row
+    assert page.locator("#tip").is_visible()
+    assert HOSTILE[5] in page.locator("#tip b").inner_text()
+    page.mouse.move(0, 0)
+    assert page.locator("#tip").is_hidden()
+
+
+def test_a_chart_tells_its_numbers(page, run):
+    history = run[1].history_
+    chart = page.locator("#training .chart").first
+    chart.scroll_into_view_if_needed()
+    chart.focus()
+    page.keyboard.press("ArrowRight")
+    told = chart.locator(".tip").inner_text()
+    first = history[history["epoch"] == 1]
+    assert "epoch 1" in told
+    assert f"{first['train_loss'].mean():.3f}" in told
+    assert f"{first['validation_loss'].mean():.3f}" in told
+    page.keyboard.press("Tab")
+
+
+def test_a_table_is_sorted_by_a_click(page):
+    head = page.locator("#multiplex th", has_text="Density")
+    for order in ("descending", "ascending"):
+        head.locator("button").click()
+        assert head.get_attribute("aria-sort") == order
+        found = numbers(cells(page, "#multiplex", 4))
+        assert found == sorted(found, reverse=order == "descending")
+    page.locator("#multiplex th button", has_text="Layer").first.click()
+
+
+def test_a_heat_map_is_sorted(page):
+    """By name, the first row is that of the name that comes first."""
+    select = page.locator("#layers select")
+    select.select_option("name")
+    canvas = page.locator("#layers .matrix canvas")
+    canvas.scroll_into_view_if_needed()
+    canvas.focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowRight")
+    first = page.evaluate("names => [...names].sort((a, b) => a.localeCompare(b))[0]", list(HOSTILE))
+    assert page.locator("#tip b").inner_text().endswith(f"for target {first}")
+    select.select_option("given")
+    page.keyboard.press("Escape")
+
+
+def test_links_are_searched_explained_and_downloaded(page, data, run):
+    table = run[1].recommend(HOSTILE[0], top=100)
+    part = data["links"]["targets"][0]
+    assert part["source"] == table["source"].tolist()
+    assert page.locator("#links tbody tr").count() == 15
+    page.locator("#links input").fill("NODE 7")
+    hits = [i for i in range(len(table)) if "node 7" in f"{table['source'][i]}\n{table['destination'][i]}"]
+    assert page.locator("#links tbody tr").count() == min(15, len(hits))
+    page.locator("#links input").fill("no such node")
+    assert page.locator("#links tbody").inner_text() == "No link found."
+    page.locator("#links input").fill("")
+    page.locator("#links tbody button").first.click()
+    terms = run[1].explain(table[["source", "destination"]].to_numpy()[:1], HOSTILE[0]).iloc[0]
+    said = page.locator("#links .evidence").inner_text().replace(MINUS, "-")
+    assert f"{terms.sum():.2f} (the sum" in said
+    for term in terms:
+        assert f"{term:+.2f}" in said
+    page.locator("#links tbody button").first.click()
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name="Download CSV").click()
+    with open(waiting.value.path(), encoding="utf-8-sig", newline="") as file:
+        rows = list(csv.DictReader(io.StringIO(file.read())))
+    assert [row["source"] for row in rows] == table["source"].tolist()
+    assert [row["layer"] for row in rows] == [HOSTILE[0]] * len(table)
+    assert [float(row["probability"]) for row in rows] == pytest.approx(table["probability"].tolist())
+
+
+def test_epochs_are_played(page):
+    slider, label = page.locator("#training input[type=range]"), page.locator("#training output")
+    assert label.inner_text() == "epoch 5 of 5"
+    slider.focus()
+    page.keyboard.press("ArrowLeft")
+    assert label.inner_text() == "epoch 4 of 5"
+    page.get_by_role("button", name="Play").click()
+    page.locator("#training output", has_text="epoch 5 of 5").wait_for()
+    page.get_by_role("button", name="Play").wait_for()  # it has stopped by itself
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 390), ("dark", 390), ("dark", 1280)])
+def test_dark_and_on_a_phone(opened, written, scheme, width):
+    """The page takes the theme of the system, the button changes it, and nothing is wider than the screen."""
+    with opened(written, color_scheme=scheme, viewport={"width": width, "height": 800}) as page:
+        ground = "getComputedStyle(document.body).backgroundColor"
+        before = page.evaluate(ground)
+        assert (sum(map(int, re.findall(r"\d+", before))) < 200) == (scheme == "dark")
+        page.locator("#theme").click()
+        assert (sum(map(int, re.findall(r"\d+", page.evaluate(ground)))) < 200) == (scheme == "light")
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_that_nothing_helps_is_said_plainly(opened, data, tmp_path):
+    gains = data["gains"] | {"helps": [0] * len(data["gains"]["helps"])}
+    write_page(tmp_path / "none.html", data | {"gains": gains})
+    with opened(tmp_path / "none.html") as page:
+        assert "No other layer helps." in page.locator("#layers").inner_text()
+        assert page.locator("dl.facts dd").first.inner_text() == "None"

@@ -1,0 +1,213 @@
+"""The plain data of a page, against the model and against numbers worked out by hand."""
+
+import base64
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import banditplex as bx
+from banditplex.report import collect, links
+from banditplex.report.collect import collect_history, collect_probabilities
+from banditplex.report.comparison import compare_rows
+from banditplex.report.glance import glance
+from banditplex.report.links import layers_with, top_links
+from banditplex.report.packing import pack
+from banditplex.report.page import as_json, render
+
+
+def unpack(packed):
+    """Read packed numbers as the page does."""
+    codes = np.frombuffer(base64.b64decode(packed["codes"]), "<u2").reshape(packed["shape"])
+    return np.where(codes == 65_535, np.nan, packed["low"] + codes * packed["step"])
+
+
+def small():
+    """a: 0-1, 1-2, 2-3; b: 0-1, 1-2, 0-3; c: 0-1."""
+    edges = {"a": [(0, 1), (1, 2), (2, 3)], "b": [(0, 1), (1, 2), (0, 3)], "c": [(0, 1)]}
+    rows = [(*edge, layer) for layer, each in edges.items() for edge in each]
+    source, destination, layer = zip(*rows, strict=True)
+    return bx.Multiplex.from_edges(source, destination, layer, num_nodes=4)
+
+
+@pytest.mark.parametrize("values", [[[0.25, np.nan], [-3.5, 7.0]], [5.0, 5.0], [], [np.nan]])
+def test_packed_numbers_are_the_same_up_to_half_a_step(values):
+    packed = pack(values)
+    found = unpack(packed)
+    assert found.shape == np.shape(values)
+    assert np.isnan(found).tolist() == np.isnan(values).tolist()
+    assert np.allclose(found, values, rtol=0, atol=packed["step"] / 2, equal_nan=True)
+
+
+def test_the_multiplex_at_a_glance():
+    """Jaccard: a and b 2 of 4 pairs, a and c 1 of 3, b and c 1 of 3. Pairs: 0-1 in 3 layers, 1-2 in 2, two in 1."""
+    found = glance(small())
+    assert unpack(found["overlap"]) == pytest.approx([2 / 4, 1 / 3, 1 / 3], abs=1e-5)
+    assert found["layers_per_pair"] == [2, 1, 1]
+    assert found["columns"]["edges"] == [3, 3, 1]
+    assert found["columns"]["most_similar"] == [1, 0, 0]
+    assert (found["nodes"], found["edges"], found["directed"]) == (4, 7, False)
+
+
+def test_of_a_large_multiplex_sizes_alone(monkeypatch):
+    monkeypatch.setattr("banditplex.report.glance.LARGE", 6)
+    assert glance(small())["columns"] == {"edges": [3, 3, 1]}
+    assert "overlap" not in glance(small())
+
+
+def test_layers_that_have_a_pair():
+    assert layers_with(small(), np.array([[1, 0], [2, 1], [3, 1], [0, 1]])) == [[0, 1, 2], [0, 1], [], [0, 1, 2]]
+
+
+def history(epochs=2):
+    """Target a draws b, then c; target c draws a in both epochs."""
+    head = {"train_loss": 0.5, "validation_loss": 0.6, "validation_accuracy": 0.7, "regret": 1.0}
+    rows = []
+    for epoch in range(1, epochs + 1):
+        drawn = {"b" if epoch == 1 else "c": 0.25 * epoch}
+        losses = dict.fromkeys(drawn, 1.0 + epoch)
+        rows.append({"epoch": epoch, "layer": "a", **head, "inclusion": drawn, "layer_loss": losses})
+        rows.append({"epoch": epoch, "layer": "c", **head, "inclusion": {"a": 0.9}, "layer_loss": {"a": 0.1}})
+    return rows
+
+
+LIKELY = pd.DataFrame([[0, 0.3, 0.7], [0.6, 0.4, 0]], index=["a", "c"], columns=["a", "b", "c"])
+
+
+def test_a_history_has_a_place_for_every_layer_that_was_drawn():
+    found = collect_history(history(), LIKELY, small())
+    assert (found["targets"], found["epochs"]) == ([0, 2], [1, 2])
+    assert found["followed"] == [[2, 1], [0, 1]]  # the most probable first
+    nan = np.nan
+    expected = [[[nan, 0.5], [0.25, nan]], [[0.9, 0.9], [nan, nan]]]
+    assert unpack(found["probability"]) == pytest.approx(np.array(expected), abs=1e-5, nan_ok=True)
+    assert unpack(found["layer_loss"])[0] == pytest.approx(np.array([[nan, 3], [2, nan]]), abs=1e-4, nan_ok=True)
+    assert unpack(found["regret"]).tolist() == [[1.0, 1.0]] * 2
+
+
+def test_of_a_long_history_the_most_probable_layers_are_followed(monkeypatch):
+    monkeypatch.setattr(collect, "FOLLOWED", 4)
+    mx = bx.Multiplex.from_edges([0] * 6, [1] * 6, [*"abcdef"], num_nodes=3)
+    likely = pd.DataFrame([[0, 0.1, 0.2, 0.3, 0.4, 0.5]], index=["a"], columns=[*"abcdef"])
+    rows = [row for row in history() if row["layer"] == "a"]
+    assert collect_history(rows, likely, mx)["followed"] == [[5, 4, 3]]
+
+
+def test_a_target_does_not_draw_itself():
+    found = collect_probabilities(LIKELY, small())
+    assert (found["targets"], found["layers"]) == ([0, 2], [0, 1, 2])
+    expected = [[np.nan, 0.3, 0.7], [0.6, 0.4, np.nan]]
+    assert unpack(found["values"]) == pytest.approx(np.array(expected), abs=1e-5, nan_ok=True)
+
+
+def test_the_data_of_a_run_is_that_of_its_model(run, data):
+    _, model = run
+    names, gains = data["layers"], model.layer_gains_
+    rows = zip(data["gains"]["target"], data["gains"]["layer"], unpack(data["gains"]["gain"]), strict=True)
+    found = {(names[target], names[layer]): gain for target, layer, gain in rows}
+    expected = gains.set_index(["target", "layer"])["gain"].to_dict()
+    assert found == pytest.approx(expected, abs=1e-4)
+    helps = [names[i] for i, each in zip(data["gains"]["target"], data["gains"]["helps"], strict=True) if each]
+    assert sorted(helps) == sorted(gains[gains["helps"]]["target"])
+    changed = {row["name"]: row["value"] for row in data["about"]["settings"] if row["value"] != row["default"]}
+    assert changed == {"policy": "exp3", "epochs": "5", "warmup": "1", "width": "0"}
+    assert len(data["held_out"]["targets"]) == 6
+    json.loads(as_json(data))
+
+
+def test_links_come_with_their_evidence(run):
+    _, model = run
+    mx = model.multiplex_
+    name = mx.layer_names[0]
+    part = top_links(model, [name])["targets"][0]
+    table = model.recommend(name, top=100)
+    assert part["probability"] == table["probability"].tolist()
+    pairs = mx.node_index(table[["source", "destination"]].to_numpy())
+    near = {layer: neighbours(mx.edges(layer)) for layer in mx.layer_names}
+    union = neighbours(mx.edge_index)
+    for i, (source, destination) in enumerate(pairs[:10].tolist()):
+        assert part["has"][i] == [j for j, layer in enumerate(mx.layer_names) if destination in near[layer][source]]
+        assert part["common_any"][i] == len(union[source] & union[destination])
+        for layer, counts in zip(part["layers"], part["common"], strict=True):
+            lists = near[mx.layer_names[layer]]
+            assert counts[i] == len(lists[source] & lists[destination])
+    scores = model.score_pairs(table[["source", "destination"]].to_numpy(), name)
+    assert np.sum(part["terms"], axis=0) == pytest.approx(scores, abs=1e-3)
+
+
+def test_of_too_many_pairs_those_near_each_other_are_ranked(monkeypatch):
+    """Layer a links users 0-3 with items 4-9: 24 pairs; b links items with items: 15 pairs."""
+    mx = bx.Multiplex.from_edges(
+        [0, 1, 2, 3, 4, 5], [4, 5, 6, 7, 8, 9], [*"aaaabb"], num_nodes=10, node_types=["user"] * 4 + ["item"] * 6
+    )
+    monkeypatch.setattr(links, "BUDGET", 20)
+    candidates = links.Candidates(mx, seed=0)
+    assert candidates.of(1) is None
+    assert candidates.number(1) == 15
+    pairs = candidates.of(0)
+    assert candidates.number(0) == len(pairs) == len({tuple(sorted(pair)) for pair in pairs.tolist()})
+    # users and items at most two steps apart: 0-4-8 and 1-5-9 besides the edges of a
+    assert {tuple(sorted(pair)) for pair in pairs.tolist()} == {(0, 4), (1, 5), (2, 6), (3, 7), (0, 8), (1, 9)}
+    assert links._affordable(mx, ["a", "b"], candidates) == ["a"]  # 6 + 15 pairs are above 20
+
+
+def neighbours(edges):
+    lists = {node: set() for node in range(24)}
+    for source, destination in edges.T.tolist():
+        lists[source].add(destination)
+        lists[destination].add(source)
+    return lists
+
+
+def test_policies_side_by_side():
+    """Two runs of two methods: means .7 and .8 over runs; the second run of b stopped after one epoch."""
+    auc = {("a", 0): 0.6, ("a", 1): 0.8, ("b", 0): 0.7, ("b", 1): 0.9}
+    sizes = {"train_edges": 8, "test_edges": 2}
+    rows = []
+    for (method, fold), value in auc.items():
+        head = {"method": method, "trial": 0, "fold": fold}
+        for epoch in range(1, 2 if (method, fold) == ("b", 1) else 3):
+            losses = {"train_loss": 1.0 / epoch, "validation_loss": 1.0, "validation_accuracy": fold + 0.1 * epoch}
+            rows.append(head | {"scope": "epoch", "layer": None, "epoch": epoch} | losses)
+        rows += [head | {"scope": "layer", "layer": layer, "roc_auc": value, **sizes} for layer in "xy"]
+        rows.append(head | {"scope": "mean", "layer": None, "roc_auc": value, **sizes})
+    found = compare_rows(rows, ["a", "b"])
+    assert [line["mean"] for line in found["lines"]] == pytest.approx([0.7, 0.8])
+    assert found["lines"][1]["difference"] == pytest.approx(0.1)
+    assert (found["reference"], found["runs"]) == ("a", 2)
+    assert found["by_layer"][1]["layer"] == "y"
+    assert np.ravel(found["by_layer"][1]["values"]) == pytest.approx([0.7, 0.8])
+    accuracy, loss = found["curves"]
+    assert np.ravel(accuracy["mean"]) == pytest.approx([0.6, 0.7, 0.6, 0.65])  # b: (.1, .2) and (1.1, 1.1)
+    assert np.ravel(accuracy["deviation"]) == pytest.approx([0.5, 0.5, 0.5, 0.45])
+    assert np.ravel(loss["mean"]) == pytest.approx([1, 0.5, 1, 0.75])
+
+
+def test_a_page_of_37_layers_is_below_3_mb():
+    rng = np.random.default_rng(0)
+    ends = rng.integers(0, 400, (2, 37 * 300))
+    mx = bx.Multiplex.from_edges(
+        *ends, np.repeat([f"airline {i}" for i in range(37)], 300), num_nodes=400, self_loops="drop"
+    )
+    names = list(mx.layer_names)
+    likely = pd.DataFrame(rng.dirichlet(np.ones(37), 37), index=names, columns=names)
+    rows = [
+        {"epoch": epoch, "layer": name, "train_loss": rng.random(), "validation_loss": 1.0, "validation_accuracy": 0.5,
+         "regret": 1.0, "inclusion": dict.fromkeys(names, 0.1), "layer_loss": dict.fromkeys(names, 0.2)}
+        for epoch in range(1, 101) for name in names
+    ]  # fmt: skip
+    pairs = [(a, b, 0.1, 0.0, 0.2, True) for a in names for b in names if a != b]
+    gains = pd.DataFrame(pairs, columns=["target", "layer", "gain", "low", "high", "helps"])
+    part = {
+        "target": 0, "ranked": 79_800, "nearby": False, "source": ["somebody with a name"] * 54,
+        "destination": ["another person"] * 54,
+        "probability": rng.random(54).tolist(), "has": [[*range(10)]] * 54, "layers": [*range(9)],
+        "terms": rng.random((9, 54)).round(4).tolist(), "common": [[3] * 54] * 9, "common_any": [7] * 54,
+    }  # fmt: skip
+    data = collect.collect_graph(mx, "air", None, gains) | {
+        "history": collect_history(rows, likely, mx),
+        "probabilities": collect_probabilities(likely, mx),
+        "links": {"targets": [part] * 37, "all_targets": 37},
+    }
+    assert len(render(data).encode()) < 3_000_000

@@ -1,0 +1,72 @@
+"""Quality on held-out edges: AUC by a plain loop, shares of links in closed form."""
+
+import numpy as np
+import pytest
+
+from banditplex.report.held_out import by_target, judge, limits, summarise, weighted_auc
+from banditplex.training.calibration import HIDDEN, HeldOut, Scored
+
+
+def game(rng, links, others, *, density=0.02):
+    """Scores of one target whose log likelihood ratio is the score: normal with variance 2, means 1 and -1."""
+    near, far = rng.normal(1, np.sqrt(2), links), rng.normal(-1, np.sqrt(2), others)
+    zeros = [np.zeros(len(each), np.int64) for each in (near, far)]
+    return HeldOut(Scored(zeros[0], near, np.ones(links)), Scored(zeros[1], far, np.ones(others)), np.array([density]))
+
+
+def test_auc_is_that_of_a_plain_loop():
+    rng = np.random.default_rng(0)
+    positive, negative, weight = rng.integers(0, 5, 20), rng.integers(0, 5, 30), rng.random(30)
+    won = sum(w * ((p > n) + 0.5 * (p == n)) for p in positive for n, w in zip(negative, weight, strict=True))
+    assert weighted_auc(positive, negative, weight) == pytest.approx(won / (20 * weight.sum()))
+
+
+def test_right_probabilities_are_found_right():
+    """A share HIDDEN * density of the unknown pairs are links, which nobody knows.
+
+    If the stated probability p is right, its likelihood ratio is r = p / (1 - p) / odds, and the share of known links
+    among known links and unknown pairs is odds r / (odds r + hidden r + 1 - hidden): lower than p where p is high.
+    """
+    rng, density = np.random.default_rng(1), 0.02
+    hidden, odds = HIDDEN * density, density / (1 - density)
+    pairs = game(rng, 8_000, 80_000, density=density)
+    pairs.unknown.score[: int(hidden * 80_000)] = rng.normal(1, np.sqrt(2), int(hidden * 80_000))
+    found = summarise(pairs, np.random.default_rng(0))
+    assert found["targets"][0]["edges"] == 8_000
+    assert found["targets"][0]["roc_auc"] == pytest.approx(0.8413, abs=0.01)  # Phi(2 / sqrt(2 + 2))
+    assert sum(row["links"] for row in found["bins"]) == 8_000
+    checked = [row for row in found["bins"] if row["links"] > 100]
+    assert len(checked) >= 4
+    for row in checked:
+        ratio = row["probability"] / (1 - row["probability"]) / odds
+        expected = odds * ratio / (odds * ratio + hidden * ratio + 1 - hidden)
+        assert row["share"] == pytest.approx(expected, rel=0.15)
+        assert row["low"] <= row["share"] <= row["high"]
+
+
+def test_pairs_weigh_as_much_as_their_density():
+    found = judge(game(np.random.default_rng(2), 50, 400, density=0.2), np.random.default_rng(0))
+    assert found.weight[found.label == 1].tolist() == [1.0] * 50
+    assert found.weight[found.label == 0].sum() == pytest.approx(50 * 0.8 / 0.2)
+
+
+def test_pairs_are_judged_by_the_other_half():
+    """Scores that mean nothing: a calibration fitted to the same few pairs would find something in them."""
+    rng = np.random.default_rng(3)
+    held_out = game(rng, 10, 200, density=0.5)
+    noise = held_out._replace(links=held_out.links._replace(score=rng.normal(-1, 1.4, 10)))
+    halves = {seed: judge(noise, np.random.default_rng(seed)).probability for seed in (0, 1)}
+    assert not np.array_equal(halves[0], halves[1])
+
+
+def test_limits_without_links_or_without_others():
+    assert limits(0, np.ones(10))[0] == 0
+    assert 0 < limits(0, np.ones(10))[1] < 0.5
+    assert limits(3, np.empty(0))[1] == 1
+
+
+def test_a_target_without_held_out_edges_is_not_known():
+    found = game(np.random.default_rng(0), 5, 20)
+    two = found._replace(density=np.array([0.02, 0.02]))
+    assert by_target(two)[1] == {"edges": 0, "roc_auc": None}
+    assert len(judge(two, np.random.default_rng(0)).label) == 25
