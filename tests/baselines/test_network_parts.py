@@ -57,6 +57,22 @@ def test_hidden_edges_of_all_layers(mx):
     assert every.pairs.tolist() == [[1, 0]] * 3 + [[2, 0]] * 3
 
 
+def test_hidden_edges_of_many_pairs_are_those_of_the_layers(mx):
+    """More pairs times layers than arcs: exactly the edges between them are returned."""
+    some = PAIRS[::2].repeat(4, 1)
+    found = hide_from(PackedGraph.from_multiplex(mx), some, some[:, 0], Visibility("pair"), "all")
+    wanted = {tuple(sorted(pair)) for pair in some.tolist()}
+    expected = sorted(
+        (layer, u, v)
+        for layer, (u, v) in zip(mx.edge_layer.tolist(), mx.edge_index.T.tolist(), strict=True)
+        if (u, v) in wanted
+    )
+    assert (
+        sorted((layer, *pair) for layer, pair in zip(found.layer.tolist(), found.pairs.tolist(), strict=True))
+        == expected
+    )
+
+
 def test_propagation_is_that_of_gcn(mx):
     """PyG's GCNConv with the identity as weights, on a graph without two of its edges."""
     graph, layer = PackedGraph.from_multiplex(mx), torch.ones(len(PAIRS), dtype=torch.long)

@@ -95,9 +95,9 @@ class NeuralBaseline(Baseline, ABC):
         `on_epoch`, if given, is called as on_epoch(self, row) after each epoch; training ends if it returns True.
         """
         for name in ("epochs", "patience", "batch_size"):
-            value = getattr(self, name)
-            if not isinstance(value, int | np.integer) or value < 1 + (name == "batch_size"):
-                raise InputError(f"Expected {name} to be an integer of at least 1, or 2 for batches, got {value!r}.")
+            value, least = getattr(self, name), 1 + (name == "batch_size")
+            if not isinstance(value, int | np.integer) or value < least:
+                raise InputError(f"Expected {name} to be an integer of at least {least}, got {value!r}.")
         self._on_epoch = on_epoch
         super().fit(mx, targets)
         del self._on_epoch
@@ -138,9 +138,10 @@ class NeuralBaseline(Baseline, ABC):
             losses = []
             for pairs, target, label in data.batches(self.batch_size, self._step_targets(), rng):
                 optimizer.zero_grad()
+                batch = slice(0, 0 if network.exact else len(pairs))
+                hidden = hide_from(graph, pairs[batch], target[batch], data.visibility, network.sees)
                 total = 0.0
                 for at in torch.split(torch.arange(len(pairs)), network.chunk if network.exact else len(pairs)):
-                    hidden = hide_from(graph, pairs, target, data.visibility, network.sees)
                     loss = network.loss(network(graph, pairs[at], target[at], hidden), label[at]) * len(at) / len(pairs)
                     loss.backward()  # type: ignore[no-untyped-call]
                     total += float(loss.detach())

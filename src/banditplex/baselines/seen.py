@@ -22,8 +22,20 @@ def hide_from(graph: PackedGraph, pairs: Tensor, target: Tensor, visibility: Vis
         union = torch.full_like(target, graph.num_layers - 1)
         gone = ~visible_link(graph, pairs, target, union, visibility)
         return HiddenEdges(pairs[gone], union[gone])
+    if not visibility.hides_everywhere:
+        return HiddenEdges(pairs, target)
     layers = torch.arange(graph.num_layers, device=target.device).expand(len(pairs), -1)
-    return hide_pairs(pairs, layers if visibility.hides_everywhere else target.unsqueeze(1))
+    return hide_pairs(pairs, layers) if layers.numel() <= len(graph.both.neighbour) else _edges_of(graph, pairs)
+
+
+def _edges_of(graph: PackedGraph, pairs: Tensor) -> HiddenEdges:
+    """Return the edges of all layers between the two nodes of any of the pairs (P, 2)."""
+    lists, size = graph.both, graph.num_nodes
+    row = lists.row_key[torch.repeat_interleave(lists.row_degree)]
+    ends = torch.stack([row % size, lists.neighbour[:-1]], 1)
+    known = torch.unique(pairs.min(1).values * size + pairs.max(1).values)
+    found = (ends[:, 0] < ends[:, 1]) & torch.isin(ends[:, 0] * size + ends[:, 1], known)
+    return HiddenEdges(ends[found], row[found] // size)
 
 
 def visible_link(graph: PackedGraph, pairs: Tensor, target: Tensor, layer: Tensor, visibility: Visibility) -> Tensor:
