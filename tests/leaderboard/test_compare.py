@@ -11,6 +11,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from sklearn.base import BaseEstimator
 
 import banditplex as bx
 from banditplex.evaluation import Split, roc_auc
@@ -18,7 +19,7 @@ from banditplex.jobs.results import read_results
 from banditplex.leaderboard import Plan, compare
 from banditplex.leaderboard.facts import describe
 from banditplex.leaderboard.lines import make_lines
-from banditplex.leaderboard.measure import count_parameters, rank_split
+from banditplex.leaderboard.measure import count_parameters, rank_split, stop_in_time
 from banditplex.leaderboard.parts import Parts
 from tests.leaderboard.scorers import DEGREES, METHODS, Degrees
 from tests.refusals import refuses
@@ -202,6 +203,16 @@ def test_ranks_are_among_a_positives_own_negatives():
     assert found["mrr"] == pytest.approx(1 / 1.5)
     assert found["hits_at_1"] == 0.0
     assert np.isnan(found["hits_at_10"])  # there are only two
+
+
+def test_a_method_that_can_stop_in_time_is_told_when():
+    class Timed(BaseEstimator):
+        def __init__(self, time_limit=None):
+            self.time_limit = time_limit
+
+    assert stop_in_time(Timed(), 10).time_limit == 8
+    assert stop_in_time(Timed(3), 10).time_limit == 3
+    assert vars(stop_in_time(Degrees(), 10)) == {"power": 1.0}
 
 
 def test_parameters_are_told_or_counted():

@@ -7,7 +7,6 @@ block that is measured and watched. A child is used for one task after another, 
 import ctypes
 import gc
 import os
-import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -54,9 +53,7 @@ def alone(function: Function, task: Any, *, at_most: float) -> Outcome:
         return worker.call(task)
     except WorkerDied as died:
         stop_child()
-        killed = died.status == -signal.SIGKILL
-        reason = REASONS[OUT_OF_TIME] if hangs.is_set() else f"{died}, probably out of memory" if killed else str(died)
-        return Outcome(error=REASONS.get(died.status, reason))
+        return Outcome(error=REASONS[OUT_OF_TIME] if hangs.is_set() else REASONS.get(died.status, str(died)))
     except Exception as error:  # the task cannot be pickled
         return failure(error)._replace(cause=None)
     except BaseException:

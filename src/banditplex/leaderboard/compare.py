@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -108,9 +109,9 @@ def compare(
     chosen = {each.name: each for each in _as_methods(methods)}
     if not chosen:
         raise InputError("Expected at least one method, got none.")
-    store = None if folder is None else open_store(Path(folder), describe(plan, mx, fixed), resume=resume)
+    opener = None if folder is None else partial(open_store, Path(folder), describe(plan, mx, fixed))
     bench = Bench(chosen, Parts(mx, plan.hide, fixed), plan)
-    run = _Runner(bench, store, engine, jobs, on_progress, _most_fits(chosen.values(), plan))
+    run = _Runner(bench, opener, resume, engine, jobs, on_progress, _most_fits(chosen.values(), plan))
     try:
         trials = {name: method.trials(plan.trials) for name, method in chosen.items()}
         best = _tune(trials, plan.seeds, run)
@@ -171,18 +172,28 @@ class Bench:
 
 
 class _Runner:
-    """Runs fits, and counts them over all stages."""
+    """Runs fits, and counts them over all stages; each opens the row file anew, as its predecessor has closed it."""
 
     def __init__(
-        self, bench: Bench, store: RowStore | None, engine: str, jobs: int | None, tell: Progress | None, total: int
+        self,
+        bench: Bench,
+        opener: Callable[..., RowStore] | None,
+        resume: bool,
+        engine: str,
+        jobs: int | None,
+        tell: Progress | None,
+        total: int,
     ) -> None:
-        self._bench, self._store, self._engine, self._jobs, self._tell = bench, store, engine, jobs, tell
+        self._bench, self._opener, self._resume = bench, opener, resume
+        self._engine, self._jobs, self._tell = engine, jobs, tell
         self._done, self.total = 0, total
 
     def __call__(self, fits: Sequence[Fit]) -> dict[Fit, list[Row]]:
         """Return the rows of fits, in the order of the fits."""
         by_key, found = {fit.key: fit for fit in fits}, {}
-        finished = run_tasks(self._bench, fits, engine=self._engine, jobs=self._jobs, store=self._store)
+        store = None if self._opener is None else self._opener(resume=self._resume)
+        self._resume = True
+        finished = run_tasks(self._bench, fits, engine=self._engine, jobs=self._jobs, store=store)
         with closing(finished):
             for key, rows in finished:
                 found[by_key[key]] = rows

@@ -17,6 +17,8 @@ from banditplex.leaderboard.parts import Part
 from banditplex.multiplex import Name
 
 TOLD_APART = ("roc_auc", "average_precision", "accuracy", "f1")
+EARLY = 0.8
+"""Share of its time after which a method that can stop early does so."""
 RANKING = ("mrr", *(f"hits_at_{cut}" for cut in AT))
 
 
@@ -38,7 +40,7 @@ def measure(job: Job) -> list[Row]:
     """Return rows of a fit: one per layer, one pooled and one mean, all with time, memory and number of parameters."""
     data = job.part.test
     targets = testable(data, job.targets)
-    scorer = copy_scorer(job.method.make(**job.settings), job.seed, data.hide)
+    scorer = stop_in_time(copy_scorer(job.method.make(**job.settings), job.seed, data.hide), job.seconds)
     with limited(job.seconds, job.memory) as fitted:
         scorer.fit(data.train, targets=targets)
     with limited(job.seconds, job.memory, before=fitted.before) as scored:
@@ -46,6 +48,13 @@ def measure(job: Job) -> list[Row]:
         rankings = {name: rank_split(scorer, part, targets) for name, part in job.part.ranked.items()}
     took = _took(fitted, scored) | {"parameters": count_parameters(scorer)}
     return [row | _columns(row, rankings) | took for row in rows]
+
+
+def stop_in_time(scorer: Any, seconds: float) -> Any:
+    """Set the parameter `time_limit`, if a scorer has it and left it at None, to a little less than it may take."""
+    if hasattr(scorer, "get_params") and scorer.get_params(deep=False).get("time_limit", 0) is None:
+        scorer.set_params(time_limit=EARLY * seconds)
+    return scorer
 
 
 def rank_split(scorer: Any, part: Split, targets: list[Name]) -> dict[Name, dict[str, float]]:

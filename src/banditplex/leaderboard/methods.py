@@ -28,10 +28,31 @@ VARIANTS = {
     "all": "our learner on target and drawn layers; every layer is drawn in every step",
 }
 OUR_GRID = {"width": ("auto", 16), "weight_decay": (1.0, 0.1)}
-_RANKS, _TREES = {"rank": (4, 12, 32, 64)}, {"learning_rate": (0.1, 0.03), "max_leaf_nodes": (7, 15, 31)}
+_TREES: Grid = {"learning_rate": (0.1, 0.03), "max_leaf_nodes": (7, 15, 31)}
+_RELATIONS: Grid = {"dimension": (200, 64), "learning_rate": (0.01, 0.003)}
+_NETWORK: Grid = {"learning_rate": (0.01, 0.003), "width": (64, 32)}
+_AVERAGE: Grid = {"learning_rate": (0.01, 0.003), "width": (0, 16)}
+_SUBGRAPHS: Grid = {"learning_rate": (0.001, 0.003), "hops": (1, 2)}
+_FACTORS: Grid = {"dimension": (200, 64), "penalty": (0.0, 0.01)}
 GRIDS: dict[str, Grid] = {
-    "svd": _RANKS, "svd-union": _RANKS, "regression": {"rank": (0, 12, 32)}, "trees": _TREES, "pooled-trees": _TREES,
-}  # fmt: skip
+    "svd": {"rank": (4, 12, 32, 64)},
+    "regression": {"rank": (0, 12, 32)},
+    "trees": _TREES,
+    "pooled-trees": _TREES,
+    "katz": {"beta": (0.0005, 0.005, 0.05)},
+    "deepwalk": {"dimension": (128, 32), "window": (10, 5)},
+    "node2vec": {"dimension": (128, 32), "q": (0.5, 1.0, 2.0)},
+    "line": {"dimension": (128, 32), "learning_rate": (0.1, 0.03)},
+    "mne": {"dimension": (200, 64), "layer_dimension": (10, 32)},
+    "gatne-t": {"dimension": (200, 64), "window": (5, 10)},
+    **dict.fromkeys(("simple", "complex", "distmult", "rotate"), _RELATIONS),
+    **dict.fromkeys(("simple-torch", "complex-torch", "distmult-torch"), _FACTORS),
+    **dict.fromkeys(("ncn", "neo-gnn", "vgae", "gcn-distmult", "rgcn", "gnn-bs", "thanos"), _NETWORK),
+    **dict.fromkeys(("mean", "attention"), _AVERAGE),
+    **dict.fromkeys(("seal", "deeplex"), _SUBGRAPHS),
+    "ncn-all": {"learning_rate": (0.003, 0.01), "dropout": (0.1, 0.5)},
+}
+"""Grids of baselines that declare none; NAME-union has that of NAME."""
 QUICK = (
     "default", "none", "preferential-attachment", "resource-allocation",
     "resource-allocation-union", "overlap", "overlap+union", "svd-union", "regression", "pooled-trees",
@@ -104,7 +125,8 @@ def _variant(name: str) -> Callable[..., LinkScorer]:
 
 def _grid(name: str, make: Callable[..., Any]) -> Grid:
     """Return the grid of a baseline: an attribute of what makes it, or of its class, or one of ours."""
-    grid: Any = getattr(make, "grid", getattr(_made_by(make), "grid", GRIDS.get(name, ())))
+    ours = GRIDS.get(name, GRIDS.get(name.removesuffix("-union"), ()))
+    grid: Any = getattr(make, "grid", getattr(_made_by(make), "grid", ours))
     found: Grid = grid() if callable(grid) else grid
     return found
 
