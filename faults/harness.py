@@ -3,9 +3,13 @@
 import errno
 import hashlib
 import os
+import random
 import re
+import resource
 import shutil
+import signal
 import sys
+import time
 import warnings
 from collections.abc import Iterable
 from contextlib import redirect_stdout, suppress
@@ -31,9 +35,25 @@ def action_of(fault: str, scenario: Scenario) -> Action:
     }[fault]  # fmt: skip
 
 
-def call(folder: Path, words: list[str], points: Points | None = None) -> tuple[int, str]:
+def call(folder: Path, words: list[str], points: Points | None = None, limit: int | None = None) -> tuple[int, str]:
     """Give a command in a forked process; return its status (negative: the signal that ended it) and its stderr."""
-    said = folder.with_name(folder.name + ".stderr")
+    return wait(*start(folder, words, points, limit))
+
+
+def wait(child: int, said: Path) -> tuple[int, str]:
+    """Wait for a process that was started; return its status and its stderr."""
+    _, status = os.waitpid(child, 0)
+    return os.waitstatus_to_exitcode(status), said.read_text()
+
+
+def start(
+    folder: Path, words: list[str], points: Points | None = None, limit: int | None = None, number: int = 0
+) -> tuple[int, Path]:
+    """Start a command in a forked process; return the process and the file of its stderr.
+
+    `limit` is the size in bytes beyond which no file can grow, as on a full disk.
+    """
+    said = folder.with_name(f"{folder.name}.stderr{number or ''}")
     child = os.fork()
     if not child:
         status = 1
@@ -44,6 +64,8 @@ def call(folder: Path, words: list[str], points: Points | None = None) -> tuple[
             sys.stdout, sys.stderr = open(1, "w", closefd=False), open(2, "w", closefd=False)  # noqa: SIM115
             if points is not None:
                 points.install()
+            if limit is not None:
+                resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
             sys.argv = ["banditplex", *words]
             try:
                 banditplex.cli.main()
@@ -57,8 +79,7 @@ def call(folder: Path, words: list[str], points: Points | None = None) -> tuple[
             traceback.print_exc()
         sys.stderr.flush()
         os._exit(status)
-    _, status = os.waitpid(child, 0)
-    return os.waitstatus_to_exitcode(status), said.read_text()
+    return child, said
 
 
 def digests(folder: Path) -> dict[str, str]:
@@ -125,8 +146,57 @@ class Harness:
             self.scenario.check(work)
         if fault in ("removed", "replaced"):
             return  # what somebody else did to the files is theirs
+        self.finish(work)
+
+    def finish(self, work: Path) -> None:
+        """Give the command again; all files must be as those of an undisturbed run."""
         status, said = call(work, self.scenario.again)
         assert status == 0, f"again: status {status}: {said}"
         found = digests(work)
         differ = sorted(name for name in {*found, *self.wanted} if found.get(name) != self.wanted.get(name))
         assert not differ, f"again: not as undisturbed: {', '.join(differ)}"
+
+    # Faults that have no step of their own
+
+    def limited(self) -> list[int]:
+        """Try every size, in steps of a quarter, beyond which no file may grow; return the sizes that were tried."""
+        sizes = [512]
+        while sizes[-1] < max(path.stat().st_size for path in self._work.rglob("*") if path.is_file()):
+            sizes.append(sizes[-1] * 5 // 4)
+        for size in sizes:
+            work = self._fresh()
+            status, said = call(work, self.scenario.command, limit=size)
+            assert status in (0, 2), f"{size} bytes: status {status}: {said}"
+            assert status == 0 or said.count("\n") == 1, f"{size} bytes: not one line: {said}"
+            self.scenario.check(work)
+            self.finish(work)
+        return sizes
+
+    def raced(self, times: int) -> int:
+        """Give the command that goes on twice at once; return how often one was refused for the other's lock."""
+        refused = 0
+        for _ in range(times):
+            work = self._fresh()
+            ends = [wait(*child) for child in [start(work, self.scenario.again, number=number) for number in (1, 2)]]
+            assert 0 in (status for status, _ in ends), ends
+            for status, said in ends:
+                assert status == 0 or (status == 2 and "locked by process" in said and said.count("\n") == 1), said
+                refused += status == 2
+            self.finish(work)
+        return refused
+
+    def killed_at_random(self, kills: int, rng: random.Random, longest: float) -> int:
+        """Kill the command after random times, again and again, and let it go on; return how often it was alive."""
+        hits, work = 0, self._fresh()
+        while hits < kills:
+            child, said = start(work, self.scenario.again)
+            time.sleep(rng.uniform(0, longest))
+            os.kill(child, signal.SIGKILL)
+            if wait(child, said)[0] == -signal.SIGKILL:
+                hits += 1
+                self.scenario.check(work)
+            else:
+                self.finish(work)
+                work = self._fresh()
+        self.finish(work)
+        return hits

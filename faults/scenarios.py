@@ -1,9 +1,15 @@
 """What is killed, and what must hold after each kill, before the command is given again."""
 
+import hashlib
 import json
+import os
 from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from io import BytesIO
 from pathlib import Path
+from threading import Thread
 from typing import NamedTuple
+from zipfile import ZipFile
 
 import numpy as np
 
@@ -138,7 +144,52 @@ def predict() -> Scenario:
     return Scenario("predict", command, command, prepare, check, "top.csv", ("kill", "full disk", "read-only"))
 
 
+class _Page(BaseHTTPRequestHandler):
+    content = b""
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(self.content)))
+        self.end_headers()
+        self.wfile.write(self.content)
+
+    def log_message(self, format: str, *values: object) -> None:
+        pass
+
+
+def fetch() -> Scenario:
+    """Return the download of a data set of two files from a server in this process."""
+    from banditplex.datasets import Dataset, File, list_datasets
+    from banditplex.datasets.loading import register
+
+    contents = {"faults/edges.txt": b"1 1 2 1\n2 2 3 1\n", "faults/layers.txt": b"layerID layerLabel\n1 a\n2 b\n"}
+    checksums = {name: hashlib.sha256(content).hexdigest() for name, content in contents.items()}
+    command = ["datasets", "fetch", "faults"]
+
+    def prepare(folder: Path) -> None:
+        packed = BytesIO()
+        with ZipFile(packed, "w") as archive:
+            for name, content in contents.items():
+                archive.writestr(name, content)
+        _Page.content = packed.getvalue()
+        server = ThreadingHTTPServer(("127.0.0.1", 0), _Page)
+        Thread(target=server.serve_forever, daemon=True).start()
+        os.environ |= {"BANDITPLEX_DATA": "data", "NO_PROXY": "127.0.0.1"}
+        files = tuple(File(name, f"sha256:{checksum}") for name, checksum in checksums.items())
+        address = f"http://127.0.0.1:{server.server_port}/faults.zip"
+        if "faults" not in list_datasets():
+            register(Dataset("faults", "Two files", lambda: NEW, files=files, archive=address))
+
+    def check(folder: Path) -> None:
+        for path in (folder / "data" / name for name in contents):
+            if path.exists():
+                found = hashlib.sha256(path.read_bytes()).hexdigest()
+                assert found == checksums[str(path.relative_to(folder / "data"))]
+
+    return Scenario("datasets fetch", command, command, prepare, check, "data", ("kill", "full disk", "read-only"))
+
+
 def everything() -> list[Scenario]:
     """Return all scenarios."""
     conversions = [convert(format, force=force) for format in FORMATS for force in (True, False)]
-    return [train(), retrain(), evaluate(), predict(), *conversions]
+    return [train(), retrain(), evaluate(), predict(), fetch(), *conversions]

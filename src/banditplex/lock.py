@@ -10,14 +10,18 @@ import os
 import socket
 import sys
 import threading
+import time
 from contextlib import suppress
 from datetime import UTC, datetime
+from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from banditplex.errors import InputError
 from banditplex.schema import parse, whole
 
+PATIENCE = 100
+"""Hundredths of a second for the owner of a lock to write its name."""
 IN_FOLDER = ".lock"
 """The name of the lock of a folder, inside it."""
 OWNER = {"pid": whole(1), "start": (type(None), int), "host": str, "since": str}
@@ -101,7 +105,7 @@ class Lock:
             )
 
     def _acquire(self) -> None:
-        while True:
+        for attempt in count():
             try:
                 self._file = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o666)
             except OSError as error:
@@ -109,6 +113,10 @@ class Lock:
             try:
                 busy = _is_busy(self._file)
                 owner = _read_owner(self._file)
+                if busy and owner is None and attempt < PATIENCE:  # it is about to say who it is, or has just left
+                    os.close(self._file)
+                    time.sleep(0.01)
+                    continue
                 if busy or (owner is not None and owner.is_alive):
                     raise InputError(_refusal(self, owner))
                 if not self.is_in_place:  # released and removed since it was opened

@@ -35,6 +35,8 @@ def fetch_files(dataset: Dataset, *, known: Iterable[File] = (), progress: Progr
     """
     dataset.check_files()
     folder = data_folder()
+    if folder is not None and dataset.files:
+        _clear(folder)
     missing = [file for file in dataset.files if not file.find(folder)]
     if missing and not dataset.can_be_downloaded:
         where = folder or "the folder in BANDITPLEX_DATA"
@@ -59,7 +61,6 @@ def _download(
         )
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        _clear(folder)
         with tempfile.TemporaryDirectory(prefix=f"{STAGE}{os.getpid()}-", dir=folder) as stage:
             _Download(dataset, folder, Path(stage), known, progress).run(missing)
     except OSError as error:
