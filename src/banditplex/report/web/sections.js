@@ -86,7 +86,8 @@
   function answer() {
     const parts = [];
     if (!gains.length) return [el("p", { class: "answer" }, "There is only one layer, so no other layer can help.")];
-    if (!helped.length) parts.push(el("p", { class: "answer" }, el("strong", {}, "No other layer helps."), " Every target is predicted as well from its own edges."));
+    if (unknown.length === byTarget.size) return [el("p", { class: "answer" }, "It is not known whether other layers help: there are too few edges.")];
+    if (!helped.length) parts.push(el("p", { class: "answer" }, el("strong", {}, "No other layer helps."), " The 95 % limits of a gain are above 0 for no target."));
     else parts.push(el("p", { class: "answer" }, el("strong", {}, `${helped.length} of ${page.plural(byTarget.size, "target")} ${helped.length === 1 ? "is" : "are"} helped by another layer.`),
       
       !alone.length ? "" : alone.length > 6 ? ` For the other ${page.count(alone.length)}, no other layer helps.` : [" For ", ...page.list(alone), ", no other layer helps."]));
@@ -411,7 +412,7 @@
   /* The page */
   function intro() {
     const facts = [];
-    if (gains.length) facts.push([helped.length ? [String(helped.length), el("small", {}, ` of ${byTarget.size}`)] : "None", `${helped.length || byTarget.size === 1 ? "targets that another layer helps" : `of ${byTarget.size} targets is helped by another layer`}`]);
+    if (gains.length && unknown.length < byTarget.size) facts.push([helped.length ? [String(helped.length), el("small", {}, ` of ${byTarget.size}`)] : "None", `${helped.length || byTarget.size === 1 ? "targets that another layer helps" : `of ${byTarget.size} targets is helped by another layer`}`]);
     if (helped.length) { const best = gains[0]; facts.push([page.number(best.gain), ["largest gain: ", page.layerName(best.layer), " for ", page.layerName(best.target)]]); }
     if (data.held_out) facts.push([page.number(mean(data.held_out.targets.map((each) => each.roc_auc))), "ROC-AUC on held-out edges"]);
     if (data.history) facts.push([String(data.history.epochs.at(-1)), data.history.kept_epochs.length ? `epochs; weights of ${data.history.kept_epochs.join(", ")} kept` : "epochs"]);
