@@ -93,12 +93,12 @@ class Trainer:
         if self.epoch == self.warmup_epochs:
             self.schedule.reset()
         plan = self._plan(self.rng["batches"])
-        instance = data.train_edges.instance[plan.order]
-        pairs, evidence = self.supply.epoch(self.epoch, plan.order, self.rng["negatives"])  # (2, E, 2), (2, E, F)
+        order, row = plan.edges(data.device)
+        pairs, evidence = self.supply.epoch(self.epoch, order, self.rng["negatives"])  # (2, E, 2), (2, E, F)
         record = EpochRecord(len(data.targets), data.device)
-        for low, high in zip(plan.start[:-1].tolist(), plan.start[1:].tolist(), strict=True):
-            known = None if evidence is None else evidence[:, low:high].flatten(0, 1)
-            self._run_step(instance[low:high], pairs[:, low:high], known, record)
+        for edges, instances in plan.steps():
+            known = None if evidence is None else evidence[:, edges].flatten(0, 1)
+            self._run_step(instances, row[edges], pairs[:, edges], known, record)
         self.epoch += 1
         found = self.validate()
         if len(found.label):
@@ -111,18 +111,17 @@ class Trainer:
     def _plan(self, rng: np.random.Generator) -> Plan:
         config = self.config
         return plan_epoch(
-            self.data.train_edges.instance, batch_edges=config.batch_size // 2, max_rounds=config.max_rounds,
+            self.data.train_edges.size, batch_edges=config.batch_size // 2, max_rounds=config.max_rounds,
             targets_per_step=config.targets_per_step, rng=rng,
         )  # fmt: skip
 
     # A step
 
-    def _run_step(self, instance: Ints, pairs: Tensor, evidence: Tensor | None, record: EpochRecord) -> None:
-        """Learn from edges and negatives `pairs` (2, E, 2) of targets `instance` (E,), sorted."""
-        instances = np.unique(instance)
+    def _run_step(self, instances: Ints, row: Tensor, pairs: Tensor, known: Tensor | None, record: EpochRecord) -> None:
+        """Learn from edges and negatives `pairs` (2, E, 2) of targets instances[row] (E,), sorted, with evidence."""
         draw, table = self._draw_layers(instances)
-        batch = Batch.of(instance, pairs, instances, table)
-        logits = self._score(batch, evidence)
+        batch = Batch.of(row, pairs, instances, table)
+        logits = self._score(batch, known)
         loss = F.binary_cross_entropy_with_logits(logits.total, batch.label, reduction="none")
         if self.policy is not None and draw is not None and self.policy.k:
             losses = layer_losses(self.relevance, batch, logits)

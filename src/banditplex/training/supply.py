@@ -8,13 +8,11 @@ from functools import cached_property
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from banditplex.rng import stream
 from banditplex.training.data import TrainingData
 
-Ints = NDArray[np.int64]
 TURNS = 4
 """Negatives of each edge, if there is evidence."""
 CHUNK = 1 << 15
@@ -27,29 +25,30 @@ class Supply:
     def __init__(self, data: TrainingData, seed: int) -> None:
         self._data, self._seed = data, seed
 
-    def epoch(self, number: int, order: Ints, rng: np.random.Generator) -> tuple[Tensor, Tensor | None]:
+    def epoch(self, number: int, order: Tensor, rng: np.random.Generator) -> tuple[Tensor, Tensor | None]:
         """Return edges and negatives (2, E, 2) of an epoch in the given order, and the evidence on them (2, E, F)."""
         data = self._data
         if not data.visibility.evidence:
-            edges = data.train_edges
-            negatives = data.negatives.draw(data.targets[edges.instance[order]], rng)
-            return torch.from_numpy(np.stack([edges.pairs[order], negatives])).to(data.device), None
-        at, turn = torch.from_numpy(order).to(data.device), 1 + number % TURNS
-        pairs, evidence = self._kept
-        return torch.stack([pairs[0, at], pairs[turn, at]]), torch.stack([evidence[0, at], evidence[turn, at]])
+            both = data.train_edges.pairs, data.negatives.draw_tensor(self._target, rng)  # sorted by target
+            return torch.stack([each.index_select(0, order) for each in both]), None
+        turns = 0, 1 + number % TURNS
+        pairs, evidence = (torch.stack([kept[turn].index_select(0, order) for turn in turns]) for kept in self._kept)
+        return pairs, evidence
+
+    @cached_property
+    def _target(self) -> Tensor:
+        """The target layer of each edge, (E,)."""
+        layers = torch.from_numpy(self._data.targets).to(self._data.device)
+        return layers.index_select(0, self._data.train_edges.instance)
 
     @cached_property
     def _kept(self) -> tuple[Tensor, Tensor]:
         """The edges and their negatives (1 + TURNS, E, 2), and the evidence on them (1 + TURNS, E, F)."""
-        data, edges = self._data, self._data.train_edges
-        target = data.targets[edges.instance]
-        negatives = data.negatives.draw(np.tile(target, TURNS), stream(self._seed, "kept negatives"))
-        pairs = np.concatenate([edges.pairs[None], negatives.reshape(TURNS, -1, 2)])
-        asked, layer = (
-            torch.from_numpy(each).to(data.device) for each in (pairs.reshape(-1, 2), np.tile(target, 1 + TURNS))
-        )
-        found = evidence_on(data, asked, layer)
-        return asked.view(pairs.shape), found.view(1 + TURNS, len(edges), found.shape[1])
+        data, rng = self._data, stream(self._seed, "kept negatives")
+        turns = [data.negatives.draw_tensor(self._target, rng) for _ in range(TURNS)]
+        pairs = torch.stack([data.train_edges.pairs, *turns])
+        found = evidence_on(data, pairs.view(-1, 2), self._target.repeat(1 + TURNS))
+        return pairs, found.view(*pairs.shape[:2], found.shape[1])
 
 
 def evidence_on(data: TrainingData, pairs: Tensor, target: Tensor) -> Tensor:
