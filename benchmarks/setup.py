@@ -36,9 +36,9 @@ STEPS = 8
 def make(num_edges: int) -> Multiplex:
     """Return layers of random edges: few edges are in two of them, so that the union is about as large as it can be."""
     rng = np.random.default_rng(0)
-    ends = rng.integers(0, NUM_NODES, (2, num_edges))
+    source, destination = rng.integers(0, NUM_NODES, (2, num_edges))
     layer = np.repeat(np.arange(num_edges // LAYER_EDGES), LAYER_EDGES)
-    return Multiplex.from_edges(*ends, layer, num_nodes=NUM_NODES, self_loops="drop")
+    return Multiplex.from_edges(source, destination, layer, num_nodes=NUM_NODES, self_loops="drop")
 
 
 def arc_keys(mx: Multiplex) -> np.ndarray[Any, np.dtype[np.int64]]:

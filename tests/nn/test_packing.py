@@ -40,7 +40,8 @@ def plain_arcs(mx, *, union):
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("directed", [False, True])
 @pytest.mark.parametrize("num_edges", [0, 1, 60, 400])
-def test_lists_are_those_of_plain_dictionaries(num_edges, directed, weighted, union):
+def test_lists_are_those_of_plain_dictionaries(num_edges, directed, weighted, union, monkeypatch):
+    monkeypatch.setattr(packing, "PART", 37)
     mx = random_multiplex(num_edges, num_nodes=15, num_edges=num_edges, directed=directed, weighted=weighted)
     graph = PackedGraph.from_multiplex(mx, union=union)
     assert graph.num_layers == mx.num_layers + union

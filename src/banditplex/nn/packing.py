@@ -17,6 +17,8 @@ from banditplex.multiplex import Multiplex
 
 LAST = np.iinfo(np.int64).max
 """A key above all others, so that every search ends at a valid position."""
+PART = 1 << 20
+"""Edges whose arcs are filled in at once."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,6 +101,7 @@ def unite(edges: EdgeTensors) -> Union:
     """Merge all layers."""
     key = torch.add(edges.destination, edges.source, alpha=edges.num_nodes)
     key, order = stable_sort(key, edges.num_nodes**2)
+    key = key.long()
     pair, count = torch.unique_consecutive(key, return_counts=True)
     weight = None if edges.weight is None else _reduce(edges.weight.index_select(0, order), count, "sum")
     source = pair // edges.num_nodes
@@ -131,7 +134,8 @@ class _Side(NamedTuple):
 
     @classmethod
     def of(cls, keys: Tensor) -> "_Side":
-        return cls(*torch.unique_consecutive(keys, return_inverse=True, return_counts=True))
+        rows, of_arc, size = torch.unique_consecutive(keys, return_inverse=True, return_counts=True)
+        return cls(rows.long(), of_arc, size)
 
     def find(self, rows: Tensor) -> Tensor:
         """Return the place of each key among the rows, their number where it is not there."""
@@ -161,66 +165,76 @@ class Arcs(NamedTuple):
 def pack_out(arcs: Arcs, copies: Tensor | None) -> Lists:
     """Return the lists of outgoing arcs; `copies` (U,) are those of the last U edges."""
     edges, out, into = arcs.edges, arcs.out, arcs.into
-    in_out = out.find(into.rows).index_select(0, into.of_arc)
-    arc_row = _room(len(arcs.order), in_out, len(out.rows))
-    arc_row.scatter_(0, arcs.order, in_out)
-    neighbour, weight = _fill(edges.destination), None if edges.weight is None else _fill(edges.weight.float())
-    return _lists(out.rows, out.size, neighbour, arc_row, weight, _last(copies, len(neighbour)), edges.num_nodes)
+    arc_row = _room(len(arcs.order), arcs.order, len(out.rows))
+    arc_row.scatter_(0, arcs.order, out.find(into.rows).index_select(0, into.of_arc))
+    key = _fill(torch.add(edges.destination, out.of_arc, alpha=edges.num_nodes), LAST)
+    weight = None if edges.weight is None else _fill(edges.weight.float())
+    return _lists(out.rows, out.size, _fill(edges.destination), key, arc_row, weight, _last(copies, len(key)))
 
 
 def pack_into(arcs: Arcs) -> Lists:
     """Return the lists of incoming arcs."""
     edges, out, into, order = arcs.edges, arcs.out, arcs.into, arcs.order
     arc_row = _fill(into.find(out.rows).index_select(0, out.of_arc).index_select(0, order), len(into.rows))
-    neighbour = _fill(edges.source.index_select(0, order))
+    neighbour = edges.source.index_select(0, order)
+    key = _fill(torch.add(neighbour, into.of_arc, alpha=edges.num_nodes), LAST)
     weight = None if edges.weight is None else _fill(edges.weight.float().index_select(0, order))
-    return _lists(into.rows, into.size, neighbour, arc_row, weight, None, edges.num_nodes)
+    return _lists(into.rows, into.size, _fill(neighbour), key, arc_row, weight, None)
 
 
 def pack_both(arcs: Arcs, copies: Tensor | None) -> Lists:
-    """Return the lists of undirected edges, each an arc in both directions; `copies` (U,) are those of the last U."""
-    edges, out, into, order = arcs.edges, arcs.out, arcs.into, arcs.order
-    num_arcs = 2 * len(order)
-    keys, place = stable_sort(torch.cat([out.rows, into.rows]), edges.num_layers * edges.num_nodes)
-    rows, which = torch.unique_consecutive(keys, return_inverse=True)
-    out_row, into_row = torch.empty_like(which).scatter_(0, place, which).split([len(out.rows), len(into.rows)])
+    """Return the lists of undirected edges, each an arc in both directions; `copies` (U,) are those of the last U.
+
+    The lists are filled in parts: the parts need little memory, the same again and again.
+    """
+    edges, out, into, num_nodes = arcs.edges, arcs.out, arcs.into, arcs.edges.num_nodes
+    keys, place = stable_sort(torch.cat([out.rows, into.rows]), edges.num_layers * num_nodes)
+    rows, which = torch.unique_consecutive(keys.long(), return_inverse=True)
+    row = torch.empty_like(which).scatter_(0, place, which)
+    out_row, into_row = row[: len(out.rows)], row[len(out.rows) :]
     num_out, num_into = torch.zeros_like(rows), torch.zeros_like(rows)
     num_out.scatter_(0, out_row, out.size)
     num_into.scatter_(0, into_row, into.size)
     into_before = torch.cumsum(num_into, 0).index_select(0, out_row)  # a row's incoming arcs come first
     out_before = (torch.cumsum(num_out, 0) - num_out).index_select(0, into_row)
-    number, from_row = torch.arange(len(order), device=order.device), out.of_arc.index_select(0, order)
-    out_at = into_before.index_select(0, out.of_arc).add_(number)
-    into_at = out_before.index_select(0, into.of_arc).add_(number)
-    neighbour, arc_row = _room(num_arcs, order, 0), _room(num_arcs, order, len(rows))
-    neighbour.scatter_(0, out_at, edges.destination)
-    neighbour.scatter_(0, into_at, (out.rows % edges.num_nodes).index_select(0, from_row))
-    arc_row.scatter_(0, into_at, out_row.index_select(0, from_row))
-    back_at = into_before.index_select(0, from_row).add_(order)  # where the outgoing arc of an incoming one is
-    arc_row.scatter_(0, back_at, into_row.index_select(0, into.of_arc))
-    weight = all_copies = None
-    if edges.weight is not None:
-        values = edges.weight.float()
-        weight = _room(num_arcs, values, 0).scatter_(0, out_at, values)
-        weight.scatter_(0, into_at, values.index_select(0, order))
-    if copies is not None:
-        first = len(order) - len(copies)  # the last layer comes last in either order
-        all_copies = torch.zeros(num_arcs + 1, dtype=torch.int32, device=order.device)
-        all_copies.scatter_(0, out_at[first:], copies.int())
-        all_copies.scatter_(0, into_at[first:], copies.int().index_select(0, order[first:] - first))
-    return _lists(rows, num_out.add_(num_into), neighbour, arc_row, weight, all_copies, edges.num_nodes)
+    node, num_edges, first = (
+        out.rows % num_nodes,
+        len(arcs.order),
+        len(arcs.order) - (0 if copies is None else len(copies)),
+    )
+    neighbour, key, arc_row = (_room(2 * num_edges, place, last) for last in (0, LAST, len(rows)))
+    weight = None if edges.weight is None else _room(2 * num_edges, edges.weight.float()[:0], 0)
+    counts = None if copies is None else torch.zeros(2 * num_edges + 1, dtype=torch.int32, device=place.device)
+    for low in range(0, num_edges, PART):
+        part = slice(low, min(low + PART, num_edges))
+        number = torch.arange(part.start, part.stop, device=place.device)
+        here, end = out.of_arc[part], edges.destination[part]  # outgoing arcs
+        at = into_before.index_select(0, here).add_(number)
+        neighbour.scatter_(0, at, end)
+        key.scatter_(0, at, torch.add(end, out_row.index_select(0, here), alpha=num_nodes))
+        edge, here = arcs.order[part], into.of_arc[part]  # incoming arcs
+        there = out.of_arc.index_select(0, edge)
+        back = into_before.index_select(0, there).add_(edge)  # where the outgoing arcs of the same edges are
+        at, end, row = out_before.index_select(0, here).add_(number), node[there], into_row.index_select(0, here)
+        neighbour.scatter_(0, at, end)
+        key.scatter_(0, at, end.add_(row, alpha=num_nodes))
+        arc_row.scatter_(0, back, row).scatter_(0, at, out_row.index_select(0, there))
+        if weight is not None and edges.weight is not None:
+            value = edges.weight.index_select(0, edge).float()
+            weight.scatter_(0, back, value).scatter_(0, at, value)
+        if counts is not None and copies is not None and part.stop > first:
+            union = slice(max(first - low, 0), None)  # the last layer comes last in either order
+            number_of = copies.index_select(0, edge[union] - first).int()
+            counts.scatter_(0, back[union], number_of).scatter_(0, at[union], number_of)
+    return _lists(rows, num_out.add_(num_into), neighbour, key, arc_row, weight, counts)
 
 
 def _lists(
-    rows: Tensor, size: Tensor, neighbour: Tensor, arc_row: Tensor, weight: Tensor | None, copies: Tensor | None,
-    num_nodes: int,
+    rows: Tensor, size: Tensor, neighbour: Tensor, key: Tensor, arc_row: Tensor, weight: Tensor | None,
+    copies: Tensor | None,
 ) -> Lists:  # fmt: skip
     """Complete the lists of rows (R,) with `size` (R,) arcs each; lists of arcs have one more entry already."""
-    num_arcs = len(neighbour) - 1
-    indptr = torch.cat([size.new_zeros(1), torch.cumsum(size, 0), size.new_tensor([num_arcs])])
-    key = _room(num_arcs, neighbour, LAST)
-    row = torch.repeat_interleave(size, output_size=num_arcs)
-    torch.add(neighbour[:-1], row, alpha=num_nodes, out=key[:-1])
+    indptr = torch.cat([size.new_zeros(1), torch.cumsum(size, 0), size.new_tensor([len(neighbour) - 1])])
     degree = torch.cat([size, size.new_zeros(1)]).float().index_select(0, arc_row)
     degree[-1] = 0
     return Lists(_fill(rows, LAST), indptr, neighbour, key, arc_row, degree, weight, copies)
@@ -250,10 +264,10 @@ def _last(copies: Tensor | None, size: int) -> Tensor | None:
 def stable_sort(keys: Tensor, bound: int) -> tuple[Tensor, Tensor]:
     """Return keys from 0 to `bound` - 1 in order, and their places; equal keys stay in their order.
 
-    A radix sort of 32 bits takes half the time of one of 64.
+    A radix sort of 32 bits takes half the time of one of 64, so keys are returned as 32 bits if they fit.
     """
     values, order = torch.sort(keys.int() if bound < 2**31 else keys, stable=True)
-    return values.long(), order
+    return values, order
 
 
 def contains(sorted_keys: Tensor, keys: Tensor) -> Tensor:
