@@ -197,13 +197,10 @@ def pack_both(arcs: Arcs, copies: Tensor | None) -> Lists:
     num_into.scatter_(0, into_row, into.size)
     into_before = torch.cumsum(num_into, 0).index_select(0, out_row)  # a row's incoming arcs come first
     out_before = (torch.cumsum(num_out, 0) - num_out).index_select(0, into_row)
-    node, num_edges, first = (
-        out.rows % num_nodes,
-        len(arcs.order),
-        len(arcs.order) - (0 if copies is None else len(copies)),
-    )
+    node, num_edges = out.rows % num_nodes, len(arcs.order)
+    first = num_edges - (0 if copies is None else len(copies))  # edge of the union
     neighbour, key, arc_row = (_room(2 * num_edges, place, last) for last in (0, LAST, len(rows)))
-    weight = None if edges.weight is None else _room(2 * num_edges, edges.weight.float()[:0], 0)
+    weight = None if edges.weight is None else _room(2 * num_edges, edges.weight[:0].float(), 0)
     counts = None if copies is None else torch.zeros(2 * num_edges + 1, dtype=torch.int32, device=place.device)
     for low in range(0, num_edges, PART):
         part = slice(low, min(low + PART, num_edges))
@@ -215,7 +212,8 @@ def pack_both(arcs: Arcs, copies: Tensor | None) -> Lists:
         edge, here = arcs.order[part], into.of_arc[part]  # incoming arcs
         there = out.of_arc.index_select(0, edge)
         back = into_before.index_select(0, there).add_(edge)  # where the outgoing arcs of the same edges are
-        at, end, row = out_before.index_select(0, here).add_(number), node[there], into_row.index_select(0, here)
+        at = out_before.index_select(0, here).add_(number)
+        end, row = node.index_select(0, there), into_row.index_select(0, here)
         neighbour.scatter_(0, at, end)
         key.scatter_(0, at, end.add_(row, alpha=num_nodes))
         arc_row.scatter_(0, back, row).scatter_(0, at, out_row.index_select(0, there))
