@@ -10,33 +10,51 @@ from banditplex.nn.relevance import Relevance, euclidean, predictive
 from banditplex.pairs.visibility import Visibility
 from banditplex.training.batches import Batch, plan_epoch
 
+CPU = torch.device("cpu")
+
 
 @pytest.mark.parametrize("targets_per_step", [1, 2, 8])
 def test_an_epoch_has_every_edge_once_and_a_target_at_most_once_per_step(targets_per_step):
-    instance = np.repeat(np.arange(4), [100, 7, 1, 64])
-    plan = plan_epoch(instance, batch_edges=16, targets_per_step=targets_per_step, rng=np.random.default_rng(0))
-    assert sorted(plan.order.tolist()) == list(range(len(instance)))
-    batches = np.zeros(4, int)
-    for low, high in zip(plan.start[:-1], plan.start[1:], strict=True):
-        targets, count = np.unique(instance[plan.order[low:high]], return_counts=True)
+    size = np.array([100, 7, 1, 0, 64])
+    instance = np.repeat(np.arange(5), size)
+    plan = plan_epoch(size, batch_edges=16, targets_per_step=targets_per_step, rng=np.random.default_rng(0))
+    order, row = (each.numpy() for each in plan.edges(CPU))
+    assert sorted(order.tolist()) == list(range(len(instance)))
+    assert [(edges.start, edges.stop) for edges, _ in plan.steps()] == list(itertools.pairwise(plan.start.tolist()))
+    batches = np.zeros(5, int)
+    for edges, targets in plan.steps():
+        of_edge = instance[order[edges]]
+        assert targets[row[edges]].tolist() == of_edge.tolist() == sorted(of_edge)
+        found, count = np.unique(of_edge, return_counts=True)
+        assert found.tolist() == targets.tolist()
         assert 0 < len(targets) <= targets_per_step
         assert count.max() <= 16
         batches[targets] += 1
-    assert batches.tolist() == [7, 4, 1, 4]  # ceil(100 / 16); at least four where there are edges; ...
+    assert batches.tolist() == [7, 4, 1, 0, 4]  # ceil(100 / 16); at least four where there are edges; ...
 
 
 def test_a_limit_of_rounds_makes_batches_of_large_targets_grow():
-    instance = np.repeat(np.arange(3), [100, 40, 3])
-    plan = plan_epoch(instance, batch_edges=10, targets_per_step=8, max_rounds=5, rng=np.random.default_rng(0))
-    sizes = [np.bincount(instance[plan.order[a:b]], minlength=3) for a, b in itertools.pairwise(plan.start)]
+    size = np.array([100, 40, 3])
+    plan = plan_epoch(size, batch_edges=10, targets_per_step=8, max_rounds=5, rng=np.random.default_rng(0))
+    order, instance = plan.edges(CPU)[0], np.repeat(np.arange(3), size)
+    sizes = [np.bincount(instance[order[edges]], minlength=3) for edges, _ in plan.steps()]
     assert np.transpose(sizes).tolist() == [[20] * 5, [10] * 4 + [0], [1] * 3 + [0] * 2]
+
+
+def test_every_edge_is_as_likely_in_every_batch():
+    """40 edges in 4 batches, 600 times: each is in the first batch 150 times on average."""
+    rng, count = np.random.default_rng(0), np.zeros(40)
+    for _ in range(600):
+        plan = plan_epoch(np.array([40]), batch_edges=10, targets_per_step=1, rng=rng)
+        count[plan.edges(CPU)[0][:10]] += 1
+    assert ((count - 150) ** 2).sum() / (600 * 0.25 * 0.75) * 39 / 40 < 72  # chi-square, 39 degrees of freedom: .1 %
 
 
 @pytest.fixture
 def batch():
     """Two edges of target 5 (layer 7, which drew layer 0) and one of target 9 (layer 2, which drew layer 7)."""
     pairs = torch.tensor([[[0, 1], [2, 3], [0, 4]], [[5, 6], [5, 1], [2, 6]]])  # edges, negatives
-    return Batch.of(np.array([5, 5, 9]), pairs, np.array([5, 9]), np.array([[7, 0], [2, 7]]))
+    return Batch.of(torch.tensor([0, 0, 1]), pairs, np.array([5, 9]), np.array([[7, 0], [2, 7]]))
 
 
 def test_a_batch_is_a_flat_list_of_edges_and_then_negatives(batch):

@@ -7,10 +7,12 @@ import pytest
 import torch
 
 from banditplex.multiplex import Multiplex
+from banditplex.nn.packing import EdgeTensors
+from banditplex.nn.random_numbers import BITS
 from banditplex.pairs.visibility import Visibility
-from banditplex.training.batches import Examples
+from banditplex.training.batches import TargetEdges
 from banditplex.training.config import Config
-from banditplex.training.data import choose_device, divide, divide_given, edges_of, prepare
+from banditplex.training.data import choose_device, divide, divide_given, edges_of, least, others, prepare
 from tests.nn.test_graph import random_multiplex
 from tests.refusals import refuses
 
@@ -25,50 +27,86 @@ def data_of(mx, targets=None, **settings):
 # Edges, and how they are divided
 
 
+def target_edges(instance, pairs):
+    """Edges of targets, sorted by target."""
+    return TargetEdges(np.bincount(instance), torch.as_tensor(instance), torch.as_tensor(pairs))
+
+
+def divided(examples, share, visibility, rng):
+    """Return training and validation edges as arrays, with their places."""
+    at = divide(examples, share, visibility, int(examples.pairs.max()) + 1, rng)
+    rest = others(at, len(examples))
+    assert at.tolist() == sorted(at.tolist())
+    assert sorted(at.tolist() + rest.tolist()) == list(range(len(examples)))
+    return examples.take(rest).to_host(), examples.take(at).to_host()
+
+
 def test_edges_of_targets_leave_self_loops_out():
     mx = Multiplex.from_edges([0, 1, 1, 2], [1, 1, 2, 3], ["a", "a", "b", "c"], num_nodes=4)
-    examples = edges_of(mx, np.array([2, 0]))
+    examples, position = edges_of(EdgeTensors.of(mx, "cpu"), mx, np.array([2, 0]))
     assert examples.instance.tolist() == [0, 1]
+    assert examples.size.tolist() == [1, 1]
     assert examples.pairs.tolist() == [[2, 3], [0, 1]]
-    assert mx.edge_index[:, examples.position].T.tolist() == examples.pairs.tolist()
+    assert mx.edge_index[:, position].T.tolist() == examples.pairs.tolist()
+    assert [examples.of(target).tolist() for target in range(2)] == [[[2, 3]], [[0, 1]]]
 
 
 def test_validation_takes_its_share_of_each_target():
-    examples = Examples(np.repeat([0, 1], [20, 9]), np.arange(58).reshape(29, 2), np.arange(29))
-    train, held_out = divide(examples, 0.1, HIDE_EDGE, np.random.default_rng(0))
+    examples = target_edges(np.repeat([0, 1], [20, 9]), np.arange(58).reshape(29, 2))
+    _, held_out = divided(examples, 0.1, HIDE_EDGE, np.random.default_rng(0))
     assert np.bincount(held_out.instance, minlength=2).tolist() == [2, 0]
-    assert (held_out.position == held_out.pairs[:, 0] // 2).all()
-    together = np.concatenate([train.pairs, held_out.pairs])
-    assert sorted(together[:, 0].tolist()) == examples.pairs[:, 0].tolist()
+
+
+@pytest.mark.parametrize("enough", [True, False])
+def test_the_least_numbers_of_each_group_are_found(enough, monkeypatch):
+    monkeypatch.setattr("banditplex.training.data.SPREAD", 6 if enough else -1)  # too few candidates at first
+    rng = np.random.default_rng(0)
+    group = np.sort(rng.integers(0, 7, 5000))
+    number = rng.integers(0, 400, 5000) * (2**BITS // 400)  # many come several times
+    distinct = [sorted(set(number[group == g].tolist())) for g in range(7)]
+    count = np.array([0, 1, 5, 40, 200, 390, 2])
+    count = np.minimum(count, [len(each) for each in distinct])
+    size = np.array([len(each) for each in distinct])
+    found = least(torch.from_numpy(number), torch.from_numpy(group), size, count)
+    chosen = [set(each[:n]) for each, n in zip(distinct, count.tolist(), strict=True)]
+    assert found.tolist() == [i for i in range(5000) if int(number[i]) in chosen[group[i]]]
+
+
+def test_every_edge_is_as_likely_to_be_held_out():
+    """2 of 20 edges, 1,000 times: each is held out 100 times on average."""
+    examples, rng = target_edges(np.zeros(20, int), np.arange(40).reshape(20, 2)), np.random.default_rng(0)
+    count = np.zeros(20)
+    for _ in range(1000):
+        count[divide(examples, 0.1, HIDE_EDGE, 40, rng)] += 1
+    assert count.sum() == 2000
+    assert ((count - 100) ** 2).sum() / (1000 * 0.1 * 0.9) * 19 / 20 < 43.8  # chi-square, 19 degrees of freedom: .1 %
 
 
 def test_the_edges_of_a_pair_are_divided_together():
     rng = np.random.default_rng(0)
     edges = sorted({(i, *sorted(pair)) for i, *pair in rng.integers(0, 9, (120, 3)).tolist() if pair[0] != pair[1]})
     instance, *ends = np.array(edges).T
-    examples = Examples(instance, np.stack(ends, 1), np.arange(len(edges)))
-    train, held_out = divide(examples, 0.3, HIDE_PAIR, rng)
+    train, held_out = divided(target_edges(instance, np.stack(ends, 1)), 0.3, HIDE_PAIR, rng)
     kept, aside = ({tuple(pair) for pair in part.pairs.tolist()} for part in (train, held_out))
     assert not kept & aside
     assert len(aside) == int(0.3 * len(kept | aside))
-    assert sorted([*train.position.tolist(), *held_out.position.tolist()]) == examples.position.tolist()
 
 
 def test_no_target_loses_more_than_twice_the_share():
     instance = np.repeat(np.arange(200), 6)
     ends = np.random.default_rng(0).integers(0, 400, (1200, 2))
-    examples = Examples(instance, np.stack([ends[:, 0], ends[:, 1] + 400], 1), np.arange(1200))
-    train, held_out = divide(examples, 0.1, HIDE_PAIR, np.random.default_rng(1))
+    examples = target_edges(instance, np.stack([ends[:, 0], ends[:, 1] + 400], 1))
+    train, held_out = divided(examples, 0.1, HIDE_PAIR, np.random.default_rng(1))
     assert np.bincount(train.instance).min() == 5  # 6 - 2 * 0.1 * 6, rounded up
-    assert len(held_out.position) > 40
+    assert len(held_out) > 40
 
 
 def test_no_target_is_left_without_a_training_edge():
-    examples = Examples(np.array([0, 0, 0, 0, 1]), np.array([[0, 1], [1, 2], [2, 3], [3, 4], [4, 3]]), np.arange(5))
+    examples = target_edges(np.array([0, 0, 0, 0, 1]), np.array([[0, 1], [1, 2], [2, 3], [3, 4], [4, 3]]))
     for seed in range(20):
-        train, held_out = divide(examples, 0.9, HIDE_PAIR, np.random.default_rng(seed))
+        train, held_out = divided(examples, 0.9, HIDE_PAIR, np.random.default_rng(seed))
         assert set(train.instance.tolist()) == {0, 1}
-        assert len(held_out.instance) <= 3
+        assert len(held_out) <= 3
 
 
 @pytest.mark.parametrize(("size", "kept", "aside"), [(20, 18, 2), (5, 4, 1), (2, 1, 1)])
@@ -166,7 +204,7 @@ def test_without_validation_edges_there_is_one_graph():
 def test_instances_are_numbered_in_the_order_of_the_targets():
     data = data_of(random_multiplex(0), [2, 0])
     assert data.instance_of.tolist() == [1, -1, 0]
-    assert set(data.train_edges.pairs[data.train_edges.instance == 0].ravel()) <= set(data.train_mx.edges(2).ravel())
+    assert set(data.train_edges.of(0).ravel()) <= set(data.train_mx.edges(2).ravel())
 
 
 def test_devices_that_are_not_there_are_refused():

@@ -35,14 +35,12 @@ def one_step(trainer, state):
     """Go back to a state; return loss and gradients of its next step, whose pairs and draws any device shares."""
     restore(trainer, state)
     data, plan = trainer.data, trainer._plan(trainer.rng["batches"])
-    low, high = plan.start[:2]
-    instance, edges = data.train_edges.instance[plan.order], data.train_edges.pairs[plan.order]
-    others = data.negatives.draw(data.targets[instance], trainer.rng["negatives"])
-    pairs = torch.from_numpy(np.stack([edges, others])[:, low:high]).to(data.device)
-    instances = np.unique(instance[low:high])
+    order, row = plan.edges(data.device)
+    pairs, evidence = trainer.supply.epoch(trainer.epoch, order, trainer.rng["negatives"])
+    edges, instances = next(plan.steps())
     _, table = trainer._draw_layers(instances)
-    batch = Batch.of(instance[low:high], pairs, instances, table)
-    logits = trainer._score(batch)
+    batch = Batch.of(row[edges], pairs[:, edges], instances, table)
+    logits = trainer._score(batch, None if evidence is None else evidence[:, edges].flatten(0, 1))
     loss = F.binary_cross_entropy_with_logits(logits.total, batch.label)
     names, weights = zip(*trainer.model.named_parameters(), strict=True)
     gradients = torch.autograd.grad(loss, weights, allow_unused=True, materialize_grads=True)
@@ -62,6 +60,16 @@ def test_a_step_has_the_same_loss_and_gradients(mx, layers, fanout, conv, releva
     assert gpu_loss == pytest.approx(loss, rel=1e-4)
     for name, gradient in gradients.items():
         np.testing.assert_allclose(gpu_gradients[name], gradient, rtol=1e-3, atol=1e-4, err_msg=name)
+
+
+def test_plans_and_negatives_are_those_of_the_cpu(mx):
+    cpu, gpu = (trainer_of(mx, device=device, evidence="drawn", **SETTINGS) for device in ("cpu", GPU))
+    plans = [trainer._plan(np.random.default_rng(0)).edges(trainer.data.device) for trainer in (cpu, gpu)]
+    pairs = [t.supply.epoch(0, plan[0], np.random.default_rng(1))[0] for t, plan in zip((cpu, gpu), plans, strict=True)]
+    for one, other in [*zip(*plans, strict=True), pairs]:
+        assert torch.equal(one, other.cpu())
+    np.testing.assert_array_equal(cpu.data.validation_edges.pairs, gpu.data.validation_edges.pairs)
+    np.testing.assert_array_equal(cpu.data.validation_negatives, gpu.data.validation_negatives)
 
 
 @pytest.mark.parametrize("relevance", ["predictive", "cosine"])

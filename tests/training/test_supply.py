@@ -16,7 +16,7 @@ from tests.training.test_data import data_of
 def epochs(data, numbers, seed=0):
     """Return the pairs (2, E, 2) and the evidence of some epochs, edges in their own order."""
     kept, rng = Supply(data, seed), np.random.default_rng(0)
-    return [kept.epoch(number, np.arange(len(data.train_edges)), rng) for number in numbers]
+    return [kept.epoch(number, torch.arange(len(data.train_edges)), rng) for number in numbers]
 
 
 @pytest.mark.parametrize("directed", [False, True])
@@ -61,7 +61,7 @@ def test_what_is_known_is_that_of_the_pairs_in_the_order_of_the_epoch(monkeypatc
     monkeypatch.setattr(known, "CHUNK", 7)
     monkeypatch.setattr(known, "MAX_LISTED", most)
     data = data_of(random_multiplex(2, num_nodes=20, num_edges=90), [2, 0])
-    order = np.random.default_rng(0).permutation(len(data.train_edges))
+    order = torch.from_numpy(np.random.default_rng(0).permutation(len(data.train_edges)))
     supplied = Supply(data, 0)
     pairs, places = supplied.epoch(1, order, np.random.default_rng(0))
     assert pairs[0].tolist() == data.train_edges.pairs[order].tolist()

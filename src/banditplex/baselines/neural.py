@@ -18,7 +18,7 @@ from banditplex.multiplex import Multiplex, Name
 from banditplex.nn import HiddenEdges, PackedGraph
 from banditplex.pairs.known import KnownPairs
 from banditplex.rng import stream
-from banditplex.training.batches import plan_epoch
+from banditplex.training.batches import Plan, plan_epoch
 from banditplex.training.config import Config
 from banditplex.training.data import TrainingData, node_features, prepare
 from banditplex.training.generators import seeded
@@ -201,6 +201,7 @@ class NetworkData:
     def __init__(self, data: TrainingData, seed: int, epochs: int) -> None:
         self.data, self.seed, self.epochs = data, seed, epochs
         self.visibility, self.device, self.mx = data.visibility, data.device, data.full_mx
+        self._edges = data.train_edges.to_host()
         self._graphs: dict[tuple[bool, bool], PackedGraph] = {}
 
     def train_graph(self, sees: str) -> PackedGraph:
@@ -226,9 +227,9 @@ class NetworkData:
         """Return the number of steps of all epochs."""
         return self.epochs * (len(self._plan(batch_size, targets_per_step, stream(self.seed, "count")).start) - 1)
 
-    def _plan(self, batch_size: int, targets_per_step: int, rng: np.random.Generator) -> Any:
+    def _plan(self, batch_size: int, targets_per_step: int, rng: np.random.Generator) -> Plan:
         return plan_epoch(
-            self.data.train_edges.instance, batch_edges=max(batch_size // 2, 1), targets_per_step=targets_per_step,
+            self.data.train_edges.size, batch_edges=max(batch_size // 2, 1), targets_per_step=targets_per_step,
             rng=rng, max_rounds=MAX_ROUNDS,
         )  # fmt: skip
 
@@ -236,15 +237,16 @@ class NetworkData:
         self, batch_size: int, targets_per_step: int, rng: np.random.Generator
     ) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
         """Yield the steps of an epoch: pairs (P, 2), target layers (P,) and labels (P,), edges first."""
-        edges, plan = self.data.train_edges, self._plan(batch_size, targets_per_step, rng)
-        for first, last in zip(plan.start[:-1], plan.start[1:], strict=True):
-            here = plan.order[first:last]
+        edges, plan = self._edges, self._plan(batch_size, targets_per_step, rng)
+        order = plan.edges(torch.device("cpu"))[0].numpy()
+        for step, _ in plan.steps():
+            here = order[step]
             layer = self.data.targets[edges.instance[here]]
             yield self._labelled(edges.pairs[here], self.data.negatives.draw(layer, rng), layer)
 
     def sample(self, size: int, rng: np.random.Generator) -> tuple[Tensor, Tensor]:
         """Return pairs (2 * size, 2), half of them edges, and their target layers, at random."""
-        edges = self.data.train_edges
+        edges = self._edges
         here = rng.integers(0, len(edges), size)
         layer = self.data.targets[edges.instance[here]]
         return self._labelled(edges.pairs[here], self.data.negatives.draw(layer, rng), layer)[:2]

@@ -16,6 +16,7 @@ from torch import Tensor
 from banditplex.multiplex import Multiplex
 from banditplex.nn import compiled
 from banditplex.nn.graph import PackedGraph, ranges
+from banditplex.nn.packing import EdgeTensors
 from banditplex.nn.pair_features import shared_sums
 from banditplex.nn.paths import Paths
 from banditplex.nn.spectral import NUM_COLUMNS, Spectral
@@ -26,7 +27,12 @@ NUM_EVIDENCE = 17 + 2 * NUM_COLUMNS
 
 def pack(mx: Multiplex, device: torch.device | str, visibility: Visibility) -> PackedGraph:
     """Return a multiplex as a network with this visibility sees it."""
-    graph = PackedGraph.from_multiplex(mx, device, union=visibility.evidence)
+    return pack_edges(EdgeTensors.of(mx, device), visibility)
+
+
+def pack_edges(edges: EdgeTensors, visibility: Visibility) -> PackedGraph:
+    """Return edges on a device as a network with this visibility sees them."""
+    graph = PackedGraph.from_edges(edges, union=visibility.evidence)
     return replace(graph, evidence=Evidence.of(graph, visibility)) if visibility.evidence else graph
 
 
@@ -43,14 +49,11 @@ class Evidence:
     @classmethod
     def of(cls, graph: PackedGraph, visibility: Visibility) -> "Evidence":
         """Index a graph."""
-        lists, union = graph.out, graph.num_layers - 1
-        row = torch.repeat_interleave(lists.row_degree)
-        layer, node = lists.row_key[row] // graph.num_nodes, lists.row_key[row] % graph.num_nodes
-        keep = layer < union if graph.directed else (layer < union) & (node < lists.neighbour[:-1])
-        key, layer = (node * graph.num_nodes + lists.neighbour[:-1])[keep], layer[keep]
-        size = torch.bincount(layer, minlength=graph.num_layers).float()
-        key, order = torch.sort(key, stable=True)
-        return cls(graph, visibility, key, layer[order], torch.log((size + 1) / (len(key) + 1)))
+        assert graph.pair_key is not None
+        assert graph.pair_layer is not None
+        size = torch.bincount(graph.pair_layer, minlength=graph.num_layers).float()
+        share = torch.log((size + 1) / (len(graph.pair_key) + 1))
+        return cls(graph, visibility, graph.pair_key, graph.pair_layer, share)
 
     @property
     def layers_per_pair(self) -> float:

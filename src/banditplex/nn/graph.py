@@ -5,22 +5,18 @@ edges of those layers, the common neighbours of these rows. The cost of a query 
 of layers only through the logarithm of a binary search.
 """
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from banditplex.multiplex import Multiplex
+from banditplex.nn.packing import LAST, Arcs, EdgeTensors, pack_both, pack_into, pack_out, unite
 
 if TYPE_CHECKING:
     from banditplex.nn.evidence import Evidence
-
-LAST = np.iinfo(np.int64).max
-"""A key above all others, so that every search ends at a valid position."""
 
 
 class HiddenEdges(NamedTuple):
@@ -46,44 +42,6 @@ class Neighbours:
     arc_degree: Tensor  # (M + 1,) float, number of neighbours of the neighbour
     weight: Tensor | None  # (M + 1,) float
     copies: Tensor | None = None  # (M + 1,) int32: how many layers have an arc of the union; 0 for other arcs
-
-    @classmethod
-    def pack(
-        cls,
-        layer: NDArray[np.int64],
-        node: NDArray[np.int64],
-        neighbour: NDArray[np.int64],
-        weight: NDArray[np.float64] | None,
-        num_nodes: int,
-    ) -> "Neighbours":
-        """Compress arcs (M,) in any order; of duplicate arcs the larger weight counts."""
-        order = np.lexsort((neighbour, node, layer))
-        layer, node, neighbour = layer[order], node[order], neighbour[order]
-        key = layer * num_nodes + node
-        new = np.ones(len(key), np.bool_)
-        new[1:] = (np.diff(key) != 0) | (np.diff(neighbour) != 0)
-        starts = np.flatnonzero(new)
-        if weight is not None and len(starts):
-            weight = np.maximum.reduceat(weight[order], starts)
-        layer, neighbour, key = layer[new], neighbour[new], key[new]
-        first = np.flatnonzero(np.diff(key, prepend=-1))
-        rows, num_arcs = key[first], len(key)
-        row = np.repeat(np.arange(len(rows)), np.diff(first, append=num_arcs))
-        wanted = layer * num_nodes + neighbour
-        found = np.searchsorted(rows, wanted)
-        known = np.append(rows, LAST)[found] == wanted
-        arc_row = np.where(known, found, len(rows))
-        degree = np.append(np.diff(first, append=num_arcs), 0)
-        return cls(
-            num_nodes,
-            row_key=torch.from_numpy(np.append(rows, LAST)),
-            indptr=torch.from_numpy(np.append(first, [num_arcs, num_arcs])),
-            neighbour=torch.from_numpy(np.append(neighbour, 0)),
-            arc_key=torch.from_numpy(np.append(row * num_nodes + neighbour, LAST)),
-            arc_row=torch.from_numpy(np.append(arc_row, len(rows))),
-            arc_degree=torch.from_numpy(np.append(degree[arc_row], 0).astype(np.float32)),
-            weight=None if weight is None else torch.from_numpy(np.append(weight, 0).astype(np.float32)),
-        )
 
     @property
     def missing(self) -> int:
@@ -145,21 +103,6 @@ class Neighbours:
         there = torch.where(there == self.missing, lists.missing, there - row_shift[slot])
         return replace(lists, arc_row=_append(there, lists.missing))
 
-    def to(self, device: torch.device) -> "Neighbours":
-        """Return the same lists on a device."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
-        moved: dict[str, Any] = {name: v.to(device) for name, v in values.items() if isinstance(v, Tensor)}
-        return replace(self, **moved)
-
-    def with_copies(self, union: int) -> "Neighbours":
-        """Return the lists with `copies`; layer `union`, the last, is the union of all others."""
-        row = torch.repeat_interleave(self.row_degree)
-        pair = self.row_key[row] % self.num_nodes * self.num_nodes + self.neighbour[:-1]
-        merged = self.row_key[row] // self.num_nodes == union
-        known = torch.sort(pair[~merged]).values
-        copies = torch.searchsorted(known, pair, right=True) - torch.searchsorted(known, pair)
-        return replace(self, copies=_append((copies * merged).int(), 0))
-
 
 @dataclass(frozen=True, eq=False)
 class Block:
@@ -219,38 +162,39 @@ class PackedGraph:
     into: Neighbours
     layer_rows: Tensor  # (num_layers + 1,): rows of layer l of `both` are layer_rows[l] to layer_rows[l + 1]
     union: bool = False  # whether the last layer is the union of all others
+    pair_key: Tensor | None = None  # (E,) with a union: source * num_nodes + destination of every edge, sorted
+    pair_layer: Tensor | None = None  # (E,) the layer of each
     evidence: "Evidence | None" = None
 
     @classmethod
     def from_multiplex(cls, mx: Multiplex, device: torch.device | str = "cpu", *, union: bool = False) -> "PackedGraph":
-        """Pack the edges of a multiplex and move them to a device; with `union`, the union of all layers is one more.
+        """Pack the edges of a multiplex on a device; with `union`, the union of all layers is one more.
 
         The union is the last layer. Its weights are the sums over layers.
         """
-        layer, ends, weight = mx.edge_layer, mx.edge_index, mx.weight
+        return cls.from_edges(EdgeTensors.of(mx, device), union=union)
+
+    @classmethod
+    def from_edges(cls, edges: EdgeTensors, *, union: bool = False) -> "PackedGraph":
+        """Pack edges where they are; parameters as for `from_multiplex`."""
+        edges = edges.keep(~edges.is_loop)
+        pairs, copies, pair_copies = edges.undirected(), None, None
+        index: tuple[Tensor, Tensor] | tuple[None, None] = (None, None)
         if union:
-            merged = mx.union()
-            layer = np.append(layer, np.full(merged.num_edges, mx.num_layers))
-            ends = np.concatenate([ends, merged.edge_index], axis=1)
-            weight = None if weight is None or merged.weight is None else np.append(weight, merged.weight)
-        keep, num_layers = ends[0] != ends[1], mx.num_layers + union
-        layer, (source, destination) = layer[keep], ends[:, keep]
-        weight = None if weight is None else weight[keep]
-        twice = None if weight is None else np.concatenate([weight, weight])
-        both = Neighbours.pack(
-            np.concatenate([layer, layer]), np.concatenate([source, destination]),
-            np.concatenate([destination, source]), twice, mx.num_nodes,
-        ).to(torch.device(device))  # fmt: skip
-        out = into = both
-        if mx.directed:
-            out = Neighbours.pack(layer, source, destination, weight, mx.num_nodes).to(torch.device(device))
-            into = Neighbours.pack(layer, destination, source, weight, mx.num_nodes).to(torch.device(device))
-        if union:
-            both = both.with_copies(mx.num_layers)
-            out = out.with_copies(mx.num_layers) if mx.directed else both
-        starts = torch.arange(num_layers + 1, device=device) * mx.num_nodes
+            merged = unite(edges)
+            pairs_merged = unite(replace(pairs, weight=None)) if edges.directed else merged
+            copies, pair_copies = merged.copies, pairs_merged.copies
+            index = merged.pair_key, merged.pair_layer
+            edges, pairs = edges.followed_by(merged.edges), pairs.followed_by(merged.edges.undirected())
+        num_nodes, num_layers = edges.num_nodes, edges.num_layers
+        arcs = Arcs.of(pairs)
+        both = out = into = Neighbours(num_nodes, *pack_both(arcs, pair_copies))
+        if edges.directed:
+            arcs = Arcs.of(edges)
+            out, into = Neighbours(num_nodes, *pack_out(arcs, copies)), Neighbours(num_nodes, *pack_into(arcs))
+        starts = torch.arange(num_layers + 1, device=edges.layer.device) * num_nodes
         rows = torch.searchsorted(both.row_key, starts)
-        return cls(mx.num_nodes, num_layers, mx.directed, both, out, into, rows, union)
+        return cls(num_nodes, num_layers, edges.directed, both, out, into, rows, union, *index)
 
     @cached_property
     def max_arcs(self) -> int:

@@ -41,10 +41,7 @@ class KnownPairs:
     """
 
     def __init__(self, mx: Multiplex, *, everywhere: bool = False, ordered: bool | None = None) -> None:
-        if mx.num_layers * mx.num_nodes**2 >= 2**63:
-            raise InputError(
-                f"Expected layers x nodes x nodes below 2**63, got {mx.num_layers:,} layers and {mx.num_nodes:,} nodes."
-            )
+        check_key_size(mx.num_layers, mx.num_nodes)
         self.num_nodes, self.num_layers = mx.num_nodes, mx.num_layers
         self.everywhere, self.directed = everywhere, mx.directed
         self.ordered = mx.directed if ordered is None else ordered
@@ -123,6 +120,14 @@ class KnownPairs:
         forward, backward = (self.space.contains(layer, each) for each in (pairs, pairs[:, ::-1]))
         flip = backward & (~forward | (rng.random(len(pairs)) < 0.5))
         return np.where(flip[:, None], pairs[:, ::-1], pairs)
+
+
+def check_key_size(num_layers: int, num_nodes: int) -> None:
+    """Refuse multiplexes whose pairs have no 64-bit keys."""
+    if num_layers * num_nodes**2 >= 2**63:
+        raise InputError(
+            f"Expected layers x nodes x nodes below 2**63, got {num_layers:,} layers and {num_nodes:,} nodes."
+        )
 
 
 def pair_keys(layer: Ints, pairs: Ints, num_nodes: int, *, ordered: bool) -> Ints:

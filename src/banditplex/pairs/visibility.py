@@ -85,17 +85,23 @@ class Visibility:
     # Negatives, and what is held out together
 
     @property
-    def _ordered(self) -> bool:
+    def ordered(self) -> bool:
+        """Whether (u, v) and (v, u) are different pairs."""
         return self.directed and not self.hides_reverse
+
+    @property
+    def hides_together(self) -> bool:
+        """Whether several edges may be hidden together, because they are the same pair."""
+        return self.hides_everywhere or self.hides_reverse
 
     def keys(self, layer: Ints, pairs: Ints, num_nodes: int) -> Ints:
         """Return an integer for each pair (n, 2) in its layer (n,); pairs that are hidden together have the same."""
         layer = np.zeros_like(layer) if self.hides_everywhere else layer
-        return pair_keys(layer, pairs, num_nodes, ordered=self._ordered)
+        return pair_keys(layer, pairs, num_nodes, ordered=self.ordered)
 
     def known_pairs(self, mx: Multiplex) -> KnownPairs:
         """Return the pairs that must not be drawn as negatives, given the edges of `mx`."""
-        return KnownPairs(mx, everywhere=self.hides_everywhere, ordered=self._ordered)
+        return KnownPairs(mx, everywhere=self.hides_everywhere, ordered=self.ordered)
 
     def negative_pairs(self, mx: Multiplex, nodes: str = "all") -> KnownPairs:
         """Return the same, with the space of the pairs that are negatives; `nodes` as for `PairSpace`."""
@@ -106,15 +112,8 @@ class Visibility:
     ) -> NegativeSampler:
         """Return a sampler of negatives, given the edges of `mx`; parameters as for `PairSpace`."""
         return NegativeSampler(
-            mx, everywhere=self.hides_everywhere, ordered=self._ordered, nodes=nodes, links_of=links_of
+            mx, everywhere=self.hides_everywhere, ordered=self.ordered, nodes=nodes, links_of=links_of
         )
-
-    def hidden_edges(self, mx: Multiplex, held_out: Ints) -> Ints:
-        """Return the positions of all edges that are hidden when the edges at positions `held_out` (n,) are."""
-        if not self.hides_everywhere:
-            return held_out
-        keys = self.keys(mx.edge_layer, mx.edge_index.T, mx.num_nodes)
-        return np.flatnonzero(np.isin(keys, keys[held_out]))
 
 
 def check_hide(hide: object, allowed: tuple[str, ...] = HIDE) -> None:

@@ -1,5 +1,6 @@
 """The batches of an epoch: which edges share a step, and a step's pairs as one flat list. Vectorised."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,16 +9,19 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from banditplex.nn import HiddenEdges
+from banditplex.nn.graph import ranges
 from banditplex.nn.hidden_edges import hide_pairs
+from banditplex.nn.random_numbers import BITS, new_seed, random_integers
 from banditplex.nn.relevance import Relevance
 from banditplex.pairs.visibility import Visibility
-from banditplex.rng import random_ranks
 
 Ints = NDArray[np.int64]
 TARGETS, STEPS = 32, 512
 """Targets that share a step, unless an epoch would have more steps than this."""
 MIN_BATCHES = 4
 """At most a quarter of a small target's edges is in one batch, and so hidden from the encoder."""
+SHUFFLE = 32
+"""Bits of the random numbers by which edges are shuffled; of equal numbers, the earlier edge comes first."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +30,6 @@ class Examples:
 
     instance: Ints  # (E,) which target
     pairs: Ints  # (E, 2) node indices
-    position: Ints  # (E,) which edge of the multiplex
 
     def __len__(self) -> int:
         return len(self.instance)
@@ -36,17 +39,75 @@ class Examples:
         first, last = np.searchsorted(self.instance, [instance, instance + 1])
         return self.pairs[first:last]
 
-    def take(self, which: NDArray[np.bool_]) -> "Examples":
-        """Return the examples selected by a mask (E,)."""
-        return Examples(self.instance[which], self.pairs[which], self.position[which])
+
+@dataclass(frozen=True, eq=False)
+class TargetEdges:
+    """Edges of the targets on the device, sorted by target."""
+
+    size: Ints  # (T,) how many edges each target has
+    instance: Tensor  # (E,) which target
+    pairs: Tensor  # (E, 2) node indices
+
+    def __len__(self) -> int:
+        return len(self.instance)
+
+    def of(self, instance: int) -> Ints:
+        """Return the pairs of one target."""
+        last = int(self.size[: instance + 1].sum())
+        return self.pairs[last - int(self.size[instance]) : last].cpu().numpy()
+
+    def take(self, at: Tensor) -> "TargetEdges":
+        """Return the edges at positions (n,), which are in order."""
+        instance = self.instance.index_select(0, at)
+        size = torch.bincount(instance, minlength=len(self.size)).cpu().numpy()
+        return TargetEdges(size, instance, self.pairs.index_select(0, at))
+
+    def to_host(self) -> Examples:
+        """Return the same edges as arrays."""
+        return Examples(self.instance.cpu().numpy(), self.pairs.cpu().numpy())
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Plan:
-    """The edges of an epoch in the order of its steps; step s has edges start[s] to start[s + 1]."""
+    """The steps of an epoch: each has one batch of each of some targets. The edges are ordered when they are needed.
 
-    order: Ints  # (E,) positions in the examples
-    start: Ints  # (steps + 1,)
+    Batches are listed in the order of the steps and, within a step, of their targets. Step s has batches first[s] to
+    first[s + 1] and edges start[s] to start[s + 1].
+    """
+
+    size: Ints  # (T,) edges of each target
+    instance: Ints  # (J,) target of each batch
+    begin: Ints  # (J,) where the batch begins among the edges of all targets, shuffled within each target
+    length: Ints  # (J,) its edges
+    first: Ints  # (steps + 1,)
+    seed: int
+
+    @property
+    def start(self) -> Ints:
+        """Where each step starts, (steps + 1,)."""
+        return np.append(0, np.cumsum(self.length))[self.first]
+
+    def edges(self, device: torch.device) -> tuple[Tensor, Tensor]:
+        """Return all edges in the order of the steps: places among the edges (E,), and which of the step's targets."""
+        size, begin, length, batch = (
+            torch.from_numpy(each).to(device) for each in (self.size, self.begin, self.length, self._place)
+        )
+        number, total = torch.repeat_interleave(size), int(self.size.sum())
+        number <<= SHUFFLE
+        number += random_integers(torch.arange(total, device=device), self.seed) >> (BITS - SHUFFLE)
+        shuffled = torch.sort(number, stable=True).indices
+        which, at = ranges(begin, length)
+        return shuffled.index_select(0, at), batch.index_select(0, which)
+
+    def steps(self) -> Iterator[tuple[slice, Ints]]:
+        """Yield the edges of each step, and its targets (B,), sorted."""
+        for low, high, a, b in zip(self.start[:-1], self.start[1:], self.first[:-1], self.first[1:], strict=True):
+            yield slice(int(low), int(high)), self.instance[a:b]
+
+    @property
+    def _place(self) -> Ints:
+        """The place of each batch in its step, (J,)."""
+        return np.arange(len(self.instance)) - np.repeat(self.first[:-1], np.diff(self.first))
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,11 +122,11 @@ class Batch:
     layers: Tensor  # (P, 1 + k) target layer and drawn layers of each pair
 
     @classmethod
-    def of(cls, instance: Ints, pairs: Tensor, instances: Ints, table: Ints) -> "Batch":
-        """Lay out edges and negatives `pairs` (2, E, 2) of targets `instance` (E,), sorted, as one flat list."""
-        row = torch.from_numpy(np.searchsorted(instances, instance)).to(pairs.device).repeat(2)
-        label = torch.zeros(len(row), device=pairs.device)
-        label[: len(instance)] = 1
+    def of(cls, row: Tensor, pairs: Tensor, instances: Ints, table: Ints) -> "Batch":
+        """Lay out edges and negatives `pairs` (2, E, 2) of targets instances[row] (E,) as one flat list."""
+        label = torch.zeros(2 * len(row), device=pairs.device)
+        label[: len(row)] = 1
+        row = row.repeat(2)
         layers = torch.from_numpy(table).to(pairs.device)[row]
         return cls(instances, table, row, pairs.reshape(-1, 2), label, layers)
 
@@ -102,29 +163,29 @@ class Batch:
 
 
 def plan_epoch(
-    instance: Ints, *, batch_edges: int, targets_per_step: int, rng: np.random.Generator, max_rounds: int | None = None
+    size: Ints, *, batch_edges: int, targets_per_step: int, rng: np.random.Generator, max_rounds: int | None = None
 ) -> Plan:
-    """Divide the edges of each target into batches at random and put batches of different targets into steps.
+    """Divide the edges of targets, `size` (T,) each, into batches at random and put batches of targets into steps.
 
     A target comes at most once in a step, and in at most `max_rounds` steps: batches of large targets grow. The b-th
     batches of all targets that have so many come in random order, `targets_per_step` to a step; 0: `TARGETS`, or as
     many as it takes for about `STEPS` steps.
     """
-    rank, size = random_ranks(instance, rng)
     batches = np.minimum(size, np.maximum(-(-size // batch_edges), MIN_BATCHES))
     if max_rounds is not None:
         batches = np.minimum(batches, max_rounds)
-    batch = rank * batches[instance] // size[instance]
-    job_instance = np.repeat(np.arange(len(size)), batches)
-    job_batch = np.arange(len(job_instance)) - np.repeat(np.cumsum(batches) - batches, batches)
-    targets_per_step = targets_per_step or max(TARGETS, -(-len(job_batch) // STEPS))
-    order = np.lexsort((rng.permutation(len(size))[job_instance], job_batch))
-    waves = np.bincount(job_batch)
+    instance = np.repeat(np.arange(len(size)), batches)
+    batch = np.arange(len(instance)) - np.repeat(np.cumsum(batches) - batches, batches)
+    share, parts = size[instance], batches[instance]
+    low, high = -(-batch * share // parts), -(-(batch + 1) * share // parts)
+    targets_per_step = targets_per_step or max(TARGETS, -(-len(batch) // STEPS))
+    order = np.lexsort((rng.permutation(len(size))[instance], batch))
+    waves = np.bincount(batch)
     steps = -(-waves // targets_per_step)
-    wave = job_batch[order]
+    wave = batch[order]
     place = np.arange(len(order)) - (np.cumsum(waves) - waves)[wave]
-    step = np.empty(len(order), np.int64)
-    step[order] = (np.cumsum(steps) - steps)[wave] + place // targets_per_step
-    edge_step = step[(np.cumsum(batches) - batches)[instance] + batch]
-    edge_order = np.lexsort((instance, edge_step))
-    return Plan(edge_order, np.searchsorted(edge_step[edge_order], np.arange(steps.sum() + 1)))
+    step = (np.cumsum(steps) - steps)[wave] + place // targets_per_step
+    order = order[np.lexsort((instance[order], step))]
+    first = np.append(0, np.cumsum(np.bincount(step)))
+    begin = (np.cumsum(size) - size)[instance] + low
+    return Plan(size, instance[order], begin[order], (high - low)[order], first, new_seed(rng))

@@ -7,7 +7,7 @@ negatives. Predictions see all edges.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 import torch
@@ -17,17 +17,24 @@ from torch import Tensor
 from banditplex.errors import InputError
 from banditplex.multiplex import Multiplex, Name
 from banditplex.nn import PackedGraph
-from banditplex.nn.evidence import pack
+from banditplex.nn.evidence import pack, pack_edges
+from banditplex.nn.graph import ranges
 from banditplex.nn.known import Known, look_up
-from banditplex.pairs.negatives import GivenNegatives, NegativeSampler
+from banditplex.nn.packing import EdgeTensors, contains
+from banditplex.nn.random_numbers import BITS, new_seed, random_integers
+from banditplex.pairs.negatives import GivenNegatives
+from banditplex.pairs.space import NODES
 from banditplex.pairs.visibility import Visibility
-from banditplex.rng import random_ranks, stream
-from banditplex.training.batches import Examples
+from banditplex.rng import stream
+from banditplex.training.batches import Examples, TargetEdges
 from banditplex.training.config import Config
+from banditplex.training.negatives import DeviceNegatives, pair_keys
 
 Ints = NDArray[np.int64]
 MAX_VALIDATION = 1_000
 """Validation edges of a target: more would say little more, and are missed in the graph that is trained on."""
+SPREAD = 6
+"""Standard deviations by which pairs with small random numbers are more than the number to be chosen."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,26 +42,25 @@ class TrainingData:
     """The graphs of a training, its edges and its negatives."""
 
     full_mx: Multiplex  # all that predictions see
-    train_mx: Multiplex  # without the validation edges, and what is hidden with them
+    kept: Tensor | None  # (num_edges,) mask of the edges that training sees; None = all
     targets: Ints  # (T,) layer indices; target i has policy instance i
     visibility: Visibility
     device: torch.device
-    train_edges: Examples
+    train_edges: TargetEdges
     validation_edges: Examples
-    negatives: NegativeSampler | GivenNegatives  # draws negatives for training
+    negatives: DeviceNegatives  # draws negatives for training
     validation_negatives: Ints  # (n, 2), one for each validation edge
+    train_graph: PackedGraph  # the training graph on the device
 
     @cached_property
-    def train_graph(self) -> PackedGraph:
-        """The training graph on the device."""
-        return pack(self.train_mx, self.device, self.visibility)
+    def train_mx(self) -> Multiplex:
+        """The multiplex without the validation edges, and what is hidden with them."""
+        return self.full_mx if self.kept is None else self.full_mx.keep_edges(self.kept.cpu().numpy())
 
     @cached_property
     def full_graph(self) -> PackedGraph:
         """The graph with the validation edges on the device."""
-        if self.train_mx is self.full_mx:
-            return self.train_graph
-        return pack(self.full_mx, self.device, self.visibility)
+        return self.train_graph if self.kept is None else pack(self.full_mx, self.device, self.visibility)
 
     @cached_property
     def node_features(self) -> Tensor | None:
@@ -94,56 +100,117 @@ def prepare(
     `negatives`, pairs (n, 2) per layer index, are used instead of negatives that are drawn at random.
     """
     visibility = Visibility.of_training(config.hide, mx, evidence=config.sees_all)
-    train, held_out = divide(edges_of(mx, targets), config.validation, visibility, stream(config.seed, "validation"))
-    keep = np.ones(mx.num_edges, np.bool_)
-    keep[visibility.hidden_edges(mx, held_out.position)] = False
-    train_mx = mx if keep.all() else mx.keep_edges(keep)
-    layer, rng = targets[held_out.instance], stream(config.seed, "validation negatives")
-    sampler: NegativeSampler | GivenNegatives
+    device = choose_device(config.device)
+    edges = EdgeTensors.of(mx, device)
+    examples, position = edges_of(edges, mx, targets)
+    held_out = divide(examples, config.validation, visibility, mx.num_nodes, stream(config.seed, "validation"))
+    train, kept, shown = examples, None, edges
+    if len(held_out):
+        train = examples.take(others(held_out, len(examples)))
+        kept = visible_edges(edges, position.index_select(0, held_out), visibility)
+        shown = edges.keep(kept)
+    validation = examples.take(held_out).to_host()
+    layer, rng = targets[validation.instance], stream(config.seed, "validation negatives")
     if negatives is None:
         nodes = config.negative_nodes
-        sampler = visibility.negative_sampler(train_mx, nodes, links_of=mx)
-        of_validation = sampler if train_mx is mx else visibility.negative_sampler(mx, nodes)
-        drawn = of_validation.draw(layer, rng)
+        only_host = mx.node_types is not None or nodes != NODES[0]
+        of_all = cache(lambda: visibility.negative_sampler(mx, nodes))
+        of_shown = cache(lambda: visibility.negative_sampler(data.train_mx, nodes, links_of=mx))
+        sampler = full = DeviceNegatives(edges, visibility, of_all, only_host=only_host)
+        if kept is not None:
+            sampler = DeviceNegatives(shown, visibility, of_shown, only_host=only_host)
     else:
         parts = divide_given(negatives, config.validation, rng) if len(layer) else (negatives, negatives)
-        sampler, given = (GivenNegatives(part, mx.num_layers) for part in parts)
-        drawn = given.draw(layer, rng)
-    device = choose_device(config.device)
-    return TrainingData(mx, train_mx, targets, visibility, device, train, held_out, sampler, drawn)
+        first, second = (GivenNegatives(part, mx.num_layers) for part in parts)
+        sampler = DeviceNegatives(edges, visibility, lambda: first, only_host=True)
+        full = DeviceNegatives(edges, visibility, lambda: second, only_host=True)
+    drawn, graph = full.draw(layer, rng), pack_edges(shown, visibility)
+    data = TrainingData(mx, kept, targets, visibility, device, train, validation, sampler, drawn, graph)
+    return data
 
 
-def edges_of(mx: Multiplex, targets: Ints) -> Examples:
-    """Return all edges of the target layers, without self loops."""
-    size = mx.layer_sizes[targets]
-    instance = np.repeat(np.arange(len(targets)), size)
-    position = np.arange(len(instance)) + np.repeat(mx.layer_offsets[targets] - (np.cumsum(size) - size), size)
-    pairs = mx.edge_index[:, position].T
-    keep = pairs[:, 0] != pairs[:, 1]
-    return Examples(instance[keep], np.ascontiguousarray(pairs[keep]), position[keep])
+def edges_of(edges: EdgeTensors, mx: Multiplex, targets: Ints) -> tuple[TargetEdges, Tensor]:
+    """Return all edges of the target layers, without self loops, and their positions (E,) among all edges."""
+    device, size = edges.layer.device, mx.layer_sizes[targets]
+    start = torch.from_numpy(mx.layer_offsets[targets]).to(device)
+    instance, position = ranges(start, torch.from_numpy(size).to(device))
+    if not np.array_equal(targets, np.arange(mx.num_layers)):
+        edges = edges.take(position)
+    found, loop = TargetEdges(size, instance, torch.stack([edges.source, edges.destination], 1)), edges.is_loop
+    if not bool(loop.any()):
+        return found, position
+    kept = torch.nonzero(~loop).squeeze(1)
+    return found.take(kept), position.index_select(0, kept)
 
 
 def divide(
-    examples: Examples, share: float, visibility: Visibility, rng: np.random.Generator
-) -> tuple[Examples, Examples]:
-    """Divide at random into training and validation edges; edges that are hidden together stay together.
+    examples: TargetEdges, share: float, visibility: Visibility, num_nodes: int, rng: np.random.Generator
+) -> Tensor:
+    """Choose validation edges at random, and return their places, sorted; edges that are hidden together stay together.
 
     The share is that of each target's pairs or, if pairs are hidden everywhere, of all pairs; it is rounded down, and
-    large targets hold out `MAX_VALIDATION` pairs. A
-    target that would lose more than twice the share of its edges, or all of them, keeps them.
+    large targets hold out `MAX_VALIDATION` pairs. A target that would lose more than twice the share of its edges, or
+    all of them, keeps them.
+
+    Each pair has a random number, a hash of its key; those with the least numbers are chosen. To find them, only pairs
+    with small numbers are sorted.
     """
-    num_nodes = int(examples.pairs.max(initial=0)) + 1
-    keys = visibility.keys(examples.instance, examples.pairs, num_nodes)
-    unit, which = np.unique(keys, return_inverse=True)
-    group = unit // num_nodes**2
-    rank, size = random_ranks(group, rng)
-    most = MAX_VALIDATION * (len(np.unique(examples.instance)) if visibility.hides_everywhere else 1)
-    chosen = rank < np.minimum(np.floor(share * size), most)[group]
-    left, size = np.bincount(examples.instance, ~chosen[which]), np.bincount(examples.instance)
-    short = left < np.maximum(1, (1 - 2 * share) * size)
-    chosen[which[short[examples.instance]]] = False
-    held_out = chosen[which]
-    return examples.take(~held_out), examples.take(held_out)
+    instance, (source, destination) = examples.instance, examples.pairs.unbind(1)
+    key = pair_keys(instance, source, destination, num_nodes, visibility)
+    group, size, most = instance, examples.size, MAX_VALIDATION
+    if visibility.hides_everywhere:
+        group, most = torch.zeros_like(instance), most * int(np.count_nonzero(size))
+    if visibility.hides_together:
+        num_groups = 1 if visibility.hides_everywhere else len(size)
+        size = torch.bincount(torch.unique(key) // num_nodes**2, minlength=num_groups).cpu().numpy()
+    count = np.minimum(np.floor(share * size), most).astype(np.int64)
+    at = least(random_integers(key, new_seed(rng)), group, size, count)
+    held = torch.bincount(instance.index_select(0, at), minlength=len(examples.size)).cpu().numpy()
+    short = examples.size - held < np.maximum(1, (1 - 2 * share) * examples.size)
+    lost = torch.from_numpy(short).to(at.device)[instance.index_select(0, at)]
+    chosen = key.index_select(0, at)
+    return at[~torch.isin(chosen, chosen[lost])]
+
+
+def least(number: Tensor, group: Tensor, size: Ints, count: Ints) -> Tensor:
+    """Return the places of the `count` (G,) least distinct numbers of each group, sorted.
+
+    `number` (n,), below 2**62, is of group `group` (n,), which has `size` (G,) distinct numbers; a number may come
+    several times, and then all its places are returned.
+    """
+    for spread in (SPREAD, None):  # if that was not enough, all are sorted
+        more = size.max(initial=0) if spread is None else spread * np.sqrt(count) + spread
+        bound = np.minimum((count + more) / np.maximum(size, 1), 1) * (count > 0)
+        limit = torch.from_numpy((bound * 2.0**BITS).astype(np.int64)).to(number.device)
+        at = torch.nonzero(number < limit.index_select(0, group)).squeeze(1)
+        values, order = torch.sort(number.index_select(0, at), stable=True)
+        groups, again = torch.sort(group.index_select(0, at)[order], stable=True)
+        at, values = at[order[again]], values[again]
+        new = torch.ones_like(at, dtype=torch.bool)
+        new[1:] = (values[1:] != values[:-1]) | (groups[1:] != groups[:-1])
+        found = torch.bincount(groups[new], minlength=len(size))
+        if bool((found.cpu() >= torch.from_numpy(count)).all()):
+            break
+    rank = torch.cumsum(new, 0) - 1 - (torch.cumsum(found, 0) - found)[groups]
+    wanted = rank < torch.from_numpy(count).to(number.device)[groups]
+    return torch.sort(at[wanted]).values
+
+
+def others(at: Tensor, size: int) -> Tensor:
+    """Return the places from 0 to size - 1 that are not in `at` (n,)."""
+    rest = torch.ones(size, dtype=torch.bool, device=at.device)
+    rest[at] = False
+    return torch.nonzero(rest).squeeze(1)
+
+
+def visible_edges(edges: EdgeTensors, held_out: Tensor, visibility: Visibility) -> Tensor:
+    """Mark the edges (E,) that are seen when those at positions `held_out` (n,) are hidden."""
+    if not visibility.hides_everywhere:
+        seen = torch.ones_like(edges.layer, dtype=torch.bool)
+        seen[held_out] = False
+        return seen
+    keys = pair_keys(edges.layer, edges.source, edges.destination, edges.num_nodes, visibility)
+    return ~contains(torch.sort(keys.index_select(0, held_out)).values, keys)
 
 
 def divide_given(

@@ -95,19 +95,20 @@ class Trainer:
         if self.epoch == self.warmup_epochs:
             self.schedule.reset()
         plan = self._plan(self.rng["batches"])
-        instance = data.train_edges.instance[plan.order]
-        pairs, places = self.supply.epoch(self.epoch, plan.order, self.rng["negatives"])  # (2, E, 2), (2, E)
+        order, row = plan.edges(data.device)
+        pairs, places = self.supply.epoch(self.epoch, order, self.rng["negatives"])  # (2, E, 2), (2, E)
         record = EpochRecord(len(data.targets), data.device)
         first_step = self.optimizer.num_done
-        for low, high in zip(plan.start[:-1].tolist(), plan.start[1:].tolist(), strict=True):
-            known = None if places is None else self.supply.known(places[:, low:high].flatten())
+        steps = list(plan.steps())
+        for edges, instances in steps:
+            known = None if places is None else self.supply.known(places[:, edges].flatten())
             try:
-                self._run_step(instance[low:high], pairs[:, low:high], known, record)
+                self._run_step(instances, row[edges], pairs[:, edges], known, record)
             except Diverged:
-                raise self._diverged(instance[low:high]) from None
+                raise self._diverged(instances) from None
         bad = self.optimizer.first_bad_step()
         if bad is not None:  # later steps have learnt nothing
-            raise self._diverged(instance[slice(*plan.start[bad - first_step : bad - first_step + 2].tolist())])
+            raise self._diverged(steps[bad - first_step][1])
         self.epoch += 1
         found = self.validate()
         if len(found.label):
@@ -126,17 +127,16 @@ class Trainer:
     def _plan(self, rng: np.random.Generator) -> Plan:
         config = self.config
         return plan_epoch(
-            self.data.train_edges.instance, batch_edges=config.batch_size // 2, max_rounds=config.max_rounds,
+            self.data.train_edges.size, batch_edges=config.batch_size // 2, max_rounds=config.max_rounds,
             targets_per_step=config.targets_per_step, rng=rng,
         )  # fmt: skip
 
     # A step
 
-    def _run_step(self, instance: Ints, pairs: Tensor, known: Known | None, record: EpochRecord) -> None:
-        """Learn from edges and negatives `pairs` (2, E, 2) of targets `instance` (E,), sorted."""
-        instances = np.unique(instance)
+    def _run_step(self, instances: Ints, row: Tensor, pairs: Tensor, known: Known | None, record: EpochRecord) -> None:
+        """Learn from edges and negatives `pairs` (2, E, 2) of targets instances[row] (E,), sorted."""
         draw, table = self._draw_layers(instances)
-        batch = Batch.of(instance, pairs, instances, table)
+        batch = Batch.of(row, pairs, instances, table)
         logits = self._score(batch, known)
         loss = F.binary_cross_entropy_with_logits(logits.total, batch.label, reduction="none")
         if self.policy is not None and draw is not None and self.policy.k:

@@ -100,9 +100,10 @@ def make_network(data: TrainingData, config: Config) -> MultiplexModel:
 def normalise(model: MultiplexModel, data: TrainingData, rng: np.random.Generator) -> None:
     """Take mean and scale of the structural features from a sample of pairs and layers."""
     num_layers = len(data.layer_names)
-    at = rng.integers(0, len(data.train_edges), SAMPLE)
-    target = data.targets[data.train_edges.instance[at]]
-    pairs = np.concatenate([data.train_edges.pairs[at], data.negatives.draw(target, rng)])
+    at = np.sort(rng.integers(0, len(data.train_edges), SAMPLE))
+    edges = data.train_edges.take(torch.from_numpy(at).to(data.device)).to_host()
+    target = data.targets[edges.instance]
+    pairs = np.concatenate([edges.pairs, data.negatives.draw(target, rng)])
     target = np.tile(target, 2)
     layers = np.empty((len(target), 0), np.int64)
     if num_layers > 1:

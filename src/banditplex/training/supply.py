@@ -8,14 +8,12 @@ from functools import cached_property
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from banditplex.nn.known import Known, look_up
 from banditplex.rng import stream
 from banditplex.training.data import TrainingData
 
-Ints = NDArray[np.int64]
 TURNS = 4
 """Negatives of each edge, if there is evidence."""
 
@@ -26,14 +24,13 @@ class Supply:
     def __init__(self, data: TrainingData, seed: int) -> None:
         self._data, self._seed = data, seed
 
-    def epoch(self, number: int, order: Ints, rng: np.random.Generator) -> tuple[Tensor, Tensor | None]:
+    def epoch(self, number: int, order: Tensor, rng: np.random.Generator) -> tuple[Tensor, Tensor | None]:
         """Return edges and negatives (2, E, 2) of an epoch in the given order, and their places (2, E) for `known`."""
-        data, edges = self._data, self._data.train_edges
+        data = self._data
         if not data.visibility.evidence:
-            negatives = data.negatives.draw(data.targets[edges.instance[order]], rng)
-            return torch.from_numpy(np.stack([edges.pairs[order], negatives])).to(data.device), None
-        at = torch.from_numpy(order).to(data.device)
-        places = torch.stack([at, at + (1 + number % TURNS) * len(edges)])
+            both = data.train_edges.pairs, data.negatives.draw_tensor(self._target, rng)  # sorted by target
+            return torch.stack([each.index_select(0, order) for each in both]), None
+        places = torch.stack([order, order + (1 + number % TURNS) * len(data.train_edges)])
         return self._kept[0][places], places
 
     def known(self, places: Tensor) -> Known:
@@ -41,11 +38,16 @@ class Supply:
         return self._kept[1].take(places)
 
     @cached_property
+    def _target(self) -> Tensor:
+        """The target layer of each edge, (E,)."""
+        layers = torch.from_numpy(self._data.targets).to(self._data.device)
+        return layers.index_select(0, self._data.train_edges.instance)
+
+    @cached_property
     def _kept(self) -> tuple[Tensor, Known]:
         """The edges, then `TURNS` negatives of each, as pairs (n, 2), and what is known of them."""
-        data, edges = self._data, self._data.train_edges
-        target = data.targets[edges.instance]
-        negatives = data.negatives.draw(np.tile(target, TURNS), stream(self._seed, "kept negatives"))
-        pairs = torch.from_numpy(np.concatenate([edges.pairs, negatives])).to(data.device)
-        of_pairs = torch.from_numpy(np.tile(target, 1 + TURNS)).to(data.device)
-        return pairs, look_up(data.train_graph, pairs, of_pairs, data.visibility)
+        data, rng = self._data, stream(self._seed, "kept negatives")
+        pairs = torch.cat(
+            [data.train_edges.pairs, *(data.negatives.draw_tensor(self._target, rng) for _ in range(TURNS))]
+        )
+        return pairs, look_up(data.train_graph, pairs, self._target.repeat(1 + TURNS), data.visibility)
