@@ -70,10 +70,9 @@ class Trainer:
         self.steps_per_epoch = len(self._plan(stream(0, "count")).start) - 1
         self.epoch, self.epochs = 0, config.num_epochs(self.steps_per_epoch)
         self.warmup_epochs = config.warmup_epochs(self.epochs) if warmup_policy is not None else 0
-        steps, num_edges = self.epochs * self.steps_per_epoch, len(data.train_edges)
-        self.optimizer = FlatAdamW(self.model, self.ema_model, config, steps, num_edges)
-        self.early_stopping = EarlyStopping(config.patience)
-        self.supply = Supply(data, config.seed)
+        steps = self.epochs * self.steps_per_epoch
+        self.optimizer = FlatAdamW(self.model, self.ema_model, config, steps, len(data.train_edges))
+        self.early_stopping, self.supply = EarlyStopping(config.patience), Supply(data, config.seed)
         self.regret = Regret(num_targets, len(data.layer_names) - 1, k)
         self.history: list[dict[str, Any]] = []
 
@@ -95,11 +94,9 @@ class Trainer:
         if self.epoch == self.warmup_epochs:
             self.schedule.reset()
         plan = self._plan(self.rng["batches"])
-        order, row = plan.edges(data.device)
+        (order, row), steps = plan.edges(data.device), list(plan.steps())
         pairs, places = self.supply.epoch(self.epoch, order, self.rng["negatives"])  # (2, E, 2), (2, E)
-        record = EpochRecord(len(data.targets), data.device)
-        first_step = self.optimizer.num_done
-        steps = list(plan.steps())
+        record, first_step = EpochRecord(len(data.targets), data.device), self.optimizer.num_done
         for edges, instances in steps:
             known = None if places is None else self.supply.known(places[:, edges].flatten())
             try:
@@ -113,14 +110,13 @@ class Trainer:
         found = self.validate()
         if len(found.label):
             self.early_stopping.update(self.epoch, found.calibrated_loss(), self.ema_model, self.policy)
-        validation = found.by_target(len(data.targets))
-        rows = record.rows(self.epoch, data.targets, data.layer_names, self.regret, validation)
-        self.history += rows
+        about = data.targets, data.layer_names, self.regret, found.by_target(len(data.targets))
+        self.history += (rows := record.rows(self.epoch, *about))
         return rows
 
     def _diverged(self, instance: Ints) -> Diverged:
         """Return an error about the epoch and the target layers of a step."""
-        names = [repr(self.data.layer_names[target]) for target in self.data.targets[np.unique(instance)].tolist()]
+        names = [repr(self.data.layer_names[target]) for target in self.data.targets[instance].tolist()]
         layers = ", ".join(names[:3]) + ", ..." * (len(names) > 3)
         return Diverged(f" in epoch {self.epoch + 1} in target layer{'s' * (len(names) > 1)} {layers}")
 

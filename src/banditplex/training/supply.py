@@ -47,7 +47,6 @@ class Supply:
     def _kept(self) -> tuple[Tensor, Known]:
         """The edges, then `TURNS` negatives of each, as pairs (n, 2), and what is known of them."""
         data, rng = self._data, stream(self._seed, "kept negatives")
-        pairs = torch.cat(
-            [data.train_edges.pairs, *(data.negatives.draw_tensor(self._target, rng) for _ in range(TURNS))]
-        )
+        turns = [data.negatives.draw_tensor(self._target, rng) for _ in range(TURNS)]
+        pairs = torch.cat([data.train_edges.pairs, *turns])
         return pairs, look_up(data.train_graph, pairs, self._target.repeat(1 + TURNS), data.visibility)
