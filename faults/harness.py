@@ -129,8 +129,8 @@ class Harness:
         for at in range(len(self.steps)) if steps is None else steps:
             try:
                 self._run_one(fault, at)
-            except AssertionError as error:
-                first = str(error).strip().splitlines() or ["an assertion"]
+            except Exception as error:
+                first = f"{type(error).__name__}: {error}".strip().splitlines()
                 wrong.append(f"{self.scenario.name}, {fault} at {at} ({self.steps[at]}): {first[0]} .. {first[-1]}")
         return wrong
 

@@ -54,8 +54,8 @@ def _check_run(folder: Path) -> None:
     if run.begun:
         assert 0 <= run.progress().epoch <= 2
     if run.finished:
-        scores = bx.LinkPredictor.load(folder / "run").score_pairs([[0, 1]], "a0")
-        assert np.isfinite(scores).all()
+        model = bx.LinkPredictor.load(folder / "run")
+        assert np.isfinite(model.score_pairs([[0, 1]], model.k_.index[0])).all()
 
 
 def _check_rows(folder: Path) -> None:
@@ -131,7 +131,7 @@ def convert(format: str, *, force: bool = True) -> Scenario:
 
 def predict() -> Scenario:
     """Return predictions that replace an earlier table."""
-    command = ["predict", "model", "--layer", "a0", "--top", "3", "-o", "top.csv", "--force"]
+    command = ["predict", "model", "--layer", "a0", "--top", "3", "--prior", "0.1", "-o", "top.csv", "--force"]
 
     def prepare(folder: Path) -> None:
         bx.LinkPredictor(epochs=1, width=0).fit(NEW, ["a0"]).save(folder / "model")

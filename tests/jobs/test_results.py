@@ -39,6 +39,38 @@ def test_rows_come_back_sorted_by_task(store, path):
     assert repr(rows) == "[{'x': 1}, {'x': nan, 'y': None}, {'x': 2.5, 'name': 'naïve'}]"
 
 
+@pytest.mark.parametrize("first", [True, False])
+def test_a_full_disk_keeps_what_was_there(first, path, monkeypatch):
+    def full(file):
+        raise OSError(28, "No space left on device")
+
+    store = RowStore(path, ABOUT)
+    if not first:
+        store.add("a", [{"x": 1}])
+    before = None if first else path.read_bytes()
+    with monkeypatch.context() as patch:
+        patch.setattr("os.fsync", full)
+        with refuses(path, "No space left on device"):
+            store.add("b", [{"x": 2}])
+    assert (path.read_bytes() if path.exists() else None) == before
+    store.add("b", [{"x": 2}])
+    assert read_results(path)[1][-1] == {"x": 2}
+
+
+@pytest.mark.parametrize("change", ["removed", "replaced", "longer"])
+def test_a_file_that_somebody_changed_is_not_written_to(change, store, path):
+    if change == "longer":
+        path.write_bytes(path.read_bytes() + b"theirs\n")
+    else:
+        path.unlink()
+    if change == "replaced":
+        path.write_text("theirs\n")
+    before = path.read_bytes() if path.exists() else None
+    with refuses(path):
+        store.add("c", [])
+    assert (path.read_bytes() if path.exists() else None) == before
+
+
 def test_existing_files_are_refused(store, path):
     before = path.read_bytes()
     with refuses(path, "resume=True"):

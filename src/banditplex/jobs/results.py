@@ -10,8 +10,9 @@ import os
 import weakref
 from collections.abc import Mapping
 from contextlib import suppress
+from io import FileIO
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 
@@ -77,7 +78,7 @@ class RowStore:
             lines = [{"format": FORMAT, "about": self.about}, *lines]
         data = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines).encode()
         self._lock.check()
-        with _open(self.path, "r+b" if self._size else "xb") as file:
+        with _open(self.path, "r+b" if self._size else "xb", buffering=0) as file:
             found = file.seek(0, os.SEEK_END)
             if found != self._size:
                 raise InputError(f"{self.path}: expected the {self._size} bytes that were written, got {found}.")
@@ -85,17 +86,17 @@ class RowStore:
         self._size += len(data)
         self.finished[key] = rows
 
-    def _append(self, file: BinaryIO, data: bytes) -> None:
+    def _append(self, file: FileIO, data: bytes) -> None:
+        left = memoryview(data)
         try:
-            file.write(data)
-            file.flush()
+            while left:
+                left = left[file.write(left) or 0 :]
             os.fsync(file.fileno())
         except OSError as error:
             with suppress(OSError):
                 os.ftruncate(file.fileno(), self._size)
             if not self._size:
                 self.path.unlink(missing_ok=True)
-            file.detach()  # type: ignore[attr-defined]  # what is left in its buffer is not tried again
             why = error.strerror or error
             raise InputError(f"{self.path}: cannot be written: {why}; earlier results are kept.") from None
 
@@ -174,9 +175,9 @@ def _may_be_header(line: bytes) -> bool:
     return not line.endswith(b"\n") and (start.startswith(line) or line.startswith(start))
 
 
-def _open(path: Path, mode: str) -> Any:
+def _open(path: Path, mode: str, buffering: int = -1) -> Any:
     try:
-        return path.open(mode)
+        return path.open(mode, buffering)
     except FileExistsError:
         raise InputError(_exists(path)) from None
     except OSError as error:
