@@ -50,7 +50,7 @@ def test_inputs_of_the_network_have_mean_0_and_deviation_1_on_a_sample(evidence,
     seen, describe = [], MultiplexModel.describe
     monkeypatch.setattr(MultiplexModel, "describe", lambda *words: seen.append(describe(*words)) or seen[-1])
     model = trainer_of(random_multiplex(3, num_edges=80), evidence=evidence).model
-    ((own, other),) = seen
+    ((own, other, _),) = seen
     assert len(own.values) == len(other.values) == 2 * setup.SAMPLE
     for head, values in ((model.own, own.values), (model.other, other.values)):
         inputs = ((values - head.mean) / head.scale).double()

@@ -163,9 +163,10 @@ def _fixed_split(data: str, kind: str, hide: str) -> "FixedSplit | None":
         raise InputError(f"Expected --split to be one of {', '.join(leaks)}, got {kind!r}.")
     if leaks[kind] is None:
         return None
-    if hide != "layer":
-        raise InputError(f"Expected --hide layer with --split {kind}, got {hide!r}.")
-    return fixed_split(fetch(data) if is_dataset(data) else data, leaks=str(leaks[kind]))
+    found = fixed_split(fetch(data) if is_dataset(data) else data, leaks=str(leaks[kind]))
+    if hide != found.test.hide:
+        raise InputError(f"Expected --hide {found.test.hide} with --split {kind}, got {hide!r}.")
+    return found
 
 
 # Showing
