@@ -80,7 +80,10 @@ def test_an_owner_without_a_lock_of_the_system_counts_if_it_is_alive(tmp_path):
         Lock.take(path)
 
 
-@pytest.mark.parametrize("text", [owner(start=1), owner(pid=2**22 + 1), "", "{", '{"pid": 0}', "[" * 100_000])
+@pytest.mark.parametrize(
+    "text", [owner(start=1), owner(pid=2**22 + 1), "", "{", '{"pid": 0}', "[" * 100_000],
+    ids=["another start", "no process", "empty", "half", "no start", "nested"],
+)  # fmt: skip
 def test_a_lock_of_nobody_is_taken_over(text, tmp_path):
     (tmp_path / "lock").write_text(text)
     with Lock.take(tmp_path / "lock"):
