@@ -1,6 +1,7 @@
 """What commands print on stderr: one-line notes, and progress bars if stderr is a terminal."""
 
 import sys
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -9,6 +10,14 @@ from typing import Any
 def say(message: str) -> None:
     """Print a one-line message on stderr."""
     print(f"banditplex: {message}", file=sys.stderr)
+
+
+def warn(message: str) -> None:
+    """Warn the caller of the library; the command line prints such a message as `say` does."""
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and str(frame.f_globals.get("__name__", "")).partition(".")[0] == __package__:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, stacklevel=level)
 
 
 @contextmanager

@@ -28,7 +28,7 @@ def predict(
         Path | None, typer.Option(metavar="FILE", help="CSV, TSV or Parquet with columns source and target.")
     ] = None,
     columns: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(metavar="ROLE=NAME,..", help="Columns of the pairs' file, as source=from,target=to."),
     ] = None,
     top: Annotated[int | None, typer.Option(min=1, help="The N most likely new links.", metavar="N")] = None,
@@ -46,7 +46,7 @@ def predict(
     """Predict with a trained model: pairs of your own, or the most likely new links of a layer."""
     if (pairs is None) == (top is None):
         raise InputError(f"Expected either --pairs FILE or --top N, got {'neither' if top is None else 'both'}.")
-    if columns is not None and pairs is None:
+    if columns and pairs is None:
         raise InputError("Expected --pairs FILE with --columns, got none.")
     if out is not None:
         check_table(out, force=force)

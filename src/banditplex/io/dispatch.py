@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from banditplex.errors import FormatError, InputError
-from banditplex.io import comune, delimited, edgelists, folder, gatne, gml, graphml, multinet, muxviz, parquet
+from banditplex.io import comune, delimited, edgelists, excel, folder, gatne, gml, graphml, multinet, muxviz, parquet
 from banditplex.io.base import Format, Progress, staged
 from banditplex.multiplex import Multiplex
 from banditplex.registry import Registry
@@ -21,6 +21,7 @@ for _format in (
     muxviz.FORMAT,
     delimited.CSV,
     delimited.TSV,
+    excel.FORMAT,
     comune.FORMAT,
     gatne.FORMAT,
     edgelists.FORMAT,
@@ -90,6 +91,7 @@ def write(
     if lost and not lossy:
         names = " and ".join(lost)
         raise InputError(f"{path}: expected a format that stores {names}, got {chosen.name}; lossy=True drops {names}.")
+    assert chosen.write is not None  # check_place refuses such a format
     _check_options(chosen, chosen.write, options)
     try:
         with staged(path, overwrite=overwrite) as stage:
@@ -103,9 +105,10 @@ def write(
 def check_place(path: Path, *, format: str | None = None, overwrite: bool = False) -> Format:
     """Return the format for `path`, and refuse a path that cannot be written, before any data are read."""
     chosen = formats[format] if format else _by_name(path)
-    if chosen is None:
-        endings = ", ".join(suffix for each in formats.values() for suffix in each.suffixes)
-        hint = f"write with format=NAME, one of {', '.join(formats)}"
+    if chosen is None or chosen.write is None:
+        writable = {name: each for name, each in formats.items() if each.write is not None}
+        endings = ", ".join(suffix for each in writable.values() for suffix in each.suffixes)
+        hint = f"write with format=NAME, one of {', '.join(writable)}"
         raise InputError(f"{path}: expected a name that ends in one of {endings}, got {path.name!r}; {hint}.")
     if not path.parent.is_dir():
         raise InputError(f"{path}: expected an existing folder {path.parent}, got none.")
