@@ -13,7 +13,7 @@ import typer
 from banditplex.cli import convert, datasets, demo, evaluate, formats, predict, reproduce, train
 from banditplex.cli.flags import in_flags
 from banditplex.errors import InputError
-from banditplex.terminal import say
+from banditplex.terminal import escape, say
 from banditplex.version import __version__
 
 app = typer.Typer(
@@ -38,7 +38,7 @@ UsageError: Any = typer.BadParameter.__base__
 
 def main() -> NoReturn:
     """Run the command line; a user error prints one line on stderr and exits with status 2."""
-    warnings.formatwarning = lambda message, *_, **__: f"banditplex: {in_flags(str(message))}\n"
+    warnings.formatwarning = lambda message, *_, **__: f"banditplex: {escape(in_flags(str(message)))}\n"
     try:
         try:
             status = app(standalone_mode=False)

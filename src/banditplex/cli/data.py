@@ -1,5 +1,6 @@
 """DATA of the commands: a data set by name, or a file or folder, with the same options for all commands."""
 
+import re
 import warnings
 from collections.abc import Iterable
 from difflib import get_close_matches
@@ -16,6 +17,15 @@ from banditplex.terminal import progress, say
 
 if TYPE_CHECKING:
     from banditplex.multiplex import Multiplex, Name
+
+
+def _size(text: str) -> int:
+    """Return a number of bytes, given as 500, 64M or 2G."""
+    found = re.fullmatch(r"(\d{1,15})([KMGT]?)(?:i?B)?", text.strip(), re.IGNORECASE)
+    if found is None:
+        raise typer.BadParameter(f"{text!r} is not a size such as 64M or 2G.")
+    return int(found[1]) << 10 * " KMGT".index(found[2].upper() or " ")
+
 
 _option = partial(typer.Option, rich_help_panel="How to read DATA")
 
@@ -47,6 +57,18 @@ READING = {
     "bipartite": Annotated[
         bool | None,
         _option("--bipartite/--no-bipartite", help="Whether sources and targets are two kinds of nodes."),
+    ],
+    "allow_outside": Annotated[
+        bool | None, _option("--allow-outside", help="A muxViz configuration may name files out of its folder.")
+    ],
+    "max_size": Annotated[
+        int | None,
+        _option(
+            metavar="SIZE",
+            parser=_size,
+            help="Largest size after decompression, or of a GraphML or GML file, as 2G. Default: 64M, or 100 times the "
+            "compressed size.",
+        ),
     ],
     "num_nodes": Annotated[int | None, _option(min=1, metavar="N", help="Nodes are 0 to N-1, isolated ones included.")],
     "directed": Annotated[

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from banditplex.cli.data import Data, Reading, is_dataset, load, reads_data
-from banditplex.cli.output import Json, print_json, print_table, print_text
+from banditplex.cli.output import Json, print_json, print_lines, print_table, print_text
 from banditplex.terminal import progress
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def fetch(
         with progress(f"Fetching {name}") as on_progress:
             found[name] = str(datasets.fetch(name, progress=on_progress))
         if not as_json:
-            print(f"{name}: {found[name]}")
+            print_lines(f"{name}: {found[name]}")
     if as_json:
         print_json(found)
 

@@ -14,7 +14,7 @@ import typer
 from banditplex.cli import options
 from banditplex.cli.data import Data, Reading, as_name, load, reads_data
 from banditplex.cli.gains import gain_records, gains_on, print_gains
-from banditplex.cli.output import Json, print_json, print_table
+from banditplex.cli.output import Json, print_json, print_lines, print_table
 from banditplex.cli.policy_options import options_by_policy
 from banditplex.cli.resuming import check_file, resume_command, say_new
 from banditplex.errors import InputError
@@ -103,7 +103,7 @@ def evaluate(
         more = {"layers": _layer_lines(rows, metrics)} if by_layer else {}
         print_json(asked | {"out": out and str(out), "gains": gain_records(gains), "summary": lines} | more)
         return
-    print(f"{data}: {mx}\n")
+    print_lines(f"{data}: {mx}\n")
     print_gains(gains, "Measured once, on the whole graph.")
     print()
     print_table(COLUMNS, [_cells(line) for line in lines])
@@ -114,7 +114,7 @@ def evaluate(
     for name in dict.fromkeys(line["metric"] for line in lines if line["mean"] is None):
         print(fill(_unknown(name, negatives), WIDTH))
     if out:
-        print(f"Rows: {out}")
+        print_lines(f"Rows: {out}")
 
 
 def _metrics(text: str) -> list[str]:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from banditplex.cli.data import as_name, parse_columns
-from banditplex.cli.output import Json, print_json
+from banditplex.cli.output import Json, print_json, print_lines
 from banditplex.errors import InputError
-from banditplex.terminal import say
+from banditplex.terminal import escape, say
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from banditplex.predictor import LinkPredictor
 
 SEPARATOR = {".csv": ",", ".tsv": "\t"}
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+"""How texts begin that a spreadsheet takes for formulas, or hides."""
 
 
 def predict(
@@ -41,6 +43,10 @@ def predict(
     ] = None,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, ...")] = "auto",
     force: Annotated[bool, typer.Option("--force", help="Replace FILE if it exists.")] = False,
+    safe_csv: Annotated[
+        bool,
+        typer.Option("--safe-csv", help="Write ' before names that a spreadsheet would take for formulas (CSV, TSV)."),
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Predict with a trained model: pairs of your own, or the most likely new links of a layer."""
@@ -57,12 +63,18 @@ def predict(
     if prior is None:
         density = f"{table.attrs['prior']:.2g}, the density of layer {layer!r}"
         say(f"Probabilities assume that a share of {density}, of the pairs are links; --prior changes it.")
+    if safe_csv:
+        table = without_formulas(table)
     if out is not None:
         write_table(table, out)
     if as_json:
         print_json(table.to_dict("records") if out is None else {"out": str(out), "layer": layer, "pairs": len(table)})
     elif out is not None:
-        print(f"{out}: {len(table)} pair{'s' * (len(table) != 1)}")
+        print_lines(f"{out}: {len(table)} pair{'s' * (len(table) != 1)}")
+    elif sys.stdout.isatty():
+        print_lines(
+            table.map(lambda cell: escape(cell) if isinstance(cell, str) else cell).to_csv(index=False).rstrip()
+        )
     else:
         table.to_csv(sys.stdout, index=False)
 
@@ -108,6 +120,11 @@ def predictions(
         table["probability"] = model.predict_proba(ends, name, prior=assumed)
         table.attrs["prior"] = assumed
     return table.assign(score=model.score_pairs(ends, name) if len(table) else pd.Series(dtype=float))
+
+
+def without_formulas(table: "pd.DataFrame") -> "pd.DataFrame":
+    """Return a table whose texts begin with ' if a spreadsheet would take them for formulas."""
+    return table.map(lambda cell: f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA) else cell)
 
 
 def check_table(path: Path, *, force: bool = False) -> None:

@@ -10,7 +10,7 @@ import typer
 from banditplex.cli import options
 from banditplex.cli.data import Data, Reading, as_name, load, reads_data
 from banditplex.cli.gains import gain_records, print_gains
-from banditplex.cli.output import Json, print_json, print_table
+from banditplex.cli.output import Json, print_json, print_lines, print_table
 from banditplex.cli.policy_options import with_policy
 from banditplex.cli.predict import write_table
 from banditplex.cli.resuming import resume_command, say_new
@@ -76,11 +76,11 @@ def train(
     if as_json:
         print_json({"run": str(run), "directed": mx.directed} | result)
     elif not quiet:
-        print(f"{data}: {mx.title}\n")
+        print_lines(f"{data}: {mx.title}\n")
         print_gains(model.layer_gains_, f"All gains: {run / GAINS}.")
         print()
         print_table(COLUMNS, _rows(result))
-        print(f"\n{run}: {_length(result)}")
+        print_lines(f"\n{run}: {_length(result)}")
 
 
 def fit_in(

@@ -33,6 +33,7 @@ def read(
     encoding: str | None = None,
     missing: str = "error",
     bipartite: bool | None = None,
+    max_size: int | None = None,
     **columns: Unpack[Columns],
 ) -> Multiplex:
     """Read a table with one row per edge.
@@ -65,12 +66,14 @@ def read(
     bipartite
         Whether source and destination are two kinds of nodes, each with ids of its own. None: they are not, but a
         warning says if it looks so.
+    max_size
+        How many bytes a compressed file may grow to. None: 64 MiB, or 100 times its size if that is more.
     columns
         See `banditplex.multiplex.roles.Columns`.
     """
     table, origin, point = read_columns(
         path, usual, columns, header=header, delimiter=delimiter, decimal=decimal, encoding=encoding, missing=missing,
-        progress=progress,
+        max_size=max_size, progress=progress,
     )  # fmt: skip
     note = read_side_note(path)
     nodes, layers = note.get("nodes") if num_nodes is None else np.arange(num_nodes), note.get("layers")

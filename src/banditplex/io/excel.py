@@ -5,6 +5,7 @@ from typing import Any, Unpack
 
 from banditplex.errors import FormatError, InputError
 from banditplex.io.base import Format, Progress
+from banditplex.io.limits import check_max_size, check_zip
 from banditplex.multiplex import Multiplex
 from banditplex.multiplex.convert import from_frame
 from banditplex.multiplex.roles import Columns
@@ -19,6 +20,7 @@ def read(
     sheet: str | None = None,
     missing: str = "error",
     bipartite: bool | None = None,
+    max_size: int | None = None,
     **columns: Unpack[Columns],
 ) -> Multiplex:
     """Read a sheet with one row per edge.
@@ -40,10 +42,12 @@ def read(
     bipartite
         Whether source and destination are two kinds of nodes, each with ids of its own. None: they are not, but a
         warning says if it looks so.
+    max_size
+        How many bytes the workbook may grow to. None: 64 MiB, or 100 times its size if that is more.
     columns
         See `banditplex.multiplex.roles.Columns`.
     """
-    frame = read_sheet(path, sheet)
+    frame = read_sheet(path, sheet, max_size)
     if progress:
         progress(path.stat().st_size, path.stat().st_size)
     rows = frame.index.to_numpy() + 2  # as Excel counts them: from 1, the header included
@@ -53,11 +57,13 @@ def read(
     )  # fmt: skip
 
 
-def read_sheet(path: Path, sheet: str | None = None) -> Any:
+def read_sheet(path: Path, sheet: str | None = None, max_size: int | None = None) -> Any:
     """Return a sheet as a table of pandas; ids that are numbers in some cells and text in others become text."""
     import pandas as pd
 
+    check_max_size(max_size)
     try:
+        check_zip(path, max_size)
         with pd.ExcelFile(path, engine="openpyxl") as book:
             if sheet is not None and sheet not in book.sheet_names:
                 listed = ", ".join(map(repr, book.sheet_names))

@@ -45,7 +45,7 @@ def _read(path: Path, columns: Mapping[str, str]) -> tuple[pa.Table, Origin]:
 
 
 def _find(token: str, kind: str, known: dict[str, int]) -> int:
-    """Return the index of a node: by its name, by 7 for 7.0, or by its id among nodes of a kind; -1 if there is none."""
+    """Return the index of a node: by name, as 7 for 7.0, or by id among nodes of a kind; -1: none."""
     names = token, token.removesuffix(".0"), f"{kind}/{token}", f"{kind}/{token.removesuffix('.0')}"
     return next((known[name] for name in names if name in known), -1)
 

@@ -11,6 +11,7 @@ from typing import BinaryIO
 
 from banditplex.errors import FormatError
 from banditplex.io.base import Progress
+from banditplex.io.limits import Bounded, unpacked_limit
 from banditplex.io.sniff import ENCODINGS, Dialect
 from banditplex.io.text import open_binary, show
 from banditplex.multiplex.table import in_all
@@ -19,11 +20,16 @@ Records = Callable[[], Iterator[tuple[int, list[str]]]]
 
 
 @contextmanager
-def opened(path: Path, progress: Progress | None = None) -> Iterator[BinaryIO]:
-    """Open a file, and decompress it if its name says that it is compressed."""
+def opened(path: Path, progress: Progress | None = None, *, max_size: int | None = None) -> Iterator[BinaryIO]:
+    """Open a file and, if its name says that it is compressed, decompress it up to a limit."""
     try:
         with open_binary(path, progress) as raw:
-            yield gzip.GzipFile(fileobj=raw) if path.suffix.lower() == ".gz" else raw  # type: ignore[misc]
+            if path.suffix.lower() != ".gz":
+                yield raw
+                return
+            limit = unpacked_limit(path.stat().st_size, max_size)
+            with gzip.GzipFile(fileobj=raw) as stream:
+                yield io.BufferedReader(Bounded(stream, path, limit), 1 << 18)  # type: ignore[arg-type, type-var]
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise FormatError(f"expected a complete gzip file, got {error}", path=path) from None
 
@@ -45,7 +51,7 @@ def records(path: Path, dialect: Dialect, header: bool) -> Iterator[tuple[int, l
 
     Bytes that cannot be decoded are kept as lone surrogates.
     """
-    with opened(path) as file:
+    with opened(path, max_size=dialect.max_size) as file:
         text = io.TextIOWrapper(file, encoding=codec(dialect), errors="surrogateescape", newline="")
         rows = csv.reader(text, delimiter=dialect.delimiter)
         begin = 1

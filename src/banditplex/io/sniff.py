@@ -15,11 +15,11 @@ _NAMES = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar", " ":
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a table is written."""
+    """How a table is written; `max_size` limits what it may grow to when it is decompressed."""
 
     delimiter: str
     encoding: str = "utf-8"
-    decimal: str = "."
+    max_size: int | None = None
 
 
 def delimiter_name(delimiter: str) -> str:

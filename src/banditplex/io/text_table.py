@@ -15,6 +15,7 @@ import pyarrow.csv
 
 from banditplex.errors import FormatError, InputError
 from banditplex.io.base import Progress
+from banditplex.io.limits import check_max_size
 from banditplex.io.records import OtherEncoding, check_decoded, check_records, codec, line_of_row, opened, records
 from banditplex.io.sniff import ENCODINGS, SAMPLE, Dialect, delimiter_name, sniff_delimiter, sniff_encoding
 from banditplex.io.text import is_number
@@ -37,6 +38,7 @@ def read_columns(
     decimal: str | None = None,
     encoding: str | None = None,
     missing: str = "error",
+    max_size: int | None = None,
     progress: Progress | None = None,
 ) -> tuple[pa.Table, Origin, str]:
     """Return the columns of a file by role, its origin, and its decimal point.
@@ -44,7 +46,8 @@ def read_columns(
     Weights are numbers, all others are strings. Rows with an empty cell are refused or left out (`missing`).
     """
     _check_options(delimiter, decimal, encoding)
-    dialect = Dialect(delimiter or usual, encoding or "utf-8")
+    check_max_size(max_size)
+    dialect = Dialect(delimiter or usual, encoding or "utf-8", max_size)
     dialect = sniff(path, given, roles, dialect, header=header, fixed=(delimiter is not None, encoding is not None))
     head = list(islice(records(path, dialect, header), 1 + _ROWS))
     if not head:
@@ -111,7 +114,7 @@ def sniff(
     fixed: tuple[bool, bool] = (True, False),
 ) -> Dialect:
     """Return how a file is written, as far as delimiter and encoding are not fixed."""
-    with opened(path) as file:
+    with opened(path, max_size=dialect.max_size) as file:
         sample = file.read(SAMPLE)
     if not fixed[1]:
         dialect = replace(dialect, encoding=sniff_encoding(sample))
@@ -142,7 +145,7 @@ def _parse(
     for weight in (pa.float64(), pa.string()):
         kinds = {name: weight if role == "weight" else pa.string() for role, name in columns.items()}
         try:
-            with opened(path, progress) as file:
+            with opened(path, progress, max_size=dialect.max_size) as file:
                 table = pyarrow.csv.read_csv(
                     file,
                     pyarrow.csv.ReadOptions(

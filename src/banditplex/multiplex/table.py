@@ -143,15 +143,15 @@ def integer_names(
     columns = {role: table[role] for role in roles if role in table.column_names}
     if not any(_is_open(column, text) for column in columns.values()):
         return table
-    found = {role: _as_whole(column, decimal) if _is_open(column, text) else column for role, column in columns.items()}
-    if not all(pa.types.is_integer(column.type) for column in found.values()):
+    found = {role: _as_whole(each, decimal) if _is_open(each, text) else (each, "") for role, each in columns.items()}
+    if not all(pa.types.is_integer(column.type) for column, _ in found.values()):
         return table
-    for role, column in found.items():
+    for role, (column, _) in found.items():
         table = table.set_column(table.column_names.index(role), role, column)
-    odd = {role: was for role in columns if (was := _first_odd(columns[role])) is not None}
-    for role, was in list(odd.items())[:1]:
-        shown = f"ids such as {was} in column {origin.columns[role]!r} are read as integers"
-        warn(f"{place(origin.path)}{shown}: {was} and {_whole(was)} are the same {_KINDS[role].split()[1]}.")
+    for role, odd in [(role, odd) for role, (_, odd) in found.items() if odd][:1]:
+        shown = f"ids such as {odd} in column {origin.columns[role]!r} are read as integers"
+        whole = odd.replace(",", ".").partition(".")[0]
+        warn(f"{place(origin.path)}{shown}: {odd} and {whole} are the same {_KINDS[role].split()[1]}.")
     return table
 
 
@@ -160,32 +160,32 @@ def _is_open(column: pa.ChunkedArray, text: bool) -> bool:
     return len(column) > 0 and (pa.types.is_floating(column.type) or (text and pa.types.is_string(column.type)))
 
 
-def _as_whole(column: pa.ChunkedArray, decimal: str) -> pa.ChunkedArray:
-    """Return a column as integers if all of its values are whole numbers, or else as it is."""
+def _as_whole(column: pa.ChunkedArray, decimal: str) -> tuple[pa.ChunkedArray, str]:
+    """Return a column as integers if all of its values are whole numbers, else as it is; and one written as 123.0."""
     if pa.types.is_floating(column.type):
         values = column.to_numpy()
         whole = np.isfinite(values).all() and (values == np.floor(values)).all() and (np.abs(values) < 2**53).all()
-        return pa.chunked_array([values.astype(np.int64)]) if whole else column
-    tail = rf"[{decimal}]0+$"
-    for some in (column.slice(0, 1000), column):  # a failing cast is slow: look at a few first
-        if pc.all(pc.match_substring_regex(some, rf"^(0|-?[1-9][0-9]*)([{decimal}]0+)?$")).as_py() is False:
-            return column
+        return (pa.chunked_array([values.astype(np.int64)]), str(column[0])) if whole else (column, "")
+    pattern = rf"^(0|-?[1-9][0-9]*)([{decimal}]0+)?$"
+    if not _all_match(column.slice(0, 1000), pattern):  # a failing cast is slow: look at a few first
+        return column, ""
     try:
-        return pc.replace_substring_regex(column, tail, "").cast(pa.int64())
+        plain = column.cast(pa.int64())
+        if plain.cast(pa.string()).equals(column):
+            return plain, ""
+    except pa.ArrowInvalid:
+        pass
+    if not _all_match(column, pattern):
+        return column, ""
+    try:
+        whole = pc.replace_substring_regex(column, rf"[{decimal}]0+$", "").cast(pa.int64())
     except pa.ArrowInvalid:  # beyond 64 bits
-        return column
+        return column, ""
+    return whole, str(column[pc.index(pc.match_substring(column, decimal), True).as_py()])
 
 
-def _first_odd(column: pa.ChunkedArray) -> str | None:
-    """Return the first whole number that is written as 123.0, if there is one."""
-    if pa.types.is_floating(column.type):
-        return str(column[0]) if len(column) else None
-    row = pc.index(pc.match_substring_regex(column, "[.,]"), True).as_py() if pa.types.is_string(column.type) else -1
-    return str(column[row]) if row >= 0 else None
-
-
-def _whole(token: str) -> str:
-    return token.replace(",", ".").partition(".")[0]
+def _all_match(column: pa.ChunkedArray, pattern: str) -> bool:
+    return bool(pc.all(pc.match_substring_regex(column, pattern)).as_py())
 
 
 def tell_odd_names(names: Names, path: object) -> None:
@@ -234,7 +234,7 @@ def from_table(
         node_names, ends, types = _typed(table, origin, node_names, ends, bool(bipartite))
         options.setdefault("node_types", types)
     elif options.get("node_types") is None and bipartite is None:
-        _tell_two_kinds(origin, ends, numbers=node_names.dtype != object)
+        _tell_two_kinds(origin, ends, node_names)
     if "layer" in table.column_names:
         layer_names, codes = _index([table["layer"]], layers, "layer", origin)
     else:
@@ -297,14 +297,16 @@ def _typed(
     return np.array(labels, dtype=object), codes.reshape(ends.shape), kinds[kind]
 
 
-def _tell_two_kinds(origin: Origin, ends: Ints, *, numbers: bool) -> None:
+def _tell_two_kinds(origin: Origin, ends: Ints, names: Names) -> None:
     """Say if source and destination look like two kinds of nodes, such as users and items."""
     pair = " and ".join(repr(origin.columns.get(role, role)) for role in PAIR_ROLES)
     kinds = [stem(str(origin.columns.get(role, role))) for role in PAIR_ROLES]
     differ = all(kinds) and kinds[0] != kinds[1]
-    shared = len(np.intersect1d(ends[0], ends[1])) if differ or ends.shape[1] >= _ENOUGH else 1
+    seen = np.zeros((2, len(names)), np.bool_)
+    seen[0, ends[0]], seen[1, ends[1]] = True, True
+    shared = int((seen[0] & seen[1]).sum()) if differ or ends.shape[1] >= _ENOUGH else 1
     hint = "bipartite=True reads them as two kinds of nodes"
-    if differ and shared and numbers:
+    if differ and shared and names.dtype != object:
         same = f"{shared:,} id{'s' * (shared > 1)} in common, read as the same node{'s' * (shared > 1)}"
         warn(f"{place(origin.path)}columns {pair} have {same}; {hint}.")
     elif not shared and ends.shape[1]:
