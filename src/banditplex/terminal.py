@@ -2,6 +2,7 @@
 
 import re
 import sys
+import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -30,6 +31,29 @@ def warn(message: str) -> None:
     while frame.f_back is not None and str(frame.f_globals.get("__name__", "")).partition(".")[0] == __package__:
         level, frame = level + 1, frame.f_back
     warnings.warn(message, stacklevel=level)
+
+
+class Estimate:
+    """Says once, after the first step of long work, how long it will take; `hint` says what else could be done."""
+
+    def __init__(self, unit: str, hint: str = "", *, least: float = 120) -> None:
+        self._begin, self._unit, self._hint, self._least, self._said = time.monotonic(), unit, hint, least, False
+
+    def tell(self, done: int, total: int) -> None:
+        """Say it if `done` of `total` steps are done, and the rest takes more than `least` seconds."""
+        left = (time.monotonic() - self._begin) / max(done, 1) * (total - done)
+        if done and not self._said and left > self._least:
+            say("; ".join(filter(None, [f"{total} {self._unit}, about {_minutes(left)} to go", self._hint])) + ".")
+        self._said = self._said or done > 0
+
+
+def _minutes(seconds: float) -> str:
+    """Return a time in words.
+
+    >>> _minutes(150), _minutes(9000)
+    ('3 minutes', '2.5 hours')
+    """
+    return f"{seconds / 60:.0f} minutes" if seconds < 5400 else f"{seconds / 3600:.1f} hours"
 
 
 def _as_text(title: str) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from banditplex.cli.commands import complete_data
 from banditplex.cli.grouped import add_options
 from banditplex.errors import InputError
 from banditplex.multiplex.roles import EDGE_ROLES, PAIR_ROLES
@@ -29,7 +30,12 @@ def _size(text: str) -> int:
 
 _option = partial(typer.Option, rich_help_panel="How to read DATA")
 
-Data = Annotated[str, typer.Argument(metavar="DATA", help="Name of a data set, or path of a file or folder.")]
+Data = Annotated[
+    str,
+    typer.Argument(
+        metavar="DATA", help="Name of a data set, or path of a file or folder.", autocompletion=complete_data
+    ),
+]
 READING = {
     "from_format": Annotated[
         str | None, _option("--from", metavar="FORMAT", help="Format of DATA, if name and content do not show it.")

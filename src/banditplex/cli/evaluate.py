@@ -12,16 +12,18 @@ from typing import Annotated, Any
 import typer
 
 from banditplex.cli import options
+from banditplex.cli.commands import complete_policy
 from banditplex.cli.data import Data, Reading, as_name, load, reads_data
 from banditplex.cli.gains import gain_records, gains_on, print_gains
 from banditplex.cli.output import Json, print_json, print_lines, print_table
 from banditplex.cli.policy_options import options_by_policy
 from banditplex.cli.resuming import check_file, resume_command, say_new
 from banditplex.errors import InputError
-from banditplex.terminal import bars, say
+from banditplex.terminal import Estimate, bars, say
 from banditplex.training.config import SETTINGS
 
 COLUMNS = ["metric", "policy", "mean ± deviation", "95 % interval", "difference", "p (t)", "p (W)"]
+TRIALS, FOLDS = 10, 5
 WIDTH = 79
 """Of the lines below the table."""
 
@@ -42,10 +44,21 @@ def evaluate(
     settings: dict[str, Any],
     policy_flags: dict[str, list[str]],
     policy: Annotated[
-        str, typer.Option(metavar="A,B,..", help=f"Policies to compare: {', '.join(SETTINGS['policy'].choices)}.")
+        str,
+        typer.Option(
+            metavar="A,B,..",
+            help=f"Policies to compare: {', '.join(SETTINGS['policy'].choices)}.",
+            autocompletion=complete_policy,
+        ),
     ] = "uniform,default",
-    trials: Annotated[int, typer.Option(help="Number of trials; each assigns edges to folds at random.")] = 10,
-    folds: Annotated[int, typer.Option(help="Folds of each trial.")] = 5,
+    trials: Annotated[
+        int | None,
+        typer.Option(help="Number of trials; each assigns edges to folds at random.", show_default=str(TRIALS)),
+    ] = None,
+    folds: Annotated[int | None, typer.Option(help="Folds of each trial.", show_default=str(FOLDS))] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="A first look: 1 trial of 2 folds, 20 epochs, unless given.")
+    ] = False,
     seed: Annotated[int, typer.Option(help="Seed of every random stream.")] = 0,
     metric: Annotated[str, typer.Option(metavar="A,B,..", help="Metrics to show.")] = "accuracy,roc_auc,mrr",
     negatives: Annotated[
@@ -69,6 +82,9 @@ def evaluate(
     from banditplex.evaluation import summary
     from banditplex.predictor import LinkPredictor
 
+    trials, folds = trials or (1 if quick else TRIALS), folds or (2 if quick else FOLDS)
+    if quick:
+        settings.setdefault("epochs", 20)
     metrics = _metrics(metric)
     check_file(out, resume=resume)
     mx = load(data, reading, quiet=quiet)
@@ -79,7 +95,7 @@ def evaluate(
     targets = [as_name(name, mx.layer_names) for name in target] if target else None
     done, rows = 0, []
     try:
-        with _progress(list(methods), metrics, trials * folds, quiet) as on_progress:
+        with _progress(list(methods), metrics, trials * folds, quiet, quick) as on_progress:
             found = rows_of(
                 methods, mx, hide=hide, trials=trials, folds=folds, seed=seed, negatives=negatives,
                 negative_nodes=settings.get("negative_nodes", "all"), targets=targets, engine=engine, jobs=jobs,
@@ -196,13 +212,15 @@ def _cells(line: dict[str, Any]) -> list[str]:
 
 @contextmanager
 def _progress(
-    names: list[str], metrics: list[str], total: int, quiet: bool
+    names: list[str], metrics: list[str], total: int, quiet: bool, quick: bool
 ) -> "Iterator[Callable[[int, int, list[dict[str, Any]]], None] | None]":
     """Yield a callback that shows runs on stderr as they finish: a bar per policy, or lines if it is no terminal."""
+    clock = Estimate("runs", "" if quick else "--quick for a first look")
     with bars(names, total, quiet=quiet) as show:
         values: dict[str, list[float]] = {name: [] for name in names}
 
         def tell(done: int, all_runs: int, rows: list[dict[str, Any]]) -> None:
+            clock.tell(done, all_runs)
             row = rows[-1]
             mine = values[row["method"]]
             mine.append(row[metrics[0]])

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from banditplex.cli.commands import complete_layer
 from banditplex.cli.data import as_name, parse_columns
 from banditplex.cli.output import Json, print_json, print_lines
 from banditplex.errors import InputError
@@ -25,7 +26,7 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 def predict(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run, or of a saved model.")],
-    layer: Annotated[str, typer.Option(help="The layer to predict links in.")],
+    layer: Annotated[str, typer.Option(help="The layer to predict links in.", autocompletion=complete_layer)],
     pairs: Annotated[
         Path | None, typer.Option(metavar="FILE", help="CSV, TSV or Parquet with columns source and target.")
     ] = None,

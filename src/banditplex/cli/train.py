@@ -14,7 +14,7 @@ from banditplex.cli.output import Json, print_json, print_lines, print_table
 from banditplex.cli.policy_options import with_policy
 from banditplex.cli.predict import write_table
 from banditplex.cli.resuming import resume_command, say_new
-from banditplex.terminal import bars, say
+from banditplex.terminal import Estimate, bars, say
 
 if TYPE_CHECKING:
     from banditplex.multiplex import Multiplex, Name
@@ -58,8 +58,11 @@ def train(
     targets = [as_name(name, mx.layer_names) for name in target] if target else None
     try:
         with bars(["Training"], quiet=quiet) as show:
+            clock = Estimate("epochs at most", "Ctrl-C leaves a run that --resume continues")
 
             def on_epoch(model: "LinkPredictor", row: dict[str, Any]) -> None:
+                if not quiet and not resume:
+                    clock.tell(row["epoch"], model.epochs)
                 if show is not None:
                     losses = f"loss {row['train_loss']:.3f}  validation {row['validation_loss']:.3f}"
                     show("Training", losses, completed=row["epoch"], total=model.epochs)

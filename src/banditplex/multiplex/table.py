@@ -30,7 +30,7 @@ NOT_AVAILABLE = ("", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "
 TYPES = ("source_type", "destination_type")
 MISSING = ("error", "drop")
 _KINDS = {"source": "a node name", "destination": "a node name", "layer": "a layer name", "weight": "a number"}
-_ENOUGH = 20  # edges that make it unlikely that two columns of one kind share no node
+_ENOUGH = 10  # nodes in each of two columns that make it unlikely, if they are of one kind, that none is in both
 
 
 @dataclass(frozen=True)
@@ -304,7 +304,8 @@ def _tell_two_kinds(origin: Origin, ends: Ints, names: Names) -> None:
     differ = all(kinds) and kinds[0] != kinds[1]
     seen = np.zeros((2, len(names)), np.bool_)
     seen[0, ends[0]], seen[1, ends[1]] = True, True
-    shared = int((seen[0] & seen[1]).sum()) if differ or ends.shape[1] >= _ENOUGH else 1
+    enough = differ or seen.sum(axis=1).min() >= _ENOUGH
+    shared = int((seen[0] & seen[1]).sum()) if enough else 1
     hint = "bipartite=True reads them as two kinds of nodes"
     if differ and shared and names.dtype != object:
         same = f"{shared:,} id{'s' * (shared > 1)} in common, read as the same node{'s' * (shared > 1)}"
