@@ -64,6 +64,17 @@ READING = {
         bool | None,
         _option("--bipartite/--no-bipartite", help="Whether sources and targets are two kinds of nodes."),
     ],
+    "node_table": Annotated[
+        str | None,
+        _option("--nodes", metavar="FILE", help="Table of nodes: id, type; other columns of numbers are features."),
+    ],
+    "node_columns": Annotated[
+        list[str] | None,
+        _option(
+            metavar="ROLE=NAME,..",
+            help="Columns of the table of nodes: id=, type=, name=, features=age+income; features= for none.",
+        ),
+    ],
     "allow_outside": Annotated[
         bool | None, _option("--allow-outside", help="A muxViz configuration may name files out of its folder.")
     ],
@@ -101,10 +112,16 @@ def load(data: str, reading: Reading, *, quiet: bool = False) -> "Multiplex":
     if is_dataset(data):
         refused = next((option for option in reading if option != "directed"), None)
         if refused:
-            flag = "--from" if refused == "from_format" else f"--{refused.replace('_', '-')}"
+            named = {"from_format": "--from", "node_table": "--nodes"}
+            flag = named.get(refused, f"--{refused.replace('_', '-')}")
             raise InputError(f"Expected {flag} only with a file or folder, got it with the data set {data!r}.")
         return _load_dataset(data, directed, quiet)
-    options = {option: value for option, value in reading.items() if option not in ("from_format", "columns")}
+    special = ("from_format", "columns", "node_columns")
+    options = {option: value for option, value in reading.items() if option not in special}
+    if "node_columns" in reading:
+        if "node_table" not in reading:
+            raise InputError("Expected --nodes FILE with --node-columns, got none.")
+        options["node_columns"] = _parse_node_columns(reading["node_columns"])
     if "from_format" in reading:
         options["format"] = reading["from_format"]
     if "delimiter" in options:
@@ -154,6 +171,17 @@ def parse_columns(texts: Iterable[str] | None) -> dict[str, str]:
         if role not in roles or not equals or (not column and roles[role] in PAIR_ROLES):
             raise InputError(f"Expected --columns like source=from,target=to, got {part!r}; roles: {', '.join(roles)}.")
         columns[roles[role]] = column
+    return columns
+
+
+def _parse_node_columns(texts: Iterable[str]) -> dict[str, str]:
+    """Return the columns of a table of nodes by role."""
+    columns = {}
+    for part in [part for text in texts for part in text.split(",")]:
+        role, equals, column = part.partition("=")
+        if role not in ("id", "type", "name", "features") or not equals:
+            raise InputError(f"Expected --node-columns like id=person,type=role,features=age+income, got {part!r}.")
+        columns[role] = column
     return columns
 
 

@@ -3,12 +3,13 @@
 import math
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from statistics import fmean
 from textwrap import fill
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 
 from banditplex.cli import options
@@ -59,6 +60,10 @@ def evaluate(
     quick: Annotated[
         bool, typer.Option("--quick", help="A first look: 1 trial of 2 folds, 20 epochs, unless given.")
     ] = False,
+    after: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="Train on edges up to this time or date, test on later ones; no folds."),
+    ] = None,
     seed: Annotated[int, typer.Option(help="Seed of every random stream.")] = 0,
     metric: Annotated[str, typer.Option(metavar="A,B,..", help="Metrics to show.")] = "accuracy,roc_auc,mrr",
     negatives: Annotated[
@@ -83,6 +88,8 @@ def evaluate(
     from banditplex.predictor import LinkPredictor
 
     trials, folds = trials or (1 if quick else TRIALS), folds or (2 if quick else FOLDS)
+    cut = None if after is None else _time(after)
+    folds = folds if after is None else 1
     if quick:
         settings.setdefault("epochs", 20)
     metrics = _metrics(metric)
@@ -98,8 +105,8 @@ def evaluate(
         with _progress(list(methods), metrics, trials * folds, quiet, quick) as on_progress:
             found = rows_of(
                 methods, mx, hide=hide, trials=trials, folds=folds, seed=seed, negatives=negatives,
-                negative_nodes=settings.get("negative_nodes", "all"), targets=targets, engine=engine, jobs=jobs,
-                out=out, resume=resume, on_progress=on_progress,
+                negative_nodes=settings.get("negative_nodes", "all"), targets=targets, after=cut, engine=engine,
+                jobs=jobs, out=out, resume=resume, on_progress=on_progress,
             )  # fmt: skip
             if resume and out is not None and not out.exists() and not quiet:
                 say_new(out)
@@ -116,6 +123,7 @@ def evaluate(
     lines = [_without_nan(line) for line in summary(rows, methods=list(methods), metrics=metrics).to_dict("records")]
     if as_json:
         asked = {"data": data, "hide": hide, "trials": trials, "folds": folds, "seed": seed, "negatives": negatives}
+        asked |= {} if after is None else {"after": after}
         more = {"layers": _layer_lines(rows, metrics)} if by_layer else {}
         print_json(asked | {"out": out and str(out), "gains": gain_records(gains), "summary": lines} | more)
         return
@@ -131,6 +139,17 @@ def evaluate(
         print(fill(_unknown(name, negatives), WIDTH))
     if out:
         print_lines(f"Rows: {out}")
+
+
+def _time(text: str) -> int | float | np.datetime64:
+    """Return a time as a number or a date."""
+    for kind in (int, float):
+        with suppress(ValueError):
+            return kind(text)
+    try:
+        return np.datetime64(text, "ns")
+    except ValueError:
+        raise InputError(f"Expected --after with a number or a date such as 2024-05-01, got {text!r}.") from None
 
 
 def _metrics(text: str) -> list[str]:

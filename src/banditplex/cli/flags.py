@@ -32,6 +32,7 @@ FLAGS: dict[str, str | None] = {
     "decimal=": "--decimal",
     "encoding=": "--encoding",
     "sheet=": "--sheet",
+    "node_table=": "--nodes",
     "max_size=": "--max-size",
     "max_size": "--max-size",
     "allow_outside=True": "--allow-outside",

@@ -12,11 +12,12 @@ from banditplex.cli.commands import complete_layer
 from banditplex.cli.data import as_name, parse_columns
 from banditplex.cli.output import Json, print_json, print_lines
 from banditplex.errors import InputError
-from banditplex.terminal import escape, say
+from banditplex.terminal import escape, progress, say
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from banditplex.multiplex import Multiplex
     from banditplex.predictor import LinkPredictor
 
 SEPARATOR = {".csv": ",", ".tsv": "\t"}
@@ -35,6 +36,10 @@ def predict(
         typer.Option(metavar="ROLE=NAME,..", help="Columns of the pairs' file, as source=from,target=to."),
     ] = None,
     top: Annotated[int | None, typer.Option(min=1, help="The N most likely new links.", metavar="N")] = None,
+    context: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Edges that came after training, in any format: predictions see them, too."),
+    ] = None,
     prior: Annotated[
         float | None,
         typer.Option(help="Share of links among the pairs you ask about. Default: the density of the layer."),
@@ -60,7 +65,9 @@ def predict(
     elif force:
         raise InputError("Expected -o FILE with --force, got none.")
     roles = parse_columns(columns)
-    table = predictions(load_model(run, device=device), layer, pairs=pairs, columns=roles, top=top, prior=prior)
+    model = load_model(run, device=device)
+    later = None if context is None else _read_context(context, model.multiplex_)
+    table = predictions(model, layer, pairs=pairs, columns=roles, top=top, prior=prior, context=later)
     if prior is None:
         density = f"{table.attrs['prior']:.2g}, the density of layer {layer!r}"
         say(f"Probabilities assume that a share of {density}, of the pairs are links; --prior changes it.")
@@ -92,6 +99,18 @@ def load_model(folder: Path, *, device: str = "auto") -> "LinkPredictor":
     return LinkPredictor.load(folder, device=device)
 
 
+def _read_context(path: Path, mx: "Multiplex") -> "Multiplex":
+    """Return the training graph with the edges of a file."""
+    from banditplex.io import read
+
+    with progress(f"Reading {path}") as on_progress:
+        later = read(path, progress=on_progress, directed=mx.directed)
+    try:
+        return mx.with_edges(later)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+
+
 def predictions(
     model: "LinkPredictor",
     layer: str,
@@ -100,6 +119,7 @@ def predictions(
     columns: Mapping[str, str] | None = None,
     top: int | None = None,
     prior: float | None = None,
+    context: "Multiplex | None" = None,
 ) -> "pd.DataFrame":
     """Return a table of the pairs of a file, or of the `top` most likely new links, with probability and score.
 
@@ -109,18 +129,18 @@ def predictions(
 
     from banditplex.io.pair_table import read_pairs
 
-    mx = model.multiplex_
+    mx = model.multiplex_ if context is None else context
     name = as_name(layer, mx.layer_names)
     if pairs is None:
-        table = model.recommend(name, top=top or 0, prior=prior)
+        table = model.recommend(name, top=top or 0, prior=prior, context=context)
         ends = table[["source", "destination"]].to_numpy()
     else:
         ends = read_pairs(pairs, mx, columns=columns)
         table = pd.DataFrame(ends, columns=["source", "destination"])
-        assumed = model.density(name) if prior is None else prior
-        table["probability"] = model.predict_proba(ends, name, prior=assumed)
+        assumed = model.density(name, context=context) if prior is None else prior
+        table["probability"] = model.predict_proba(ends, name, prior=assumed, context=context)
         table.attrs["prior"] = assumed
-    return table.assign(score=model.score_pairs(ends, name) if len(table) else pd.Series(dtype=float))
+    return table.assign(score=model.score_pairs(ends, name, context=context) if len(table) else pd.Series(dtype=float))
 
 
 def without_formulas(table: "pd.DataFrame") -> "pd.DataFrame":

@@ -1,6 +1,6 @@
 """`read` and `write`: find the format of a path and call its functions."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from inspect import signature
 from pathlib import Path
 from typing import Any, get_args
@@ -8,6 +8,7 @@ from typing import Any, get_args
 from banditplex.errors import FormatError, InputError
 from banditplex.io import comune, delimited, edgelists, excel, folder, gatne, gml, graphml, multinet, muxviz, parquet
 from banditplex.io.base import Format, Progress, staged
+from banditplex.io.node_table import with_node_table
 from banditplex.multiplex import Multiplex
 from banditplex.registry import Registry
 
@@ -29,7 +30,15 @@ for _format in (
     formats.add(_format.name, _format)
 
 
-def read(path: str | Path, *, format: str | None = None, progress: Progress | None = None, **options: Any) -> Multiplex:
+def read(
+    path: str | Path,
+    *,
+    format: str | None = None,
+    node_table: str | Path | None = None,
+    node_columns: Mapping[str, str] | None = None,
+    progress: Progress | None = None,
+    **options: Any,
+) -> Multiplex:
     """Read a multiplex from a file or folder.
 
     Parameters
@@ -38,6 +47,8 @@ def read(path: str | Path, *, format: str | None = None, progress: Progress | No
         File or folder. Unless `format` is given, its name decides on the format, then its content.
     format
         One of `banditplex.io.formats`.
+    node_table, node_columns
+        A table with attributes of nodes, and its columns; see `banditplex.io.node_table.with_node_table`.
     progress
         Called with (done, total) during a long read.
     options
@@ -53,7 +64,8 @@ def read(path: str | Path, *, format: str | None = None, progress: Progress | No
     try:
         chosen = formats[format] if format else detect(path)
         _check_options(chosen, chosen.read, options)
-        return _read(chosen, path, progress, options)
+        mx = _read(chosen, path, progress, options)
+        return mx if node_table is None else with_node_table(mx, node_table, node_columns)
     except OSError as error:
         raise InputError(f"{error.filename or path}: cannot be read: {error.strerror or error}.") from None
 
