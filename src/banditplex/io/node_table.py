@@ -86,11 +86,11 @@ def _parse(path: Path, how: Dialect, decimal: str) -> "pd.DataFrame":
     return pd.read_csv(path, sep=how.delimiter, encoding=how.encoding, decimal=decimal)
 
 
-def _choose(frame: "pd.DataFrame", role: str, given: Mapping[str, str], path: Path) -> str | None:
+def _choose(frame: "pd.DataFrame", role: str, given: Mapping[str, str], path: Path) -> Any:
     wanted = given.get(role)
     names = ROLES[role] if wanted is None else (wanted,)
     by_name = {str(name).strip().casefold(): name for name in frame}
-    chosen = next((by_name[name.casefold()] for name in names if name.casefold() in by_name), None)
+    chosen: Any = next((by_name[name.casefold()] for name in names if name.casefold() in by_name), None)
     if wanted and chosen is None:
         raise FormatError(f"expected a column {wanted!r} as {role}, got {', '.join(map(repr, frame))}", path=path)
     return chosen
