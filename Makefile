@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test test-all lint bench clean
+.PHONY: demo test test-all lint bench fuzz clean
 .DEFAULT_GOAL := test
 
 $(READY): pyproject.toml constraints.txt
@@ -32,6 +32,10 @@ test-all: lint
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks
+
+INPUTS ?= 20000
+fuzz: $(READY)
+	$(BIN)/python -m fuzz --inputs $(INPUTS)
 
 clean:
 	rm -rf $(VENV) banditplex-demo banditplex-paper .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
