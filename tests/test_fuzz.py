@@ -76,9 +76,7 @@ def test_inputs_are_the_same_for_the_same_seed(tmp_path):
     assert len(kinds) > 3
 
 
-@pytest.mark.parametrize(
-    "name", ["a.json", "a.csv", "a.csv.gz", "a.npy", "a.parquet", "a.safetensors", "a.xlsx", "a.gml"]
-)
+@pytest.mark.parametrize("ending", ["json", "csv", "csv.gz", "npy", "parquet", "safetensors", "xlsx", "gml"])
 def test_damage_is_done_to_whatever_there_is(ending, tmp_path):
     path = tmp_path / f"a.{ending}"
     changed = 0
