@@ -15,9 +15,10 @@ from banditplex.io.records import records
 from banditplex.io.sniff import Dialect
 from banditplex.io.text_table import read_columns, sniff, with_times
 from banditplex.multiplex import Multiplex
+from banditplex.multiplex.cells import integer_names, tell_odd_names
 from banditplex.multiplex.names import as_names
 from banditplex.multiplex.roles import EDGE_ROLES, PAIR_ROLES, Columns, choose_columns
-from banditplex.multiplex.table import from_table, integer_names, tell_odd_names, to_table
+from banditplex.multiplex.table import from_table, to_table
 
 
 def read(

@@ -10,9 +10,10 @@ from banditplex.errors import InputError
 from banditplex.io import delimited, parquet
 from banditplex.io.text_table import read_columns
 from banditplex.multiplex import Multiplex
+from banditplex.multiplex.cells import Origin
 from banditplex.multiplex.names import Ints, Names
 from banditplex.multiplex.roles import PAIR_ROLES
-from banditplex.multiplex.table import Origin, stem
+from banditplex.multiplex.table import stem
 
 
 def read_pairs(path: Path, mx: Multiplex, *, columns: Mapping[str, str] | None = None) -> Names:

@@ -13,8 +13,9 @@ import pyarrow.parquet as pq
 from banditplex.errors import FormatError
 from banditplex.io.base import Format, Progress, begins_with, redirect
 from banditplex.multiplex import Multiplex
+from banditplex.multiplex.cells import Origin, integer_names, leave_out_missing
 from banditplex.multiplex.roles import EDGE_ROLES, PAIR_ROLES, Columns, assign_columns
-from banditplex.multiplex.table import Origin, from_table, integer_names, leave_out_missing, to_table
+from banditplex.multiplex.table import from_table, to_table
 
 KEY = b"banditplex"  # key in the schema metadata
 VERSION = 1

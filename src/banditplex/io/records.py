@@ -14,7 +14,7 @@ from banditplex.io.base import Progress
 from banditplex.io.limits import Bounded, unpacked_limit
 from banditplex.io.sniff import ENCODINGS, Dialect
 from banditplex.io.text import open_binary, show
-from banditplex.multiplex.table import in_all
+from banditplex.multiplex.cells import in_all
 
 Records = Callable[[], Iterator[tuple[int, list[str]]]]
 

@@ -19,8 +19,9 @@ from banditplex.io.limits import check_max_size
 from banditplex.io.records import OtherEncoding, check_decoded, check_records, codec, line_of_row, opened, records
 from banditplex.io.sniff import ENCODINGS, SAMPLE, Dialect, delimiter_name, sniff_delimiter, sniff_encoding
 from banditplex.io.text import is_number
+from banditplex.multiplex.cells import NOT_AVAILABLE, Origin, in_all, leave_out_missing
 from banditplex.multiplex.roles import EDGE_ROLES, assign_columns, choose_columns
-from banditplex.multiplex.table import NOT_AVAILABLE, TYPES, Origin, in_all, leave_out_missing
+from banditplex.multiplex.table import TYPES
 from banditplex.terminal import warn
 
 MISSING_HINT = "; missing='drop' leaves rows with an empty cell out"

@@ -74,6 +74,7 @@ def from_frame(
     **options: Any,
 ) -> "Multiplex":
     """Build a multiplex from a table as `from_pandas` does; `path` and `line_of` say where its rows are from."""
+    from banditplex.multiplex import cells
     from banditplex.multiplex import table as tables
     from banditplex.multiplex.roles import EDGE_ROLES, PAIR_ROLES, assign_columns
 
@@ -83,10 +84,10 @@ def from_frame(
         given |= dict.fromkeys(tables.TYPES, "")
     head = frame.head(1000)
     columns = assign_columns(names, given, lambda name: head.iloc[:, names.index(name)].tolist(), path=path)
-    table = tables.from_series({role: frame.iloc[:, names.index(name)] for role, name in columns.items()})
-    table, origin = tables.leave_out_missing(table, tables.Origin(path, columns, line_of), missing)
+    table = cells.from_series({role: frame.iloc[:, names.index(name)] for role, name in columns.items()})
+    table, origin = cells.leave_out_missing(table, cells.Origin(path, columns, line_of), missing)
     for roles in (PAIR_ROLES, ("layer",)):
-        table = tables.integer_names(table, roles, origin)
+        table = cells.integer_names(table, roles, origin)
     declared = node_names if num_nodes is None else np.arange(num_nodes)
     mx = tables.from_table(cls, table, origin, nodes=declared, layers=layer_names, **options)
     if num_nodes is None or node_names is None:

@@ -70,6 +70,8 @@ def choose_columns(
             expected = " or ".join(map(repr, names[:2]))
             listed = ", ".join(map(repr, available))
             other = f"; {role}=NAME selects another column" if wanted is None else ""
+            if wanted is None and role == "source" and len(available) > 1 and not given.get("destination"):
+                other += f", as in source={available[0]!r}, destination={available[1]!r}"
             raise FormatError(f"expected a column {expected} as {role}, got columns {listed}{other}{hint}", path=path)
     return chosen
 
