@@ -87,7 +87,8 @@ def evaluate(
     from banditplex.evaluation import summary
     from banditplex.predictor import LinkPredictor
 
-    trials, folds = trials or (1 if quick else TRIALS), folds or (2 if quick else FOLDS)
+    usual = (1, 2) if quick else (TRIALS, FOLDS)
+    trials, folds = usual[0] if trials is None else trials, usual[1] if folds is None else folds
     cut = None if after is None else _time(after)
     folds = folds if after is None else 1
     if quick:
