@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: audit demo faults test test-all lint bench clean
+.PHONY: audit demo faults fuzz test test-all lint bench clean
 .DEFAULT_GOAL := test
 
 $(READY): pyproject.toml constraints.txt
@@ -39,6 +39,10 @@ faults: $(READY)
 audit: $(READY)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check $(PIP_ARGS) -c constraints.txt -e '.[audit]'
 	$(BIN)/pip-audit --strict --requirement constraints.txt --no-deps --disable-pip
+
+INPUTS ?= 20000
+fuzz: $(READY)
+	$(BIN)/python -m fuzz --inputs $(INPUTS)
 
 clean:
 	rm -rf $(VENV) banditplex-demo banditplex-paper .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

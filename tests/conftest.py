@@ -18,6 +18,11 @@ settings.register_profile("new", print_blob=True, max_examples=1000, **PATIENT)
 settings.load_profile("same")
 
 
+def print_warning(message, category, filename, line, *_):
+    """Print a warning as Python does outside of tests."""
+    sys.stderr.write(warnings.formatwarning(message, category, filename, line))
+
+
 @pytest.fixture
 def call(capsys, monkeypatch):
     """Run a command in a folder; return its status, and what it printed on stdout and stderr."""
@@ -27,8 +32,11 @@ def call(capsys, monkeypatch):
         monkeypatch.chdir(cwd)
         monkeypatch.setattr(sys, "argv", ["banditplex", *words])
         monkeypatch.setattr(warnings, "formatwarning", warnings.formatwarning)
-        with pytest.raises(SystemExit) as stop:
-            main()
+        monkeypatch.setattr(warnings, "showwarning", print_warning)
+        with warnings.catch_warnings():
+            warnings.simplefilter("always")
+            with pytest.raises(SystemExit) as stop:
+                main()
         said = capsys.readouterr()
         return stop.value.code or 0, said.out, said.err
 

@@ -1,14 +1,66 @@
 """What commands print on stderr: one-line notes, and progress bars if stderr is a terminal."""
 
+import re
 import sys
+import time
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def escape(text: object) -> str:
+    r"""Return a text with control characters as escapes: names from files must not command the terminal.
+
+    >>> print(escape("a\x1b[31mb\n"), escape("Zoë"))
+    a\x1b[31mb\n Zoë
+    """
+    return _CONTROL.sub(lambda found: ascii(found[0])[1:-1], str(text))
+
 
 def say(message: str) -> None:
-    """Print a one-line message on stderr."""
-    print(f"banditplex: {message}", file=sys.stderr)
+    """Print a one-line message on stderr; control characters are shown as escapes."""
+    print(f"banditplex: {escape(message)}", file=sys.stderr)
+
+
+def warn(message: str) -> None:
+    """Warn the caller of the library; the command line prints such a message as `say` does."""
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and str(frame.f_globals.get("__name__", "")).partition(".")[0] == __package__:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, stacklevel=level)
+
+
+class Estimate:
+    """Says once, after the first step of long work, how long it will take; `hint` says what else could be done."""
+
+    def __init__(self, unit: str, hint: str = "", *, least: float = 120) -> None:
+        self._begin, self._unit, self._hint, self._least, self._said = time.monotonic(), unit, hint, least, False
+
+    def tell(self, done: int, total: int) -> None:
+        """Say it if `done` of `total` steps are done, and the rest takes more than `least` seconds."""
+        left = (time.monotonic() - self._begin) / max(done, 1) * (total - done)
+        if done and not self._said and left > self._least:
+            say("; ".join(filter(None, [f"{total} {self._unit}, about {_minutes(left)} to go", self._hint])) + ".")
+        self._said = self._said or done > 0
+
+
+def _minutes(seconds: float) -> str:
+    """Return a time in words.
+
+    >>> _minutes(180), _minutes(9000)
+    ('3 minutes', '2.5 hours')
+    """
+    return f"{seconds / 60:.0f} minutes" if seconds < 5400 else f"{seconds / 3600:.1f} hours"
+
+
+def _as_text(title: str) -> str:
+    """Return a title that may hold names, for rich: neither control characters nor markup."""
+    from rich.markup import escape as without_markup
+
+    return without_markup(escape(title))
 
 
 @contextmanager
@@ -27,10 +79,10 @@ def bars(
 
     texts = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[text]}"))
     with Progress(*texts, TimeRemainingColumn(), console=Console(stderr=True), transient=True) as room:
-        tasks = {title: room.add_task(title, total=total, text="") for title in titles}
+        tasks = {title: room.add_task(_as_text(title), total=total, text="") for title in titles}
 
         def show(title: str, text: str = "", **state: Any) -> None:
-            room.update(tasks[title], text=text, **(state or {"advance": 1}))
+            room.update(tasks[title], text=_as_text(text), **(state or {"advance": 1}))
 
         yield show
 
@@ -59,5 +111,5 @@ def progress(title: str, *, quiet: bool = False) -> Iterator[Callable[[int, int]
     from rich.progress import Progress
 
     with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(title, total=None)
+        task = bar.add_task(_as_text(title), total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)

@@ -72,7 +72,7 @@ def test_names_stay_what_they_are(tmp_path):
         ("p.csv", "source,target\n0,1\n5,5\n", ("line 3", "'5'")),
         ("p.csv", "source,target\n0,1\n5\n", ("line 3", "2 columns", "source, target", "1")),
         ("p.csv", "source,target\n0,1\n5,\n", ("line 3", "destination", "empty")),
-        ("p.csv", "from,to\n0,1\n", ("'source'", "'from'", "'to'")),
+        ("p.csv", "who,whom\n0,1\n", ("'source'", "'who'", "'whom'")),
         ("p.csv", "", ("empty",)),
         ("p.parquet", "no", ("Parquet",)),
         ("p.txt", "0 1\n", (".csv", ".tsv", ".parquet")),
@@ -85,12 +85,12 @@ def test_bad_pairs(name, text, named, model, tmp_path):
 
 
 def test_pairs_in_columns_of_other_names(place, model, call, refusal):
-    (place / "transfers.csv").write_text("from,to,amount\n0,1,5\n2,3,7\n")
+    (place / "transfers.csv").write_text("who,whom,amount\n0,1,5\n2.0,3,7\n")
     words = ("predict", "run", "--layer", "a", "--pairs", "transfers.csv")
     message = refusal(*words, cwd=place)
-    assert "'from', 'to', 'amount'" in message
+    assert "'who', 'whom', 'amount'" in message
     assert "--columns source=NAME" in message
-    status, out, _ = call(*words, "--columns", "source=from,target=to", "--json", cwd=place)
+    status, out, _ = call(*words, "--columns", "source=who", "--columns", "target=whom", "--json", cwd=place)
     assert status == 0
     assert [row["score"] for row in json.loads(out)] == model.score_pairs([[0, 1], [2, 3]], "a").tolist()
     message = refusal("predict", "run", "--layer", "a", "--top", "1", "--columns", "source=from", cwd=place)

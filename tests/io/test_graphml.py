@@ -87,6 +87,7 @@ graph [
 ]
 """
 FOREIGN = [("net.graphml", GRAPHML), ("net.gml", GML)]
+pytestmark = pytest.mark.filterwarnings("ignore:.*is read as the layer")
 
 
 @pytest.mark.parametrize(("name", "text"), FOREIGN)
@@ -102,8 +103,10 @@ def test_files_of_others(tmp_path, name, text):
     assert mx.node_features.tolist() == [[30], [40], [50]]
     assert mx.metadata["node_attributes"]["age"] == {"n0": 30, "n1": 40, "n2": 50}
     assert read(path, layer="type", directed=True).num_edges == 5  # undirected edges stand both ways
-    assert read(path).layer_names == ("edges",)  # no attribute says otherwise
-    assert edges_by_name(read(path)) == [("edges", "n0", "n1", 1.5, None), ("edges", "n1", "n1", 2.0, None)]
+    with pytest.warns(UserWarning, match="'type' is read as the layer"):
+        assert read(path) == read(path, layer="type")
+    other = lay_out(tmp_path, {name: text.replace("type", "medium")}) / name
+    assert edges_by_name(read(other)) == [("edges", "n0", "n1", 1.5, None), ("edges", "n1", "n1", 2.0, None)]
 
 
 @pytest.mark.parametrize(("name", "text"), FOREIGN)

@@ -165,3 +165,21 @@ def test_what_is_written(tmp_path):
 def test_no_layers(tmp_path):
     with refuses("layer"):
         write(Multiplex.from_edges([], [], []), tmp_path / "net.cfg", format="muxviz")
+
+
+@pytest.mark.parametrize("name", ["../secret.txt", "{root}/secret.txt", "sub/../../secret.txt", "link.txt"])
+def test_files_out_of_the_folder_are_refused(tmp_path, name):
+    lay_out(tmp_path, {"secret.txt": "root:x:0\n", "net/config.txt": "", "net/ok.edges": "1 2\n", "net/sub/x": ""})
+    (tmp_path / "net" / "link.txt").symlink_to(tmp_path / "secret.txt")
+    config = tmp_path / "net" / "config.txt"
+    named = name.format(root=tmp_path)
+    for line in (f"{named};work;\n", f"ok.edges;work;{named}\n"):
+        config.write_text(line)
+        with refuses_file(config, repr(named), line=1):
+            read(config, format="muxviz")
+    (tmp_path / "secret.txt").write_text("1 2\n")
+    config.write_text(f"{named};work;\n")
+    if name != "link.txt":
+        with refuses_file(config, "allow_outside=True", line=1):
+            read(config, format="muxviz")
+    assert read(config, format="muxviz", allow_outside=True).num_edges == 1

@@ -26,6 +26,7 @@ filled = st.one_of(strings, st.sampled_from(["two\nlines", "a\rb", "a\r\nb", "\n
 
 
 @PLAIN
+@pytest.mark.filterwarnings("ignore:.*(is read as a node|share no node)")
 @given(mx=multiplexes(names=filled, features=False), name=st.sampled_from(TEXT))
 def test_round_trip_as_text(mx, name, tmp_path):
     bx.write(mx, tmp_path / name, overwrite=True)
@@ -33,6 +34,7 @@ def test_round_trip_as_text(mx, name, tmp_path):
 
 
 @PLAIN
+@pytest.mark.filterwarnings("ignore:.*share no node")
 @given(mx=multiplexes(names=st.one_of(strings, st.just("a\nb")), features=False, types=strings))
 def test_round_trip_as_parquet(mx, tmp_path):
     bx.write(mx, tmp_path / "net.parquet", overwrite=True)
@@ -140,13 +142,15 @@ def put(tmp_path, name, text):
 def test_columns_are_found_by_name(tmp_path, name, target):
     path = put(tmp_path, name, f"note,layer,{target},source,weight\nhm,x,2,10,0.5\nhm,y,3,2,2.0\n")
     expected = bx.Multiplex.from_edges([10, 2], [2, 3], ["x", "y"], weight=[0.5, 2])
-    assert bx.read(path) == expected
+    with pytest.warns(UserWarning, match="columns not used: note"):
+        assert bx.read(path) == expected
 
 
 @pytest.mark.parametrize("name", ALL)
 def test_column_names_can_be_given(tmp_path, name):
     path = put(tmp_path, name, "u,v,kind,w,when,weight\na,b,x,0.5,3,7\nb,c,y,2.5,4,7\n")
-    mx = bx.read(path, source="u", destination="v", layer="kind", weight="w", time="when")
+    with pytest.warns(UserWarning, match="columns not used: weight"):
+        mx = bx.read(path, source="u", destination="v", layer="kind", weight="w", time="when")
     assert mx == bx.Multiplex.from_edges(["a", "b"], ["b", "c"], ["x", "y"], weight=[0.5, 2.5], time=[3, 4])
 
 
@@ -201,10 +205,9 @@ def test_delimiters_can_be_given(tmp_path):
         (["-0", "1"], ["-0", "1"]),
         (["+1", "2"], ["+1", "2"]),
         (["0x10", "1"], ["0x10", "1"]),
-        (["1.0", "2"], ["1.0", "2"]),
+        (["1.5", "2"], ["1.5", "2"]),
         (["9223372036854775807", "-9223372036854775808"], [-(2**63), 2**63 - 1]),
         (["9223372036854775808", "1"], ["1", "9223372036854775808"]),
-        (["NA", "null"], ["NA", "null"]),
         (["2", "a"], ["2", "a"]),
     ],
 )
@@ -283,7 +286,7 @@ BAD = {
     "ragged": ("source,target,layer\na,b,x\n\na,b\n", 4, ["3 columns", "source, target, layer", "got 2"]),
     "long": ("source,target,layer\na,b,x,y\n", 2, ["3 columns", "source, target, layer", "got 4"]),
     "text": ("source,target,weight\na,b,1\nb,c,heavy\n", 3, ["number", "weight", "'heavy'"]),
-    "no weight": ("source,target,weight\na,b,1\nb,c,\n", 3, ["number", "weight", "''"]),
+    "no weight": ("source,target,weight\na,b,1\nb,c,\n", 3, ["number", "weight", "empty", "missing='drop'"]),
     "nan": ("source,target,weight\na,b,1\nb,c,nan\n", 3, ["weight", "nan"]),
     "infinite": ("source,target,weight\na,b,inf\n", 2, ["weight", "inf"]),
     "negative": ("source,target,weight\r\na,b,1\r\n\r\nb,c,-1", 4, ["weight", "-1.0"]),
@@ -306,9 +309,10 @@ def test_bad_rows_are_named(tmp_path, name, text, line, values):
 WRONG = {
     "empty": ("", ["header", "empty"]),
     "blank": ("\n\n", ["header", "empty"]),
-    "source": ("from,to\na,b\n", ["'source'", "'from', 'to'", "source=NAME", "header=False"]),
-    "target": ("source,to\na,b\n", ["'target' or 'destination'", "'source', 'to'", "destination=NAME"]),
+    "source": ("who,whom\na,b\n", ["'source'", "'who', 'whom'", "source=NAME", "header=False"]),
+    "target": ("source,whom\na,b\n", ["'target' or 'destination'", "'source', 'whom'", "destination=NAME"]),
     "twice": ("source,target,target\na,b,c\n", ["'target'"]),
+    "twice in two cases": ("source,Target,TARGET\na,b,c\n", ["'Target'"]),
 }
 
 
@@ -331,10 +335,10 @@ def test_unknown_columns_and_options_are_refused(tmp_path, name):
 @pytest.mark.parametrize(
     ("content", "line"), [(b"source,target\na,b\n\xff,b\n", 3), (b"source\xff,target\na,b\n", 1), (b"\xff\xfes\0", 1)]
 )
-def test_other_encodings_are_refused(tmp_path, content, line):
+def test_other_encodings_than_the_given_one_are_refused(tmp_path, content, line):
     (tmp_path / "net.csv").write_bytes(content)
     with refuses_file(tmp_path / "net.csv", "UTF-8", r"\xff", line=line):
-        bx.read(tmp_path / "net.csv")
+        bx.read(tmp_path / "net.csv", encoding="utf-8")
 
 
 def test_declared_names_hold(tmp_path):

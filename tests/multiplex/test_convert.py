@@ -255,8 +255,11 @@ def test_columns_of_pandas_can_be_named():
 
 def test_missing_cells_of_pandas_are_refused():
     frame = pd.DataFrame({"source": ["a", None], "target": ["b", "c"], "layer": "x"})
-    with refuses("node", "strings", "integers"):
+    with refuses("row 2", "node name as source", "missing='drop'"):
         Multiplex.from_pandas(frame)
+    with pytest.warns(UserWarning, match="1 of 2 rows left out.*row 2"):
+        mx = Multiplex.from_pandas(frame, missing="drop")
+    assert mx == Multiplex.from_edges(["a"], ["b"], "x")
 
 
 def test_a_frame_that_changes_later_does_not_matter():

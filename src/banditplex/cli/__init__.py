@@ -12,28 +12,33 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from banditplex.cli import compare, convert, datasets, demo, evaluate, formats, predict, report, reproduce, train
+from banditplex.cli.commands import PlainCommand, PlainGroup, help_alone
 from banditplex.cli.flags import in_flags
 from banditplex.errors import InputError
-from banditplex.terminal import say
+from banditplex.terminal import escape, say
 from banditplex.version import __version__
 
 app = typer.Typer(
     name="banditplex",
     help="Link prediction on multiplex networks; a bandit learns which layers to look at.",
-    no_args_is_help=True,
+    cls=PlainGroup,
+    invoke_without_command=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(datasets.app, name="datasets")
-app.command()(formats.formats)
-app.command()(convert.convert)
-app.command()(train.train)
-app.command()(predict.predict)
-app.command()(evaluate.evaluate)
-app.command()(compare.compare)
-app.command()(report.report)
-app.command()(demo.demo)
-app.command()(reproduce.reproduce)
+for _command in (
+    formats.formats,
+    convert.convert,
+    train.train,
+    predict.predict,
+    evaluate.evaluate,
+    compare.compare,
+    report.report,
+    demo.demo,
+    reproduce.reproduce,
+):
+    app.command(cls=PlainCommand)(_command)
 
 OUTSIDE = {
     errno.EACCES, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EISDIR, errno.ELOOP, errno.EMFILE, errno.ENAMETOOLONG,
@@ -46,7 +51,7 @@ UsageError: Any = typer.BadParameter.__base__
 
 def main() -> NoReturn:
     """Run the command line; a user error prints one line on stderr and exits with status 2."""
-    warnings.formatwarning = lambda message, *_, **__: f"banditplex: {in_flags(str(message))}\n"
+    warnings.formatwarning = lambda message, *_, **__: f"banditplex: {escape(in_flags(str(message)))}\n"
     try:
         try:
             status = app(standalone_mode=False)
@@ -85,7 +90,7 @@ def _in_one_line(error: Any) -> str:
 def _given(option: Any) -> str | None:
     """Return the word that was given for an option, if it was."""
     names = option.opts if option is not None else ()
-    for word, following in zip(sys.argv[1:], [*sys.argv[2:], None], strict=True):
+    for word, following in zip(sys.argv[1:], [*sys.argv[2:], None], strict=False):
         name, equals, value = word.partition("=")
         if name in names:
             return value if equals else following
@@ -100,8 +105,9 @@ def _print_version(wanted: bool) -> None:
 
 @app.callback()
 def _top(
+    ctx: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    pass
+    help_alone(ctx)

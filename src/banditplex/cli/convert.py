@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from banditplex.cli.data import Data, Reading, load, reads_data
-from banditplex.cli.output import Json, print_json
+from banditplex.cli.output import Json, print_json, print_lines
 
 
 @reads_data
@@ -30,4 +30,4 @@ def convert(
     if as_json:
         print_json({"out": str(out), "nodes": mx.num_nodes, "layers": mx.num_layers, "edges": mx.num_edges})
     else:
-        print(f"{out}: {mx.title}")
+        print_lines(f"{out}: {mx.title}")

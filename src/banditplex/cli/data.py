@@ -1,5 +1,7 @@
 """DATA of the commands: a data set by name, or a file or folder, with the same options for all commands."""
 
+import re
+import warnings
 from collections.abc import Iterable
 from difflib import get_close_matches
 from functools import partial
@@ -8,28 +10,83 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from banditplex.cli.commands import complete_data
 from banditplex.cli.grouped import add_options
 from banditplex.errors import InputError
+from banditplex.multiplex.roles import EDGE_ROLES, PAIR_ROLES
 from banditplex.terminal import progress, say
 
 if TYPE_CHECKING:
     from banditplex.multiplex import Multiplex, Name
 
+
+def _size(text: str) -> int:
+    """Return a number of bytes, given as 500, 64M or 2G."""
+    found = re.fullmatch(r"(\d{1,15})([KMGT]?)(?:i?B)?", text.strip(), re.IGNORECASE)
+    if found is None:
+        raise typer.BadParameter(f"{text!r} is not a size such as 64M or 2G.")
+    return int(found[1]) << 10 * " KMGT".index(found[2].upper() or " ")
+
+
 _option = partial(typer.Option, rich_help_panel="How to read DATA")
 
-Data = Annotated[str, typer.Argument(metavar="DATA", help="Name of a data set, or path of a file or folder.")]
+Data = Annotated[
+    str,
+    typer.Argument(
+        metavar="DATA", help="Name of a data set, or path of a file or folder.", autocompletion=complete_data
+    ),
+]
 READING = {
     "from_format": Annotated[
         str | None, _option("--from", metavar="FORMAT", help="Format of DATA, if name and content do not show it.")
     ],
     "columns": Annotated[
-        str | None,
+        list[str] | None,
         _option(
             metavar="ROLE=NAME,..",
-            help="Column names of a table: source=from, target=to, layer, weight, time; numbers without a header.",
+            help="Column names of a table: source=from, target=to, layer, weight, time; numbers without a header; "
+            "layer= for no column. May be repeated.",
         ),
     ],
     "header": Annotated[bool | None, _option("--header/--no-header", help="Whether files start with column names.")],
+    "delimiter": Annotated[
+        str | None, _option(metavar="CHAR", help="Between the columns of a CSV file; tab for tabs. Default: sniffed.")
+    ],
+    "decimal": Annotated[str | None, _option(metavar=".|,", help="Decimal point of a CSV file. Default: sniffed.")],
+    "encoding": Annotated[
+        str | None, _option(metavar="NAME", help="Encoding of a CSV file, such as cp1252. Default: sniffed.")
+    ],
+    "sheet": Annotated[str | None, _option(metavar="NAME", help="Sheet of an Excel file. Default: the first.")],
+    "missing": Annotated[
+        str | None, _option(metavar="error|drop", help="Refuse or drop rows with an empty cell.", show_default="error")
+    ],
+    "bipartite": Annotated[
+        bool | None,
+        _option("--bipartite/--no-bipartite", help="Whether sources and targets are two kinds of nodes."),
+    ],
+    "node_table": Annotated[
+        str | None,
+        _option("--nodes", metavar="FILE", help="Table of nodes: id, type; other columns of numbers are features."),
+    ],
+    "node_columns": Annotated[
+        list[str] | None,
+        _option(
+            metavar="ROLE=NAME,..",
+            help="Columns of the table of nodes: id=, type=, name=, features=age+income; features= for none.",
+        ),
+    ],
+    "allow_outside": Annotated[
+        bool | None, _option("--allow-outside", help="A muxViz configuration may name files out of its folder.")
+    ],
+    "max_size": Annotated[
+        int | None,
+        _option(
+            metavar="SIZE",
+            parser=_size,
+            help="Largest size after decompression, or of a GraphML or GML file, as 2G. Default: 64M, or 100 times the "
+            "compressed size.",
+        ),
+    ],
     "num_nodes": Annotated[int | None, _option(min=1, metavar="N", help="Nodes are 0 to N-1, isolated ones included.")],
     "directed": Annotated[
         bool | None, _option("--directed/--undirected", help="Read edges as directed or undirected.")
@@ -38,6 +95,8 @@ READING = {
 reads_data = add_options(READING, into="reading")
 """A decorator for commands that read DATA: they get the options that say how as `reading`."""
 Reading = dict[str, Any]
+DELIMITERS = {"tab": "\t", "\\t": "\t", "space": " ", "comma": ",", "semicolon": ";"}
+"""Words for characters that are awkward to type."""
 
 
 def is_dataset(data: str) -> bool:
@@ -53,11 +112,20 @@ def load(data: str, reading: Reading, *, quiet: bool = False) -> "Multiplex":
     if is_dataset(data):
         refused = next((option for option in reading if option != "directed"), None)
         if refused:
-            flag = "--from" if refused == "from_format" else f"--{refused.replace('_', '-')}"
+            named = {"from_format": "--from", "node_table": "--nodes"}
+            flag = named.get(refused, f"--{refused.replace('_', '-')}")
             raise InputError(f"Expected {flag} only with a file or folder, got it with the data set {data!r}.")
         return _load_dataset(data, directed, quiet)
-    names = {"from_format": "format", "header": "header", "num_nodes": "num_nodes", "directed": "directed"}
-    options = {names[option]: value for option, value in reading.items() if option in names}
+    special = ("from_format", "columns", "node_columns")
+    options = {option: value for option, value in reading.items() if option not in special}
+    if "node_columns" in reading:
+        if "node_table" not in reading:
+            raise InputError("Expected --nodes FILE with --node-columns, got none.")
+        options["node_columns"] = _parse_node_columns(reading["node_columns"])
+    if "from_format" in reading:
+        options["format"] = reading["from_format"]
+    if "delimiter" in options:
+        options["delimiter"] = DELIMITERS.get(options["delimiter"].lower(), options["delimiter"])
     return _read(data, options | parse_columns(reading.get("columns")), quiet)
 
 
@@ -79,7 +147,9 @@ def _read(path: str, options: dict[str, Any], quiet: bool) -> "Multiplex":
         close = get_close_matches(path, list_datasets(), n=1)
         hint = f" did you mean {close[0]!r}?" if close else " `banditplex datasets list` lists the data sets."
         raise InputError(f"{path}: no such file or folder, and no data set of that name;{hint}")
-    with progress(f"Reading {path}", quiet=quiet) as on_progress:
+    with progress(f"Reading {path}", quiet=quiet) as on_progress, warnings.catch_warnings():
+        if quiet:
+            warnings.simplefilter("ignore")
         mx = read(path, progress=on_progress, **options)
     if options.get("directed") and mx.num_edges and not quiet and not _goes_back(mx):
         say(f"{path}: no edge has a reverse edge; --directed reads each line as one directed edge.")
@@ -91,16 +161,27 @@ def _goes_back(mx: "Multiplex") -> bool:
     return bool(mx.to_undirected().num_edges < (mx.edge_index[0] != mx.edge_index[1]).sum())
 
 
-def parse_columns(text: str | None) -> dict[str, str]:
-    """Return column names by role, from text such as `source=from,target=to`."""
-    roles = {"source": "source", "target": "destination", "destination": "destination"}
-    roles |= {name: name for name in ("layer", "weight", "time")}
+def parse_columns(texts: Iterable[str] | None) -> dict[str, str]:
+    """Return column names by role, from texts such as `source=from,target=to`; a later one replaces an earlier one."""
+    roles = {role: role for role in EDGE_ROLES}
+    roles |= {"target": "destination", "target_type": "destination_type"}
     columns = {}
-    for part in text.split(",") if text else []:
+    for part in [part for text in texts or () for part in text.split(",")]:
         role, equals, column = part.partition("=")
-        if role not in roles or not equals or not column:
+        if role not in roles or not equals or (not column and roles[role] in PAIR_ROLES):
             raise InputError(f"Expected --columns like source=from,target=to, got {part!r}; roles: {', '.join(roles)}.")
         columns[roles[role]] = column
+    return columns
+
+
+def _parse_node_columns(texts: Iterable[str]) -> dict[str, str]:
+    """Return the columns of a table of nodes by role."""
+    columns = {}
+    for part in [part for text in texts for part in text.split(",")]:
+        role, equals, column = part.partition("=")
+        if role not in ("id", "type", "name", "features") or not equals:
+            raise InputError(f"Expected --node-columns like id=person,type=role,features=age+income, got {part!r}.")
+        columns[role] = column
     return columns
 
 

@@ -5,17 +5,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from banditplex.cli.commands import PlainCommand, PlainGroup, complete_data, help_alone
 from banditplex.cli.data import Data, Reading, is_dataset, load, reads_data
-from banditplex.cli.output import Json, print_json, print_table, print_text
+from banditplex.cli.output import Json, print_json, print_lines, print_table, print_text
 from banditplex.terminal import progress
 
 if TYPE_CHECKING:
     from banditplex.multiplex import Multiplex
 
-app = typer.Typer(help="List, show and download data sets.", no_args_is_help=True)
+app = typer.Typer(help="List, show and download data sets.", cls=PlainGroup, invoke_without_command=True)
+app.callback()(help_alone)
 
 
-@app.command("list")
+@app.command("list", cls=PlainCommand)
 def list_all(as_json: Json = False) -> None:
     """List the data sets, their sizes, and whether they are downloaded."""
     from banditplex.datasets import dataset_info, list_datasets
@@ -33,7 +35,7 @@ def list_all(as_json: Json = False) -> None:
     )
 
 
-@app.command()
+@app.command(cls=PlainCommand)
 @reads_data
 def show(
     data: Data,
@@ -61,9 +63,11 @@ def show(
     _print_layers(_rows(mx), limit=None if all_layers else 20)
 
 
-@app.command()
+@app.command(cls=PlainCommand)
 def fetch(
-    names: Annotated[list[str], typer.Argument(metavar="NAME...", help="Data sets to download.")],
+    names: Annotated[
+        list[str], typer.Argument(metavar="NAME...", help="Data sets to download.", autocompletion=complete_data)
+    ],
     as_json: Json = False,
 ) -> None:
     """Download data sets, verify their checksums, and print their folders."""
@@ -74,7 +78,7 @@ def fetch(
         with progress(f"Fetching {name}") as on_progress:
             found[name] = str(datasets.fetch(name, progress=on_progress))
         if not as_json:
-            print(f"{name}: {found[name]}")
+            print_lines(f"{name}: {found[name]}")
     if as_json:
         print_json(found)
 

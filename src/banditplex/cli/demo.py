@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from banditplex.cli.gains import WIDTH
-from banditplex.cli.output import Json, print_json, print_table
+from banditplex.cli.output import Json, print_json, print_lines, print_table
 from banditplex.terminal import bars
 
 
@@ -43,4 +43,4 @@ def demo(
     print_table(*show.policy_table(rows))
     worth = show.conclude(rows, differences, splits=seeds, epochs=epochs)
     print(f"\n{fill(show.explain_ways(rows), WIDTH)}\n\n{fill(worth, WIDTH)}")
-    print(f"\nCurves: {picture}. Report: {page}")
+    print_lines(f"\nCurves: {picture}. Report: {page}")

@@ -3,26 +3,29 @@
 import math
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from statistics import fmean
 from textwrap import fill
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 
 from banditplex.cli import options
+from banditplex.cli.commands import complete_policy
 from banditplex.cli.data import Data, Reading, as_name, load, reads_data
 from banditplex.cli.gains import gain_records, gains_on, print_gains
-from banditplex.cli.output import Json, print_json, print_table
+from banditplex.cli.output import Json, print_json, print_lines, print_table
 from banditplex.cli.policy_options import options_by_policy
 from banditplex.cli.report import write_evaluation_page
 from banditplex.cli.resuming import check_file, exit_status, resume_command, say_new, stoppable
 from banditplex.errors import InputError
-from banditplex.terminal import bars, say
+from banditplex.terminal import Estimate, bars, say
 from banditplex.training.config import SETTINGS
 
 COLUMNS = ["metric", "policy", "mean ± deviation", "95 % interval", "difference", "p (t)", "p (W)"]
+TRIALS, FOLDS = 10, 5
 WIDTH = 79
 """Of the lines below the table."""
 
@@ -43,10 +46,25 @@ def evaluate(
     settings: dict[str, Any],
     policy_flags: dict[str, list[str]],
     policy: Annotated[
-        str, typer.Option(metavar="A,B,..", help=f"Policies to compare: {', '.join(SETTINGS['policy'].choices)}.")
+        str,
+        typer.Option(
+            metavar="A,B,..",
+            help=f"Policies to compare: {', '.join(SETTINGS['policy'].choices)}.",
+            autocompletion=complete_policy,
+        ),
     ] = "uniform,default",
-    trials: Annotated[int, typer.Option(help="Number of trials; each assigns edges to folds at random.")] = 10,
-    folds: Annotated[int, typer.Option(help="Folds of each trial.")] = 5,
+    trials: Annotated[
+        int | None,
+        typer.Option(help="Number of trials; each assigns edges to folds at random.", show_default=str(TRIALS)),
+    ] = None,
+    folds: Annotated[int | None, typer.Option(help="Folds of each trial.", show_default=str(FOLDS))] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="A first look: 1 trial of 2 folds, 20 epochs, unless given.")
+    ] = False,
+    after: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="Train on edges up to this time or date, test on later ones; no folds."),
+    ] = None,
     seed: Annotated[int, typer.Option(help="Seed of every random stream.")] = 0,
     metric: Annotated[str, typer.Option(metavar="A,B,..", help="Metrics to show.")] = "accuracy,roc_auc,mrr",
     negatives: Annotated[
@@ -71,6 +89,12 @@ def evaluate(
     from banditplex.jobs.task import TaskLost
     from banditplex.predictor import LinkPredictor
 
+    usual = (1, 2) if quick else (TRIALS, FOLDS)
+    trials, folds = usual[0] if trials is None else trials, usual[1] if folds is None else folds
+    cut = None if after is None else _time(after)
+    folds = folds if after is None else 1
+    if quick:
+        settings.setdefault("epochs", 20)
     metrics = _metrics(metric)
     check_file(out, resume=resume)
     mx = load(data, reading, quiet=quiet)
@@ -81,11 +105,11 @@ def evaluate(
     targets = [as_name(name, mx.layer_names) for name in target] if target else None
     done, rows = 0, []
     try:
-        with stoppable(quiet=quiet), _progress(list(methods), metrics, trials * folds, quiet) as on_progress:
+        with stoppable(quiet=quiet), _progress(list(methods), metrics, trials * folds, quiet, quick) as on_progress:
             found = rows_of(
                 methods, mx, hide=hide, trials=trials, folds=folds, seed=seed, negatives=negatives,
-                negative_nodes=settings.get("negative_nodes", "all"), targets=targets, engine=engine, jobs=jobs,
-                out=out, resume=resume, curves=out is not None, on_progress=on_progress,
+                negative_nodes=settings.get("negative_nodes", "all"), targets=targets, after=cut, engine=engine,
+                jobs=jobs, out=out, resume=resume, curves=out is not None, on_progress=on_progress,
             )  # fmt: skip
             if resume and out is not None and not out.exists() and not quiet:
                 say_new(out)
@@ -109,6 +133,7 @@ def evaluate(
     lines = [_without_nan(line) for line in summary(rows, methods=list(methods), metrics=metrics).to_dict("records")]
     if as_json:
         asked = {"data": data, "hide": hide, "trials": trials, "folds": folds, "seed": seed, "negatives": negatives}
+        asked |= {} if after is None else {"after": after}
         more = {"layers": _layer_lines(rows, metrics)} if by_layer else {}
         print_json(
             asked
@@ -116,7 +141,7 @@ def evaluate(
             | more
         )
         return
-    print(f"{data}: {mx}\n")
+    print_lines(f"{data}: {mx}\n")
     print_gains(gains, "Measured once, on the whole graph.")
     print()
     print_table(COLUMNS, [_cells(line) for line in lines])
@@ -127,7 +152,18 @@ def evaluate(
     for name in dict.fromkeys(line["metric"] for line in lines if line["mean"] is None):
         print(fill(_unknown(name, negatives), WIDTH))
     if out:
-        print(f"Rows: {out}. Report: {page}")
+        print_lines(f"Rows: {out}. Report: {page}")
+
+
+def _time(text: str) -> int | float | np.datetime64:
+    """Return a time as a number or a date."""
+    for kind in (int, float):
+        with suppress(ValueError):
+            return kind(text)
+    try:
+        return np.datetime64(text, "ns")
+    except ValueError:
+        raise InputError(f"Expected --after with a number or a date such as 2024-05-01, got {text!r}.") from None
 
 
 def _metrics(text: str) -> list[str]:
@@ -209,13 +245,15 @@ def _cells(line: dict[str, Any]) -> list[str]:
 
 @contextmanager
 def _progress(
-    names: list[str], metrics: list[str], total: int, quiet: bool
+    names: list[str], metrics: list[str], total: int, quiet: bool, quick: bool
 ) -> "Iterator[Callable[[int, int, list[dict[str, Any]]], None] | None]":
     """Yield a callback that shows runs on stderr as they finish: a bar per policy, or lines if it is no terminal."""
+    clock = Estimate("runs", "" if quick else "--quick for a first look")
     with bars(names, total, quiet=quiet) as show:
         values: dict[str, list[float]] = {name: [] for name in names}
 
         def tell(done: int, all_runs: int, rows: list[dict[str, Any]]) -> None:
+            clock.tell(done, all_runs)
             row = rows[-1]
             mine = values[row["method"]]
             mine.append(row[metrics[0]])

@@ -6,6 +6,7 @@ from textwrap import TextWrapper, fill
 from typing import TYPE_CHECKING, Any
 
 from banditplex.markdown import number
+from banditplex.terminal import escape
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,11 +25,11 @@ MEANING = (
 
 def print_gains(table: "pd.DataFrame", note: str = "") -> None:
     """Print which layers help, the largest gain first; a note says where gains were measured."""
-    print(fill(f"{MEANING} {note}".rstrip(), WIDTH))
+    print(fill(escape(f"{MEANING} {note}".rstrip()), WIDTH))
     width = get_terminal_size().columns if sys.stdout.isatty() else sys.maxsize  # a file gets every line whole
     wrap = TextWrapper(width, "  ", "    ", break_long_words=False, break_on_hyphens=False)
     for line in gain_lines(table):
-        print(wrap.fill(line))
+        print(wrap.fill(escape(line)))
 
 
 def gain_lines(table: "pd.DataFrame") -> list[str]:

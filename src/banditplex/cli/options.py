@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from banditplex.cli.commands import complete_layer, complete_policy
 from banditplex.cli.grouped import Command, add_options
 from banditplex.training.config import SETTINGS, Setting
 
@@ -15,13 +16,21 @@ SHORT = 16
 
 Target = Annotated[
     list[str] | None,
-    typer.Option(metavar="LAYER", help="Predict links in this layer; may be repeated.", show_default="all"),
+    typer.Option(
+        metavar="LAYER",
+        help="Predict links in this layer; may be repeated.",
+        show_default="all",
+        autocompletion=complete_layer,
+    ),
 ]
 _option = partial(typer.Option, rich_help_panel=SETTINGS["policy"].group)
 with_policy_flags = add_options(
     {
         "layers": Annotated[
-            list[str] | None, _option(metavar="NAME,..", help="Always draw these layers (--policy fixed).")
+            list[str] | None,
+            _option(
+                metavar="NAME,..", help="Always draw these layers (--policy fixed).", autocompletion=complete_layer
+            ),
         ],
         "price": Annotated[
             list[str] | None,
@@ -64,6 +73,8 @@ def _as_option(name: str, each: Setting) -> Any:
         word = each.word or "none"
         kind, more = str, {"metavar": f"INTEGER|{word}", "parser": _integer_or(word)}
     shown = each.default if each.default is not None else each.choices[0]
+    if name == "policy":
+        more["autocompletion"] = complete_policy
     flag, panel = SHORT_FLAGS.get(name, flag), each.group
     option = typer.Option(flag, help=text, show_default=str(shown), rich_help_panel=panel, **more)
     return Annotated[kind | None, option]

@@ -6,6 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
+from banditplex.terminal import escape
+
 LONG, NARROW = 20, 12
 """Characters that make a text which may be wrapped, and that are left to it."""
 
@@ -17,12 +19,17 @@ def print_json(value: Any) -> None:
     print(json.dumps(value, indent=2, default=str))
 
 
+def print_lines(text: str) -> None:
+    """Print lines of text; control characters in them are shown as escapes."""
+    print("\n".join(map(escape, text.split("\n"))))
+
+
 def print_text(markup: str, text: str) -> None:
     """Print marked-up text of ours, then plain text of others; a file gets it in one line."""
     from rich.console import Console
     from rich.text import Text
 
-    Console().print(Text.from_markup(markup) + Text(text), soft_wrap=not sys.stdout.isatty())
+    Console().print(Text.from_markup(markup) + Text(escape(text)), soft_wrap=not sys.stdout.isatty())
 
 
 def print_table(columns: list[str], rows: list[list[Any]]) -> None:
@@ -42,7 +49,7 @@ def print_table(columns: list[str], rows: list[list[Any]]) -> None:
     table = Table(box=None, header_style="bold", pad_edge=False)
     for i, (column, width) in enumerate(zip(columns, widths, strict=True)):
         justify: Any = "right" if any(isinstance(row[i], int | float) for row in rows) else "left"
-        table.add_column(column, justify=justify, width=width, overflow="fold")
+        table.add_column(Text(escape(column)), justify=justify, width=width, overflow="fold")
     for row in texts:
         table.add_row(*row)
     console.print(table)
@@ -81,4 +88,4 @@ def _show(value: Any) -> str:
         return "?"
     if isinstance(value, float):
         return f"{value:.4f}"
-    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else escape(value)

@@ -8,30 +8,38 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from banditplex.cli.commands import complete_layer
 from banditplex.cli.data import as_name, parse_columns
-from banditplex.cli.output import Json, print_json
+from banditplex.cli.output import Json, print_json, print_lines
 from banditplex.errors import InputError
-from banditplex.terminal import say
+from banditplex.terminal import escape, progress, say
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from banditplex.multiplex import Multiplex
     from banditplex.predictor import LinkPredictor
 
 SEPARATOR = {".csv": ",", ".tsv": "\t"}
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+"""How texts begin that a spreadsheet takes for formulas, or hides."""
 
 
 def predict(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run, or of a saved model.")],
-    layer: Annotated[str, typer.Option(help="The layer to predict links in.")],
+    layer: Annotated[str, typer.Option(help="The layer to predict links in.", autocompletion=complete_layer)],
     pairs: Annotated[
         Path | None, typer.Option(metavar="FILE", help="CSV, TSV or Parquet with columns source and target.")
     ] = None,
     columns: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(metavar="ROLE=NAME,..", help="Columns of the pairs' file, as source=from,target=to."),
     ] = None,
     top: Annotated[int | None, typer.Option(min=1, help="The N most likely new links.", metavar="N")] = None,
+    context: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Edges that came after training, in any format: predictions see them, too."),
+    ] = None,
     prior: Annotated[
         float | None,
         typer.Option(help="Share of links among the pairs you ask about. Default: the density of the layer."),
@@ -41,28 +49,40 @@ def predict(
     ] = None,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, ...")] = "auto",
     force: Annotated[bool, typer.Option("--force", help="Replace FILE if it exists.")] = False,
+    safe_csv: Annotated[
+        bool,
+        typer.Option("--safe-csv", help="Write ' before names that a spreadsheet would take for formulas (CSV, TSV)."),
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Predict with a trained model: pairs of your own, or the most likely new links of a layer."""
     if (pairs is None) == (top is None):
         raise InputError(f"Expected either --pairs FILE or --top N, got {'neither' if top is None else 'both'}.")
-    if columns is not None and pairs is None:
+    if columns and pairs is None:
         raise InputError("Expected --pairs FILE with --columns, got none.")
     if out is not None:
         check_table(out, force=force)
     elif force:
         raise InputError("Expected -o FILE with --force, got none.")
     roles = parse_columns(columns)
-    table = predictions(load_model(run, device=device), layer, pairs=pairs, columns=roles, top=top, prior=prior)
+    model = load_model(run, device=device)
+    later = None if context is None else _read_context(context, model.multiplex_)
+    table = predictions(model, layer, pairs=pairs, columns=roles, top=top, prior=prior, context=later)
     if prior is None:
         density = f"{table.attrs['prior']:.2g}, the density of layer {layer!r}"
         say(f"Probabilities assume that a share of {density}, of the pairs are links; --prior changes it.")
+    if safe_csv:
+        table = without_formulas(table)
     if out is not None:
         write_table(table, out)
     if as_json:
         print_json(table.to_dict("records") if out is None else {"out": str(out), "layer": layer, "pairs": len(table)})
     elif out is not None:
-        print(f"{out}: {len(table)} pair{'s' * (len(table) != 1)}")
+        print_lines(f"{out}: {len(table)} pair{'s' * (len(table) != 1)}")
+    elif sys.stdout.isatty():
+        print_lines(
+            table.map(lambda cell: escape(cell) if isinstance(cell, str) else cell).to_csv(index=False).rstrip()
+        )
     else:
         table.to_csv(sys.stdout, index=False)
 
@@ -79,6 +99,18 @@ def load_model(folder: Path, *, device: str = "auto") -> "LinkPredictor":
     return LinkPredictor.load(folder, device=device)
 
 
+def _read_context(path: Path, mx: "Multiplex") -> "Multiplex":
+    """Return the training graph with the edges of a file."""
+    from banditplex.io import read
+
+    with progress(f"Reading {path}") as on_progress:
+        later = read(path, progress=on_progress, directed=mx.directed)
+    try:
+        return mx.with_edges(later)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+
+
 def predictions(
     model: "LinkPredictor",
     layer: str,
@@ -87,6 +119,7 @@ def predictions(
     columns: Mapping[str, str] | None = None,
     top: int | None = None,
     prior: float | None = None,
+    context: "Multiplex | None" = None,
 ) -> "pd.DataFrame":
     """Return a table of the pairs of a file, or of the `top` most likely new links, with probability and score.
 
@@ -96,18 +129,23 @@ def predictions(
 
     from banditplex.io.pair_table import read_pairs
 
-    mx = model.multiplex_
+    mx = model.multiplex_ if context is None else context
     name = as_name(layer, mx.layer_names)
     if pairs is None:
-        table = model.recommend(name, top=top or 0, prior=prior)
+        table = model.recommend(name, top=top or 0, prior=prior, context=context)
         ends = table[["source", "destination"]].to_numpy()
     else:
         ends = read_pairs(pairs, mx, columns=columns)
         table = pd.DataFrame(ends, columns=["source", "destination"])
-        assumed = model.density(name) if prior is None else prior
-        table["probability"] = model.predict_proba(ends, name, prior=assumed)
+        assumed = model.density(name, context=context) if prior is None else prior
+        table["probability"] = model.predict_proba(ends, name, prior=assumed, context=context)
         table.attrs["prior"] = assumed
-    return table.assign(score=model.score_pairs(ends, name) if len(table) else pd.Series(dtype=float))
+    return table.assign(score=model.score_pairs(ends, name, context=context) if len(table) else pd.Series(dtype=float))
+
+
+def without_formulas(table: "pd.DataFrame") -> "pd.DataFrame":
+    """Return a table whose texts begin with ' if a spreadsheet would take them for formulas."""
+    return table.map(lambda cell: f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA) else cell)
 
 
 def check_table(path: Path, *, force: bool = False) -> None:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from banditplex.cli.output import Json, print_json, print_table
+from banditplex.cli.output import Json, print_json, print_lines, print_table
 from banditplex.cli.resuming import resumable
 
 
@@ -38,4 +38,4 @@ def reproduce(
         print_json({"out": str(out), "claims": claims.as_records(found)})
         return
     print_table(["the paper's claim", *settings.JUDGED], report.overview(found))
-    print(f"\n{out / report.INDEX}: what was run, the figures, and the numbers behind this table.")
+    print_lines(f"\n{out / report.INDEX}: what was run, the figures, and the numbers behind this table.")

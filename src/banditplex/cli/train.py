@@ -10,12 +10,12 @@ import typer
 from banditplex.cli import options
 from banditplex.cli.data import Data, Reading, as_name, load, reads_data
 from banditplex.cli.gains import gain_records, print_gains
-from banditplex.cli.output import Json, print_json, print_table
+from banditplex.cli.output import Json, print_json, print_lines, print_table
 from banditplex.cli.policy_options import with_policy
 from banditplex.cli.predict import write_table
 from banditplex.cli.report import write_run_page
 from banditplex.cli.resuming import exit_status, resume_command, say_new, stoppable
-from banditplex.terminal import bars, say
+from banditplex.terminal import Estimate, bars, say
 
 if TYPE_CHECKING:
     from banditplex.multiplex import Multiplex, Name
@@ -60,8 +60,11 @@ def train(
     targets = [as_name(name, mx.layer_names) for name in target] if target else None
     try:
         with stoppable(quiet=quiet), bars(["Training"], quiet=quiet) as show:
+            clock = Estimate("epochs at most", "Ctrl-C leaves a run that --resume continues")
 
             def on_epoch(model: "LinkPredictor", row: dict[str, Any]) -> None:
+                if not quiet and not resume:
+                    clock.tell(row["epoch"], row["epochs"])
                 if show is not None:
                     losses = f"loss {row['train_loss']:.3f}  validation {row['validation_loss']:.3f}"
                     show("Training", losses, completed=row["epoch"], total=row["epochs"])
@@ -80,11 +83,11 @@ def train(
     if as_json:
         print_json({"run": str(run), "directed": mx.directed} | result | {"report": str(page)})
     elif not quiet:
-        print(f"{data}: {mx.title}\n")
+        print_lines(f"{data}: {mx.title}\n")
         print_gains(model.layer_gains_, f"All gains: {run / GAINS}.")
         print()
         print_table(COLUMNS, _rows(result))
-        print(f"\n{run}: {_length(result)} Report: {page}")
+        print_lines(f"\n{run}: {_length(result)} Report: {page}")
 
 
 def fit_in(

@@ -13,6 +13,7 @@ from urllib.parse import urljoin, urlsplit
 
 from banditplex.datasets.base import Dataset, File, data_folder
 from banditplex.errors import InputError
+from banditplex.io.limits import unpacked_limit
 from banditplex.lock import is_running
 
 Progress = Callable[[int, int], None]  # called with (bytes done, bytes in all)
@@ -119,7 +120,11 @@ class _Download:
         members = [each for each in archive.namelist() if PurePosixPath(each).name == file.name]
         if not members:
             raise InputError(f"{address}: expected an archive with {file.name}, got none.")
-        with archive.open(min(members, key=len)) as source, path.open("wb") as copy:
+        member = archive.getinfo(min(members, key=len))
+        limit = unpacked_limit(member.compress_size)
+        if member.file_size > limit:  # zipfile reads no more than that
+            raise InputError(f"{address}: expected {file.name} of at most {limit:,} bytes, got {member.file_size:,}.")
+        with archive.open(member) as source, path.open("wb") as copy:
             shutil.copyfileobj(source, copy)
         alike = (each for each in self.known if each.name == file.name and each != file)
         other = next((each for each in alike if each.is_in(path)), None)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from banditplex.errors import InputError
 from banditplex.evaluation.metrics import AT, evaluate_layers
-from banditplex.evaluation.split import Split, check_options, k_fold
+from banditplex.evaluation.split import Split, check_options, k_fold, temporal_split
 from banditplex.jobs.engine import Finished, check_engine, run_tasks
 from banditplex.jobs.results import Row, RowStore, describe_data
 from banditplex.multiplex import Multiplex, Name
@@ -42,6 +42,7 @@ class EvaluationProtocol:
     metrics: tuple[str, ...]
     threshold: float | None
     targets: tuple[Name, ...]
+    after: Any = None
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,7 @@ def evaluate(
     each: int | None = None,
     threshold: float | None = 0.0,
     targets: Sequence[Name] | None = None,
+    after: Any = None,
     engine: str = "processes",
     jobs: int | None = None,
     out: str | Path | None = None,
@@ -106,6 +108,9 @@ def evaluate(
         as there are edges, which suits scores of any scale.
     targets
         Layers to predict links in; None: every layer with enough edges.
+    after
+        A time or date: train on the edges up to it, and test on later ones (`temporal_split`) instead of folds. Trials
+        then differ in the seeds of methods and negatives.
     engine, jobs
         "processes" (default), "serial" or "ray", and the number of parallel runs; see `jobs.engine.run_tasks`.
     out, resume
@@ -132,10 +137,12 @@ def evaluate(
     """
     scorers = _by_name(scorer)
     check_engine(engine, jobs)
-    check_options(mx, hide, negatives=negatives, negative_nodes=negative_nodes, each=each, folds=folds)
+    folds = folds if after is None else 1
+    more = {"folds": folds} if after is None else {}
+    check_options(mx, hide, negatives=negatives, negative_nodes=negative_nodes, each=each, **more)
     protocol = EvaluationProtocol(
         hide=hide, trials=trials, folds=folds, seed=seed, negatives=negatives, negative_nodes=negative_nodes, each=each,
-        metrics=tuple(metrics), threshold=threshold, targets=_choose_targets(mx, targets, folds),
+        metrics=tuple(metrics), threshold=threshold, targets=_choose_targets(mx, targets, max(folds, 2)), after=after,
     )  # fmt: skip
     _check_protocol(protocol, scorers, mx)
     runs = [Run(trial, index, name) for trial in range(trials) for index in range(folds) for name in scorers]
@@ -186,11 +193,16 @@ class Evaluator:
         if self._cache is None or self._cache[0] != (trial, index):
             protocol = self._protocol
             seed = int(stream(protocol.seed, "trial", trial).integers(2**31))
-            (fold,) = k_fold(
-                self._mx, hide=protocol.hide, folds=protocol.folds, seed=seed, negatives=protocol.negatives,
-                negative_nodes=protocol.negative_nodes, each=protocol.each, only=index,
-            )  # fmt: skip
-            fold.check(self._mx)
+            options: dict[str, Any] = {
+                "hide": protocol.hide, "seed": seed, "negatives": protocol.negatives,
+                "negative_nodes": protocol.negative_nodes, "each": protocol.each,
+            }  # fmt: skip
+            if protocol.after is None:
+                (fold,) = k_fold(self._mx, folds=protocol.folds, only=index, **options)
+                fold.check(self._mx)
+            else:
+                fold = temporal_split(self._mx, after=protocol.after, **options)
+                fold.check()
             self._cache = (trial, index), fold
         return self._cache[1]
 
@@ -325,7 +337,8 @@ def _num_pairs(mx: Multiplex, layer: Name) -> int:
 def _describe_protocol(protocol: EvaluationProtocol, scorers: Mapping[str, LinkScorer], mx: Multiplex) -> Row:
     """Return everything that the rows depend on, as plain values."""
     methods = {name: _describe_scorer(scorer) for name, scorer in scorers.items()}
-    return {**_as_json(vars(protocol)), "methods": methods, "data": describe_data(mx)}
+    settings = {name: value for name, value in vars(protocol).items() if name != "after" or value is not None}
+    return {**_as_json(settings), "methods": methods, "data": describe_data(mx)}
 
 
 def _describe_scorer(scorer: Any) -> Row:

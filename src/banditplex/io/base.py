@@ -17,6 +17,7 @@ from banditplex.multiplex.names import Names, factorize
 from banditplex.schema import ANYTHING, DISTINCT_NAMES, check, check_version, one_of, parse
 
 _INTEGER = re.compile(r"0|-?[1-9][0-9]{0,18}")
+_WHOLE = re.compile(r"(0|-?[1-9][0-9]*)([.,]0+)?")
 
 Progress = Callable[[int, int], None]  # called with (done, total), in bytes or edges
 
@@ -39,7 +40,7 @@ class Format:
         `read(path, *, progress, **options) -> Multiplex`; `progress` may be None.
     write
         `write(mx, path, **options)`; `path` does not exist yet and is in an empty staging folder. All files in that
-        folder are moved to their final place after `write` returns.
+        folder are moved to their final place after `write` returns. None: the format can only be read.
     holds
         What it can store besides edges: some of "weight", "time", "features" and "types" (of nodes). Every format
         stores names, direction and isolated nodes, in a side note if necessary.
@@ -51,7 +52,7 @@ class Format:
     description: str
     suffixes: tuple[str, ...]
     read: Callable[..., Multiplex]
-    write: Callable[..., None]
+    write: Callable[..., None] | None
     holds: frozenset[str] = frozenset()
     matches: Callable[[Path], bool] = _no_content
 
@@ -144,6 +145,8 @@ def are_strings(what: str, note: dict[str, Any]) -> bool:
 
 def _implied(used: Names, declared: list[Name]) -> bool:
     found, _ = factorize(parse_names([str(name) for name in used.tolist()]))
+    if found.dtype == object and all(map(_WHOLE.fullmatch, found.tolist())):
+        return False  # names such as 7.0 would be read as integers
     return bool(found.tolist() == declared)  # 1 != "1", so this compares types too
 
 

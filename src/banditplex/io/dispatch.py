@@ -1,13 +1,14 @@
 """`read` and `write`: find the format of a path and call its functions."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from inspect import signature
 from pathlib import Path
 from typing import Any, get_args
 
 from banditplex.errors import FormatError, InputError
-from banditplex.io import comune, delimited, edgelists, folder, gatne, gml, graphml, multinet, muxviz, parquet
+from banditplex.io import comune, delimited, edgelists, excel, folder, gatne, gml, graphml, multinet, muxviz, parquet
 from banditplex.io.base import Format, Progress
+from banditplex.io.node_table import with_node_table
 from banditplex.io.staging import check_whole, staged
 from banditplex.multiplex import Multiplex
 from banditplex.registry import Registry
@@ -22,6 +23,7 @@ for _format in (
     muxviz.FORMAT,
     delimited.CSV,
     delimited.TSV,
+    excel.FORMAT,
     comune.FORMAT,
     gatne.FORMAT,
     edgelists.FORMAT,
@@ -29,7 +31,15 @@ for _format in (
     formats.add(_format.name, _format)
 
 
-def read(path: str | Path, *, format: str | None = None, progress: Progress | None = None, **options: Any) -> Multiplex:
+def read(
+    path: str | Path,
+    *,
+    format: str | None = None,
+    node_table: str | Path | None = None,
+    node_columns: Mapping[str, str] | None = None,
+    progress: Progress | None = None,
+    **options: Any,
+) -> Multiplex:
     """Read a multiplex from a file or folder.
 
     Parameters
@@ -38,6 +48,8 @@ def read(path: str | Path, *, format: str | None = None, progress: Progress | No
         File or folder. Unless `format` is given, its name decides on the format, then its content.
     format
         One of `banditplex.io.formats`.
+    node_table, node_columns
+        A table with attributes of nodes, and its columns; see `banditplex.io.node_table.with_node_table`.
     progress
         Called with (done, total) during a long read.
     options
@@ -54,7 +66,8 @@ def read(path: str | Path, *, format: str | None = None, progress: Progress | No
     try:
         chosen = formats[format] if format else detect(path)
         _check_options(chosen, chosen.read, options)
-        return _read(chosen, path, progress, options)
+        mx = _read(chosen, path, progress, options)
+        return mx if node_table is None else with_node_table(mx, node_table, node_columns)
     except OSError as error:
         raise InputError(f"{error.filename or path}: cannot be read: {error.strerror or error}.") from None
 
@@ -92,6 +105,7 @@ def write(
     if lost and not lossy:
         names = " and ".join(lost)
         raise InputError(f"{path}: expected a format that stores {names}, got {chosen.name}; lossy=True drops {names}.")
+    assert chosen.write is not None  # check_place refuses such a format
     _check_options(chosen, chosen.write, options)
     try:
         with staged(path, overwrite=overwrite) as stage:
@@ -105,9 +119,10 @@ def write(
 def check_place(path: Path, *, format: str | None = None, overwrite: bool = False) -> Format:
     """Return the format for `path`, and refuse a path that cannot be written, before any data are read."""
     chosen = formats[format] if format else _by_name(path)
-    if chosen is None:
-        endings = ", ".join(suffix for each in formats.values() for suffix in each.suffixes)
-        hint = f"write with format=NAME, one of {', '.join(formats)}"
+    if chosen is None or chosen.write is None:
+        writable = {name: each for name, each in formats.items() if each.write is not None}
+        endings = ", ".join(suffix for each in writable.values() for suffix in each.suffixes)
+        hint = f"write with format=NAME, one of {', '.join(writable)}"
         raise InputError(f"{path}: expected a name that ends in one of {endings}, got {path.name!r}; {hint}.")
     if not path.parent.is_dir():
         raise InputError(f"{path}: expected an existing folder {path.parent}, got none.")

@@ -9,11 +9,15 @@ from typing import TYPE_CHECKING
 from banditplex.errors import FormatError
 from banditplex.io.base import Format, Progress, begins_with
 from banditplex.io.graphs import from_graph, to_graph
+from banditplex.io.limits import check_file_size
 from banditplex.io.lines import read_text
 from banditplex.multiplex import Multiplex
 
 if TYPE_CHECKING:
     import networkx as nx
+
+
+MEMORY = 34  # times its size is what networkx needs for a file
 
 
 def read(
@@ -26,14 +30,17 @@ def read(
     features: Sequence[str] | None = None,
     types: str | None = None,
     names: str | None = None,
+    max_size: int | None = None,
     progress: Progress | None = None,
 ) -> Multiplex:
     """Read a GML file.
 
-    `names` is the node attribute with the node names: by default "label", or "id" if some node has no label. The other
-    options are those of `banditplex.io.graphs.from_graph`. Parallel edges are allowed even if the file does not declare
-    a multigraph.
+    `names` is the node attribute with the node names: by default "label", or "id" if some node has no label.
+    `max_size` is the size of the largest file that is read (64 MiB): networkx needs many times that. The other options
+    are those of `banditplex.io.graphs.from_graph`. Parallel edges are allowed even if the file does not declare a
+    multigraph.
     """
+    check_file_size(path, max_size, MEMORY)
     text = read_text(path).decode()
     if not re.search(r"(?:^|\s)multigraph\s", text):
         text = re.sub(r"((?:^|\s)graph\s*\[)", r"\1 multigraph 1 ", text, count=1)
@@ -78,5 +85,5 @@ FORMAT = Format(
     read=read,
     write=write,
     holds=frozenset({"weight", "time", "features", "types"}),
-    matches=partial(begins_with, pattern=rb"^\s*graph\s*\["),
+    matches=partial(begins_with, pattern=rb"^[ \t]*graph\s*\["),
 )

@@ -10,8 +10,11 @@ from xml.etree.ElementTree import ParseError
 from banditplex.errors import FormatError
 from banditplex.io.base import Format, Progress, begins_with
 from banditplex.io.graphs import from_graph, to_graph
+from banditplex.io.limits import check_file_size
 from banditplex.io.writing import refuse_names
 from banditplex.multiplex import Multiplex
+
+MEMORY = 24  # times its size is what networkx needs for a file
 
 
 def read(
@@ -23,11 +26,13 @@ def read(
     time: str | None = None,
     features: Sequence[str] | None = None,
     types: str | None = None,
+    max_size: int | None = None,
     progress: Progress | None = None,
 ) -> Multiplex:
-    """Read a GraphML file; the options are those of `banditplex.io.graphs.from_graph`."""
+    """Read a GraphML file of at most `max_size` bytes (64 MiB); all else is as in `banditplex.io.graphs.from_graph`."""
     import networkx as nx
 
+    check_file_size(path, max_size, MEMORY)
     text = path.read_bytes()
     try:
         with warnings.catch_warnings(action="ignore"):  # about ports and other unused features

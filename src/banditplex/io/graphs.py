@@ -12,7 +12,9 @@ from banditplex.io.base import are_strings, parse_names, strings_note
 from banditplex.multiplex import Multiplex
 from banditplex.multiplex.build import EdgeError, Floats, Numbers
 from banditplex.multiplex.names import Ints, Names, as_names, factorize
+from banditplex.multiplex.roles import suggest_layer
 from banditplex.schema import DISTINCT_NAMES, one_of, parse, whole
+from banditplex.terminal import warn
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -70,7 +72,8 @@ def from_graph(
     directed
         None: as the graph. In a directed multiplex, undirected edges are stored in both directions.
     layer
-        Edge attribute with the layer. None: "layer"; if no edge has it, all edges are in the layer "edges".
+        Edge attribute with the layer. None: "layer" or, if all edges have it, "relation", "type", "kind" or "label";
+        otherwise all edges are in the layer "edges".
     weight, time
         Edge attributes with weight (1 if missing) and time. None: "weight" and "time", if some edge has them.
     features
@@ -115,7 +118,7 @@ def _read_note(graph: "nx.Graph") -> dict[str, Any]:
 
 def _layers(rows: list[Any], layer: str | None, note: dict[str, Any]) -> tuple[Names, Ints]:
     """Return the layer names, and the layer index of each edge."""
-    key = layer or "layer"
+    key = layer or _suggested(rows)
     there = sum(key in values for _, _, values in rows)
     if there == 0 and layer is not None:
         known = sorted({name for _, _, values in rows for name in values})
@@ -131,6 +134,17 @@ def _layers(rows: list[Any], layer: str | None, note: dict[str, Any]) -> tuple[N
     if unknown is not None:
         raise InputError(f"expected one of the layers in the graph attribute {NOTE!r}, got {unknown!r}")
     return as_names(note["layers"], "layer"), np.array([place[str(each)] for each in given], np.int64)
+
+
+def _suggested(rows: list[Any]) -> str:
+    """Return "layer" or, if no edge has this attribute, one that all edges have and that is usual for layers."""
+    if not rows or any("layer" in values for _, _, values in rows):
+        return "layer"
+    whole = [name for name in rows[0][2] if all(name in values for _, _, values in rows)]
+    found = suggest_layer(whole, lambda name: [values[name] for _, _, values in rows[:1000]])
+    if found is not None:
+        warn(f"The edge attribute {found!r} is read as the layer; layer=NAME selects another.")
+    return found or "layer"
 
 
 def _edge_numbers(rows: list[Any], name: str | None, role: str, missing: int | None) -> Numbers | None:

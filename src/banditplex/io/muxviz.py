@@ -33,11 +33,13 @@ def read(
     labels: bool = True,
     interlayer: str = "refuse",
     types: str | None = None,
+    allow_outside: bool = False,
     progress: Progress | None = None,
 ) -> Multiplex:
     """Read a muxViz configuration of edge lists `u v [weight]`, or of one extended list `u layer v layer [weight]`.
 
-    Paths are relative to the configuration's folder or to a parent of it: muxViz writes them relative to its own.
+    Paths are relative to the configuration's folder or to a parent of it: muxViz writes them relative to its own. The
+    files must be in that folder.
 
     Parameters
     ----------
@@ -51,12 +53,14 @@ def read(
         "refuse" or "drop" edges between layers in an extended list.
     types
         Column of the layout with node types. None: nodeType, if it exists.
+    allow_outside
+        Whether files may be anywhere, not only in the folder of the configuration and below.
     progress
         Called with (bytes done, bytes in total).
     """
     if interlayer not in ("refuse", "drop"):
         raise InputError(f"Expected interlayer 'refuse' or 'drop', got {interlayer!r}.")
-    entries, note = _read_config(path), read_side_note(path)
+    entries, note = _read_config(path, allow_outside), read_side_note(path)
     if entries[0].layers is None:
         edges = _read_layers(entries, progress)
     else:
@@ -88,7 +92,7 @@ class Entry(NamedTuple):
     layout: Path | None  # the node table
 
 
-def _read_config(path: Path) -> list[Entry]:
+def _read_config(path: Path, outside: bool) -> list[Entry]:
     lines = [(number, line) for number, line in enumerate(read_text(path).decode().split("\n"), 1) if line.strip()]
     if not lines:
         raise FormatError("expected lines edges;label;layout, got an empty file", path=path)
@@ -98,28 +102,36 @@ def _read_config(path: Path) -> list[Entry]:
         if len(fields) > 3:
             raise FormatError(f"expected edges;label;layout, got {len(fields)} fields", path=path, line=number)
         name, label, layout = [*fields, "", ""][:3]
-        edges, nodes = _find(path, name), _find(path, layout)
+        edges, nodes = _find(path, name, outside), _find(path, layout, outside)
         if edges is None or (nodes is None and layout.strip()):
             missing = name if edges is None else layout
-            raise FormatError(f"expected an existing file, got {missing!r}", path=path, line=number)
+            where = "" if outside else " in the folder of the configuration"
+            away = not outside and (Path(missing).is_absolute() or ".." in missing)
+            hint = "; allow_outside=True looks elsewhere, too" * away
+            raise FormatError(f"expected an existing file{where}, got {missing!r}{hint}", path=path, line=number)
         label = label or edges.stem
         if label in entries:
             raise FormatError(f"expected distinct labels, got {label!r} twice", path=path, line=number)
-        layers = _find(path, label) if len(lines) == 1 and _is_extended(edges) else None
+        layers = _find(path, label, outside) if len(lines) == 1 and _is_extended(edges) else None
         entries[label] = Entry(edges, label, layers, nodes)
     return list(entries.values())
 
 
-def _find(config: Path, name: str) -> Path | None:
-    """Return the file for a path in a configuration: relative to its folder or a parent, or by file name alone."""
+def _find(config: Path, name: str, outside: bool = False) -> Path | None:
+    """Return the file for a path in a configuration: relative to its folder or a parent, or by file name alone.
+
+    Files out of that folder, also behind links, are found only if `outside`.
+    """
     wanted = Path(name.strip())
     if not wanted.name:
         return None
     folders = [config.parent, *config.absolute().parent.parents[: len(wanted.parts) - 1]]
     places = [*(folder / wanted for folder in folders), config.parent / wanted.name]
     try:
-        return next((place for place in places if place.is_file()), None)
-    except OSError:  # not a valid file name
+        home = config.parent.resolve()
+        inside = (place for place in places if outside or place.resolve().is_relative_to(home))
+        return next((place for place in inside if place.is_file()), None)
+    except (OSError, ValueError, RuntimeError):  # not a valid file name, or a loop of links
         return None
 
 

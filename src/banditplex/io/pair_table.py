@@ -8,15 +8,19 @@ import pyarrow as pa
 
 from banditplex.errors import InputError
 from banditplex.io import delimited, parquet
-from banditplex.io.table import PAIR_ROLES, Origin, refuse_nulls
+from banditplex.io.text_table import read_columns
 from banditplex.multiplex import Multiplex
+from banditplex.multiplex.cells import Origin
 from banditplex.multiplex.names import Ints, Names
+from banditplex.multiplex.roles import PAIR_ROLES
+from banditplex.multiplex.table import stem
 
 
 def read_pairs(path: Path, mx: Multiplex, *, columns: Mapping[str, str] | None = None) -> Names:
     """Return the pairs of a file as names (n, 2); each pair must be two different nodes of `mx`.
 
-    `columns` gives the column names of `source` and `destination`. Other columns are ignored.
+    `columns` gives the column names of `source` and `destination`. Other columns are ignored. Of nodes named as in
+    "user/7", the id is enough in a column called user or user_id.
     """
     if not path.is_file():
         raise InputError(f"{path}: no such file.")
@@ -37,16 +41,23 @@ def _read(path: Path, columns: Mapping[str, str]) -> tuple[pa.Table, Origin]:
         return parquet.read_columns(path, columns, roles=PAIR_ROLES)[:2]
     for format, delimiter in ((delimited.CSV, ","), (delimited.TSV, "\t")):
         if name.endswith(format.suffixes):
-            return delimited.read_columns(path, delimiter, columns, roles=PAIR_ROLES)
+            return read_columns(path, delimiter, columns, roles=PAIR_ROLES)[:2]
     raise InputError(f"{path}: expected a name that ends in .csv, .tsv or .parquet, got {path.name!r}.")
+
+
+def _find(token: str, kind: str, known: dict[str, int]) -> int:
+    """Return the index of a node: by name, as 7 for 7.0, or by id among nodes of a kind; -1: none."""
+    names = token, token.removesuffix(".0"), f"{kind}/{token}", f"{kind}/{token.removesuffix('.0')}"
+    return next((known[name] for name in names if name in known), -1)
 
 
 def _index(column: pa.ChunkedArray, role: str, known: dict[str, int], mx: Multiplex, origin: Origin) -> Ints:
     """Return the node indices of a column; each distinct name is looked up once."""
-    refuse_nulls(column, f"a name as {role}", origin)
     encoded = column.cast(pa.string()).combine_chunks().dictionary_encode()
     tokens = encoded.dictionary.to_pylist()
-    found: Ints = np.array([known.get(token, -1) for token in tokens], np.int64)[encoded.indices.to_numpy()]
+    kind = stem(str(origin.columns[role]))  # of nodes named as in user/7
+    places = [_find(token, kind, known) for token in tokens]
+    found: Ints = np.array(places, np.int64)[encoded.indices.to_numpy()]
     if (found < 0).any():
         row = int(np.argmax(found < 0))
         try:

@@ -12,8 +12,10 @@ import pyarrow.parquet as pq
 
 from banditplex.errors import FormatError
 from banditplex.io.base import Format, Progress, begins_with, redirect
-from banditplex.io.table import EDGE_ROLES, Columns, Origin, choose_columns, from_table, to_table
 from banditplex.multiplex import Multiplex
+from banditplex.multiplex.cells import Origin, integer_names, leave_out_missing
+from banditplex.multiplex.roles import EDGE_ROLES, PAIR_ROLES, Columns, assign_columns
+from banditplex.multiplex.table import from_table, to_table
 from banditplex.schema import ANYTHING, DISTINCT_NAMES, check, check_version, parse, whole
 
 KEY = b"banditplex"  # key in the schema metadata
@@ -31,6 +33,8 @@ def read(
     progress: Progress | None = None,
     directed: bool | None = None,
     num_nodes: int | None = None,
+    missing: str = "error",
+    bipartite: bool | None = None,
     **columns: Unpack[Columns],
 ) -> Multiplex:
     """Read a table with one row per edge; unused columns are not read.
@@ -46,13 +50,21 @@ def read(
         undirected are stored in both directions.
     num_nodes
         The nodes are 0 to num_nodes-1.
+    missing
+        "error" refuses rows with an empty cell, "drop" leaves them out.
+    bipartite
+        Whether source and destination are two kinds of nodes, each with ids of its own. None: they are not, but a
+        warning says if it looks so.
     columns
-        See `banditplex.io.table.Columns`.
+        See `banditplex.multiplex.roles.Columns`.
     """
-    table, origin, note = read_columns(path, columns, progress=progress)
+    table, origin, note = read_columns(path, columns, missing=missing, progress=progress)
     nodes = _expand(note.get("nodes"), len(table), path) if num_nodes is None else np.arange(num_nodes)
+    table = integer_names(integer_names(table, PAIR_ROLES, origin), ("layer",), origin)
     says = bool(note.get("directed", directed))
-    mx = from_table(table, origin, nodes=nodes, layers=note.get("layers"), directed=says)
+    mx = from_table(
+        Multiplex, table, origin, nodes=nodes, layers=note.get("layers"), directed=says, bipartite=bipartite
+    )  # fmt: skip
     if "types" in note and num_nodes is None:
         names = note["types"]["names"]
         check(note["types"]["index"], [whole(0, len(names) - 1)], path=path, what=f"types.index in {PLACE}")
@@ -61,17 +73,30 @@ def read(
 
 
 def read_columns(
-    path: Path, given: Mapping[str, object], *, roles: Sequence[str] = EDGE_ROLES, progress: Progress | None = None
+    path: Path,
+    given: Mapping[str, object],
+    *,
+    roles: Sequence[str] = EDGE_ROLES,
+    missing: str = "error",
+    progress: Progress | None = None,
 ) -> tuple[pa.Table, Origin, dict[str, Any]]:
     """Return the columns of a file by role, its origin, and the note in its metadata."""
     try:
         with pq.ParquetFile(path, memory_map=True) as file:
-            columns = choose_columns(file.schema_arrow.names, given, path, roles=roles)
+            sample = partial(_cells, file)
+            columns = assign_columns(file.schema_arrow.names, given, sample, path=path, roles=roles)
             note = _read_note(file.schema_arrow.metadata or {}, path)
             table = _read_table(file, list(columns.values()), progress)
     except (pa.ArrowException, OSError) as error:
         raise FormatError(f"expected a Parquet file, got {str(error).splitlines()[0]}", path=path) from None
-    return table.select(list(columns.values())).rename_columns(list(columns)), Origin(path, columns), note
+    table = table.select(list(columns.values())).rename_columns(list(columns))
+    return *leave_out_missing(table, Origin(path, columns), missing), note
+
+
+def _cells(file: pq.ParquetFile, column: str) -> list[object]:
+    """Return the first cells of a column."""
+    batch = next(file.iter_batches(batch_size=1000, columns=[column]), None)
+    return [] if batch is None or not batch.num_columns else batch.column(0).to_pylist()
 
 
 def write(mx: Multiplex, path: Path) -> None:

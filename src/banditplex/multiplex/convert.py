@@ -1,12 +1,14 @@
 """The conversion methods of `Multiplex`: networkx, PyG, pandas and scipy, each imported only when it is used."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from banditplex.errors import InputError
-from banditplex.multiplex.names import Ints, Name, as_names
+from banditplex.multiplex.names import Ints, Name, Names, as_names, check_distinct
+from banditplex.terminal import warn
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -42,57 +44,62 @@ def to_pandas(mx: "Multiplex") -> "pd.DataFrame":
     return pd.DataFrame({name: column for name, column in columns.items() if column is not None})
 
 
-def from_pandas(
-    cls: type["Multiplex"],
-    /,
-    frame: "pd.DataFrame",
-    *,
-    source: str = "source",
-    destination: str | None = None,
-    layer: str = "layer",
-    weight: str | None = None,
-    time: str | None = None,
-    **options: Any,
-) -> "Multiplex":
+def from_pandas(cls: type["Multiplex"], /, frame: "pd.DataFrame", **options: Any) -> "Multiplex":
     """Build a multiplex from a table with a row per edge.
 
-    The second node is in the column `destination`, by default "destination" or, if there is none, "target".
-    Columns "weight" and "time" are used if they exist, and so are "source_type" and "destination_type" (or
-    "target_type") unless `node_types` is given. Further options are passed to `Multiplex.from_edges`.
+    Options may name the columns `source`, `destination`, `layer`, `weight`, `time`, `source_type` and
+    `destination_type`. By default, columns with usual names are used, such as "from", "target" or "relation", whatever
+    their case; an empty name stands for no column. Rows with an empty cell are refused, or left out with
+    `missing="drop"`. With `bipartite=True`, source and destination are two kinds of nodes, each with ids of its own.
+    All other options are passed to `Multiplex.from_edges`.
 
     >>> import pandas as pd
     >>> from banditplex import Multiplex
     >>> Multiplex.from_pandas(pd.DataFrame({"source": [0, 1], "target": [1, 2], "layer": ["a", "b"]}))
     Multiplex(3 nodes, 2 layers, 2 edges, undirected): 'a' (1), 'b' (1)
     """
-    if destination is None:
-        destination = "target" if "target" in frame and "destination" not in frame else "destination"
-    wanted = {"source": source, "destination": destination, "layer": layer}
-    optional = {role: given or role for role, given in (("weight", weight), ("time", time)) if given or role in frame}
-    for role, column in (wanted | optional).items():
-        if column not in frame:
-            raise InputError(
-                f"Expected a column {column!r} for {role}, got columns {', '.join(map(repr, frame.columns))}."
-            )
-    values: dict[str, Any] = {role: frame[column].to_numpy() for role, column in (wanted | optional).items()}
-    types = next((name for name in ("destination_type", "target_type") if name in frame), None)
-    if types is not None and "source_type" in frame and "node_types" not in options:
-        options["node_types"] = _types_in_rows(frame, (source, "source_type"), (destination, types))
-    return cls.from_edges(**values, **options)
+    return from_frame(cls, frame, **options)
 
 
-def _types_in_rows(frame: "pd.DataFrame", *columns: tuple[str, str]) -> dict[Name, str]:
-    """Return the type of each node from pairs of columns (node, type); refuse a node with two types."""
-    import pandas as pd
+def from_frame(
+    cls: type["Multiplex"],
+    frame: "pd.DataFrame",
+    *,
+    num_nodes: int | None = None,
+    node_names: Any = None,
+    layer_names: Any = None,
+    missing: str = "error",
+    path: object = None,
+    line_of: Callable[[int], int] | None = None,
+    **options: Any,
+) -> "Multiplex":
+    """Build a multiplex from a table as `from_pandas` does; `path` and `line_of` say where its rows are from."""
+    from banditplex.multiplex import cells
+    from banditplex.multiplex import table as tables
+    from banditplex.multiplex.roles import EDGE_ROLES, PAIR_ROLES, assign_columns
 
-    rows = pd.concat([pd.DataFrame({"node": frame[node], "type": frame[kind]}) for node, kind in columns])
-    rows = rows.drop_duplicates()
-    twice = rows[rows["node"].duplicated(keep=False)]
-    if len(twice):
-        node = twice["node"].iloc[0]
-        found = " and ".join(map(repr, twice["type"][twice["node"] == node]))
-        raise InputError(f"Expected one type per node, got {found} for {node!r}.")
-    return dict(zip(rows["node"].tolist(), rows["type"].tolist(), strict=True))
+    names = list(map(str, frame.columns))
+    given = {role: options.pop(role) for role in EDGE_ROLES if role in options}
+    if options.get("node_types") is not None:
+        given |= dict.fromkeys(tables.TYPES, "")
+    head = frame.head(1000)
+    columns = assign_columns(names, given, lambda name: head.iloc[:, names.index(name)].tolist(), path=path)
+    table = cells.from_series({role: frame.iloc[:, names.index(name)] for role, name in columns.items()})
+    table, origin = cells.leave_out_missing(table, cells.Origin(path, columns, line_of), missing)
+    for roles in (PAIR_ROLES, ("layer",)):
+        table = cells.integer_names(table, roles, origin)
+    declared = node_names if num_nodes is None else np.arange(num_nodes)
+    mx = tables.from_table(cls, table, origin, nodes=declared, layers=layer_names, **options)
+    if num_nodes is None or node_names is None:
+        return mx
+    return replace(mx, node_names=check_distinct(_named(node_names, num_nodes), "node"))
+
+
+def _named(names: Any, count: int) -> Names:
+    array = as_names(names, "node")
+    if len(array) != count:
+        raise InputError(f"Expected {count} node names, got {len(array)}.")
+    return array
 
 
 # scipy
@@ -190,7 +197,7 @@ def from_networkx(
     /,
     graph: "nx.Graph",
     *,
-    layer: str = "layer",
+    layer: str | None = None,
     weight: str = "weight",
     time: str = "time",
     features: str = "features",
@@ -199,14 +206,18 @@ def from_networkx(
 ) -> "Multiplex":
     """Build a multiplex from any networkx graph.
 
-    The layer of an edge is its attribute `layer`; without it, its key in a multigraph, otherwise "edges". The edge
-    attributes `weight` and `time` are used if any edge has them (a missing weight is 1, a missing time is an error),
-    the node attributes `features` and `types` (by default "node_type") if any node has them.
+    The layer of an edge is its attribute `layer`, by default "layer"; without it, its key in a multigraph. If keys are
+    networkx's own (0, 1, ...), an attribute such as "relation" or "type" is the layer, and a warning says so; if there
+    is none, all edges are in the layer "edges". The edge attributes `weight` and `time` are used if any edge has them
+    (a missing weight is 1, a missing time is an error), the node attributes `features` and `types` (by default
+    "node_type") if any node has them.
     """
     keyed = graph.is_multigraph()
     rows = list(graph.edges(keys=True, data=True) if keyed else graph.edges(data=True))
     data = [row[-1] for row in rows]
-    names = [attributes.get(layer, row[2] if keyed else "edges") for row, attributes in zip(rows, data, strict=True)]
+    keys = [row[2] for row in rows] if keyed and not _are_default(graph, rows) else ["edges"] * len(rows)
+    chosen = _layer_attribute(data, layer, keyed and keys[:1] == ["edges"], graph)
+    names = [attributes.get(chosen, key) for attributes, key in zip(data, keys, strict=True)]
     if any(time in attributes for attributes in data):
         missing = next((row for row in rows if time not in row[-1]), None)
         if missing:
@@ -230,6 +241,33 @@ def from_networkx(
         directed=graph.is_directed(),
         **options,
     )
+
+
+def _are_default(graph: "nx.MultiGraph", rows: list[Any]) -> bool:
+    """Return whether the keys of parallel edges are those that networkx gives: 0, 1, ..."""
+    return all(isinstance(key, int) and 0 <= key < graph.number_of_edges(u, v) for u, v, key, _ in rows)
+
+
+def _layer_attribute(data: list[dict[str, Any]], given: str | None, merged: bool, graph: "nx.Graph") -> str:
+    """Return the edge attribute with the layer; `merged` if there are parallel edges without keys of their own."""
+    from banditplex.multiplex.roles import suggest_layer
+
+    known = list(dict.fromkeys(name for attributes in data for name in attributes))
+    if given is not None:
+        if data and given not in known:
+            listed = ", ".join(map(repr, known)) or "none"
+            raise InputError(f"Expected an edge attribute as layer, got {given!r}; attributes of edges: {listed}.")
+        return given
+    if "layer" in known or not data:
+        return "layer"
+    whole = [name for name in known if isinstance(name, str) and all(name in attributes for attributes in data)]
+    found = suggest_layer(whole, lambda name: [attributes[name] for attributes in data[:1000]])
+    if found is not None and (merged or not graph.is_multigraph()):
+        warn(f"The edge attribute {found!r} is read as the layer; layer=NAME selects another.")
+        return found
+    if merged and len(data) > len({frozenset((u, v)) for u, v in graph.edges()}):
+        warn("Parallel edges are merged: their keys are networkx's own; layer=NAME selects an attribute as layer.")
+    return "layer"
 
 
 # PyTorch Geometric

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from banditplex.errors import InputError
-from banditplex.multiplex import build, convert
+from banditplex.multiplex import build, convert, join
 from banditplex.multiplex.adjacency import Adjacency, build_adjacency
 from banditplex.multiplex.names import Ints, Name, NameIndex, Names, as_array, as_names, check_distinct, factorize
 
@@ -386,6 +386,8 @@ class Multiplex:
             node_features=build.take(self.node_features, chosen),
             node_types=build.take(self.node_types, chosen),
         )
+
+    with_edges = join.with_edges
 
     # Conversions, which import each library only when it is used
 

@@ -1,0 +1,153 @@
+"""What is fuzzed: for each reader and loader, a valid file to start from and the call that reads it."""
+
+import json
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import banditplex as bx
+from banditplex.io import formats
+from banditplex.io.base import write_side_note
+from banditplex.io.node_table import with_node_table
+from banditplex.io.pair_table import read_pairs
+
+
+@dataclass(frozen=True)
+class Target:
+    """A reader: `make(folder)` writes valid files, `read(folder)` reads them; `share` says how often it is chosen."""
+
+    make: Callable[[Path], None]
+    read: Callable[[Path], Any]
+    share: int = 10
+
+
+def _multiplex(holds: frozenset[str]) -> bx.Multiplex:
+    parts: dict[str, Any] = {
+        "weight": [0.5, 2, 1, 1], "time": [3, 4, 5, 6], "features": np.arange(4.0)[:, None],
+        "types": ["user", "user", "item", "item"],
+    }  # fmt: skip
+    names = {"features": "node_features", "types": "node_types"}
+    held = {names.get(part, part): value for part, value in parts.items() if part in holds}
+    return bx.Multiplex.from_edges(
+        ["ann", "bob", "ann", "dan"],
+        ["bob", "cid", "cid", "ann"],
+        ["work", "work", "home", "home"],
+        directed=True,
+        **held,
+    )
+
+
+def _format(name: str) -> Target:
+    format = formats[name]
+    ending = next(iter(format.suffixes), "")
+    options: dict[str, Any] = {"missing": "drop"} if name in ("csv", "tsv", "parquet") else {}
+
+    def make(folder: Path) -> None:
+        bx.write(_multiplex(format.holds), folder / f"net{ending}", format=name)
+
+    def read(folder: Path) -> Any:
+        bx.read(folder / f"net{ending}", format=name)
+        return bx.read(folder / f"net{ending}", format=name, **options)
+
+    return Target(make, read)
+
+
+def _sniffed() -> Target:
+    def make(folder: Path) -> None:
+        lines = ["From;To;Relation;Weight;When", "Zoë;Uli;work;0,5;2020-01-01", "Uli;7.0;home;2;2021-01-01"]
+        (folder / "net.csv").write_bytes("\r\n".join(lines).encode("cp1252"))
+
+    return Target(make, lambda folder: bx.read(folder / "net.csv", time="When"), 20)
+
+
+def _noted() -> Target:
+    def make(folder: Path) -> None:
+        (folder / "net.csv").write_text("source,target,layer\nZoë,7.0,work\n7.0,Uli,home\n")
+        write_side_note(folder / "net.csv", {"nodes": ["Zoë", "Uli", "7.0"], "layers": ["home", "work"]})
+
+    return Target(make, lambda folder: bx.read(folder / "net.csv"))
+
+
+def _compressed() -> Target:
+    def read(folder: Path) -> Any:
+        return bx.read(folder / "net.csv.gz", max_size=1 << 24)
+
+    return Target(lambda folder: bx.write(_multiplex(frozenset({"weight"})), folder / "net.csv.gz"), read)
+
+
+def _excel() -> Target:
+    import pandas as pd
+
+    def make(folder: Path) -> None:
+        rows = {"source": [1, 2, 3], "target": [2, 3, 1], "layer": ["a", "b", "a"], "weight": [1, 2.5, 3]}
+        pd.DataFrame(rows).to_excel(folder / "net.xlsx", index=False)
+
+    return Target(make, lambda folder: bx.read(folder / "net.xlsx"), 2)
+
+
+def _pairs() -> Target:
+    def make(folder: Path) -> None:
+        (folder / "pairs.csv").write_text("source,target\nann,bob\ncid,dan\n")
+
+    return Target(make, lambda folder: read_pairs(folder / "pairs.csv", _multiplex(frozenset())))
+
+
+def _nodes() -> Target:
+    def make(folder: Path) -> None:
+        (folder / "nodes.csv").write_text("id,type,age,note\nann,a,1,x\nbob,b,2.5,y\ncid,a,3,z\ndan,b,4,\n")
+
+    return Target(make, lambda folder: with_node_table(_multiplex(frozenset()), folder / "nodes.csv"))
+
+
+def _graph() -> bx.Multiplex:
+    ends = np.random.default_rng(0).integers(0, 12, (2, 60))
+    return bx.Multiplex.from_edges(ends[0], ends[1], np.repeat([*"ab"], 30), num_nodes=12, self_loops="drop")
+
+
+def _learner() -> bx.LinkPredictor:
+    return bx.LinkPredictor(epochs=1, warmup=0, width=0, batch_size=64)
+
+
+def _model() -> Target:
+    return Target(
+        lambda folder: _learner().fit(_graph()).save(folder / "run"),
+        lambda folder: bx.LinkPredictor.load(folder / "run").score_pairs([[0, 1]], "a"),
+        2,
+    )
+
+
+def _checkpoint() -> Target:
+    def make(folder: Path) -> None:
+        _learner().fit(_graph(), checkpoint=folder / "run")
+
+    return Target(make, lambda folder: _learner().fit(_graph(), checkpoint=folder / "run", resume=True), 1)
+
+
+def _results() -> Target:
+    from banditplex.jobs.results import RowStore, read_results
+
+    def make(folder: Path) -> None:
+        store = RowStore(folder / "rows.jsonl", {"trials": 1, "hide": "layer"})
+        for key in ("trial 0", "trial 1"):
+            store.add(key, [{"method": "a", "roc_auc": 0.5, "layer": None}])
+
+    return Target(make, lambda folder: json.dumps(read_results(folder / "rows.jsonl")[1]))
+
+
+def targets() -> dict[str, Target]:
+    """Return all targets by name."""
+    found = {name: _format(name) for name in formats if formats[name].write is not None}
+    found |= {"sniffed": _sniffed(), "noted": _noted(), "compressed": _compressed()}
+    found |= {"pairs": _pairs(), "nodes": _nodes()}
+    found |= {"model": _model(), "checkpoint": _checkpoint(), "results": _results()}
+    try:
+        import openpyxl  # type: ignore[import-untyped]  # noqa: F401
+
+        found["xlsx"] = _excel()
+    except ImportError:
+        warnings.warn("xlsx is not fuzzed: openpyxl is not installed.", stacklevel=2)
+    return found

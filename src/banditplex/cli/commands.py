@@ -1,0 +1,89 @@
+"""What all commands share: help without types of flags, help where no command is given, and completion."""
+
+from pathlib import Path
+from typing import Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+LARGE = 1 << 24
+"""Bytes of a file whose layers are not looked up while someone types."""
+
+
+class PlainCommand(TyperCommand):
+    """A command whose help shows flags without the type `<bool>`."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return all parameters."""
+        return _without_types(super().get_params(ctx))
+
+
+class PlainGroup(TyperGroup):
+    """A group of commands; alone, it prints its help."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return all parameters."""
+        return _without_types(super().get_params(ctx))
+
+
+def _without_types(params: list[Any]) -> list[Any]:
+    for each in params:
+        if getattr(each, "is_flag", False) and each.metavar is None:
+            each.metavar = ""
+    return params
+
+
+def help_alone(ctx: typer.Context) -> None:
+    """Print the help of a group that is called without a command."""
+    if ctx.invoked_subcommand is None:
+        print(ctx.get_help())
+        raise typer.Exit
+
+
+# Completion
+
+
+def complete_data(incomplete: str) -> list[str]:
+    """Return the data sets and paths that begin as typed."""
+    from banditplex.datasets import list_datasets
+
+    folder = Path(incomplete or ".").expanduser()
+    folder = folder if incomplete.endswith("/") else folder.parent
+    paths = [each for each in folder.glob("*") if not each.name.startswith(".")] if folder.is_dir() else []
+    shown = [f"{each.as_posix()}{'/' * each.is_dir()}" for each in paths]
+    return [name for name in (*list_datasets(), *sorted(shown)) if name.startswith(incomplete)]
+
+
+def complete_policy(incomplete: str) -> list[str]:
+    """Return the policies that begin as typed; those before a comma stay."""
+    from banditplex.training.config import SETTINGS
+
+    before, comma, last = incomplete.rpartition(",")
+    return [f"{before}{comma}{name}" for name in SETTINGS["policy"].choices if name.startswith(last)]
+
+
+def complete_layer(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Return the layers of DATA, or of the model in RUN, that begin as typed."""
+    params = dict(ctx.params)
+    name = next(each.name for each in ctx.command.params if each.param_type_name == "argument")  # DATA or RUN
+    if params.get(name) is None:  # an option that waits for its value stops the parser before it comes to arguments
+        params[name] = next((word for word in ctx.args if not word.startswith("-")), None)
+    return [layer for layer in _layers(name, params) if layer.startswith(incomplete)]
+
+
+def _layers(argument: str | None, params: dict[str, Any]) -> list[str]:
+    from banditplex.cli.data import READING, load
+    from banditplex.errors import InputError
+
+    path = params.get(argument or "")
+    if path is None or (Path(path).is_file() and Path(path).stat().st_size > LARGE):
+        return []
+    try:
+        if argument == "run":
+            from banditplex.predictor import LinkPredictor
+
+            return [str(name) for name in LinkPredictor.load(path).multiplex_.layer_names]
+        reading = {name: params[name] for name in READING if params.get(name) not in (None, ())}
+        return [str(name) for name in load(path, reading, quiet=True).layer_names]
+    except (InputError, OSError):
+        return []

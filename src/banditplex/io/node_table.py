@@ -1,0 +1,157 @@
+"""Attributes of nodes from a table (CSV, TSV, Excel or Parquet): types, features, names, and nodes without edges."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from banditplex.errors import FormatError, InputError
+from banditplex.io import delimited, excel, parquet
+from banditplex.io.sniff import Dialect
+from banditplex.io.text_table import sniff
+from banditplex.multiplex import Multiplex
+from banditplex.terminal import warn
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+ROLES = {"id": ("id", "node", "node_id", "nodeid"), "type": ("type", "node_type", "kind"), "name": ()}
+"""From the role of a column to its usual names; a column of names must be given."""
+
+
+def with_node_table(mx: Multiplex, path: str | Path, columns: Mapping[str, str] | None = None) -> Multiplex:
+    """Return a multiplex with the node types, features and names of a table.
+
+    Parameters
+    ----------
+    mx
+        The multiplex. Nodes of the table that it lacks become nodes without edges.
+    path
+        A table with a row per node.
+    columns
+        Its columns: `id` (by default id, node, node_id, or the first column), `type` (type, node_type, kind), `name`
+        (new names of nodes) and `features` (names joined by "+"; by default all other columns of numbers). An empty
+        name stands for no column.
+    """
+    path = Path(path)
+    frame, given = _read(path), dict(columns or {})
+    found = {role: _choose(frame, role, given, path) for role in ROLES}
+    ids = _ids(frame[found["id"] or frame.columns[0]], mx, path)
+    taken = [name for name in found.values() if name] or [frame.columns[0]]
+    features = _features(frame.drop(columns=taken, errors="ignore"), given.get("features"), path)
+    mx, rows = _align(mx, ids, path)
+    if features.shape[1]:
+        mx = mx.with_node_features(features.to_numpy(np.float64)[rows])
+    if found["type"]:
+        mx = mx.with_node_types(frame[found["type"]].map(str).to_numpy(object)[rows])
+    if found["name"]:
+        mx = _renamed(mx, frame[found["name"]].map(str).to_numpy(object)[rows])
+    unused = [name for name in frame if name not in taken and name not in features and name != frame.columns[0]]
+    if unused:
+        warn(f"{path}: columns not used: {', '.join(map(str, unused))}.")
+    return mx
+
+
+def _read(path: Path) -> "pd.DataFrame":
+    import pandas as pd
+
+    if not path.is_file():
+        raise InputError(f"{path}: no such file.")
+    name = path.name.lower()
+    try:
+        if name.endswith(parquet.FORMAT.suffixes):
+            frame = pd.read_parquet(path)
+        elif name.endswith(excel.FORMAT.suffixes):
+            frame = excel.read_sheet(path)
+        else:
+            usual = "\t" if name.endswith(delimited.TSV.suffixes) else ","
+            how = sniff(path, {}, (), Dialect(usual), header=True, fixed=(False, False))
+            frame = _parse(path, how, ".")
+            if how.delimiter != ",":  # decimal commas make columns of numbers of what are texts else
+                other = _parse(path, how, ",")
+                frame = max((frame, other), key=lambda each: len(each.select_dtypes("number").columns))
+    except (OSError, ValueError, ImportError) as error:  # what pandas and pyarrow raise for files that are no tables
+        if isinstance(error, InputError):
+            raise
+        raise FormatError(f"expected a table of nodes, got {' '.join(str(error).split())}", path=path) from None
+    if frame.empty:
+        raise FormatError("expected a header and rows, got an empty table", path=path)
+    return frame
+
+
+def _parse(path: Path, how: Dialect, decimal: str) -> "pd.DataFrame":
+    import pandas as pd
+
+    return pd.read_csv(path, sep=how.delimiter, encoding=how.encoding, decimal=decimal)
+
+
+def _choose(frame: "pd.DataFrame", role: str, given: Mapping[str, str], path: Path) -> Any:
+    wanted = given.get(role)
+    names = ROLES[role] if wanted is None else (wanted,)
+    by_name = {str(name).strip().casefold(): name for name in frame}
+    chosen: Any = next((by_name[name.casefold()] for name in names if name.casefold() in by_name), None)
+    if wanted and chosen is None:
+        raise FormatError(f"expected a column {wanted!r} as {role}, got {', '.join(map(repr, frame))}", path=path)
+    return chosen
+
+
+def _ids(column: "pd.Series", mx: Multiplex, path: Path) -> Any:
+    """Return the ids of nodes, as names of the same kind as those of the multiplex."""
+    if column.isna().any():
+        row = int(np.argmax(column.isna()))
+        raise FormatError(f"expected a node in column {column.name!r}, got an empty cell", path=path, row=row + 1)
+    if mx.node_names.dtype != object:
+        try:
+            return column.astype(np.float64).astype(np.int64).to_numpy()
+        except ValueError:
+            raise FormatError(f"expected integers in column {column.name!r}, as in the edges", path=path) from None
+    whole = column.dtype.kind == "f" and (column == np.floor(column)).all()
+    return (column.astype(np.int64) if whole else column).map(str).to_numpy(object)
+
+
+def _features(frame: "pd.DataFrame", given: str | None, path: Path) -> "pd.DataFrame":
+    """Return the columns of features."""
+    if given == "":
+        return frame[[]]
+    wanted: Sequence[Any] = list(frame.select_dtypes("number")) if given is None else given.split("+")
+    missing = next((name for name in wanted if name not in frame), None)
+    if missing is not None:
+        raise FormatError(f"expected a column {missing!r} as feature, got {', '.join(map(repr, frame))}", path=path)
+    chosen = frame[list(wanted)]
+    for name in chosen:
+        if chosen[name].dtype.kind not in "iufb" or chosen[name].isna().any():
+            row = int(np.argmax(chosen[name].isna())) + 1 if chosen[name].isna().any() else None
+            got = "an empty cell" if row else str(chosen[name].dtype)
+            raise FormatError(f"expected numbers as feature {name!r}, got {got}", path=path, row=row)
+    if given is None and len(wanted):
+        warn(f"{path}: node features are {', '.join(map(str, wanted))}.")
+    return chosen
+
+
+def _align(mx: Multiplex, ids: Any, path: Path) -> tuple[Multiplex, Any]:
+    """Return the multiplex with all nodes of the table, and the row of each node."""
+    import pandas as pd
+
+    index = pd.Index(ids)
+    if not index.is_unique:
+        twice = index[index.duplicated()][0]
+        raise FormatError(f"expected one row per node, got {twice!r} more than once", path=path)
+    missing = ~np.isin(mx.node_names, ids) if len(mx.node_names) else np.zeros(0, np.bool_)
+    if missing.any():
+        first = mx.node_names[int(np.argmax(missing))]
+        raise FormatError(f"expected a row for every node, got none for {missing.sum():,}, as {first!r}", path=path)
+    new = ids[~np.isin(ids, mx.node_names)]
+    if len(new):
+        warn(f"{path}: {len(new):,} nodes have no edges, as {new[0]}.")
+        mx = mx.with_edges(Multiplex.from_edges([], [], [], node_names=new, directed=mx.directed))
+    return mx, index.get_indexer(mx.node_names)
+
+
+def _renamed(mx: Multiplex, names: Any) -> Multiplex:
+    source, destination = mx.edge_index
+    return Multiplex.from_indices(
+        source, destination, mx.edge_layer, node_names=names, layer_names=list(mx.layer_names), weight=mx.weight,
+        time=mx.time, node_features=mx.node_features, node_types=mx.node_types, directed=mx.directed,
+        metadata=mx.metadata,
+    )  # fmt: skip

@@ -1,0 +1,184 @@
+"""Cells of a table with one row per edge: where they are from, which are missing, and ids that are whole numbers."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from banditplex.errors import FormatError, InputError
+from banditplex.multiplex.names import Ints, Names
+from banditplex.multiplex.roles import place
+from banditplex.terminal import warn
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+NOT_AVAILABLE = ("", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null", "None")
+MISSING = ("error", "drop")
+_KINDS = {"source": "a node name", "destination": "a node name", "layer": "a layer name", "weight": "a number"}
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a table comes from, for error messages.
+
+    `columns` maps roles to the column names of the file. `line_of` maps rows to lines; without it, errors name the
+    row, counted from 1. `kept` has the rows of the file that are left in the table, None if all are.
+    """
+
+    path: object
+    columns: Mapping[str, str]
+    line_of: Callable[[int], int] | None = None
+    kept: Ints | None = None
+
+    def error(self, message: str, row: int, role: str | None = None) -> FormatError:
+        """Return an error about `row`, or about one of its columns."""
+        column = None if role is None else self.columns[role]
+        return FormatError(message, path=self.path, column=column, **self._place(row))
+
+    def show(self, role: str) -> str:
+        """Return a role, with the name of its column if that differs."""
+        return role if self.columns[role] == role else f"{role} (column {self.columns[role]!r})"
+
+    def where(self, row: int) -> str:
+        """Return the place of a row in words, such as "line 3"."""
+        return " ".join(f"{kind} {number}" for kind, number in self._place(row).items())
+
+    def _place(self, row: int) -> dict[str, int]:
+        row = row if self.kept is None else int(self.kept[row])
+        return {"row": row + 1} if self.line_of is None else {"line": self.line_of(row)}
+
+
+def in_all(count: int) -> str:
+    """Return how many rows are like the one that an error shows.
+
+    >>> in_all(1), in_all(1200)
+    ('', ' (1,200 such rows in all)')
+    """
+    return f" ({count:,} such rows in all)" if count > 1 else ""
+
+
+def from_series(columns: "Mapping[str, pd.Series]") -> pa.Table:
+    """Return columns of pandas as a table of Arrow."""
+    arrays = {}
+    for role, column in columns.items():
+        try:
+            arrays[role] = pa.chunked_array([pa.array(column, from_pandas=True)])
+        except (pa.ArrowException, UnicodeEncodeError):
+            kinds = " and ".join(sorted({type(value).__name__ for value in column}))
+            expected = "strings or integers" if role in _KINDS and role != "weight" else "numbers"
+            raise InputError(f"Expected {expected} as {role}, got {kinds} in column {column.name!r}.") from None
+    return pa.table(arrays)
+
+
+# Cells that are missing
+
+
+def leave_out_missing(table: pa.Table, origin: Origin, missing: str, *, blank: bool = False) -> tuple[pa.Table, Origin]:
+    """Refuse or drop rows with an empty cell; a text file has no other way to say so than a blank (`blank`)."""
+    if missing not in MISSING:
+        raise InputError(f"Expected missing to be one of {', '.join(MISSING)}, got {missing!r}.")
+    bad = np.zeros(len(table), np.bool_)
+    first: tuple[int, str] | None = None
+    for role in table.column_names:
+        empty = _empty(table[role], blank=blank, drop=missing == "drop")
+        if empty is not None and empty.any():
+            row = int(np.argmax(empty))
+            first = min(first or (row, role), (row, role), key=lambda each: each[0])
+            bad |= empty
+    if first is None:
+        return table, origin
+    row, role = first
+    if missing == "error":
+        expected = _KINDS.get(role, "a value")
+        more = f"{in_all(int(bad.sum()))}; missing='drop' leaves such rows out"
+        raise origin.error(f"expected {expected} as {origin.show(role)}, got an empty cell{more}", row)
+    share = f"{int(bad.sum()):,} of {len(table):,} rows left out, as a cell is empty"
+    warn(f"{place(origin.path)}{share}; the first is {origin.where(row)}, column {origin.columns[role]!r}.")
+    return table.filter(pa.array(~bad)), replace(origin, kept=np.flatnonzero(~bad))
+
+
+def _empty(column: pa.ChunkedArray, *, blank: bool, drop: bool) -> npt.NDArray[np.bool_] | None:
+    """Return which cells of a column are missing; None if this is quickly known."""
+    text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
+    if drop and pa.types.is_dictionary(column.type):
+        column, text = column.cast(column.type.value_type), pa.types.is_string(column.type.value_type)
+    found = column.is_null()
+    if drop and text:
+        found = pc.or_(found, pc.is_in(pc.utf8_trim_whitespace(column), pa.array(NOT_AVAILABLE, column.type)))
+    elif text and blank:
+        found = pc.or_(found, pc.equal(pc.binary_length(column), 0))
+    elif drop and pa.types.is_floating(column.type):
+        found = pc.or_(found, pc.is_nan(column))
+    elif not column.null_count:
+        return None
+    return np.asarray(pc.fill_null(found, True), np.bool_)
+
+
+# Names of nodes and layers
+
+
+def integer_names(
+    table: pa.Table, roles: tuple[str, ...], origin: Origin, *, text: bool = False, decimal: str = "."
+) -> pa.Table:
+    """Turn columns of names into integers if all are whole numbers; say so if some are written as 123.0.
+
+    Strings are looked at only if they are cells of a text file (`text`): there, 007 and +7 stay strings.
+    """
+    columns = {role: table[role] for role in roles if role in table.column_names}
+    if not any(_is_open(column, text) for column in columns.values()):
+        return table
+    found = {role: _as_whole(each, decimal) if _is_open(each, text) else (each, "") for role, each in columns.items()}
+    if not all(pa.types.is_integer(column.type) for column, _ in found.values()):
+        return table
+    for role, (column, _) in found.items():
+        table = table.set_column(table.column_names.index(role), role, column)
+    for role, odd in [(role, odd) for role, (_, odd) in found.items() if odd][:1]:
+        shown = f"ids such as {odd} in column {origin.columns[role]!r} are read as integers"
+        whole = odd.replace(",", ".").partition(".")[0]
+        warn(f"{place(origin.path)}{shown}: {odd} and {whole} are the same {_KINDS[role].split()[1]}.")
+    return table
+
+
+def _is_open(column: pa.ChunkedArray, text: bool) -> bool:
+    """Return whether names of a column may have to be turned into integers."""
+    return len(column) > 0 and (pa.types.is_floating(column.type) or (text and pa.types.is_string(column.type)))
+
+
+def _as_whole(column: pa.ChunkedArray, decimal: str) -> tuple[pa.ChunkedArray, str]:
+    """Return a column as integers if all of its values are whole numbers, else as it is; and one written as 123.0."""
+    if pa.types.is_floating(column.type):
+        values = column.to_numpy()
+        whole = np.isfinite(values).all() and (values == np.floor(values)).all() and (np.abs(values) < 2**53).all()
+        return (pa.chunked_array([values.astype(np.int64)]), str(column[0])) if whole else (column, "")
+    pattern = rf"^(0|-?[1-9][0-9]*)([{decimal}]0+)?$"
+    if not _all_match(column.slice(0, 1000), pattern):  # a failing cast is slow: look at a few first
+        return column, ""
+    try:
+        plain = column.cast(pa.int64())
+        if plain.cast(pa.string()).equals(column):
+            return plain, ""
+    except pa.ArrowInvalid:
+        pass
+    if not _all_match(column, pattern):
+        return column, ""
+    try:
+        whole = pc.replace_substring_regex(column, rf"[{decimal}]0+$", "").cast(pa.int64())
+    except pa.ArrowInvalid:  # beyond 64 bits
+        return column, ""
+    return whole, str(column[pc.index(pc.match_substring(column, decimal), True).as_py()])
+
+
+def _all_match(column: pa.ChunkedArray, pattern: str) -> bool:
+    return bool(pc.all(pc.match_substring_regex(column, pattern)).as_py())
+
+
+def tell_odd_names(names: Names, path: object) -> None:
+    """Say if a node has the name of a missing value."""
+    odd = sorted(set(NOT_AVAILABLE[1:]).intersection(names.tolist())) if names.dtype == object else []
+    if odd:
+        warn(f"{place(path)}{', '.join(map(repr, odd))} is read as a node; missing='drop' leaves such rows out.")

@@ -1,0 +1,60 @@
+"""Join two multiplexes: edges that came later, with the nodes and layers of the earlier ones."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from banditplex.errors import InputError
+from banditplex.multiplex.names import NameIndex
+
+if TYPE_CHECKING:
+    from banditplex.multiplex.value import Multiplex
+
+
+def with_edges(mx: "Multiplex", later: "Multiplex") -> "Multiplex":
+    """Return a multiplex with the edges of both, as if they had been in one file.
+
+    The layers of `later` must be layers of `mx`. New nodes come last; they need features and types if `mx` has them.
+    Edges of both become one, with the sum of weights. Times are kept if both have them.
+
+    >>> from banditplex import Multiplex
+    >>> with_edges(Multiplex.from_edges(["a"], ["b"], "x"), Multiplex.from_edges(["b"], ["c"], "x"))
+    Multiplex(3 nodes, 1 layer, 2 edges, undirected): 'x' (2)
+    """
+    if later.directed != mx.directed:
+        raise InputError(f"Expected later edges with directed={mx.directed}, got directed={later.directed}.")
+    if (later.node_names.dtype == object) != (mx.node_names.dtype == object) and later.num_nodes and mx.num_nodes:
+        kinds = ["strings" if each.node_names.dtype == object else "integers" for each in (mx, later)]
+        raise InputError(f"Expected later edges between nodes whose names are {kinds[0]}, got {kinds[1]}.")
+    place = NameIndex(mx.node_names, "node").find(later.node_names)
+    new = np.flatnonzero(place < 0)
+    place[new] = mx.num_nodes + np.arange(len(new))
+    layer = np.array([mx.layer_index(name) for name in later.layer_names], np.int64)
+    ends = np.concatenate([mx.edge_index, place[later.edge_index]], axis=1)
+    both = mx.weight is not None or later.weight is not None
+    weights = [np.ones(each.num_edges) if each.weight is None else each.weight for each in (mx, later)]
+    timed = mx.time is not None and (later.time is not None or not later.num_edges)
+    return type(mx).from_indices(
+        ends[0],
+        ends[1],
+        np.concatenate([mx.edge_layer, layer[later.edge_layer]]),
+        node_names=np.concatenate([mx.node_names, later.node_names[new]]),
+        layer_names=list(mx.layer_names),
+        weight=np.concatenate(weights) if both else None,
+        time=np.concatenate([each.time for each in (mx, later) if each.time is not None]) if timed else None,
+        node_features=_extend(mx, later, new, "node_features"),
+        node_types=_extend(mx, later, new, "node_types"),
+        directed=mx.directed,
+        metadata=mx.metadata,
+    )
+
+
+def _extend(mx: "Multiplex", later: "Multiplex", new: Any, what: str) -> Any:
+    """Return features or types of old and new nodes."""
+    old, more = getattr(mx, what), getattr(later, what)
+    if old is None or not len(new):
+        return old
+    if more is None:
+        name, called = later.node_names[new[0]], what.replace("_", " ")
+        raise InputError(f"Expected {called} of new nodes, as training had them, got none for {name!r}.")
+    return np.concatenate([old, more[new]])

@@ -1,0 +1,171 @@
+"""Which column of a table has which role: by given names, or by usual ones, whatever their case."""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import TypedDict
+
+from banditplex.errors import FormatError
+from banditplex.terminal import warn
+
+ROLES = {  # from the role of a column to its usual names; the first ones say it, the others of a layer only suggest it
+    "source": ("source", "from", "u", "src"),
+    "destination": ("target", "destination", "to", "v", "dst"),
+    "layer": ("layer", "relation", "relationship", "type", "kind", "label"),
+    "weight": ("weight",),
+    "time": ("time",),
+    "source_type": ("source_type",),
+    "destination_type": ("target_type", "destination_type"),
+}
+EDGE_ROLES = tuple(ROLES)
+PAIR_ROLES = ("source", "destination")
+DIRECTION = {"directed": True, "undirected": False}
+"""Words in the column Type of an edge table of Gephi."""
+_INDEX = {"", "Unnamed: 0", "__index_level_0__"}  # names of the index of a pandas table, in a file
+MANY = 20
+"""A column of more distinct values than this, in more than half of its rows, is no layer."""
+
+Sample = Callable[[str], Sequence[object]]  # from the name of a column to some of its values
+
+
+class Columns(TypedDict, total=False):
+    """The column names of a table: options for reading CSV, TSV, Excel and Parquet, and of `Multiplex.from_pandas`.
+
+    Usual names are found in any case: "source" or "from"; "target", "destination" or "to"; "layer", "relation", "type",
+    "kind" or "label"; "weight"; "time"; "source_type" and "target_type". All but the first two are optional; without a
+    layer column, all edges are in the layer "edges". An empty name stands for no column.
+    """
+
+    source: str | None
+    destination: str | None
+    layer: str | None
+    weight: str | None
+    time: str | None
+    source_type: str | None
+    destination_type: str | None
+
+
+def choose_columns(
+    available: Sequence[str],
+    given: Mapping[str, object],
+    *,
+    path: object = None,
+    roles: Sequence[str] = EDGE_ROLES,
+    hint: str = "",
+) -> dict[str, str]:
+    """Return the column for each role: the given one, or one with a usual name; a suggested layer is not chosen here.
+
+    >>> choose_columns(["u", "Target", "kind"], {"source": "u"})
+    {'source': 'u', 'destination': 'Target'}
+    """
+    chosen: dict[str, str] = {}
+    for role in roles:
+        wanted = given.get(role)
+        if wanted == "" and role not in PAIR_ROLES:
+            continue
+        usual = ROLES[role][:1] if role == "layer" else ROLES[role]
+        names = usual if wanted is None else (str(wanted),)
+        found = next((each for name in names if (each := _match(available, name, path)) is not None), None)
+        if found is not None:
+            chosen[role] = found
+        elif wanted is not None or role in PAIR_ROLES:
+            expected = " or ".join(map(repr, names[:2]))
+            listed = ", ".join(map(repr, available))
+            other = f"; {role}=NAME selects another column" if wanted is None else ""
+            if wanted is None and role == "source" and len(available) > 1 and not given.get("destination"):
+                other += f", as in source={available[0]!r}, destination={available[1]!r}"
+            raise FormatError(f"expected a column {expected} as {role}, got columns {listed}{other}{hint}", path=path)
+    return chosen
+
+
+def _match(available: Sequence[str], name: str, path: object = None) -> str | None:
+    """Return the column of a name, in any case; refuse two of them."""
+    exact = [column for column in available if column == name]
+    found = exact or [column for column in available if _plain(column) == _plain(name)]
+    if len(found) > 1:
+        raise FormatError(f"expected one column {found[0]!r}, got several of this name", path=path)
+    return found[0] if found else None
+
+
+def _plain(name: str) -> str:
+    return str(name).strip().casefold().replace(" ", "_")
+
+
+def suggest_layer(names: Collection[str], sample: Sample) -> str | None:
+    """Return the column or attribute, of an unused one, whose name and values suggest that it is the layer.
+
+    >>> suggest_layer(["Label", "Kind"], {"Label": ["", ""], "Kind": ["mail", "talk"]}.get)
+    'Kind'
+    """
+    for usual in ROLES["layer"]:
+        for name in names:
+            if _plain(name) == usual and _may_be_layer(sample(name)):
+                return name
+    return None
+
+
+def find_direction(names: Collection[str], sample: Sample) -> str | None:
+    """Return the column Type of Gephi, if there is one: each of its values is "Directed" or "Undirected"."""
+    for name in names:
+        values = {str(value).strip().casefold() for value in sample(name)} if _plain(name) == "type" else set()
+        if values and values <= set(DIRECTION):
+            return name
+    return None
+
+
+def _is_filled(value: object) -> bool:
+    return value is not None and value == value and bool(str(value).strip())
+
+
+def _may_be_layer(values: Sequence[object]) -> bool:
+    filled = [str(value) for value in values if _is_filled(value)]
+    distinct = len(set(filled))
+    return distinct > 0 and not (distinct > MANY and 2 * distinct > len(filled))
+
+
+def assign_columns(
+    available: Sequence[str],
+    given: Mapping[str, object],
+    sample: Sample,
+    *,
+    path: object = None,
+    roles: Sequence[str] = EDGE_ROLES,
+    hint: str = "",
+) -> dict[str, str]:
+    """Return the column for each role, "direction" included; say which one is taken for the layer, and what is left."""
+    chosen = choose_columns(available, given, path=path, roles=roles, hint=hint)
+    if "layer" not in roles:
+        return chosen
+    rest = [name for name in available if name not in chosen.values()]
+    direction = find_direction(rest, sample)
+    if direction is not None:
+        chosen["direction"] = direction
+        rest.remove(direction)
+    said = []
+    if "layer" not in chosen and given.get("layer") is None:
+        layer = suggest_layer(rest, sample)
+        if layer is not None:
+            chosen["layer"] = layer
+            rest.remove(layer)
+            said.append(f"column {layer!r} is read as the layer")
+    ignored = {name for role in roles if given.get(role) == "" for name in ROLES[role]}
+    rest = [name for name in rest if name not in _INDEX and _plain(name) not in ignored]
+    rest = [name for name in rest if any(map(_is_filled, sample(name)))]
+    if rest:
+        said.append(f"columns not used: {', '.join(map(str, rest))}")
+        if "layer" not in chosen and given.get("layer") is None:
+            likely = next((name for name in rest if _repeats(sample(name))), None)
+            hint = f"; if {likely!r} is the layer, say layer={likely!r}" if likely is not None else ""
+            said[-1] += f"; all edges are in one layer{hint}"
+    if said:
+        warn(f"{place(path)}{'; '.join(said)}.")
+    return chosen
+
+
+def _repeats(values: Sequence[object]) -> bool:
+    """Return whether some, but not all values of a column are the same, as those of layers are."""
+    filled = [str(value) for value in values if _is_filled(value)]
+    return 1 < len(set(filled)) <= max(2, len(filled) // 2)
+
+
+def place(path: object) -> str:
+    """Return how a message about a file begins."""
+    return "" if path is None else f"{path}: "

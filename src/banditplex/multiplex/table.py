@@ -1,0 +1,214 @@
+"""The multiplex of a table with one row per edge, from a file or from pandas, and the table of a multiplex.
+
+Columns are named by role (see `roles`). Names stay dictionary-encoded in Arrow: only distinct names become Python
+objects.
+"""
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from banditplex.errors import FormatError, InputError
+from banditplex.multiplex.build import EdgeError
+from banditplex.multiplex.cells import Origin
+from banditplex.multiplex.names import Ints, NameIndex, Names, as_names, factorize
+from banditplex.multiplex.roles import DIRECTION, PAIR_ROLES, ROLES, place
+from banditplex.terminal import warn
+
+if TYPE_CHECKING:
+    from banditplex.multiplex.value import Multiplex
+
+ONLY_LAYER = "edges"  # the layer of a table without a layer column
+TYPES = ("source_type", "destination_type")
+_ENOUGH = 10  # nodes in each of two columns that make it unlikely, if they are of one kind, that none is in both
+
+
+def from_table(
+    cls: "type[Multiplex]",
+    table: pa.Table,
+    origin: Origin,
+    *,
+    nodes: Any = None,
+    layers: Any = None,
+    directed: bool | None = None,
+    bipartite: bool | None = None,
+    **options: Any,
+) -> "Multiplex":
+    """Build a multiplex from a table whose columns are named by role.
+
+    Parameters
+    ----------
+    cls, table, origin
+        The class, the table, and where it is from.
+    nodes, layers
+        Declare all names.
+    directed
+        None: as the column of directions says, or undirected.
+    bipartite
+        Whether ids are unique only within their type. Types are those in the columns of types or, without them, the
+        names of the columns of source and destination. An id of two types is two nodes, and all names begin with
+        the type, as in "user/7". None: they are not, but a warning says if it looks so.
+    options
+        Passed to `Multiplex.from_indices`.
+    """
+    columns = [table[role] for role in PAIR_ROLES]
+    if bipartite and columns[0].type != columns[1].type:
+        columns = [column.cast(pa.string()) for column in columns]
+    node_names, ends = _index(columns, nodes, "node", origin)
+    if bipartite or set(TYPES) <= set(table.column_names):
+        node_names, ends, types = _typed(table, origin, node_names, ends, bool(bipartite))
+        options.setdefault("node_types", types)
+    elif options.get("node_types") is None and bipartite is None:
+        _tell_two_kinds(origin, ends, node_names)
+    if "layer" in table.column_names:
+        layer_names, codes = _index([table["layer"]], layers, "layer", origin)
+    else:
+        layer_names, codes = np.array([ONLY_LAYER], dtype=object), np.zeros((1, len(table)), np.int64)
+    if directed is None:
+        directed = _direction(table, origin)
+    for role in ("weight", "time"):
+        if role in table.column_names:
+            options[role] = _numbers(table[role], role, origin)
+    try:
+        return cls.from_indices(
+            ends[0], ends[1], codes[0], node_names=node_names, layer_names=layer_names, directed=directed, **options
+        )
+    except EdgeError as error:
+        raise origin.error(error.message, error.edge) from None
+
+
+def _direction(table: pa.Table, origin: Origin) -> bool:
+    """Return what the column Type of Gephi says; False if there is none."""
+    if "direction" not in table.column_names:
+        return False
+    words = pc.utf8_lower(pc.utf8_trim_whitespace(table["direction"].cast(pa.string())))
+    first = words[0].as_py()
+    other = np.asarray(pc.not_equal(words, first), np.bool_)
+    if first not in DIRECTION or other.any():
+        row, want = (int(np.argmax(other)), first) if first in DIRECTION else (0, "directed or undirected")
+        got, hint = table["direction"][row].as_py(), "directed=True or directed=False says how to read all edges"
+        raise origin.error(f"expected an edge that is {want}, got {got!r}; {hint}", row)
+    return DIRECTION[first]
+
+
+def _typed(
+    table: pa.Table, origin: Origin, names: Names, ends: Ints, bipartite: bool
+) -> tuple[Names, Ints, npt.NDArray[Any]]:
+    """Return the names of typed nodes, the edges between them, and their types."""
+    if set(TYPES) <= set(table.column_names):
+        kinds, types = _index([table[role].cast(pa.string()) for role in TYPES], None, "type", origin)
+    else:
+        kinds = np.array([stem(origin.columns[role]) or role for role in PAIR_ROLES], dtype=object)
+        types = np.stack([np.zeros(len(table), np.int64), np.ones(len(table), np.int64)])
+        if kinds[0] == kinds[1]:
+            kinds = np.array(PAIR_ROLES, dtype=object)
+    found, codes = np.unique(ends * len(kinds) + types, return_inverse=True)
+    node, kind = found // len(kinds), found % len(kinds)
+    twice = np.flatnonzero(node[1:] == node[:-1])
+    if not len(twice):
+        each = np.full(len(names), -1, np.int64)
+        each[node] = kind
+        if (each < 0).any():
+            raise InputError(f"Expected a type for every node, got none for {names[np.argmax(each < 0)]!r}.")
+        return names, ends, kinds[each]
+    if not bipartite:
+        pair = " and ".join(repr(kinds[kind[each]]) for each in (twice[0], twice[0] + 1))
+        hint = "bipartite=True makes them two nodes"
+        message = f"Expected one type per node, got {pair} for {names[node[twice[0]]]!r}; {hint}"
+        raise FormatError(message, path=origin.path)
+    labels = [f"{a}/{b}" for a, b in zip(kinds[kind].tolist(), names[node].tolist(), strict=True)]
+    shown = f"{len(twice):,} ids are shared by {' and '.join(map(repr, kinds))}: nodes are named as in {labels[0]!r}"
+    warn(f"{place(origin.path)}{shown}.")
+    return np.array(labels, dtype=object), codes.reshape(ends.shape), kinds[kind]
+
+
+def _tell_two_kinds(origin: Origin, ends: Ints, names: Names) -> None:
+    """Say if source and destination look like two kinds of nodes, such as users and items."""
+    pair = " and ".join(repr(origin.columns.get(role, role)) for role in PAIR_ROLES)
+    kinds = [stem(str(origin.columns.get(role, role))) for role in PAIR_ROLES]
+    differ = all(kinds) and kinds[0] != kinds[1]
+    seen = np.zeros((2, len(names)), np.bool_)
+    seen[0, ends[0]], seen[1, ends[1]] = True, True
+    enough = differ or seen.sum(axis=1).min() >= _ENOUGH
+    shared = int((seen[0] & seen[1]).sum()) if enough else 1
+    hint = "bipartite=True reads them as two kinds of nodes"
+    if differ and shared and names.dtype != object:
+        same = f"{shared:,} id{'s' * (shared > 1)} in common, read as the same node{'s' * (shared > 1)}"
+        warn(f"{place(origin.path)}columns {pair} have {same}; {hint}.")
+    elif not shared and ends.shape[1]:
+        warn(f"{place(origin.path)}columns {pair} share no node; {hint}.")
+
+
+def stem(column: str) -> str:
+    """Return what the name of a column says about the kind of its nodes: nothing if it is a usual name.
+
+    >>> [stem(name) for name in ("from", "Source", "user_id", "person1", "person_b", "2")]
+    ['', '', 'user', 'person', 'person', '']
+    """
+    word = re.sub(r"[\W_]*(?:id|name|\d+|[ab])?$", "", column.strip().casefold())
+    return "" if word in {name for role in PAIR_ROLES for name in ROLES[role]} else word
+
+
+def to_table(mx: "Multiplex") -> pa.Table:
+    """Return a table with one row per edge; columns of string names are dictionary-encoded."""
+    columns = {
+        "source": _name_column(mx.node_names, mx.edge_index[0]),
+        "target": _name_column(mx.node_names, mx.edge_index[1]),
+        "layer": _name_column(as_names(list(mx.layer_names), "layer"), mx.edge_layer),
+        "weight": mx.weight,
+        "time": mx.time,
+    }
+    return pa.table({name: column for name, column in columns.items() if column is not None})
+
+
+def _name_column(names: Names, index: Ints) -> Any:
+    if names.dtype != object:
+        return names[index]
+    return pa.DictionaryArray.from_arrays(index.astype(np.int32), pa.array(names, pa.string()))
+
+
+def _index(columns: list[pa.ChunkedArray], declared: Any, what: str, origin: Origin) -> tuple[Names, Ints]:
+    """Return all names, and the columns as indices into the names: (len(columns), rows)."""
+    values, codes = zip(*(_encode(column, what, origin) for column in columns), strict=True)
+    if len({part.dtype == object for part in values if len(part)}) > 1:
+        raise FormatError(f"Expected {what} names that are all strings or all integers, got both", path=origin.path)
+    every = np.concatenate([part for part in values if len(part)] or values)
+    if declared is None:
+        names, rank = factorize(every)
+    else:
+        names = as_names(declared, what)
+        rank = NameIndex(names, what).find(every)
+    ranks = np.split(rank, np.cumsum([len(part) for part in values])[:-1])
+    indices = np.stack([part if code is None else part[code] for part, code in zip(ranks, codes, strict=True)])
+    if (indices < 0).any():
+        row = int(np.argwhere(indices < 0)[:, 1].min())
+        got = columns[int(np.argmax(indices[:, row] < 0))][row].as_py()
+        raise origin.error(f"expected one of the {len(names)} declared {what}s, got {got!r}", row)
+    return names, indices
+
+
+def _encode(column: pa.ChunkedArray, what: str, origin: Origin) -> tuple[Names, Ints | None]:
+    """Return distinct names and their index in each row; for integers, the column itself and None."""
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    if not len(column):
+        return np.empty(0, np.int64), None
+    if pa.types.is_integer(kind):
+        return as_names(column.cast(kind).to_numpy(), what), None
+    if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
+        raise FormatError(f"Expected {what} names that are strings or integers, got {column.type}", path=origin.path)
+    chunks = column.dictionary_encode().unify_dictionaries().chunks
+    names = np.asarray(chunks[0].dictionary.to_numpy(zero_copy_only=False), dtype=object)
+    return names, np.concatenate([chunk.indices.to_numpy() for chunk in chunks])
+
+
+def _numbers(column: pa.ChunkedArray, what: str, origin: Origin) -> npt.NDArray[Any]:
+    """Return a column of numbers, or of dates if it is the time."""
+    kind = column.type if len(column) else pa.float64()
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or (what == "time" and pa.types.is_temporal(kind)):
+        array: npt.NDArray[Any] = column.to_numpy() if len(column) else np.empty(0)
+        return array
+    raise FormatError(f"Expected numbers as {what}, got {kind}", path=origin.path)

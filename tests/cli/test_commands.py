@@ -1,0 +1,89 @@
+"""Help, completion and estimates, as a user meets them."""
+
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+import banditplex as bx
+from banditplex import terminal
+from banditplex.bandits import POLICIES
+from banditplex.datasets import list_datasets
+
+
+@pytest.mark.parametrize("words", [(), ("datasets",)])
+def test_a_group_alone_prints_its_help(words, tmp_path, call):
+    status, out, error = call(*words, cwd=tmp_path)
+    assert (status, error) == (0, "")
+    assert "Usage" in out
+    assert out == call(*words, "--help", cwd=tmp_path)[1]
+
+
+@pytest.mark.parametrize("words", ["", "datasets show", "convert", "train", "predict", "evaluate", "demo", "reproduce"])
+def test_flags_have_no_type(words, tmp_path, call):
+    _, out, _ = call(*words.split(), "--help", cwd=tmp_path)
+    assert "--help" in out
+    assert "bool" not in out
+
+
+def complete(*words, cwd):
+    """Return what the shell would offer for the last of some words."""
+    code = "import sys; sys.argv = ['banditplex']; from banditplex.cli import app; app(prog_name='banditplex')"
+    line = {"COMP_WORDS": " ".join(["banditplex", *words]), "COMP_CWORD": str(len(words))}
+    environment = os.environ | line | {"_BANDITPLEX_COMPLETE": "complete_bash"}
+    done = subprocess.run([sys.executable, "-c", code], cwd=cwd, env=environment, capture_output=True, text=True)
+    return done.stdout.split()
+
+
+def test_completion(tmp_path):
+    (tmp_path / "edges.csv").write_text("from;to;relation\na;b;work\nb;c;home\nc;d;walk\n")
+    (tmp_path / "edges").mkdir()
+    assert complete("train", "tw", cwd=tmp_path) == [name for name in list_datasets() if name.startswith("tw")]
+    assert complete("datasets", "show", "ed", cwd=tmp_path) == ["edges.csv", "edges/"]
+    expected = sorted(name for name in POLICIES if name.startswith("exp3"))
+    assert sorted(complete("train", "twins", "--policy", "exp3", cwd=tmp_path)) == expected
+    found = complete("evaluate", "twins", "--policy", "uniform,exp3", cwd=tmp_path)
+    assert sorted(found) == [f"uniform,{name}" for name in expected]
+    assert complete("train", "edges.csv", "-o", "run", "--target", "w", cwd=tmp_path) == ["walk", "work"]
+    assert complete("train", "nowhere.csv", "--target", "w", cwd=tmp_path) == []
+
+
+def test_completion_of_the_layers_of_a_model(tmp_path):
+    mx = bx.Multiplex.from_edges([0, 1, 2, 0] * 2, [1, 2, 3, 3] * 2, ["work"] * 4 + ["home"] * 4)
+    bx.LinkPredictor(epochs=1, width=0).fit(mx).save(tmp_path / "run")
+    assert complete("predict", "run", "--layer", "h", cwd=tmp_path) == ["home"]
+
+
+def test_estimates(monkeypatch, capsys):
+    """After 1 of 100 runs in 15 seconds, 99 more take 24.75 minutes."""
+    now = iter([0.0, 15.0, 30.0])
+    monkeypatch.setattr(terminal.time, "monotonic", lambda: next(now))
+    clock = terminal.Estimate("runs", "--quick for a first look")
+    clock.tell(1, 100)
+    clock.tell(2, 100)
+    said = capsys.readouterr().err
+    assert re.fullmatch(r"banditplex: 100 runs, about 25 minutes.*--quick for a first look\.\n", said)
+
+
+def test_short_work_has_no_estimate(monkeypatch, capsys):
+    now = iter([0.0, 1.0])
+    monkeypatch.setattr(terminal.time, "monotonic", lambda: next(now))
+    terminal.Estimate("runs").tell(1, 100)
+    assert capsys.readouterr().err == ""
+
+
+def test_a_first_look(tmp_path, call):
+    words = ("evaluate", "twins", "--hide", "layer", "--target", "a", "--policy", "none", "--quick", "--epochs", "1")
+    status, out, _ = call(*words, "--engine", "serial", "--warmup", "0", "--width", "0", "--json", cwd=tmp_path)
+    assert status == 0
+    assert '"trials": 1' in out
+    assert '"folds": 2' in out
+
+
+def test_later_columns_replace_earlier_ones(tmp_path, call):
+    (tmp_path / "net.csv").write_text("a,b,c\n1,2,x\n")
+    words = ("--columns", "source=a,target=c", "--columns", "target=b", "--columns", "layer=c", "--no-bipartite")
+    assert call("convert", "net.csv", "net.bx", *words, cwd=tmp_path)[0] == 0
+    assert bx.read(tmp_path / "net.bx") == bx.Multiplex.from_edges([1], [2], ["x"])

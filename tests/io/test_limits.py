@@ -1,0 +1,98 @@
+"""Small files that grow when they are read, and sniffers that would take for ever, are refused in bounded time."""
+
+import gzip
+import resource
+import subprocess
+import sys
+import time
+import zipfile
+from contextlib import suppress
+
+import pandas as pd
+import pytest
+
+import banditplex as bx
+from banditplex.datasets.base import Dataset, File
+from banditplex.datasets.download import _Download
+from banditplex.io import detect
+from banditplex.io.limits import FLOOR
+from tests.refusals import refuses
+
+
+def bomb(path, megabytes):
+    with gzip.open(path, "wb", compresslevel=9) as file:
+        file.write(b"source,target\n")
+        for _ in range(megabytes):
+            file.write((b"a," + b"b" * 4093 + b"\n") * (1 << 8))
+    return path
+
+
+def test_a_small_gzip_file_that_grows_is_refused(tmp_path):
+    path = bomb(tmp_path / "net.csv.gz", 80)
+    assert path.stat().st_size < 500_000
+    with refuses(path, f"{FLOOR:,}", "max_size="):
+        bx.read(path)
+    assert bx.read(path, max_size=1 << 27, bipartite=False).num_edges == 1
+    with refuses(path, "1,000"):
+        bx.read(path, max_size=1000)
+    with refuses("max_size", "'2G'"):
+        bx.read(path, max_size="2G")
+
+
+@pytest.mark.slow
+def test_it_is_refused_before_memory_is_used(tmp_path):
+    path = bomb(tmp_path / "net.csv.gz", 600)
+    code = (
+        f"import banditplex as bx\ntry:\n    bx.read({str(path)!r})\n"
+        "except bx.InputError as error:\n    print('max_size=' in str(error))"
+    )
+    limit = 3 << 30  # of addresses; the file has 600 MiB of text, which take more than that as a table
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)),
+    )  # fmt: skip
+    assert done.stdout == "True\n", done.stderr
+
+
+def test_a_workbook_that_grows_is_refused(tmp_path):
+    pytest.importorskip("openpyxl")
+    path = tmp_path / "net.xlsx"
+    pd.DataFrame({"source": [1], "target": [2]}).to_excel(path, index=False)
+    assert bx.read(path).num_edges == 1
+    with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("xl/worksheets/more.xml", b" " * (FLOOR + 1))
+    with refuses(path, f"{FLOOR:,}", "max_size="):
+        bx.read(path)
+    assert bx.read(path, max_size=1 << 28).num_edges == 1
+
+
+def test_an_archive_that_grows_is_refused(tmp_path):
+    with zipfile.ZipFile(tmp_path / "a.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("big.txt", b"0" * (FLOOR + 1))
+    file = File("x/big.txt", "sha256:0")
+    dataset = Dataset("x", "x", lambda: None, archive="https://example.org/a.zip")
+    job = _Download(dataset, tmp_path, tmp_path, (file,), None)
+    with zipfile.ZipFile(tmp_path / "a.zip") as archive, refuses("big.txt", f"{FLOOR:,}", f"{FLOOR + 1:,}"):
+        job.extract(archive, file)
+    assert not (tmp_path / "big.txt").exists()
+
+
+@pytest.mark.parametrize("name", ["net.graphml", "net.gml"])
+def test_large_graph_files_are_refused(tmp_path, name):
+    bx.write(bx.Multiplex.from_edges([0], [1], "a"), tmp_path / name)
+    size = (tmp_path / name).stat().st_size
+    with refuses(tmp_path / name, f"{size - 1:,}", f"{size:,}", "max_size="):
+        bx.read(tmp_path / name, max_size=size - 1)
+    assert bx.read(tmp_path / name, max_size=size).num_edges == 1
+
+
+@pytest.mark.parametrize(
+    "unit", [b"\n", b" ", b"\t\n", b"graph ", b"graph\n", b"<a", b"a:", b"#", b"#EDGES ", b";", b'"']
+)
+def test_sniffers_take_linear_time(tmp_path, unit):
+    path = tmp_path / "net"
+    path.write_bytes(unit * ((1 << 20) // len(unit)))
+    begin = time.process_time()
+    with suppress(bx.InputError):
+        detect(path)
+    assert time.process_time() - begin < 3  # 14 s were the measure for 64 KiB of line ends

@@ -1,0 +1,183 @@
+"""Attributes of nodes from a table, and edges that came later."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import banditplex as bx
+from tests.refusals import refuses
+
+EDGES = "source,target,layer\nann,bob,work\nbob,cid,home\n"
+PEOPLE = "id,type,age,income,town\ncid,user,50,1.5,Ulm\nann,user,30,2.5,Bonn\nbob,admin,40,0,Ulm\n"
+
+
+def lay(tmp_path, edges=EDGES, people=PEOPLE, name="people.csv"):
+    (tmp_path / "edges.csv").write_text(edges)
+    (tmp_path / name).write_text(people)
+    return tmp_path / "edges.csv", tmp_path / name
+
+
+@pytest.mark.filterwarnings("ignore:.*(node features are|columns not used|have no edges)")
+@pytest.mark.parametrize("kind", ["csv", "semicolons", "tsv", "parquet", "xlsx"])
+def test_types_and_features(tmp_path, kind):
+    edges, people = lay(tmp_path)
+    if kind == "semicolons":
+        people.write_text(PEOPLE.replace(".", "#").replace(",", ";").replace("#", ","))
+    elif kind != "csv":
+        if kind == "xlsx":
+            pytest.importorskip("openpyxl")
+        frame, people = pd.read_csv(people), tmp_path / f"people.{kind}"
+        if kind == "parquet":
+            frame.to_parquet(people)
+        elif kind == "xlsx":
+            frame.to_excel(people, index=False)
+        else:
+            frame.to_csv(people, sep="\t", index=False)
+    mx = bx.read(edges, node_table=people)
+    assert mx.node_names.tolist() == ["ann", "bob", "cid"]
+    assert mx.node_types.tolist() == ["user", "admin", "user"]
+    assert mx.node_features.tolist() == [[30, 2.5], [40, 0], [50, 1.5]]
+    assert mx.edges("work").T.tolist() == [[0, 1]]
+
+
+def test_what_is_taken_is_said_and_can_be_given(tmp_path):
+    edges, people = lay(tmp_path)
+    with pytest.warns(UserWarning, match="people.csv") as told:
+        bx.read(edges, node_table=people)
+    said = " ".join(str(each.message) for each in told)
+    assert "features are age, income" in said
+    assert "not used: town" in said
+    with pytest.warns(UserWarning, match="not used: type, income, town"):
+        mx = bx.read(edges, node_table=people, node_columns={"type": "", "features": "age"})
+    assert mx.node_types is None
+    assert mx.node_features.tolist() == [[30], [40], [50]]
+
+
+def test_new_names_and_nodes_without_edges(tmp_path):
+    edges, people = lay(tmp_path, "source,target\n1,2\n", "node,label\n2,Bob\n1,Ann\n7,Eve\n")
+    with pytest.warns(UserWarning, match="1 nodes have no edges, as 7"):
+        mx = bx.read(edges, node_table=people, node_columns={"name": "label"})
+    assert mx.node_names.tolist() == ["Ann", "Bob", "Eve"]
+    assert mx.edges("edges").T.tolist() == [[0, 1]]
+
+
+@pytest.mark.parametrize(
+    ("people", "columns", "values"),
+    [
+        ("id,age\nann,1\n", {}, ["2", "'bob'"]),
+        ("id,age\nann,1\nann,2\nbob,1\ncid,1\n", {}, ["'ann'"]),
+        ("id,age\nann,1\nbob,\ncid,3\n", {}, ["row 2", "'age'", "empty"]),
+        ("id,age\nann,1\nbob,much\ncid,3\n", {"features": "age"}, ["'age'"]),
+        ("id,age\nann,1\nbob,2\ncid,3\n", {"features": "size"}, ["'size'"]),
+        ("id,age\nann,1\nbob,2\ncid,3\n", {"type": "role"}, ["'role'", "'age'"]),
+        ("id,age\nann,1\n,2\n", {}, ["row 2", "'id'"]),
+        ("", {}, []),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:.*node features are")
+def test_bad_tables_of_nodes(tmp_path, people, columns, values):
+    edges, path = lay(tmp_path, people=people)
+    with refuses(path, *values):
+        bx.read(edges, node_table=path, node_columns=columns)
+
+
+def test_the_command_line_reads_nodes(tmp_path, call, refusal):
+    lay(tmp_path)
+    words = ("--nodes", "people.csv", "--node-columns", "features=age", "--node-columns", "type=town")
+    status, _, said = call("convert", "edges.csv", "net.bx", *words, cwd=tmp_path)
+    assert status == 0
+    assert "not used: type, income" in said
+    mx = bx.read(tmp_path / "net.bx")
+    assert mx.node_types.tolist() == ["Bonn", "Ulm", "Ulm"]
+    assert mx.node_features.ravel().tolist() == [30, 40, 50]
+    assert "--nodes" in refusal("convert", "edges.csv", "x.bx", "--node-columns", "id=id", cwd=tmp_path)
+    assert "--nodes" in refusal("convert", "twins", "x.bx", "--nodes", "people.csv", cwd=tmp_path)
+
+
+# Edges that came later
+
+
+def test_later_edges_are_added():
+    mx = bx.Multiplex.from_edges(["b", "a"], ["c", "b"], ["x", "y"], weight=[1, 2])
+    later = bx.Multiplex.from_edges(["a", "z"], ["b", "a"], ["y", "x"], weight=[3, 4])
+    expected = bx.Multiplex.from_edges(
+        ["b", "a", "z"], ["c", "b", "a"], ["x", "y", "x"], weight=[1, 5, 4], node_names=["a", "b", "c", "z"]
+    )
+    assert mx.with_edges(later) == expected
+    plain = bx.Multiplex.from_edges([0], [1], "x", time=[5])
+    assert plain.with_edges(bx.Multiplex.from_edges([1], [2], "x", time=[7])).time.tolist() == [5, 7]
+    assert plain.with_edges(bx.Multiplex.from_edges([1], [2], "x")).time is None
+
+
+@pytest.mark.parametrize(
+    ("later", "values"),
+    [
+        (bx.Multiplex.from_edges([0], [1], "q"), ["'q'"]),
+        (bx.Multiplex.from_edges([0], [1], "x", directed=True), ["directed=False"]),
+        (bx.Multiplex.from_edges(["0"], ["1"], "x"), ["integers", "strings"]),
+        (bx.Multiplex.from_edges([0], [9], "x"), ["node types", "9"]),
+    ],
+)
+def test_edges_that_do_not_fit_are_refused(later, values):
+    mx = bx.Multiplex.from_edges([0], [1], "x", node_types=["u", "i"])
+    with refuses(*values):
+        mx.with_edges(later)
+
+
+def test_predictions_see_later_edges(tmp_path, call, refusal):
+    """Node 30 is new; it has the neighbours of node 0, so that its best new link is to one of them, or to node 0."""
+    rng = np.random.default_rng(0)
+    ends = np.array([(u, v) for u in range(30) for v in range(u) if u % 3 == v % 3 and rng.random() < 0.8])
+    mx = bx.Multiplex.from_edges(*ends.T, "x")
+    model = bx.LinkPredictor(epochs=5, width=0, seed=0).fit(mx)
+    model.save(tmp_path / "run")
+    (tmp_path / "new.csv").write_text("from,to,layer\n30,3,x\n30,6,x\n30,9,x\n30,12,x\n")
+    (tmp_path / "pairs.csv").write_text("source,target\n30,15\n30,1\n")
+    words = ("predict", "run", "--layer", "x", "--pairs", "pairs.csv")
+    assert "30" in refusal(*words, cwd=tmp_path)
+    status, out, _ = call(*words, "--context", "new.csv", cwd=tmp_path)
+    assert status == 0
+    scores = [float(line.split(",")[3]) for line in out.splitlines()[1:]]
+    context = mx.with_edges(bx.Multiplex.from_edges([30] * 4, [3, 6, 9, 12], "x"))
+    assert scores == model.score_pairs([[30, 15], [30, 1]], "x", context=context).tolist()
+    assert scores[0] > scores[1]
+    (tmp_path / "new.csv").write_text("from,to,layer\n30,3,y\n")
+    assert "new.csv: Unknown layer 'y'" in refusal(*words, "--context", "new.csv", cwd=tmp_path)
+
+
+# Evaluation by time
+
+
+def test_evaluate_after_a_date(tmp_path, call, refusal):
+    """Edges of 2021 are tested, and those alone: of 40 later lines, 30 are new pairs."""
+    rng = np.random.default_rng(0)
+    pairs = [(u, v) for u in range(30) for v in range(u)]
+    chosen = [pairs[i] for i in rng.permutation(len(pairs))[:130]]
+    lines = [f"{u},{v},2020-0{1 + i % 9}-01" for i, (u, v) in enumerate(chosen[:100])]
+    lines += [f"{u},{v},2021-02-01" for u, v in [*chosen[100:], *chosen[:10]]]
+    (tmp_path / "net.csv").write_text("source,target,time\n" + "\n".join(lines) + "\n")
+    mx = bx.read(tmp_path / "net.csv")
+    options = {"hide": "layer", "trials": 2, "engine": "serial", "after": np.datetime64("2021-01-01")}
+    rows = list(bx.evaluate(bx.LinkPredictor(epochs=1, width=0), mx, **options))
+    means = [row for row in rows if row["scope"] == "mean"]
+    assert [(row["trial"], row["fold"], row["train_edges"], row["test_edges"]) for row in means] == [
+        (0, 0, 100, 30), (1, 0, 100, 30)
+    ]  # fmt: skip
+    words = (
+        "evaluate",
+        "net.csv",
+        "--hide",
+        "layer",
+        "--trials",
+        "1",
+        "--policy",
+        "none",
+        "--epochs",
+        "1",
+        "--width",
+        "0",
+    )
+    status, out, _ = call(*words, "--engine", "serial", "--after", "2021-01-01", "--json", cwd=tmp_path)
+    assert status == 0
+    assert '"after": "2021-01-01"' in out
+    assert "'soon'" in refusal(*words, "--after", "soon", cwd=tmp_path)
