@@ -11,6 +11,8 @@ import pytest
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+QUICK = ("README.md", "docs/quickstart.md")
+"""Pages whose commands are run in every test; those of the others take minutes, and run in `make test-all`."""
 
 
 def blocks(page: Path, language: str) -> list[str]:
@@ -31,7 +33,14 @@ def test_python_blocks_run(page, tmp_path, monkeypatch):
         exec(compile(code, name(page), "exec"), space)
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "console")], ids=name)
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, marks=[] if name(page) in QUICK else pytest.mark.slow, id=name(page))
+        for page in PAGES
+        if blocks(page, "console")
+    ],
+)
 def test_console_blocks_run(page, tmp_path):
     """Every `$ banditplex ...` line of a console block exits with status 0, in a folder of the page's own."""
     for block in blocks(page, "console"):

@@ -14,7 +14,7 @@ from banditplex.multiplex import Multiplex, Name
 from banditplex.multiplex.names import Ints
 from banditplex.predictor import LinkPredictor
 from banditplex.rng import stream
-from banditplex.training.loop import Trainer
+from banditplex.training.members import Members
 from experiments import comparison
 from experiments.open_problems import settings
 
@@ -46,12 +46,12 @@ class Training:
 class Counting(LinkPredictor):
     """A LinkPredictor that counts steps, edges that the encoder passed messages along, and pair features."""
 
-    def make_trainer(self, *arguments: Any, **options: Any) -> Trainer:
-        """Return a trainer that counts the forward passes of its network."""
-        trainer = super().make_trainer(*arguments, **options)
+    def make_members(self, *arguments: Any, **options: Any) -> Members:
+        """Return a training of one network that counts its forward passes."""
+        members = super().make_members(*arguments, **options)
         self.work = {"steps": 0, "edges": 0, "pairs": 0}
-        trainer.model.register_forward_hook(self._count)
-        return trainer
+        members.current.model.register_forward_hook(self._count)
+        return members
 
     def _count(self, module: Any, arguments: tuple[Any, ...], logits: Any) -> None:
         self.work["steps"] += 1

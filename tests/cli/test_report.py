@@ -21,7 +21,7 @@ def test_train_writes_a_page_and_links_it_last(place, trained, call):
     found = data_of(place / "run" / PAGE)
     assert (found["title"], found["layers"]) == ("data.bx", ["a", "b", "c", "d"])
     assert found["history"]["targets"] == [0, 2]
-    assert found["history"]["kept_epoch"] == trained["kept_epoch"]
+    assert found["history"]["kept_epochs"] == trained["kept_epochs"]
     assert found["about"]["versions"]["Python"]
     assert found["truth"] is None
 
@@ -44,7 +44,7 @@ def test_a_saved_model_has_a_page_without_what_only_train_knows(place, trained, 
         (place / "bare" / name).unlink()
     assert call("report", "bare", "--quiet", cwd=place) == (0, "", "")
     found = data_of(place / "bare" / PAGE)
-    assert (found["title"], found["held_out"], found["history"]["kept_epoch"]) == ("bare", None, None)
+    assert (found["title"], found["held_out"], found["history"]["kept_epochs"]) == ("bare", None, [])
 
 
 @pytest.mark.parametrize(

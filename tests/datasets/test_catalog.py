@@ -110,7 +110,9 @@ def no_network(address, path, progress):
 # The data themselves
 
 
-@pytest.mark.parametrize("name", REAL)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name == "polypharmacy")) for name in REAL]
+)
 def test_the_data_are_what_is_declared(real_data, name):
     mx = check_dataset(name)
     assert mx.metadata["name"] == name

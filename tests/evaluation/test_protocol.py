@@ -93,7 +93,7 @@ def test_rows_do_not_depend_on_the_other_methods(mx):
 @pytest.mark.parametrize(
     "engine",
     [
-        "processes",
+        pytest.param("processes", marks=pytest.mark.slow),
         pytest.param(
             "ray",
             marks=pytest.mark.skipif(
@@ -208,6 +208,7 @@ class Slow(Guess):
     """Has the name of the class in the script, so that its run can be resumed."""
 
 
+@pytest.mark.slow
 def test_a_killed_script_can_be_resumed(mx, tmp_path):
     """The script has no main guard and defines its own class. Killed and resumed, it has the rows of a complete run."""
     script, out = tmp_path / "script.py", tmp_path / "rows.jsonl"

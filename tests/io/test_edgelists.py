@@ -102,7 +102,7 @@ def test_header_is_refused_unless_announced(tmp_path):
             {"a.txt": "1 2\n", "layers.meta.json": '{"banditplex": 1, "layers": ["a", "b"]}'},
             *("", None, ["layers", "side note", "'b'"]),
         ),
-        ({"a.txt": "1 2\n", "layers.meta.json": "{"}, "layers.meta.json", None, ["JSON"]),
+        ({"a.txt": "1 2\n", "layers.meta.json": "{"}, "layers.meta.json", 1, ["JSON"]),
     ],
 )
 def test_bad_files(tmp_path, files, wrong, line, values):

@@ -50,7 +50,7 @@ def killed(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize(("way", "at_least"), [("random", 3), ("writing", 6)])
+@pytest.mark.parametrize(("way", "at_least"), [pytest.param("random", 3, marks=pytest.mark.slow), ("writing", 6)])
 def test_killed_and_resumed_is_as_if_nothing_had_happened(way, at_least, killed):
     assert json.loads((killed / "kills.json").read_text())[way] >= at_least
     for name in (FILE, "scores.npy", "history.txt"):

@@ -88,7 +88,14 @@ def test_validation_edges_of_a_random_layer_are_not_learnt_by_heart():
     assert abs(model.history_["validation_accuracy"].iloc[-1] - 0.5) < 0.2
 
 
-@pytest.mark.parametrize("options", [{"width": 0}, {"width": 16, "conv": "sage"}, {"width": 16, "conv": "gcn"}])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"width": 0},
+        pytest.param({"width": 16, "conv": "sage"}, marks=pytest.mark.slow),
+        pytest.param({"width": 16, "conv": "gcn"}, marks=pytest.mark.slow),
+    ],
+)
 def test_validation_edges_show_nowhere_in_what_is_learnt_from(options):
     """Which pairs are edges is chance here, so what knows the training edges alone cannot tell, however it learns.
 

@@ -52,7 +52,7 @@ def test_members_hold_out_edges_of_their_own_and_share_policies(mx):
 def test_a_training_stopped_within_any_member_goes_on_to_the_same_bits(tmp_path, mx):
     pairs, layer = mx.edges(mx.layer_names[1]).T[:5], mx.layer_names[1]
     whole = bx.LinkPredictor(**FAST).fit(mx)
-    for stop in (1, 2, 3, 4):
+    for stop in (2, 3):  # the last epoch of a network, and one within the next
         folder = tmp_path / str(stop)
         bx.LinkPredictor(**FAST).fit(mx, on_epoch=lambda _, row, at=stop: row["epoch"] == at, checkpoint=folder)
         again = bx.LinkPredictor(**FAST).fit(mx, checkpoint=folder, resume=True)

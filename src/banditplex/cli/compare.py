@@ -15,6 +15,7 @@ from banditplex.cli.data import Reading, as_name, is_dataset, load, reads_data
 from banditplex.cli.output import Json, print_json, print_table
 from banditplex.cli.resuming import resume_command, say_new
 from banditplex.errors import InputError
+from banditplex.pairs.visibility import HIDE
 from banditplex.terminal import bars, say
 
 if TYPE_CHECKING:
@@ -163,10 +164,9 @@ def _fixed_split(data: str, kind: str, hide: str) -> "FixedSplit | None":
         raise InputError(f"Expected --split to be one of {', '.join(leaks)}, got {kind!r}.")
     if leaks[kind] is None:
         return None
-    found = fixed_split(fetch(data) if is_dataset(data) else data, leaks=str(leaks[kind]))
-    if hide != found.test.hide:
-        raise InputError(f"Expected --hide {found.test.hide} with --split {kind}, got {hide!r}.")
-    return found
+    if hide != HIDE[1]:
+        raise InputError(f"Expected --hide {HIDE[1]} with --split {kind}, got {hide!r}.")
+    return fixed_split(fetch(data) if is_dataset(data) else data, leaks=str(leaks[kind]))
 
 
 # Showing
