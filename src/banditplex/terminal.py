@@ -34,17 +34,24 @@ def warn(message: str) -> None:
 
 
 class Estimate:
-    """Says once, after the first step of long work, how long it will take; `hint` says what else could be done."""
+    """Says once, after the first step of long work, how long it will take; `hint` says what else could be done.
 
-    def __init__(self, unit: str, hint: str = "", *, least: float = 120) -> None:
-        self._begin, self._unit, self._hint, self._least, self._said = time.monotonic(), unit, hint, least, False
+    With `sets_up`, the first step is not counted, as things are set up in it.
+    """
+
+    def __init__(self, unit: str, hint: str = "", *, least: float = 120, sets_up: bool = False) -> None:
+        self._begin, self._before, self._unit, self._hint = time.monotonic(), 0, unit, hint
+        self._least, self._sets_up, self._said = least, sets_up, False
 
     def tell(self, done: int, total: int) -> None:
         """Say it if `done` of `total` steps are done, and the rest takes more than `least` seconds."""
-        left = (time.monotonic() - self._begin) / max(done, 1) * (total - done)
-        if done and not self._said and left > self._least:
+        if self._sets_up and done:
+            self._begin, self._before, self._sets_up = time.monotonic(), done, False
+        counted = done - self._before
+        left = (time.monotonic() - self._begin) / max(counted, 1) * (total - done)
+        if counted and not self._said and left > self._least:
             say("; ".join(filter(None, [f"{total} {self._unit}, about {_minutes(left)} to go", self._hint])) + ".")
-        self._said = self._said or done > 0
+        self._said = self._said or counted > 0
 
 
 def _minutes(seconds: float) -> str:

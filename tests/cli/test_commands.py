@@ -67,6 +67,16 @@ def test_estimates(monkeypatch, capsys):
     assert re.fullmatch(r"banditplex: 100 runs, about 25 minutes.*--quick for a first look\.\n", said)
 
 
+def test_a_first_step_that_sets_things_up_does_not_count(monkeypatch, capsys):
+    """It takes 50 seconds and the next one 2, so that 98 more take 196 seconds."""
+    now = iter([0.0, 50.0, 50.0, 52.0])
+    monkeypatch.setattr(terminal.time, "monotonic", lambda: next(now))
+    clock = terminal.Estimate("epochs", sets_up=True)
+    clock.tell(1, 100)
+    clock.tell(2, 100)
+    assert capsys.readouterr().err == "banditplex: 100 epochs, about 3 minutes to go.\n"
+
+
 def test_short_work_has_no_estimate(monkeypatch, capsys):
     now = iter([0.0, 1.0])
     monkeypatch.setattr(terminal.time, "monotonic", lambda: next(now))

@@ -60,7 +60,7 @@ def train(
     targets = [as_name(name, mx.layer_names) for name in target] if target else None
     try:
         with stoppable(quiet=quiet), bars(["Training"], quiet=quiet) as show:
-            clock = Estimate("epochs at most", "Ctrl-C leaves a run that --resume continues")
+            clock = Estimate("epochs at most", "Ctrl-C leaves a run that --resume continues", sets_up=True)
 
             def on_epoch(model: "LinkPredictor", row: dict[str, Any]) -> None:
                 if not quiet and not resume:
