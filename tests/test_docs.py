@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
-QUICK = ("README.md", "docs/quickstart.md")
+QUICK = ("README.md",)
 """Pages whose commands are run in every test; those of the others take minutes, and run in `make test-all`."""
 
 

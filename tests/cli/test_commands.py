@@ -50,6 +50,7 @@ def test_completion(tmp_path):
     assert complete("train", "nowhere.csv", "--target", "w", cwd=tmp_path) == []
 
 
+@pytest.mark.slow
 def test_completion_of_the_layers_of_a_model(tmp_path):
     mx = bx.Multiplex.from_edges([0, 1, 2, 0] * 2, [1, 2, 3, 3] * 2, ["work"] * 4 + ["home"] * 4)
     bx.LinkPredictor(epochs=1, width=0).fit(mx).save(tmp_path / "run")

@@ -126,6 +126,7 @@ def save_until(model, folder, step, monkeypatch):
     return True
 
 
+@pytest.mark.slow
 def test_a_save_that_is_cut_off_anywhere_leaves_the_old_model_or_the_new_one(tmp_path, monkeypatch):
     mx = small()
     models = [bx.LinkPredictor(**FAST | {"epochs": 1}, seed=seed).fit(mx) for seed in range(3)]

@@ -14,7 +14,8 @@ def dropping(channels, out):
     return GATConv(channels, out, dropout=0.5)
 
 
-@pytest.mark.parametrize("conv", ["sage", pytest.param(dropping, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("conv", ["sage", dropping])
 def test_fits_in_threads_are_those_of_fits_one_after_another(conv):
     ends = np.random.default_rng(0).integers(0, 30, (2, 300))
     mx = bx.Multiplex.from_edges(*ends, np.repeat(["a", "b", "c"], 100), num_nodes=30, self_loops="drop")
