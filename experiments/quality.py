@@ -45,6 +45,7 @@ class Fit(NamedTuple):
     method: str
     seed: int
     epochs: int | None
+    members: int | None = None
 
     @property
     def key(self) -> str:
@@ -58,6 +59,7 @@ def add_options(parser: ArgumentParser) -> None:
     parser.add_argument("--hide", default="layer", choices=("layer", "pair"), help="of the split; default: layer")
     parser.add_argument("--seeds", type=int, default=2, metavar="N", help="number of seeds; default: 2")
     parser.add_argument("--epochs", type=int, metavar="N", help="of LinkPredictor; default: its own")
+    parser.add_argument("--members", type=int, metavar="N", help="networks of LinkPredictor; default: its own")
     parser.add_argument("--methods", metavar="NAMES", help=f"with commas, of {', '.join(METHODS)}; default: all")
     parser.add_argument(
         "--rival-seeds", default="0-1", metavar="A-B", help="seeds to choose the best rival on; default: 0-1"
@@ -75,7 +77,7 @@ def prepare(options: Namespace) -> Experiment:
     if set(seeds) & set(rival_seeds):
         raise InputError(f"Expected --rival-seeds other than {seeds[0]} to {seeds[-1]}, got {options.rival_seeds}.")
     tasks = [
-        Fit(name, options.hide, method, seed, options.epochs if method == OURS else None)
+        Fit(name, options.hide, method, seed, *((options.epochs, options.members) if method == OURS else (None, None)))
         for name in data
         for method in methods
         for seed in (*seeds, *(rival_seeds if method != OURS else ()))
@@ -134,8 +136,9 @@ def make(task: Fit) -> LinkScorer:
     """Return the unfitted method of a task."""
     if task.method != OURS:
         return BASELINES[task.method](hide=task.hide, seed=task.seed)
-    epochs: dict[str, Any] = {} if task.epochs is None else {"epochs": task.epochs}
-    return LinkPredictor(hide=task.hide, seed=task.seed, **epochs)
+    given: dict[str, Any] = {"epochs": task.epochs, "members": task.members}
+    chosen = {name: value for name, value in given.items() if value is not None}
+    return LinkPredictor(hide=task.hide, seed=task.seed, **chosen)
 
 
 def testable(parts: Split) -> list[Name]:

@@ -32,7 +32,7 @@ VALIDATION = 0.1
 """Share of each target's edges that early stopping looks at."""
 
 
-class PairNetwork(nn.Module):
+class PairNetwork(nn.Module, ABC):
     """A network that scores pairs of nodes.
 
     `sees` names the graph that it looks at: "target", the target layer; "union", the union of all layers; "all", all
@@ -45,9 +45,9 @@ class PairNetwork(nn.Module):
     exact: bool = False
     chunk: int = 1 << 14
 
+    @abstractmethod
     def forward(self, graph: PackedGraph, pairs: Tensor, target: Tensor, hidden: HiddenEdges) -> Tensor:
         """Return the logits (P,) of pairs (P, 2) in target layers (P,); `hidden` edges must not be seen."""
-        raise NotImplementedError
 
     def loss(self, logits: Tensor, label: Tensor) -> Tensor:
         """Return what training minimises, given logits (P,) that were just computed and labels (P,)."""

@@ -111,7 +111,7 @@ class Comparison:
         data, m = self._data, len(self._layers)
         target = torch.full((len(pairs),), self._target, device=data.device)
         table = torch.from_numpy(self._layers).to(data.device).expand(len(pairs), -1)
-        own, other = compute_pair_features(data.train_graph, pairs, target, table, data.visibility)
+        own, other = compute_pair_features(data.train_graph, pairs, target, table, data.visibility, listed=False)
         longer = torch.log1p(self._paths.between(pairs, target, own.row))
         others = other.values.view(len(pairs), m, other.values.shape[1]).transpose(0, 1)
         return torch.cat([own.values, longer], 1).double(), others.double()
