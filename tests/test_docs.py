@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from banditplex.bandits import POLICIES
+
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -28,6 +30,7 @@ def test_python_blocks_run(page, tmp_path, monkeypatch):
     """All python blocks of a page run one after another, in an empty folder."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "Agg")
+    monkeypatch.setattr(POLICIES, "_things", dict(POLICIES))  # a policy that a page registers is gone afterwards
     space = {"__name__": "__main__"}
     for code in blocks(page, "python"):
         exec(compile(code, name(page), "exec"), space)
@@ -42,12 +45,16 @@ def test_python_blocks_run(page, tmp_path, monkeypatch):
     ],
 )
 def test_console_blocks_run(page, tmp_path):
-    """Every `$ banditplex ...` line of a console block exits with status 0, in a folder of the page's own."""
+    """Each `$ banditplex ...` line exits with status 0 and prints the lines shown below it; `...` stands for others."""
     for block in blocks(page, "console"):
-        for line in re.findall(r"^\$ (banditplex .*)$", block, re.MULTILINE):
-            command = [sys.executable, "-m", *shlex.split(line)]
-            done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+        for command in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+            line, *shown = command.splitlines()
+            done = subprocess.run(
+                [sys.executable, "-m", *shlex.split(line)], cwd=tmp_path, capture_output=True, text=True
+            )
             assert done.returncode == 0, f"{line}\n{done.stderr}"
+            printed = [each.split() for each in (done.stdout + done.stderr).splitlines()]
+            assert [each for each in shown if each != "..." and each.split() not in printed] == [], line
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
