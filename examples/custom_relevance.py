@@ -8,7 +8,7 @@ from banditplex.testing import check_relevance
 
 
 def mistakes(batch):
-    """The share of pairs that are on the wrong side of 0 with the layer's term: one number per comparison."""
+    """Return the share of pairs on the wrong side of 0 with the layer's term: one number per comparison."""
     wrong = (torch.sign(batch.own + batch.other) != torch.sign(batch.label - 0.5)).float()
     return batch.mean(wrong, batch.pair_group)
 

@@ -1,4 +1,4 @@
-"""A shop: customers view, put into the cart and buy products. What will they buy next, and what helps to predict it?"""
+"""A shop with two kinds of nodes: which customers will buy which products, and what helps to predict it."""
 
 import numpy as np
 import pandas as pd

@@ -15,7 +15,7 @@ QUICK = ("quickstart.py", "own_csv.py")
 
 @pytest.fixture(autouse=True)
 def apart(tmp_path, monkeypatch):
-    """Run in a folder of its own, without a window for figures; a policy that an example registers is gone afterwards."""
+    """Run in an empty folder, without a window for figures; a policy that an example registers is gone afterwards."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "Agg")
     monkeypatch.setattr(POLICIES, "_things", dict(POLICIES))

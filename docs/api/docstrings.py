@@ -4,10 +4,17 @@ import re
 
 import griffe
 
-from banditplex.predictor import LinkPredictor
+from banditplex.training.config import SETTINGS
 
 EXAMPLE = re.compile(r"^>>> .*(?:\n(?!\s*$).*)*", re.MULTILINE)
 """A line `>>> ...` and all lines up to the next empty one."""
+
+
+def settings_table() -> str:
+    """Return the arguments of `LinkPredictor` as a table in Markdown."""
+    rows = [f"| `{name}` | `{each.default!r}` | {each.text} {each.also} |" for name, each in SETTINGS.items()]
+    again = "| `warm_start` | `False` | Whether another `fit` continues from the weights and policies of the last one. |"
+    return "\n".join(["| argument | default | meaning |", "|---|---|---|", *rows, again])
 
 
 class Docstrings(griffe.Extension):
@@ -17,7 +24,7 @@ class Docstrings(griffe.Extension):
         """Fill in the settings of `LinkPredictor`, and put examples without a heading into blocks of code."""
         if obj.docstring is None:
             return
-        if obj.path == "banditplex.predictor.LinkPredictor":
-            obj.docstring.value = griffe.Docstring(LinkPredictor.__doc__ or "").value
-        if "Examples\n----" not in obj.docstring.value:
-            obj.docstring.value = EXAMPLE.sub(lambda found: f"```pycon\n{found[0]}\n```", obj.docstring.value)
+        text = obj.docstring.value.replace("{parameters}", settings_table())
+        if "Examples\n----" not in text:
+            text = EXAMPLE.sub(lambda found: f"```pycon\n{found[0]}\n```", text)
+        obj.docstring.value = text

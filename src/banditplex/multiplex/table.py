@@ -129,7 +129,7 @@ def _typed(
 
 
 def _sources_first(names: Names, ends: Ints, types: npt.NDArray[Any]) -> tuple[Names, Ints, npt.NDArray[Any]]:
-    """Return the same with the nodes of the first source's type first: pairs then read as in the table, user to item."""
+    """Return the same with the nodes of the sources' type first, so that pairs read as in the table: user, item."""
     if not ends.shape[1]:
         return names, ends, types
     order = np.argsort(types != types[ends[0, 0]], kind="stable")
