@@ -1,4 +1,6 @@
 # Everything starts from a bare clone with python3 (3.11 or newer) and pip; each target sets up what it needs.
+SHELL := bash
+.SHELLFLAGS := -o pipefail -c
 PYTHON ?= python3
 PIP_ARGS ?=
 VENV := .venv
@@ -10,9 +12,12 @@ READY := $(VENV)/.ready
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit("banditplex needs Python 3.11 or newer, found " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)'
-	@echo "Setting up $(VENV) (a few minutes the first time) ..."
+	@echo "Setting up $(VENV), a few minutes the first time: PyTorch and the other packages in constraints.txt"
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check $(PIP_ARGS) -c constraints.txt -e '.[dev]'
+	@start=$$(date +%s); \
+	$(BIN)/python -m pip install --progress-bar off --disable-pip-version-check $(PIP_ARGS) -c constraints.txt -e '.[dev]' \
+	| { grep --line-buffered -E '^ *Downloading|^Successfully' || true; } && \
+	echo "$(VENV) was ready after $$(($$(date +%s) - start)) s."
 	@touch $@
 
 demo: $(READY)
