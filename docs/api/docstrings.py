@@ -13,7 +13,7 @@ EXAMPLE = re.compile(r"^>>> .*(?:\n(?!\s*$).*)*", re.MULTILINE)
 def settings_table() -> str:
     """Return the arguments of `LinkPredictor` as a table in Markdown."""
     rows = [f"| `{name}` | `{each.default!r}` | {each.text} {each.also} |" for name, each in SETTINGS.items()]
-    again = "| `warm_start` | `False` | Whether another `fit` continues from the weights and policies of the last one. |"
+    again = "| `warm_start` | `False` | Whether another `fit` starts from the weights and policies of the last. |"
     return "\n".join(["| argument | default | meaning |", "|---|---|---|", *rows, again])
 
 
