@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from banditplex.nn import kernels
+from banditplex.nn import kernels, paths
 from banditplex.nn.graph import PackedGraph
 from banditplex.nn.pair_features import shared_sums
 from tests.nn.test_graph import random_multiplex
@@ -81,3 +81,22 @@ def test_common_neighbours(monkeypatch, directed):
     for here, expected in zip(found, lists.common(*rows), strict=True):
         assert torch.equal(here, expected)
     torch.testing.assert_close(sums, shared_sums(lists, *rows), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available() or not kernels.INSTALLED, reason="no GPU, or no Triton")
+@pytest.mark.parametrize("num_edges", [400, 2500])  # with few and with more neighbours than are visited
+def test_paths_of_length_3(monkeypatch, num_edges):
+    monkeypatch.setattr(paths, "TABLE", 0)
+    mx = random_multiplex(0, num_nodes=100, num_edges=num_edges, num_layers=2)
+    graph = PackedGraph.from_multiplex(mx, "cuda")
+    generator = torch.Generator().manual_seed(0)
+    pairs = torch.randint(100, (3000, 2), generator=generator).cuda()
+    pairs = pairs[pairs[:, 0] != pairs[:, 1]]
+    layer = torch.randint(2, (len(pairs),), generator=generator).cuda()
+    row = graph.both.rows(layer.repeat(2), pairs.T.reshape(-1)).view(2, -1)
+    found = paths.Paths.of(graph).between(pairs, layer, row)
+    monkeypatch.setattr(kernels, "INSTALLED", False)
+    expected = paths.Paths.of(graph).between(pairs, layer, row)
+    assert expected[:, 0].max() > 5
+    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-4)

@@ -44,7 +44,7 @@ class Encoder(nn.Module):
         max_node_embeddings: int,
     ) -> None:
         super().__init__()
-        self.num_features = num_features
+        self.num_features, self.width = num_features, width
         base = nn.Embedding if num_nodes <= max_node_embeddings else Sketch
         self.input: nn.Module = nn.Linear(num_features, width) if num_features else base(num_nodes, width)
         if isinstance(self.input, nn.Embedding | Sketch):

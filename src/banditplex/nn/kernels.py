@@ -50,6 +50,16 @@ def shared_sums(a: Tensor, b: Tensor, indptr: Tensor, neighbour: Tensor, arc_deg
     return sums
 
 
+def paths(
+    ends: Tensor, nodes: Tensor, indptr: Tensor, neighbour: Tensor, arc_row: Tensor, arc_degree: Tensor, *, cap: int
+) -> Tensor:
+    """Return number and weight (n, 2) of the paths between rows ends (2, n) of nodes (2, n), as `Paths` does."""
+    result = torch.empty(ends.shape[1], 2, device=ends.device)
+    asked = *ends.contiguous().unbind(0), *nodes.contiguous().unbind(0)
+    _launch("paths", len(result), *asked, indptr, neighbour, arc_row, arc_degree, result, CAP=cap)
+    return result
+
+
 # Rows of a table
 
 
@@ -142,4 +152,4 @@ def _launch(name: str, programs: int, *arguments: Any, **options: Any) -> None:
     if programs:
         kernels: Any = import_module("banditplex.nn.triton_kernels")
         with torch.cuda.device(arguments[0].device):
-            getattr(kernels, name)[(programs,)](*arguments, **options, num_warps=1 if name == "common" else 4)
+            getattr(kernels, name)[(programs,)](*arguments, **options, num_warps=4 if "ROWS" in options else 1)

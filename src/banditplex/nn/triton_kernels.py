@@ -62,7 +62,7 @@ def common(
         tl.store(sums + 3 * i + 2, tl.sum(allocation, 0))
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["n"])
 def take(table, index, result, n, width, ROWS: tl.constexpr, WIDTH: tl.constexpr):
     """Write row index[i] of a table to row i of the result."""
     row = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)
@@ -73,7 +73,7 @@ def take(table, index, result, n, width, ROWS: tl.constexpr, WIDTH: tl.constexpr
     tl.store(result + row[:, None] * width + column[None, :], values, mask=inside)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["n"])
 def add_to(table, index, values, n, width, ROWS: tl.constexpr, WIDTH: tl.constexpr):
     """Add row i of the values to row index[i] of a table; rows with the same index in a row are added up first."""
     row = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)
@@ -88,7 +88,7 @@ def add_to(table, index, values, n, width, ROWS: tl.constexpr, WIDTH: tl.constex
         tl.atomic_add(table + where[:, None] * width + column[None, :], each, mask=inside, sem="relaxed")
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["n"])
 def add_up(
     x, source, weight, start, count, result, n, width,
     BACK: tl.constexpr, WEIGHTED: tl.constexpr, ROWS: tl.constexpr, WIDTH: tl.constexpr,
@@ -121,7 +121,7 @@ def add_up(
         tl.store(result + row[:, None] * width + column[None, :], total, mask=inside)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["n"])
 def normalise(x, gradient, result, n, width, eps, BACK: tl.constexpr, ROWS: tl.constexpr, WIDTH: tl.constexpr):
     """Write each row of x, less its mean and divided by its deviation, to the result; BACK: the gradient with it."""
     row = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)
@@ -137,3 +137,71 @@ def normalise(x, gradient, result, n, width, eps, BACK: tl.constexpr, ROWS: tl.c
         mean, along = tl.sum(g, 1) / width, tl.sum(g * value, 1) / width
         value = (g - mean[:, None] - value * along[:, None]) * share[:, None]
     tl.store(result + place, value, mask=inside)
+
+
+@triton.jit
+def _find(neighbour, first, size, node):
+    """Return where a node is in a sorted list of so many entries from `first` on, or would be."""
+    low, high = first, first + size
+    while low < high:
+        middle = (low + high) // 2
+        if tl.load(neighbour + middle) < node:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@triton.jit
+def paths(near, far, near_node, far_node, indptr, neighbour, arc_row, arc_degree, result, CAP: tl.constexpr):
+    """Write number and weight of the paths of length 3 from near[i] to far[i] to result[i], as `Paths` does.
+
+    Neighbours w of the near node come one after the other; each thread takes one entry x of the shorter of the lists of
+    w and the far node, and searches it in the longer.
+    """
+    i = tl.program_id(0).to(tl.int64)
+    row, end = tl.load(near + i), tl.load(far + i)
+    node, other = tl.load(near_node + i), tl.load(far_node + i)
+    first, end_first = tl.load(indptr + row), tl.load(indptr + end)
+    size, end_size = tl.load(indptr + row + 1) - first, tl.load(indptr + end + 1) - end_first
+    gap = _find(neighbour, first, size, other)
+    inside = gap < first + size
+    joined = (inside & (tl.load(neighbour + gap, mask=inside, other=-1) == other)).to(tl.int64)
+    degree = size - joined
+    taken = tl.minimum(degree, CAP)
+    thread = tl.arange(0, CAP)
+    count, weight = tl.zeros([CAP], tl.float32), tl.zeros([CAP], tl.float32)
+    for step in range(taken):
+        arc = first + step * degree // taken
+        if (joined == 1) & (arc >= gap):
+            arc += 1
+        middle = tl.load(arc_row + arc)
+        begin = tl.load(indptr + middle)
+        length = tl.load(indptr + middle + 1) - begin
+        swap = length - 1 > end_size - joined
+        short, short_size = tl.where(swap, end_first, begin), tl.where(swap, end_size, length)
+        long, long_size = tl.where(swap, begin, end_first), tl.where(swap, length, end_size)
+        hole = _find(neighbour, short, short_size, node)
+        inside = hole < short + short_size
+        there = (inside & (tl.load(neighbour + hole, mask=inside, other=-1) == node)).to(tl.int64)
+        rest = short_size - there
+        some = tl.minimum(rest, CAP)
+        here = thread < some
+        entry = short + thread * rest // tl.maximum(some, 1)
+        entry += ((there == 1) & (entry >= hole)).to(tl.int64)
+        wanted = tl.load(neighbour + entry, mask=here, other=-1)
+        low = tl.zeros([CAP], tl.int64) + long
+        high = tl.where(here, low + long_size, low)
+        while tl.max(high - low, 0) > 0:
+            between, going = (low + high) // 2, low < high
+            below = going & (tl.load(neighbour + between, mask=going, other=0) < wanted)
+            high = tl.where(going & ~below, between, high)
+            low = tl.where(below, between + 1, low)
+        within = here & (low < long + long_size)
+        found = within & (tl.load(neighbour + low, mask=within, other=-2) == wanted)
+        stands = (degree / taken) * (rest / tl.maximum(some, 1))
+        share = tl.rsqrt(tl.load(arc_degree + entry, mask=found, other=1.0) * tl.load(arc_degree + arc))
+        count += tl.where(found, stands.to(tl.float32), 0.0)
+        weight += tl.where(found, stands.to(tl.float32) * share, 0.0)
+    tl.store(result + 2 * i, tl.sum(count, 0))
+    tl.store(result + 2 * i + 1, tl.sum(weight, 0))
