@@ -1,7 +1,7 @@
 """`LinkPredictor`: learns from a multiplex, predicts links in its layers and says which layers it looked at."""
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,12 +12,12 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, clone
 
+from banditplex.answers.ranking import recommend
 from banditplex.bandits import POLICIES
 from banditplex.errors import InputError
 from banditplex.multiplex import Multiplex, Name
 from banditplex.nn import Convolution
 from banditplex.pairs.asked import as_pairs
-from banditplex.pairs.space import PairSpace
 from banditplex.pairs.visibility import Visibility
 from banditplex.persistence.checkpoint import Checkpoint
 from banditplex.persistence.model_folder import load, save
@@ -35,8 +35,6 @@ from banditplex.training.validation import MAX_USED
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
-CHUNK = 1 << 17
-"""Pairs that `recommend` scores at once."""
 
 
 @dataclass(kw_only=True, repr=False, eq=False)
@@ -199,7 +197,7 @@ class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
         """
         fitted = self._check_fitted().within(context)
         scores = fitted.logits(as_pairs(fitted.mx, pairs), layer)
-        return fitted.calibration.probability(scores, fitted.instance(layer), _check_prior(prior, fitted, layer))
+        return fitted.calibration.probability(scores, fitted.instance(layer), fitted.check_prior(prior, layer))
 
     def density(self, layer: Name, *, context: Multiplex | None = None) -> float:
         """Return the share of known edges among all possible pairs of a layer: the prior where none is given."""
@@ -210,44 +208,49 @@ class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
         layer: Name,
         *,
         top: int = 20,
+        node: Name | None = None,
         candidates: ArrayLike | None = None,
+        exact: bool | None = None,
         prior: float | None = None,
         context: Multiplex | None = None,
+        note: Callable[[str], Any] | None = None,
+        on_progress: Callable[[int, int], Any] | None = None,
     ) -> pd.DataFrame:
         """Return the `top` most likely new links of a layer: source, destination, probability.
 
-        All pairs that are not known edges are ranked, or those of `candidates` (n, 2), each once; memory does not
-        grow with the number of pairs ranked. If nodes have types, only pairs of the types that the layer links in
-        training are ranked, unless `candidates` are given. `prior` is the share of links among the ranked pairs. None:
-        the density of the layer, as if there were as many new links, in proportion, as known ones. The prior that was
-        assumed is in `attrs["prior"]` of the result.
+        All pairs that are not known edges are ranked if there are at most 4 million. In larger layers, candidates
+        are: pairs linked in other layers, with common neighbours, near each other by position, or of nodes with many
+        edges. Memory does not grow with the number of pairs ranked. If nodes have types, only pairs of the types that
+        the layer links in training are ranked, unless `candidates` are given.
+
+        Parameters
+        ----------
+        layer, top
+            A target layer, and how many links.
+        node
+            Rank all pairs of this node; in a directed multiplex, all links from it.
+        candidates
+            Rank these pairs (n, 2), each once.
+        exact
+            True: rank all pairs, however many. False: rank candidates, however few pairs there are.
+        prior
+            The share of links among all pairs of the layer. None: its density, as if there were as many new links, in
+            proportion, as known ones.
+        context
+            As in `score_pairs`.
+        note
+            Called with a line that says what is going to be ranked and how long it takes, if there are many pairs.
+        on_progress
+            Called as on_progress(done, total), numbers of pairs.
+
+        The `attrs` of the result say which prior was assumed ("prior"), which pairs were chosen ("chosen"), how many
+        of them there were ("ranked"), and how many pairs the layer has ("possible").
         """
-        if not isinstance(top, int | np.integer) or top < 0:
-            raise InputError(f"Expected top to be an integer of at least 0, got {top!r}.")
-        fitted = self._check_fitted().within(context)
-        mx, assumed, instance = fitted.mx, _check_prior(prior, fitted, layer), fitted.instance(layer)
-        if candidates is not None:
-            chunks = iter([_distinct(as_pairs(mx, candidates), mx)])
-        elif mx.node_types is None:
-            chunks = _all_pairs(mx)
-        else:
-            chunks = PairSpace(mx, links_of=self._fitted.mx).chunks(mx.layer_index(layer), CHUNK)
-        best, scores = np.empty((0, 2), np.int64), np.empty(0)
-        for chunk in chunks:
-            pairs = chunk[~mx.has_edges(chunk, layer)]
-            scores = np.concatenate([scores, fitted.logits(pairs, layer)])
-            best = np.concatenate([best, pairs])
-            keep = np.argsort(-scores, kind="stable")[:top]
-            best, scores = best[keep], scores[keep]
-        table = pd.DataFrame(
-            {
-                "source": mx.node_names[best[:, 0]],
-                "destination": mx.node_names[best[:, 1]],
-                "probability": fitted.calibration.probability(scores, instance, assumed),
-            }
-        )
-        table.attrs["prior"] = assumed
-        return table
+        fitted = self._check_fitted()
+        return recommend(
+            fitted.within(context), layer, links_of=fitted.mx, top=top, node=node, candidates=candidates, exact=exact,
+            prior=prior, note=note, on_progress=on_progress,
+        )  # fmt: skip
 
     # What was learnt
 
@@ -342,15 +345,6 @@ if LinkPredictor.__doc__:  # python -OO has none
     )
 
 
-def _check_prior(prior: float | None, fitted: FittedModel, layer: Name) -> float:
-    """Return a prior that was given, or the density of the layer; refuse one that is no probability."""
-    if prior is None:
-        return fitted.density(layer)
-    if not isinstance(prior, int | float | np.number) or not 0 < prior < 1:
-        raise InputError(f"Expected prior between 0 and 1, got {prior!r}.")
-    return float(prior)
-
-
 def _resolve_policy(config: Config, mx: Multiplex, targets: Ints) -> Config:
     """Return settings with arms in place of layer names in the options of the policy; refuse a k out of range."""
     others = mx.num_layers - 1
@@ -413,20 +407,3 @@ def _summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
 def _mean(values: list[float]) -> float:
     known = [value for value in values if not np.isnan(value)]
     return float(np.mean(known)) if known else float("nan")
-
-
-def _distinct(pairs: Ints, mx: Multiplex) -> Ints:
-    """Return pairs (n, 2) without those that come again, the other way round too if undirected."""
-    _, first = np.unique(pairs if mx.directed else np.sort(pairs, axis=1), axis=0, return_index=True)
-    distinct: Ints = pairs[np.sort(first)]
-    return distinct
-
-
-def _all_pairs(mx: Multiplex) -> Iterator[Ints]:
-    """Yield all pairs of distinct nodes, smaller index first if undirected, in chunks."""
-    rows = max(1, CHUNK // max(1, mx.num_nodes))
-    for low in range(0, mx.num_nodes, rows):
-        source, destination = np.indices((min(rows, mx.num_nodes - low), mx.num_nodes)).reshape(2, -1)
-        source += low
-        keep = source != destination if mx.directed else source < destination
-        yield np.stack([source[keep], destination[keep]], 1)

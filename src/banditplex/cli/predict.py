@@ -2,16 +2,17 @@
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from banditplex.cli.data import as_name, parse_columns
+from banditplex.cli.flags import in_flags
 from banditplex.cli.output import Json, print_json
 from banditplex.errors import InputError
-from banditplex.terminal import say
+from banditplex.terminal import progress, say
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,6 +33,12 @@ def predict(
         typer.Option(metavar="ROLE=NAME,..", help="Columns of the pairs' file, as source=from,target=to."),
     ] = None,
     top: Annotated[int | None, typer.Option(min=1, help="The N most likely new links.", metavar="N")] = None,
+    node: Annotated[
+        str | None, typer.Option(metavar="NAME", help="With --top: links of this node; if directed, from it.")
+    ] = None,
+    exact: Annotated[
+        bool, typer.Option("--exact", help="With --top: rank all pairs, even where this takes long.")
+    ] = False,
     prior: Annotated[
         float | None,
         typer.Option(help="Share of links among the pairs you ask about. Default: the density of the layer."),
@@ -46,14 +53,23 @@ def predict(
     """Predict with a trained model: pairs of your own, or the most likely new links of a layer."""
     if (pairs is None) == (top is None):
         raise InputError(f"Expected either --pairs FILE or --top N, got {'neither' if top is None else 'both'}.")
+    if top is None and (node is not None or exact):
+        raise InputError(f"Expected --top N with {'--exact' if exact else '--node'}, got none.")
     if columns is not None and pairs is None:
         raise InputError("Expected --pairs FILE with --columns, got none.")
     if out is not None:
         check_table(out, force=force)
     elif force:
         raise InputError("Expected -o FILE with --force, got none.")
-    roles = parse_columns(columns)
-    table = predictions(load_model(run, device=device), layer, pairs=pairs, columns=roles, top=top, prior=prior)
+    roles, model = parse_columns(columns), load_model(run, device=device)
+    with progress("Ranking pairs") as on_progress:
+        table = predictions(
+            model, layer, pairs=pairs, columns=roles, top=top, node=node, exact=exact, prior=prior,
+            on_progress=on_progress,
+        )  # fmt: skip
+    if table.attrs.get("ranked", 0) < table.attrs.get("possible", 0):
+        ranked = f"{table.attrs['ranked']:,} of {table.attrs['possible']:,} pairs"
+        say(f"ranked {ranked}, {table.attrs['chosen']}; --exact ranks all.")
     if prior is None:
         density = f"{table.attrs['prior']:.2g}, the density of layer {layer!r}"
         say(f"Probabilities assume that a share of {density}, of the pairs are links; --prior changes it.")
@@ -86,7 +102,10 @@ def predictions(
     pairs: Path | None = None,
     columns: Mapping[str, str] | None = None,
     top: int | None = None,
+    node: str | None = None,
+    exact: bool = False,
     prior: float | None = None,
+    on_progress: "Callable[[int, int], Any] | None" = None,
 ) -> "pd.DataFrame":
     """Return a table of the pairs of a file, or of the `top` most likely new links, with probability and score.
 
@@ -99,7 +118,11 @@ def predictions(
     mx = model.multiplex_
     name = as_name(layer, mx.layer_names)
     if pairs is None:
-        table = model.recommend(name, top=top or 0, prior=prior)
+        of = None if node is None else as_name(node, mx.node_names.tolist()[:1])
+        table = model.recommend(
+            name, top=top or 0, node=of, exact=exact or None, prior=prior, on_progress=on_progress,
+            note=lambda text: say(in_flags(text)),
+        )  # fmt: skip
         ends = table[["source", "destination"]].to_numpy()
     else:
         ends = read_pairs(pairs, mx, columns=columns)
