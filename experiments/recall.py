@@ -1,4 +1,4 @@
-"""Recall of candidates: how many of the most likely pairs of all are among those that `recommend` ranks in large layers.
+"""Recall of candidates: how many of the most likely pairs are among those that `recommend` ranks in large layers.
 
 In the three largest layers of each data set, all pairs that are no edges are scored. Each way to find candidates then
 keeps a given share of as many pairs, and the 100 and 1,000 pairs of the highest scores are looked for among them. Of

@@ -105,8 +105,21 @@ class FittedModel:
         """
         if not isinstance(draws, int | np.integer) or draws < 0:
             raise InputError(f"Expected draws to be an integer of at least 0, got {draws!r}.")
+        chosen, share = self._choose(self.instance(layer), draws)
+        terms = self._terms(pairs, layer, chosen)
+        result = terms.sum(1) if share is None else terms[:, 0] + terms[:, 1:] @ share
+        return result.cpu().numpy().astype(np.float64)
+
+    def terms(self, pairs: Ints, layer: Name) -> tuple[NDArray[np.float64], Ints]:
+        """Return the terms (n, 1 + m) of the logits of pairs (n, 2) in a target layer, and the layers used (m,).
+
+        The first term is the one that is always on; each of the others belongs to one of the layers.
+        """
+        chosen, _ = self._choose(self.instance(layer), 0)
+        return self._terms(pairs, layer, chosen).cpu().numpy().astype(np.float64), chosen
+
+    def _terms(self, pairs: Ints, layer: Name, chosen: Ints) -> Tensor:
         instance = self.instance(layer)
-        chosen, share = self._choose(instance, draws)
         table = np.append(self.targets[instance], chosen)[None]
         graph = self.graph.only(torch.from_numpy(np.unique(table)).to(self.graph.device))
         if not graph.directed:
@@ -116,15 +129,14 @@ class FittedModel:
         features = node_features(self.mx, graph.device)
         hiding = np.unique(self.model.visibility.hidden_layers(table))
         known, fold = self._known_edges(hiding), self._folds(graph, place, hiding)
-        result = torch.zeros(len(pairs), device=graph.device)
+        result = torch.zeros(len(pairs), 1 + len(chosen), device=graph.device)
         for number in torch.unique(fold).tolist():
             at = fold == number
             here = known.pairs.sum(1) % FOLDS == number
             hidden = HiddenEdges(known.pairs[here], known.layer[here])
             asked = place[at], layers[at, 0], layers[at, 1:]
-            terms = score_terms(self.model, graph, features, *asked, hidden)
-            result[at] = terms.sum(1) if share is None else terms[:, 0] + terms[:, 1:] @ share
-        return result.cpu().numpy().astype(np.float64)
+            result[at] = score_terms(self.model, graph, features, *asked, hidden)
+        return result
 
     def logits_by_layer(self, pairs: Ints, target: Ints, others: Ints) -> NDArray[np.float64]:
         """Return the logits (n, m) of pairs (n, 2) in target layers (n,) with each of the other layers (n, m) alone."""

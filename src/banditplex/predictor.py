@@ -12,9 +12,13 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, clone
 
+from banditplex.answers.embedding import embed
+from banditplex.answers.explanation import explain, which_layers
+from banditplex.answers.quality import mean_auc
 from banditplex.answers.ranking import recommend
 from banditplex.bandits import POLICIES
 from banditplex.errors import InputError
+from banditplex.io import read
 from banditplex.multiplex import Multiplex, Name
 from banditplex.nn import Convolution
 from banditplex.pairs.asked import as_pairs
@@ -23,6 +27,7 @@ from banditplex.persistence.checkpoint import Checkpoint
 from banditplex.persistence.model_folder import load, save
 from banditplex.persistence.warm_start import carry_over
 from banditplex.prediction import FittedModel
+from banditplex.terminal import LOG, epoch_bar
 from banditplex.training.config import SETTINGS, Config, Setting, numpydoc
 from banditplex.training.draws import to_layer
 from banditplex.training.gains import layer_gains
@@ -35,6 +40,7 @@ from banditplex.training.validation import MAX_USED
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
+LOGGED = ("epoch", "train_loss", "validation_loss")
 
 
 @dataclass(kw_only=True, repr=False, eq=False)
@@ -57,12 +63,13 @@ class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
     """
 
     warm_start: bool = False
+    verbose: bool = False
 
     # Learning
 
     def fit(
         self,
-        mx: Multiplex,
+        mx: "Multiplex | pd.DataFrame | str | Path",
         targets: Sequence[Name] | None = None,
         on_epoch: Callable[["LinkPredictor", dict[str, Any]], Any] | None = None,
         *,
@@ -75,7 +82,8 @@ class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         mx
-            The training graph: nothing else is looked at.
+            The training graph: nothing else is looked at. A table with a row per edge (`Multiplex.from_pandas`) or the
+            path of a file or folder (`banditplex.read`) will do.
         targets
             Layer names. None = every layer with an edge. A named layer may be empty: it is predicted with what the
             other targets have taught the shared weights.
@@ -87,14 +95,29 @@ class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
         checkpoint
             A folder that holds, from the start and after each epoch, all that is needed to go on.
         resume
-            Whether to continue from the checkpoint, if there is one; settings and data must be the same.
+            Whether to continue from the checkpoint, if there is one; settings and data must be the same, except that
+            `epochs` and `patience` may be larger: training then goes on.
         """
+        with epoch_bar(quiet=not self.verbose, lines=True) as show:
+            watch = on_epoch if show is None else _shown(show, on_epoch)
+            return self._fit(as_multiplex(mx), targets, watch, negatives, checkpoint, resume)
+
+    def _fit(
+        self,
+        mx: Multiplex,
+        targets: Sequence[Name] | None,
+        on_epoch: Callable[["LinkPredictor", dict[str, Any]], Any] | None,
+        negatives: Mapping[Name, ArrayLike] | None,
+        checkpoint: str | Path | None,
+        resume: bool,
+    ) -> "LinkPredictor":
         if resume and checkpoint is None:
             raise InputError("Expected checkpoint=, the folder of the run to resume, got none.")
         trainer = self.make_trainer(mx, targets, negatives=negatives)
         kept = None
         if checkpoint is not None:
             kept = Checkpoint(checkpoint, mx, trainer, negatives=negatives, arguments=self._arguments())
+        LOG.info("Training on %s; %d target layers.", mx.title, len(trainer.data.targets))
         config = trainer.config
         turn = seeded(config.seed, "torch", trainer.data.device) if config.uses_torch_generators else nullcontext()
         with fitting_threads(mx.num_edges), turn:
@@ -102,6 +125,7 @@ class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
                 kept.begin(resume=resume)
             while not trainer.finished:
                 row = _summary(trainer.run_epoch())
+                LOG.info("Epoch %d: loss %.4f, validation %.4f", *(row[name] for name in LOGGED))
                 if kept is not None:
                     kept.save()
                 if on_epoch is not None:
@@ -120,8 +144,6 @@ class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
         negatives: Mapping[Name, ArrayLike] | None = None,
     ) -> Trainer:
         """Return the trainer that `fit` runs: checked input, nothing learnt yet."""
-        if not isinstance(mx, Multiplex):
-            raise InputError(f"Expected a Multiplex to learn from, got {type(mx).__name__}.")
         config = self.checked()
         visibility = Visibility.of_training(config.hide, mx, evidence=config.sees_all)
         chosen = _check_targets(mx, targets, visibility)
@@ -192,12 +214,62 @@ class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
     ) -> Floats:
         """Return calibrated probabilities (n,) that pairs are links.
 
+        One number per pair, not the (n, 2) of scikit-learn's classifiers: a pair is a link with this probability, and
+        the other column would be 1 less it. Ranking metrics and thresholds want this one.
+
         `prior` is the share of links among the pairs you ask about. None: the density of the layer, its known edges
         divided by all possible pairs, as if any pair of nodes could be asked about.
         """
         fitted = self._check_fitted().within(context)
         scores = fitted.logits(as_pairs(fitted.mx, pairs), layer)
         return fitted.calibration.probability(scores, fitted.instance(layer), fitted.check_prior(prior, layer))
+
+    def predict(self, pairs: ArrayLike, layer: Name, *, prior: float = 0.5, context: Multiplex | None = None) -> Ints:
+        """Return 1 for pairs (n, 2) that are links with a probability of at least .5, and 0 for others, (n,).
+
+        `prior` is the share of links among the pairs you ask about. With the density of a sparse layer as the prior
+        (None), few pairs or none reach .5.
+        """
+        return (self.predict_proba(pairs, layer, prior=prior, context=context) >= 0.5).astype(np.int64)
+
+    def score(self, mx: "Multiplex | pd.DataFrame | str | Path", y: Any = None) -> float:
+        """Return the ROC-AUC of other edges against as many drawn pairs without an edge, the mean over target layers.
+
+        So `GridSearchCV(LinkPredictor(), {...}, cv=5).fit(table)` works. A pair's edges in other layers stay visible.
+        Edges of nodes that training has not seen are left out, with a warning. `evaluate` is more careful.
+        """
+        fitted = self._check_fitted()
+        test = as_multiplex(mx, directed=fitted.mx.directed)
+        return mean_auc(fitted, test, fitted.config.seed)
+
+    def which_layers(
+        self, pairs: ArrayLike, *, prior: float | None = None, context: Multiplex | None = None
+    ) -> pd.DataFrame:
+        """Return in which target layers pairs (n, 2) are likely to be links: the most probable layer of a pair first.
+
+        Columns: source, destination, layer, probability, and whether the edge is known. `prior` as in `predict_proba`.
+        """
+        fitted = self._check_fitted().within(context)
+        return which_layers(fitted, as_pairs(fitted.mx, pairs), prior)
+
+    def explain(self, pairs: ArrayLike, layer: Name, *, context: Multiplex | None = None) -> pd.DataFrame:
+        """Return the terms of the logits of pairs (n, 2) in a layer: their sum is what `score_pairs` returns.
+
+        Columns: source, destination, term, layer, value. The term "own" comes from the target layer and from what is
+        seen of the union of all layers; "edge" from another layer because it has the pair ("reverse": the other way
+        round); "drawn" from a layer whose neighbourhood of the pair is looked at. The own term of a pair comes
+        first, then the largest.
+        """
+        fitted = self._check_fitted().within(context)
+        return explain(fitted, as_pairs(fitted.mx, pairs), layer)
+
+    def embed(self, layer: Name, *, context: Multiplex | None = None) -> pd.DataFrame:
+        """Return the position of every node in a layer, one row per node: for drawings, clusters, other models.
+
+        These are the embeddings of the encoder, or without one (`width=0`) the leading eigenvectors of the layer's
+        normalised adjacency matrix, times the roots of their eigenvalues; nodes without an edge are then at 0.
+        """
+        return embed(self._check_fitted().within(context), layer)
 
     def density(self, layer: Name, *, context: Multiplex | None = None) -> float:
         """Return the share of known edges among all possible pairs of a layer: the prior where none is given."""
@@ -338,11 +410,35 @@ class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
         return hasattr(self, "_fitted")
 
 
-_WARM_START = Setting(False, "Whether another `fit` continues from the weights and policies of the last one.")
+_ALSO = {
+    "warm_start": Setting(False, "Whether another `fit` continues from the weights and policies of the last one."),
+    "verbose": Setting(False, "Whether `fit` shows a progress bar; without a terminal, a line per 5 % of the epochs."),
+}
 if LinkPredictor.__doc__:  # python -OO has none
     LinkPredictor.__doc__ = LinkPredictor.__doc__.replace(
-        "{parameters}", numpydoc(SETTINGS | {"warm_start": _WARM_START}).replace("\n", "\n    ")
+        "{parameters}", numpydoc(SETTINGS | _ALSO).replace("\n", "\n    ")
     )
+
+
+def as_multiplex(data: "Multiplex | pd.DataFrame | str | Path", *, directed: bool = False) -> Multiplex:
+    """Return data to learn from as a multiplex; the edges of a table are undirected unless `directed`."""
+    if isinstance(data, Multiplex):
+        return data
+    if isinstance(data, pd.DataFrame):
+        return Multiplex.from_pandas(data, directed=directed)
+    if isinstance(data, str | Path):
+        return read(data, directed=True) if directed else read(data)
+    raise InputError(f"Expected a Multiplex, a DataFrame or a path, got {type(data).__name__}.")
+
+
+def _shown(show: Callable[[dict[str, Any], int], None], on_epoch: Callable[..., Any] | None) -> Callable[..., Any]:
+    """Return a callback that shows each epoch and then calls another one."""
+
+    def watch(model: LinkPredictor, row: dict[str, Any]) -> Any:
+        show(row, model.epochs)
+        return None if on_epoch is None else on_epoch(model, row)
+
+    return watch
 
 
 def _resolve_policy(config: Config, mx: Multiplex, targets: Ints) -> Config:

@@ -1,9 +1,13 @@
 """What commands print on stderr: one-line notes, and progress bars if stderr is a terminal."""
 
+import logging
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
+
+LOG = logging.getLogger("banditplex")
+"""The logger of the library: what training and ranking do, at level INFO."""
 
 
 def say(message: str) -> None:
@@ -33,6 +37,27 @@ def bars(
             room.update(tasks[title], text=text, **(state or {"advance": 1}))
 
         yield show
+
+
+@contextmanager
+def epoch_bar(*, quiet: bool = False, lines: bool = False) -> Iterator[Callable[[dict[str, Any], int], None] | None]:
+    """Yield a callback (row, epochs) that shows how training goes, given the row of an epoch and their number.
+
+    A bar or, with `lines` and if stderr is no terminal, a line per 5 % of the epochs; None if there is nothing to show.
+    """
+    with bars(["Training"], quiet=quiet) as show:
+        if quiet or (show is None and not lines):
+            yield None
+            return
+
+        def tell(row: dict[str, Any], epochs: int) -> None:
+            losses, done = f"loss {row['train_loss']:.3f}  validation {row['validation_loss']:.3f}", row["epoch"]
+            if show is not None:
+                show("Training", losses, completed=done, total=epochs)
+            elif done * 20 // epochs > (done - 1) * 20 // epochs:
+                say(f"epoch {done} of {epochs}: {losses}")
+
+        yield tell
 
 
 @contextmanager

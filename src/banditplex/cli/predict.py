@@ -39,6 +39,9 @@ def predict(
     exact: Annotated[
         bool, typer.Option("--exact", help="With --top: rank all pairs, even where this takes long.")
     ] = False,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="A row for each term of a pair's score: which layers speak for it.")
+    ] = False,
     prior: Annotated[
         float | None,
         typer.Option(help="Share of links among the pairs you ask about. Default: the density of the layer."),
@@ -73,12 +76,17 @@ def predict(
     if prior is None:
         density = f"{table.attrs['prior']:.2g}, the density of layer {layer!r}"
         say(f"Probabilities assume that a share of {density}, of the pairs are links; --prior changes it.")
+    num_pairs = len(table)
+    if explain and num_pairs:
+        ends = table[["source", "destination"]].drop_duplicates().to_numpy()
+        terms = model.explain(ends, as_name(layer, model.multiplex_.layer_names))
+        table = table.merge(terms, on=["source", "destination"], sort=False)
     if out is not None:
         write_table(table, out)
     if as_json:
-        print_json(table.to_dict("records") if out is None else {"out": str(out), "layer": layer, "pairs": len(table)})
+        print_json(table.to_dict("records") if out is None else {"out": str(out), "layer": layer, "pairs": num_pairs})
     elif out is not None:
-        print(f"{out}: {len(table)} pair{'s' * (len(table) != 1)}")
+        print(f"{out}: {num_pairs} pair{'s' * (num_pairs != 1)}")
     else:
         table.to_csv(sys.stdout, index=False)
 

@@ -14,7 +14,8 @@ from banditplex.cli.output import Json, print_json, print_table
 from banditplex.cli.policy_options import with_policy
 from banditplex.cli.predict import write_table
 from banditplex.cli.resuming import resume_command, say_new
-from banditplex.terminal import bars, say
+from banditplex.cli.tensorboard import event_files
+from banditplex.terminal import epoch_bar, say
 
 if TYPE_CHECKING:
     from banditplex.multiplex import Multiplex, Name
@@ -40,31 +41,41 @@ def train(
     target: options.Target = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue the run in that folder.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace the run in that folder.")] = False,
+    tensorboard: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Write losses and probabilities to event files for TensorBoard.")
+    ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print only errors and, with --json, the result.")] = False,
     as_json: Json = False,
 ) -> None:
     """Train a model on a multiplex and save it in a folder; --resume continues a run that was stopped.
 
-    With --resume, settings that are not given stay as they were; if there is no run yet, a new one starts.
+    With --resume, settings and reading options that are not given stay as they were; more --epochs train it longer. If
+    there is no run yet, a new one starts.
     """
     from banditplex.persistence.run_folder import RunFolder
 
     folder = RunFolder(run)
     folder.check_free(resume=resume, force=force)
+    reading = folder.reading() | reading if resume else reading
     mx = load(data, reading, quiet=quiet)
     if resume and not folder.begun and not quiet:
         say_new(run)
     given = with_policy(options.plain(settings), policy_flags, mx.layer_names)
     targets = [as_name(name, mx.layer_names) for name in target] if target else None
     try:
-        with bars(["Training"], quiet=quiet) as show:
+        with epoch_bar(quiet=quiet) as show, event_files(tensorboard) as write:
 
             def on_epoch(model: "LinkPredictor", row: dict[str, Any]) -> None:
                 if show is not None:
-                    losses = f"loss {row['train_loss']:.3f}  validation {row['validation_loss']:.3f}"
-                    show("Training", losses, completed=row["epoch"], total=model.epochs)
+                    show(row, model.epochs)
+                if write is not None:
+                    write(row)
 
-            model = fit_in(folder, mx, targets, given, resume=resume, force=force, on_epoch=on_epoch)
+            if resume and folder.begun and not quiet:
+                say_longer(folder, given)
+            model = fit_in(
+                folder, mx, targets, given, resume=resume, force=force, on_epoch=on_epoch, reading=reading
+            )  # fmt: skip
     except KeyboardInterrupt:
         say(
             f"stopped after epoch {folder.progress().epoch}; continue with: {resume_command()}"
@@ -83,6 +94,23 @@ def train(
         print(f"\n{run}: {_length(result)}")
 
 
+def say_longer(folder: "RunFolder", given: Mapping[str, Any]) -> None:
+    """Say what more epochs or more patience mean for a run that is resumed."""
+    from banditplex.training.optimizer import rate_share
+
+    before, done = folder.settings(), folder.progress().epoch
+    epochs = given.get("epochs", before["epochs"])
+    if epochs > before["epochs"]:
+        share = rate_share(done / epochs)
+        say(
+            f"{folder.path}: training goes on after epoch {done}, to {epochs} epochs instead of {before['epochs']}; "
+            f"the learning rate restarts at {share:.0%} of its first value, as in epoch {done} of {epochs}."
+        )
+    patience = given.get("patience", before["patience"])
+    if folder.finished and done < before["epochs"] and patience <= before["patience"]:
+        say(f"{folder.path}: early stopping ended training after epoch {done}; --patience above {patience} goes on.")
+
+
 def fit_in(
     folder: "RunFolder",
     mx: "Multiplex",
@@ -92,8 +120,11 @@ def fit_in(
     resume: bool = False,
     force: bool = False,
     on_epoch: "Callable[[LinkPredictor, dict[str, Any]], Any] | None" = None,
+    reading: Mapping[str, Any] | None = None,
 ) -> "LinkPredictor":
     """Fit a model in a run folder, with a checkpoint after each epoch, and save it there with a table of its gains.
+
+    `reading`, the options that the data were read with, are kept there, too.
 
     With `resume`, the run in the folder continues; `targets` and `settings` that are not given stay as they were. With
     `force`, a run in the folder is replaced.
@@ -111,6 +142,8 @@ def fit_in(
         model.make_trainer(mx, targets)  # refuses bad input before anything is removed
         folder.clear()
         (folder.path / GAINS).unlink(missing_ok=True)
+    if reading:
+        folder.keep_reading(dict(reading))
     model.fit(mx, targets, on_epoch, checkpoint=folder.path, resume=resume)
     model.save(folder.path)
     write_table(model.layer_gains_, folder.path / GAINS)

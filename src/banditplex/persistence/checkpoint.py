@@ -24,6 +24,8 @@ from banditplex.training.loop import Trainer
 
 FILE = "checkpoint.safetensors"
 FORMAT = "banditplex checkpoint 5"
+LONGER = ("epochs", "patience")
+"""Settings that may grow when a run is resumed: it is trained longer."""
 
 
 class Checkpoint:
@@ -49,7 +51,8 @@ class Checkpoint:
     def begin(self, *, resume: bool) -> None:
         """Save the initial state or, with `resume`, restore the last saved state if there is one.
 
-        A new run over an existing checkpoint is refused, and so is resuming with other settings or data.
+        A new run over an existing checkpoint is refused, and so is resuming with other settings or data. More epochs or
+        more patience are not: training goes on, with the learning rate of the schedule of so many epochs.
         """
         if not self.path.exists():
             make_folder(self.path.parent)
@@ -123,6 +126,7 @@ def identify(mx: Multiplex, trainer: Trainer, negatives: Mapping[Name, ArrayLike
         "settings": settings,
         "data": {
             "directed": mx.directed,
+            "number of nodes": mx.num_nodes,
             "nodes": _fingerprint(mx.node_names.tolist()),
             "node features": _fingerprint(mx.node_features),
             "node types": _fingerprint(mx.node_types if mx.node_types is None else mx.node_types.tolist()),
@@ -137,12 +141,14 @@ def identify(mx: Multiplex, trainer: Trainer, negatives: Mapping[Name, ArrayLike
 
 
 def compare(kept: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
-    """Say in words how a run differs from the one that was kept."""
-    yield from differences(kept["settings"], now["settings"])
+    """Say in words how a run differs from the one that was kept; it may be longer."""
+    before, after = kept["settings"], now["settings"]
+    longer = {name: after[name] for name in LONGER if after[name] > before[name]}
+    yield from differences(before | longer, after)
     for name, old in kept["data"].items():
         new = now["data"].get(name)
         if old != new:
-            yield f"{name} was {old}, now {new}" if isinstance(old, bool) else f"{name} differ"
+            yield f"{name} was {old}, now {new}" if isinstance(old, int) else f"{name} differ"
     yield from _compare_layers(kept["layers"], now["layers"])
 
 

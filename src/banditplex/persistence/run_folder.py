@@ -1,12 +1,16 @@
 """Run folders: where a model is trained, checkpoint by checkpoint, and then saved."""
 
+import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from banditplex.errors import InputError
 from banditplex.persistence.checkpoint import FILE, read_checkpoint
 from banditplex.persistence.model_folder import FILES, INDEX
-from banditplex.persistence.tree import draft_of
+from banditplex.persistence.tree import draft_of, make_folder, replace_file
+
+READING = "reading.json"
+"""How the data of a run were read: the options that a resumed run need not be given again."""
 
 
 class Progress(NamedTuple):
@@ -35,10 +39,11 @@ class RunFolder:
 
     @property
     def occupied(self) -> bool:
-        """Whether the folder holds anything besides the draft of a checkpoint that was cut off."""
+        """Whether the folder holds anything that a run which was cut off before its first checkpoint does not leave."""
         if not self.path.is_dir():
             return self.path.exists()
-        return any(path != draft_of(self._checkpoint) for path in self.path.iterdir())
+        left = (draft_of(self._checkpoint), self.path / READING)
+        return any(path not in left for path in self.path.iterdir())
 
     def check_free(self, *, resume: bool = False, force: bool = False) -> None:
         """Refuse a folder that holds something, unless it is a run to resume, or `force` replaces it."""
@@ -56,7 +61,7 @@ class RunFolder:
         """Remove the files of a run, and no others."""
         if self.path.exists() and not self.path.is_dir():
             raise InputError(f"{self.path}: expected a folder, got a file.")
-        for name in (INDEX, FILE, *FILES):
+        for name in (INDEX, FILE, READING, *FILES):
             for path in (self.path / name, draft_of(self.path / name)):
                 path.unlink(missing_ok=True)
 
@@ -65,6 +70,16 @@ class RunFolder:
         kept = read_checkpoint(self._checkpoint)
         settings: dict[str, Any] = kept["identity"]["settings"] | kept["arguments"]
         return settings
+
+    def reading(self) -> dict[str, Any]:
+        """Return how the data of the run were read, as `keep_reading` was told."""
+        path = self.path / READING
+        return dict(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else {}
+
+    def keep_reading(self, options: dict[str, Any]) -> None:
+        """Keep how the data of the run are read."""
+        make_folder(self.path)
+        replace_file(self.path / READING, json.dumps(options).encode())
 
     def progress(self) -> Progress:
         """Return how far the run has come."""
