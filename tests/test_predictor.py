@@ -158,6 +158,26 @@ def test_on_epoch_sees_a_model_that_predicts_and_can_end_training():
     assert seen[0][1] != seen[1][1]
 
 
+def test_training_is_told_and_logged(capsys, caplog):
+    """Without a terminal, a line per 5 % of the epochs; 40 epochs have 20 lines."""
+    mx, seen = small(), []
+    settings = {"epochs": 40, "patience": 40, "width": 0, "batch_size": 512}
+    with caplog.at_level("INFO", logger="banditplex"):
+        model = bx.LinkPredictor(**settings, verbose=True).fit(mx, ["g1-base"], lambda *_: seen.append(1))
+    lines = capsys.readouterr().err.splitlines()
+    losses = model.history_[["train_loss", "validation_loss"]].to_numpy()
+    assert lines == [
+        f"banditplex: epoch {i} of 40: loss {losses[i - 1, 0]:.3f}  validation {losses[i - 1, 1]:.3f}"
+        for i in range(2, 41, 2)
+    ]
+    assert len(seen) == 40
+    assert [record.name for record in caplog.records] == ["banditplex"] * 41
+    assert caplog.messages[0] == "Training on Multiplex(40 nodes, 4 layers, 360 edges, undirected); 1 target layers."
+    assert caplog.messages[1] == f"Epoch 1: loss {losses[0, 0]:.4f}, validation {losses[0, 1]:.4f}"
+    bx.LinkPredictor(**FAST).fit(mx, ["g1-base"])
+    assert capsys.readouterr().err == ""
+
+
 def test_directed_multiplexes_predict_directed_links():
     rng = np.random.default_rng(0)
     rank = rng.permutation(40)

@@ -15,6 +15,7 @@ from banditplex.cli.policy_options import with_policy
 from banditplex.cli.predict import write_table
 from banditplex.cli.resuming import resume_command, say_new
 from banditplex.cli.tensorboard import event_files
+from banditplex.errors import InputError
 from banditplex.terminal import epoch_bar, say
 
 if TYPE_CHECKING:
@@ -66,6 +67,8 @@ def train(
         with epoch_bar(quiet=quiet) as show, event_files(tensorboard) as write:
 
             def on_epoch(model: "LinkPredictor", row: dict[str, Any]) -> None:
+                if reading and reading != folder.reading():
+                    folder.keep_reading(reading)
                 if show is not None:
                     show(row, model.epochs)
                 if write is not None:
@@ -73,9 +76,7 @@ def train(
 
             if resume and folder.begun and not quiet:
                 say_longer(folder, given)
-            model = fit_in(
-                folder, mx, targets, given, resume=resume, force=force, on_epoch=on_epoch, reading=reading
-            )  # fmt: skip
+            model = fit_in(folder, mx, targets, given, resume=resume, force=force, on_epoch=on_epoch)
     except KeyboardInterrupt:
         say(
             f"stopped after epoch {folder.progress().epoch}; continue with: {resume_command()}"
@@ -99,16 +100,18 @@ def say_longer(folder: "RunFolder", given: Mapping[str, Any]) -> None:
     from banditplex.training.optimizer import rate_share
 
     before, done = folder.settings(), folder.progress().epoch
-    epochs = given.get("epochs", before["epochs"])
-    if epochs > before["epochs"]:
-        share = rate_share(done / epochs)
-        say(
-            f"{folder.path}: training goes on after epoch {done}, to {epochs} epochs instead of {before['epochs']}; "
-            f"the learning rate restarts at {share:.0%} of its first value, as in epoch {done} of {epochs}."
-        )
-    patience = given.get("patience", before["patience"])
-    if folder.finished and done < before["epochs"] and patience <= before["patience"]:
+    now = {name: given.get(name, before[name]) for name in ("epochs", "patience")}
+    stopped = folder.finished and done < before["epochs"]
+    if stopped and now["patience"] <= before["patience"] and now["epochs"] > before["epochs"]:
+        patience = before["patience"]
         say(f"{folder.path}: early stopping ended training after epoch {done}; --patience above {patience} goes on.")
+    elif now["epochs"] > before["epochs"]:
+        share = rate_share(done / now["epochs"])
+        say(
+            f"{folder.path}: training goes on after epoch {done}, to {now['epochs']} epochs instead of "
+            f"{before['epochs']}; the learning rate restarts at {share:.0%} of its first value, as in a training of "
+            f"{now['epochs']} epochs."
+        )
 
 
 def fit_in(
@@ -120,11 +123,8 @@ def fit_in(
     resume: bool = False,
     force: bool = False,
     on_epoch: "Callable[[LinkPredictor, dict[str, Any]], Any] | None" = None,
-    reading: Mapping[str, Any] | None = None,
 ) -> "LinkPredictor":
     """Fit a model in a run folder, with a checkpoint after each epoch, and save it there with a table of its gains.
-
-    `reading`, the options that the data were read with, are kept there, too.
 
     With `resume`, the run in the folder continues; `targets` and `settings` that are not given stay as they were. With
     `force`, a run in the folder is replaced.
@@ -136,14 +136,16 @@ def fit_in(
         before = folder.settings()
         targets = targets or before.pop("targets")
         settings = {name: value for name, value in before.items() if name != "targets"} | settings
+        missing = [name for name in targets or () if name not in mx.layer_names]
+        if missing:
+            got = ", ".join(map(repr, mx.layer_names[:5])) + ", ..." * (mx.num_layers > 5)
+            raise InputError(f"{folder.path}: expected the data of this run, with a layer {missing[0]!r}, got {got}.")
     model = LinkPredictor(**settings)
     folder.check_free(resume=resume, force=force)
     if force and folder.occupied:
         model.make_trainer(mx, targets)  # refuses bad input before anything is removed
         folder.clear()
         (folder.path / GAINS).unlink(missing_ok=True)
-    if reading:
-        folder.keep_reading(dict(reading))
     model.fit(mx, targets, on_epoch, checkpoint=folder.path, resume=resume)
     model.save(folder.path)
     write_table(model.layer_gains_, folder.path / GAINS)

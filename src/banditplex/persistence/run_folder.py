@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from banditplex.errors import InputError
 from banditplex.persistence.checkpoint import FILE, read_checkpoint
 from banditplex.persistence.model_folder import FILES, INDEX
-from banditplex.persistence.tree import draft_of, make_folder, replace_file
+from banditplex.persistence.tree import draft_of, replace_file
 
 READING = "reading.json"
 """How the data of a run were read: the options that a resumed run need not be given again."""
@@ -39,11 +39,10 @@ class RunFolder:
 
     @property
     def occupied(self) -> bool:
-        """Whether the folder holds anything that a run which was cut off before its first checkpoint does not leave."""
+        """Whether the folder holds anything besides the draft of a checkpoint that was cut off."""
         if not self.path.is_dir():
             return self.path.exists()
-        left = (draft_of(self._checkpoint), self.path / READING)
-        return any(path not in left for path in self.path.iterdir())
+        return any(path != draft_of(self._checkpoint) for path in self.path.iterdir())
 
     def check_free(self, *, resume: bool = False, force: bool = False) -> None:
         """Refuse a folder that holds something, unless it is a run to resume, or `force` replaces it."""
@@ -77,8 +76,7 @@ class RunFolder:
         return dict(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else {}
 
     def keep_reading(self, options: dict[str, Any]) -> None:
-        """Keep how the data of the run are read."""
-        make_folder(self.path)
+        """Keep how the data of the run, which has begun, are read."""
         replace_file(self.path / READING, json.dumps(options).encode())
 
     def progress(self) -> Progress:
