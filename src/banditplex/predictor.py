@@ -1,7 +1,6 @@
 """`LinkPredictor`: learns from a multiplex, predicts links in its layers and says which layers it looked at."""
 
-import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,7 +15,6 @@ from banditplex.answers.embedding import embed
 from banditplex.answers.explanation import explain, which_layers
 from banditplex.answers.quality import mean_auc
 from banditplex.answers.ranking import recommend
-from banditplex.bandits import POLICIES
 from banditplex.errors import InputError
 from banditplex.io import read
 from banditplex.multiplex import Multiplex, Name
@@ -32,9 +30,10 @@ from banditplex.training.config import SETTINGS, Config, Setting, numpydoc
 from banditplex.training.draws import to_layer
 from banditplex.training.gains import layer_gains
 from banditplex.training.generators import seeded
-from banditplex.training.layer_options import resolve_layer_options
+from banditplex.training.history import summary
 from banditplex.training.loop import Trainer
 from banditplex.training.setup import make_trainer
+from banditplex.training.targets import check_targets, num_edges, resolve_policy
 from banditplex.training.threads import fitting_threads
 from banditplex.training.validation import MAX_USED
 
@@ -124,7 +123,7 @@ class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
             if kept is not None:
                 kept.begin(resume=resume)
             while not trainer.finished:
-                row = _summary(trainer.run_epoch())
+                row = summary(trainer.run_epoch())
                 LOG.info("Epoch %d: loss %.4f, validation %.4f", *(row[name] for name in LOGGED))
                 if kept is not None:
                     kept.save()
@@ -146,8 +145,8 @@ class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
         """Return the trainer that `fit` runs: checked input, nothing learnt yet."""
         config = self.checked()
         visibility = Visibility.of_training(config.hide, mx, evidence=config.sees_all)
-        chosen = _check_targets(mx, targets, visibility)
-        config = _resolve_policy(config, mx, chosen)
+        chosen = check_targets(mx, targets, visibility)
+        config = resolve_policy(config, mx, chosen)
         given = None if negatives is None else self._given(mx, chosen, negatives)
         trainer = make_trainer(mx, chosen, config, negatives=given)
         if self.warm_start and hasattr(self, "_fitted"):
@@ -170,7 +169,7 @@ class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
             if known.any():
                 pair = tuple(mx.node_names[pairs[np.argmax(known)]].tolist())
                 raise InputError(f"Expected negatives that are not edges of layer {name!r}, got {pair}.")
-        for target in targets[_num_edges(mx)[targets] > 0].tolist():
+        for target in targets[num_edges(mx)[targets] > 0].tolist():
             if not len(given.get(target, ())):
                 raise InputError(f"Expected negatives for target layer {mx.layer_names[target]!r}, got none.")
         return given
@@ -439,67 +438,3 @@ def _shown(show: Callable[[dict[str, Any], int], None], on_epoch: Callable[..., 
         return None if on_epoch is None else on_epoch(model, row)
 
     return watch
-
-
-def _resolve_policy(config: Config, mx: Multiplex, targets: Ints) -> Config:
-    """Return settings with arms in place of layer names in the options of the policy; refuse a k out of range."""
-    others = mx.num_layers - 1
-    if others and POLICIES[config.policy].takes_k and not 1 <= config.draw_size <= others:
-        raise InputError(f"Expected k from 1 to {others}, the number of other layers, got {config.k}.")
-    options = resolve_layer_options(mx, targets, config.policy, config.policy_options or {})
-    return replace(config, policy_options=options)
-
-
-def _check_targets(mx: Multiplex, targets: Sequence[Name] | None, visibility: Visibility) -> Ints:
-    empty = _num_edges(mx) == 0
-    if targets is not None:
-        if isinstance(targets, str) or not isinstance(targets, Iterable):
-            raise InputError(f"Expected a list of layer names as targets, got {targets!r}.")
-        chosen = np.array([mx.layer_index(name) for name in targets], np.int64)
-        if len(np.unique(chosen)) != len(chosen) or not len(chosen):
-            raise InputError(f"Expected distinct target layers, at least one, got {list(targets)!r}.")
-        if empty[chosen].all():
-            name = mx.layer_names[chosen[0]]
-            raise InputError(f"Expected a target layer with an edge to learn from, got none in {name!r}.")
-        which = "no edges have nothing to learn from; other targets teach the weights that predict them"
-        _warn_of(mx, chosen[empty[chosen]], which)
-        return chosen
-    if empty.all():
-        raise InputError("Expected a layer with an edge to learn from, got none.")
-    full = _complete(mx, visibility) & ~empty
-    if (empty | full).all():
-        raise InputError("Expected a layer with a pair of nodes that has no edge, got complete layers only.")
-    _warn_of(mx, np.flatnonzero(empty), "no edges are not used as targets")
-    _warn_of(mx, np.flatnonzero(full), "no pair without an edge are not used as targets")
-    return np.flatnonzero(~(empty | full))
-
-
-def _num_edges(mx: Multiplex) -> Ints:
-    """Return the number of edges of each layer, without self loops."""
-    return np.bincount(mx.edge_layer[mx.edge_index[0] != mx.edge_index[1]], minlength=mx.num_layers)
-
-
-def _complete(mx: Multiplex, visibility: Visibility) -> NDArray[np.bool_]:
-    """Return which layers have no negatives."""
-    most = mx.num_edges if visibility.hides_everywhere else _num_edges(mx).max(initial=0)
-    if mx.node_types is None and 2 * most < mx.num_nodes * (mx.num_nodes - 1):  # so few leave a pair without an edge
-        return np.zeros(mx.num_layers, np.bool_)
-    complete: NDArray[np.bool_] = visibility.negative_pairs(mx).num_free() == 0
-    return complete
-
-
-def _warn_of(mx: Multiplex, layers: Ints, which: str) -> None:
-    names = ", ".join(repr(mx.layer_names[layer]) for layer in layers[:5].tolist())
-    if names:
-        warnings.warn(f"Layers with {which}: {names}{', ...' if len(layers) > 5 else ''}.", stacklevel=5)
-
-
-def _summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    numbers = ("train_loss", "train_accuracy", "validation_loss", "validation_accuracy")
-    means = {name: _mean([row[name] for row in rows]) for name in numbers}
-    return {"epoch": rows[0]["epoch"], **means, "layers": rows}
-
-
-def _mean(values: list[float]) -> float:
-    known = [value for value in values if not np.isnan(value)]
-    return float(np.mean(known)) if known else float("nan")
