@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 import banditplex as bx
+from banditplex.answers.embedding import positions
+from banditplex.nn.ensemble import members_of
 from tests.test_predictor import FAST
 
 
@@ -43,11 +45,26 @@ def test_without_an_encoder_positions_are_leading_eigenvectors(evidence):
 def test_with_an_encoder_positions_are_its_embeddings():
     """The input vectors and all weights but the last adaptation are set to 0, so that its shift is left."""
     mx = blocks()
-    model = bx.LinkPredictor(**FAST).fit(mx)
-    encoder = model._fitted.model.encoder
-    for name, weight in encoder.named_parameters():
-        weight.data.zero_()
-        if name == "adapt":
-            weight.data[1, 1] = weight.new_tensor([1.0, 2.0, 3.0, 4.0])
-    assert model.embed("b").to_numpy().tolist() == [[1.0, 2.0, 3.0, 4.0]] * 64
-    assert model.embed("a").to_numpy().tolist() == [[0.0] * 4] * 64
+    model = bx.LinkPredictor(**FAST, members=2).fit(mx)
+    for number, member in enumerate(members_of(model._fitted.model)):
+        for name, weight in member.encoder.named_parameters():
+            weight.data.zero_()
+            if name == "adapt":
+                weight.data[1, 1] = number * 4 + weight.new_tensor([1.0, 2.0, 3.0, 4.0])
+    table = model.embed("b")
+    assert table.columns.tolist() == [f"x{i}" for i in range(8)]
+    assert table.to_numpy().tolist() == [[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]] * 64
+    assert model.embed("a").to_numpy().tolist() == [[0.0] * 8] * 64
+
+
+def test_nodes_are_near_each_other_by_the_mean_cosine_of_all_encoders():
+    mx = blocks()
+    model = bx.LinkPredictor(**FAST, members=2).fit(mx)
+    table, found = model.embed("b").to_numpy(), positions(model._fitted, "b")[-1]
+    products = (found.vectors * found.values) @ found.vectors.T
+    for u, v in ((0, 1), (3, 40), (63, 7)):
+        cosines = [
+            table[u, part] @ table[v, part] / np.linalg.norm(table[u, part]) / np.linalg.norm(table[v, part])
+            for part in (slice(0, 4), slice(4, 8))
+        ]
+        assert products[u, v] == pytest.approx(sum(cosines) / 2, abs=1e-5)

@@ -1,9 +1,13 @@
 """Why a pair has its score, and in which layers it is likely."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import banditplex as bx
+from banditplex.answers.explanation import explain
+from banditplex.nn.ensemble import members_of
 from tests.refusals import refuses
 from tests.test_predictor import FAST, small
 
@@ -40,6 +44,20 @@ def test_the_terms_of_a_pair_add_up_to_its_score(settings, directed):
             if name != LAYER and mx.has_edges([turned], name)[0]
         }
         assert listed == (expected if "evidence" not in settings and (directed or term == "edge") else set())
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_a_term_of_several_networks_is_the_mean_of_theirs(directed):
+    mx = small().to_directed() if directed else small()
+    model = bx.LinkPredictor(**{**FAST, "k": 2, "members": 3, "epochs": 1}).fit(mx, [LAYER])
+    pairs = np.unique(some(mx, "g2-base"), axis=0)
+    key, whole = ["source", "destination", "term", "layer"], model._fitted
+    networks = [replace(whole, model=member) for member in members_of(whole.model)]
+    assert len(networks) == 3
+    alone = [explain(network, pairs, LAYER).set_index(key)["value"].to_dict() for network in networks]
+    found = model.explain(pairs, LAYER).set_index(key)["value"].to_dict()
+    assert len({round(each[name], 5) for each in alone for name in [next(n for n in found if n[2] == "edge")]}) == 3
+    assert found == pytest.approx({name: sum(each[name] for each in alone) / 3 for name in found}, abs=1e-5)
 
 
 def test_the_own_term_comes_first_and_then_the_largest(fitted):

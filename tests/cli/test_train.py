@@ -114,9 +114,10 @@ def test_resuming_needs_no_columns_again_and_trains_longer(tmp_path, call, refus
     assert [row["epoch"] for row in history] == [1, 2, 3, 4]
     assert [row["train_loss"] for row in history[:2]] == [row["train_loss"] for row in short]
     assert "goes on" not in call(*words, "--resume", cwd=tmp_path)[2]
-    assert "epochs was 4, now 3" in refusal(*words, "--resume", "--epochs", "3", cwd=tmp_path)
-    message = refusal(*words, "--resume", "--columns", "layer=layer", cwd=tmp_path)
+    assert "epochs was 4, now 3" in refusal(*words, "--resume", "--epochs", "3", "--quiet", cwd=tmp_path)
+    message = refusal(*words, "--resume", "--columns", "layer=layer", "--quiet", cwd=tmp_path)
     assert "data of this run, with a layer 'a', got 'x'" in message
+    assert call(*words, "--resume", "--quiet", cwd=tmp_path) == (0, "", "")  # a refusal leaves the options as they were
 
 
 def test_early_stopping_ends_a_longer_training_too(tmp_path, call):
