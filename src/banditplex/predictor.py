@@ -116,6 +116,7 @@ class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
                 kept.begin(resume=resume)
             while not members.finished:
                 row = summary(members.run_epoch()) | {"epochs": members.count * members.current.epochs}
+                row |= {"member": members.trainers.index(members.current) + 1, "members": members.count}
                 LOG.info("Epoch %d: loss %.4f, validation %.4f", *(row[name] for name in LOGGED))
                 if kept is not None:
                     kept.save()

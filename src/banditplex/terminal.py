@@ -110,6 +110,8 @@ def epoch_bar(*, quiet: bool = False, lines: bool = False) -> Iterator[Callable[
 
         def tell(row: dict[str, Any]) -> None:
             losses = f"loss {row['train_loss']:.3f}  validation {row['validation_loss']:.3f}"
+            if row["members"] > 1:  # each begins anew
+                losses += f"  network {row['member']} of {row['members']}"
             done, epochs = row["epoch"], row["epochs"]
             if show is not None:
                 show("Training", losses, completed=done, total=epochs)

@@ -21,7 +21,8 @@ def event_files(folder: Path | None) -> Iterator[Callable[[dict[str, Any]], None
     try:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError:
-        raise InputError("Expected the package tensorboard for --tensorboard, got none; pip installs it.") from None
+        how = "pip install 'banditplex[tensorboard]'"
+        raise InputError(f"Expected the package tensorboard for --tensorboard, got none installed: {how}.") from None
     with SummaryWriter(str(folder)) as writer:
 
         def write(row: dict[str, Any]) -> None:

@@ -59,7 +59,8 @@ def train(
 
     folder = RunFolder(run)
     folder.check_free(resume=resume, force=force)
-    reading = folder.reading() | reading if resume else reading
+    if resume:
+        reading = added(folder.reading(), reading)
     mx = load(data, reading, quiet=quiet)
     if resume and not folder.begun and not quiet:
         say_new(run)
@@ -100,6 +101,19 @@ def train(
         print_lines(f"\n{run}: {_length(result)} Report: {page}")
 
 
+def added(before: Reading, now: Reading) -> Reading:
+    """Return options that data were read with, and those that are given now; lists of columns add up.
+
+    >>> added({"columns": ["source=u", "layer=kind"], "missing": "drop"}, {"columns": ["layer=type"]})
+    {'columns': ['source=u', 'layer=kind', 'layer=type'], 'missing': 'drop'}
+    """
+    lists = {name: value for name, value in now.items() if isinstance(value, list)}
+    longer = {
+        name: [*(each for each in before.get(name, ()) if each not in value), *value] for name, value in lists.items()
+    }
+    return before | now | longer
+
+
 def say_longer(folder: "RunFolder", given: Mapping[str, Any]) -> None:
     """Say what more epochs or more patience mean for a run that is resumed."""
     from banditplex.training.optimizer import rate_share
@@ -108,16 +122,18 @@ def say_longer(folder: "RunFolder", given: Mapping[str, Any]) -> None:
     epochs, patience = (given.get(name, before[name]) for name in ("epochs", "patience"))
     if epochs <= before["epochs"]:
         return
-    going = sorted({epoch for epoch, since_best in networks if since_best < patience})
+    going = [epoch for epoch, since_best in networks if since_best < patience]
     if folder.finished and not going:
         done = _numbers(epoch for epoch, _ in networks)
         say(f"{folder.path}: early stopping ended training after {done}; --patience above {patience} goes on.")
         return
-    shares = ", ".join(f"{rate_share(epoch / epochs):.0%}" for epoch in going)
+    some = f" of {len(going)} of {len(networks)} networks" * (len(networks) > 1)
+    others = "; early stopping has ended that of the others" * (0 < len(going) < len(networks))
+    shares = ", ".join(f"{rate_share(epoch / epochs):.0%}" for epoch in sorted(set(going)))
     say(
-        f"{folder.path}: training goes on after {_numbers(going)}, to {epochs} epochs instead of {before['epochs']}"
-        f"{' of each network' * (len(networks) > 1)}; the learning rate restarts at {shares} of its first value, as in "
-        f"a training of {epochs} epochs."
+        f"{folder.path}: training{some} goes on after {_numbers(going)}, to {epochs} epochs instead of "
+        f"{before['epochs']}{others}; the learning rate restarts at {shares} of its first value, as in a training of "
+        f"{epochs} epochs."
     )
 
 
