@@ -101,6 +101,14 @@ class FittedModel:
         possible = max(1, size + free)
         return float(np.clip(size, 0.5, possible - 0.5) / possible)
 
+    def check_prior(self, prior: float | None, layer: Name) -> float:
+        """Return a prior that was given, or the density of the layer; refuse one that is no probability."""
+        if prior is None:
+            return self.density(layer)
+        if not isinstance(prior, int | float | np.number) or not 0 < prior < 1:
+            raise InputError(f"Expected prior between 0 and 1, got {prior!r}.")
+        return float(prior)
+
     def logits(self, pairs: Ints, layer: Name, *, draws: int = 0) -> NDArray[np.float64]:
         """Return the logits (n,) of pairs (n, 2) of node indices in a target layer.
 

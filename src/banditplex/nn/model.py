@@ -256,6 +256,11 @@ class Listed(nn.Module):
         total = F.embedding_bag(lists.places, self.of_layer, lists.start[:-1], mode="sum")
         return (total * take(self.of_target, target)).sum(1) * (torch.diff(lists.start) + 1).rsqrt()
 
+    def each(self, size: int, target: Tensor, which: Tensor, layer: Tensor, reverse: Tensor) -> Tensor:
+        """Return the parts of the sums that `forward` returns, one for each entry of the lists."""
+        weight = self.of_layer[layer + reverse * len(self.of_target)] * self.of_target[target[which]]
+        return weight.sum(1) * (torch.bincount(which, minlength=size) + 1).rsqrt()[which]
+
 
 class PairInteraction(nn.Module):
     """The part of a term that comes from embeddings of the pair and of its common neighbours.
