@@ -32,7 +32,9 @@ print(model.layer_gains_.round(3).to_string(index=False), "\n")
 
 new = model.recommend("purchase", top=8)
 print("Most likely new purchases:")
-print(new.round(2).to_string(index=False))
+print(new.round(2).to_string(index=False), "\n")
+print("What customer 7 may buy:")
+print(model.recommend("purchase", node="customer/7", top=3).round(2).to_string(index=False))
 
 assert new["source"].str.startswith("customer/").all()
 assert new["destination"].str.startswith("product/").all()

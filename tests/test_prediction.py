@@ -133,3 +133,18 @@ def test_contexts_that_do_not_fit_are_refused():
     ):
         with refuses(*values):
             model.score_pairs([[0, 1]], layer, context=other)
+
+
+@pytest.mark.parametrize("width", [0, 4])
+def test_logits_of_many_targets_are_those_of_one_at_a_time(width):
+    mx = bx.planted(4, 2, 0.8, num_nodes=40, edges_per_layer=100, communities=4)
+    fitted = bx.LinkPredictor(epochs=2, members=1, width=width).fit(mx)._fitted
+    fitted = replace(fitted, counts=np.array([1, 0, 1, 1]))  # not the same number of layers in each target
+    rng = np.random.default_rng(0)
+    pairs, instance = rng.integers(0, 40, (200, 2)), rng.integers(0, 4, 200)
+    pairs = pairs[pairs[:, 0] != pairs[:, 1]]
+    instance = instance[: len(pairs)]
+    found = fitted.logits_of_targets(pairs, instance)
+    for number, layer in enumerate(mx.layer_names):
+        at = instance == number
+        assert found[at] == pytest.approx(fitted.logits(pairs[at], layer), abs=1e-5)

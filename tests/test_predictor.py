@@ -115,7 +115,7 @@ def test_recommend_ranks_all_pairs_that_are_no_edges(fitted, monkeypatch):
     pairs = np.array([(u, v) for u in range(40) for v in range(u + 1, 40)])
     pairs = pairs[~mx.has_edges(pairs, layer)]
     probability = model.predict_proba(pairs, layer)
-    monkeypatch.setattr("banditplex.predictor.CHUNK", 100)
+    monkeypatch.setattr("banditplex.answers.ranking.CHUNK", 100)
     table = model.recommend(layer, top=7)
     assert table["probability"].to_numpy() == pytest.approx(np.sort(probability)[::-1][:7], rel=1e-4)
     assert not mx.has_edges(table[["source", "destination"]].to_numpy(), layer).any()
@@ -156,6 +156,26 @@ def test_on_epoch_sees_a_model_that_predicts_and_can_end_training():
     bx.LinkPredictor(**{**FAST, "epochs": 5}).fit(mx, on_epoch=watch)
     assert [epoch for epoch, *_ in seen] == [1, 2]
     assert seen[0][1] != seen[1][1]
+
+
+def test_training_is_told_and_logged(capsys, caplog):
+    """Without a terminal, a line per 5 % of the epochs; 40 epochs have 20 lines."""
+    mx, seen = small(), []
+    settings = {"epochs": 40, "patience": 40, "width": 0, "batch_size": 512, "members": 1}
+    with caplog.at_level("INFO", logger="banditplex"):
+        model = bx.LinkPredictor(**settings, verbose=True).fit(mx, ["g1-base"], lambda *_: seen.append(1))
+    lines = capsys.readouterr().err.splitlines()
+    losses = model.history_[["train_loss", "validation_loss"]].to_numpy()
+    assert lines == [
+        f"banditplex: epoch {i} of 40: loss {losses[i - 1, 0]:.3f}  validation {losses[i - 1, 1]:.3f}"
+        for i in range(2, 41, 2)
+    ]
+    assert len(seen) == 40
+    assert [record.name for record in caplog.records] == ["banditplex"] * 41
+    assert caplog.messages[0] == "Training on Multiplex(40 nodes, 4 layers, 360 edges, undirected); 1 target layers."
+    assert caplog.messages[1] == f"Epoch 1: loss {losses[0, 0]:.4f}, validation {losses[0, 1]:.4f}"
+    bx.LinkPredictor(**FAST).fit(mx, ["g1-base"])
+    assert capsys.readouterr().err == ""
 
 
 def test_directed_multiplexes_predict_directed_links():

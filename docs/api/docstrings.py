@@ -4,17 +4,18 @@ import re
 
 import griffe
 
+from banditplex.predictor import _ALSO
 from banditplex.training.config import SETTINGS
 
+ARGUMENTS = SETTINGS | _ALSO
 EXAMPLE = re.compile(r"^>>> .*(?:\n(?!\s*$).*)*", re.MULTILINE)
 """A line `>>> ...` and all lines up to the next empty one."""
 
 
 def settings_table() -> str:
     """Return the arguments of `LinkPredictor` as a table in Markdown."""
-    rows = [f"| `{name}` | `{each.default!r}` | {each.text} {each.also} |" for name, each in SETTINGS.items()]
-    again = "| `warm_start` | `False` | Whether another `fit` starts from the weights and policies of the last. |"
-    return "\n".join(["| argument | default | meaning |", "|---|---|---|", *rows, again])
+    rows = [f"| `{name}` | `{each.default!r}` | {each.text} {each.also} |" for name, each in ARGUMENTS.items()]
+    return "\n".join(["| argument | default | meaning |", "|---|---|---|", *rows])
 
 
 class Docstrings(griffe.Extension):

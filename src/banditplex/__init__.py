@@ -3,6 +3,7 @@
 The public names are handed out lazily: importing the package imports neither torch nor pandas.
 """
 
+import logging
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from banditplex.io import read, write
     from banditplex.multiplex import Multiplex
     from banditplex.predictor import LinkPredictor
+
+logging.getLogger(__name__).addHandler(logging.NullHandler())  # who wants to see it, says where
 
 __all__ = [
     "InputError",

@@ -62,7 +62,7 @@ class FittedModel:
         )
         if not finished:
             return fitted
-        alone = [(trainer.data, fitted._before_validation(trainer).logits) for trainer in trainers]
+        alone = [(trainer.data, fitted._before_validation(trainer).logits_of_targets) for trainer in trainers]
         held_out = score_held_out(alone, stream(config.seed, "calibration"))
         calibration = Calibration.scaled(len(data.targets)) if held_out is None else fit(*held_out)
         return replace(fitted, calibration=calibration, held_out=held_out)
@@ -101,6 +101,14 @@ class FittedModel:
         possible = max(1, size + free)
         return float(np.clip(size, 0.5, possible - 0.5) / possible)
 
+    def check_prior(self, prior: float | None, layer: Name) -> float:
+        """Return a prior that was given, or the density of the layer; refuse one that is no probability."""
+        if prior is None:
+            return self.density(layer)
+        if not isinstance(prior, int | float | np.number) or not 0 < prior < 1:
+            raise InputError(f"Expected prior between 0 and 1, got {prior!r}.")
+        return float(prior)
+
     def logits(self, pairs: Ints, layer: Name, *, draws: int = 0) -> NDArray[np.float64]:
         """Return the logits (n,) of pairs (n, 2) of node indices in a target layer.
 
@@ -113,6 +121,26 @@ class FittedModel:
         terms = self._terms(pairs, instance, chosen)
         result = terms.sum(1) if share is None else terms[:, 0] + terms[:, 1:] @ share
         return result.cpu().numpy().astype(np.float64)
+
+    def logits_of_targets(self, pairs: Ints, instance: Ints) -> NDArray[np.float64]:
+        """Return the logits (n,) of pairs (n, 2) in the targets number (n,)."""
+        result = np.empty(len(pairs))
+        if self.model.encoder is not None:  # which hides edges of one target at a time
+            for number in np.unique(instance).tolist():
+                at = instance == number
+                result[at] = self.logits(pairs[at], self.layer_names[self.targets[number]])
+            return result
+        ordered = pairs if self.graph.directed else np.sort(pairs, axis=1)
+        nothing = HiddenEdges(self.graph.layer_rows.new_zeros(0, 2), self.graph.layer_rows.new_zeros(0))
+        for count in np.unique(self.counts[instance]).tolist():  # at most as many as there are layers to choose from
+            at = np.flatnonzero(self.counts[instance] == count)
+            place, target, layers = (
+                torch.from_numpy(np.ascontiguousarray(each)).to(self.graph.device)
+                for each in (ordered[at], self.targets[instance[at]], self.layers[instance[at], :count])
+            )
+            terms = score_terms(self.model, self.graph, None, place, target, layers, nothing)
+            result[at] = terms.sum(1).cpu().numpy()
+        return result
 
     def terms(self, pairs: Ints, layer: Name) -> tuple[Ints, NDArray[np.float64]]:
         """Return the layers (m,) that predictions in a target use, and the terms (n, 1 + m) that make up the logits.

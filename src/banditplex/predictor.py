@@ -1,7 +1,6 @@
 """`LinkPredictor`: learns from a multiplex, predicts links in its layers and says which layers it looked at."""
 
-import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,34 +11,38 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, clone
 
-from banditplex.bandits import POLICIES
+from banditplex.answers.embedding import embed
+from banditplex.answers.explanation import explain, which_layers
+from banditplex.answers.quality import mean_auc
+from banditplex.answers.ranking import recommend
 from banditplex.errors import InputError
+from banditplex.io import read
 from banditplex.multiplex import Multiplex, Name
 from banditplex.nn import Convolution
 from banditplex.nn.ensemble import members_of
 from banditplex.pairs.asked import as_pairs
-from banditplex.pairs.space import PairSpace
 from banditplex.pairs.visibility import Visibility
 from banditplex.persistence.checkpoint import Checkpoint
 from banditplex.persistence.model_folder import load, save
 from banditplex.persistence.warm_start import carry_over
 from banditplex.prediction import FittedModel
+from banditplex.terminal import LOG, epoch_bar
 from banditplex.training.calibration import HeldOut
 from banditplex.training.config import SETTINGS, Config, Setting, numpydoc
 from banditplex.training.draws import to_layer
 from banditplex.training.gains import layer_gains
 from banditplex.training.generators import seeded
-from banditplex.training.layer_options import resolve_layer_options
+from banditplex.training.history import summary
 from banditplex.training.loop import Trainer
 from banditplex.training.members import Members, member_seed
 from banditplex.training.setup import choose_members, make_trainer
+from banditplex.training.targets import check_targets, num_edges, resolve_policy
 from banditplex.training.threads import fitting_threads
 from banditplex.training.validation import MAX_USED
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
-CHUNK = 1 << 17
-"""Pairs that `recommend` scores at once."""
+LOGGED = ("epoch", "train_loss", "validation_loss")
 
 
 @dataclass(kw_only=True, repr=False, eq=False)
@@ -62,12 +65,13 @@ class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
     """
 
     warm_start: bool = False
+    verbose: bool = False
 
     # Learning
 
     def fit(
         self,
-        mx: Multiplex,
+        mx: "Multiplex | pd.DataFrame | str | Path",
         targets: Sequence[Name] | None = None,
         on_epoch: Callable[["LinkPredictor", dict[str, Any]], Any] | None = None,
         *,
@@ -80,7 +84,8 @@ class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         mx
-            The training graph: nothing else is looked at.
+            The training graph: nothing else is looked at. A table with a row per edge (`Multiplex.from_pandas`) or the
+            path of a file or folder (`banditplex.read`) will do.
         targets
             Layer names. None = every layer with an edge. A named layer may be empty: it is predicted with what the
             other targets have taught the shared weights.
@@ -92,23 +97,31 @@ class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
         checkpoint
             A folder that holds, from the start and after each epoch, all that is needed to go on.
         resume
-            Whether to continue from the checkpoint, if there is one; settings and data must be the same.
+            Whether to continue from the checkpoint, if there is one; settings and data must be the same, except that
+            `epochs` and `patience` may be larger: training then goes on.
         """
         if resume and checkpoint is None:
             raise InputError("Expected checkpoint=, the folder of the run to resume, got none.")
+        mx = as_multiplex(mx)
         members = self.make_members(mx, targets, negatives=negatives)
         kept = None
         if checkpoint is not None:
             kept = Checkpoint(checkpoint, mx, members, negatives=negatives, arguments=self._arguments())
         config, device = members.current.config, members.current.data.device
+        LOG.info("Training on %s; %d target layers.", mx.title, len(members.current.data.targets))
         turn = seeded(config.seed, "torch", device) if config.uses_torch_generators else nullcontext()
-        with fitting_threads(mx.num_edges), turn, nullcontext() if kept is None else kept.held():
+        bar, lock = epoch_bar(quiet=not self.verbose, lines=True), nullcontext() if kept is None else kept.held()
+        with fitting_threads(mx.num_edges), turn, lock, bar as show:
             if kept is not None:
                 kept.begin(resume=resume)
             while not members.finished:
-                row = _summary(members.run_epoch()) | {"epochs": members.count * members.current.epochs}
+                row = summary(members.run_epoch()) | {"epochs": members.count * members.current.epochs}
+                row |= {"member": members.trainers.index(members.current) + 1, "members": members.count}
+                LOG.info("Epoch %d: loss %.4f, validation %.4f", *(row[name] for name in LOGGED))
                 if kept is not None:
                     kept.save()
+                if show is not None:
+                    show(row)
                 if on_epoch is not None:
                     self._take(members, finished=False)
                     if on_epoch(self, row) is True:
@@ -139,8 +152,8 @@ class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
             raise InputError(f"Expected a Multiplex to learn from, got {type(mx).__name__}.")
         config = self.checked()
         visibility = Visibility.of_training(config.hide, mx, evidence=config.sees_all)
-        chosen = _check_targets(mx, targets, visibility)
-        config = _resolve_policy(config, mx, chosen)
+        chosen = check_targets(mx, targets, visibility)
+        config = resolve_policy(config, mx, chosen)
         given = None if negatives is None else self._given(mx, chosen, negatives)
 
         def make(member: int) -> Trainer:
@@ -168,7 +181,7 @@ class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
             if known.any():
                 pair = tuple(mx.node_names[pairs[np.argmax(known)]].tolist())
                 raise InputError(f"Expected negatives that are not edges of layer {name!r}, got {pair}.")
-        for target in targets[_num_edges(mx)[targets] > 0].tolist():
+        for target in targets[num_edges(mx)[targets] > 0].tolist():
             if not len(given.get(target, ())):
                 raise InputError(f"Expected negatives for target layer {mx.layer_names[target]!r}, got none.")
         return given
@@ -212,22 +225,63 @@ class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
     ) -> Floats:
         """Return calibrated probabilities (n,) that pairs are links.
 
+        One number per pair, not the (n, 2) of scikit-learn's classifiers: a pair is a link with this probability, and
+        the other column would be 1 less it. Ranking metrics and thresholds want this one.
+
         `prior` is the share of links among the pairs you ask about. None: the density of the layer, its known edges
         divided by all possible pairs, as if any pair of nodes could be asked about.
         """
         fitted = self._check_fitted().within(context)
         scores = fitted.logits(as_pairs(fitted.mx, pairs), layer)
-        return fitted.calibration.probability(scores, fitted.instance(layer), _check_prior(prior, fitted, layer))
+        return fitted.calibration.probability(scores, fitted.instance(layer), fitted.check_prior(prior, layer))
 
-    def explain(self, pairs: ArrayLike, layer: Name, *, context: Multiplex | None = None) -> pd.DataFrame:
-        """Return the terms that make up the scores of pairs (n, 2): one row per pair, one column per layer.
+    def predict(self, pairs: ArrayLike, layer: Name, *, prior: float = 0.5, context: Multiplex | None = None) -> Ints:
+        """Return 1 for pairs (n, 2) that are links with a probability of at least .5, and 0 for others, (n,).
 
-        The first column is the target layer's own term, with the evidence of all layers in it; the others are those of
-        the layers that predictions use. The sum of a row is what `score_pairs` returns.
+        `prior` is the share of links among the pairs you ask about. With the density of a sparse layer as the prior
+        (None), few pairs or none reach .5.
+        """
+        return (self.predict_proba(pairs, layer, prior=prior, context=context) >= 0.5).astype(np.int64)
+
+    def score(self, mx: "Multiplex | pd.DataFrame | str | Path", y: Any = None) -> float:
+        """Return the ROC-AUC of other edges against as many drawn pairs without an edge, the mean over target layers.
+
+        So `GridSearchCV(LinkPredictor(), {...}, cv=5).fit(table)` works. A pair's edges in other layers stay visible.
+        Edges of nodes that training has not seen are left out, with a warning. `evaluate` is more careful.
+        """
+        fitted = self._check_fitted()
+        test = as_multiplex(mx, directed=fitted.mx.directed)
+        return mean_auc(fitted, test, fitted.config.seed)
+
+    def which_layers(
+        self, pairs: ArrayLike, *, prior: float | None = None, context: Multiplex | None = None
+    ) -> pd.DataFrame:
+        """Return in which target layers pairs (n, 2) are likely to be links: the most probable layer of a pair first.
+
+        Columns: source, destination, layer, probability, and whether the edge is known. `prior` as in `predict_proba`.
         """
         fitted = self._check_fitted().within(context)
-        used, terms = fitted.terms(as_pairs(fitted.mx, pairs), layer)
-        return pd.DataFrame(terms, columns=[layer, *(fitted.layer_names[index] for index in used)])
+        return which_layers(fitted, as_pairs(fitted.mx, pairs), prior)
+
+    def explain(self, pairs: ArrayLike, layer: Name, *, context: Multiplex | None = None) -> pd.DataFrame:
+        """Return the terms of the logits of pairs (n, 2) in a layer: their sum is what `score_pairs` returns.
+
+        Columns: source, destination, term, layer, value. The term "own" comes from the target layer and from what is
+        seen of the union of all layers; "edge" from another layer because it has the pair ("reverse": the other way
+        round); "drawn" from a layer whose neighbourhood of the pair is looked at. The own term of a pair comes
+        first, then the largest. If there are several networks, a term is the mean of theirs.
+        """
+        fitted = self._check_fitted().within(context)
+        return explain(fitted, as_pairs(fitted.mx, pairs), layer)
+
+    def embed(self, layer: Name, *, context: Multiplex | None = None) -> pd.DataFrame:
+        """Return the position of every node in a layer, one row per node: for drawings, clusters, other models.
+
+        These are the embeddings of the encoder, or without one (`width=0`) the leading eigenvectors of the layer's
+        normalised adjacency matrix, times the roots of their eigenvalues; nodes without an edge are then at 0. If there
+        are several networks (`members`), the columns of one encoder come after those of another.
+        """
+        return embed(self._check_fitted().within(context), layer)
 
     def density(self, layer: Name, *, context: Multiplex | None = None) -> float:
         """Return the share of known edges among all possible pairs of a layer: the prior where none is given."""
@@ -238,44 +292,49 @@ class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
         layer: Name,
         *,
         top: int = 20,
+        node: Name | None = None,
         candidates: ArrayLike | None = None,
+        exact: bool | None = None,
         prior: float | None = None,
         context: Multiplex | None = None,
+        note: Callable[[str], Any] | None = None,
+        on_progress: Callable[[int, int], Any] | None = None,
     ) -> pd.DataFrame:
         """Return the `top` most likely new links of a layer: source, destination, probability.
 
-        All pairs that are not known edges are ranked, or those of `candidates` (n, 2), each once; memory does not
-        grow with the number of pairs ranked. If nodes have types, only pairs of the types that the layer links in
-        training are ranked, unless `candidates` are given. `prior` is the share of links among the ranked pairs. None:
-        the density of the layer, as if there were as many new links, in proportion, as known ones. The prior that was
-        assumed is in `attrs["prior"]` of the result.
+        All pairs that are not known edges are ranked if there are at most 4 million. In larger layers, candidates
+        are: pairs linked in other layers, with common neighbours, near each other by position, or of nodes with many
+        edges. Memory does not grow with the number of pairs ranked. If nodes have types, only pairs of the types that
+        the layer links in training are ranked, unless `candidates` are given.
+
+        Parameters
+        ----------
+        layer, top
+            A target layer, and how many links.
+        node
+            Rank all pairs of this node; in a directed multiplex, all links from it.
+        candidates
+            Rank these pairs (n, 2), each once.
+        exact
+            True: rank all pairs, however many. False: rank candidates, however few pairs there are.
+        prior
+            The share of links among all pairs of the layer. None: its density, as if there were as many new links, in
+            proportion, as known ones.
+        context
+            As in `score_pairs`.
+        note
+            Called with a line that says what is going to be ranked and how long it takes, if there are many pairs.
+        on_progress
+            Called as on_progress(done, total), numbers of pairs.
+
+        The `attrs` of the result say which prior was assumed ("prior"), which pairs were chosen ("chosen"), how many
+        of them there were ("ranked"), and how many pairs the layer has ("possible").
         """
-        if not isinstance(top, int | np.integer) or top < 0:
-            raise InputError(f"Expected top to be an integer of at least 0, got {top!r}.")
-        fitted = self._check_fitted().within(context)
-        mx, assumed, instance = fitted.mx, _check_prior(prior, fitted, layer), fitted.instance(layer)
-        if candidates is not None:
-            chunks = iter([_distinct(as_pairs(mx, candidates), mx)])
-        elif mx.node_types is None:
-            chunks = _all_pairs(mx)
-        else:
-            chunks = PairSpace(mx, links_of=self._fitted.mx).chunks(mx.layer_index(layer), CHUNK)
-        best, scores = np.empty((0, 2), np.int64), np.empty(0)
-        for chunk in chunks:
-            pairs = chunk[~mx.has_edges(chunk, layer)]
-            scores = np.concatenate([scores, fitted.logits(pairs, layer)])
-            best = np.concatenate([best, pairs])
-            keep = np.argsort(-scores, kind="stable")[:top]
-            best, scores = best[keep], scores[keep]
-        table = pd.DataFrame(
-            {
-                "source": mx.node_names[best[:, 0]],
-                "destination": mx.node_names[best[:, 1]],
-                "probability": fitted.calibration.probability(scores, instance, assumed),
-            }
-        )
-        table.attrs["prior"] = assumed
-        return table
+        fitted = self._check_fitted()
+        return recommend(
+            fitted.within(context), layer, links_of=fitted.mx, top=top, node=node, candidates=candidates, exact=exact,
+            prior=prior, note=note, on_progress=on_progress,
+        )  # fmt: skip
 
     # What was learnt
 
@@ -374,98 +433,22 @@ class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
         return hasattr(self, "_fitted")
 
 
-_WARM_START = Setting(False, "Whether another `fit` continues from the weights and policies of the last one.")
+_ALSO = {
+    "warm_start": Setting(False, "Whether another `fit` continues from the weights and policies of the last one."),
+    "verbose": Setting(False, "Whether `fit` shows a progress bar; without a terminal, a line per 5 % of the epochs."),
+}
 if LinkPredictor.__doc__:  # python -OO has none
     LinkPredictor.__doc__ = LinkPredictor.__doc__.replace(
-        "{parameters}", numpydoc(SETTINGS | {"warm_start": _WARM_START}).replace("\n", "\n    ")
+        "{parameters}", numpydoc(SETTINGS | _ALSO).replace("\n", "\n    ")
     )
 
 
-def _check_prior(prior: float | None, fitted: FittedModel, layer: Name) -> float:
-    """Return a prior that was given, or the density of the layer; refuse one that is no probability."""
-    if prior is None:
-        return fitted.density(layer)
-    if not isinstance(prior, int | float | np.number) or not 0 < prior < 1:
-        raise InputError(f"Expected prior between 0 and 1, got {prior!r}.")
-    return float(prior)
-
-
-def _resolve_policy(config: Config, mx: Multiplex, targets: Ints) -> Config:
-    """Return settings with arms in place of layer names in the options of the policy; refuse a k out of range."""
-    others = mx.num_layers - 1
-    if others and POLICIES[config.policy].takes_k and not 1 <= config.draw_size <= others:
-        raise InputError(f"Expected k from 1 to {others}, the number of other layers, got {config.k}.")
-    options = resolve_layer_options(mx, targets, config.policy, config.policy_options or {})
-    return replace(config, policy_options=options)
-
-
-def _check_targets(mx: Multiplex, targets: Sequence[Name] | None, visibility: Visibility) -> Ints:
-    empty = _num_edges(mx) == 0
-    if targets is not None:
-        if isinstance(targets, str) or not isinstance(targets, Iterable):
-            raise InputError(f"Expected a list of layer names as targets, got {targets!r}.")
-        chosen = np.array([mx.layer_index(name) for name in targets], np.int64)
-        if len(np.unique(chosen)) != len(chosen) or not len(chosen):
-            raise InputError(f"Expected distinct target layers, at least one, got {list(targets)!r}.")
-        if empty[chosen].all():
-            name = mx.layer_names[chosen[0]]
-            raise InputError(f"Expected a target layer with an edge to learn from, got none in {name!r}.")
-        which = "no edges have nothing to learn from; other targets teach the weights that predict them"
-        _warn_of(mx, chosen[empty[chosen]], which)
-        return chosen
-    if empty.all():
-        raise InputError("Expected a layer with an edge to learn from, got none.")
-    full = _complete(mx, visibility) & ~empty
-    if (empty | full).all():
-        raise InputError("Expected a layer with a pair of nodes that has no edge, got complete layers only.")
-    _warn_of(mx, np.flatnonzero(empty), "no edges are not used as targets")
-    _warn_of(mx, np.flatnonzero(full), "no pair without an edge are not used as targets")
-    return np.flatnonzero(~(empty | full))
-
-
-def _num_edges(mx: Multiplex) -> Ints:
-    """Return the number of edges of each layer, without self loops."""
-    return np.bincount(mx.edge_layer[mx.edge_index[0] != mx.edge_index[1]], minlength=mx.num_layers)
-
-
-def _complete(mx: Multiplex, visibility: Visibility) -> NDArray[np.bool_]:
-    """Return which layers have no negatives."""
-    most = mx.num_edges if visibility.hides_everywhere else _num_edges(mx).max(initial=0)
-    if mx.node_types is None and 2 * most < mx.num_nodes * (mx.num_nodes - 1):  # so few leave a pair without an edge
-        return np.zeros(mx.num_layers, np.bool_)
-    complete: NDArray[np.bool_] = visibility.negative_pairs(mx).num_free() == 0
-    return complete
-
-
-def _warn_of(mx: Multiplex, layers: Ints, which: str) -> None:
-    names = ", ".join(repr(mx.layer_names[layer]) for layer in layers[:5].tolist())
-    if names:
-        warnings.warn(f"Layers with {which}: {names}{', ...' if len(layers) > 5 else ''}.", stacklevel=5)
-
-
-def _summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    numbers = ("train_loss", "train_accuracy", "validation_loss", "validation_accuracy")
-    means = {name: _mean([row[name] for row in rows]) for name in numbers}
-    return {"epoch": rows[0]["epoch"], **means, "layers": rows}
-
-
-def _mean(values: list[float]) -> float:
-    known = [value for value in values if not np.isnan(value)]
-    return float(np.mean(known)) if known else float("nan")
-
-
-def _distinct(pairs: Ints, mx: Multiplex) -> Ints:
-    """Return pairs (n, 2) without those that come again, the other way round too if undirected."""
-    _, first = np.unique(pairs if mx.directed else np.sort(pairs, axis=1), axis=0, return_index=True)
-    distinct: Ints = pairs[np.sort(first)]
-    return distinct
-
-
-def _all_pairs(mx: Multiplex) -> Iterator[Ints]:
-    """Yield all pairs of distinct nodes, smaller index first if undirected, in chunks."""
-    rows = max(1, CHUNK // max(1, mx.num_nodes))
-    for low in range(0, mx.num_nodes, rows):
-        source, destination = np.indices((min(rows, mx.num_nodes - low), mx.num_nodes)).reshape(2, -1)
-        source += low
-        keep = source != destination if mx.directed else source < destination
-        yield np.stack([source[keep], destination[keep]], 1)
+def as_multiplex(data: "Multiplex | pd.DataFrame | str | Path", *, directed: bool = False) -> Multiplex:
+    """Return data to learn from as a multiplex; the edges of a table are undirected unless `directed`."""
+    if isinstance(data, Multiplex):
+        return data
+    if isinstance(data, pd.DataFrame):
+        return Multiplex.from_pandas(data, directed=directed)
+    if isinstance(data, str | Path):
+        return read(data, directed=True) if directed else read(data)
+    raise InputError(f"Expected a Multiplex, a DataFrame or a path, got {type(data).__name__}.")

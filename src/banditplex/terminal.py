@@ -1,5 +1,6 @@
 """What commands print on stderr: one-line notes, and progress bars if stderr is a terminal."""
 
+import logging
 import re
 import sys
 import time
@@ -8,6 +9,8 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+LOG = logging.getLogger("banditplex")
+"""The logger of the library: what training and ranking do, at level INFO."""
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
@@ -92,6 +95,30 @@ def bars(
             room.update(tasks[title], text=_as_text(text), **(state or {"advance": 1}))
 
         yield show
+
+
+@contextmanager
+def epoch_bar(*, quiet: bool = False, lines: bool = False) -> Iterator[Callable[[dict[str, Any]], None] | None]:
+    """Yield a callback that shows how training goes, given the row of an epoch, as `on_epoch` gets it.
+
+    A bar or, with `lines` and if stderr is no terminal, a line per 5 % of the epochs; None if there is nothing to show.
+    """
+    with bars(["Training"], quiet=quiet) as show:
+        if quiet or (show is None and not lines):
+            yield None
+            return
+
+        def tell(row: dict[str, Any]) -> None:
+            losses = f"loss {row['train_loss']:.3f}  validation {row['validation_loss']:.3f}"
+            if row["members"] > 1:  # each begins anew
+                losses += f"  network {row['member']} of {row['members']}"
+            done, epochs = row["epoch"], row["epochs"]
+            if show is not None:
+                show("Training", losses, completed=done, total=epochs)
+            elif done * 20 // epochs > (done - 1) * 20 // epochs:
+                say(f"epoch {done} of {epochs}: {losses}")
+
+        yield tell
 
 
 @contextmanager

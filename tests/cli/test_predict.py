@@ -122,3 +122,37 @@ def test_what_cannot_be_predicted(model, tmp_path):
         predictions(model, "b", top=3)
     with refuses("model.json"):
         load_model(tmp_path)
+
+
+def test_reasons_are_the_terms_of_each_score(place, model, call):
+    (place / "few.csv").write_text("source,target\n0,1\n3,9\n0,1\n")
+    words = ("predict", "run", "--layer", "c", "--pairs", "few.csv", "--explain", "--json", "--prior", "0.5")
+    rows = pd.DataFrame(json.loads(call(*words, cwd=place)[1]))
+    terms = model.explain([[0, 1], [3, 9]], "c")
+    first = terms[(terms["source"] == 0) & (terms["destination"] == 1)]
+    expected = pd.concat([first, terms[terms["source"] == 3], first], ignore_index=True)
+    assert rows[["source", "destination", "term", "layer"]].to_numpy().tolist() == expected.iloc[:, :4].values.tolist()
+    assert rows["value"].tolist() == pytest.approx(expected["value"].tolist())
+    scores = model.score_pairs([[0, 1], [3, 9]], "c")
+    assert rows["score"].unique().tolist() == pytest.approx(scores.tolist())
+
+
+def test_links_of_one_node_and_all_pairs_on_request(place, model, call, refusal, monkeypatch):
+    words = ("predict", "run", "--layer", "a", "--top", "3", "--prior", "0.1", "--json")
+    rows = json.loads(call(*words, "--node", "7", cwd=place)[1])
+    assert [row["destination"] for row in rows] == model.recommend("a", node=7, top=3)["destination"].tolist()
+    monkeypatch.setattr("banditplex.answers.ranking.EXACT", 10)
+    _, text, note = call(*words, cwd=place)
+    assert "--exact" in note
+    assert "candidates: pairs linked" in note
+    everything, text, note = call(*words, "--exact", cwd=place)
+    assert everything == 0
+    assert [row["score"] for row in json.loads(text)] == pytest.approx(
+        model.score_pairs(model.recommend("a", top=3, exact=True).iloc[:, :2].to_numpy(), "a").tolist()
+    )
+    assert "takes about" in note
+    assert "candidates" not in note
+    for flag in (("--node", "7"), ("--exact",)):
+        message = refusal("predict", "run", "--layer", "a", "--pairs", "p.csv", *flag, cwd=place)
+        assert flag[0] in message
+        assert "--top N" in message

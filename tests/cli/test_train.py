@@ -98,6 +98,43 @@ def test_resuming_nothing_begins_and_says_so(place, call):
     assert call(*words, cwd=place)[2] == ""
 
 
+def test_resuming_needs_no_columns_again_and_trains_longer(tmp_path, call, refusal):
+    table = multiplex().to_pandas().rename(columns={"source": "from", "destination": "to", "layer": "kind"})
+    table.assign(layer="x", source=table["to"], target=table["from"]).to_csv(tmp_path / "t.csv", index=False)
+    columns = ("--columns", "source=from,target=to,layer=kind")
+    words = ("train", "t.csv", "-o", "run", "--width", "0", "--target", "a")
+    assert call(*words, *columns, "--epochs", "2", "--quiet", cwd=tmp_path) == (0, "", "")
+    short = RunFolder(tmp_path / "run").progress().history
+    status, text, note = call(*words, "--resume", "--epochs", "4", cwd=tmp_path)
+    assert status == 0
+    assert "run: 4 epochs" in text
+    for said in ("after epoch 2", "4 epochs instead of 2", "50%"):  # (1 + cos(pi / 2)) / 2
+        assert said in note
+    history = RunFolder(tmp_path / "run").progress().history
+    assert [row["epoch"] for row in history] == [1, 2, 3, 4]
+    assert [row["train_loss"] for row in history[:2]] == [row["train_loss"] for row in short]
+    assert "goes on" not in call(*words, "--resume", cwd=tmp_path)[2]
+    assert "epochs was 4, now 3" in refusal(*words, "--resume", "--epochs", "3", "--quiet", cwd=tmp_path)
+    message = refusal(*words, "--resume", "--columns", "layer=layer", "--quiet", cwd=tmp_path)
+    assert "data of this run, with a layer 'a', got 'x'" in message
+    assert call(*words, "--resume", "--quiet", cwd=tmp_path) == (0, "", "")  # a refusal leaves the options as they were
+
+
+def test_early_stopping_ends_a_longer_training_too(tmp_path, call):
+    bx.write(multiplex(), tmp_path / "data.bx")
+    words = ("train", "data.bx", "-o", "run", "--resume")
+    first = ("--epochs", "9", "--patience", "1", "--learning-rate", "0", "--width", "0", "--target", "a", "--quiet")
+    assert call(*words, *first, cwd=tmp_path)[0] == 0
+    done = RunFolder(tmp_path / "run").progress().epoch
+    assert done < 9
+    note = call(*words, "--epochs", "12", cwd=tmp_path)[2]
+    assert f"early stopping ended training after epoch {done}; --patience above 1" in note
+    assert RunFolder(tmp_path / "run").progress().epoch == done
+    note = call(*words, "--epochs", "13", "--patience", "2", cwd=tmp_path)[2]
+    assert "13 epochs instead of 9" in note
+    assert RunFolder(tmp_path / "run").progress().epoch == done + 1
+
+
 def test_a_run_called_like_its_data_goes_on(tmp_path, call):
     words = ("train", "twins", "-o", "twins", "--target", "a", "--epochs", "1", "--width", "0", "--quiet")
     assert call(*words, cwd=tmp_path) == (0, "", "")
@@ -211,7 +248,9 @@ def test_directions_are_merged_on_request_only(tmp_path, call, refusal):
     bx.write(mx, tmp_path / "arcs.bx")
     assert ", directed" in call("train", "arcs.bx", "-o", "arcs", *FAST, cwd=tmp_path)[1]
     assert ", undirected" in call("train", "arcs.bx", "-o", "edges", "--undirected", *FAST, cwd=tmp_path)[1]
-    assert "directed was False, now True" in refusal("train", "arcs.bx", "-o", "edges", "--resume", cwd=tmp_path)
+    resume = ("train", "arcs.bx", "-o", "edges", "--resume")
+    assert "directed was False, now True" in refusal(*resume, "--directed", cwd=tmp_path)
+    assert call(*resume, cwd=tmp_path)[0] == 0  # read as before
 
 
 def test_layers_and_prices_are_given_by_name(tmp_path, call, refusal):

@@ -249,6 +249,9 @@ def test_columns_of_pandas_can_be_named():
     frame = pd.DataFrame({"u": [1, 2], "v": [2, 3], "kind": pd.Categorical(["x", "y"]), "w": [1, 5]})
     mx = Multiplex.from_pandas(frame, source="u", destination="v", layer="kind", weight="w")
     assert mx == Multiplex.from_edges([1, 2], [2, 3], ["x", "y"], weight=[1, 5])
+    assert mx == Multiplex.from_pandas(frame, source="u", target="v", layer="kind", weight="w")
+    with refuses("target=", "destination="):
+        Multiplex.from_pandas(frame, source="u", target="v", destination="v")
     with refuses("'to'", "destination", "'u', 'v', 'kind'"):
         Multiplex.from_pandas(frame, source="u", destination="to", layer="kind")
 

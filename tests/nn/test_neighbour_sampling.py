@@ -23,7 +23,7 @@ def small_is_large(monkeypatch):
 
 
 def fanout(size, seed=0):
-    return Fanout(size, torch.Generator().manual_seed(seed))
+    return Fanout((size,) * 9 if isinstance(size, int) else size, torch.Generator().manual_seed(seed))
 
 
 def neighbours(mx, layer, hidden=()):
@@ -102,10 +102,24 @@ def test_arcs_have_their_weights():
         assert weight == pytest.approx(weights[(a // 20, *sorted([a % 20, b % 20]))])
 
 
+def test_each_step_away_has_a_fanout_of_its_own():
+    """A tree: node 0 has 5 neighbours, each of which has 4 more; with fanouts 3 and 2, 1 + 3 + 3 * 2 nodes are seen.
+
+    A neighbour of node 0 may draw node 0 again, so that 3 of the last 6 may be missing.
+    """
+    ends = [(0, i) for i in range(1, 6)] + [(i, 6 + 4 * (i - 1) + j) for i in range(1, 6) for j in range(4)]
+    mx = Multiplex.from_edges(*np.array(ends).T, [0] * len(ends))
+    block = ask(PackedGraph.from_multiplex(mx), [(0, 0)], size=(3, 2))
+    seen = arcs_of(block)
+    assert len(seen[0, 0]) == 3
+    assert all(len(seen[0, node]) == 2 for node in seen[0, 0])
+    assert 7 <= len(block.key) <= 10
+
+
 def test_all_sets_of_neighbours_are_equally_likely():
     """6 * 5 / 2 = 15 sets; each count is binomial, and 5 deviations off happens once in 1.7 million."""
     draws = 15_000
-    chosen = choose(torch.full((draws,), 6), fanout(2)).sort(1).values
+    chosen = choose(torch.full((draws,), 6), 2, torch.Generator().manual_seed(0)).sort(1).values
     counts = Counter(map(tuple, chosen.tolist()))
     assert set(counts) == set(itertools.combinations(range(6), 2))
     mean, deviation = draws / 15, (draws * (1 / 15) * (14 / 15)) ** 0.5

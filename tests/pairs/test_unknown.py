@@ -42,7 +42,8 @@ def test_probabilities_of_walks_are_those_of_a_plain_loop():
 @pytest.mark.parametrize("directed", [False, True])
 def test_few_unknown_pairs_are_listed(directed, hide):
     mx = layers(directed=directed)
-    pairs, weight = sampler(mx, hide).sample(1, 2000, np.random.default_rng(0))
+    which, pairs, weight = sampler(mx, hide).sample(np.array([1]), 2000, np.random.default_rng(0))
+    assert not which.any()
     known = Visibility(hide, directed).known_pairs(mx)
     assert len(pairs) == known.num_free()[1]
     assert weight.tolist() == [1.0] * len(pairs)
@@ -58,7 +59,7 @@ def test_weights_make_a_sample_stand_for_all_unknown_pairs(directed, hide):
     known, unknown = visibility.known_pairs(mx), sampler(mx, hide)
     found = np.zeros((rounds, 20**2))
     for row in found:
-        pairs, weight = unknown.sample(2, 40, rng)
+        _, pairs, weight = unknown.sample(np.array([2]), 40, rng)
         assert not known.has(np.full(len(pairs), 2), pairs).any()
         assert weight.max() <= 2 * known.num_free()[2] / 40 + 1e-9
         np.add.at(row, known.keys(np.zeros(len(pairs), np.int64), pairs), weight)
@@ -70,7 +71,26 @@ def test_weights_make_a_sample_stand_for_all_unknown_pairs(directed, hide):
 
 def test_pairs_that_share_a_neighbour_are_sampled_more_often():
     mx = layers(num_nodes=2_000)
-    pairs, weight = sampler(mx).sample(0, 1_000, np.random.default_rng(0))
+    _, pairs, weight = sampler(mx).sample(np.array([0]), 1_000, np.random.default_rng(0))
     near = NearbyPairs(mx).probability(pairs) > 0
     assert near.mean() > 0.05
     assert weight[near].sum() < 0.001 * weight.sum()
+
+
+def test_several_layers_at_once():
+    """Layers 0 and 2 are sampled; layer 1 has so many edges that its unknown pairs are listed: 435 - 420 = 15."""
+    mx = layers()
+    every = np.stack(np.triu_indices(30, 1))
+    ends = np.concatenate([mx.edges("a"), every[:, :420], mx.edges("c")], axis=1)
+    full = np.repeat(["a", "b", "c"], [mx.edges("a").shape[1], 420, mx.edges("c").shape[1]])
+    mx = Multiplex.from_edges(*ends, full, num_nodes=30)
+    which, pairs, weight = sampler(mx).sample(np.array([2, 1, 0]), 40, np.random.default_rng(0))
+    known = Visibility("layer", False).known_pairs(mx)
+    layer = np.array([2, 1, 0])[which]
+    assert not known.has(layer, pairs).any()
+    assert (np.diff(which) >= 0).all()
+    assert weight[which == 1].tolist() == [1.0] * 15
+    assert {tuple(pair) for pair in pairs[which == 1].tolist()} == {tuple(pair) for pair in every[:, 420:].T.tolist()}
+    for number in (0, 2):
+        assert 20 <= np.sum(which == number) <= 40
+        assert weight[which == number].sum() == pytest.approx(known.num_free()[layer[which == number][0]], rel=0.3)

@@ -2,6 +2,7 @@
 
 import copy
 import json
+import math
 import os
 import subprocess
 import sys
@@ -222,6 +223,26 @@ def test_other_settings_are_refused_by_name(run, mx):
         resume(run, mx, ["b"])
 
 
+def test_a_finished_training_goes_on_with_more_epochs(mx, tmp_path):
+    """The learning rate is that of a training of so many epochs."""
+    short = predictor(epochs=2).fit(mx, checkpoint=tmp_path)
+    rates = []
+
+    def watch(model, row):
+        rates.append(model._trainer.optimizer._optimizer.param_groups[0]["lr"])
+
+    longer = predictor(epochs=4).fit(mx, on_epoch=watch, checkpoint=tmp_path, resume=True)
+    assert longer.history_["epoch"].unique().tolist() == [1, 2, 3, 4]
+    assert longer.history_["train_loss"].tolist()[:8] == short.history_["train_loss"].tolist()
+    steps = longer._trainer.steps_per_epoch
+    done = [(epoch * steps - 1) / (4 * steps) for epoch in (3, 4)]  # before the last step of an epoch
+    assert rates == pytest.approx([0.01 * max(0.05, (1 + math.cos(math.pi * each)) / 2) for each in done])
+    with refuses_to_resume(tmp_path, "epochs was 4, now 2"):
+        resume(tmp_path, mx, epochs=2)
+    with refuses_to_resume(tmp_path, "patience was 20, now 10"):
+        resume(tmp_path, mx, epochs=4, patience=10)
+
+
 def test_other_data_are_refused_by_name(run, mx):
     size = mx.layer_sizes[3]
     shorter = replace(mx, edge_index=mx.edge_index[:, :-1], layer_offsets=mx.layer_offsets - [0, 0, 0, 0, 1])
@@ -231,7 +252,8 @@ def test_other_data_are_refused_by_name(run, mx):
         (shorter, "layer 'd'", size, size - 1),
         (replace(mx, layer_names=("a", "b", "c", "e")), "layer 'e' is new"),
         (replace(mx, directed=True), "directed was False, now True"),
-        (replace(mx, node_names=mx.node_names[::-1]), "nodes"),
+        (replace(mx, node_names=mx.node_names[::-1]), "nodes differ"),
+        (replace(mx, node_names=np.arange(mx.num_nodes + 2)), "number of nodes was 40, now 42"),
         (mx.with_node_types(["x"] * mx.num_nodes), "node types differ"),
         (replace(mx, weight=np.full(mx.num_edges, 2.0)), "weighted was False, now True", "layer 'a'"),
     ):

@@ -132,6 +132,12 @@ def test_links_come_with_their_evidence(run):
         for layer, counts in zip(part["layers"], part["common"], strict=True):
             lists = near[mx.layer_names[layer]]
             assert counts[i] == len(lists[source] & lists[destination])
+    terms = model.explain(table[["source", "destination"]].to_numpy(), name)
+    others = terms[terms["term"] != "drawn"].groupby(["source", "destination"], sort=False)["value"].sum()
+    assert part["terms"][0] == pytest.approx(others.tolist(), abs=1e-4)  # in the order of the table
+    assert sorted(part["layers"][1:]) == sorted(
+        mx.layer_index(n) for n in set(terms[terms["term"] == "drawn"]["layer"])
+    )
     scores = model.score_pairs(table[["source", "destination"]].to_numpy(), name)
     assert np.sum(part["terms"], axis=0) == pytest.approx(scores, abs=1e-3)
 

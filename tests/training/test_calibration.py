@@ -111,17 +111,18 @@ def test_scores_are_those_of_the_graph_without_validation_edges(monkeypatch):
     trainer.run_epoch()
     asked = []
 
-    def logits(pairs, layer):
-        asked.append((layer, pairs))
+    def logits(pairs, instance):
+        asked.append((pairs, instance))
         return np.arange(float(len(pairs)))
 
     score_held_out([(trainer.data, logits)], np.random.default_rng(0))
     edges, mx = trainer.data.validation_edges, trainer.data.full_mx
-    for number, (layer, pairs) in enumerate(asked):
-        mine = edges.pairs[edges.instance == number]
-        assert pairs[: len(mine)].tolist() == mine.tolist()
-        assert not mx.has_edges(pairs[len(mine) :], layer).any()
-        assert len(pairs) == 60 * 59 / 2 - mx.layer_sizes[number] + len(mine)  # all unknown pairs
+    ((pairs, instance),) = asked
+    for number, layer in enumerate(mx.layer_names):
+        mine, here = edges.pairs[edges.instance == number], pairs[instance == number]
+        assert here[: len(mine)].tolist() == mine.tolist()
+        assert not mx.has_edges(here[len(mine) :], layer).any()
+        assert len(here) == 60 * 59 / 2 - mx.layer_sizes[number] + len(mine)  # all unknown pairs
     seen = []
     monkeypatch.setattr(FittedModel, "logits", lambda self, *asked: seen.append(self.mx) or np.zeros(len(asked[0])))
     FittedModel.from_trainers([trainer])

@@ -61,6 +61,31 @@ def test_a_training_stopped_within_any_member_goes_on_to_the_same_bits(tmp_path,
         assert again.predict_proba(pairs, layer).tolist() == whole.predict_proba(pairs, layer).tolist()
 
 
+def test_all_members_are_trained_longer(tmp_path, mx):
+    """Two networks of 2 epochs each get 3, then 4; the training of 4 is stopped in the first network's last epoch."""
+    layer = mx.layer_names[0]
+    settings = {"members": 2, "warmup": 0, "width": 0, "patience": 9}
+
+    def rows(model):
+        table = model.history_[model.history_["layer"] == layer]
+        assert table["epoch"].tolist() == list(range(1, len(table) + 1))
+        return [table[table["member"] == member]["train_loss"].tolist() for member in (1, 2)]
+
+    before, seen = rows(bx.LinkPredictor(**settings, epochs=2).fit(mx, checkpoint=tmp_path)), []
+    for epochs, stop in ((3, 0), (4, 4), (4, 0)):
+
+        def watch(model, row, stop=stop):
+            seen.append((row["epoch"], row["epochs"], row["layers"][0]["member"]))
+            return row["epoch"] == stop
+
+        model = bx.LinkPredictor(**settings, epochs=epochs).fit(mx, on_epoch=watch, checkpoint=tmp_path, resume=True)
+        after = rows(model)
+        assert [part[: len(old)] for part, old in zip(after, before, strict=True)] == before
+        before = after
+    assert seen == [(3, 6, 1), (6, 6, 2), (4, 8, 1), (8, 8, 2)]
+    assert [len(part) for part in before] == [4, 4]
+
+
 def test_saved_and_loaded(tmp_path, model, mx):
     model.save(tmp_path / "run")
     loaded = bx.LinkPredictor.load(tmp_path / "run")

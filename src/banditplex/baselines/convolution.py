@@ -1,6 +1,6 @@
 """Parts of networks: what nodes start from, and graph convolution with normalised sums over neighbours."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import torch
@@ -58,7 +58,8 @@ class Propagation:
         """Prepare the propagation over a block."""
         degree = block.degree.to(dtype).unsqueeze(1)
         mean = Mean.of(block)
-        return cls(Mean(mean.edge_index, None, mean.start, mean.share.to(dtype), True), degree, (degree + 1).rsqrt())
+        plain = replace(mean, weight=None, share=mean.share.to(dtype), symmetric=True)
+        return cls(plain, degree, (degree + 1).rsqrt())
 
     def __call__(self, x: Tensor) -> Tensor:
         """Return the propagated vectors, (V, width)."""

@@ -13,7 +13,7 @@ import typer
 from banditplex.cli.commands import complete_data
 from banditplex.cli.grouped import add_options
 from banditplex.errors import InputError
-from banditplex.multiplex.roles import EDGE_ROLES, PAIR_ROLES
+from banditplex.multiplex.roles import ALSO, EDGE_ROLES, PAIR_ROLES
 from banditplex.terminal import progress, say
 
 if TYPE_CHECKING:
@@ -163,8 +163,7 @@ def _goes_back(mx: "Multiplex") -> bool:
 
 def parse_columns(texts: Iterable[str] | None) -> dict[str, str]:
     """Return column names by role, from texts such as `source=from,target=to`; a later one replaces an earlier one."""
-    roles = {role: role for role in EDGE_ROLES}
-    roles |= {"target": "destination", "target_type": "destination_type"}
+    roles = {role: role for role in EDGE_ROLES} | ALSO
     columns = {}
     for part in [part for text in texts or () for part in text.split(",")]:
         role, equals, column = part.partition("=")

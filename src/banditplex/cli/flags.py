@@ -8,6 +8,7 @@ FLAGS: dict[str, str | None] = {
     "overwrite=True": "--force",
     "force=True": "--force",
     "resume=True": "--resume",
+    "exact=True": "--exact",
     "lossy=True": "--lossy",
     "read with format=": "read with --from",
     "write with format=": "write with --to",

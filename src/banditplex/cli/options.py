@@ -71,7 +71,8 @@ def _as_option(name: str, each: Setting) -> Any:
         flag = f"{flag}/--no-{name.replace('_', '-')}"
     elif each.word or (each.optional and kind is int):
         word = each.word or "none"
-        kind, more = str, {"metavar": f"INTEGER|{word}", "parser": _integer_or(word)}
+        several = "[,INTEGER]" * each.several
+        kind, more = str, {"metavar": f"INTEGER{several}|{word}", "parser": _integer_or(word, several=each.several)}
     shown = each.default if each.default is not None else each.choices[0]
     if name == "policy":
         more["autocompletion"] = complete_policy
@@ -80,14 +81,14 @@ def _as_option(name: str, each: Setting) -> Any:
     return Annotated[kind | None, option]
 
 
-def _integer_or(word: str) -> Callable[[str], int | str]:
-    """Return a function that reads the value of a setting that may be a word instead of an integer."""
+def _integer_or(word: str, *, several: bool) -> Callable[[str], int | str | list[int]]:
+    """Return a function that reads the value of a setting that may be a word, or a list, instead of an integer."""
 
-    def read(text: str) -> int | str:
+    def read(text: str) -> int | str | list[int]:
         if text.lower() == word:
             return word
         try:
-            return int(text)
+            return [int(part) for part in text.split(",")] if several and "," in text else int(text)
         except ValueError:
             raise typer.BadParameter(f"{text!r} is not an integer or {word}.") from None
 

@@ -2,14 +2,15 @@
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from banditplex.cli.commands import complete_layer
 from banditplex.cli.data import as_name, parse_columns
+from banditplex.cli.flags import in_flags
 from banditplex.cli.output import Json, print_json, print_lines
 from banditplex.errors import InputError
 from banditplex.terminal import escape, progress, say
@@ -36,6 +37,15 @@ def predict(
         typer.Option(metavar="ROLE=NAME,..", help="Columns of the pairs' file, as source=from,target=to."),
     ] = None,
     top: Annotated[int | None, typer.Option(min=1, help="The N most likely new links.", metavar="N")] = None,
+    node: Annotated[
+        str | None, typer.Option(metavar="NAME", help="With --top: links of this node; if directed, from it.")
+    ] = None,
+    exact: Annotated[
+        bool, typer.Option("--exact", help="With --top: rank all pairs, even where this takes long.")
+    ] = False,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="A row for each term of a pair's score: which layers speak for it.")
+    ] = False,
     context: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Edges that came after training, in any format: predictions see them, too."),
@@ -58,6 +68,8 @@ def predict(
     """Predict with a trained model: pairs of your own, or the most likely new links of a layer."""
     if (pairs is None) == (top is None):
         raise InputError(f"Expected either --pairs FILE or --top N, got {'neither' if top is None else 'both'}.")
+    if top is None and (node is not None or exact):
+        raise InputError(f"Expected --top N with {'--exact' if exact else '--node'}, got none.")
     if columns and pairs is None:
         raise InputError("Expected --pairs FILE with --columns, got none.")
     if out is not None:
@@ -67,18 +79,30 @@ def predict(
     roles = parse_columns(columns)
     model = load_model(run, device=device)
     later = None if context is None else _read_context(context, model.multiplex_)
-    table = predictions(model, layer, pairs=pairs, columns=roles, top=top, prior=prior, context=later)
+    with progress("Ranking pairs") as on_progress:
+        table = predictions(
+            model, layer, pairs=pairs, columns=roles, top=top, node=node, exact=exact, prior=prior, context=later,
+            on_progress=on_progress,
+        )  # fmt: skip
+    if table.attrs.get("ranked", 0) < table.attrs.get("possible", 0):
+        ranked = f"{table.attrs['ranked']:,} of {table.attrs['possible']:,} pairs"
+        say(f"ranked {ranked}, {table.attrs['chosen']}; --exact ranks all.")
     if prior is None:
         density = f"{table.attrs['prior']:.2g}, the density of layer {layer!r}"
         say(f"Probabilities assume that a share of {density}, of the pairs are links; --prior changes it.")
+    num_pairs = len(table)
+    if explain and num_pairs:
+        ends = table[["source", "destination"]].drop_duplicates().to_numpy()
+        terms = model.explain(ends, as_name(layer, model.multiplex_.layer_names), context=later)
+        table = table.merge(terms, on=["source", "destination"], sort=False)
     if safe_csv:
         table = without_formulas(table)
     if out is not None:
         write_table(table, out)
     if as_json:
-        print_json(table.to_dict("records") if out is None else {"out": str(out), "layer": layer, "pairs": len(table)})
+        print_json(table.to_dict("records") if out is None else {"out": str(out), "layer": layer, "pairs": num_pairs})
     elif out is not None:
-        print_lines(f"{out}: {len(table)} pair{'s' * (len(table) != 1)}")
+        print_lines(f"{out}: {num_pairs} pair{'s' * (num_pairs != 1)}")
     elif sys.stdout.isatty():
         print_lines(
             table.map(lambda cell: escape(cell) if isinstance(cell, str) else cell).to_csv(index=False).rstrip()
@@ -118,8 +142,11 @@ def predictions(
     pairs: Path | None = None,
     columns: Mapping[str, str] | None = None,
     top: int | None = None,
+    node: str | None = None,
+    exact: bool = False,
     prior: float | None = None,
     context: "Multiplex | None" = None,
+    on_progress: "Callable[[int, int], Any] | None" = None,
 ) -> "pd.DataFrame":
     """Return a table of the pairs of a file, or of the `top` most likely new links, with probability and score.
 
@@ -132,7 +159,11 @@ def predictions(
     mx = model.multiplex_ if context is None else context
     name = as_name(layer, mx.layer_names)
     if pairs is None:
-        table = model.recommend(name, top=top or 0, prior=prior, context=context)
+        of = None if node is None else as_name(node, mx.node_names.tolist()[:1])
+        table = model.recommend(
+            name, top=top or 0, node=of, exact=exact or None, prior=prior, context=context, on_progress=on_progress,
+            note=lambda text: say(in_flags(text)),
+        )  # fmt: skip
         ends = table[["source", "destination"]].to_numpy()
     else:
         ends = read_pairs(pairs, mx, columns=columns)

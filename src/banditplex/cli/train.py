@@ -1,7 +1,7 @@
 """`banditplex train`."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,7 +15,9 @@ from banditplex.cli.policy_options import with_policy
 from banditplex.cli.predict import write_table
 from banditplex.cli.report import write_run_page
 from banditplex.cli.resuming import exit_status, resume_command, say_new, stoppable
-from banditplex.terminal import Estimate, bars, say
+from banditplex.cli.tensorboard import event_files
+from banditplex.errors import InputError
+from banditplex.terminal import Estimate, epoch_bar, say
 
 if TYPE_CHECKING:
     from banditplex.multiplex import Multiplex, Name
@@ -41,35 +43,44 @@ def train(
     target: options.Target = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue the run in that folder.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace the run in that folder.")] = False,
+    tensorboard: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Write losses and probabilities to event files for TensorBoard.")
+    ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print only errors and, with --json, the result.")] = False,
     as_json: Json = False,
 ) -> None:
     """Train a model on a multiplex and save it in a folder; --resume continues a run that was stopped.
 
-    With --resume, settings that are not given stay as they were; if there is no run yet, a new one starts.
+    With --resume, settings and reading options that are not given stay as they were; more --epochs train it longer. If
+    there is no run yet, a new one starts.
     """
     from banditplex.persistence.run_folder import RunFolder
     from banditplex.report.about import write_about
 
     folder = RunFolder(run)
     folder.check_free(resume=resume, force=force)
+    if resume:
+        reading = added(folder.reading(), reading)
     mx = load(data, reading, quiet=quiet)
     if resume and not folder.begun and not quiet:
         say_new(run)
     given = with_policy(options.plain(settings), policy_flags, mx.layer_names)
     targets = [as_name(name, mx.layer_names) for name in target] if target else None
     try:
-        with stoppable(quiet=quiet), bars(["Training"], quiet=quiet) as show:
+        with stoppable(quiet=quiet), epoch_bar(quiet=quiet) as show, event_files(tensorboard) as write:
             clock = Estimate("epochs at most", "Ctrl-C leaves a run that --resume continues", sets_up=True)
 
             def on_epoch(model: "LinkPredictor", row: dict[str, Any]) -> None:
                 if not quiet and not resume:
                     clock.tell(row["epoch"], row["epochs"])
                 if show is not None:
-                    losses = f"loss {row['train_loss']:.3f}  validation {row['validation_loss']:.3f}"
-                    show("Training", losses, completed=row["epoch"], total=row["epochs"])
+                    show(row)
+                if write is not None:
+                    write(row)
 
-            model = fit_in(folder, mx, targets, given, resume=resume, force=force, on_epoch=on_epoch)
+            if resume and folder.begun and not quiet:
+                say_longer(folder, given)
+            model = fit_in(folder, mx, targets, given, reading=reading, resume=resume, force=force, on_epoch=on_epoch)
     except KeyboardInterrupt as stop:
         say(
             f"stopped after epoch {folder.progress().epoch}; continue with: {resume_command()}"
@@ -90,12 +101,59 @@ def train(
         print_lines(f"\n{run}: {_length(result)} Report: {page}")
 
 
+def added(before: Reading, now: Reading) -> Reading:
+    """Return options that data were read with, and those that are given now; lists of columns add up.
+
+    >>> added({"columns": ["source=u", "layer=kind"], "missing": "drop"}, {"columns": ["layer=type"]})
+    {'columns': ['source=u', 'layer=kind', 'layer=type'], 'missing': 'drop'}
+    """
+    lists = {name: value for name, value in now.items() if isinstance(value, list)}
+    longer = {
+        name: [*(each for each in before.get(name, ()) if each not in value), *value] for name, value in lists.items()
+    }
+    return before | now | longer
+
+
+def say_longer(folder: "RunFolder", given: Mapping[str, Any]) -> None:
+    """Say what more epochs or more patience mean for a run that is resumed."""
+    from banditplex.training.optimizer import rate_share
+
+    before, networks = folder.settings(), folder.progress().networks
+    epochs, patience = (given.get(name, before[name]) for name in ("epochs", "patience"))
+    if epochs <= before["epochs"]:
+        return
+    going = [epoch for epoch, since_best in networks if since_best < patience]
+    if folder.finished and not going:
+        done = _numbers(epoch for epoch, _ in networks)
+        say(f"{folder.path}: early stopping ended training after {done}; --patience above {patience} goes on.")
+        return
+    some = f" of {len(going)} of {len(networks)} networks" * (len(networks) > 1)
+    others = "; early stopping has ended that of the others" * (0 < len(going) < len(networks))
+    shares = ", ".join(f"{rate_share(epoch / epochs):.0%}" for epoch in sorted(set(going)))
+    say(
+        f"{folder.path}: training{some} goes on after {_numbers(going)}, to {epochs} epochs instead of "
+        f"{before['epochs']}{others}; the learning rate restarts at {shares} of its first value, as in a training of "
+        f"{epochs} epochs."
+    )
+
+
+def _numbers(epochs: Iterable[int]) -> str:
+    """Return numbers of epochs in words, each once.
+
+    >>> _numbers([30]), _numbers([30, 25, 30])
+    ('epoch 30', 'epochs 25, 30')
+    """
+    distinct = sorted(set(epochs))
+    return f"epoch{'s' * (len(distinct) > 1)} {', '.join(map(str, distinct))}"
+
+
 def fit_in(
     folder: "RunFolder",
     mx: "Multiplex",
     targets: "Sequence[Name] | None",
     settings: Mapping[str, Any],
     *,
+    reading: Mapping[str, Any] | None = None,
     resume: bool = False,
     force: bool = False,
     on_epoch: "Callable[[LinkPredictor, dict[str, Any]], Any] | None" = None,
@@ -103,7 +161,7 @@ def fit_in(
     """Fit a model in a run folder, with a checkpoint after each epoch, and save it there with a table of its gains.
 
     With `resume`, the run in the folder continues; `targets` and `settings` that are not given stay as they were. With
-    `force`, a run in the folder is replaced.
+    `force`, a run in the folder is replaced. `reading` says how the data were read, for those who resume the run.
     """
     from banditplex.predictor import LinkPredictor
     from banditplex.report.about import ABOUT, PAGE
@@ -115,6 +173,11 @@ def fit_in(
             before = folder.settings()
             targets = targets or before.pop("targets")
             settings = {name: value for name, value in before.items() if name != "targets"} | settings
+            missing = [name for name in targets or () if name not in mx.layer_names]
+            if missing:
+                got = ", ".join(map(repr, mx.layer_names[:5])) + ", ..." * (mx.num_layers > 5)
+                what = f"the data of this run, with a layer {missing[0]!r}"
+                raise InputError(f"{folder.path}: expected {what}, got {got}.")
         model = LinkPredictor(**settings)
         folder.check_free(resume=resume, force=force)  # now that nobody else can change it
         if force and folder.occupied:
@@ -122,7 +185,10 @@ def fit_in(
             folder.clear()
             for name in (GAINS, ABOUT, PAGE):
                 (folder.path / name).unlink(missing_ok=True)
+        if not folder.begun:
+            folder.keep_reading(dict(reading or {}))
         model.fit(mx, targets, on_epoch, checkpoint=folder.path, resume=resume)
+        folder.keep_reading(dict(reading or {}))
         model.save(folder.path)
         write_table(model.layer_gains_, folder.path / GAINS)
     return model
@@ -165,8 +231,7 @@ def _length(result: dict[str, Any]) -> str:
     """Say how long a training was, and which weights it kept."""
     epochs, kept = result["epochs"], result["kept_epochs"]
     networks = f" of {len(kept)} networks" * (len(kept) > 1)
-    chosen = f"epoch{'s' * (len(kept) > 1)} {', '.join(map(str, kept))}"
-    restored = f"; restored weights from {chosen} (validation loss within one standard error of the best)"
+    restored = f"; restored weights from {_numbers(kept)} (validation loss within one standard error of the best)"
     return f"{epochs} epoch{'s' * (epochs != 1)}{networks}{restored * (kept != [epochs])}."
 
 

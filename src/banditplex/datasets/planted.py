@@ -25,6 +25,7 @@ def planted(
     edges_per_layer: int = 5_000,
     communities: int = 10,
     within: float = 0.8,
+    active_nodes: int | None = None,
     seed: int = 0,
 ) -> Multiplex:
     """Return an undirected multiplex with known relevant layers.
@@ -51,6 +52,9 @@ def planted(
         Size of each layer.
     communities, within
         Number of communities of a base layer, and share of its edges inside communities; the count is rounded.
+    active_nodes
+        Number of nodes, chosen at random for each group and each noise layer, that its edges are drawn among; None:
+        all nodes.
     seed
         Seed of the random numbers.
 
@@ -68,18 +72,32 @@ def planted(
     >>> float(mx.summary().overlap_frame().loc["g1-base", "g1-copy1"]) == 270 / 330
     True
     """
-    plan = _Plan(num_layers, groups, group_size, similarity, num_nodes, edges_per_layer, communities, within)
+    chosen = num_nodes if active_nodes is None else active_nodes
+    if not 2 <= chosen <= num_nodes:
+        raise InputError(f"Expected active_nodes from 2 to {num_nodes:,}, the number of nodes, got {chosen:,}.")
+    plan = _Plan(num_layers, groups, group_size, similarity, chosen, edges_per_layer, communities, within)
     plan.check()
     edges = np.empty((2, num_layers * edges_per_layer), np.int64)
     place = 0
     for codes in _layers(plan, stream(seed, "planted")):
         span = slice(place, place + codes.size)
-        edges[0, span], edges[1, span] = decode(codes.ravel(), num_nodes)
+        edges[0, span], edges[1, span] = decode(codes.ravel(), chosen)
         place = span.stop
+    if chosen < num_nodes:
+        _place(edges.reshape(2, num_layers, -1), plan, num_nodes, stream(seed, "planted nodes"))
     names, relevant = _names(plan)
     offsets = np.arange(num_layers + 1, dtype=np.int64) * edges_per_layer
     metadata = {"name": "planted", "relevant": relevant}
     return Multiplex(edges, offsets, names, np.arange(num_nodes), metadata=metadata)
+
+
+def _place(edges: Ints, plan: "_Plan", num_nodes: int, rng: np.random.Generator) -> None:
+    """Put the active nodes of edges (2, layers, E), numbered from 0, at random among all nodes, in place."""
+    grouped = plan.groups * plan.group_size
+    spans = [slice(first, first + plan.group_size) for first in range(0, grouped, plan.group_size)]
+    for span in spans + [slice(layer, layer + 1) for layer in range(grouped, plan.num_layers)]:
+        node = distinct(rng, 1, num_nodes, plan.num_nodes)[0]  # sorted, so that edges stay sorted
+        edges[:, span] = node[edges[:, span]]
 
 
 def similar_layer(

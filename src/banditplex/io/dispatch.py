@@ -11,6 +11,7 @@ from banditplex.io.base import Format, Progress
 from banditplex.io.node_table import with_node_table
 from banditplex.io.staging import check_whole, staged
 from banditplex.multiplex import Multiplex
+from banditplex.multiplex.roles import by_role
 from banditplex.registry import Registry
 
 formats: Registry[Format] = Registry("format")
@@ -65,6 +66,7 @@ def read(
         raise InputError(f"{path}: no such file or folder.")
     try:
         chosen = formats[format] if format else detect(path)
+        options = by_role(options)
         _check_options(chosen, chosen.read, options)
         mx = _read(chosen, path, progress, options)
         return mx if node_table is None else with_node_table(mx, node_table, node_columns)

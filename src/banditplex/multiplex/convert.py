@@ -47,18 +47,20 @@ def to_pandas(mx: "Multiplex") -> "pd.DataFrame":
 def from_pandas(cls: type["Multiplex"], /, frame: "pd.DataFrame", **options: Any) -> "Multiplex":
     """Build a multiplex from a table with a row per edge.
 
-    Options may name the columns `source`, `destination`, `layer`, `weight`, `time`, `source_type` and
-    `destination_type`. By default, columns with usual names are used, such as "from", "target" or "relation", whatever
-    their case; an empty name stands for no column. Rows with an empty cell are refused, or left out with
-    `missing="drop"`. With `bipartite=True`, source and destination are two kinds of nodes, each with ids of its own.
-    All other options are passed to `Multiplex.from_edges`.
+    Options may name the columns `source`, `destination` (or `target`), `layer`, `weight`, `time`, `source_type` and
+    `destination_type` (or `target_type`). By default, columns with usual names are used, such as "from", "target" or
+    "relation", whatever their case; an empty name stands for no column. Rows with an empty cell are refused, or left
+    out with `missing="drop"`. With `bipartite=True`, source and destination are two kinds of nodes, each with ids of
+    its own. All other options are passed to `Multiplex.from_edges`.
 
     >>> import pandas as pd
     >>> from banditplex import Multiplex
     >>> Multiplex.from_pandas(pd.DataFrame({"source": [0, 1], "target": [1, 2], "layer": ["a", "b"]}))
     Multiplex(3 nodes, 2 layers, 2 edges, undirected): 'a' (1), 'b' (1)
     """
-    return from_frame(cls, frame, **options)
+    from banditplex.multiplex.roles import by_role
+
+    return from_frame(cls, frame, **by_role(options))
 
 
 def from_frame(

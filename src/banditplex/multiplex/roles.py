@@ -1,9 +1,9 @@
 """Which column of a table has which role: by given names, or by usual ones, whatever their case."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import TypedDict
+from typing import Any, TypedDict
 
-from banditplex.errors import FormatError
+from banditplex.errors import FormatError, InputError
 from banditplex.terminal import warn
 
 ROLES = {  # from the role of a column to its usual names; the first ones say it, the others of a layer only suggest it
@@ -17,6 +17,8 @@ ROLES = {  # from the role of a column to its usual names; the first ones say it
 }
 EDGE_ROLES = tuple(ROLES)
 PAIR_ROLES = ("source", "destination")
+ALSO = {"target": "destination", "target_type": "destination_type"}
+"""Other words for roles."""
 DIRECTION = {"directed": True, "undirected": False}
 """Words in the column Type of an edge table of Gephi."""
 _INDEX = {"", "Unnamed: 0", "__index_level_0__"}  # names of the index of a pandas table, in a file
@@ -41,6 +43,18 @@ class Columns(TypedDict, total=False):
     time: str | None
     source_type: str | None
     destination_type: str | None
+
+
+def by_role(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return options in which roles have their own names.
+
+    >>> by_role({"target": "to", "directed": True})
+    {'destination': 'to', 'directed': True}
+    """
+    for word, role in ALSO.items():
+        if word in options and role in options:
+            raise InputError(f"Expected either {word}= or {role}=, got both.")
+    return {ALSO.get(name, name): value for name, value in options.items()}
 
 
 def choose_columns(

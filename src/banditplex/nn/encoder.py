@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from banditplex.errors import InputError
 from banditplex.nn.graph import Block
+from banditplex.nn.kernels import normalise, take
 from banditplex.nn.mean import Mean
 
 CONVOLUTIONS = ("sage", "gcn")
@@ -43,7 +44,7 @@ class Encoder(nn.Module):
         max_node_embeddings: int,
     ) -> None:
         super().__init__()
-        self.num_features = num_features
+        self.num_features, self.width = num_features, width
         base = nn.Embedding if num_nodes <= max_node_embeddings else Sketch
         self.input: nn.Module = nn.Linear(num_features, width) if num_features else base(num_nodes, width)
         if isinstance(self.input, nn.Embedding | Sketch):
@@ -62,15 +63,15 @@ class Encoder(nn.Module):
         arcs, options = self._arcs(block)
         for conv in self.convs:
             x = x + F.silu(conv(x, arcs, **options))
-        scale, shift = self.adapt.index_select(0, block.layer).unbind(1)
-        return torch.addcmul(shift, F.layer_norm(x, x.shape[1:]), 1 + scale)
+        scale, shift = take(self.adapt, block.layer).unbind(1)
+        return torch.addcmul(shift, normalise(x), 1 + scale)
 
     def _input(self, node: Tensor, features: Tensor | None) -> Tensor:
         """Return the input vectors of the vertices, (V, width)."""
         if isinstance(self.input, nn.Embedding | Sketch):
-            return self.input.weight.index_select(0, node)
+            return take(self.input.weight, node)
         assert features is not None
-        return self.input(features.index_select(0, node))  # type: ignore[no-any-return]
+        return self.input(take(features, node))  # type: ignore[no-any-return]
 
     def _arcs(self, block: Block) -> tuple[Any, dict[str, Tensor]]:
         """Return what convolutions take besides embeddings: arcs and options."""

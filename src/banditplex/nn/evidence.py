@@ -87,13 +87,14 @@ class Evidence:
             nothing = target[:0]
             return nothing, nothing, nothing
         if self.graph.directed:
-            found = [self._find(pairs), self._find(pairs.flip(1))]
+            found = self._find(pairs), self._find(pairs.flip(1))
+            which, layer = (torch.cat(parts) for parts in zip(*found, strict=True))
+            reverse = torch.repeat_interleave(torch.tensor([len(part[0]) for part in found], device=which.device))
+            which, order = torch.sort(which, stable=True)
+            layer, reverse = layer[order], reverse[order]
         else:
-            found = [self._find(pairs.sort(1).values)]
-        which, layer = (torch.cat(parts) for parts in zip(*found, strict=True))
-        reverse = torch.repeat_interleave(torch.tensor([len(part[0]) for part in found], device=which.device))
-        which, order = torch.sort(which, stable=True)
-        layer, reverse = layer[order], reverse[order]
+            which, layer = self._find(pairs.sort(1).values)
+            reverse = torch.zeros_like(layer)
         other = torch.nonzero(layer != target.index_select(0, which)).squeeze(1)
         return which[other], layer[other], reverse[other]
 

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from banditplex.multiplex import Multiplex
+from banditplex.nn import kernels
 from banditplex.nn.packing import LAST, Arcs, EdgeTensors, pack_both, pack_into, pack_out, unite
 
 if TYPE_CHECKING:
@@ -70,6 +71,8 @@ class Neighbours:
 
         Each entry of the shorter list is looked up in the longer one.
         """
+        if kernels.usable(a):
+            return kernels.common(a, b, self.indptr, self.neighbour)
         size_a, size_b = self.row_degree.index_select(0, a), self.row_degree.index_select(0, b)
         swap = size_a > size_b
         short, long = torch.where(swap, b, a), torch.where(swap, a, b)

@@ -13,8 +13,8 @@ from banditplex.nn.graph import PackedGraph, ranges
 from banditplex.nn.pair_features import own_features
 from banditplex.pairs.visibility import Visibility
 
-CHUNK = 1 << 15
-"""Pairs that are looked up at once."""
+CHUNK, GPU_CHUNK = 1 << 15, 1 << 19
+"""Pairs that are looked up at once, on a CPU and on a GPU."""
 MAX_LISTED = 1 << 26
 """Layers in the lists of all pairs, about: if there are more, lists are looked up in every step."""
 
@@ -84,5 +84,6 @@ def look_up(graph: PackedGraph, pairs: Tensor, target: Tensor, visibility: Visib
     """Return what is known of pairs (n, 2) of targets (n,), looked up in chunks; lists, if they are not too long."""
     per_pair = 0.0 if graph.evidence is None else graph.evidence.layers_per_pair
     listed = len(pairs) * per_pair <= MAX_LISTED
-    parts = zip(torch.split(pairs, CHUNK), torch.split(target, CHUNK), strict=True)
+    chunk = GPU_CHUNK if pairs.device.type == "cuda" else CHUNK
+    parts = zip(torch.split(pairs, chunk), torch.split(target, chunk), strict=True)
     return joined([Known.of(graph, *part, visibility, lists=listed) for part in parts])

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
+from banditplex.nn import kernels
 from banditplex.nn.graph import Block
 
 
@@ -17,6 +17,7 @@ class Mean:
     edge_index: Tensor  # (2, A), sorted by edge_index[1]
     weight: Tensor | None  # (A,)
     start: Tensor  # (V,): the first of the arcs that lead to each vertex
+    count: Tensor  # (V,): their number
     share: Tensor  # (V, 1): 1 / their number
     symmetric: bool  # whether each arc has its reverse, of the same weight
 
@@ -26,7 +27,7 @@ class Mean:
         count = torch.bincount(block.edge_index[1], minlength=len(block.key))
         start = torch.cumsum(count, 0) - count
         share = count.clamp(min=1).reciprocal().unsqueeze(1)
-        return cls(block.edge_index, block.weight, start, share, block.symmetric)
+        return cls(block.edge_index, block.weight, start, count, share, block.symmetric)
 
     def __call__(self, x: Tensor) -> Tensor:
         """Return the mean at each vertex, (V, width), given x (V, width)."""
@@ -34,17 +35,13 @@ class Mean:
 
     def add_up(self, x: Tensor) -> Tensor:
         """Return, for each vertex, the sum over the arcs that lead to it."""
-        return F.embedding_bag(self.edge_index[0], x, self.start, mode="sum", per_sample_weights=self.weight)
+        return kernels.add_up(x, self.edge_index[0], self.weight, self.start, self.count)
 
     def add_up_back(self, x: Tensor) -> Tensor:
         """Return, for each vertex, the sum over the arcs that come from it."""
         if self.symmetric:
             return self.add_up(x)
-        source, destination = self.edge_index
-        messages = x.index_select(0, destination)
-        if self.weight is not None:
-            messages = messages * self.weight.unsqueeze(1)
-        return torch.zeros_like(x).index_add_(0, source, messages)
+        return kernels.add_up_back(x, self.edge_index[0], self.weight, self.start, self.count)
 
 
 class _Apply(torch.autograd.Function):

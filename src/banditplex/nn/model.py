@@ -15,6 +15,7 @@ from banditplex.nn import neighbour_sampling
 from banditplex.nn.encoder import Convolution, Encoder
 from banditplex.nn.evidence import NUM_EVIDENCE
 from banditplex.nn.graph import Block, HiddenEdges, PackedGraph
+from banditplex.nn.kernels import take
 from banditplex.nn.known import Known, Lists, lists_of
 from banditplex.nn.neighbour_sampling import Fanout, near_block
 from banditplex.nn.pair_features import PairFeatures, compute_pair_features, num_features, other_features
@@ -200,9 +201,9 @@ class Head(nn.Module):
         `ends` (2n, width) and `between` (m, width) are embeddings of the pairs' nodes and of their common neighbours.
         """
         x = (features.values - self.mean) / self.scale
-        correction = self.of_layer.index_select(0, features.layer)
+        correction = take(self.of_layer, features.layer)
         if self.of_target is not None:
-            correction = (self.of_target.index_select(0, target).unsqueeze(1) @ correction).squeeze(1)
+            correction = (take(self.of_target, target).unsqueeze(2) * correction).sum(1)
         logit = (self.linear(x) + self.net(x)).squeeze(1) + (F.pad(x, (0, 1), value=1.0) * correction).sum(1)
         if self.interaction is None or ends is None or between is None:
             return logit  # type: ignore[no-any-return]
@@ -253,7 +254,12 @@ class Listed(nn.Module):
     def forward(self, target: Tensor, lists: Lists) -> Tensor:
         """Return one number per pair, (n,), given targets (n,) and lists of n pairs."""
         total = F.embedding_bag(lists.places, self.of_layer, lists.start[:-1], mode="sum")
-        return (total * self.of_target.index_select(0, target)).sum(1) * (torch.diff(lists.start) + 1).rsqrt()
+        return (total * take(self.of_target, target)).sum(1) * (torch.diff(lists.start) + 1).rsqrt()
+
+    def each(self, size: int, target: Tensor, which: Tensor, layer: Tensor, reverse: Tensor) -> Tensor:
+        """Return the parts of the sums that `forward` returns, one for each entry of the lists."""
+        weight = self.of_layer[layer + reverse * len(self.of_target)] * self.of_target[target[which]]
+        return weight.sum(1) * (torch.bincount(which, minlength=size) + 1).rsqrt()[which]
 
 
 class PairInteraction(nn.Module):
@@ -288,7 +294,7 @@ def gather(block: Block, embedding: Tensor, *described: PairFeatures) -> tuple[l
     node = [d.pairs.T.reshape(-1) for d in described] + [lists.neighbour[d.arc] for d in described]
     row = [d.row.reshape(-1) for d in described] + [lists.arc_row[d.arc] for d in described]
     vertex = block.vertex(torch.cat(layer), torch.cat(node), torch.cat(row))
-    parts = torch.split(embedding.index_select(0, vertex), [len(part) for part in row])
+    parts = torch.split(take(embedding, vertex), [len(part) for part in row])
     return list(parts[: len(described)]), list(parts[len(described) :])
 
 

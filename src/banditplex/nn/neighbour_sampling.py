@@ -17,9 +17,9 @@ WHOLE = 4096
 
 @dataclass(frozen=True, eq=False)
 class Fanout:
-    """At most `size` neighbours of each vertex of a large layer are sampled, with `generator`."""
+    """At most sizes[i] neighbours of each vertex of a large layer are sampled i steps away, with `generator`."""
 
-    size: int
+    sizes: tuple[int, ...]
     generator: torch.Generator
 
 
@@ -69,9 +69,9 @@ def _walk(view: "View", begin: Tensor, depth: int, fanout: Fanout | None) -> tup
     new = seen = begin
     count = torch.zeros_like(view.degree)
     drawn: list[tuple[Tensor, ...]] = []
-    for _ in range(depth):
+    for hop in range(depth):
         near = torch.nonzero(new).squeeze(1)
-        count[near], which, rank, arc = view.draw(near, fanout)
+        count[near], which, rank, arc = view.draw(near, fanout, hop)
         there = view.place(view.lists.arc_row[arc])
         drawn.append((near[which], rank, arc, there))
         new = torch.zeros_like(seen)
@@ -115,8 +115,8 @@ class View:
         """Return the places of rows of these layers."""
         return row - self.shift[torch.searchsorted(self._first, row, right=True) - 1]
 
-    def draw(self, place: Tensor, fanout: Fanout | None) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """Draw visible arcs of the rows at places (n,), at most `fanout` of each in a large layer.
+    def draw(self, place: Tensor, fanout: Fanout | None, hop: int = 0) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """Draw visible arcs of the rows at places (n,), at most `fanout` of each in a large layer, `hop` steps away.
 
         Returns how many (n,), then for each arc: which place i it belongs to, its rank among the arcs of i, the arc.
         """
@@ -124,11 +124,12 @@ class View:
         if fanout is None:
             which, rank = ranges(torch.zeros_like(degree), degree)
             return degree, which, rank, self._visible(place[which], rank)
-        many = (degree > fanout.size) & ~self.whole[place]
-        count = torch.where(many, fanout.size, degree)
+        size = fanout.sizes[hop]
+        many = (degree > size) & ~self.whole[place]
+        count = torch.where(many, size, degree)
         which, rank = ranges(torch.zeros_like(degree), count)
         chosen = rank.clone()
-        chosen[many[which]] = choose(degree[many], fanout).reshape(-1)
+        chosen[many[which]] = choose(degree[many], size, fanout.generator).reshape(-1)
         return count, which, rank, self._visible(place[which], chosen)
 
     def _visible(self, place: Tensor, chosen: Tensor) -> Tensor:
@@ -144,19 +145,19 @@ class View:
         return arc
 
 
-def choose(size: Tensor, fanout: Fanout) -> Tensor:
-    """Return `fanout.size` different numbers below each of size (n,), all sets of them equally likely, (n, fanout).
+def choose(size: Tensor, count: int, generator: torch.Generator) -> Tensor:
+    """Return `count` different numbers below each of size (n,), all sets of them equally likely, (n, count).
 
-    Floyd's algorithm: for top = size - fanout, ..., size - 1, take a random number up to top, or top itself where that
+    Floyd's algorithm: for top = size - count, ..., size - 1, take a random number up to top, or top itself where that
     number was taken before (Bentley and Floyd, Communications of the ACM, 1987).
 
-    >>> choose(torch.tensor([3, 3]), Fanout(3, torch.Generator())).sort(1).values.tolist()
+    >>> choose(torch.tensor([3, 3]), 3, torch.Generator()).sort(1).values.tolist()
     [[0, 1, 2], [0, 1, 2]]
     """
-    chosen = size.new_empty(len(size), fanout.size)
-    chance = torch.rand(chosen.shape, dtype=torch.float64, device=size.device, generator=fanout.generator)
-    for i in range(fanout.size):
-        top = size - fanout.size + i
+    chosen = size.new_empty(len(size), count)
+    chance = torch.rand(chosen.shape, dtype=torch.float64, device=size.device, generator=generator)
+    for i in range(count):
+        top = size - count + i
         number = (chance[:, i] * (top + 1)).long()
         taken = (chosen[:, :i] == number.unsqueeze(1)).any(1)
         chosen[:, i] = torch.where(taken, top, number)

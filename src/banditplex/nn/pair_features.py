@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from banditplex.nn import compiled
+from banditplex.nn import compiled, kernels
 from banditplex.nn.graph import Neighbours, PackedGraph, ranges
 from banditplex.pairs.visibility import Visibility
 
@@ -123,6 +123,8 @@ def shared_sums(lists: Neighbours, a: Tensor, b: Tensor) -> Tensor:
     """
     if compiled.usable(a):
         return compiled.shared_sums(a, b, lists.indptr, lists.neighbour, lists.arc_degree)
+    if kernels.usable(a):
+        return kernels.shared_sums(a, b, lists.indptr, lists.neighbour, lists.arc_degree)
     return _sums(lists, len(a), *lists.common(a, b))
 
 

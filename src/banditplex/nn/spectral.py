@@ -41,8 +41,11 @@ class Spectral:
     size: Tensor  # (L,) float, nodes of each layer
 
     @classmethod
-    def of(cls, graph: PackedGraph) -> "Spectral":
-        """Compute the vectors of a graph; the start of the iteration is always the same."""
+    def of(cls, graph: PackedGraph, *, whole: bool = False) -> "Spectral":
+        """Compute the vectors of a graph; the start of the iteration is always the same.
+
+        With `whole`, there is one fold, from which nothing is left out: positions that no pair is judged by.
+        """
         lists, num_rows, device = graph.both, graph.both.missing, graph.device
         source, destination = torch.repeat_interleave(lists.row_degree), lists.arc_row[:-1]
         node = lists.row_key[:-1] % graph.num_nodes
@@ -51,7 +54,7 @@ class Spectral:
         fold = fold_of(torch.stack([node[source], node[destination]], 1), graph.num_nodes)
         begin = torch.randn(graph.num_nodes, RANK + EXTRA, generator=torch.Generator().manual_seed(0)).to(device)[node]
         vectors, values, degrees = [], [], []
-        for number in range(FOLDS):
+        for number in [-1] if whole else range(FOLDS):
             kept = torch.nonzero(fold != number).squeeze(1)
             arcs = torch.stack([source[kept], destination[kept]])
             degree = torch.bincount(arcs[0], minlength=num_rows).float()

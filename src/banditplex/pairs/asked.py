@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from banditplex.errors import InputError
-from banditplex.multiplex import Multiplex
+from banditplex.multiplex import Multiplex, Name
 from banditplex.pairs.known import Ints
 
 
@@ -25,3 +25,12 @@ def as_pairs(mx: Multiplex, pairs: ArrayLike) -> Ints:
     if same.any():
         raise InputError(f"Expected pairs of two different nodes, got {array[np.argmax(same)].tolist()}.")
     return index
+
+
+def as_node(mx: Multiplex, node: Name) -> int:
+    """Return the index of a node by its name; an integer is an index where names are strings."""
+    if isinstance(node, int | np.integer) and mx.node_names.dtype == object:
+        if not 0 <= node < mx.num_nodes:
+            raise InputError(f"Expected a node index from 0 to {mx.num_nodes - 1}, got {node}.")
+        return int(node)
+    return int(mx.node_index([node])[0])

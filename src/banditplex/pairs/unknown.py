@@ -70,28 +70,49 @@ class UnknownPairs:
         self._free = known.num_free()
         self._nearby: NearbyPairs | None = None
 
-    def sample(self, layer: int, size: int, rng: np.random.Generator) -> tuple[Ints, Floats]:
-        """Return about `size` unknown pairs (n, 2) of a layer, and for how many unknown pairs each stands, (n,).
+    def sample(self, layers: Ints, size: int, rng: np.random.Generator) -> tuple[Ints, Ints, Floats]:
+        """Return about `size` unknown pairs of each of some layers (m,).
 
-        If there are no more than `size` unknown pairs, these are all of them, with weight 1. Otherwise the expected
-        weight of every unknown pair in the sample is 1, and no weight is above twice the mean.
+        Returned are which of the layers a pair is for, sorted (n,), the pairs (n, 2), and for how many unknown pairs of
+        the layer each stands (n,). Where there are no more than `size` unknown pairs, these are all of them, with
+        weight 1. Otherwise the expected weight of every unknown pair in the sample is 1, and no weight is above twice
+        the mean.
         """
-        total = int(self._free[layer])
-        if self._mx.num_nodes**2 <= 4 * size or total <= size:
-            pairs = self._known.free_pairs(layer)[0]
-            if self._known.directed and not self._known.ordered:  # one direction of each, at random
-                pairs = np.where(rng.random((len(pairs), 1)) < 0.5, pairs, pairs[:, ::-1])
-            return pairs, np.ones(len(pairs))
+        few = (self._mx.num_nodes**2 <= 4 * size) | (self._free[layers] <= size)
+        listed = [self._list(layer, rng) for layer in layers[few].tolist()]
+        which, pairs, weight = self._draw(layers[~few], size, rng)
+        which = np.concatenate(
+            [np.repeat(np.flatnonzero(few), [len(each) for each in listed]), np.flatnonzero(~few)[which]]
+        )
+        weight = np.concatenate([np.ones(len(which) - len(pairs)), weight])
+        pairs, order = np.concatenate([*listed, pairs]), np.argsort(which, kind="stable")
+        return which[order], pairs[order], weight[order]
+
+    def _list(self, layer: int, rng: np.random.Generator) -> Ints:
+        """Return all unknown pairs (n, 2) of a layer."""
+        pairs = self._known.free_pairs(layer)[0]
+        if self._known.directed and not self._known.ordered:  # one direction of each, at random
+            pairs = np.where(rng.random((len(pairs), 1)) < 0.5, pairs, pairs[:, ::-1])
+        return pairs
+
+    def _draw(self, layers: Ints, size: int, rng: np.random.Generator) -> tuple[Ints, Ints, Floats]:
+        """Draw half of each layer's sample uniformly, the other half by random walks; see `sample`."""
+        if not len(layers):
+            return layers, np.empty((0, 2), np.int64), np.empty(0)
         if self._nearby is None:
             self._nearby = NearbyPairs(self._mx)
-        half = size // 2
-        drawn, walked = self._uniform.draw(np.full(half, layer), rng), self._nearby.draw(size - half, rng)
+        half, place = size // 2, np.arange(len(layers))
+        which = np.concatenate([np.repeat(place, half), np.repeat(place, size - half)])
+        walked = self._nearby.draw((size - half) * len(layers), rng)
         if not self._known.directed:
             walked = np.sort(walked, axis=1)
-        unknown = (walked[:, 0] != walked[:, 1]) & ~self._known.has(np.full(len(walked), layer), walked)
+        of_walk = layers[which[half * len(layers) :]]
+        unknown = (walked[:, 0] != walked[:, 1]) & ~self._known.has(of_walk, walked)
         if self._known.space is not None:
-            unknown &= self._known.space.contains(np.full(len(walked), layer), walked)
-        pairs = np.concatenate([drawn, walked[unknown]])
+            unknown &= self._known.space.contains(of_walk, walked)
+        uniform = self._uniform.draw(np.repeat(layers, half), rng)
+        pairs = np.concatenate([uniform, walked[unknown]])
+        which = which[np.concatenate([np.ones(len(uniform), np.bool_), unknown])]
         ways = 1 if self._known.ordered else 2
-        expected = half / total + (size - half) * ways * self._nearby.probability(pairs)
-        return pairs, 1 / expected
+        chance = (size - half) * ways * self._nearby.probability(pairs)
+        return which, pairs, 1 / (half / self._free[layers[which]] + chance)

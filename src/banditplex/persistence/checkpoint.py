@@ -56,6 +56,8 @@ SCHEMA = {
     "state": _STATE, "finished": [_STATE],
     "generators": (type(None), {"cpu": ANYTHING, "cuda": [ANYTHING]}),
 }  # fmt: skip
+LONGER = ("epochs", "patience")
+"""Settings that may grow when a run is resumed: it is trained longer."""
 
 
 class Checkpoint:
@@ -89,7 +91,8 @@ class Checkpoint:
     def begin(self, *, resume: bool) -> None:
         """Save the initial state or, with `resume`, restore the last saved state if there is one.
 
-        A new run over an existing checkpoint is refused, and so is resuming with other settings or data.
+        A new run over an existing checkpoint is refused, and so is resuming with other settings or data. More epochs or
+        more patience are not: all networks go on, with the learning rate of the schedule of so many epochs.
         """
         if not self.path.exists():
             self.save()
@@ -104,6 +107,7 @@ class Checkpoint:
                 if number:
                     self._members.begin_next()
                 restore(self._members.current, state)
+            self._members.go_on()
             if kept["generators"] is not None:
                 set_state(kept["generators"])
         except (InputError, AttributeError, LookupError, OverflowError, RuntimeError, TypeError, ValueError) as error:
@@ -152,7 +156,7 @@ def check_state(trainer: Trainer, state: Mapping[str, Any]) -> None:
     """Refuse a state whose numbers are not of the types, shapes and ranges that this training has, or not finite."""
     fresh, data = snapshot(trainer), trainer.data
     check(state["epoch"], whole(0, trainer.config.epochs), what="epoch")
-    check(state["warmup_epochs"], one_of(0, trainer.warmup_epochs), what="warmup_epochs")
+    check(state["warmup_epochs"], whole(0, trainer.warmup_epochs), what="warmup_epochs")
     check(len(state["history"]), one_of(state["epoch"] * len(data.targets)), what="the number of rows")
     check(state["rng"], dict.fromkeys(trainer.rng, ANYTHING), what="rng")
     for name in ("model", "ema_model", "schedule", "rng"):
@@ -183,7 +187,7 @@ def _parts(trainer: Trainer) -> dict[str, Any]:
 
 
 def read_checkpoint(path: Path) -> dict[str, Any]:
-    """Return what a checkpoint holds: identity, states of finished members and of the current one, generators."""
+    """Return what a checkpoint holds: identity, states of members before the last one and of that one, generators."""
     if not path.exists():
         raise InputError(f"{path}: no such file.")
     kept: dict[str, Any] = read_tree(path, format=FORMAT)
@@ -204,6 +208,7 @@ def identify(mx: Multiplex, trainer: Trainer, negatives: Mapping[Name, ArrayLike
         "settings": settings,
         "data": {
             "directed": mx.directed,
+            "number of nodes": mx.num_nodes,
             "nodes": _fingerprint(mx.node_names.tolist()),
             "node features": _fingerprint(mx.node_features),
             "node types": _fingerprint(mx.node_types if mx.node_types is None else mx.node_types.tolist()),
@@ -218,12 +223,14 @@ def identify(mx: Multiplex, trainer: Trainer, negatives: Mapping[Name, ArrayLike
 
 
 def compare(kept: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
-    """Say in words how a run differs from the one that was kept."""
-    yield from differences(kept["settings"], now["settings"])
+    """Say in words how a run differs from the one that was kept; it may be longer."""
+    before, after = kept["settings"], now["settings"]
+    longer = {name: after[name] for name in LONGER if type(before.get(name)) is int and after[name] > before[name]}
+    yield from differences(before | longer, after)
     for name, old in kept["data"].items():
         new = now["data"].get(name)
         if old != new:
-            yield f"{name} was {old}, now {new}" if isinstance(old, bool) else f"{name} differ"
+            yield f"{name} was {old}, now {new}" if isinstance(old, int) else f"{name} differ"
     yield from _compare_layers(kept["layers"], now["layers"])
 
 

@@ -1,5 +1,6 @@
 """Run folders: where a model is trained, checkpoint by checkpoint, and then saved."""
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,7 +12,11 @@ from banditplex.errors import InputError
 from banditplex.lock import IN_FOLDER
 from banditplex.persistence.checkpoint import FILE, read_checkpoint
 from banditplex.persistence.model_folder import FILES, INDEX
-from banditplex.persistence.tree import draft_of, locked_folder
+from banditplex.persistence.tree import draft_of, locked_folder, replace_file
+from banditplex.schema import ANYTHING, parse
+
+READING = "reading.json"
+"""How the data of a run were read: the options that a resumed run need not be given again."""
 
 
 class Progress(NamedTuple):
@@ -20,6 +25,7 @@ class Progress(NamedTuple):
     epoch: int  # epochs done
     kept_epochs: tuple[int, ...]  # of each network, the epoch whose weights early stopping keeps
     history: list[dict[str, Any]]
+    networks: tuple[tuple[int, int], ...]  # of each: its epochs, and how many of them since the lowest validation loss
 
 
 class RunFolder:
@@ -40,10 +46,11 @@ class RunFolder:
 
     @property
     def occupied(self) -> bool:
-        """Whether the folder holds anything besides a lock, and the draft of a checkpoint that was cut off."""
+        """Whether the folder holds anything besides a lock, and what is written before the first checkpoint."""
         if not self.path.is_dir():
             return self.path.exists()
-        nothing = draft_of(self._checkpoint), self.path / IN_FOLDER
+        reading = self.path / READING
+        nothing = draft_of(self._checkpoint), self.path / IN_FOLDER, reading, draft_of(reading)
         return any(path not in nothing for path in self.path.iterdir())
 
     @contextmanager
@@ -68,7 +75,7 @@ class RunFolder:
         """Remove the files of a run, and no others."""
         if self.path.exists() and not self.path.is_dir():
             raise InputError(f"{self.path}: expected a folder, got a file.")
-        for name in (INDEX, FILE, *FILES):
+        for name in (INDEX, FILE, READING, *FILES):
             for path in (self.path / name, draft_of(self.path / name)):
                 path.unlink(missing_ok=True)
 
@@ -78,6 +85,17 @@ class RunFolder:
         settings: dict[str, Any] = kept["identity"]["settings"] | kept["arguments"]
         return settings
 
+    def reading(self) -> dict[str, Any]:
+        """Return how the data of the run were read, as `keep_reading` was told."""
+        path = self.path / READING
+        found: dict[str, Any] = parse(path.read_bytes(), {"*": ANYTHING}, path=path) if path.exists() else {}
+        return found
+
+    def keep_reading(self, options: dict[str, Any]) -> None:
+        """Keep how the data of the run are read; the folder is `held`."""
+        if options != self.reading():
+            replace_file(self.path / READING, json.dumps(options).encode())
+
     def progress(self) -> Progress:
         """Return how far the run has come."""
         checkpoint = read_checkpoint(self._checkpoint)
@@ -85,4 +103,6 @@ class RunFolder:
         before = [sum(state["epoch"] for state in states[:number]) for number in range(len(states) + 1)]
         kept = [state["early_stopping"]["kept_epoch"] or state["epoch"] for state in states]
         history = [row for state in states for row in state["history"]]
-        return Progress(before[-1], tuple(map(int, np.add(before[:-1], kept))), history)
+        best = [state["early_stopping"]["best_epoch"] or state["epoch"] for state in states]
+        networks = tuple((state["epoch"], state["epoch"] - epoch) for state, epoch in zip(states, best, strict=True))
+        return Progress(before[-1], tuple(map(int, np.add(before[:-1], kept))), history, networks)

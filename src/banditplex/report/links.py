@@ -39,8 +39,8 @@ def top_links(model: LinkPredictor, layers: Sequence[Name] | None = None) -> dic
     rows = []
     for name, table in tables.items():
         pairs, target = found[name], mx.layer_index(name)
-        terms = model.explain(mx.node_names[pairs], name)
-        near = [adjacency(mx.edges(layer), mx.num_nodes, np.unique(pairs)) for layer in terms.columns]
+        used, terms = terms_by_layer(model, mx.node_names[pairs], name)
+        near = [adjacency(mx.edges(layer), mx.num_nodes, np.unique(pairs)) for layer in used]
         rows.append(
             {
                 "target": target,
@@ -50,13 +50,29 @@ def top_links(model: LinkPredictor, layers: Sequence[Name] | None = None) -> dic
                 "destination": table["destination"].tolist(),
                 "probability": table["probability"].tolist(),
                 "has": [next(having) for _ in pairs],
-                "layers": [mx.layer_index(layer) for layer in terms.columns],  # the target, then those used
-                "terms": terms.round(4).to_numpy().T.tolist(),  # of the logit, by layer
+                "layers": [mx.layer_index(layer) for layer in used],  # the target, then those that are drawn
+                "terms": terms.round(4).tolist(),  # of the logit, by layer
                 "common": [_common(matrix, pairs).tolist() for matrix in near],  # neighbours, by layer
                 "common_any": _common(union, pairs).tolist(),  # neighbours in the union of all layers
             }
         )
     return {"targets": rows, "all_targets": len(targets)}
+
+
+def terms_by_layer(model: LinkPredictor, pairs: NDArray[Any], target: Name) -> tuple[list[Name], NDArray[np.float64]]:
+    """Return the target and the layers that predictions draw (m,), and the terms (m, n) of pairs (n, 2) by layer.
+
+    The term of the target includes those of other layers that have the pair.
+    """
+    table = model.explain(pairs, target)
+    drawn = (table["term"] == "drawn").to_numpy()
+    layers = [target, *dict.fromkeys(table["layer"][drawn])]
+    place = {layer: number for number, layer in enumerate(layers)}
+    row = np.where(drawn, table["layer"].map(lambda layer: place.get(layer, 0)), 0).astype(np.int64)
+    pair = np.cumsum((table["term"] == "own").to_numpy()) - 1  # the first of its terms
+    terms = np.zeros((len(layers), len(pairs)))
+    np.add.at(terms, (row, pair), table["value"].to_numpy())
+    return layers, terms
 
 
 class Candidates:

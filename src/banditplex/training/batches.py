@@ -18,6 +18,9 @@ from banditplex.pairs.visibility import Visibility
 Ints = NDArray[np.int64]
 TARGETS, STEPS = 32, 512
 """Targets that share a step, unless an epoch would have more steps than this."""
+GPU_PAIRS, ENCODED_PAIRS, GPU_STEPS = 1 << 18, 5 << 19, 64
+"""Pairs of a step from which on a GPU has no time to spare, without and with an encoder (measured on an H200), unless
+an epoch would have fewer steps than this."""
 MIN_BATCHES = 4
 """At most a quarter of a small target's edges is in one batch, and so hidden from the encoder."""
 SHUFFLE = 32
@@ -162,14 +165,32 @@ class Batch:
         return layers.repeat_interleave(len(nodes)), nodes.repeat(len(layers))
 
 
+def pairs_per_step(device: torch.device, width: int) -> int:
+    """Return how many pairs a step should have on a device for an encoder of some width: wide ones need memory.
+
+    >>> pairs_per_step(torch.device("cpu"), 16), pairs_per_step(torch.device("cuda"), 64)
+    (0, 532480)
+    """
+    if device.type != "cuda":
+        return 0
+    return GPU_PAIRS if width == 0 else min(ENCODED_PAIRS, 13 * ENCODED_PAIRS // width)
+
+
 def plan_epoch(
-    size: Ints, *, batch_edges: int, targets_per_step: int, rng: np.random.Generator, max_rounds: int | None = None
+    size: Ints,
+    *,
+    batch_edges: int,
+    targets_per_step: int,
+    rng: np.random.Generator,
+    max_rounds: int | None = None,
+    wanted_pairs: int = 0,
 ) -> Plan:
     """Divide the edges of targets, `size` (T,) each, into batches at random and put batches of targets into steps.
 
     A target comes at most once in a step, and in at most `max_rounds` steps: batches of large targets grow. The b-th
     batches of all targets that have so many come in random order, `targets_per_step` to a step; 0: `TARGETS`, or as
-    many as it takes for about `STEPS` steps.
+    many as it takes for about `STEPS` steps, or for `wanted_pairs` pairs in a step, edges and negatives, if there are
+    more than `GPU_STEPS` steps then.
     """
     batches = np.minimum(size, np.maximum(-(-size // batch_edges), MIN_BATCHES))
     if max_rounds is not None:
@@ -178,7 +199,9 @@ def plan_epoch(
     batch = np.arange(len(instance)) - np.repeat(np.cumsum(batches) - batches, batches)
     share, parts = size[instance], batches[instance]
     low, high = -(-batch * share // parts), -(-(batch + 1) * share // parts)
-    targets_per_step = targets_per_step or max(TARGETS, -(-len(batch) // STEPS))
+    if not targets_per_step:
+        fill = min(wanted_pairs * len(batch) // max(1, 2 * int(size.sum())), len(batch) // GPU_STEPS)
+        targets_per_step = max(TARGETS, -(-len(batch) // STEPS), fill)
     order = np.lexsort((rng.permutation(len(size))[instance], batch))
     waves = np.bincount(batch)
     steps = -(-waves // targets_per_step)

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from banditplex.multiplex import Name
 from banditplex.pairs.unknown import UnknownPairs
 from banditplex.training.data import TrainingData
 
@@ -29,6 +28,8 @@ BEND = 0.5
 """Standard deviation, a priori, of the logarithm of the ratio between the slopes of high and of low scores."""
 GROUPS = 24
 """Unknown pairs beyond this rank are treated in groups of neighbouring ranks: the lower, the larger."""
+MANY = 1 << 16
+"""If there are more links than this, they are treated in groups as well."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,9 +79,9 @@ class Scored(NamedTuple):
     weight: Floats  # (n,) how many pairs each stands for
 
 
-Member = tuple[TrainingData, Callable[[Ints, Name], Floats]]
-"""What a network was trained on, and a function that returns its scores (n,) of pairs (n, 2) in a target, on the graph
-without its validation edges."""
+Member = tuple[TrainingData, Callable[[Ints, Ints], Floats]]
+"""What a network was trained on, and a function that returns its scores (n,) of pairs (n, 2) of targets number (n,), on
+the graph without its validation edges."""
 
 
 class HeldOut(NamedTuple):
@@ -118,24 +119,16 @@ def score_held_out(members: Sequence[Member], rng: np.random.Generator) -> HeldO
 
 
 def score_pairs(
-    data: TrainingData, logits: Callable[[Ints, Name], Floats], sampler: UnknownPairs, rng: np.random.Generator
+    data: TrainingData, logits: Callable[[Ints, Ints], Floats], sampler: UnknownPairs, rng: np.random.Generator
 ) -> tuple[Scored, Scored]:
-    """Return the scores of all validation edges and of a sample of the unknown pairs of each target."""
-    size = int(np.clip(PAIRS // len(data.targets), LEAST, MOST))
-    held_out = data.validation_edges
-    bounds = np.searchsorted(held_out.instance, np.arange(len(data.targets) + 1))
-    parts: tuple[list[Scored], list[Scored]] = ([], [])
-    for instance, target in enumerate(data.targets.tolist()):
-        edges = held_out.pairs[bounds[instance] : bounds[instance + 1]]
-        if not len(edges):
-            continue  # says nothing: what is shared by all targets holds
-        pairs, weight = sampler.sample(target, size, rng)
-        found = logits(np.concatenate([edges, pairs]), data.full_mx.layer_names[target])
-        samples = (found[: len(edges)], np.ones(len(edges))), (found[len(edges) :], weight)
-        for part, (scores, weights) in zip(parts, samples, strict=True):
-            part.append(Scored(np.full(len(scores), instance), scores, weights))
-    links, unknown = (Scored(*(np.concatenate(each) for each in zip(*part, strict=True))) for part in parts)
-    return links, unknown
+    """Return the scores of all validation edges and of a sample of the unknown pairs of their targets."""
+    edges, size = data.validation_edges, int(np.clip(PAIRS // len(data.targets), LEAST, MOST))
+    having = np.unique(edges.instance)  # other targets say nothing: what is shared by all holds for them
+    which, pairs, weight = sampler.sample(data.targets[having], size, rng)
+    instance = np.concatenate([edges.instance, having[which]])
+    found = logits(np.concatenate([edges.pairs, pairs]), instance)
+    links = Scored(edges.instance, found[: len(edges)], np.ones(len(edges)))
+    return links, Scored(instance[len(edges) :], found[len(edges) :], weight)
 
 
 def fit(links: Scored, unknown: Scored, density: Floats) -> Calibration:
@@ -149,6 +142,8 @@ def fit(links: Scored, unknown: Scored, density: Floats) -> Calibration:
         return Calibration.scaled(num_targets)
     knot = float(np.median(links.score))
     unknown = grouped(unknown)
+    if len(links.score) > MANY:
+        links = grouped(links)
     share = HeldOut(links, unknown, density).shares()
     instance = np.concatenate([links.instance, unknown.instance])
     weight = np.concatenate([links.weight, (unknown.weight * share[unknown.instance])])

@@ -3,7 +3,7 @@
 The documentation of `LinkPredictor`, the options of the command line and the table in the docs are made from here.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -32,11 +32,14 @@ class Setting(NamedTuple):
     group: str = "Training"
     also: str = ""  # what can be said in Python, and not on the command line
     word: str = ""  # allowed in place of an integer
+    several: bool = False  # whether a list of numbers is allowed as well
 
     def check(self, name: str, value: Any) -> Any:
         """Return a value as a plain bool, int or float; refuse one that is out of range."""
         if value is None and self.optional:
             return None
+        if self.several and isinstance(value, list | tuple) and value:
+            return tuple(self._replace(several=False, optional=False).check(name, each) for each in value)
         if self.choices and self.closed and value not in self.choices:
             raise InputError(f"Expected {name} to be one of {', '.join(self.choices)}, got {value!r}.")
         if isinstance(self.default, bool):
@@ -104,7 +107,7 @@ class Config:
     )  # fmt: skip
     epochs: int = setting(100, "Maximum number of epochs.", low=1)
     max_steps: int | None = setting(
-        6400, "Maximum number of steps: where an epoch has more than 64, there are fewer epochs, but at least 5. None: "
+        3200, "Maximum number of steps: where an epoch has more than 32, there are fewer epochs, but at least 5. None: "
         "no limit.", low=1, optional=True,
     )  # fmt: skip
     patience: int = setting(20, "Epochs without a lower (calibrated) validation loss before training stops.", low=1)
@@ -113,7 +116,10 @@ class Config:
         64, "Maximum number of steps of a target per epoch; batches grow to fit. None: no limit.", low=1, optional=True
     )
     targets_per_step: int = setting(
-        0, "Targets whose batches share a step; 0: 32, or more where an epoch would have over 512 steps.", low=0
+        0,
+        "Targets whose batches share a step; 0: 32, or more where an epoch would have over 512 steps, or where a GPU "
+        "would be idle.",
+        low=0,
     )
     learning_rate: float = setting(0.01, "Learning rate at the start; it falls to 5 % along a cosine.", low=0)
     weight_decay: float = setting(
@@ -142,9 +148,10 @@ class Config:
         "nodes have features, or conv or relevance ask for embeddings; else 0.", low=0, word=AUTO, group=_NETWORK,
     )  # fmt: skip
     depth: int = setting(2, "Number of convolutions.", low=1, group=_NETWORK)
-    fanout: int | None = setting(
-        10, "Neighbours sampled per node in layers of more than 2,048 edges (sage, in training). None: all.", low=1,
-        optional=True, group=_NETWORK,
+    fanout: int | Sequence[int] | None = setting(
+        10, "Neighbours sampled per node in layers of more than 2,048 edges (sage, in training); several numbers, such "
+        "as 10,5: one for each convolution, counted from the pair. None: all.", low=1, optional=True, several=True,
+        group=_NETWORK,
     )  # fmt: skip
     max_node_embeddings: int = setting(
         2_000, "Largest number of nodes whose input vectors are trained; beyond it they are random. Not used with node "
@@ -170,6 +177,13 @@ class Config:
         """Whether all layers are looked at, not target and drawn layers alone."""
         return self.evidence == EVIDENCE[0]
 
+    @property
+    def fanouts(self) -> tuple[int, ...] | None:
+        """Neighbours sampled per node for each convolution; None: all."""
+        if self.fanout is None:
+            return None
+        return (self.fanout,) * self.depth if isinstance(self.fanout, int) else tuple(self.fanout)
+
     def warmup_epochs(self, epochs: int) -> int:
         """Return how many of so many epochs are for warming up: at most a quarter."""
         return min(self.warmup, epochs // 4)
@@ -191,6 +205,9 @@ class Config:
     def checked(self, **changes: Any) -> "Config":
         """Return a copy with checked values; None as `hide` becomes "edge"."""
         values = {name: SETTINGS[name].check(name, value) for name, value in (self.values() | changes).items()}
+        fanout, depth = values["fanout"], values["depth"]
+        if isinstance(fanout, tuple) and len(fanout) != depth:
+            raise InputError(f"Expected one fanout for each of the {depth} convolutions (depth), got {[*fanout]}.")
         return replace(Config(**values), hide=values["hide"] or HIDE[0])
 
 

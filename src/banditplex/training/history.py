@@ -149,3 +149,15 @@ class Regret:
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Restore what `state_dict` returned."""
         self._state.from_dict(state)
+
+
+def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the means over targets of an epoch, with the rows of its targets."""
+    numbers = ("train_loss", "train_accuracy", "validation_loss", "validation_accuracy")
+    means = {name: _mean([row[name] for row in rows]) for name in numbers}
+    return {"epoch": rows[0]["epoch"], **means, "layers": rows}
+
+
+def _mean(values: list[float]) -> float:
+    known = [value for value in values if not np.isnan(value)]
+    return float(np.mean(known)) if known else float("nan")

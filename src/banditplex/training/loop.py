@@ -19,7 +19,7 @@ from banditplex.nn.known import Known
 from banditplex.nn.neighbour_sampling import Fanout
 from banditplex.nn.relevance import Diverged, Relevance
 from banditplex.rng import stream
-from banditplex.training.batches import Batch, Plan, plan_epoch
+from banditplex.training.batches import Batch, Plan, pairs_per_step, plan_epoch
 from banditplex.training.config import Config
 from banditplex.training.data import TrainingData
 from banditplex.training.draws import DrawSchedule, most_probable_layers, to_layer
@@ -121,10 +121,10 @@ class Trainer:
         return Diverged(f" in epoch {self.epoch + 1} in target layer{'s' * (len(names) > 1)} {layers}")
 
     def _plan(self, rng: np.random.Generator) -> Plan:
-        config = self.config
+        config, width = self.config, 0 if self.model.encoder is None else self.model.encoder.width
         return plan_epoch(
-            self.data.train_edges.size, batch_edges=config.batch_size // 2, max_rounds=config.max_rounds,
-            targets_per_step=config.targets_per_step, rng=rng,
+            self.data.train_edges.size, batch_edges=config.batch_size // 2, max_rounds=config.max_rounds, rng=rng,
+            targets_per_step=config.targets_per_step, wanted_pairs=pairs_per_step(self.data.device, width),
         )  # fmt: skip
 
     # A step
@@ -161,10 +161,10 @@ class Trainer:
 
     def _fanout(self) -> Fanout | None:
         """Return how many neighbours the encoder samples in this step, and the generator that samples them."""
-        if self.config.fanout is None:
+        if self.config.fanouts is None:
             return None
         generator = torch.Generator(self.data.device)
-        return Fanout(self.config.fanout, generator.manual_seed(int(self.rng["neighbours"].integers(2**62))))
+        return Fanout(self.config.fanouts, generator.manual_seed(int(self.rng["neighbours"].integers(2**62))))
 
     def _update_policy(
         self, policy: Policy, draw: Draw, batch: Batch, losses: LayerLosses, record: EpochRecord

@@ -30,17 +30,17 @@ class Members:
 
     def __init__(self, make: Callable[[int], Trainer], count: int) -> None:
         self._make, self.count = make, count
-        self.trainers = [make(0)]
+        self.trainers, self._place = [make(0)], 0
 
     @property
     def current(self) -> Trainer:
-        """The trainer of the last member begun."""
-        return self.trainers[-1]
+        """The trainer that runs: of the last member begun, or of an earlier one that is trained longer."""
+        return self.trainers[self._place]
 
     @property
     def finished(self) -> bool:
         """Whether all members are trained."""
-        return len(self.trainers) == self.count and self.current.finished
+        return len(self.trainers) == self.count and all(trainer.finished for trainer in self.trainers)
 
     @property
     def history(self) -> list[dict[str, Any]]:
@@ -51,22 +51,33 @@ class Members:
         """Run the next epoch; return its rows, whose epochs count on from member to member."""
         if self.current.finished:
             self.current.finish()
+            self.go_on()
+        if self.current.finished:
             self.begin_next()
         rows = self.current.run_epoch()
-        before = sum(trainer.epoch for trainer in self.trainers[:-1])
+        before = sum(trainer.epoch for trainer in self.trainers[: self._place])
         for row in rows:
-            row |= {"epoch": before + row["epoch"], "member": len(self.trainers)}
+            row |= {"epoch": before + row["epoch"], "member": self._place + 1}
+        for row in (row for trainer in self.trainers[self._place + 1 :] for row in trainer.history):
+            row["epoch"] += 1  # if an earlier member is trained longer
         return rows
+
+    def go_on(self) -> None:
+        """Let the first member run that has not finished: members that had, may have got more epochs."""
+        unfinished = [place for place, trainer in enumerate(self.trainers) if not trainer.finished]
+        self._place = unfinished[0] if unfinished else len(self.trainers) - 1
 
     def begin_next(self) -> None:
         """Make the trainer of the next member, with the policies of the last one."""
         trainer = self._make(len(self.trainers))
         trainer.policy = self.current.policy
         self.trainers.append(trainer)
+        self._place = len(self.trainers) - 1
 
     def finish(self) -> None:
-        """Restore the weights and policies that the last member has kept."""
-        self.current.finish()
+        """Restore the weights that members have kept, and the policies of the one that ran last."""
+        for trainer in (*self.trainers, self.current):
+            trainer.finish()
 
 
 def choose_layers(trainers: Sequence[Trainer], *, finished: bool) -> tuple[Ints, Ints]:

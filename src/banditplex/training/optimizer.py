@@ -63,8 +63,7 @@ class FlatAdamW:
         gradients = torch.autograd.grad(loss, self._weights, allow_unused=True, materialize_grads=True)
         torch._foreach_copy_(self._gradients, list(gradients))
         self._watch()
-        done = self.num_done / self._num_steps
-        rate = self._config.learning_rate * max(0.05, 0.5 * (1 + math.cos(math.pi * done)))
+        rate = self._config.learning_rate * rate_share(self.num_done / self._num_steps)
         for group, share in zip(self._optimizer.param_groups, (1.0, LOCAL_RATE), strict=True):
             group["lr"] = rate * share
         self._optimizer.step()
@@ -113,6 +112,15 @@ class FlatAdamW:
         """Restore what `state_dict` returned."""
         self.num_done = state["num_done"]
         self._optimizer.load_state_dict(state["adamw"])
+
+
+def rate_share(done: float) -> float:
+    """Return the learning rate as a share of its first value, when a share of all steps is done.
+
+    >>> rate_share(0), round(rate_share(0.5), 3), rate_share(1)
+    (1.0, 0.5, 0.05)
+    """
+    return max(0.05, 0.5 * (1 + math.cos(math.pi * done)))
 
 
 def room_for(weights: list[Tensor]) -> tuple[Tensor, list[Tensor]]:

@@ -1,7 +1,8 @@
 """The pairs of an epoch: all training edges, each with one negative, and what all layers together say of them.
 
 Evidence on a pair does not change while the model trains, so it is computed once. Each edge therefore has a few
-negatives of its own, drawn once, which take turns. Without evidence, negatives are drawn anew in every epoch.
+negatives of its own, drawn once, which take turns. Without evidence, or if there is too much of it to be kept,
+negatives are drawn anew in every epoch.
 """
 
 from functools import cached_property
@@ -15,7 +16,9 @@ from banditplex.rng import stream
 from banditplex.training.data import TrainingData
 
 TURNS = 4
-"""Negatives of each edge, if there is evidence."""
+"""Negatives of each edge, if evidence is kept."""
+MOST = 1 << 26
+"""Pairs whose evidence is kept at most; each takes some 170 bytes."""
 
 
 class Supply:
@@ -27,7 +30,7 @@ class Supply:
     def epoch(self, number: int, order: Tensor, rng: np.random.Generator) -> tuple[Tensor, Tensor | None]:
         """Return edges and negatives (2, E, 2) of an epoch in the given order, and their places (2, E) for `known`."""
         data = self._data
-        if not data.visibility.evidence:
+        if not data.visibility.evidence or (1 + TURNS) * len(data.train_edges) > MOST:
             both = data.train_edges.pairs, data.negatives.draw_tensor(self._target, rng)  # sorted by target
             return torch.stack([each.index_select(0, order) for each in both]), None
         places = torch.stack([order, order + (1 + number % TURNS) * len(data.train_edges)])

@@ -1,0 +1,1 @@
+"""What a fitted model can be asked besides scores of pairs: new links, positions of nodes, reasons, quality."""

@@ -1,0 +1,201 @@
+"""The most likely new links of a layer: among all pairs, among candidates, or among the pairs of one node."""
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from banditplex.answers.embedding import positions
+from banditplex.errors import InputError
+from banditplex.multiplex import Multiplex, Name
+from banditplex.pairs.asked import as_node, as_pairs
+from banditplex.pairs.candidates import SIZE, WAYS, find_candidates
+from banditplex.pairs.known import Ints, in_order
+from banditplex.pairs.negatives import uniform_pairs
+from banditplex.pairs.space import PairSpace
+from banditplex.prediction import FittedModel
+
+Floats = NDArray[np.float64]
+Progress = Callable[[int, int], Any]
+"""Is told how many pairs have been ranked, and of how many."""
+Note = Callable[[str], Any]
+"""Is told what is going to be ranked, and how long it takes, if there are many pairs."""
+EXACT = 1 << 22
+"""Up to so many pairs, all are ranked unless candidates are asked for."""
+CHUNK = 1 << 17
+"""Pairs that are scored at once."""
+SAMPLE = 1 << 15
+"""Pairs that are scored to estimate how long all take."""
+
+
+def recommend(
+    fitted: FittedModel,
+    layer: Name,
+    *,
+    links_of: Multiplex,
+    top: int = 20,
+    node: Name | None = None,
+    candidates: ArrayLike | None = None,
+    exact: bool | None = None,
+    prior: float | None = None,
+    note: Note | None = None,
+    on_progress: Progress | None = None,
+) -> pd.DataFrame:
+    """Return the most likely new links of a layer, as `LinkPredictor.recommend` says.
+
+    If nodes have types, the edges of `links_of` show which of them a layer links.
+    """
+    if not isinstance(top, int | np.integer) or top < 0:
+        raise InputError(f"Expected top to be an integer of at least 0, got {top!r}.")
+    if node is not None and candidates is not None:
+        raise InputError("Expected either node= or candidates=, got both.")
+    mx, assumed = fitted.mx, fitted.check_prior(prior, layer)
+    fitted.instance(layer)  # refuses
+    if candidates is not None:
+        return rank(fitted, layer, given(mx, as_pairs(mx, candidates)), top=top, prior=assumed, on_progress=on_progress)
+    space = None if mx.node_types is None else PairSpace(mx, links_of=links_of)
+    if node is not None:
+        chosen = of_node(mx, mx.layer_index(layer), as_node(mx, node), space)
+    else:
+        chosen = plan(fitted, layer, space=space, exact=exact, note=note)
+    return rank(fitted, layer, chosen, top=top, prior=assumed, on_progress=on_progress)
+
+
+class Plan(NamedTuple):
+    """Which pairs are ranked."""
+
+    chunks: Iterator[Ints]
+    ranked: int  # at most
+    possible: int
+    how: str  # in words
+
+
+def plan(
+    fitted: FittedModel,
+    layer: Name,
+    *,
+    space: PairSpace | None,
+    exact: bool | None = None,
+    size: int = SIZE,
+    note: Note | None = None,
+) -> Plan:
+    """Choose all pairs of a layer, or candidates if there are more than `EXACT` pairs; `exact` decides otherwise.
+
+    `size` is the number of candidates that each way to find them keeps.
+    """
+    mx, index = fitted.mx, fitted.mx.layer_index(layer)
+    possible = num_pairs(mx, index, space)
+    every = possible <= EXACT if exact is None else exact
+    if note is not None and (possible > EXACT or not every):
+        length = duration(estimate(fitted, layer, possible, space))
+        whole = f"all {possible:,} pairs of layer {layer!r}"
+        note(
+            f"ranking {whole}, which takes about {length}."
+            if every
+            else f"ranking candidates; {whole} would take about {length} (exact=True)."
+        )
+    if every:
+        chunks = all_pairs(mx) if space is None else space.chunks(index, CHUNK)
+        return Plan(chunks, possible, possible, "all pairs")
+    found = find_candidates(mx, index, size=size, space=space, positions=positions(fitted, layer))
+    pairs = distinct(np.concatenate(list(found.values())), mx)
+    ways = [WAYS[way] for way, some in found.items() if len(some)]
+    return Plan(_chunks(pairs), len(pairs), possible, f"candidates: pairs {', '.join(ways)}")
+
+
+def of_node(mx: Multiplex, layer: int, node: int, space: PairSpace | None) -> Plan:
+    """Choose all pairs of a node; in a directed multiplex, those from it."""
+    others = np.delete(np.arange(mx.num_nodes), node)
+    pairs = np.stack([np.full(len(others), node), others], 1)
+    if space is not None:
+        pairs = pairs[space.contains(np.full(len(pairs), layer), pairs)]
+    return Plan(_chunks(pairs), len(pairs), len(pairs), f"all pairs of node {mx.node_names[node]!r}")
+
+
+def given(mx: Multiplex, pairs: Ints) -> Plan:
+    """Choose the pairs (n, 2) that were asked for, each once."""
+    pairs = distinct(pairs, mx)
+    return Plan(_chunks(pairs), len(pairs), len(pairs), "pairs that were given")
+
+
+def rank(
+    fitted: FittedModel, layer: Name, chosen: Plan, *, top: int, prior: float, on_progress: Progress | None = None
+) -> pd.DataFrame:
+    """Return the `top` pairs of the highest scores that are no edges: source, destination, probability.
+
+    Memory does not grow with the number of pairs ranked. `attrs` has the prior, how pairs were chosen, how many were
+    ranked, and how many there are.
+    """
+    mx, done = fitted.mx, 0
+    best, scores = np.empty((0, 2), np.int64), np.empty(0)
+    for chunk in chosen.chunks:
+        pairs = chunk[~mx.has_edges(chunk, layer)]
+        scores = np.concatenate([scores, fitted.logits(pairs, layer)])
+        best = np.concatenate([best, pairs])
+        keep = np.argsort(-scores, kind="stable")[:top]
+        best, scores, done = best[keep], scores[keep], done + len(chunk)
+        if on_progress is not None:
+            on_progress(done, chosen.ranked)
+    table = pd.DataFrame(
+        {
+            "source": mx.node_names[best[:, 0]],
+            "destination": mx.node_names[best[:, 1]],
+            "probability": fitted.calibration.probability(scores, fitted.instance(layer), prior),
+        }
+    )
+    table.attrs |= {"prior": prior, "chosen": chosen.how, "ranked": chosen.ranked, "possible": chosen.possible}
+    return table
+
+
+def estimate(fitted: FittedModel, layer: Name, num_pairs: int, space: PairSpace | None) -> float:
+    """Return about how many seconds it takes to score as many pairs of a layer, from a sample of random ones."""
+    index = np.full(SAMPLE, fitted.mx.layer_index(layer))
+    pairs = uniform_pairs(fitted.mx, space)(index, np.random.default_rng(0))
+    fitted.logits(pairs[:2], layer)  # what is computed once
+    start = time.perf_counter()
+    fitted.logits(pairs, layer)
+    return (time.perf_counter() - start) / SAMPLE * num_pairs
+
+
+def num_pairs(mx: Multiplex, layer: int, space: PairSpace | None) -> int:
+    """Return the number of pairs of a layer, known edges included."""
+    if space is not None:
+        return int(space.num_pairs(ordered=mx.directed)[layer])
+    return mx.num_nodes * (mx.num_nodes - 1) // (1 if mx.directed else 2)
+
+
+def duration(seconds: float) -> str:
+    """Return a length of time in words.
+
+    >>> duration(4), duration(100), duration(83_000), duration(9e5)
+    ('4 seconds', '2 minutes', '23 hours', '10 days')
+    """
+    for unit, length in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
+        if seconds > 1.5 * length:
+            return f"{seconds / length:.0f} {unit}s"
+    return f"{max(seconds, 1):.0f} second{'s' * (seconds >= 1.5)}"
+
+
+def _chunks(pairs: Ints) -> Iterator[Ints]:
+    return (pairs[low : low + CHUNK] for low in range(0, len(pairs), CHUNK))
+
+
+def distinct(pairs: Ints, mx: Multiplex) -> Ints:
+    """Return pairs (n, 2) without those that come again, the other way round too if undirected."""
+    ordered = in_order(pairs[:, 0], pairs[:, 1], mx)
+    _, first = np.unique(ordered @ [mx.num_nodes, 1], return_index=True)
+    found: Ints = pairs[np.sort(first)]
+    return found
+
+
+def all_pairs(mx: Multiplex) -> Iterator[Ints]:
+    """Yield all pairs of distinct nodes, smaller index first if undirected, in chunks."""
+    rows = max(1, CHUNK // max(1, mx.num_nodes))
+    for low in range(0, mx.num_nodes, rows):
+        source, destination = np.indices((min(rows, mx.num_nodes - low), mx.num_nodes)).reshape(2, -1)
+        source += low
+        keep = source != destination if mx.directed else source < destination
+        yield np.stack([source[keep], destination[keep]], 1)

@@ -1,0 +1,102 @@
+"""Kernels for a GPU return what plain torch does; both run on the GPU, or the plain functions alone on the CPU."""
+
+import pytest
+import torch
+
+from banditplex.nn import kernels, paths
+from banditplex.nn.graph import PackedGraph
+from banditplex.nn.pair_features import shared_sums
+from tests.nn.test_graph import random_multiplex
+
+on_gpu = [
+    pytest.mark.gpu,
+    pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU"),
+    pytest.mark.skipif(not kernels.INSTALLED, reason="Triton is not installed"),
+]
+DEVICES = ["cpu", pytest.param("cuda", marks=on_gpu)]
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("shape", [(5, 3), (7, 16), (4, 2, 9), (300, 100)])
+def test_take_and_its_gradient(device, shape):
+    generator = torch.Generator().manual_seed(0)
+    table = torch.randn(shape, generator=generator).to(device).requires_grad_()
+    index = torch.randint(len(table), (1000,), generator=generator).to(device)
+    index[200:600] = 1  # a long run of equal rows
+    factor = torch.randn(1000, *shape[1:], generator=generator).to(device)
+    taken = kernels.take(table, index)
+    assert torch.equal(taken, table[index])
+    (gradient,) = torch.autograd.grad((taken * factor).sum(), table)
+    expected = torch.zeros_like(table).index_add_(0, index, factor)
+    torch.testing.assert_close(gradient, expected, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_take_nothing(device):
+    table = torch.ones(3, 2, device=device)
+    assert kernels.take(table, torch.empty(0, dtype=torch.int64, device=device)).shape == (0, 2)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("width", [5, 16])
+def test_sums_over_arcs_both_ways(device, weighted, width):
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randn(40, width, generator=generator)
+    count = torch.randint(0, 5, (40,), generator=generator)
+    count[3] = 70
+    start = torch.cumsum(count, 0) - count
+    source = torch.randint(40, (int(count.sum()),), generator=generator)
+    weight = torch.rand(len(source), generator=generator) if weighted else None
+    matrix = torch.zeros(40, 40)  # matrix[i, j] = sum of the weights of the arcs from j to i
+    for i in range(40):
+        for arc in range(int(start[i]), int(start[i] + count[i])):
+            matrix[i, source[arc]] += 1 if weight is None else weight[arc]
+    there = [None if each is None else each.to(device) for each in (x, source, weight, start, count)]
+    torch.testing.assert_close(kernels.add_up(*there).cpu(), matrix @ x, rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(kernels.add_up_back(*there).cpu(), matrix.T @ x, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("width", [3, 16, 64])
+def test_normalise_and_its_gradient(device, width):
+    x = torch.randn(100, width, generator=torch.Generator().manual_seed(0)).to(device).requires_grad_()
+    centred = x - x.mean(1, keepdim=True)
+    expected = centred / (centred.square().mean(1, keepdim=True) + kernels.EPS).sqrt()
+    torch.testing.assert_close(kernels.normalise(x), expected, rtol=1e-4, atol=1e-5)
+    factor = torch.linspace(-1, 1, width, device=device)
+    gradients = [torch.autograd.grad((each * factor).sum(), x)[0] for each in (kernels.normalise(x), expected)]
+    torch.testing.assert_close(*gradients, rtol=1e-3, atol=1e-5)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available() or not kernels.INSTALLED, reason="no GPU, or no Triton")
+@pytest.mark.parametrize("directed", [False, True])
+def test_common_neighbours(monkeypatch, directed):
+    mx = random_multiplex(0, num_nodes=60, num_edges=2500, directed=directed)
+    lists = PackedGraph.from_multiplex(mx, "cuda").both
+    rows = torch.randint(lists.missing + 1, (2, 3000), generator=torch.Generator().manual_seed(0)).cuda()
+    found, sums = lists.common(*rows), shared_sums(lists, *rows)
+    monkeypatch.setattr(kernels, "INSTALLED", False)
+    for here, expected in zip(found, lists.common(*rows), strict=True):
+        assert torch.equal(here, expected)
+    torch.testing.assert_close(sums, shared_sums(lists, *rows), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available() or not kernels.INSTALLED, reason="no GPU, or no Triton")
+@pytest.mark.parametrize("num_edges", [400, 2500])  # with few and with more neighbours than are visited
+def test_paths_of_length_3(monkeypatch, num_edges):
+    monkeypatch.setattr(paths, "TABLE", 0)
+    mx = random_multiplex(0, num_nodes=100, num_edges=num_edges, num_layers=2)
+    graph = PackedGraph.from_multiplex(mx, "cuda")
+    generator = torch.Generator().manual_seed(0)
+    pairs = torch.randint(100, (3000, 2), generator=generator).cuda()
+    pairs = pairs[pairs[:, 0] != pairs[:, 1]]
+    layer = torch.randint(2, (len(pairs),), generator=generator).cuda()
+    row = graph.both.rows(layer.repeat(2), pairs.T.reshape(-1)).view(2, -1)
+    found = paths.Paths.of(graph).between(pairs, layer, row)
+    monkeypatch.setattr(kernels, "INSTALLED", False)
+    expected = paths.Paths.of(graph).between(pairs, layer, row)
+    assert expected[:, 0].max() > 5
+    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-4)
