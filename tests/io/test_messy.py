@@ -238,6 +238,16 @@ def test_ids_that_users_and_items_share(tmp_path, kind):
     }
 
 
+def test_columns_are_suggested(tmp_path):
+    path = put(
+        tmp_path / "net.csv", "A;B;HOURS;KIND\nann;bob;1,5;work\nann;cid;2;work\nbob;cid;3;home\nbob;dan;4;home\n"
+    )
+    with refuses_file(path, "source='A', destination='B', layer='KIND'"):
+        bx.read(path)
+    with refuses_file(path, "'A', 'B', 'HOURS', 'KIND'"):
+        bx.read(path, layer="KIND")
+
+
 def test_ids_that_differ_keep_their_names(tmp_path):
     path = put(tmp_path / "net.csv", "user,item\nann,tea\nbob,tea\n")
     with says("share no node", "bipartite=True"):
