@@ -66,6 +66,9 @@ def setting(default: Any, text: str, **more: Any) -> Any:
 AUTO = "auto"
 EVIDENCE = ("all", "drawn")
 MIN_EPOCHS = 5
+MANY_EDGES = 20_000
+"""From so many edges on, there is one network, it is larger, and it is trained for fewer steps."""
+FEW_EDGES_STEPS, MANY_EDGES_STEPS = 6400, 3200
 _LAYERS, _NETWORK = "Which layers are drawn", "Network"
 
 
@@ -107,8 +110,8 @@ class Config:
     )  # fmt: skip
     epochs: int = setting(100, "Maximum number of epochs.", low=1)
     max_steps: int | None = setting(
-        3200, "Maximum number of steps: where an epoch has more than 32, there are fewer epochs, but at least 5. None: "
-        "no limit.", low=1, optional=True,
+        0, "Maximum number of steps: where an epoch has many, there are fewer epochs, but at least 5. 0: 6,400, from "
+        "20,000 edges on 3,200. None: no limit.", low=0, optional=True,
     )  # fmt: skip
     patience: int = setting(20, "Epochs without a lower (calibrated) validation loss before training stops.", low=1)
     batch_size: int = setting(64, "Pairs per target and step, half of them edges.", low=2)
@@ -188,10 +191,12 @@ class Config:
         """Return how many of so many epochs are for warming up: at most a quarter."""
         return min(self.warmup, epochs // 4)
 
-    def num_epochs(self, steps: int) -> int:
-        """Return the number of epochs, of so many steps each."""
-        fits = self.epochs if self.max_steps is None else max(MIN_EPOCHS, self.max_steps // max(1, steps))
-        return min(self.epochs, fits)
+    def num_epochs(self, steps: int, num_edges: int) -> int:
+        """Return the number of epochs, of so many steps each, for a multiplex with so many edges."""
+        if self.max_steps is None:
+            return self.epochs
+        most = self.max_steps or (FEW_EDGES_STEPS if num_edges < MANY_EDGES else MANY_EDGES_STEPS)
+        return min(self.epochs, max(MIN_EPOCHS, most // max(1, steps)))
 
     @property
     def uses_torch_generators(self) -> bool:

@@ -19,7 +19,7 @@ from banditplex.nn.known import Known
 from banditplex.nn.neighbour_sampling import Fanout
 from banditplex.nn.relevance import Diverged, Relevance
 from banditplex.rng import stream
-from banditplex.training.batches import Batch, Plan, pairs_per_step, plan_epoch
+from banditplex.training.batches import Batch, Plan, StepSize, plan_epoch
 from banditplex.training.config import Config
 from banditplex.training.data import TrainingData
 from banditplex.training.draws import DrawSchedule, most_probable_layers, to_layer
@@ -68,7 +68,7 @@ class Trainer:
         self.rng = {name: stream(config.seed, name) for name in STREAMS}
         self.schedule = DrawSchedule(num_instances=num_targets, k=k, steps=config.steps_per_draw)
         self.steps_per_epoch = len(self._plan(stream(0, "count")).start) - 1
-        self.epoch, self.epochs = 0, config.num_epochs(self.steps_per_epoch)
+        self.epoch, self.epochs = 0, config.num_epochs(self.steps_per_epoch, data.full_mx.num_edges)
         self.warmup_epochs = config.warmup_epochs(self.epochs) if warmup_policy is not None else 0
         steps = self.epochs * self.steps_per_epoch
         self.optimizer = FlatAdamW(self.model, self.ema_model, config, steps, len(data.train_edges))
@@ -124,7 +124,7 @@ class Trainer:
         config, width = self.config, 0 if self.model.encoder is None else self.model.encoder.width
         return plan_epoch(
             self.data.train_edges.size, batch_edges=config.batch_size // 2, max_rounds=config.max_rounds, rng=rng,
-            targets_per_step=config.targets_per_step, wanted_pairs=pairs_per_step(self.data.device, width),
+            targets_per_step=config.targets_per_step, step_size=StepSize.on(self.data.device, width),
         )  # fmt: skip
 
     # A step
