@@ -30,6 +30,7 @@ EXPERIMENTS = {
     "calibration": ("experiments.calibration", "how far recommended links come true as often as predicted"),
     "gains": ("experiments.gains", "whether `layer_gains_` tells layers that help from layers that do not"),
     "recall": ("experiments.recall", "how many of the most likely pairs `recommend` finds in large layers"),
+    "scale": ("experiments.scale", "time and memory of an epoch against the number of layers"),
     "hidden-pairs": ("experiments.hidden_pairs", "training with the visibility of the test split"),
 }
 """Name: module and summary. A module has `QUICK` (defaults with --quick), `add_options(parser)` and
