@@ -17,7 +17,7 @@ from typing import NamedTuple
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # a fork does not take threads along
 
 from mutants.operators import Mutant, mutants_of
-from mutants.room import End, Task, make_room, preload, run
+from mutants.room import FAILED, End, Task, make_room, preload, run
 
 ROOT = Path(__file__).resolve().parents[1]
 AREAS = ("bandits", "evaluation", "pairs", "io")
@@ -85,7 +85,10 @@ def row_of(end: End) -> dict[str, object]:
     """Return the row of the table for a mutant that was tried."""
     mutant: Mutant = end.key
     failed = next((row["test"] for row in end.report if row["outcome"] in ("failed", "no collection")), "")
-    outcome = {None: "too long", 0: "survived", 5: "survived"}.get(end.status, "killed")
+    outcome = {None: "too long", 0: "survived", 5: "survived", 4: "not run", FAILED: "not run"}.get(
+        end.status, "killed"
+    )
+    outcome = "killed" if failed and outcome == "not run" else outcome
     return {
         "mutant": mutant.name, "source": digest(mutant.file), "outcome": outcome, "test": failed,
         "tests": len(end.report), "seconds": round(end.seconds, 1), "before": mutant.before, "after": mutant.after,
@@ -106,7 +109,7 @@ def kept(path: Path, mutants: list[Mutant], *, survivors: bool) -> dict[str, dic
     known = {each.name: digest(each.file) for each in mutants}
     return {
         name: row for name, row in rows.items()
-        if known.get(name) == row["source"] and not (survivors and row["outcome"] == "survived")
+        if known.get(name) == row["source"] and not (survivors and row["outcome"] in ("survived", "not run"))
     }  # fmt: skip
 
 
@@ -155,6 +158,8 @@ def main() -> int:
             tests, left_out = baseline(rooms[0], areas, asked.jobs)
             print(f"{len(tests):,} tests pass unchanged after {time.monotonic() - begin:.0f} s; left out: ", end="")
             print(", ".join(sorted(left_out)) or "none", flush=True)
+            if not tests:
+                sys.exit(f"mutants: no test passes on the unchanged source; see python -m pytest tests/{areas[0]}")
             for end in run((task_of(each, tests, left_out) for each in waiting), rooms):
                 row = rows[end.key.name] = row_of(end)
                 table.writerow(row)
@@ -162,7 +167,7 @@ def main() -> int:
                 if len(rows) % 20 == 0:
                     print(f"{len(rows)} of {len(mutants)} after {time.monotonic() - begin:.0f} s", flush=True)
     for each in mutants:
-        if rows[each.name]["outcome"] == "survived":
+        if rows[each.name]["outcome"] in ("survived", "not run"):
             print("\n".join(difference(each)))
     return summary(mutants, rows, asked.at_least)
 
@@ -173,7 +178,7 @@ def summary(mutants: list[Mutant], rows: dict[str, dict[str, object]], at_least:
     for each in mutants:
         for group in (Path(each.file).parent.name, each.operator, "all"):
             every[group] += 1
-            dead[group] += rows[each.name]["outcome"] != "survived"
+            dead[group] += rows[each.name]["outcome"] in ("killed", "too long")
     for group in every:
         print(f"{group:12} {dead[group]:4} of {every[group]:4} killed, {100 * dead[group] / every[group]:5.1f} %")
     return int(100 * dead["all"] < at_least * every["all"])

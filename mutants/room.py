@@ -29,6 +29,8 @@ ADDRESSES = 24 << 30
 """Bytes of address space for one process: a mutant may ask for any amount of memory."""
 OPTIONS = ["-q", "--tb=no", "--no-header", "--doctest-modules", "--assert=plain", "-p", "no:cacheprovider"]
 OPTIONS += ["-m", "not slow and not download and not gpu"]
+FAILED = 70
+"""Status of a process that could not run pytest."""
 KEPT = ("filterwarnings", "markers", "xfail_strict", "doctest_optionflags")
 """Settings of pytest that are taken over; the others need plugins that may be missing."""
 
@@ -183,7 +185,7 @@ def _fork(task: Task, room: Path, report: Path) -> int:
     child = os.fork()
     if child:
         return child
-    status = 70
+    status = FAILED
     try:
         status = _work(task, room, report)
     except BaseException:

@@ -2,8 +2,9 @@
 
 import pytest
 
+from mutants.__main__ import row_of
 from mutants.operators import mutants_of
-from mutants.room import Task, make_room, run
+from mutants.room import FAILED, End, Task, make_room, run
 
 SOURCE = '''\
 """Count 1 thing."""
@@ -120,3 +121,19 @@ def test_what_tests_notice(room, change, status, ran):
     assert end.status == status
     assert [row["test"] for row in end.report] == ran
     assert (room / "src/planted.py").read_text() == PLANTED
+
+
+@pytest.mark.parametrize(
+    ("status", "outcomes", "outcome"),
+    [
+        (0, ["passed"], "survived"), (5, [], "survived"), (1, ["passed", "failed"], "killed"), (-11, [], "killed"),
+        (2, ["no collection"], "killed"), (None, ["passed"], "too long"), (FAILED, ["passed"], "not run"),
+        (FAILED, ["passed", "failed"], "killed"), (4, [], "not run"),
+    ],
+)  # fmt: skip
+def test_what_the_table_says(status, outcomes, outcome):
+    (mutant,) = mutants_of("mutants/__init__.py", "SIZE = 1")
+    rows = [{"test": f"test {at}", "outcome": each} for at, each in enumerate(outcomes)]
+    found = row_of(End(mutant, status, 1.5, rows))
+    assert (found["outcome"], found["tests"], found["before"], found["after"]) == (outcome, len(rows), "1", "2")
+    assert found["test"] == ("" if outcome != "killed" or status == -11 else f"test {len(rows) - 1}")
