@@ -24,7 +24,9 @@ import banditplex.predictor
 from faults.points import Action, Points, failing, kill, removing, replacing
 from faults.scenarios import Scenario
 
-TIMED = re.compile(rb'"(?:fit_seconds|score_seconds|seconds|memory)": [0-9.e-]+')
+TIMED = re.compile(
+    rb'"(?:fit_seconds|score_seconds|seconds|memory)": ?[0-9.e-]+|"(?:command|date)": ?"(?:[^"\\]|\\.)*"'
+)
 BOARD = ("leaderboard.csv", "leaderboard.md", "index.html")
 """Files with times and memory in some columns: their numbers do not count, which come from the rows."""
 NUMBERS = re.compile(rb"[0-9.]+|[ -]+")
