@@ -13,6 +13,7 @@ from banditplex.leaderboard.lines import METRICS, Line
 from banditplex.leaderboard.tables import Table, difference_table, layer_table, main_table
 from banditplex.markdown import markdown_table
 from banditplex.multiplex import Name
+from banditplex.persistence.tree import replace_file
 
 CSV, LAYERS, MARKDOWN, PAGE = "leaderboard.csv", "layers.csv", "leaderboard.md", "index.html"
 
@@ -26,7 +27,7 @@ def write(board: Leaderboard, folder: Path, *, by_layer: bool = False) -> list[P
         PAGE: _html(board, by_layer),
     }
     for name, text in texts.items():
-        (folder / name).write_text(text, encoding="utf-8", newline="\n")
+        replace_file(folder / name, text.encode())
     return [folder / name for name in texts]
 
 
