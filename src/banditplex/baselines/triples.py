@@ -33,7 +33,8 @@ CHUNK = 1 << 16
 class Formula(NamedTuple):
     """A score that is linear in each of its three vectors.
 
-    It is <towards(e_u, w_r), e_v> = <towards(e_v, inverse(w_r)), e_u>; `parts` is how many vectors of `dimension` numbers each node and relation has.
+    It is <towards(e_u, w_r), e_v> = <towards(e_v, inverse(w_r)), e_u>; `parts` is how many vectors of `dimension`
+    numbers each node and relation has.
     """
 
     towards: Callable[[Tensor, Tensor], Tensor]
