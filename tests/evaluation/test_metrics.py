@@ -104,6 +104,7 @@ def test_all_metrics_of_a_layer():
         "accuracy": pytest.approx(3 / 5),
         "roc_auc": pytest.approx(4.5 / 6),
         "average_precision": pytest.approx((1 + 2 / 4) / 2),
+        "ap_at_50": pytest.approx((1 + (2 / 3 + 2 / 4) / 2) / 2),  # the tied positive comes third or fourth
         "f1": pytest.approx(2 * 1 / (2 + 2)),
         "mrr": pytest.approx((1 + 1 / 2.5) / 2),
         "hits_at_1": 0.5,

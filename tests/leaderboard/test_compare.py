@@ -80,6 +80,7 @@ def test_metrics_are_those_of_the_method_on_the_split(found):
                 values.append(1 / (1 + sum(other > score) + sum(other == score) / 2))
             reciprocal[kind].append(np.mean(values))
     assert mean["roc_auc"] == pytest.approx(np.mean(aucs))
+    assert mean["median_roc_auc"] == pytest.approx(np.median(aucs))
     assert mean["random_mrr"] == pytest.approx(np.mean(reciprocal["random"]))
     assert mean["hard_mrr"] == pytest.approx(np.mean(reciprocal["hard"]))
     assert {row["layer"] for row in rows if row["scope"] == "layer"} == set(names)

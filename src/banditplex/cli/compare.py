@@ -183,10 +183,10 @@ def _print_start(board: "Leaderboard") -> None:
 
 def _print_board(board: "Leaderboard", by_layer: bool) -> None:
     from banditplex.leaderboard.pages import layer_tables
-    from banditplex.leaderboard.tables import COST, HEADS, TELLING, difference_table, main_table
+    from banditplex.leaderboard.tables import COST, INSTEAD, RANKING, TELLING, difference_table, main_table
 
-    ranking = [name for name in HEADS if name.startswith(("random", "hard"))]
-    tables = [main_table(board.lines, columns) for columns in ((*TELLING, "note"), ranking, (*COST, "settings"))]
+    parts = ((*TELLING, "note"), RANKING, INSTEAD, (*COST, "settings"))
+    tables = [main_table(board.lines, columns) for columns in parts]
     for table in (*tables, difference_table(board.lines)):
         if table is not None and len(table.heads) > 1:
             _print(table)

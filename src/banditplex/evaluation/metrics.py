@@ -176,7 +176,7 @@ def evaluate_scores(
     threshold: float | None = 0.0,
     at: Sequence[int] = AT,
 ) -> dict[str, float]:
-    """Return accuracy, roc_auc, average_precision, f1, mrr and hits_at_1, hits_at_10, hits_at_50 of one layer.
+    """Return accuracy, roc_auc, average_precision, ap_at_50, f1, mrr, hits_at_1, hits_at_10, hits_at_50 of one layer.
 
     Parameters
     ----------
@@ -235,6 +235,7 @@ def _threshold_metrics(positive: Bools, values: Floats, threshold: float | None)
         "accuracy": accuracy(positive, values, threshold=threshold),
         "roc_auc": roc_auc(positive, values),
         "average_precision": average_precision(positive, values),
+        "ap_at_50": average_precision_at(positive, values, at=50),
         "f1": f1(positive, values, threshold=threshold),
     }
 

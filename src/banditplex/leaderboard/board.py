@@ -46,6 +46,8 @@ class Leaderboard:
         """What the columns mean, in sentences."""
         text = ["Means over layers, then over seeds, ± the standard deviation over seeds."]
         text += ["Accuracy: as many pairs are predicted edges as there are edges, or more if scores are tied."]
+        if self.fixed:
+            text += ["AP@50: average precision of the 50 pairs with the highest scores. Medians are over layers."]
         if any("random_mrr" in line.mean for line in self.lines):
             text += [
                 f"MRR and Hits@10: at most about {RANKED} held-out edges are ranked, each among up to 100 pairs, at "

@@ -16,7 +16,9 @@ from banditplex.leaderboard.methods import Method, Settings
 from banditplex.leaderboard.parts import Part
 from banditplex.multiplex import Name
 
-TOLD_APART = ("roc_auc", "average_precision", "accuracy", "f1")
+TOLD_APART = ("roc_auc", "average_precision", "ap_at_50", "accuracy", "f1")
+MEDIANS = ("roc_auc", "average_precision", "ap_at_50")
+"""Metrics whose median over layers is told, too, as median_roc_auc and so on."""
 EARLY = 0.8
 """Share of its time after which a method that can stop early does so."""
 RANKING = ("mrr", *(f"hits_at_{cut}" for cut in AT))
@@ -47,7 +49,7 @@ def measure(job: Job) -> list[Row]:
         rows = score_split(scorer, data, targets, metrics=TOLD_APART, threshold=None)
         rankings = {name: rank_split(scorer, part, targets) for name, part in job.part.ranked.items()}
     took = _took(fitted, scored) | {"parameters": count_parameters(scorer)}
-    return [row | _columns(row, rankings) | took for row in rows]
+    return [row | _medians(row, rows) | _columns(row, rankings) | took for row in rows]
 
 
 def stop_in_time(scorer: Any, seconds: float) -> Any:
@@ -98,6 +100,14 @@ def _values(value: Any) -> Iterator[Any]:
             yield from _values(each)
     else:
         yield value
+
+
+def _medians(row: Row, rows: list[Row]) -> Row:
+    """Return medians over layers, for the row of means."""
+    if row["scope"] != "mean":
+        return {}
+    layers = [each for each in rows if each["scope"] == "layer"]
+    return {f"median_{name}": float(np.median([each[name] for each in layers])) for name in MEDIANS}
 
 
 def _columns(row: Row, rankings: dict[str, dict[Name, dict[str, float]]]) -> Row:
