@@ -61,8 +61,8 @@ class SampledGCN(OneGraphBaseline):
     def __init__(
         self, kind: str = "gnn-bs", *, neighbours: int = 3, exploration: float = 0.4, rate: float = 0.1,
         restart: int = 2000, width: int = 64, depth: int = 2, graph: str = "target", epochs: int = 100,
-        patience: int = 20, batch_size: int = 256, learning_rate: float = 0.003, device: str = "auto", hide: str | None = None,
-        seed: int = 0,
+        patience: int = 20, batch_size: int = 256, learning_rate: float = 0.003, device: str = "auto",
+        hide: str | None = None, seed: int = 0,
     ) -> None:  # fmt: skip
         self.kind, self.neighbours, self.exploration = kind, neighbours, exploration
         self.rate, self.restart = rate, restart

@@ -12,7 +12,8 @@ import typer
 
 from banditplex.cli import options
 from banditplex.cli.data import Reading, as_name, is_dataset, load, reads_data
-from banditplex.cli.output import Json, print_json, print_table
+from banditplex.cli.output import Json, print_json, print_lines, print_table
+from banditplex.cli.report import write_comparison_page
 from banditplex.cli.resuming import resume_command, say_new
 from banditplex.errors import InputError
 from banditplex.pairs.visibility import HIDE
@@ -135,13 +136,16 @@ def compare(
         say(f"stopped after {done} fits; {how}")
         raise typer.Exit(130) from None
     board = Leaderboard(data, about, plan, lines.make_lines(rows), lines.layer_lines(rows), fixed is not None)
-    files = pages.write(board, out, by_layer=by_layer) if out is not None else []
+    page = None
+    if out is not None:
+        files = pages.write(board, out, by_layer=by_layer)
+        page = write_comparison_page(out, data, mx, pages.for_page(board))
     if as_json:
-        print_json(pages.as_json(board) | {"out": out and str(out)})
+        print_json(pages.as_json(board) | {"out": out and str(out), "report": page and str(page)})
         return
     _print_board(board, by_layer)
-    if files:
-        print(f"\nFiles: {', '.join(map(str, files))}")
+    if page is not None:
+        print_lines(f"\nFiles: {', '.join(map(str, files))}. Report: {page}")
 
 
 def _list_methods(as_json: bool) -> None:

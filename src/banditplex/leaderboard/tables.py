@@ -63,10 +63,7 @@ class Table:
 
 def main_table(lines: Sequence[Line], columns: Sequence[str] = tuple(HEADS)) -> Table:
     """Return a row per method; columns that are empty for all methods are left out, such as settings if not tuned."""
-    hidden = () if not any(name in line.mean for line in lines for name in RANKING) else INSTEAD
-    shown = [
-        name for name in columns if name not in hidden and any(_cell(line, name) not in ("", "-") for line in lines)
-    ]
+    shown = shown_columns(lines, columns)
     best = {name: _best(lines, name) for name in shown}
     rows = [
         TableRow(
@@ -77,6 +74,13 @@ def main_table(lines: Sequence[Line], columns: Sequence[str] = tuple(HEADS)) -> 
         for line in lines
     ]
     return Table(("method", *(HEADS[name] for name in shown)), tuple(rows))
+
+
+def shown_columns(lines: Sequence[Line], columns: Sequence[str] = tuple(HEADS)) -> list[str]:
+    """Return the columns that say something about any of the methods."""
+    hidden = INSTEAD if any(name in line.mean for line in lines for name in RANKING) else ()
+    wanted = [name for name in columns if name not in hidden]
+    return [name for name in wanted if any(_cell(line, name) not in ("", "-") for line in lines)]
 
 
 def difference_table(lines: Sequence[Line]) -> Table | None:
