@@ -1,6 +1,7 @@
 """`compare`: every method on the same splits, tuned with the same budget, each fit with the same limits."""
 
 import json
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
@@ -187,20 +188,30 @@ class _Runner:
         self._bench, self._opener, self._resume = bench, opener, resume
         self._engine, self._jobs, self._tell = engine, jobs, tell
         self._done, self.total = 0, total
+        self._seconds: dict[str, float] = {}
 
     def __call__(self, fits: Sequence[Fit]) -> dict[Fit, list[Row]]:
         """Return the rows of fits, in the order of the fits."""
-        by_key, found = {fit.key: fit for fit in fits}, {}
+        by_key, found = {fit.key: fit for fit in self._longest_first(fits)}, {}
         store = None if self._opener is None else self._opener(resume=self._resume)
         self._resume = True
-        finished = run_tasks(self._bench, fits, engine=self._engine, jobs=self._jobs, store=store)
+        finished = run_tasks(self._bench, by_key.values(), engine=self._engine, jobs=self._jobs, store=store)
         with closing(finished):
             for key, rows in finished:
                 found[by_key[key]] = rows
+                seconds = rows[-1].get("fit_seconds", self._bench.plan.budget)
+                self._seconds[by_key[key].method] = max(seconds, self._seconds.get(by_key[key].method, 0.0))
                 self._done += 1
                 if self._tell is not None:
                     self._tell(self._done, max(self.total, self._done), rows)
         return {fit: found[fit] for fit in fits}
+
+    def _longest_first(self, fits: Sequence[Fit]) -> list[Fit]:
+        """Return fits in the order of their methods' time so far, so that no long one is left for the end.
+
+        Methods that have not been fitted yet come first.
+        """
+        return sorted(fits, key=lambda fit: -self._seconds.get(fit.method, math.inf))
 
 
 Best = dict[tuple[str, int], tuple[Settings | None, str]]

@@ -1,5 +1,6 @@
 """One fit of one method, in the child process: fit, score, and what it took."""
 
+import inspect
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -44,7 +45,7 @@ def measure(job: Job) -> list[Row]:
     targets = testable(data, job.targets)
     scorer = stop_in_time(copy_scorer(job.method.make(**job.settings), job.seed, data.hide), job.seconds)
     with limited(job.seconds, job.memory) as fitted:
-        scorer.fit(data.train, targets=targets)
+        scorer.fit(data.train, targets=targets, **_stop_after(scorer, EARLY * job.seconds, fitted))
     with limited(job.seconds, job.memory, before=fitted.before) as scored:
         rows = score_split(scorer, data, targets, metrics=TOLD_APART, threshold=None)
         rankings = {name: rank_split(scorer, part, targets) for name, part in job.part.ranked.items()}
@@ -57,6 +58,13 @@ def stop_in_time(scorer: Any, seconds: float) -> Any:
     if hasattr(scorer, "get_params") and scorer.get_params(deep=False).get("time_limit", 0) is None:
         scorer.set_params(time_limit=EARLY * seconds)
     return scorer
+
+
+def _stop_after(scorer: Any, seconds: float, usage: Usage) -> dict[str, Any]:
+    """Return the argument of `fit` that ends training after the epoch in which its time is up, if it takes one."""
+    if "on_epoch" not in inspect.signature(scorer.fit).parameters:
+        return {}
+    return {"on_epoch": lambda *_: usage.elapsed() > seconds}
 
 
 def rank_split(scorer: Any, part: Split, targets: list[Name]) -> dict[Name, dict[str, float]]:
