@@ -56,7 +56,7 @@ def measure(board: Board) -> Iterator[Row]:
     if not seeds:
         raise InputError(f"{board.folder}: expected results of the method {OURS!r}, got none.")
     for metric in (name for name in METRICS if name in tests):
-        table = tests.pivot_table(metric, "trial", "method").dropna(axis=1)
+        table: Any = tests.pivot_table(metric, "trial", "method").dropna(axis=1)
         for method in [name for name in table if name not in VARIANTS]:
             gap = (table[OURS] - table[method]).to_numpy()
             error = float(gap.std(ddof=1) / np.sqrt(len(gap))) if len(gap) > 1 else None

@@ -41,6 +41,10 @@ def test_names_and_groups_are_chosen_in_the_order_given():
     quick = [method.name for method in choose_methods(["quick"])]
     assert quick == [name for name in QUICK if name in find_methods()]
     assert {OURS, "none", "overlap", "regression"} <= set(quick)
+    main = [method.name for method in choose_methods(["main"])]
+    assert set(OURS_NAMES) < set(main)
+    assert {"seal", "deepwalk-union", "complex-torch", "katz", "katz-union"} < set(main)
+    assert not {"seal-union", "deepwalk", "complex", "rotate"} & set(main)
     with refuses("svdd", "svd"):
         choose_methods(["svdd"])
 

@@ -40,7 +40,7 @@ def compare(
     ] = None,
     methods: Annotated[
         str | None,
-        typer.Option(metavar="A,B,..", help="Methods; quick and ours stand for several.", show_default="all"),
+        typer.Option(metavar="A,B,..", help="Methods; quick, main and ours stand for several.", show_default="all"),
     ] = None,
     hide: Annotated[
         str, typer.Option(metavar="layer|pair", help="Hide held-out pairs in their own layer or in every layer.")

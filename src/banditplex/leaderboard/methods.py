@@ -59,6 +59,12 @@ QUICK = (
     "resource-allocation-union", "overlap", "overlap+union", "svd-union", "regression", "pooled-trees",
 )  # fmt: skip
 """Those that answer within seconds on small data; names that are not registered are left out."""
+LEFT_OUT = (
+    "simple", "complex", "distmult", "rotate",
+    *(f"{name}-union" for name in ("vgae", "seal", "neo-gnn", "ncn", "gnn-bs", "thanos")),
+    *("deepwalk", "node2vec", "line", "distmult-torch"),
+)  # fmt: skip
+"""What the group "main" leaves out: PyKEEN, which has relatives in plain torch, and second forms of slow methods."""
 
 
 @dataclass(frozen=True)
@@ -107,9 +113,13 @@ def find_methods() -> "Registry[Method]":
 
 
 def choose_methods(names: Iterable[str] | None = None) -> list[Method]:
-    """Return methods by name; "quick" and "ours" stand for several. None: all."""
+    """Return methods by name; "quick", "main" and "ours" stand for several. None: all."""
     methods = find_methods()
-    groups = {"quick": [name for name in QUICK if name in methods], "ours": list(VARIANTS)}
+    groups = {
+        "quick": [name for name in QUICK if name in methods],
+        "main": [name for name in methods if name not in LEFT_OUT],
+        "ours": list(VARIANTS),
+    }
     wanted = methods if names is None else [each for name in names for each in groups.get(name, [name])]
     return [methods[name] for name in dict.fromkeys(wanted)]
 
