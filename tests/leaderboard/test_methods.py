@@ -99,6 +99,12 @@ def test_a_baseline_may_declare_its_grid_as_an_attribute_or_a_class_method(monke
     assert methods["second"].trials(10) == [{}, {"a": 5}]
 
 
+def test_networks_learn_in_epochs_and_heuristics_do_not():
+    methods = find_methods()
+    assert all(methods[name].learns_in_epochs for name in (*OURS_NAMES, "seal-union", "mne", "complex-torch"))
+    assert not any(methods[name].learns_in_epochs for name in ("overlap", "svd-union", "pooled-trees", "katz"))
+
+
 def test_the_variants_are_our_learner_with_other_policies():
     methods = find_methods()
     assert methods["default"].make().get_params() == LinkPredictor().get_params()

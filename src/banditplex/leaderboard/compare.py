@@ -140,12 +140,12 @@ class Bench:
     """The function of a `Fit`: runs it in a child process, and turns a failure into a row."""
 
     def __init__(self, methods: Mapping[str, Method], parts: Parts, plan: Plan) -> None:
-        self.plan, self._methods, self._parts = plan, dict(methods), parts
+        self.plan, self.methods, self._parts = plan, dict(methods), parts
         self._last: tuple[tuple[int, bool], Part] | None = None
 
     def __call__(self, fit: Fit) -> list[Row]:
         """Return the rows of a fit; one row if it is for tuning, or fails."""
-        plan, method = self.plan, self._methods[fit.method]
+        plan, method = self.plan, self.methods[fit.method]
         settings = next(each for each in method.trials(plan.trials) if as_text(each) == fit.settings)
         part = self._part(fit)
         names = plan.targets or part.test.train.layer_names
@@ -209,9 +209,13 @@ class _Runner:
     def _longest_first(self, fits: Sequence[Fit]) -> list[Fit]:
         """Return fits in the order of their methods' time so far, so that no long one is left for the end.
 
-        Methods that have not been fitted yet come first.
+        Methods that have not been fitted yet come first, of them those that learn in epochs.
         """
-        return sorted(fits, key=lambda fit: -self._seconds.get(fit.method, math.inf))
+
+        def rank(fit: Fit) -> tuple[float, bool]:
+            return -self._seconds.get(fit.method, math.inf), not self._bench.methods[fit.method].learns_in_epochs
+
+        return sorted(fits, key=rank)
 
 
 Best = dict[tuple[str, int], tuple[Settings | None, str]]

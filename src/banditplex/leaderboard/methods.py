@@ -80,6 +80,11 @@ class Method:
     about: str = ""
     ours: bool = False
 
+    @property
+    def learns_in_epochs(self) -> bool:
+        """Whether there is a number of epochs to choose: such methods take longest."""
+        return "epochs" in inspect.signature(self.make).parameters
+
     def trials(self, at_most: int, seed: int = 0) -> list[Settings]:
         """Return the settings to try: the defaults ({}) first, then the grid, or a random part of it.
 
