@@ -25,6 +25,8 @@ EXPERIMENTS = {
     "regret": ("experiments.regret.experiment", "regret of bandit policies, and Theorem 1"),
     "open-problems": ("experiments.open_problems.experiment", "the open problems of the paper"),
     "fixed": ("experiments.fixed", "ROC-AUC, PR-AUC and F1 on data sets with a split from print"),
+    "published": ("experiments.published", "published systems beside their published numbers, on the same splits"),
+    "leaderboard": ("experiments.leaderboard", "where our default stands on the leaderboards of a folder"),
     "quality": ("experiments.quality", "ROC-AUC of LinkPredictor beside simple baselines"),
     "policies": ("experiments.policies", "ROC-AUC of every policy, beside simple baselines"),
     "calibration": ("experiments.calibration", "how far recommended links come true as often as predicted"),
