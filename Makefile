@@ -1,18 +1,23 @@
 # Everything starts from a bare clone with python3 (3.11 or newer) and pip; each target sets up what it needs.
+SHELL := bash
+.SHELLFLAGS := -o pipefail -c
 PYTHON ?= python3
 PIP_ARGS ?=
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: audit demo faults fuzz mutants test test-all lint bench clean
+.PHONY: audit demo docs package faults fuzz mutants test test-all lint bench clean
 .DEFAULT_GOAL := test
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit("banditplex needs Python 3.11 or newer, found " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)'
-	@echo "Setting up $(VENV) (a few minutes the first time) ..."
+	@echo "Setting up $(VENV), a few minutes the first time: PyTorch and the other packages in constraints.txt"
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check $(PIP_ARGS) -c constraints.txt -e '.[dev]'
+	@start=$$(date +%s); \
+	$(BIN)/python -m pip install --progress-bar off --disable-pip-version-check $(PIP_ARGS) -c constraints.txt -e '.[dev]' \
+	| { grep --line-buffered -E '^ *Downloading|^Successfully' || true; } && \
+	echo "$(VENV) was ready after $$(($$(date +%s) - start)) s."
 	@touch $@
 
 demo: $(READY)
@@ -36,6 +41,17 @@ bench: $(READY)
 faults: $(READY)
 	$(BIN)/python -m faults
 
+docs: $(READY)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check $(PIP_ARGS) -c constraints.txt -e '.[docs]'
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "site/index.html; for the search box: $(BIN)/python -m http.server --directory site"
+
+package: $(READY)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check $(PIP_ARGS) -c constraints.txt -e '.[package]'
+	rm -rf dist
+	$(BIN)/python -m build
+	$(BIN)/twine check --strict dist/*
+
 audit: $(READY)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check $(PIP_ARGS) -c constraints.txt -e '.[audit]'
 	$(BIN)/pip-audit --strict --requirement constraints.txt --no-deps --disable-pip
@@ -49,4 +65,4 @@ mutants: $(READY)
 	$(BIN)/python -m mutants --jobs $(JOBS)
 
 clean:
-	rm -rf $(VENV) banditplex-demo banditplex-paper .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache mutants.csv
+	rm -rf $(VENV) site dist banditplex-demo banditplex-paper .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache mutants.csv

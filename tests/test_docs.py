@@ -1,5 +1,6 @@
 """What README and docs show, a machine runs: python blocks are executed, links lead somewhere."""
 
+import os
 import re
 import shlex
 import subprocess
@@ -8,9 +9,15 @@ from pathlib import Path
 
 import pytest
 
+from banditplex.bandits import POLICIES
+
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+PRINTS = re.compile(r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```)?", re.MULTILINE | re.DOTALL)
+"""A python block, and the block of text right below it, if there is one."""
+QUIET = {"NO_MKDOCS_2_WARNING": "1"}
+"""Silences an advertisement of mkdocs-material."""
 QUICK = ("README.md",)
 """Pages whose commands are run in every test; those of the others take minutes, and run in `make test-all`."""
 
@@ -24,13 +31,16 @@ def name(page: Path) -> str:
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")], ids=name)
-def test_python_blocks_run(page, tmp_path, monkeypatch):
-    """All python blocks of a page run one after another, in an empty folder."""
+def test_python_blocks_run(page, tmp_path, monkeypatch, capsys):
+    """All python blocks of a page run one after another, in an empty folder, and print the block of text below them."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "Agg")
+    monkeypatch.setattr(POLICIES, "_things", dict(POLICIES))  # a policy that a page registers is gone afterwards
     space = {"__name__": "__main__"}
-    for code in blocks(page, "python"):
+    for code, shown in PRINTS.findall(page.read_text(encoding="utf-8")):
         exec(compile(code, name(page), "exec"), space)
+        printed = [line.split() for line in capsys.readouterr().out.splitlines()]
+        assert [line for line in shown.splitlines() if line.split() not in printed] == []
 
 
 @pytest.mark.parametrize(
@@ -42,12 +52,16 @@ def test_python_blocks_run(page, tmp_path, monkeypatch):
     ],
 )
 def test_console_blocks_run(page, tmp_path):
-    """Every `$ banditplex ...` line of a console block exits with status 0, in a folder of the page's own."""
+    """Each `$ banditplex ...` line exits with status 0 and prints the lines shown below it; `...` stands for others."""
     for block in blocks(page, "console"):
-        for line in re.findall(r"^\$ (banditplex .*)$", block, re.MULTILINE):
-            command = [sys.executable, "-m", *shlex.split(line)]
-            done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+        for command in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+            line, *shown = command.splitlines()
+            done = subprocess.run(
+                [sys.executable, "-m", *shlex.split(line)], cwd=tmp_path, capture_output=True, text=True
+            )
             assert done.returncode == 0, f"{line}\n{done.stderr}"
+            printed = [each.split() for each in (done.stdout + done.stderr).splitlines()]
+            assert [each for each in shown if each != "..." and each.split() not in printed] == [], line
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
@@ -73,3 +87,22 @@ def test_the_table_of_settings_is_that_of_the_library():
     assert table in (ROOT / "docs" / "settings.md").read_text(encoding="utf-8"), (
         f"docs/settings.md should have:\n{table}"
     )
+
+
+def test_every_page_is_in_the_navigation_of_the_site():
+    listed = set(re.findall(r": (\S+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE))
+    pages = {str(page.relative_to(ROOT / "docs")) for page in PAGES[1:] if "results" not in page.parts}
+    assert pages <= listed, f"mkdocs.yml should list {', '.join(sorted(pages - listed))} under nav"
+
+
+@pytest.mark.slow
+def test_the_site_builds_without_warnings_and_asks_no_other_host(tmp_path):
+    pytest.importorskip("mkdocs", reason="needs mkdocs: pip install -e '.[docs]'")
+    pytest.importorskip("mkdocstrings", reason="needs mkdocstrings: pip install -e '.[docs]'")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path / "site")]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env=os.environ | QUIET)
+    assert done.returncode == 0, done.stderr
+    built = [page.read_text(encoding="utf-8") for page in (tmp_path / "site").rglob("*.html")]
+    assert len(built) == len(PAGES[1:]) + 1  # and 404.html
+    loads = re.compile(r"""<(?:script|img|iframe)[^>]*\ssrc="?https?:|<link[^>]*rel="?stylesheet[^>]*https?:""")
+    assert [loads.search(page)[0] for page in built if loads.search(page)] == []

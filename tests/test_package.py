@@ -3,11 +3,14 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 
 import banditplex as bx
 
+ROOT = Path(__file__).parent.parent
 HEAVY = {"torch", "torch_geometric", "pandas", "scipy", "sklearn", "pyarrow", "networkx", "matplotlib"}
 
 
@@ -52,3 +55,19 @@ def test_every_public_name_is_there(name):
 def test_an_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="no attribute 'Multiplexx'"):
         _ = bx.Multiplexx
+
+
+def test_the_wheel_has_every_file_of_the_package(tmp_path):
+    """The report page's scripts, styles and licences included, and nothing else; torch is capped to tested versions."""
+    from hatchling.builders.wheel import WheelBuilder
+
+    (wheel,) = WheelBuilder(str(ROOT)).build(directory=str(tmp_path), versions=["standard"])
+    with ZipFile(wheel) as archive:
+        names = {name for name in archive.namelist() if ".dist-info/" not in name}
+        (about,) = (name for name in archive.namelist() if name.endswith("METADATA"))
+        needs = archive.read(about).decode()
+    package = ROOT / "src" / "banditplex"
+    files = {path for path in package.rglob("*") if path.is_file() and "__pycache__" not in path.parts}
+    assert names == {str(path.relative_to(ROOT / "src")) for path in files}
+    assert "banditplex/report/vendor/echarts.min.js" in names
+    assert "Requires-Dist: torch<2.14,>=2.11" in needs

@@ -21,7 +21,7 @@ FILES = {
     "twice.txt": "net.edges;work;same.txt\n",
     "same.txt": "nodeID nodeLabel\n1 ann\n2 ann\n",
 }
-PARAMETER = re.compile(r"(?<!--columns )\b[a-z_]+=(?!from|to)")
+PARAMETER = re.compile(r"(?<!--columns )(?<!',)\b[a-z_]+=(?!from|to)")
 
 
 @pytest.mark.parametrize(

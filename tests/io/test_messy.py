@@ -233,9 +233,19 @@ def test_ids_that_users_and_items_share(tmp_path, kind):
     names = {f"user/{i}": "user" for i in (1, 2, 3)} | {f"item/{i}": "item" for i in (1, 3, 4)}
     assert dict(zip(mx.node_names.tolist(), mx.node_types.tolist(), strict=True)) == names
     ends = mx.node_names[mx.edge_index].T.tolist()
-    assert {frozenset(pair) for pair in ends} == {
-        frozenset({f"user/{u}", f"item/{i}"}) for u, i in zip(SHOP["user_id"], SHOP["item_id"], strict=True)
+    assert {tuple(pair) for pair in ends} == {  # pairs read as in the table
+        (f"user/{u}", f"item/{i}") for u, i in zip(SHOP["user_id"], SHOP["item_id"], strict=True)
     }
+
+
+def test_columns_are_suggested(tmp_path):
+    path = put(
+        tmp_path / "net.csv", "A;B;HOURS;KIND\nann;bob;1,5;work\nann;cid;2;work\nbob;cid;3;home\nbob;dan;4;home\n"
+    )
+    with refuses_file(path, "source='A', destination='B', layer='KIND'"):
+        bx.read(path)
+    with refuses_file(path, "'A', 'B', 'HOURS', 'KIND'"):
+        bx.read(path, layer="KIND")
 
 
 def test_ids_that_differ_keep_their_names(tmp_path):
@@ -256,7 +266,7 @@ def test_types_by_column(tmp_path):
     with refuses_file(path, "'item' and 'user'", "1", "bipartite=True"):
         bx.read(path)
     with says("item/1"):
-        assert bx.read(path, bipartite=True).node_names.tolist() == ["item/1", "user/1"]
+        assert bx.read(path, bipartite=True).node_names.tolist() == ["user/1", "item/1"]  # sources first
 
 
 # networkx

@@ -53,6 +53,17 @@ def test_what_is_taken_is_said_and_can_be_given(tmp_path):
     assert mx.node_features.tolist() == [[30], [40], [50]]
 
 
+def test_a_node_table_of_gephi(tmp_path):
+    """An empty column is no feature, and the labels are offered as names."""
+    edges, nodes = lay(tmp_path, "Source,Target\nn0,n1\n", "Id,Label,timeset,age\nn0,Ann,,30\nn1,Bob,,40\n")
+    with pytest.warns(UserWarning, match="csv") as told:
+        mx = bx.read(edges, node_table=nodes)
+    said = [str(each.message).partition(": ")[2] for each in told]
+    assert "node features are age." in said
+    assert "columns not used: Label; if 'Label' has the names of nodes, say node_columns={'name': 'Label'}." in said
+    assert mx.node_features.tolist() == [[30], [40]]
+
+
 def test_new_names_and_nodes_without_edges(tmp_path):
     edges, people = lay(tmp_path, "source,target\n1,2\n", "node,label\n2,Bob\n1,Ann\n7,Eve\n")
     with pytest.warns(UserWarning, match="1 nodes have no edges, as 7"):

@@ -54,6 +54,8 @@ FLAGS: dict[str, str | None] = {
 _PHRASES = "|".join(re.escape(phrase) + r"\b" * phrase[-1].isalnum() for phrase in sorted(FLAGS, key=len, reverse=True))
 _PHRASE = re.compile(rf"(?<![\w/.'\"-])(?<!--columns )({_PHRASES})(?=(['\"\[{{\w])?)")
 _NO_FLAG = "|".join(re.escape(phrase) for phrase, flag in FLAGS.items() if flag is None)
+_NODE_COLUMN = re.compile(r"node_columns=\{'(\w+)': ('[^']*'|\"[^\"]*\")\}")
+_SECOND = re.compile(r"(?<=['\"]), --columns (?=\w+=)")  # --columns takes several, joined by commas
 _HINT = re.compile(rf"; (?:{_NO_FLAG})[^;]*?(?=\.?$|;)")
 
 
@@ -64,8 +66,13 @@ def in_flags(message: str) -> str:
     'net.csv: expected a new path, got an existing one; --force replaces it.'
     >>> in_flags("Expected an option of the format gatne, got num_nodes=; its options: directed, part.")
     'Expected an option of the format gatne, got --num-nodes.'
+    >>> in_flags("selects a column, as in source='PERSON A', destination='PERSON B'")
+    "selects a column, as in --columns source='PERSON A',target='PERSON B'"
+    >>> in_flags("if 'Label' has the names of nodes, say node_columns={'name': 'Label'}.")
+    "if 'Label' has the names of nodes, say --node-columns name='Label'."
     """
-    return _PHRASE.sub(_flag, _HINT.sub("", message))
+    message = _NODE_COLUMN.sub(r"--node-columns \1=\2", _HINT.sub("", message))
+    return _SECOND.sub(",", _PHRASE.sub(_flag, message))
 
 
 def _flag(found: re.Match[str]) -> str:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 ROLES = {"id": ("id", "node", "node_id", "nodeid"), "type": ("type", "node_type", "kind"), "name": ()}
 """From the role of a column to its usual names; a column of names must be given."""
+LABELS = ("label", "name")
+"""Columns that may have the names of nodes."""
 
 
 def with_node_table(mx: Multiplex, path: str | Path, columns: Mapping[str, str] | None = None) -> Multiplex:
@@ -39,7 +41,8 @@ def with_node_table(mx: Multiplex, path: str | Path, columns: Mapping[str, str] 
     found = {role: _choose(frame, role, given, path) for role in ROLES}
     ids = _ids(frame[found["id"] or frame.columns[0]], mx, path)
     taken = [name for name in found.values() if name] or [frame.columns[0]]
-    features = _features(frame.drop(columns=taken, errors="ignore"), given.get("features"), path)
+    rest = frame.drop(columns=taken, errors="ignore").dropna(axis=1, how="all")  # Gephi's column timeset is empty
+    features = _features(rest, given.get("features"), path)
     mx, rows = _align(mx, ids, path)
     if features.shape[1]:
         mx = mx.with_node_features(features.to_numpy(np.float64)[rows])
@@ -47,10 +50,18 @@ def with_node_table(mx: Multiplex, path: str | Path, columns: Mapping[str, str] 
         mx = mx.with_node_types(frame[found["type"]].map(str).to_numpy(object)[rows])
     if found["name"]:
         mx = _renamed(mx, frame[found["name"]].map(str).to_numpy(object)[rows])
-    unused = [name for name in frame if name not in taken and name not in features and name != frame.columns[0]]
+    unused = [name for name in rest if name not in features and name != frame.columns[0]]
     if unused:
-        warn(f"{path}: columns not used: {', '.join(map(str, unused))}.")
+        warn(f"{path}: columns not used: {', '.join(map(str, unused))}{_hint(unused, found)}.")
     return mx
+
+
+def _hint(unused: Sequence[Any], found: Mapping[str, Any]) -> str:
+    """Return how to use a column of labels, as Gephi writes them, as the names of nodes."""
+    label = next((name for name in unused if str(name).strip().casefold() in LABELS), None)
+    if label is None or found["name"]:
+        return ""
+    return f"; if {label!r} has the names of nodes, say node_columns={{'name': {label!r}}}"
 
 
 def _read(path: Path) -> "pd.DataFrame":
@@ -123,7 +134,8 @@ def _features(frame: "pd.DataFrame", given: str | None, path: Path) -> "pd.DataF
         if chosen[name].dtype.kind not in "iufb" or chosen[name].isna().any():
             row = int(np.argmax(chosen[name].isna())) + 1 if chosen[name].isna().any() else None
             got = "an empty cell" if row else str(chosen[name].dtype)
-            raise FormatError(f"expected numbers as feature {name!r}, got {got}", path=path, row=row)
+            other = "; node_columns={'features': 'NAME+NAME'} chooses other columns"
+            raise FormatError(f"expected numbers as feature {name!r}, got {got}{other}", path=path, row=row)
     if given is None and len(wanted):
         warn(f"{path}: node features are {', '.join(map(str, wanted))}.")
     return chosen

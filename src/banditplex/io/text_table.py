@@ -203,7 +203,9 @@ def with_times(table: pa.Table, origin: Origin, point: str) -> pa.Table:
             except pa.ArrowInvalid:
                 continue
     expected = _is_time if _is_time(tokens[0].as_py()) else partial(_is_number, point=point)
-    raise _refusal(tokens, expected, "a number or a date", "time", origin, "; time='' ignores the column")
+    raise _refusal(
+        tokens, expected, "a number or a date such as 2024-05-01", "time", origin, "; time='' ignores the column"
+    )
 
 
 def _refusal(

@@ -64,6 +64,7 @@ def choose_columns(
     path: object = None,
     roles: Sequence[str] = EDGE_ROLES,
     hint: str = "",
+    sample: Sample | None = None,
 ) -> dict[str, str]:
     """Return the column for each role: the given one, or one with a usual name; a suggested layer is not chosen here.
 
@@ -86,6 +87,8 @@ def choose_columns(
             other = f"; {role}=NAME selects another column" if wanted is None else ""
             if wanted is None and role == "source" and len(available) > 1 and not given.get("destination"):
                 other += f", as in source={available[0]!r}, destination={available[1]!r}"
+                layer = next((name for name in available[2:] if sample is not None and _repeats(sample(name))), None)
+                other += f", layer={layer!r}" * (layer is not None and "layer" in roles and not given.get("layer"))
             raise FormatError(f"expected a column {expected} as {role}, got columns {listed}{other}{hint}", path=path)
     return chosen
 
@@ -145,7 +148,7 @@ def assign_columns(
     hint: str = "",
 ) -> dict[str, str]:
     """Return the column for each role, "direction" included; say which one is taken for the layer, and what is left."""
-    chosen = choose_columns(available, given, path=path, roles=roles, hint=hint)
+    chosen = choose_columns(available, given, path=path, roles=roles, hint=hint, sample=sample)
     if "layer" not in roles:
         return chosen
     rest = [name for name in available if name not in chosen.values()]

@@ -61,6 +61,8 @@ def from_table(
     node_names, ends = _index(columns, nodes, "node", origin)
     if bipartite or set(TYPES) <= set(table.column_names):
         node_names, ends, types = _typed(table, origin, node_names, ends, bool(bipartite))
+        if bipartite and nodes is None:
+            node_names, ends, types = _sources_first(node_names, ends, types)
         options.setdefault("node_types", types)
     elif options.get("node_types") is None and bipartite is None:
         _tell_two_kinds(origin, ends, node_names)
@@ -124,6 +126,14 @@ def _typed(
     shown = f"{len(twice):,} ids are shared by {' and '.join(map(repr, kinds))}: nodes are named as in {labels[0]!r}"
     warn(f"{place(origin.path)}{shown}.")
     return np.array(labels, dtype=object), codes.reshape(ends.shape), kinds[kind]
+
+
+def _sources_first(names: Names, ends: Ints, types: npt.NDArray[Any]) -> tuple[Names, Ints, npt.NDArray[Any]]:
+    """Return the same with the nodes of the sources' type first, so that pairs read as in the table: user, item."""
+    if not ends.shape[1]:
+        return names, ends, types
+    order = np.argsort(types != types[ends[0, 0]], kind="stable")
+    return names[order], np.argsort(order)[ends], types[order]
 
 
 def _tell_two_kinds(origin: Origin, ends: Ints, names: Names) -> None:
