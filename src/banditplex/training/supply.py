@@ -34,8 +34,20 @@ class Supply:
         return self._kept[0][places], places
 
     def known(self, places: Tensor) -> Known:
-        """Return what is known of the pairs at places (n,)."""
+        """Return what is known of those pairs at places (n,) that are of this process's targets."""
+        if self._own is not None:
+            places = self._own.index_select(0, places)
+            places = places[places >= 0]
         return self._kept[1].take(places)
+
+    @cached_property
+    def _own(self) -> Tensor | None:
+        """Where each pair of `_kept` is among those of this process's targets, -1 if it is not; None: all are."""
+        mine = self._data.mine
+        if mine is None:
+            return None
+        here = torch.from_numpy(mine).to(self._data.device)[self._data.train_edges.instance].repeat(1 + TURNS)
+        return torch.where(here, torch.cumsum(here, 0) - 1, -1)
 
     @cached_property
     def _target(self) -> Tensor:
@@ -45,8 +57,12 @@ class Supply:
 
     @cached_property
     def _kept(self) -> tuple[Tensor, Known]:
-        """The edges, then `TURNS` negatives of each, as pairs (n, 2), and what is known of them."""
+        """The edges, then `TURNS` negatives of each, as pairs (n, 2), and what is known of this process's share."""
         data, rng = self._data, stream(self._seed, "kept negatives")
         turns = [data.negatives.draw_tensor(self._target, rng) for _ in range(TURNS)]
         pairs = torch.cat([data.train_edges.pairs, *turns])
-        return pairs, look_up(data.train_graph, pairs, self._target.repeat(1 + TURNS), data.visibility)
+        asked, target = pairs, self._target.repeat(1 + TURNS)
+        if self._own is not None:
+            at = torch.nonzero(self._own >= 0).squeeze(1)
+            asked, target = asked.index_select(0, at), target.index_select(0, at)
+        return pairs, look_up(data.train_graph, asked, target, data.visibility)
