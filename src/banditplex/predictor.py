@@ -111,7 +111,8 @@ class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
                     kept.save()
                 if on_epoch is not None:
                     self._take(members, finished=False)
-                    if on_epoch(self, row) is True:
+                    stop = on_epoch(self, row) is True
+                    if members.current.data.group.from_first(lambda: stop):  # noqa: B023
                         break
             members.finish()
             self._take(members, finished=True)

@@ -1,7 +1,9 @@
 """`banditplex train`."""
 
 import math
+import signal
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,7 +17,9 @@ from banditplex.cli.policy_options import with_policy
 from banditplex.cli.predict import write_table
 from banditplex.cli.report import write_run_page
 from banditplex.cli.resuming import exit_status, resume_command, say_new, stoppable
+from banditplex.errors import InputError
 from banditplex.terminal import Estimate, bars, say
+from banditplex.training.distributed import Lost, current, is_first, joined
 
 if TYPE_CHECKING:
     from banditplex.multiplex import Multiplex, Name
@@ -51,15 +55,17 @@ def train(
     from banditplex.persistence.run_folder import RunFolder
     from banditplex.report.about import write_about
 
-    folder = RunFolder(run)
-    folder.check_free(resume=resume, force=force)
+    folder, others = RunFolder(run), not is_first()
+    quiet = quiet or others
+    if not others:
+        folder.check_free(resume=resume, force=force)
     mx = load(data, reading, quiet=quiet)
     if resume and not folder.begun and not quiet:
         say_new(run)
     given = with_policy(options.plain(settings), policy_flags, mx.layer_names)
     targets = [as_name(name, mx.layer_names) for name in target] if target else None
     try:
-        with stoppable(quiet=quiet), bars(["Training"], quiet=quiet) as show:
+        with stoppable(quiet=quiet), bars(["Training"], quiet=quiet) as show, joined():
             clock = Estimate("epochs at most", "Ctrl-C leaves a run that --resume continues", sets_up=True)
 
             def on_epoch(model: "LinkPredictor", row: dict[str, Any]) -> None:
@@ -71,12 +77,14 @@ def train(
 
             model = fit_in(folder, mx, targets, given, resume=resume, force=force, on_epoch=on_epoch)
     except KeyboardInterrupt as stop:
-        say(
-            f"stopped after epoch {folder.progress().epoch}; continue with: {resume_command()}"
-            if folder.begun
-            else "stopped."
-        )
+        if not others:
+            say(_how_to_go_on(folder))
         raise typer.Exit(exit_status(stop)) from None
+    except Lost as lost:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # which torchrun sends now; this process ends by itself
+        raise InputError(f"{lost} The run has {_how_to_go_on(folder)}") from None
+    if others:
+        return
     write_about(run, data, mx, model)
     page = write_run_page(run, model, quiet=quiet)
     result = summarise(model, folder)
@@ -103,29 +111,41 @@ def fit_in(
     """Fit a model in a run folder, with a checkpoint after each epoch, and save it there with a table of its gains.
 
     With `resume`, the run in the folder continues; `targets` and `settings` that are not given stay as they were. With
-    `force`, a run in the folder is replaced.
+    `force`, a run in the folder is replaced. Of several processes that train together, the first one writes.
     """
     from banditplex.predictor import LinkPredictor
     from banditplex.report.about import ABOUT, PAGE
 
-    folder.check_free(resume=resume, force=force)
-    with folder.held():
-        settings = dict(settings)
-        if resume and folder.begun:
-            before = folder.settings()
-            targets = targets or before.pop("targets")
-            settings = {name: value for name, value in before.items() if name != "targets"} | settings
-        model = LinkPredictor(**settings)
-        folder.check_free(resume=resume, force=force)  # now that nobody else can change it
-        if force and folder.occupied:
+    group = current()
+
+    def look() -> tuple[dict[str, Any], bool]:
+        folder.check_free(resume=resume, force=force)
+        return folder.settings() if resume and folder.begun else {}, force and folder.occupied
+
+    if group.is_writer:
+        folder.check_free(resume=resume, force=force)
+    with folder.held() if group.is_writer else nullcontext():
+        before, replaced = group.from_first(look)  # now that nobody else can change it
+        targets = targets or before.pop("targets", None)
+        model = LinkPredictor(**{name: value for name, value in before.items() if name != "targets"} | dict(settings))
+        if replaced:
             model.make_trainer(mx, targets)  # refuses bad input before anything is removed
+        if replaced and group.is_writer:
             folder.clear()
             for name in (GAINS, ABOUT, PAGE):
                 (folder.path / name).unlink(missing_ok=True)
         model.fit(mx, targets, on_epoch, checkpoint=folder.path, resume=resume)
-        model.save(folder.path)
-        write_table(model.layer_gains_, folder.path / GAINS)
+        if group.is_writer:
+            model.save(folder.path)
+            write_table(model.layer_gains_, folder.path / GAINS)
     return model
+
+
+def _how_to_go_on(folder: "RunFolder") -> str:
+    """Say how far a run has come that was stopped, and how it is continued."""
+    if not folder.begun:
+        return "stopped."
+    return f"stopped after epoch {folder.progress().epoch}; continue with: {resume_command()}"
 
 
 def summarise(model: "LinkPredictor", folder: "RunFolder") -> dict[str, Any]:

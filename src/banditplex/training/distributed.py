@@ -1,13 +1,14 @@
 """Several processes that train one model, as torchrun starts them: what they share, and which of them writes.
 
-Target layers are divided over the processes. All plan the same steps with the same random streams; each scores the pairs
-of its own targets. The gradients of a step are added up over all processes, and so are the layer losses of its targets,
-so that weights and policies are the same everywhere, and the same as in a single process.
+Target layers are divided over the processes. All plan the same steps with the same random streams; each scores the
+pairs of its own targets. The gradients of a step are added up over all processes, and so are the layer losses of its
+targets, so that weights and policies are the same everywhere, and those of a single process.
 
 Only this file knows of ranks. Without torchrun there is one process, and nothing here costs anything.
 """
 
 import os
+import re
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 Ints = NDArray[np.int64]
 Value = TypeVar("Value")
-GRACE = 20.0
+GRACE = 5.0
 """Seconds that other processes wait before they report an error: the first one may have the same to say."""
 
 
@@ -155,5 +156,14 @@ def reaching() -> Iterator[None]:
     try:
         yield
     except RuntimeError as error:
-        found = str(error).strip().partition("\n")[0]
-        raise Lost(f"Expected an answer from the other processes of this training, got none ({found}).") from None
+        raise Lost(f"Expected an answer from the other processes of this training, got {_reason(error)}.") from None
+
+
+def _reason(error: Exception) -> str:
+    """Return the first sentence of what torch says, without the place in its source.
+
+    >>> _reason(RuntimeError("[a/b.cc:553] Connection closed by peer [127.0.0.1]:8594. This is typically ..."))
+    'Connection closed by peer [127.0.0.1]:8594'
+    """
+    text = re.sub(r"^\[\S+:\d+\] ", "", " ".join(str(error).split()))
+    return text.partition(". ")[0].removesuffix(".")

@@ -56,11 +56,11 @@ class FlatAdamW:
             if weight.requires_grad:
                 groups[any(part in name for part in LOCAL)].append(name)
         weights = dict(model.named_parameters())
-        self._weights = [weights[name] for names in groups for name in names]
+        self._weights: list[Tensor] = [weights[name] for names in groups for name in names]
         self._vectors = [flatten([weights[name] for name in names]) for names in groups]
         self._averages = [flatten([averages[name] for name in names]) for names in groups]
         self._gradient, self._gradients = room_for(self._weights)
-        for vector, part in zip(self._vectors, self._gradient.split([len(v) for v in self._vectors]), strict=True):
+        for vector, part in zip(self._vectors, torch.split(self._gradient, [*map(len, self._vectors)]), strict=True):
             vector.grad = part
         decays = (config.weight_decay * min(1.0, FEW_EDGES / max(1, num_edges)), config.layer_decay)
         self._optimizer = torch.optim.AdamW(
@@ -71,7 +71,7 @@ class FlatAdamW:
 
     @torch.no_grad()
     def step(self, loss: Tensor) -> None:
-        """Take one gradient step and update the moving average; a loss without gradient leaves it to other processes."""
+        """Take one gradient step and update the moving average; a loss without gradient is left to other processes."""
         if loss.requires_grad:
             gradients = torch.autograd.grad(loss, self._weights, allow_unused=True, materialize_grads=True)
             torch._foreach_copy_(self._gradients, list(gradients))
