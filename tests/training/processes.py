@@ -9,7 +9,7 @@ import os
 import socket
 import sys
 import traceback
-from contextlib import redirect_stderr, redirect_stdout
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +48,7 @@ def work(folder: Path) -> int:
         name = f"{group.rank} of {group.size}"
         (folder / f"{name}.json").write_text(json.dumps(found))
         sys.argv[1:] = ["train", str(folder / "data.bx"), "-o", str(folder / f"run of {group.size}"), *SETTINGS]
-        with (folder / f"{name}.txt").open("w") as file, redirect_stdout(file), redirect_stderr(file):
+        with (folder / f"{name}.txt").open("w") as file, redirect_stdout(file):
             try:
                 main()
             except SystemExit as end:
