@@ -32,6 +32,7 @@ from banditplex.training.generators import seeded
 from banditplex.training.layer_options import resolve_layer_options
 from banditplex.training.loop import Trainer
 from banditplex.training.members import Members, member_seed
+from banditplex.training.memory import limited
 from banditplex.training.setup import choose_members, make_trainer
 from banditplex.training.threads import fitting_threads
 from banditplex.training.validation import MAX_USED
@@ -96,6 +97,19 @@ class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
         """
         if resume and checkpoint is None:
             raise InputError("Expected checkpoint=, the folder of the run to resume, got none.")
+        with limited(self.checked().memory_limit, mx.num_edges if isinstance(mx, Multiplex) else 0):
+            self._fit(mx, targets, on_epoch, negatives, checkpoint, resume)
+        return self
+
+    def _fit(
+        self,
+        mx: Multiplex,
+        targets: Sequence[Name] | None,
+        on_epoch: Callable[["LinkPredictor", dict[str, Any]], Any] | None,
+        negatives: Mapping[Name, ArrayLike] | None,
+        checkpoint: str | Path | None,
+        resume: bool,
+    ) -> None:
         members = self.make_members(mx, targets, negatives=negatives)
         kept = None
         if checkpoint is not None:
@@ -116,7 +130,6 @@ class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
                         break
             members.finish()
             self._take(members, finished=True)
-        return self
 
     def make_trainer(
         self,

@@ -83,7 +83,9 @@ def test_ten_thousand_instances_fit_in_a_gibibyte(name, rounds):
             seen = Observations(
                 np.repeat(np.arange(instances), block.shape[1]), block.ravel(), rng.random(block.size), 0.5
             )
-            draw = Draw(np.arange(instances), (first[:, None] + rounds - 1 + low % 7) % arms, np.full((instances, 1), 0.5))
+            draw = Draw(
+                np.arange(instances), (first[:, None] + rounds - 1 + low % 7) % arms, np.full((instances, 1), 0.5)
+            )
             policy.update(draw, rng.random((instances, 1)), extra=seen)
         draw = policy.draw(rng)
         policy.update(draw, rng.random((instances, 1)))

@@ -36,7 +36,7 @@ def test_most_probable_layers_do_not_depend_on_how_many_are_looked_at_at_once(at
     monkeypatch.setattr(draws, "PROBABILITIES", at_once)
     policy = learnt_policy(6, 1, rounds=3)
     inclusion, ties = policy.inclusion(), stream(3, "ties").random((6, 5))
-    expected = [sorted(range(5), key=lambda arm: (-inclusion[i, arm], ties[i, arm]))[:2] for i in range(6)]  # noqa: B023
+    expected = [sorted(range(5), key=lambda arm: (-inclusion[i, arm], ties[i, arm]))[:2] for i in range(6)]
     layers = most_probable_layers(policy, np.arange(6), 3, 2)
     assert layers.tolist() == [[arm + (arm >= i) for arm in row] for i, row in enumerate(expected)]
 

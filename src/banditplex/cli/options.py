@@ -72,7 +72,7 @@ def _as_option(name: str, each: Setting) -> Any:
     elif each.word or (each.optional and kind is int):
         word = each.word or "none"
         kind, more = str, {"metavar": f"INTEGER|{word}", "parser": _integer_or(word)}
-    shown = each.default if each.default is not None else each.choices[0]
+    shown = each.default if each.default is not None else [*each.choices, "none"][0]
     if name == "policy":
         more["autocompletion"] = complete_policy
     flag, panel = SHORT_FLAGS.get(name, flag), each.group

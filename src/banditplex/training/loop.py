@@ -72,7 +72,7 @@ class Trainer:
         self.warmup_epochs = config.warmup_epochs(self.epochs) if warmup_policy is not None else 0
         steps = self.epochs * self.steps_per_epoch
         self.optimizer = FlatAdamW(self.model, self.ema_model, config, steps, len(data.train_edges), data.group)
-        self.early_stopping, self.supply = EarlyStopping(config.patience), Supply(data, config.seed)
+        self.early_stopping, self.supply = EarlyStopping(config.patience), Supply(data, config)
         self.regret = Regret(num_targets, len(data.layer_names) - 1, k)
         self.history: list[dict[str, Any]] = []
 

@@ -1,7 +1,8 @@
 """The pairs of an epoch: all training edges, each with one negative, and what all layers together say of them.
 
 Evidence on a pair does not change while the model trains, so it is computed once. Each edge therefore has a few
-negatives of its own, drawn once, which take turns. Without evidence, negatives are drawn anew in every epoch.
+negatives of its own, drawn once, which take turns. Without evidence, or where a limit on memory leaves no room for it,
+negatives are drawn anew in every epoch.
 """
 
 from functools import cached_property
@@ -10,24 +11,37 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from banditplex.nn.evidence import NUM_EVIDENCE
 from banditplex.nn.known import Known, look_up
+from banditplex.nn.pair_features import num_features
 from banditplex.rng import stream
+from banditplex.training.config import Config
 from banditplex.training.data import TrainingData
+from banditplex.training.memory import is_kept
 
 TURNS = 4
 """Negatives of each edge, if there is evidence."""
+PER_PAIR = 60
+"""Bytes that are kept for each pair, besides the columns: its nodes, its rows, and the layers that have it, about."""
 
 
 class Supply:
     """Edges and negatives of every epoch."""
 
-    def __init__(self, data: TrainingData, seed: int) -> None:
-        self._data, self._seed = data, seed
+    def __init__(self, data: TrainingData, config: Config) -> None:
+        self._data, self._config = data, config
+
+    @cached_property
+    def _keeps(self) -> bool:
+        """Whether what is known of pairs is kept; else, or without evidence, the network looks it up in every step."""
+        data, columns = self._data, NUM_EVIDENCE + num_features(self._data.visibility.directed)[0]
+        size = (1 + TURNS) * len(data.train_edges) / data.group.size * (PER_PAIR + 4 * columns)
+        return data.visibility.evidence and is_kept(size, self._config.memory_limit)
 
     def epoch(self, number: int, order: Tensor, rng: np.random.Generator) -> tuple[Tensor, Tensor | None]:
         """Return edges and negatives (2, E, 2) of an epoch in the given order, and their places (2, E) for `known`."""
         data = self._data
-        if not data.visibility.evidence:
+        if not self._keeps:
             both = data.train_edges.pairs, data.negatives.draw_tensor(self._target, rng)  # sorted by target
             return torch.stack([each.index_select(0, order) for each in both]), None
         places = torch.stack([order, order + (1 + number % TURNS) * len(data.train_edges)])
@@ -58,7 +72,7 @@ class Supply:
     @cached_property
     def _kept(self) -> tuple[Tensor, Known]:
         """The edges, then `TURNS` negatives of each, as pairs (n, 2), and what is known of this process's share."""
-        data, rng = self._data, stream(self._seed, "kept negatives")
+        data, rng = self._data, stream(self._config.seed, "kept negatives")
         turns = [data.negatives.draw_tensor(self._target, rng) for _ in range(TURNS)]
         pairs = torch.cat([data.train_edges.pairs, *turns])
         asked, target = pairs, self._target.repeat(1 + TURNS)
