@@ -70,7 +70,7 @@ def report(rows: list[Row]) -> Page:
     """Return a line per leaderboard and metric."""
     table, lines = pd.DataFrame(rows), []
     for (board, metric), here in table.groupby(["board", "metric"], sort=False):
-        best = here.loc[here["mean"].idxmax()]
+        best = here.iloc[int(here["mean"].to_numpy().argmax())]
         place = 1 + int((here["difference"] < 0).sum())
         gap, error = float(best["difference"]), best["error"]
         near = "first" if place == 1 else "unknown" if pd.isna(error) else "yes" if gap >= -2 * error else "no"

@@ -125,6 +125,7 @@ class Batch:
     pairs: Tensor  # (P, 2) node indices
     label: Tensor  # (P,) 1 = edge, 0 = negative
     layers: Tensor  # (P, 1 + k) target layer and drawn layers of each pair
+    whole: "Batch | None" = None  # the step that this is a part of, if other processes have the rest of it
 
     @classmethod
     def of(cls, row: Tensor, pairs: Tensor, instances: Ints, table: Ints) -> "Batch":
@@ -134,6 +135,21 @@ class Batch:
         row = row.repeat(2)
         layers = torch.from_numpy(table).to(pairs.device)[row]
         return cls(instances, table, row, pairs.reshape(-1, 2), label, layers)
+
+    def part(self, mine: NDArray[np.bool_] | None) -> "Batch":
+        """Return the batch of some of all targets (T,), in which `whole` is this batch; itself for None."""
+        if mine is None:
+            return self
+        here = mine[self.instances]
+        chosen = torch.from_numpy(here).to(self.row.device)
+        at = torch.nonzero(chosen[self.row]).squeeze(1)
+        row = (torch.cumsum(chosen, 0) - 1)[self.row[at]]
+        of_pairs = self.pairs[at], self.label[at], self.layers[at]
+        return Batch(self.instances[here], self.table[here], row, *of_pairs, whole=self)
+
+    def mean(self, values: Tensor) -> Tensor:
+        """Return the share of this batch in the mean over all pairs of the step, of values (P,) of its pairs."""
+        return values.mean() if self.whole is None else values.sum() / len(self.whole.row)
 
     @property
     def target(self) -> Ints:
@@ -148,13 +164,15 @@ class Batch:
     @property
     def encoded(self) -> Ints:
         """All layers that the step encodes, sorted, (S,)."""
-        return np.unique(self.table)
+        return np.unique(self.table if self.whole is None else self.whole.table)
 
     def hidden_edges(self, visibility: Visibility, relevance: Relevance) -> HiddenEdges:
         """Return the step's pairs as edges that the encoder must not see, as in validation and prediction.
 
         Where embeddings of two layers are compared, neither may show the pair: it is hidden in both.
         """
+        if self.whole is not None:
+            return self.whole.hidden_edges(visibility, relevance)
         if relevance.is_free:
             every = torch.from_numpy(self.encoded).to(self.pairs.device)
             return hide_pairs(self.pairs, every.expand(len(self.pairs), -1))

@@ -13,6 +13,7 @@ from banditplex.bandits import POLICIES
 from banditplex.errors import InputError
 from banditplex.pairs.space import NODES
 from banditplex.pairs.visibility import HIDE
+from banditplex.training.memory import as_bytes
 
 if TYPE_CHECKING:
     from banditplex.nn.encoder import Convolution
@@ -162,6 +163,10 @@ class Config:
     )  # fmt: skip
     hidden_units: int = setting(0, "Hidden units of the heads; 0: 8, from 20,000 edges on 64.", low=0, group=_NETWORK)
     rank: int = setting(2, "Rank of the correction for each pair of target and drawn layer.", low=1, group=_NETWORK)
+    memory: int | str | None = setting(
+        None, "Most memory that training may take, such as 2GB (Linux); what needs more is refused. None: no limit.",
+        optional=True,
+    )  # fmt: skip
     device: str = setting("auto", "Device: auto (CUDA if there is one), cpu, cuda, ...")
     seed: int = setting(0, "Seed of every random stream.", low=0)
 
@@ -199,6 +204,11 @@ class Config:
         return min(self.epochs, max(MIN_EPOCHS, most // max(1, steps)))
 
     @property
+    def memory_limit(self) -> int | None:
+        """The most memory that training may take, in bytes; None: no limit."""
+        return as_bytes(self.memory)
+
+    @property
     def uses_torch_generators(self) -> bool:
         """Whether training may draw from torch's global generators: a convolution of the user's own may."""
         return not isinstance(self.conv, str)
@@ -213,6 +223,7 @@ class Config:
         fanout, depth = values["fanout"], values["depth"]
         if isinstance(fanout, tuple) and len(fanout) != depth:
             raise InputError(f"Expected one fanout for each of the {depth} convolutions (depth), got {[*fanout]}.")
+        as_bytes(values["memory"])
         return replace(Config(**values), hide=values["hide"] or HIDE[0])
 
 

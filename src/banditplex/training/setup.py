@@ -90,10 +90,14 @@ def build_network(mx: Multiplex, config: Config, visibility: Visibility) -> Mult
 
 
 def make_network(data: TrainingData, config: Config) -> MultiplexModel:
-    """Return the network of a training, with random weights and inputs of mean 0 and deviation 1."""
+    """Return the network of a training, with random weights and inputs of mean 0 and deviation 1.
+
+    Several processes start from the same bits.
+    """
     with seeded(config.seed, "weights", torch.device("cpu")):
         model = build_network(data.full_mx, config, data.visibility).to(data.device)
     normalise(model, data, stream(config.seed, "normalise"))
+    data.group.copy_first(model.state_dict().values())
     return model
 
 
