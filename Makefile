@@ -7,7 +7,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: audit demo docs package faults fuzz test test-all lint bench clean
+.PHONY: audit demo docs package faults fuzz mutants test test-all lint bench clean
 .DEFAULT_GOAL := test
 
 $(READY): pyproject.toml constraints.txt
@@ -60,5 +60,9 @@ INPUTS ?= 20000
 fuzz: $(READY)
 	$(BIN)/python -m fuzz --inputs $(INPUTS)
 
+JOBS ?= 2
+mutants: $(READY)
+	$(BIN)/python -m mutants --jobs $(JOBS)
+
 clean:
-	rm -rf $(VENV) site dist banditplex-demo banditplex-paper .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) site dist banditplex-demo banditplex-paper .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache mutants.csv

@@ -20,9 +20,9 @@ from banditplex.datasets import planted
 from banditplex.multiplex import Multiplex
 from banditplex.nn import kernels
 from banditplex.training.config import Config
-from banditplex.training.history import EpochRecord
 from banditplex.training.loop import Trainer
 from banditplex.training.setup import make_trainer
+from benchmarks._steps import Steps
 
 MODEL: dict[str, Any] = {"k": 1, "evidence": "drawn", "fanout": (10, 5), "warmup": 0, "patience": 10_000}
 SIZES = (16, 64, 256, 1024, 4096)
@@ -52,35 +52,17 @@ def trainer_of(mx: Multiplex, device: torch.device, **settings: Any) -> Trainer:
     return make_trainer(mx, np.arange(mx.num_layers), Config(device=str(device), **settings).checked())
 
 
-class Epoch:
-    """Some steps of an epoch, one after the other, as `Trainer.run_epoch` takes them."""
-
-    def __init__(self, trainer: Trainer) -> None:
-        data, self.trainer = trainer.data, trainer
-        plan = trainer._plan(trainer.rng["batches"])
-        (order, self.row), self.steps = plan.edges(data.device), list(plan.steps())
-        self.pairs, self.places = trainer.supply.epoch(0, order, trainer.rng["negatives"])
-        self.record = EpochRecord(len(data.targets), data.device)
-
-    def run(self, first: int, last: int) -> None:
-        """Take steps number first to last - 1, from the first on again after the end."""
-        for number in range(first, last):
-            edges, instances = self.steps[number % len(self.steps)]
-            known = None if self.places is None else self.trainer.supply.known(self.places[:, edges].flatten())
-            self.trainer._run_step(instances, self.row[edges], self.pairs[:, edges], known, self.record)
-
-
 def throughput(mx: Multiplex, device: torch.device, copied: float, **settings: Any) -> None:
     """Print how fast a model trains on a multiplex."""
     torch.cuda.empty_cache()
     torch.cuda.reset_peak_memory_stats(device)
     made: list[Trainer] = []
     set_up = seconds(lambda: made.append(trainer_of(mx, device, **settings)), device)
-    trainer, epochs = made[0], list[Epoch]()
-    planning = seconds(lambda: epochs.append(Epoch(trainer)), device)
-    epochs[0].run(0, 4)  # kernels are compiled here
-    step = seconds(lambda: epochs[0].run(4, 4 + STEPS), device) / STEPS
-    pairs, steps = 2 * len(trainer.data.train_edges), len(epochs[0].steps)
+    trainer, epochs = made[0], list[Steps]()
+    planning = seconds(lambda: epochs.append(Steps(trainer)), device)
+    epochs[0].take(4)  # kernels are compiled here
+    step = seconds(lambda: epochs[0].take(STEPS), device) / STEPS
+    pairs, steps = 2 * len(trainer.data.train_edges), len(epochs[0])
     whole = step * steps + planning
     peak = torch.cuda.max_memory_allocated(device) / 2**30
     print(
@@ -109,13 +91,12 @@ def by_layers(device: torch.device, **settings: Any) -> None:
         mx = planted(size, size // 4, 0.8, num_nodes=100_000, edges_per_layer=10_000, active_nodes=1_000)
         trainer = trainer_of(mx, device, targets_per_step=16, max_rounds=4, **settings)
         assert trainer.policy is not None
-        per_round, epoch = play(trainer.policy, 200), Epoch(trainer)
-        epoch.run(0, 8)
-        step = min(seconds(partial(epoch.run, 8, 8 + STEPS), device) / STEPS for _ in range(3))
+        per_round, steps = play(trainer.policy, 200), Steps(trainer)
+        steps.take(8)
+        step = min(seconds(partial(steps.take, STEPS), device) / STEPS for _ in range(3))
         first = first or step
-        start, stop = epoch.steps[0][0].start, epoch.steps[0][0].stop
         print(
-            f"    {size:5d} layers: {2 * (stop - start):,} pairs, {step * 1e3:6.1f} ms a step (x {step / first:.2f}); "
+            f"    {size:5d} layers: {steps.num_pairs:,} pairs, {step * 1e3:6.1f} ms a step (x {step / first:.2f}); "
             f"all policies: {per_round * 1e3:.1f} ms per round",
             flush=True,
         )

@@ -22,9 +22,9 @@ from banditplex.nn.evidence import pack
 from banditplex.pairs.visibility import Visibility
 from banditplex.training.config import Config
 from banditplex.training.data import prepare
-from banditplex.training.history import EpochRecord
 from banditplex.training.loop import Trainer
 from banditplex.training.setup import make_trainer
+from benchmarks._steps import Steps
 
 SIZES = {1_000_000: 4, 10_000_000: 2}
 """Edges, and rounds."""
@@ -94,18 +94,9 @@ def measure(mx: Multiplex, rounds: int, device: torch.device) -> None:
 
 def steps_time(trainer: Trainer, device: torch.device) -> float:
     """Return about how long the steps of an epoch take, from a few of them."""
-    plan = trainer._plan(trainer.rng["batches"])
-    order, row = plan.edges(device)
-    pairs, _ = trainer.supply.epoch(0, order, trainer.rng["negatives"])
-    record, steps = EpochRecord(len(trainer.data.targets), device), list(plan.steps())
-    start = 0.0
-    for number, (edges, instances) in enumerate(steps[: 1 + STEPS]):
-        if number == 1:  # the first is for warming up
-            torch.cuda.synchronize(device) if device.type == "cuda" else None
-            start = time.perf_counter()
-        trainer._run_step(instances, row[edges], pairs[:, edges], None, record)
-    torch.cuda.synchronize(device) if device.type == "cuda" else None
-    return (time.perf_counter() - start) / STEPS * len(steps)
+    steps = Steps(trainer)
+    steps.take()  # for warming up
+    return seconds(lambda: steps.take(STEPS), device) / STEPS * len(steps)
 
 
 def main() -> None:

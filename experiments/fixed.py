@@ -1,4 +1,4 @@
-"""Data sets with a split from print: ROC-AUC, PR-AUC and F1 of LinkPredictor on their test pairs.
+"""Data sets with a split from print: ROC-AUC, PR-AUC, F1 and AP@50 of LinkPredictor on their test pairs.
 
 Means over layers, and medians. F1 is at the threshold that predicts as many links as there are. Arcs of gatne-amazon
 are directed, and its test pairs that leak are kept, as in print; those of polypharmacy are dropped.
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from banditplex.datasets import fetch
-from banditplex.evaluation import Split, average_precision, f1, fixed_split, roc_auc
+from banditplex.evaluation import Split, average_precision, average_precision_at, f1, fixed_split, roc_auc
 from banditplex.jobs.results import Row
 from banditplex.markdown import markdown_table, number
 from banditplex.predictor import LinkPredictor
@@ -21,7 +21,7 @@ from experiments.runner import Experiment, Page, names_of, seeds_of
 
 QUICK = {"data": "gatne-amazon", "epochs": 1, "seeds": 1}
 LEAKS = {"polypharmacy": "drop", "gatne-amazon": "keep"}
-METRICS = ("roc_auc", "average_precision", "f1")
+METRICS = ("roc_auc", "average_precision", "f1", "ap_at_50")
 
 
 class Run(NamedTuple):
@@ -69,7 +69,7 @@ def by_layer(parts: Split, model: LinkScorer) -> Iterator[tuple[Any, dict[str, f
         if 0 < label.sum() < len(label):
             score = model.score_pairs(parts.train.node_names[pairs], layer)
             values = roc_auc(label, score), average_precision(label, score), f1(label, score, threshold=None)
-            yield layer, dict(zip(METRICS, values, strict=True))
+            yield layer, dict(zip(METRICS, (*values, average_precision_at(label, score, at=50)), strict=True))
 
 
 def report(rows: list[Row]) -> Page:
@@ -79,6 +79,6 @@ def report(rows: list[Row]) -> Page:
     for (data, seed), here in table.groupby(["data", "seed"], sort=False):
         numbers = [number(float(here[name].agg(how)), 4) for name in METRICS for how in ("mean", "median")]
         lines.append([str(data), str(seed), str(len(here)), *numbers, f"{here['seconds'].iloc[0]:.0f}"])
-    shown = ("ROC-AUC", "PR-AUC", "F1")
+    shown = ("ROC-AUC", "PR-AUC", "F1", "AP@50")
     head = ["data", "seed", "layers", *(f"{name}, {how}" for name in shown for how in ("mean", "median")), "seconds"]
     return Page("Splits from print", [markdown_table(head, lines)], {"values": table})

@@ -25,11 +25,14 @@ EXPERIMENTS = {
     "regret": ("experiments.regret.experiment", "regret of bandit policies, and Theorem 1"),
     "open-problems": ("experiments.open_problems.experiment", "the open problems of the paper"),
     "fixed": ("experiments.fixed", "ROC-AUC, PR-AUC and F1 on data sets with a split from print"),
+    "published": ("experiments.published", "published systems beside their published numbers, on the same splits"),
+    "leaderboard": ("experiments.leaderboard", "where our default stands on the leaderboards of a folder"),
     "quality": ("experiments.quality", "ROC-AUC of LinkPredictor beside simple baselines"),
     "policies": ("experiments.policies", "ROC-AUC of every policy, beside simple baselines"),
     "calibration": ("experiments.calibration", "how far recommended links come true as often as predicted"),
     "gains": ("experiments.gains", "whether `layer_gains_` tells layers that help from layers that do not"),
     "recall": ("experiments.recall", "how many of the most likely pairs `recommend` finds in large layers"),
+    "scale": ("experiments.scale", "time and memory of an epoch against the number of layers"),
     "hidden-pairs": ("experiments.hidden_pairs", "training with the visibility of the test split"),
 }
 """Name: module and summary. A module has `QUICK` (defaults with --quick), `add_options(parser)` and

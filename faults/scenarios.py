@@ -16,6 +16,8 @@ import numpy as np
 import banditplex as bx
 from banditplex.errors import FormatError
 from banditplex.jobs.results import read_results
+from banditplex.leaderboard import Plan
+from banditplex.leaderboard import compare as compare_methods
 from banditplex.persistence.run_folder import RunFolder
 
 
@@ -40,6 +42,7 @@ def graph(seed: int = 0) -> bx.Multiplex:
 
 NEW, OLD = graph(0), graph(1)
 FAST = ["--epochs", "2", "--width", "0", "--target", "a0", "--quiet"]
+PLAN = Plan(hide="layer", seeds=1, trials=1)
 EVALUATE = ["--hide", "layer", "--trials", "1", "--folds", "2", "--engine", "serial", "--policy", "none"]
 EVALUATE += ["--epochs", "1", "--target", "a0", "--quiet"]
 
@@ -64,6 +67,58 @@ def _check_rows(folder: Path) -> None:
     if path.exists() and path.read_bytes().count(b"\n"):
         _, rows = read_results(path)
         assert all(json.dumps(row) for row in rows)
+
+
+COMPARE = ["compare", "data.csv", "--methods", "jaccard", "--seeds", "1", "--trials", "1", "--engine", "serial"]
+COMPARE += ["--quiet", "-o", "board"]
+PAGES = {"leaderboard.csv": "jaccard", "layers.csv": "jaccard", "leaderboard.md": "jaccard", "index.html": "</html>\n"}
+"""Files of a comparison, and what is in each if it is whole."""
+
+
+def _check_board(folder: Path) -> None:
+    """Require that finished fits can be read, and that each page is whole, the old one or the new one."""
+    rows = folder / "board" / "rows.jsonl"
+    if rows.exists() and rows.read_bytes().count(b"\n"):
+        read_results(rows)
+    for name, part in PAGES.items():
+        if (folder / "board" / name).exists():
+            text = (folder / "board" / name).read_text()
+            assert text == "old\n" or (part in text and text.endswith("\n")), f"{name}: {text[-40:]!r}"
+
+
+def compare() -> Scenario:
+    """Return a comparison in a new folder; its fit takes seconds, so that only kills are tried at every step."""
+    return Scenario("compare", COMPARE, [*COMPARE, "--resume"], _data, _check_board, "board", ("kill",))
+
+
+def rewrite() -> Scenario:
+    """Return a comparison whose fits are finished: its pages are written again, over old ones."""
+
+    def prepare(folder: Path) -> None:
+        _data(folder)
+        rows = compare_methods(bx.read(folder / "data.csv"), ["jaccard"], plan=PLAN, folder=folder / "board")
+        assert rows, "no rows"
+        for name in PAGES:
+            (folder / "board" / name).write_text("old\n")
+
+    command = [*COMPARE, "--resume"]
+    faults = ("kill", "full disk", "read-only")
+    return Scenario("compare --resume", command, command, prepare, _check_board, "board", faults)
+
+
+def report() -> Scenario:
+    """Return the page of a run, in place of an earlier one."""
+    command = ["report", "model", "-o", "page.html", "--force", "--quiet"]
+
+    def prepare(folder: Path) -> None:
+        bx.LinkPredictor(epochs=1, width=0).fit(NEW, ["a0"]).save(folder / "model")
+        (folder / "page.html").write_text("old\n")
+
+    def check(folder: Path) -> None:
+        text = (folder / "page.html").read_text()
+        assert text == "old\n" or text.rstrip().endswith("</html>"), text[-40:]
+
+    return Scenario("report", command, command, prepare, check, "page.html")
 
 
 def train() -> Scenario:
@@ -192,4 +247,4 @@ def fetch() -> Scenario:
 def everything() -> list[Scenario]:
     """Return all scenarios."""
     conversions = [convert(format, force=force) for format in FORMATS for force in (True, False)]
-    return [train(), retrain(), evaluate(), predict(), fetch(), *conversions]
+    return [train(), retrain(), evaluate(), predict(), report(), fetch(), compare(), rewrite(), *conversions]

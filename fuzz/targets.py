@@ -120,6 +120,18 @@ def _model() -> Target:
     )
 
 
+def _page() -> Target:
+    from banditplex.report.about import write_about
+    from banditplex.report.collect import collect_run
+
+    def make(folder: Path) -> None:
+        model = _learner().fit(_graph())
+        model.save(folder / "run")
+        write_about(folder / "run", "data.csv", _graph(), model)
+
+    return Target(make, lambda folder: collect_run(folder / "run", bx.LinkPredictor.load(folder / "run")), 2)
+
+
 def _checkpoint() -> Target:
     def make(folder: Path) -> None:
         _learner().fit(_graph(), checkpoint=folder / "run")
@@ -143,7 +155,7 @@ def targets() -> dict[str, Target]:
     found = {name: _format(name) for name in formats if formats[name].write is not None}
     found |= {"sniffed": _sniffed(), "noted": _noted(), "compressed": _compressed()}
     found |= {"pairs": _pairs(), "nodes": _nodes()}
-    found |= {"model": _model(), "checkpoint": _checkpoint(), "results": _results()}
+    found |= {"model": _model(), "page": _page(), "checkpoint": _checkpoint(), "results": _results()}
     try:
         import openpyxl  # type: ignore[import-untyped]  # noqa: F401
 

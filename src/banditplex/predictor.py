@@ -35,6 +35,7 @@ from banditplex.training.generators import seeded
 from banditplex.training.history import summary
 from banditplex.training.loop import Trainer
 from banditplex.training.members import Members, member_seed
+from banditplex.training.memory import limited
 from banditplex.training.setup import choose_members, make_trainer
 from banditplex.training.targets import check_targets, num_edges, resolve_policy
 from banditplex.training.threads import fitting_threads
@@ -103,6 +104,19 @@ class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
         if resume and checkpoint is None:
             raise InputError("Expected checkpoint=, the folder of the run to resume, got none.")
         mx = as_multiplex(mx)
+        with limited(self.checked().memory_limit, mx.num_edges):
+            self._fit(mx, targets, on_epoch, negatives, checkpoint, resume)
+        return self
+
+    def _fit(
+        self,
+        mx: Multiplex,
+        targets: Sequence[Name] | None,
+        on_epoch: Callable[["LinkPredictor", dict[str, Any]], Any] | None,
+        negatives: Mapping[Name, ArrayLike] | None,
+        checkpoint: str | Path | None,
+        resume: bool,
+    ) -> None:
         members = self.make_members(mx, targets, negatives=negatives)
         kept = None
         if checkpoint is not None:
@@ -124,11 +138,11 @@ class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
                     show(row)
                 if on_epoch is not None:
                     self._take(members, finished=False)
-                    if on_epoch(self, row) is True:
+                    stop = on_epoch(self, row) is True
+                    if members.current.data.group.from_first(lambda: stop):  # noqa: B023
                         break
             members.finish()
             self._take(members, finished=True)
-        return self
 
     def make_trainer(
         self,

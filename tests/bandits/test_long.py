@@ -1,15 +1,27 @@
 """Many rounds with losses of every size: probabilities stay probabilities."""
 
+import os
+
 import numpy as np
 import pytest
 
-from banditplex.bandits import make_policy
+from banditplex.bandits import POLICIES, make_policy
+
+OPTIONS = {"cost-aware": {"prices": [1.0, 2.0, 3.0, 1.0, 2.0]}, "fixed": {"arms": [1, 4]}}
+EVERY = [name for name in POLICIES if name != "default"]
+LONG = bool(os.environ.get("BANDITPLEX_LONG"))
+"""A million rounds of one policy take minutes."""
 
 
 def play_long(name, rounds, **options):
-    """Play 8 instances of 5 arms whose losses span all sizes, drift, vanish or are equal."""
+    """Play 8 instances of 5 arms whose losses span all sizes, drift, vanish or are equal.
+
+    How often an arm is drawn, less the probabilities that were stated before, is a martingale: in units of its standard
+    deviation, it is a standard normal variable.
+    """
     rng = np.random.default_rng(0)
-    policy = make_policy(name, num_arms=5, num_instances=8, **options)
+    policy = make_policy(name, num_arms=5, num_instances=8, **OPTIONS.get(name, {}), **options)
+    excess, variance = np.zeros((2, 8, 5))
     means = np.stack(
         [
             np.full(5, 0.3),
@@ -26,19 +38,25 @@ def play_long(name, rounds, **options):
     noise[:2] = 1.0
     with np.errstate(over="raise", divide="raise", invalid="raise"):
         for step in range(rounds):
+            stated = policy.inclusion()
             draw = policy.draw(rng)
+            np.testing.assert_allclose(draw.probability, np.take_along_axis(stated, draw.arms, 1), rtol=0, atol=1e-12)
+            excess -= stated
+            np.add.at(excess, (draw.instances[:, None], draw.arms), 1)
+            variance += np.maximum(stated * (1 - stated), 0)
             losses = np.take_along_axis(means, draw.arms, 1) * noise[:, [step % 997]]
             policy.update(draw, np.minimum(losses, 1e100))
             if step % 1000 == 0:
                 assert_sound(policy)
     assert_sound(policy)
+    assert (np.abs(excess) <= 5 * np.sqrt(variance) + 5).all()  # arms of probability 1e-9 are drawn a few times
     return policy
 
 
 def assert_sound(policy):
     p = policy.inclusion()
     assert ((p >= 0) & (p <= 1)).all()
-    np.testing.assert_allclose(p.sum(axis=1), 1.0, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(p.sum(axis=1), policy.k, rtol=0, atol=1e-12)
     assert all(np.isfinite(values).all() for values in policy.state_dict().values())
 
 
@@ -54,8 +72,20 @@ def test_twenty_thousand_rounds(name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["hinted", "exp3+"])
+@pytest.mark.parametrize("name", EVERY)
+def test_five_thousand_rounds_of_two_arms(name):
+    fixed_k = {"all": {}, "none": {}, "fixed": {}}
+    policy = play_long(name, 5_000, **fixed_k.get(name, {"k": 2}))
+    assert policy.rounds.tolist() == [5_000] * 8
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("name", EVERY)
 def test_a_million_rounds(name):
+    if not LONG:
+        pytest.skip("BANDITPLEX_LONG=1 plays them")
     policy = play_long(name, 1_000_000)
     assert policy.rounds.tolist() == [1_000_000] * 8
-    assert policy.inclusion()[2, 0] > 0.9
+    if name in ("hinted", "exp3+"):
+        assert policy.inclusion()[2, 0] > 0.9

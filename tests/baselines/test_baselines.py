@@ -149,3 +149,22 @@ def test_the_page_of_baselines_lists_them_all():
     cells = re.findall(r"^\| ([^|]+) \|", page, re.MULTILINE)
     listed = {name for cell in cells for name in cell.split(", ")}
     assert {name.removesuffix("-union") for name in BASELINES} <= listed
+
+
+def test_the_number_of_parameters_is_counted():
+    """30 nodes, two layers; structural features have a coefficient each, and a tree with n leaves has 2n - 1 nodes."""
+    mx = random_multiplex(0, layers=2, num_nodes=30, density=0.3)
+    fitted = {name: make(name, seed=0).fit(mx) for name in SIMPLE}
+    assert all(isinstance(model.num_parameters_, int) for model in fitted.values())
+    assert {fitted[name].num_parameters_ for name in ("overlap", "katz", "jaccard-union")} == {0}
+    assert fitted["svd"].num_parameters_ == 2 * (30 + 30) * 12
+    assert fitted["svd-union"].num_parameters_ == (30 + 30) * 12
+    pooled, every = (
+        scaled(function(np.array([[0, 1]]), 0)).shape[1]
+        for function in (fitted["svd"].features_.pooled, fitted["svd"].features_.every)
+    )
+    assert fitted["pooled-regression"].num_parameters_ == pooled + 1
+    factors = 2 * (30 + 30) * 12  # of the target layer and of the union of the others, here the other layer
+    assert fitted["regression"].num_parameters_ == 2 * (every + 2 + 1 + factors)
+    trees = fitted["pooled-trees"].model_._predictors
+    assert fitted["pooled-trees"].num_parameters_ == sum(2 * tree.get_n_leaf_nodes() - 1 for (tree,) in trees)

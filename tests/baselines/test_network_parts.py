@@ -204,3 +204,22 @@ def test_one_round_of_gnn_bs_by_hand():
     expected = np.zeros(7)
     expected[leaf - 1] = delta / 3 * reward / (1 / 3)
     np.testing.assert_allclose(sampler.log_weight, expected, rtol=1e-6)
+
+
+def test_one_round_of_thanos_by_hand():
+    """The same star; of one draw, the mean message is the message z itself: r = ||z||^2, log w = rate r / (q n)."""
+    graph = PackedGraph.from_multiplex(Multiplex.from_edges([0, 0, 0], [1, 2, 3], "a", num_nodes=4))
+    block, _, _ = block_of(graph, torch.tensor([[0, 1]]), torch.tensor([0]), NOTHING)
+    torch.manual_seed(0)
+    sampler = NeighbourSampler("thanos", graph, 1, 0.2, 2, rate=0.1)
+    x, share = torch.tensor([[0.0], [1.0], [2.0], [3.0]]), torch.full((6,), 0.5)
+    arc, weight = sampler.sample(block, share, x)
+    leaf = int(block.edge_index[0][arc[-1]])
+    np.testing.assert_allclose(weight, [0.5, 0.5, 0.5, 0.5 * 3])
+    expected = np.zeros(7)
+    expected[leaf - 1] = 0.1 / 3 * (0.5 * leaf) ** 2 / (1 / 3)
+    np.testing.assert_allclose(sampler.log_weight, expected, rtol=1e-6)
+    sampler.sample(block, share, x)
+    assert (sampler.log_weight > 0).sum() >= 1
+    sampler.sample(block, torch.zeros(6), x)  # the third round forgets, and learns nothing from messages of 0
+    assert (sampler.log_weight == 0).all()

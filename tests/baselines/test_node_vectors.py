@@ -61,7 +61,7 @@ def test_gatne_by_a_plain_loop():
 
 def test_gatne_aggregates_neighbours_in_every_layer():
     """The mean over the neighbours in each layer; a node without any is its own neighbour."""
-    lists = _Neighbours(WalkGraph.of(SMALL_GRAPH), 2)
+    lists = _Neighbours(WalkGraph.of(SMALL_GRAPH), 2, torch.device("cpu"), np.random.default_rng(0))
     values = np.arange(12.0)[:, None]  # row node * 2 + layer
     found = lists.mean(values)[:, 0].reshape(6, 2)
     expected = {
@@ -70,7 +70,7 @@ def test_gatne_aggregates_neighbours_in_every_layer():
     }  # fmt: skip
     for (node, layer), near in expected.items():
         assert found[node, layer] == np.mean(near)
-    sampled = lists.sample(np.array([1, 5]), 200, np.random.default_rng(0))
+    sampled = lists.sample(torch.tensor([1, 5]), 200)
     assert sampled.shape == (2, 2, 200)
     assert set(sampled[0, 0].tolist()) == {0, 4}
     assert set(sampled[0, 1].tolist()) == {1}

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from banditplex.baselines import BASELINES, PyKEEN, Triples
-from banditplex.baselines.triples import complex_product, distmult, simple
+from banditplex.baselines.triples import FORMULAS
 from banditplex.datasets import load_dataset
 from banditplex.evaluation import roc_auc, split
 from banditplex.multiplex import Multiplex
@@ -26,20 +26,46 @@ def vectors():
 
 def test_distmult():
     u, r, v = vectors()
-    assert distmult(u, r, v).item() == pytest.approx(sum(float(u[i] * r[i] * v[i]) for i in range(6)))
+    assert FORMULAS["distmult"].score(u, r, v).item() == pytest.approx(sum(float(u[i] * r[i] * v[i]) for i in range(6)))
 
 
 def test_complex():
     numbers = [[complex(x[i], x[i + 3]) for i in range(3)] for x in vectors()]
     expected = sum((a * b * c.conjugate()).real for a, b, c in zip(*numbers, strict=True))
-    assert complex_product(*vectors()).item() == pytest.approx(expected)
+    assert FORMULAS["complex"].score(*vectors()).item() == pytest.approx(expected)
 
 
 def test_simple():
     u, r, v = vectors()
     there = sum(float(u[i] * r[i] * v[i + 3]) for i in range(3))
     back = sum(float(v[i] * r[i + 3] * u[i + 3]) for i in range(3))
-    assert simple(u, r, v).item() == pytest.approx((there + back) / 2)
+    assert FORMULAS["simple"].score(u, r, v).item() == pytest.approx((there + back) / 2)
+
+
+@pytest.mark.parametrize("name", list(FORMULAS))
+def test_the_inverse_relation_gives_the_same_score_from_the_other_end(name):
+    (u, r, v), formula = vectors(), FORMULAS[name]
+    assert (formula.towards(v, formula.inverse(r)) * u).sum().item() == pytest.approx(formula.score(u, r, v).item())
+
+
+def test_a_step_with_all_nodes_as_negatives_is_that_of_the_loss_written_as_loops():
+    """Row-wise Adagrad starts with the squares of its first gradient: rate * gradient / root of the mean square."""
+    mx = Multiplex.from_edges([0, 1, 2], [1, 2, 3], [*"aab"], num_nodes=5, directed=True)
+    options = {"dimension": 4, "batch_size": 8, "num_negatives": None, "learning_rate": 0.1, "device": "cpu"}
+    start = Triples("complex", epochs=0, **options).fit(mx)
+    after = Triples("complex", epochs=1, **options).fit(mx)
+    nodes, layers = (each.values.double().requires_grad_() for each in (start.nodes_, start.relations_))
+    loss, score, softplus = 0.0, FORMULAS["complex"].score, torch.nn.functional.softplus
+    for u, r, v in [(0, 0, 1), (1, 0, 2), (2, 1, 3)]:
+        loss = loss + softplus(-score(nodes[u], layers[r], nodes[v]))
+        for w in range(5):
+            loss = loss + softplus(score(nodes[u], layers[r], nodes[w])) / 10
+            loss = loss + softplus(score(nodes[w], layers[r], nodes[v])) / 10
+    for table, found, gradient in zip(
+        (nodes, layers), (after.nodes_, after.relations_), torch.autograd.grad(loss, [nodes, layers]), strict=True
+    ):
+        step = 0.1 * gradient / (gradient**2).mean(1, keepdim=True).sqrt()
+        torch.testing.assert_close(found.values.double(), table.detach() - step, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("name", ["distmult-torch", "complex-torch", "simple-torch"])

@@ -88,3 +88,24 @@ def test_evaluate_writes_a_page_beside_its_rows(place, trained, call):
     ]
     shown = [line["mean"] for line in found["lines"] if (line["method"], line["metric"]) == ("none", "roc_auc")]
     assert shown == [pytest.approx(sum(means) / 2)]
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("[]", "object"),
+        ("[" * 200_000, "levels"),
+        ('{"data": 7}', "data"),
+        ('{"versions": {"Python": 3}}', "versions"),
+        ('{"relevant": [[0, -1]]}', "-1"),
+        ('{"held_out": {"bins": [{"share": 1}], "targets": []}}', "bins"),
+        ('{"held_out": {"bins": [], "targets": [{"edges": 1, "roc_auc": NaN}]}}', "roc_auc"),
+    ],
+)
+def test_notes_of_a_run_that_cannot_be(place, trained, refusal, text, named):
+    shutil.copytree(place / "run", place / "crafted", dirs_exist_ok=True)
+    (place / "crafted" / ABOUT).write_text(text)
+    error = refusal("report", "crafted", "-o", "z.html", cwd=place)
+    assert error.startswith(f"crafted/{ABOUT}: ")
+    assert named in error
+    assert not (place / "z.html").exists()

@@ -1,5 +1,7 @@
 """Metrics agree with scikit-learn and with plain loops, also for tied scores."""
 
+from itertools import pairwise, permutations
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,6 +11,7 @@ from sklearn import metrics
 from banditplex.evaluation import (
     accuracy,
     average_precision,
+    average_precision_at,
     brier,
     evaluate_layers,
     evaluate_scores,
@@ -31,6 +34,24 @@ def scored(draw):
     label = [0, 1, *draw(st.lists(st.integers(0, 1), max_size=40))]
     values = draw(st.sampled_from([TIED, LOOSE]))
     return label, draw(st.lists(values, min_size=len(label), max_size=len(label)))
+
+
+def plain_precision_at(label, score, at):
+    """The mean over all orders of tied pairs, by trying all orders."""
+    found = []
+    for order in permutations(range(len(label))):
+        if all(score[a] >= score[b] for a, b in pairwise(order)):
+            hits = [label[place] for place in order]
+            total = sum(sum(hits[: i + 1]) / (i + 1) for i in range(min(at, len(hits))) if hits[i])
+            found.append(total / min(at, sum(label)))
+    return np.mean(found)
+
+
+@pytest.mark.parametrize("at", [1, 2, 3, 50])
+@pytest.mark.parametrize("score", [[5, 4, 3, 2, 1, 0], [2, 2, 2, 1, 1, 0], [1, 1, 1, 1, 1, 1], [0, 1, 1, 1, 2, 0]])
+def test_precision_at_a_cut_is_the_mean_over_orders_of_ties(score, at):
+    for label in ([1, 0, 1, 0, 1, 0], [0, 0, 0, 0, 1, 1], [0, 1, 0, 0, 0, 0]):
+        assert average_precision_at(label, score, at=at) == pytest.approx(plain_precision_at(label, score, at))
 
 
 @settings(max_examples=60)
@@ -83,6 +104,7 @@ def test_all_metrics_of_a_layer():
         "accuracy": pytest.approx(3 / 5),
         "roc_auc": pytest.approx(4.5 / 6),
         "average_precision": pytest.approx((1 + 2 / 4) / 2),
+        "ap_at_50": pytest.approx((1 + (2 / 3 + 2 / 4) / 2) / 2),  # the tied positive comes third or fourth
         "f1": pytest.approx(2 * 1 / (2 + 2)),
         "mrr": pytest.approx((1 + 1 / 2.5) / 2),
         "hits_at_1": 0.5,

@@ -120,7 +120,7 @@ def test_options_that_no_attribute_answers(tmp_path, name, text):
         read(path, features=["height"])
     with refuses_file(path, "number", "'type'", "'n0' to 'n1'", "'work'"):
         read(path, weight="type")
-    with refuses_file(path, "number", "'weight'", "'n0' to 'n1'"):
+    with refuses_file(path, "number", "'weight'", "'n1' to 'n0'"):
         read(path, time="weight")
 
 

@@ -70,6 +70,16 @@ def test_what_a_csv_has_no_place_for_stands_in_a_note(tmp_path):
     assert note == {"banditplex": 1, "directed": True, "nodes": [9, 8, 7], "layers": ["1", "0"]}
 
 
+@pytest.mark.parametrize("encoded", [True, False])
+def test_strings_of_parquet_that_are_not_utf8(tmp_path, encoded):
+    """Input 17266 of `make fuzz`: `b"bob"` had become `b"bo\xf8"`."""
+    names = pa.array([b"ann", b"bo\xf8"]).cast(pa.string(), safe=False)
+    column = pa.DictionaryArray.from_arrays(pa.array([0, 1]), names) if encoded else names
+    pq.write_table(pa.table({"source": column, "target": pa.array(["u", "v"])}), tmp_path / "net.parquet")
+    with refuses(tmp_path / "net.parquet", "UTF8"):
+        bx.read(tmp_path / "net.parquet")
+
+
 def test_what_a_parquet_file_holds(tmp_path):
     mx = bx.Multiplex.from_edges(["b", "a"], ["c", "b"], ["y", "x"], layer_names=["y", "x", "z"], directed=True)
     bx.write(mx, tmp_path / "net.parquet")

@@ -1,5 +1,7 @@
 """Methods that worker processes can import: one works, one fails, one is too slow, one too large."""
 
+from time import process_time
+
 import numpy as np
 
 from banditplex.leaderboard import Method
@@ -29,6 +31,30 @@ class Slow(Degrees):
     def fit(self, mx, targets=None, on_epoch=None):
         while True:
             pass
+
+
+class Epochs(Degrees):
+    """Learns for ever, in epochs of a tenth of a second, unless it is told to stop."""
+
+    def fit(self, mx, targets=None, on_epoch=None):
+        self.num_parameters_ = 0
+        while True:
+            began = process_time()
+            while process_time() - began < 0.1:
+                pass
+            self.num_parameters_ += 1
+            if on_epoch is not None and on_epoch(self, {}) is True:
+                return super().fit(mx)
+
+
+class Half(Degrees):
+    """Takes half a second."""
+
+    def fit(self, mx, targets=None, on_epoch=None):
+        began = process_time()
+        while process_time() - began < 0.5:
+            pass
+        return super().fit(mx)
 
 
 class Large(Degrees):

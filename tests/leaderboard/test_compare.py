@@ -16,12 +16,13 @@ from sklearn.base import BaseEstimator
 import banditplex as bx
 from banditplex.evaluation import Split, roc_auc
 from banditplex.jobs.results import read_results
-from banditplex.leaderboard import Plan, compare
+from banditplex.leaderboard import Method, Plan, compare
+from banditplex.leaderboard.compare import Bench, Fit, _Runner
 from banditplex.leaderboard.facts import describe
 from banditplex.leaderboard.lines import make_lines
-from banditplex.leaderboard.measure import count_parameters, rank_split, stop_in_time
+from banditplex.leaderboard.measure import Job, count_parameters, measure, rank_split, stop_in_time
 from banditplex.leaderboard.parts import Parts
-from tests.leaderboard.scorers import DEGREES, METHODS, Degrees
+from tests.leaderboard.scorers import DEGREES, METHODS, Degrees, Epochs, Half
 from tests.refusals import refuses
 
 PLAN = Plan(seeds=1, trials=3, budget=1.0, memory=0.2)
@@ -80,6 +81,7 @@ def test_metrics_are_those_of_the_method_on_the_split(found):
                 values.append(1 / (1 + sum(other > score) + sum(other == score) / 2))
             reciprocal[kind].append(np.mean(values))
     assert mean["roc_auc"] == pytest.approx(np.mean(aucs))
+    assert mean["median_roc_auc"] == pytest.approx(np.median(aucs))
     assert mean["random_mrr"] == pytest.approx(np.mean(reciprocal["random"]))
     assert mean["hard_mrr"] == pytest.approx(np.mean(reciprocal["hard"]))
     assert {row["layer"] for row in rows if row["scope"] == "layer"} == set(names)
@@ -213,6 +215,29 @@ def test_a_method_that_can_stop_in_time_is_told_when():
     assert stop_in_time(Timed(), 10).time_limit == 8
     assert stop_in_time(Timed(3), 10).time_limit == 3
     assert vars(stop_in_time(Degrees(), 10)) == {"power": 1.0}
+
+
+def test_training_in_epochs_ends_before_its_time_is_up():
+    """Epochs of .1 s, and .8 of 1 s: eight of them, or nine, since the time is up only after the eighth."""
+    part = Parts(multiplex(), "layer").for_test(0)
+    names = part.test.train.layer_names
+    rows = measure(Job("epochs", Method("epochs", Epochs), {}, 0, part, names, 1.0, 10**9))
+    assert rows[-1]["parameters"] in (8, 9)
+    assert 0.8 < rows[-1]["fit_seconds"] < 1.0
+
+
+def test_long_fits_come_first(tmp_path):
+    """Once methods have been fitted, those that took longest start first."""
+    told = []
+    fits = [Fit(name, seed, "{}", True) for seed in (0, 1) for name in ("degrees", "half")]
+    methods = {"degrees": DEGREES, "half": Method("half", Half)}
+    run = _Runner(
+        Bench(methods, Parts(multiplex(), "layer"), Plan(seeds=2, trials=1, budget=2, memory=1)), None, False, "serial",
+        None, lambda done, total, rows: told.append((rows[0]["method"], rows[0]["trial"])), 4,
+    )  # fmt: skip
+    assert list(run(fits[:2])) == fits[:2]
+    assert list(run(fits[2:])) == fits[2:]  # rows are in the order that was asked for
+    assert told == [("degrees", 0), ("half", 0), ("half", 1), ("degrees", 1)]
 
 
 def test_parameters_are_told_or_counted():

@@ -118,6 +118,18 @@ def test_tables_show_numbers_the_best_and_what_failed(rows):
     assert difference_table(make_lines([row("svd", 0, 0.5)])) is None
 
 
+def test_without_rankings_ap_at_50_and_medians_are_shown_instead():
+    more = {"ap_at_50": 0.75, "median_roc_auc": 0.5, "median_average_precision": 0.25, "median_ap_at_50": 0.7}
+    shown = ("AP@50", "median ROC-AUC", "median AP", "median AP@50")
+    table = main_table(make_lines([row("svd", 0, 0.5, **more)]))
+    assert table.heads[4:8] == shown
+    assert [cell.text for cell in table.rows[0].cells[4:8]] == [".750", ".500", ".250", ".700"]
+    ranked = main_table(make_lines([row("svd", 0, 0.5, **more, random_mrr=0.3)]))
+    assert not set(shown) & set(ranked.heads)
+    layers = layer_lines([row("svd", 0, 0.5, scope="layer", layer="a", ap_at_50=0.75)])
+    assert layer_table(layers).heads[-1] == "AP@50"
+
+
 def test_layers_have_lines_and_tables_of_their_own():
     rows = [row("svd", seed, auc, scope="layer", layer="a") for seed, auc in enumerate((0.5, 0.7))]
     rows += [row("default", 0, 0.9, scope="layer", layer="a"), row("svd", 0, 0.1)]
@@ -142,7 +154,12 @@ def line(method, auc, gap=None, p=0.5, p_alone=None):
     [
         ([line("none", 0.8, -0.1, 0.2, 0.01), line("svd", 0.85, -0.05, 0.3)],
          "banditplex helps here: with the other layers, ROC-AUC rises from .800 to .900 (p = .010); the other method, "
-         "svd (.850, p = .300), is neither clearly better nor worse."),
+         "svd (.850, p = .300), is lower, but not clearly."),
+        ([line("none", 0.8, -0.1, 0.2, 0.01), line("svd", 0.92, 0.02, 0.6), line("trees", 0.6, -0.3, 0.01)],
+         "banditplex helps here, but another method does as well: with the other layers, ROC-AUC rises from .800 to "
+         ".900 (p = .010); the best of 2 other methods, svd (.920, p = .600), is higher, but not clearly."),
+        ([line("svd", 0.9, 0.0, 1.0)],
+         "banditplex helps here: ROC-AUC is .900; the other method, svd (.900, p = 1.000), is as good."),
         ([line("none", 0.8, -0.1, 0.01), line("svd", 0.85, 0.05, 0.03), line("trees", 0.6, -0.3, 0.01)],
          "banditplex does not help here: with the other layers, ROC-AUC rises from .800 to .900 (p = .010); the best "
          "of 2 other methods, svd (.850, p = .030), is clearly better."),

@@ -4,17 +4,27 @@ import inspect
 from functools import partial
 from typing import ClassVar
 
+import numpy as np
 import pytest
 
+from banditplex import Multiplex
 from banditplex.baselines import BASELINES
-from banditplex.leaderboard.mean_of_draws import MeanOfDraws
+from banditplex.datasets import load_dataset
+from banditplex.evaluation import roc_auc, split
 from banditplex.leaderboard.methods import OURS, QUICK, VARIANTS, Method, choose_methods, find_methods
+from banditplex.leaderboard.variants import MeanOfDraws, WithUnion, beside_unions
 from banditplex.predictor import LinkPredictor
 from tests.refusals import refuses
 
+OURS_NAMES = ["default", "none", "uniform", "exp3+", "all", "union"]
+ONE_GRAPH = [
+    "common-neighbours", "jaccard", "adamic-adar", "resource-allocation", "preferential-attachment", "katz", "deepwalk",
+    "node2vec", "line", "vgae", "seal", "neo-gnn", "ncn", "svd", "gnn-bs", "thanos",
+]  # fmt: skip
 NAMES = [
-    "default", "none", "uniform", "exp3+", "all", "common-neighbours", "jaccard", "adamic-adar", "resource-allocation",
-    "preferential-attachment", "overlap", "overlap+union", "svd", "svd-union", "regression", "pooled-regression",
+    *OURS_NAMES, *ONE_GRAPH, *(f"{name}-union" for name in ONE_GRAPH), "mne", "deeplex", "gatne-t", "mean", "attention",
+    "ncn-all", "gcn-distmult", "overlap", "overlap+union", "pooled-trees", "regression", "pooled-regression", "rgcn",
+    "simple", "complex", "distmult", "rotate",
 ]  # fmt: skip
 
 
@@ -22,15 +32,19 @@ def test_the_methods_are_our_variants_and_all_baselines():
     names = list(find_methods())
     assert names == list(dict.fromkeys([*VARIANTS, *BASELINES]))  # our variants come first
     assert not set(NAMES) - set(names)
-    assert [method.name for method in find_methods().values() if method.ours] == NAMES[:5]
+    assert [method.name for method in find_methods().values() if method.ours] == OURS_NAMES
 
 
 def test_names_and_groups_are_chosen_in_the_order_given():
     names = [method.name for method in choose_methods(["svd", "ours", "svd"])]
-    assert names == ["svd", "default", "none", "uniform", "exp3+", "all"]
+    assert names == ["svd", *OURS_NAMES]
     quick = [method.name for method in choose_methods(["quick"])]
     assert quick == [name for name in QUICK if name in find_methods()]
     assert {OURS, "none", "overlap", "regression"} <= set(quick)
+    main = [method.name for method in choose_methods(["main"])]
+    assert set(OURS_NAMES) < set(main)
+    assert {"seal", "deepwalk-union", "complex-torch", "katz", "katz-union"} < set(main)
+    assert not {"seal-union", "deepwalk", "complex", "rotate"} & set(main)
     with refuses("svdd", "svd"):
         choose_methods(["svdd"])
 
@@ -85,6 +99,12 @@ def test_a_baseline_may_declare_its_grid_as_an_attribute_or_a_class_method(monke
     assert methods["second"].trials(10) == [{}, {"a": 5}]
 
 
+def test_networks_learn_in_epochs_and_heuristics_do_not():
+    methods = find_methods()
+    assert all(methods[name].learns_in_epochs for name in (*OURS_NAMES, "seal-union", "mne", "complex-torch"))
+    assert not any(methods[name].learns_in_epochs for name in ("overlap", "svd-union", "pooled-trees", "katz"))
+
+
 def test_the_variants_are_our_learner_with_other_policies():
     methods = find_methods()
     assert methods["default"].make().get_params() == LinkPredictor().get_params()
@@ -94,3 +114,31 @@ def test_the_variants_are_our_learner_with_other_policies():
     uniform = methods["uniform"].make(width=16).set_params(seed=3)
     assert isinstance(uniform, MeanOfDraws)
     assert uniform.get_params() == LinkPredictor(policy="uniform", evidence="drawn", width=16, seed=3).get_params()
+
+
+def test_union_sees_the_target_layer_and_all_others_as_one():
+    rng = np.random.default_rng(0)
+    mx = Multiplex.from_edges(rng.integers(0, 9, 60), rng.integers(0, 9, 60), rng.integers(0, 4, 60), num_nodes=9)
+    found = beside_unions(mx, [2, 0])
+    pairs = {layer: set(map(tuple, mx.edges(layer).T.tolist())) for layer in mx.layer_names}
+    for place, target in enumerate([2, 0]):
+        assert set(map(tuple, found.edges(place).T.tolist())) == pairs[target]
+        others = set().union(*(pairs[layer] for layer in pairs if layer != target))
+        assert list(map(tuple, found.edges(place + 2).T.tolist())) == sorted(others)
+
+
+def test_union_predicts_with_the_union():
+    """A pair that another layer has is seen there, unless it is hidden in every layer; one layer alone is enough."""
+    mx = load_dataset("twins").subset(["a", "a-twin", "noise-1"])
+    data = split(mx, hide="layer", seed=0)
+    method = find_methods()["union"]
+    model = method.make(epochs=3, hide="layer", seed=0).fit(data.train, ["a"])
+    assert isinstance(model, WithUnion)
+    assert model.num_parameters_ > 0
+    assert model.model.layer_probabilities_.loc[0, 1] == 1  # the union
+    pairs, label = data.test("a")
+    assert roc_auc(label, model.score_pairs(pairs, "a")) > 0.75
+    with refuses("'a-twin'"):
+        model.score_pairs(pairs, "a-twin")
+    alone = method.make(epochs=1, hide="layer", seed=0).fit(data.train.subset(["a"]))
+    assert np.isfinite(alone.score_pairs(pairs, "a")).all()

@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 
 import banditplex as bx
-from banditplex.report.collect import collect_graph, collect_history, collect_probabilities
+from banditplex.report.collect import collect_graph, collect_history, collect_leaderboard, collect_probabilities
 from banditplex.report.page import write_page
-from tests.report.conftest import HOSTILE, LONG
+from tests.report.conftest import HOSTILE, LONG, hostile
 
 MINUS = "\N{MINUS SIGN}"
 SECTIONS = ["multiplex", "layers", "training", "quality", "links", "about"]
@@ -185,6 +185,51 @@ def test_that_nothing_helps_is_said_plainly(opened, data, tmp_path):
     with opened(tmp_path / "none.html") as page:
         assert "No other layer helps." in page.locator("#layers").inner_text()
         assert page.locator("dl.facts dd").first.inner_text() == "None"
+
+
+def test_a_leaderboard_is_sorted_searched_and_shown_by_layer(opened, tmp_path):
+    """Three methods, one without a result; numbers are those given, and hostile names stay text."""
+    mx = hostile()
+    lines = [
+        {"method": "default", "ours": True, "seeds": 2, "roc_auc": 0.8, "roc_auc_deviation": 0.1, "mrr": 0.25,
+         "note": "", "settings": "defaults", "fit_seconds": 2.0, "memory_bytes": 3e6, "parameters": 1234},
+        {"method": HOSTILE[1], "ours": False, "seeds": 2, "roc_auc": 0.9, "roc_auc_deviation": 0.05, "mrr": 0.125,
+         "roc_auc_difference": 0.1, "roc_auc_p": 0.04, "note": "", "settings": "rank=4", "fit_seconds": 1.0,
+         "memory_bytes": 2e6, "parameters": 0},
+        {"method": "slow", "ours": False, "seeds": 0, "note": "out of time (3 s)", "settings": ""},
+    ]  # fmt: skip
+    values = np.array([[[0.5, 0.75], [0.7, 0.6]]])
+    board = {
+        "methods": lines, "columns": [{"name": "roc_auc", "title": "ROC-AUC"}, {"name": "mrr", "title": "MRR"}],
+        "verdict": f"It helps {HOSTILE[0]}.", "warning": None, "conditions": ["Twice."], "facts_text": ["Dense."],
+        "legend": ["Means."], "reference": "default", "seeds": 2, "seeds_text": "0 to 1",
+        "by_layer": {
+            "layers": list(HOSTILE[:2]), "methods": ["default", HOSTILE[1]], "metrics": ["roc_auc"], "values": values,
+        },
+    }  # fmt: skip
+    path = tmp_path / "board.html"
+    write_page(path, collect_leaderboard(HOSTILE[0], mx, board))
+    with opened(path) as page:
+        tables = page.locator("#leaderboard table")
+        assert tables.count() == 4
+        first = tables.nth(0).locator("tbody tr").all_inner_texts()
+        assert [HOSTILE[1] in first[0], "default" in first[1], len(first)] == [True, True, 2]
+        assert "+0.100" in first[0]
+        assert tables.nth(1).locator("tbody tr").count() == 3
+        tables.nth(1).locator("thead button", has_text="MRR").click()
+        ranked = [text.split("\t")[2] for text in tables.nth(1).locator("tbody tr").all_inner_texts()]
+        assert ranked == ["0.250", "0.125", "\N{EN DASH}"]
+        assert "out of time (3 s)" in tables.nth(1).inner_text()
+        page.locator("#leaderboard input[type=search]").first.fill("defa")
+        assert tables.nth(0).locator("tbody tr").count() == 1
+        by_layer = [text.split("\t") for text in tables.nth(2).locator("tbody tr").all_inner_texts()]
+        assert [[row[1], row[3], row[4]] for row in by_layer] == [
+            ["0.500", "0.750", f"{MINUS}0.250"], ["0.700", "0.600", "+0.100"],
+        ]  # fmt: skip
+        page.locator("#leaderboard select").last.select_option(index=1)
+        assert "0.700" in tables.nth(3).locator("tbody tr").first.inner_text()
+        assert page.locator("#leaderboard .lede").first.inner_text() == f"It helps {HOSTILE[0]}."
+        assert page.evaluate("document.querySelectorAll('img').length") == 0
 
 
 @pytest.mark.slow

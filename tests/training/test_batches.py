@@ -8,7 +8,7 @@ import torch
 
 from banditplex.nn.relevance import Relevance, euclidean, predictive
 from banditplex.pairs.visibility import Visibility
-from banditplex.training.batches import Batch, plan_epoch
+from banditplex.training.batches import Batch, StepSize, plan_epoch
 
 CPU = torch.device("cpu")
 
@@ -88,3 +88,16 @@ def test_every_node_of_the_step_is_wanted_in_every_encoded_layer(batch):
     layer, node = batch.every_embedding()
     found = list(zip(layer.tolist(), node.tolist(), strict=True))
     assert found == [(where, node) for where in (0, 2, 7) for node in range(7)]
+
+
+def test_steps_fill_a_device_but_an_epoch_keeps_its_least_number_of_steps():
+    """1,000 targets of 640 edges in 10 batches each: 10,000 batches of 128 pairs."""
+    size = np.full(1000, 640)
+
+    def steps(**options):
+        plan = plan_epoch(size, batch_edges=64, targets_per_step=0, rng=np.random.default_rng(0), **options)
+        return len(plan.first) - 1
+
+    assert steps() == 320  # 32 targets each: 32 steps, the last of which is shorter, for each of the 10 batches
+    assert steps(step_size=StepSize(64_000, 1)) == 20  # 500 targets each
+    assert steps(step_size=StepSize(64_000, 40)) == 40  # 250 targets each

@@ -1,11 +1,14 @@
 """Arms and layers, which layers are predicted with, and one draw for several steps."""
 
 import numpy as np
+import pytest
 import torch
 
 from banditplex.bandits import make_policy
 from banditplex.datasets import planted
 from banditplex.predictor import LinkPredictor
+from banditplex.rng import stream
+from banditplex.training import draws
 from banditplex.training.draws import most_probable_layers, to_arm, to_layer
 from tests.training.test_loop import trainer_of
 
@@ -25,6 +28,17 @@ def learnt_policy(num_layers, k, rounds=5):
         draw = policy.draw(rng)
         policy.update(draw, losses[draw.instances[:, None], draw.arms])
     return policy
+
+
+@pytest.mark.parametrize("at_once", [1, 11, 1000])
+def test_most_probable_layers_do_not_depend_on_how_many_are_looked_at_at_once(at_once, monkeypatch):
+    """Against one sort of all probabilities, ties by numbers drawn in one go."""
+    monkeypatch.setattr(draws, "PROBABILITIES", at_once)
+    policy = learnt_policy(6, 1, rounds=3)
+    inclusion, ties = policy.inclusion(), stream(3, "ties").random((6, 5))
+    expected = [sorted(range(5), key=lambda arm: (-inclusion[i, arm], ties[i, arm]))[:2] for i in range(6)]
+    layers = most_probable_layers(policy, np.arange(6), 3, 2)
+    assert layers.tolist() == [[arm + (arm >= i) for arm in row] for i, row in enumerate(expected)]
 
 
 def test_most_probable_layers_break_ties_by_seed():

@@ -89,7 +89,7 @@ def test_training_resumes_on_the_gpu(mx, layers, relevance, tmp_path):
 def test_neighbours_are_drawn_on_the_device(mx):
     generator = torch.Generator(GPU).manual_seed(0)
     size = torch.full((20_000,), 5, device=GPU)
-    chosen = sampling.choose(size, sampling.Fanout(2, generator))
+    chosen = sampling.choose(size, 2, generator)
     assert chosen.device.type == GPU
     assert (chosen[:, 0] != chosen[:, 1]).all()
     count = torch.bincount(chosen.reshape(-1), minlength=5)

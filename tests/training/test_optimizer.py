@@ -78,3 +78,16 @@ def test_a_restored_optimizer_takes_the_same_steps():
         b.step(second(x).square().mean())
     assert all(map(torch.equal, first.parameters(), second.parameters()))
     assert all(map(torch.equal, averages[0].parameters(), averages[1].parameters()))
+
+
+def test_rounding_errors_do_not_count_in_the_first_step():
+    """Adam moves a weight by the learning rate, however small its gradient; later, small gradients count as well."""
+    model = Net()
+    optimizer = FlatAdamW(model, copy.deepcopy(model), Config(learning_rate=0.1, weight_decay=0, layer_decay=0), 10**6)
+    before = model.shared.bias.detach().clone()
+    slope = torch.tensor([1.0, 1e-3, -1e-6, 0.0, 1e-6])
+    optimizer.step(model.shared.bias @ slope)
+    moved = model.shared.bias.detach() - before
+    torch.testing.assert_close(moved, torch.tensor([-0.1, -0.1, 0.0, 0.0, 0.0]), atol=1e-4, rtol=0)
+    optimizer.step(model.shared.bias @ slope)
+    assert (model.shared.bias.detach() != before).tolist() == [True, True, True, False, True]

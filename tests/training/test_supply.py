@@ -8,6 +8,7 @@ import torch
 
 from banditplex.nn import compute_pair_features, known
 from banditplex.pairs.visibility import HIDE
+from banditplex.training.config import Config
 from banditplex.training.supply import TURNS, Supply
 from tests.nn.test_graph import random_multiplex
 from tests.training.test_data import data_of
@@ -15,7 +16,7 @@ from tests.training.test_data import data_of
 
 def epochs(data, numbers, seed=0):
     """Return the pairs (2, E, 2) and the evidence of some epochs, edges in their own order."""
-    kept, rng = Supply(data, seed), np.random.default_rng(0)
+    kept, rng = Supply(data, Config(seed=seed)), np.random.default_rng(0)
     return [kept.epoch(number, torch.arange(len(data.train_edges)), rng) for number in numbers]
 
 
@@ -56,13 +57,23 @@ def test_negatives_without_evidence_are_drawn_anew():
     assert all(a[1].tolist() != b[1].tolist() for (a, _), (b, _) in combinations(found, 2))
 
 
+def test_what_takes_more_than_a_quarter_of_the_memory_is_not_kept_but_looked_up():
+    data = data_of(random_multiplex(2, num_nodes=20, num_edges=90), [2, 0])
+    order, size = torch.arange(len(data.train_edges)), 5 * len(data.train_edges) * (60 + 4 * (7 + 27))
+    for memory, kept in ((None, True), (4 * size, True), (4 * size - 1, False)):
+        pairs, places = Supply(data, Config(memory=memory)).epoch(0, order, np.random.default_rng(0))
+        assert pairs[0].tolist() == data.train_edges.pairs.tolist()
+        assert (places is not None) == kept
+    assert not data.train_graph.has_edge(pairs[1], torch.from_numpy(data.targets)[data.train_edges.instance]).any()
+
+
 @pytest.mark.parametrize("most", [0, 1 << 20])
 def test_what_is_known_is_that_of_the_pairs_in_the_order_of_the_epoch(monkeypatch, most):
     monkeypatch.setattr(known, "CHUNK", 7)
     monkeypatch.setattr(known, "MAX_LISTED", most)
     data = data_of(random_multiplex(2, num_nodes=20, num_edges=90), [2, 0])
     order = torch.from_numpy(np.random.default_rng(0).permutation(len(data.train_edges)))
-    supplied = Supply(data, 0)
+    supplied = Supply(data, Config())
     pairs, places = supplied.epoch(1, order, np.random.default_rng(0))
     assert pairs[0].tolist() == data.train_edges.pairs[order].tolist()
     target = torch.from_numpy(data.targets[data.train_edges.instance[order]])

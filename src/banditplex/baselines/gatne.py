@@ -86,7 +86,7 @@ class GATNE(NodeVectors):
         transforms, hidden = tables
         queries = Table(random_table(m, a, rng, device).values * a**0.5)
         plan = Walks(graph, partial(first_order, graph), self.walk_length, self.epochs * self.num_walks)
-        weight, lists = plan.weights(self.window).to(device), _Neighbours(graph, m)
+        weight, lists = plan.weights(self.window).to(device), _Neighbours(graph, m, device, rng)
         nodes, layers = (torch.from_numpy(each).to(device) for each in (graph.nodes, graph.layer))
         room = max(self.walk_length, ROOM // (m * self.neighbour_samples))
         for batch in batches(
@@ -95,7 +95,7 @@ class GATNE(NodeVectors):
         ):  # fmt: skip
             walks, noise = torch.from_numpy(batch.walks).to(device), torch.from_numpy(batch.negatives).to(device)
             node, layer, noise = nodes[walks], layers[walks[:, 0]], nodes[noise]
-            sampled = torch.from_numpy(lists.sample(graph.nodes[batch.walks], self.neighbour_samples, rng)).to(device)
+            sampled = lists.sample(node, self.neighbour_samples)
             near = edge[sampled].mean(3)  # (B, L, m, s)
             parts = [near, hidden[layer].view(-1, s, a), queries[layer], transforms[layer].view(-1, s, d)]
             for part in parts:
@@ -130,28 +130,27 @@ class GATNE(NodeVectors):
 class _Neighbours:
     """Neighbours of every node in every layer, as rows node * layers + layer; a node without any is its own."""
 
-    def __init__(self, graph: WalkGraph, num_layers: int) -> None:
+    def __init__(self, graph: WalkGraph, num_layers: int, device: torch.device, rng: np.random.Generator) -> None:
         self._layers, size = num_layers, graph.num_nodes * num_layers
         own, owner = graph.nodes * num_layers + graph.layer, np.repeat(np.arange(graph.num_rows), graph.degree)
         without = np.setdiff1d(np.arange(size), own)
         rows = np.append(own[owner], without)
         others = np.append(own[graph.neighbours], without)
-        order = np.argsort(rows, kind="stable")
-        self._others, self._degree = others[order], np.bincount(rows, minlength=size)
-        self._start = np.cumsum(self._degree) - self._degree
+        others, degree = others[np.argsort(rows, kind="stable")], np.bincount(rows, minlength=size)
+        self._others, self._degree = (torch.from_numpy(each).to(device) for each in (others, degree))
+        self._start = torch.cumsum(self._degree, 0) - self._degree
+        self._generator = torch.Generator(device).manual_seed(int(rng.integers(2**62)))
 
-    def sample(self, nodes: Ints, count: int, rng: np.random.Generator) -> Ints:
+    def sample(self, nodes: Tensor, count: int) -> Tensor:
         """Return `count` neighbours of nodes (...) in every layer, with repetition: (..., layers, count)."""
-        rows = nodes[..., None] * self._layers + np.arange(self._layers)
-        step = rng.random((*rows.shape, count)) * self._degree[rows][..., None]
-        found: Ints = self._others[self._start[rows][..., None] + step.astype(np.int64)]
-        return found
+        rows = nodes[..., None] * self._layers + torch.arange(self._layers, device=nodes.device)
+        chance = torch.rand((*rows.shape, count), generator=self._generator, device=nodes.device, dtype=torch.float64)
+        return self._others[self._start[rows][..., None] + (chance * self._degree[rows][..., None]).long()]
 
     def mean(self, values: Floats) -> Floats:
         """Return the mean over the neighbours of each row of values (rows, s)."""
-        matrix = sp.csr_array(
-            (np.repeat(1 / self._degree, self._degree), self._others, np.append(self._start, len(self._others)))
-        )
+        degree, others = self._degree.cpu().numpy(), self._others.cpu().numpy()
+        matrix = sp.csr_array((np.repeat(1 / degree, degree), others, np.append(0, np.cumsum(degree))))
         found: Floats = matrix @ values
         return found
 

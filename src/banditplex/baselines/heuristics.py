@@ -45,6 +45,7 @@ class Heuristic(Baseline):
     """
 
     sees_own_edge: ClassVar[bool] = False
+    num_parameters_: ClassVar[int] = 0
 
     def __init__(
         self, kind: str = "resource-allocation", *, graph: str = "target", hide: str | None = None, seed: int = 0

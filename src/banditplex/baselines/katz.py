@@ -44,6 +44,7 @@ class Katz(Baseline):
     """
 
     sees_own_edge: ClassVar[bool] = False
+    num_parameters_: ClassVar[int] = 0
 
     def __init__(self, *, graph: str = "target", beta: float = 0.005, hide: str | None = None, seed: int = 0) -> None:
         self.graph, self.beta, self.hide, self.seed = graph, beta, hide, seed

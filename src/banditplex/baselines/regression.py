@@ -53,6 +53,14 @@ class Regression(Baseline):
             return np.zeros(len(pairs))
         return np.asarray(self.models_[target].decision_function(self._columns(self.features_, pairs, target)))
 
+    @property
+    def num_parameters_(self) -> int:
+        """Coefficients and constants, and entries of the factors of the SVDs."""
+        models = sum(count_coefficients(model) for model in self.models_.values())
+        return models + sum(
+            factors.num_parameters for target in self.models_ for factors in self._factors(self.features_, target)
+        )
+
     def _columns(self, features: StructuralFeatures, pairs: Ints, target: int) -> Floats:
         scores = [factors.score(pairs) for factors in self._factors(features, target)]
         return np.column_stack([scaled(features.every(pairs, target)), *scores])
@@ -82,6 +90,11 @@ class PooledRegression(PooledBaseline):
     def _learn(self, table: TrainingTable) -> Any:
         return fit_logistic(table, self.strengths)
 
+    @property
+    def num_parameters_(self) -> int:
+        """Coefficients, and a constant."""
+        return 0 if self.model_ is None else count_coefficients(self.model_)
+
 
 def fit_logistic(table: TrainingTable, strengths: Sequence[float]) -> Any:
     """Fit standardised features to labels; both classes have the same total weight."""
@@ -94,6 +107,12 @@ def fit_logistic(table: TrainingTable, strengths: Sequence[float]) -> Any:
         grid = {"logisticregression__C": list(strengths)}
         model = GridSearchCV(make_pipeline(*steps), grid, scoring="neg_log_loss", cv=PredefinedSplit(fold))
     return model.fit(table.values, table.label)
+
+
+def count_coefficients(model: Any) -> int:
+    """Return the number of coefficients and constants of what `fit_logistic` returned."""
+    last = getattr(model, "best_estimator_", model)[-1]
+    return int(last.coef_.size + last.intercept_.size)
 
 
 BASELINES.add("regression", Regression)

@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from banditplex.baselines.base import BASELINES
+from banditplex.baselines.base import add_one_graph
 from banditplex.baselines.convolution import NodeInput, block_of
 from banditplex.baselines.gcn_distmult import DistMult
 from banditplex.baselines.neural import NetworkData, OneGraphBaseline, PairNetwork
@@ -30,11 +30,13 @@ class SampledGCN(OneGraphBaseline):
     delta = sqrt((1 - eta) eta^4 k^5 ln(n / k) / (T n^4)) for T rounds.
 
     "thanos" (Zhang et al., NeurIPS 2021): the estimate is (n / k) sum of z_j, z_j = a_ij x_j, which is biased. The
-    reward is r = 2 <z_j, m_i> - ||z_j||^2, where m_i is the mean of the drawn messages; w_ij grows by the factor
-    exp(eta r / (q_ij n)), and all w are set back to 1 after every `restart` rounds (Rexp3).
+    reward is r = 2 <z_j, m_i> - ||z_j||^2, where m_i, the mean of all messages, is estimated by that of the drawn ones;
+    w_ij grows by the factor exp(rate r / (q_ij n)), and all w are set back to 1 after every `restart` rounds (Rexp3).
 
     Differs from the originals: links are predicted, not classes of nodes; each convolution has its own bandits; a draw
-    is used in one step; hidden edges are never drawn. The variants with draws without replacement (.M) are left out.
+    is used in one step; hidden edges are never drawn. The published code of both clips a step of log w to 1, divides
+    rates by n^2, and ignores negative rewards of Thanos; here, steps are those of the papers, and q never falls below
+    eta / n. The variants with draws without replacement (.M) are left out.
 
     Parameters
     ----------
@@ -43,9 +45,11 @@ class SampledGCN(OneGraphBaseline):
     neighbours
         Draws per node, k.
     exploration
-        eta; .4 in both papers.
+        eta; .4 for GNN-BS, .2 for Thanos, which calls it gamma, as in the published experiments.
+    rate
+        Learning rate of Thanos, .1 in the published experiments.
     restart
-        Rounds after which Thanos forgets.
+        Rounds after which Thanos forgets; 2,000 in the published experiments.
     width, depth
         Of the convolutions.
     graph
@@ -55,12 +59,13 @@ class SampledGCN(OneGraphBaseline):
     """
 
     def __init__(
-        self, kind: str = "gnn-bs", *, neighbours: int = 3, exploration: float = 0.4, restart: int = 1000,
-        width: int = 64, depth: int = 2, graph: str = "target", epochs: int = 100, patience: int = 20,
-        batch_size: int = 256, learning_rate: float = 0.003, device: str = "auto", hide: str | None = None,
-        seed: int = 0,
+        self, kind: str = "gnn-bs", *, neighbours: int = 3, exploration: float = 0.4, rate: float = 0.1,
+        restart: int = 2000, width: int = 64, depth: int = 2, graph: str = "target", epochs: int = 100,
+        patience: int = 20, batch_size: int = 256, learning_rate: float = 0.003, device: str = "auto",
+        hide: str | None = None, seed: int = 0,
     ) -> None:  # fmt: skip
-        self.kind, self.neighbours, self.exploration, self.restart = kind, neighbours, exploration, restart
+        self.kind, self.neighbours, self.exploration = kind, neighbours, exploration
+        self.rate, self.restart = rate, restart
         self.width, self.depth, self.graph, self.epochs, self.patience = width, depth, graph, epochs, patience
         self.batch_size, self.learning_rate, self.device, self.hide = batch_size, learning_rate, device, hide
         self.seed = seed
@@ -71,7 +76,7 @@ class SampledGCN(OneGraphBaseline):
         horizon = data.num_steps(self.batch_size, self._step_targets())
         sampler = partial(
             NeighbourSampler, self.kind, data.train_graph(self._sees()), self.neighbours, self.exploration,
-            self.restart if self.kind == "thanos" else horizon,
+            self.restart if self.kind == "thanos" else horizon, self.rate,
         )  # fmt: skip
         return SampledNetwork(data, self._sees(), self.width, [sampler() for _ in range(self.depth)])
 
@@ -106,8 +111,10 @@ class SampledNetwork(PairNetwork):
 class NeighbourSampler:
     """The bandits of one convolution; the weight of each arc of the graph is kept."""
 
-    def __init__(self, kind: str, graph: PackedGraph, k: int, exploration: float, rounds: int) -> None:
-        self.kind, self.k, self.exploration, self.rounds = kind, k, exploration, max(rounds, 1)
+    def __init__(
+        self, kind: str, graph: PackedGraph, k: int, exploration: float, rounds: int, rate: float = 0.1
+    ) -> None:
+        self.kind, self.k, self.exploration, self.rounds, self.rate = kind, k, exploration, max(rounds, 1), rate
         self.log_weight = torch.zeros(len(graph.both.neighbour), dtype=torch.float64, device=graph.device)
         self.done = 0
 
@@ -130,7 +137,7 @@ class NeighbourSampler:
         message = x[block.edge_index[0][drawn]] * share[drawn].unsqueeze(2)
         if self.kind == "thanos":
             weight = share[drawn] * n / self.k
-            reward, rate = biased_reward(message, message.mean(1, keepdim=True)), self.exploration / n.double()
+            reward, rate = biased_reward(message, message.mean(1, keepdim=True)), self.rate / n.double()
         else:
             weight = share[drawn] / (self.k * q)
             reward = variance_reward(torch.ones_like(q), message.norm(dim=2), q, self.k)
@@ -149,6 +156,5 @@ class NeighbourSampler:
         return lists.find(row, block.node[source])[1]
 
 
-for _kind in KINDS:
-    BASELINES.add(_kind, partial(SampledGCN, kind=_kind))
-    BASELINES.add(f"{_kind}-union", partial(SampledGCN, kind=_kind, graph="union"))
+add_one_graph("gnn-bs", partial(SampledGCN, kind="gnn-bs"))
+add_one_graph("thanos", partial(SampledGCN, kind="thanos", exploration=0.2))

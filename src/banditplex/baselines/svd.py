@@ -43,6 +43,12 @@ class SVD(Baseline):
     def _score(self, pairs: Ints, target: int) -> Floats:
         return self.models_[target].score(pairs)
 
+    @property
+    def num_parameters_(self) -> int:
+        """Entries of both factors: of every target layer, or of the union."""
+        counts = [model.num_parameters for model in self.models_.values()]
+        return max(counts, default=0) if in_union(self.graph) else sum(counts)
+
 
 class CrossFittedSVD:
     """Truncated singular value decompositions of a matrix: of all entries, and of all but each fifth of the pairs.
@@ -72,6 +78,11 @@ class CrossFittedSVD:
         self._hidden = self._count if everywhere else seen
         self._fold = self._pair_folds(stream(seed, "svd folds", target))
         self._models: dict[int, tuple[Floats, Floats]] = {}
+
+    @property
+    def num_parameters(self) -> int:
+        """Entries of both factors of the decomposition of everything."""
+        return sum(factor.size for factor in self._model(-1))
 
     def score(self, pairs: Ints) -> Floats:
         """Return scores of pairs (n, 2); pairs with edges that must be hidden are scored without them."""

@@ -44,5 +44,11 @@ class Trees(PooledBaseline):
         )  # fmt: skip
         return model.fit(table.values, table.label)
 
+    @property
+    def num_parameters_(self) -> int:
+        """Thresholds and values of leaves of all trees: one number per node."""
+        trees = [] if self.model_ is None else self.model_._predictors
+        return sum(len(tree.nodes) for each in trees for tree in each)
+
 
 BASELINES.add("pooled-trees", Trees)

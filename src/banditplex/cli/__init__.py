@@ -16,6 +16,7 @@ from banditplex.cli.commands import PlainCommand, PlainGroup, help_alone
 from banditplex.cli.flags import in_flags
 from banditplex.errors import InputError
 from banditplex.terminal import escape, say
+from banditplex.training.distributed import is_first, wait_for_first
 from banditplex.version import __version__
 
 app = typer.Typer(
@@ -52,15 +53,19 @@ UsageError: Any = typer.BadParameter.__base__
 def main() -> NoReturn:
     """Run the command line; a user error prints one line on stderr and exits with status 2."""
     warnings.formatwarning = lambda message, *_, **__: f"banditplex: {escape(in_flags(str(message)))}\n"
+    if not is_first():
+        warnings.simplefilter("ignore")  # the first process says the same
     try:
         try:
             status = app(standalone_mode=False)
         finally:
             sys.stdout.flush()
     except UsageError as error:
+        wait_for_first()
         say(_in_one_line(error))
         raise SystemExit(2) from None
     except InputError as error:
+        wait_for_first()
         say(in_flags(str(error)))
         raise SystemExit(2) from None
     except BrokenPipeError:  # the reader of our output has gone, as with `| head`

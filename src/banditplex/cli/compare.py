@@ -12,7 +12,8 @@ import typer
 
 from banditplex.cli import options
 from banditplex.cli.data import Reading, as_name, is_dataset, load, reads_data
-from banditplex.cli.output import Json, print_json, print_table
+from banditplex.cli.output import Json, print_json, print_lines, print_table
+from banditplex.cli.report import write_comparison_page
 from banditplex.cli.resuming import resume_command, say_new
 from banditplex.errors import InputError
 from banditplex.pairs.visibility import HIDE
@@ -39,7 +40,7 @@ def compare(
     ] = None,
     methods: Annotated[
         str | None,
-        typer.Option(metavar="A,B,..", help="Methods; quick and ours stand for several.", show_default="all"),
+        typer.Option(metavar="A,B,..", help="Methods; quick, main and ours stand for several.", show_default="all"),
     ] = None,
     hide: Annotated[
         str, typer.Option(metavar="layer|pair", help="Hide held-out pairs in their own layer or in every layer.")
@@ -135,13 +136,16 @@ def compare(
         say(f"stopped after {done} fits; {how}")
         raise typer.Exit(130) from None
     board = Leaderboard(data, about, plan, lines.make_lines(rows), lines.layer_lines(rows), fixed is not None)
-    files = pages.write(board, out, by_layer=by_layer) if out is not None else []
+    page = None
+    if out is not None:
+        files = pages.write(board, out, by_layer=by_layer)
+        page = write_comparison_page(out, data, mx, pages.for_page(board))
     if as_json:
-        print_json(pages.as_json(board) | {"out": out and str(out)})
+        print_json(pages.as_json(board) | {"out": out and str(out), "report": page and str(page)})
         return
     _print_board(board, by_layer)
-    if files:
-        print(f"\nFiles: {', '.join(map(str, files))}")
+    if page is not None:
+        print_lines(f"\nFiles: {', '.join(map(str, files))}. Report: {page}")
 
 
 def _list_methods(as_json: bool) -> None:
@@ -183,10 +187,10 @@ def _print_start(board: "Leaderboard") -> None:
 
 def _print_board(board: "Leaderboard", by_layer: bool) -> None:
     from banditplex.leaderboard.pages import layer_tables
-    from banditplex.leaderboard.tables import COST, HEADS, TELLING, difference_table, main_table
+    from banditplex.leaderboard.tables import COST, INSTEAD, RANKING, TELLING, difference_table, main_table
 
-    ranking = [name for name in HEADS if name.startswith(("random", "hard"))]
-    tables = [main_table(board.lines, columns) for columns in ((*TELLING, "note"), ranking, (*COST, "settings"))]
+    parts = ((*TELLING, "note"), RANKING, INSTEAD, (*COST, "settings"))
+    tables = [main_table(board.lines, columns) for columns in parts]
     for table in (*tables, difference_table(board.lines)):
         if table is not None and len(table.heads) > 1:
             _print(table)

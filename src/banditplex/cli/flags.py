@@ -42,6 +42,8 @@ FLAGS: dict[str, str | None] = {
     "layers=": "--layers",
     "prices=": "--price",
     "width=": "--width",
+    "memory=": "--memory",
+    "evidence=": "--evidence",
     "policy_options=": "--policy-option",
     "policy_options": "--policy-option",
     **{name: f"--{name.replace('_', '-')}" for name in SETTINGS if "_" in name and name != "policy_options"},

@@ -73,7 +73,7 @@ def _as_option(name: str, each: Setting) -> Any:
         word = each.word or "none"
         several = "[,INTEGER]" * each.several
         kind, more = str, {"metavar": f"INTEGER{several}|{word}", "parser": _integer_or(word, several=each.several)}
-    shown = each.default if each.default is not None else each.choices[0]
+    shown = each.default if each.default is not None else [*each.choices, "none"][0]
     if name == "policy":
         more["autocompletion"] = complete_policy
     flag, panel = SHORT_FLAGS.get(name, flag), each.group

@@ -87,6 +87,16 @@ def write_evaluation_page(
     return path
 
 
+def write_comparison_page(folder: Path, data: str, mx: "Multiplex", board: dict[str, Any]) -> Path:
+    """Write the page of a comparison into its folder; return its path."""
+    from banditplex.report.about import PAGE
+    from banditplex.report.collect import collect_leaderboard
+    from banditplex.report.page import write_page
+
+    write_page(folder / PAGE, collect_leaderboard(data, mx, board))
+    return folder / PAGE
+
+
 def check_page(path: Path, *, force: bool = False) -> None:
     """Refuse a place for a page that is no HTML file, has no folder, or is taken, unless `force` replaces it."""
     if path.suffix.lower() not in (".html", ".htm"):

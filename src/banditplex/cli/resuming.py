@@ -11,6 +11,7 @@ from pathlib import Path
 
 from banditplex.errors import InputError
 from banditplex.terminal import say
+from banditplex.training.distributed import launcher
 
 
 @contextmanager
@@ -78,9 +79,9 @@ def say_new(place: Path) -> None:
 
 
 def resume_command(program: str = "banditplex") -> str:
-    """Return the command that resumes the running one."""
+    """Return the command that resumes the running one, with as many processes."""
     words = [word for word in sys.argv[1:] if word not in ("--force", "--resume")]
-    return f"{program} {shlex.join([*words, '--resume'])}"
+    return f"{launcher() or program} {shlex.join([*words, '--resume'])}"
 
 
 def as_typed(folder: Path) -> str:

@@ -1,7 +1,9 @@
 """`banditplex train`."""
 
 import math
+import signal
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,6 +20,7 @@ from banditplex.cli.resuming import exit_status, resume_command, say_new, stoppa
 from banditplex.cli.tensorboard import event_files
 from banditplex.errors import InputError
 from banditplex.terminal import Estimate, epoch_bar, say
+from banditplex.training.distributed import Lost, current, is_first, joined
 
 if TYPE_CHECKING:
     from banditplex.multiplex import Multiplex, Name
@@ -57,8 +60,10 @@ def train(
     from banditplex.persistence.run_folder import RunFolder
     from banditplex.report.about import write_about
 
-    folder = RunFolder(run)
-    folder.check_free(resume=resume, force=force)
+    folder, others = RunFolder(run), not is_first()
+    quiet = quiet or others
+    if not others:
+        folder.check_free(resume=resume, force=force)
     if resume:
         reading = added(folder.reading(), reading)
     mx = load(data, reading, quiet=quiet)
@@ -67,7 +72,8 @@ def train(
     given = with_policy(options.plain(settings), policy_flags, mx.layer_names)
     targets = [as_name(name, mx.layer_names) for name in target] if target else None
     try:
-        with stoppable(quiet=quiet), epoch_bar(quiet=quiet) as show, event_files(tensorboard) as write:
+        events = event_files(None if others else tensorboard)
+        with stoppable(quiet=quiet), epoch_bar(quiet=quiet) as show, events as write, joined():
             clock = Estimate("epochs at most", "Ctrl-C leaves a run that --resume continues", sets_up=True)
 
             def on_epoch(model: "LinkPredictor", row: dict[str, Any]) -> None:
@@ -82,12 +88,14 @@ def train(
                 say_longer(folder, given)
             model = fit_in(folder, mx, targets, given, reading=reading, resume=resume, force=force, on_epoch=on_epoch)
     except KeyboardInterrupt as stop:
-        say(
-            f"stopped after epoch {folder.progress().epoch}; continue with: {resume_command()}"
-            if folder.begun
-            else "stopped."
-        )
+        if not others:
+            say(_how_to_go_on(folder))
         raise typer.Exit(exit_status(stop)) from None
+    except Lost as lost:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # which torchrun sends now; this process ends by itself
+        raise InputError(f"{lost} The run has {_how_to_go_on(folder)}") from None
+    if others:
+        return
     write_about(run, data, mx, model)
     page = write_run_page(run, model, quiet=quiet)
     result = summarise(model, folder)
@@ -161,37 +169,50 @@ def fit_in(
     """Fit a model in a run folder, with a checkpoint after each epoch, and save it there with a table of its gains.
 
     With `resume`, the run in the folder continues; `targets` and `settings` that are not given stay as they were. With
-    `force`, a run in the folder is replaced. `reading` says how the data were read, for those who resume the run.
+    `force`, a run in the folder is replaced. `reading` says how the data were read, for those who resume the run. Of
+    several processes that train together, the first one writes.
     """
     from banditplex.predictor import LinkPredictor
     from banditplex.report.about import ABOUT, PAGE
 
-    folder.check_free(resume=resume, force=force)
-    with folder.held():
-        settings = dict(settings)
-        if resume and folder.begun:
-            before = folder.settings()
-            targets = targets or before.pop("targets")
-            settings = {name: value for name, value in before.items() if name != "targets"} | settings
-            missing = [name for name in targets or () if name not in mx.layer_names]
-            if missing:
-                got = ", ".join(map(repr, mx.layer_names[:5])) + ", ..." * (mx.num_layers > 5)
-                what = f"the data of this run, with a layer {missing[0]!r}"
-                raise InputError(f"{folder.path}: expected {what}, got {got}.")
-        model = LinkPredictor(**settings)
-        folder.check_free(resume=resume, force=force)  # now that nobody else can change it
-        if force and folder.occupied:
+    group = current()
+
+    def look() -> tuple[dict[str, Any], bool]:
+        folder.check_free(resume=resume, force=force)
+        return folder.settings() if resume and folder.begun else {}, force and folder.occupied
+
+    if group.is_writer:
+        folder.check_free(resume=resume, force=force)
+    with folder.held() if group.is_writer else nullcontext():
+        before, replaced = group.from_first(look)  # now that nobody else can change it
+        targets = targets or before.pop("targets", None)
+        missing = [name for name in targets or () if before and name not in mx.layer_names]
+        if missing:
+            got = ", ".join(map(repr, mx.layer_names[:5])) + ", ..." * (mx.num_layers > 5)
+            what = f"the data of this run, with a layer {missing[0]!r}"
+            raise InputError(f"{folder.path}: expected {what}, got {got}.")
+        model = LinkPredictor(**{name: value for name, value in before.items() if name != "targets"} | dict(settings))
+        if replaced:
             model.make_trainer(mx, targets)  # refuses bad input before anything is removed
+        if replaced and group.is_writer:
             folder.clear()
             for name in (GAINS, ABOUT, PAGE):
                 (folder.path / name).unlink(missing_ok=True)
-        if not folder.begun:
+        if group.is_writer and not folder.begun:
             folder.keep_reading(dict(reading or {}))
         model.fit(mx, targets, on_epoch, checkpoint=folder.path, resume=resume)
-        folder.keep_reading(dict(reading or {}))
-        model.save(folder.path)
-        write_table(model.layer_gains_, folder.path / GAINS)
+        if group.is_writer:
+            folder.keep_reading(dict(reading or {}))
+            model.save(folder.path)
+            write_table(model.layer_gains_, folder.path / GAINS)
     return model
+
+
+def _how_to_go_on(folder: "RunFolder") -> str:
+    """Say how far a run has come that was stopped, and how it is continued."""
+    if not folder.begun:
+        return "stopped."
+    return f"stopped after epoch {folder.progress().epoch}; continue with: {resume_command()}"
 
 
 def summarise(model: "LinkPredictor", folder: "RunFolder") -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from banditplex.evaluation.metrics import LayerMetrics as LayerMetrics
 from banditplex.evaluation.metrics import accuracy as accuracy
 from banditplex.evaluation.metrics import average_precision as average_precision
+from banditplex.evaluation.metrics import average_precision_at as average_precision_at
 from banditplex.evaluation.metrics import brier as brier
 from banditplex.evaluation.metrics import evaluate_layers as evaluate_layers
 from banditplex.evaluation.metrics import evaluate_scores as evaluate_scores

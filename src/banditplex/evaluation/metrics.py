@@ -79,6 +79,27 @@ def average_precision(label: ArrayLike, score: ArrayLike) -> float:
     return float((gained * hits[last] / (last + 1)).sum() / hits[-1])
 
 
+def average_precision_at(label: ArrayLike, score: ArrayLike, *, at: int) -> float:
+    """Return the average precision of the `at` pairs with the highest scores: AP@50 of Decagon for at=50.
+
+    It is the sum of the precisions at the ranks of positives, up to rank `at`, divided by min(at, number of
+    positives). Where scores are tied, it is the mean over all orders of the tied pairs.
+
+    >>> average_precision_at([1, 0, 1, 1], [0.9, 0.8, 0.7, 0.1], at=2)
+    0.5
+    """
+    positive, values = _check_scores(label, score)
+    order = np.argsort(-values, kind="stable")
+    group = np.cumsum(np.diff(values[order], prepend=values[order[0]]) != 0)
+    size, hits = np.bincount(group), np.bincount(group, positive[order])
+    first, before = np.cumsum(size) - size, np.cumsum(hits) - hits
+    rank = np.arange(min(at, len(values)))
+    group = group[rank]
+    others = (hits[group] - 1) * (rank - first[group]) / np.maximum(size[group] - 1, 1)
+    gained = hits[group] / size[group] * (before[group] + 1 + others) / (rank + 1)
+    return float(gained.sum() / min(at, int(positive.sum())))
+
+
 def brier(label: ArrayLike, probability: ArrayLike) -> float:
     """Return the Brier score, the mean squared error of probabilities.
 
@@ -155,7 +176,7 @@ def evaluate_scores(
     threshold: float | None = 0.0,
     at: Sequence[int] = AT,
 ) -> dict[str, float]:
-    """Return accuracy, roc_auc, average_precision, f1, mrr and hits_at_1, hits_at_10, hits_at_50 of one layer.
+    """Return accuracy, roc_auc, average_precision, ap_at_50, f1, mrr, hits_at_1, hits_at_10, hits_at_50 of one layer.
 
     Parameters
     ----------
@@ -214,6 +235,7 @@ def _threshold_metrics(positive: Bools, values: Floats, threshold: float | None)
         "accuracy": accuracy(positive, values, threshold=threshold),
         "roc_auc": roc_auc(positive, values),
         "average_precision": average_precision(positive, values),
+        "ap_at_50": average_precision_at(positive, values, at=50),
         "f1": f1(positive, values, threshold=threshold),
     }
 

@@ -23,7 +23,7 @@ from banditplex.rng import stream
 from banditplex.scorer import LinkScorer
 
 Progress = Callable[[int, int, list[Row]], Any]
-METRICS = ("accuracy", "roc_auc", "average_precision", "f1", "mrr", *(f"hits_at_{cut}" for cut in AT))
+METRICS = ("accuracy", "roc_auc", "average_precision", "ap_at_50", "f1", "mrr", *(f"hits_at_{cut}" for cut in AT))
 MIN_TRAIN_EDGES = 5
 """A layer is tested in a fold if at least so many of its edges are left for training."""
 
@@ -98,7 +98,7 @@ def evaluate(
     trials, folds, seed
         Each trial assigns edges to folds at random. The same seed gives the same splits and rows, with every engine.
     metrics
-        Any of accuracy, roc_auc, average_precision, f1, mrr, hits_at_1, hits_at_10, hits_at_50.
+        Any of accuracy, roc_auc, average_precision, ap_at_50, f1, mrr, hits_at_1, hits_at_10, hits_at_50.
     negatives, negative_nodes, each
         "uniform", "degree" or "hard" test negatives; whether they are pairs of "all" nodes or of those "active" in the
         layer (methods have a setting of their own for training); and the number of negatives that each positive is

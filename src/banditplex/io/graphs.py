@@ -1,13 +1,14 @@
 """Shared by GraphML and GML: a multiplex as a networkx graph with numbers and strings as attributes."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from banditplex.errors import InputError
+from banditplex.io.attributes import Graph
 from banditplex.io.base import are_strings, parse_names, strings_note
 from banditplex.multiplex import Multiplex
 from banditplex.multiplex.build import EdgeError, Floats, Numbers
@@ -54,7 +55,7 @@ def to_graph(mx: Multiplex) -> "nx.MultiGraph":
 
 
 def from_graph(
-    graph: "nx.Graph",
+    graph: Graph,
     *,
     directed: bool | None = None,
     layer: str | None = None,
@@ -68,7 +69,7 @@ def from_graph(
     Parameters
     ----------
     graph
-        A networkx graph.
+        The nodes and edges of the file, with all their attributes.
     directed
         None: as the graph. In a directed multiplex, undirected edges are stored in both directions.
     layer
@@ -82,51 +83,58 @@ def from_graph(
         Node attribute with the node type. None: "node_type", if banditplex wrote it.
     """
     note = _read_note(graph)
-    if directed and not graph.is_directed():
-        graph = graph.to_directed()
-    rows = list(graph.edges(data=True))
-    places = {node: place for place, node in enumerate(graph)}
-    layers, codes = _layers(rows, layer, note)
+    source, destination = graph.source, graph.destination
+    layers, codes = _layers(graph, layer, note)
+    numbers = [_edge_numbers(graph, weight, "weight", 1), _edge_numbers(graph, time, "time", None)]
+    row = np.arange(len(source))
+    if directed and not graph.directed:  # both ways
+        row = np.concatenate([row, np.flatnonzero(source != destination)])
+        back = np.arange(len(row)) >= len(source)
+        source, destination = (
+            np.where(back, destination[row], source[row]),
+            np.where(back, source[row], destination[row]),
+        )
     try:
         return Multiplex.from_indices(
-            np.array([places[u] for u, _, _ in rows], np.int64),
-            np.array([places[v] for _, v, _ in rows], np.int64),
-            codes,
-            node_names=parse_names([str(node) for node in graph], strings=are_strings("nodes", note)),
+            source,
+            destination,
+            codes[row],
+            node_names=parse_names([str(node) for node in graph.nodes], strings=are_strings("nodes", note)),
             layer_names=layers,
-            weight=_edge_numbers(rows, weight, "weight", 1),
-            time=_edge_numbers(rows, time, "time", None),
+            weight=None if numbers[0] is None else numbers[0][row],
+            time=None if numbers[1] is None else numbers[1][row],
             node_features=_features(graph, features, note),
             node_types=_types(graph, types, note),
-            directed=graph.is_directed() if directed is None else directed,
+            directed=graph.directed if directed is None else directed,
             metadata=_metadata(graph, note),
         )
     except EdgeError as error:
-        u, v, _ = rows[error.edge]
-        raise InputError(f"{error.message} on the edge from {u!r} to {v!r}") from None
+        raise InputError(f"{error.message} on {graph.edge(int(row[error.edge]))}") from None
 
 
-def _read_note(graph: "nx.Graph") -> dict[str, Any]:
-    text, what = graph.graph.get(NOTE, "{}"), f"the graph attribute {NOTE!r}"
+def _read_note(graph: Graph) -> dict[str, Any]:
+    text, what = graph.attributes.get(NOTE, "{}"), f"the graph attribute {NOTE!r}"
     note: dict[str, Any] = parse(text if isinstance(text, str) else repr(text), SCHEMA, what=what)
-    features = note.get("features", 0)
-    for node, values in graph.nodes(data=True):
-        if features > len(values):  # a few bytes could ask for any number
-            raise InputError(f"expected {features} features on every node, got {len(values)} on {node!r}")
+    if note.get("features"):  # a few bytes could ask for any number
+        has = graph.node_values.count(len(graph.nodes))
+        few = np.flatnonzero(has < note["features"])
+        if len(few):
+            where = f"got {has[few[0]]} on {graph.nodes[few[0]]!r}"
+            raise InputError(f"expected {note['features']} features on every node, {where}")
     return note
 
 
-def _layers(rows: list[Any], layer: str | None, note: dict[str, Any]) -> tuple[Names, Ints]:
+def _layers(graph: Graph, layer: str | None, note: dict[str, Any]) -> tuple[Names, Ints]:
     """Return the layer names, and the layer index of each edge."""
-    key = layer or _suggested(rows)
-    there = sum(key in values for _, _, values in rows)
-    if there == 0 and layer is not None:
-        known = sorted({name for _, _, values in rows for name in values})
-        raise InputError(f"expected an edge attribute ({', '.join(known) or 'there are none'}) as layer, got {layer!r}")
-    if 0 < there < len(rows):
-        u, v, _ = next(row for row in rows if key not in row[2])
-        raise InputError(f"expected {key!r} on every edge, got none on the edge from {u!r} to {v!r}")
-    given = [values.get(key, "edges") for _, _, values in rows]
+    key, size = layer or _suggested(graph), len(graph.source)
+    there = graph.edge_values.rows(key)
+    if not len(there) and layer is not None:
+        known = ", ".join(sorted(graph.edge_values)) or "there are none"
+        raise InputError(f"expected an edge attribute ({known}) as layer, got {layer!r}")
+    if 0 < len(there) < size:
+        missing = int(np.setdiff1d(np.arange(size), there)[0])
+        raise InputError(f"expected {key!r} on every edge, got none on {graph.edge(missing)}")
+    given = graph.edge_values.column(key, size, "edges")
     if "layers" not in note or layer is not None:
         return factorize(as_names(given, "layer"))
     place = {str(name): position for position, name in enumerate(note["layers"])}
@@ -136,64 +144,66 @@ def _layers(rows: list[Any], layer: str | None, note: dict[str, Any]) -> tuple[N
     return as_names(note["layers"], "layer"), np.array([place[str(each)] for each in given], np.int64)
 
 
-def _suggested(rows: list[Any]) -> str:
+def _suggested(graph: Graph) -> str:
     """Return "layer" or, if no edge has this attribute, one that all edges have and that is usual for layers."""
-    if not rows or any("layer" in values for _, _, values in rows):
+    values, size = graph.edge_values, len(graph.source)
+    if not size or "layer" in values:
         return "layer"
-    whole = [name for name in rows[0][2] if all(name in values for _, _, values in rows)]
-    found = suggest_layer(whole, lambda name: [values[name] for _, _, values in rows[:1000]])
+    whole = [name for name in values if len(values.rows(name)) == size]
+    found = suggest_layer(whole, lambda name: values.column(name, size)[:1000])
     if found is not None:
         warn(f"The edge attribute {found!r} is read as the layer; layer=NAME selects another.")
     return found or "layer"
 
 
-def _edge_numbers(rows: list[Any], name: str | None, role: str, missing: int | None) -> Numbers | None:
-    key = name or role
-    if not any(key in values for _, _, values in rows):
-        if name is None or not rows:
+def _edge_numbers(graph: Graph, name: str | None, role: str, missing: int | None) -> Numbers | None:
+    key, size = name or role, len(graph.source)
+    if key not in graph.edge_values:
+        if name is None or not size:
             return None
         raise InputError(f"expected an edge attribute as {role}, got {name!r}, which no edge has")
-    return np.array(
-        [_number(values.get(key, missing), f"{key!r} of the edge from {u!r} to {v!r}") for u, v, values in rows]
-    )
+    given = graph.edge_values.column(key, size, missing)
+    return np.array([_number(value, key, graph.edge, row) for row, value in enumerate(given)])
 
 
-def _features(graph: "nx.Graph", names: Sequence[str] | None, note: dict[str, Any]) -> Floats | None:
+def _features(graph: Graph, names: Sequence[str] | None, note: dict[str, Any]) -> Floats | None:
     if names is None:
         if "features" not in note:
             return None
         names = [_FEATURE.format(place) for place in range(note["features"])]
-    table = [
-        [_number(values.get(name), f"{name!r} of the node {node!r}") for name in names]
-        for node, values in graph.nodes(data=True)
-    ]
-    return np.array(table, np.float64).reshape(len(graph), len(names))
+    table = np.empty((len(graph.nodes), len(names)))
+    for column, name in enumerate(names):
+        given = graph.node_values.column(name, len(graph.nodes))
+        table[:, column] = [_number(value, name, graph.node, row) for row, value in enumerate(given)]
+    return table
 
 
-def _types(graph: "nx.Graph", name: str | None, note: dict[str, Any]) -> list[str] | None:
-    if name is None:
-        return [str(value) for _, value in graph.nodes(data=_TYPE, default="")] if note.get("types") else None
-    missing = next((node for node, values in graph.nodes(data=True) if name not in values), None)
-    if missing is not None:
+def _types(graph: Graph, name: str | None, note: dict[str, Any]) -> list[str] | None:
+    if name is None and not note.get("types"):
+        return None
+    there = graph.node_values.rows(name or _TYPE)
+    if name is not None and len(there) < len(graph.nodes):
+        missing = graph.nodes[np.setdiff1d(np.arange(len(graph.nodes)), there)[0]]
         raise InputError(f"expected {name!r} on every node, got none on {missing!r}")
-    return [str(value) for _, value in graph.nodes(data=name)]
+    return [str(value) for value in graph.node_values.column(name or _TYPE, len(graph.nodes), "")]
 
 
-def _number(value: Any, what: str) -> int | float:
+def _number(value: Any, name: str, owner: Callable[[int], str], row: int) -> int | float:
     if isinstance(value, int | float):
         return value
     for kind in (int, float) if isinstance(value, str) else ():
         with suppress(ValueError):
             return kind(value)
-    raise InputError(f"expected a number as {what}, got {'none' if value is None else repr(value)}")
+    got = "none" if value is None else repr(value)
+    raise InputError(f"expected a number as {name!r} of {owner(row)}, got {got}")
 
 
-def _metadata(graph: "nx.Graph", note: dict[str, Any]) -> dict[str, Any]:
+def _metadata(graph: Graph, note: dict[str, Any]) -> dict[str, Any]:
     """Return the graph attributes and, by name and node, the node attributes that are neither features nor types."""
-    metadata = {key: value for key, value in graph.graph.items() if key not in (NOTE, "node_default", "edge_default")}
-    nodes: dict[str, dict[Any, Any]] = {}
-    for node, values in graph.nodes(data=True):
-        for key, value in values.items():
-            if not key.startswith(_FEATURE.format("")) and not (key == _TYPE and note.get("types")):
-                nodes.setdefault(key, {})[node] = value
+    metadata = {key: value for key, value in graph.attributes.items() if key != NOTE}
+    nodes: dict[str, dict[Any, Any]] = {
+        key: {graph.nodes[row]: value for row, value in graph.node_values.items(key)}
+        for key in graph.node_values
+        if not key.startswith(_FEATURE.format("")) and not (key == _TYPE and note.get("types"))
+    }
     return metadata | ({"node_attributes": nodes} if nodes else {})

@@ -87,6 +87,7 @@ def read_columns(
             columns = assign_columns(file.schema_arrow.names, given, sample, path=path, roles=roles)
             note = _read_note(file.schema_arrow.metadata or {}, path)
             table = _read_table(file, list(columns.values()), progress)
+            _check_strings(table)
     except (pa.ArrowException, OSError) as error:
         raise FormatError(f"expected a Parquet file, got {str(error).splitlines()[0]}", path=path) from None
     table = table.select(list(columns.values())).rename_columns(list(columns))
@@ -116,6 +117,12 @@ def _read_table(file: pq.ParquetFile, columns: list[str], progress: Progress | N
         parts.append(file.read_row_group(group, columns))
         progress(sum(map(len, parts)), total)
     return pa.concat_tables(parts) if parts else file.read(columns)
+
+
+def _check_strings(table: pa.Table) -> None:
+    """Refuse strings that are not UTF-8: a file may hold any bytes. Of encoded columns, only the dictionary is read."""
+    for chunk in (chunk for column in table.columns for chunk in column.chunks):
+        (chunk.dictionary if isinstance(chunk, pa.DictionaryArray) else chunk).validate(full=True)
 
 
 def _read_note(metadata: dict[bytes, bytes], path: Path) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import ctypes
 import gc
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -92,6 +92,7 @@ class Usage:
     """
 
     before: int
+    elapsed: Callable[[], float]  # seconds since the block began
     seconds: float = 0.0
     memory: int = 0
 
@@ -104,11 +105,12 @@ def limited(seconds: float, memory: float, *, before: int | None = None) -> Iter
     The memory of a GPU counts.
     """
     now = _fresh_start()
-    usage, done = Usage(now if before is None else before), Event()
     on_clock, on_processor = perf_counter(), process_time()
 
     def elapsed() -> float:
         return perf_counter() - on_clock if _cuda() is not None else process_time() - on_processor
+
+    usage, done = Usage(now if before is None else before, elapsed), Event()
 
     def watch() -> None:
         while not done.wait(INTERVAL):

@@ -7,6 +7,7 @@ from typing import Any
 from banditplex.leaderboard.compare import Plan
 from banditplex.leaderboard.facts import Facts
 from banditplex.leaderboard.lines import Line
+from banditplex.leaderboard.measure import EARLY
 from banditplex.leaderboard.parts import RANKED, SHARE
 from banditplex.leaderboard.verdict import verdict
 
@@ -38,7 +39,8 @@ class Leaderboard:
             f"{seeds}, on the split that comes with the data." if self.fixed else split,
             f"A held-out pair is hidden in {where} (hide={plan.hide}).",
             tuning,
-            f"A fit may take {plan.budget:g} s of processor time and {plan.memory:g} GB.",
+            f"A fit may take {plan.budget:g} s of processor time and {plan.memory:g} GB; methods that learn in epochs "
+            f"stop after {100 * EARLY:.0f} % of this time, with what they have learnt.",
         ]
 
     @property
@@ -46,6 +48,8 @@ class Leaderboard:
         """What the columns mean, in sentences."""
         text = ["Means over layers, then over seeds, ± the standard deviation over seeds."]
         text += ["Accuracy: as many pairs are predicted edges as there are edges, or more if scores are tied."]
+        if self.fixed:
+            text += ["AP@50: average precision of the 50 pairs with the highest scores. Medians are over layers."]
         if any("random_mrr" in line.mean for line in self.lines):
             text += [
                 f"MRR and Hits@10: at most about {RANKED} held-out edges are ranked, each among up to 100 pairs, at "

@@ -1,6 +1,7 @@
 """`compare`: every method on the same splits, tuned with the same budget, each fit with the same limits."""
 
 import json
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
@@ -139,12 +140,12 @@ class Bench:
     """The function of a `Fit`: runs it in a child process, and turns a failure into a row."""
 
     def __init__(self, methods: Mapping[str, Method], parts: Parts, plan: Plan) -> None:
-        self.plan, self._methods, self._parts = plan, dict(methods), parts
+        self.plan, self.methods, self._parts = plan, dict(methods), parts
         self._last: tuple[tuple[int, bool], Part] | None = None
 
     def __call__(self, fit: Fit) -> list[Row]:
         """Return the rows of a fit; one row if it is for tuning, or fails."""
-        plan, method = self.plan, self._methods[fit.method]
+        plan, method = self.plan, self.methods[fit.method]
         settings = next(each for each in method.trials(plan.trials) if as_text(each) == fit.settings)
         part = self._part(fit)
         names = plan.targets or part.test.train.layer_names
@@ -187,20 +188,34 @@ class _Runner:
         self._bench, self._opener, self._resume = bench, opener, resume
         self._engine, self._jobs, self._tell = engine, jobs, tell
         self._done, self.total = 0, total
+        self._seconds: dict[str, float] = {}
 
     def __call__(self, fits: Sequence[Fit]) -> dict[Fit, list[Row]]:
         """Return the rows of fits, in the order of the fits."""
-        by_key, found = {fit.key: fit for fit in fits}, {}
+        by_key, found = {fit.key: fit for fit in self._longest_first(fits)}, {}
         store = None if self._opener is None else self._opener(resume=self._resume)
         self._resume = True
-        finished = run_tasks(self._bench, fits, engine=self._engine, jobs=self._jobs, store=store)
+        finished = run_tasks(self._bench, by_key.values(), engine=self._engine, jobs=self._jobs, store=store)
         with closing(finished):
             for key, rows in finished:
                 found[by_key[key]] = rows
+                seconds = rows[-1].get("fit_seconds", self._bench.plan.budget)
+                self._seconds[by_key[key].method] = max(seconds, self._seconds.get(by_key[key].method, 0.0))
                 self._done += 1
                 if self._tell is not None:
                     self._tell(self._done, max(self.total, self._done), rows)
         return {fit: found[fit] for fit in fits}
+
+    def _longest_first(self, fits: Sequence[Fit]) -> list[Fit]:
+        """Return fits in the order of their methods' time so far, so that no long one is left for the end.
+
+        Methods that have not been fitted yet come first, of them those that learn in epochs.
+        """
+
+        def rank(fit: Fit) -> tuple[float, bool]:
+            return -self._seconds.get(fit.method, math.inf), not self._bench.methods[fit.method].learns_in_epochs
+
+        return sorted(fits, key=rank)
 
 
 Best = dict[tuple[str, int], tuple[Settings | None, str]]

@@ -12,10 +12,13 @@ import numpy as np
 from banditplex.errors import InputError
 from banditplex.evaluation.statistics import holm, summary
 from banditplex.jobs.results import Row
-from banditplex.leaderboard.measure import RANKING, TOLD_APART
+from banditplex.leaderboard.measure import MEDIANS, RANKING, TOLD_APART
 from banditplex.leaderboard.methods import OURS, VARIANTS
 
-METRICS = (*TOLD_APART, *(f"{kind}_{metric}" for kind in ("random", "hard") for metric in RANKING))
+METRICS = (
+    *TOLD_APART, *(f"median_{name}" for name in MEDIANS),
+    *(f"{kind}_{metric}" for kind in ("random", "hard") for metric in RANKING),
+)  # fmt: skip
 SORTED_BY = TOLD_APART[0]
 
 

@@ -1,5 +1,6 @@
 """One fit of one method, in the child process: fit, score, and what it took."""
 
+import inspect
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +17,9 @@ from banditplex.leaderboard.methods import Method, Settings
 from banditplex.leaderboard.parts import Part
 from banditplex.multiplex import Name
 
-TOLD_APART = ("roc_auc", "average_precision", "accuracy", "f1")
+TOLD_APART = ("roc_auc", "average_precision", "ap_at_50", "accuracy", "f1")
+MEDIANS = ("roc_auc", "average_precision", "ap_at_50")
+"""Metrics whose median over layers is told, too, as median_roc_auc and so on."""
 EARLY = 0.8
 """Share of its time after which a method that can stop early does so."""
 RANKING = ("mrr", *(f"hits_at_{cut}" for cut in AT))
@@ -42,12 +45,12 @@ def measure(job: Job) -> list[Row]:
     targets = testable(data, job.targets)
     scorer = stop_in_time(copy_scorer(job.method.make(**job.settings), job.seed, data.hide), job.seconds)
     with limited(job.seconds, job.memory) as fitted:
-        scorer.fit(data.train, targets=targets)
+        scorer.fit(data.train, targets=targets, **_stop_after(scorer, EARLY * job.seconds, fitted))
     with limited(job.seconds, job.memory, before=fitted.before) as scored:
         rows = score_split(scorer, data, targets, metrics=TOLD_APART, threshold=None)
         rankings = {name: rank_split(scorer, part, targets) for name, part in job.part.ranked.items()}
     took = _took(fitted, scored) | {"parameters": count_parameters(scorer)}
-    return [row | _columns(row, rankings) | took for row in rows]
+    return [row | _medians(row, rows) | _columns(row, rankings) | took for row in rows]
 
 
 def stop_in_time(scorer: Any, seconds: float) -> Any:
@@ -55,6 +58,13 @@ def stop_in_time(scorer: Any, seconds: float) -> Any:
     if hasattr(scorer, "get_params") and scorer.get_params(deep=False).get("time_limit", 0) is None:
         scorer.set_params(time_limit=EARLY * seconds)
     return scorer
+
+
+def _stop_after(scorer: Any, seconds: float, usage: Usage) -> dict[str, Any]:
+    """Return the argument of `fit` that ends training after the epoch in which its time is up, if it takes one."""
+    if "on_epoch" not in inspect.signature(scorer.fit).parameters:
+        return {}
+    return {"on_epoch": lambda *_: usage.elapsed() > seconds}
 
 
 def rank_split(scorer: Any, part: Split, targets: list[Name]) -> dict[Name, dict[str, float]]:
@@ -98,6 +108,14 @@ def _values(value: Any) -> Iterator[Any]:
             yield from _values(each)
     else:
         yield value
+
+
+def _medians(row: Row, rows: list[Row]) -> Row:
+    """Return medians over layers, for the row of means."""
+    if row["scope"] != "mean":
+        return {}
+    layers = [each for each in rows if each["scope"] == "layer"]
+    return {f"median_{name}": float(np.median([each[name] for each in layers])) for name in MEDIANS}
 
 
 def _columns(row: Row, rankings: dict[str, dict[Name, dict[str, float]]]) -> Row:

@@ -26,6 +26,7 @@ VARIANTS = {
     "uniform": "our learner on target and drawn layers; layers are drawn uniformly, scores are means over draws",
     "exp3+": "our learner on target and drawn layers; layers are drawn by Exp3+, as in the paper",
     "all": "our learner on target and drawn layers; every layer is drawn in every step",
+    "union": "our learner on the target layer and the union of all others, as one layer",
 }
 OUR_GRID = {"width": ("auto", 16), "weight_decay": (1.0, 0.1)}
 _TREES: Grid = {"learning_rate": (0.1, 0.03), "max_leaf_nodes": (7, 15, 31)}
@@ -58,6 +59,12 @@ QUICK = (
     "resource-allocation-union", "overlap", "overlap+union", "svd-union", "regression", "pooled-trees",
 )  # fmt: skip
 """Those that answer within seconds on small data; names that are not registered are left out."""
+LEFT_OUT = (
+    "simple", "complex", "distmult", "rotate",
+    *(f"{name}-union" for name in ("vgae", "seal", "neo-gnn", "ncn", "gnn-bs", "thanos")),
+    *("deepwalk", "node2vec", "line", "distmult-torch"),
+)  # fmt: skip
+"""What the group "main" leaves out: PyKEEN, which has relatives in plain torch, and second forms of slow methods."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +79,11 @@ class Method:
     grid: Grid = ()
     about: str = ""
     ours: bool = False
+
+    @property
+    def learns_in_epochs(self) -> bool:
+        """Whether there is a number of epochs to choose: such methods take longest."""
+        return "epochs" in inspect.signature(self.make).parameters
 
     def trials(self, at_most: int, seed: int = 0) -> list[Settings]:
         """Return the settings to try: the defaults ({}) first, then the grid, or a random part of it.
@@ -106,19 +118,25 @@ def find_methods() -> "Registry[Method]":
 
 
 def choose_methods(names: Iterable[str] | None = None) -> list[Method]:
-    """Return methods by name; "quick" and "ours" stand for several. None: all."""
+    """Return methods by name; "quick", "main" and "ours" stand for several. None: all."""
     methods = find_methods()
-    groups = {"quick": [name for name in QUICK if name in methods], "ours": list(VARIANTS)}
+    groups = {
+        "quick": [name for name in QUICK if name in methods],
+        "main": [name for name in methods if name not in LEFT_OUT],
+        "ours": list(VARIANTS),
+    }
     wanted = methods if names is None else [each for name in names for each in groups.get(name, [name])]
     return [methods[name] for name in dict.fromkeys(wanted)]
 
 
 def _variant(name: str) -> Callable[..., LinkScorer]:
-    from banditplex.leaderboard.mean_of_draws import MeanOfDraws
+    from banditplex.leaderboard.variants import MeanOfDraws, WithUnion
     from banditplex.predictor import LinkPredictor
 
     if name == OURS:
         return LinkPredictor
+    if name == "union":
+        return partial(WithUnion, evidence="drawn")
     make: Any = MeanOfDraws if name == "uniform" else LinkPredictor
     return partial(make, policy=name, evidence="drawn")
 

@@ -1,20 +1,21 @@
-"""The leaderboard in files: CSV for machines, Markdown, and a page of HTML that needs nothing else."""
+"""The leaderboard in files: CSV for machines, Markdown, and plain data for the report page."""
 
 import math
 from collections.abc import Iterator, Sequence
-from html import escape
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from banditplex.leaderboard.board import Leaderboard
 from banditplex.leaderboard.lines import METRICS, Line
-from banditplex.leaderboard.tables import Table, difference_table, layer_table, main_table
+from banditplex.leaderboard.tables import HEADS, Table, difference_table, layer_table, main_table, shown_columns
 from banditplex.markdown import markdown_table
 from banditplex.multiplex import Name
+from banditplex.persistence.tree import replace_file
 
-CSV, LAYERS, MARKDOWN, PAGE = "leaderboard.csv", "layers.csv", "leaderboard.md", "index.html"
+CSV, LAYERS, MARKDOWN = "leaderboard.csv", "layers.csv", "leaderboard.md"
 
 
 def write(board: Leaderboard, folder: Path, *, by_layer: bool = False) -> list[Path]:
@@ -23,10 +24,9 @@ def write(board: Leaderboard, folder: Path, *, by_layer: bool = False) -> list[P
         CSV: line_frame(board.lines).to_csv(index=False),
         LAYERS: layer_frame(board.layers).to_csv(index=False),
         MARKDOWN: "\n".join(_markdown(board, by_layer)),
-        PAGE: _html(board, by_layer),
     }
     for name, text in texts.items():
-        (folder / name).write_text(text, encoding="utf-8", newline="\n")
+        replace_file(folder / name, text.encode())
     return [folder / name for name in texts]
 
 
@@ -93,53 +93,6 @@ def _markdown_table(table: Table) -> str:
     return markdown_table(table.heads, [show(row) for row in table.rows])
 
 
-STYLE = """
-body { font: 15px/1.5 system-ui, sans-serif; color: #1f2937; max-width: 1500px; margin: 2rem auto; padding: 0 1rem; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; margin: 1rem 0; }
-th, td { padding: .3rem .7rem; text-align: right; white-space: nowrap; border-bottom: 1px solid #e5e7eb; }
-th:first-child, td:first-child, td.text { text-align: left; }
-td.text { white-space: normal; color: #6b7280; min-width: 14rem; }
-th { border-bottom: 2px solid #9ca3af; }
-tr.ours { background: #eef6ff; } tr.ours td:first-child { color: #1d4ed8; font-weight: 600; }
-tr.failed { color: #9ca3af; }
-.verdict { font-size: 1.1rem; border-left: 4px solid #1d4ed8; padding-left: .8rem; }
-.warning { background: #fef3c7; padding: .5rem .8rem; } .wide { overflow-x: auto; } .faint { color: #6b7280; }
-"""
-TEXTS = ("note", "chosen settings")
-"""Heads of columns that hold words."""
-
-
-def _html(board: Leaderboard, by_layer: bool) -> str:
-    title = f"Leaderboard: {escape(board.name)}"
-    parts = [f"<h1>{title}</h1>", f"<p>{escape(board.facts.title)}. {escape(' '.join(board.facts.sentences))}</p>"]
-    if board.facts.warning:
-        parts.append(f'<p class="warning">{escape(board.facts.warning)}</p>')
-    parts.append(f"<p>{escape(' '.join(board.conditions))}</p>")
-    if board.verdict:
-        parts.append(f'<p class="verdict">{escape(board.verdict)}</p>')
-    parts.append(_html_table(main_table(board.lines)))
-    shaded = "Our learner and its variants are shaded; the best of a column is in bold. "
-    parts.append(f'<p class="faint">{escape(shaded + " ".join(board.legend))}</p>')
-    parts += [f"<h2>{escape(head)}</h2>{_html_table(table)}" for head, table in _sections(board, by_layer)]
-    head = f'<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{title}</title>'
-    body = "\n".join(parts)
-    start = f'<!doctype html>\n<html lang="en">\n<head>{head}<style>{STYLE}</style></head>'
-    return f"{start}\n<body>\n{body}\n</body>\n</html>\n"
-
-
-def _html_table(table: Table) -> str:
-    rows = []
-    for row in table.rows:
-        kind = " ".join(name for name, is_so in (("ours", row.ours), ("failed", row.failed)) if is_so)
-        cells = []
-        for head, cell in zip(table.heads, row.cells, strict=True):
-            text = f"<b>{escape(cell.text)}</b>" if cell.best else escape(cell.text)
-            cells.append(f'<td class="text">{text}</td>' if head in TEXTS else f"<td>{text}</td>")
-        rows.append(f'<tr class="{kind}">{"".join(cells)}</tr>' if kind else f"<tr>{''.join(cells)}</tr>")
-    heads = "".join(f"<th>{escape(head)}</th>" for head in table.heads)
-    return f'<div class="wide"><table>\n<tr>{heads}</tr>\n{chr(10).join(rows)}\n</table></div>'
-
-
 def as_json(board: Leaderboard) -> dict[str, Any]:
     """Return everything as plain values; None where there is no number."""
     lines, layers = (_records(frame) for frame in (line_frame(board.lines), layer_frame(board.layers)))
@@ -150,6 +103,36 @@ def as_json(board: Leaderboard) -> dict[str, Any]:
         "data": board.name, "facts": facts, "warning": board.facts.warning, "conditions": board.conditions,
         "verdict": board.verdict, "methods": lines, "layers": layers,
     }  # fmt: skip
+
+
+def for_page(board: Leaderboard) -> dict[str, Any]:
+    """Return what the report page shows: everything, the columns of its table, and the means of each layer."""
+    numbers = [name for name in shown_columns(board.lines) if any(name in line.mean for line in board.lines)]
+    references = {each.to for line in board.lines for each in line.difference.values()}
+    return as_json(board) | {
+        "columns": [{"name": name, "title": HEADS[name]} for name in numbers],
+        "legend": board.legend,
+        "facts_text": board.facts.sentences,
+        "reference": next(iter(references), None),
+        "seeds": board.plan.seeds,
+        "seeds_text": f"0 to {board.plan.seeds - 1}",
+        "layers": [],
+        "by_layer": _layer_values(board, numbers),
+    }
+
+
+def _layer_values(board: Leaderboard, metrics: Sequence[str]) -> dict[str, Any] | None:
+    """Return the means of each metric, layer and method: values (metrics, layers, methods), NaN where there is none."""
+    if not board.layers:
+        return None
+    layers = {name: place for place, name in enumerate(dict.fromkeys(line["layer"] for line in board.layers))}
+    methods = {name: place for place, name in enumerate(dict.fromkeys(line["method"] for line in board.layers))}
+    shown = [name for name in metrics if any(name in line["mean"] for line in board.layers)]
+    values = np.full((len(shown), len(layers), len(methods)), np.nan)
+    for line in board.layers:
+        found = [line["mean"].get(name, np.nan) for name in shown]
+        values[:, layers[line["layer"]], methods[line["method"]]] = found
+    return {"layers": [str(name) for name in layers], "methods": list(methods), "metrics": shown, "values": values}
 
 
 def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:

@@ -13,6 +13,10 @@ HEADS = {
     "roc_auc": "ROC-AUC",
     "average_precision": "AP",
     "accuracy": "accuracy",
+    "ap_at_50": "AP@50",
+    "median_roc_auc": "median ROC-AUC",
+    "median_average_precision": "median AP",
+    "median_ap_at_50": "median AP@50",
     "random_mrr": "MRR",
     "random_hits_at_10": "Hits@10",
     "hard_mrr": "hard MRR",
@@ -25,6 +29,9 @@ HEADS = {
 }
 """Columns of the main table. MRR and Hits are against random negatives, or against hard ones."""
 TELLING, COST = ("roc_auc", "average_precision", "accuracy"), ("seconds", "memory", "parameters")
+RANKING = ("random_mrr", "random_hits_at_10", "hard_mrr", "hard_hits_at_10")
+INSTEAD = ("ap_at_50", "median_roc_auc", "median_average_precision", "median_ap_at_50")
+"""Shown where there are no rankings: splits that come with the data have no negatives to rank against."""
 TESTED = ("roc_auc", "hard_mrr")
 """Metrics whose differences are shown."""
 
@@ -56,7 +63,7 @@ class Table:
 
 def main_table(lines: Sequence[Line], columns: Sequence[str] = tuple(HEADS)) -> Table:
     """Return a row per method; columns that are empty for all methods are left out, such as settings if not tuned."""
-    shown = [name for name in columns if any(_cell(line, name) not in ("", "-") for line in lines)]
+    shown = shown_columns(lines, columns)
     best = {name: _best(lines, name) for name in shown}
     rows = [
         TableRow(
@@ -67,6 +74,13 @@ def main_table(lines: Sequence[Line], columns: Sequence[str] = tuple(HEADS)) -> 
         for line in lines
     ]
     return Table(("method", *(HEADS[name] for name in shown)), tuple(rows))
+
+
+def shown_columns(lines: Sequence[Line], columns: Sequence[str] = tuple(HEADS)) -> list[str]:
+    """Return the columns that say something about any of the methods."""
+    hidden = INSTEAD if any(name in line.mean for line in lines for name in RANKING) else ()
+    wanted = [name for name in columns if name not in hidden]
+    return [name for name in wanted if any(_cell(line, name) not in ("", "-") for line in lines)]
 
 
 def difference_table(lines: Sequence[Line]) -> Table | None:
@@ -86,7 +100,8 @@ def difference_table(lines: Sequence[Line]) -> Table | None:
 
 def layer_table(lines: Sequence[Row], ours: Sequence[str] = ()) -> Table:
     """Return the table of one layer, from its `layer_lines`."""
-    shown = [name for name in HEADS if any(name in line["mean"] for line in lines)]
+    ranked = any(name in line["mean"] for line in lines for name in RANKING)
+    shown = [name for name in HEADS if not (ranked and name in INSTEAD) and any(name in line["mean"] for line in lines)]
     best = {name: max((line["mean"].get(name, -math.inf) for line in lines), default=0.0) for name in shown}
     rows = []
     for line in lines:

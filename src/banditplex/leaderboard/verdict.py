@@ -24,7 +24,7 @@ def verdict(lines: Sequence[Line]) -> str | None:
     if OURS not in by_name or not (alone or rivals):
         return None
     ours = number(by_name[OURS].mean[SORTED_BY])
-    parts, helps = [], True
+    parts, helps, tied = [], True, False
     if alone is not None:
         p = _p(alone, planned=True)
         clear = _clear(alone, p)
@@ -38,10 +38,14 @@ def verdict(lines: Sequence[Line]) -> str | None:
         clear = _clear(best, p)
         helps = helps and clear >= 0
         many = f"the best of {len(rivals)} other methods" if len(rivals) > 1 else "the other method"
-        judged = {1: "is clearly worse", -1: "is clearly better"}.get(clear, "is neither clearly better nor worse")
+        theirs = number(best.mean[SORTED_BY])
+        tied = clear == 0 and best.mean[SORTED_BY] > by_name[OURS].mean[SORTED_BY]
+        near = "is as good" if theirs == ours else f"is {'higher' if tied else 'lower'}, but not clearly"
+        judged = {1: "is clearly worse", -1: "is clearly better"}.get(clear, near)
         start = "" if parts else f"ROC-AUC is {ours}; "
-        parts.append(f"{start}{many}, {best.method} ({number(best.mean[SORTED_BY])}{_show(p, ', {}')}), {judged}")
-    return f"banditplex {'helps' if helps else 'does not help'} here: {'; '.join(parts)}."
+        parts.append(f"{start}{many}, {best.method} ({theirs}{_show(p, ', {}')}), {judged}")
+    answer = "does not help here" if not helps else f"helps here{', but another method does as well' * tied}"
+    return f"banditplex {answer}: {'; '.join(parts)}."
 
 
 def _p(other: Line, *, planned: bool) -> float:

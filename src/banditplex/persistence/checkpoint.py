@@ -80,10 +80,14 @@ class Checkpoint:
         self._members, self._arguments = members, dict(arguments or {})
         self._identity = identify(mx, members.trainers[0], negatives or {})
         self._lock: Lock | None = None
+        self._group = members.trainers[0].data.group
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Keep other processes out of the folder; refuse if one is in it."""
+        """Keep other processes out of the folder; refuse if one is in it that does not train with this one."""
+        if not self._group.is_writer:
+            yield
+            return
         with locked_folder(self.path.parent) as self._lock:
             yield
         self._lock = None
@@ -94,12 +98,12 @@ class Checkpoint:
         A new run over an existing checkpoint is refused, and so is resuming with other settings or data. More epochs or
         more patience are not: all networks go on, with the learning rate of the schedule of so many epochs.
         """
-        if not self.path.exists():
+        if not self._group.from_first(self.path.exists):
             self.save()
             return
         if not resume:
             raise InputError(f"{self.path}: exists; resume=True continues this run; or choose another folder.")
-        kept = read_checkpoint(self.path)
+        kept = self._group.from_first(lambda: read_checkpoint(self.path))
         check_same(self.path, compare(kept["identity"], self._identity))
         try:
             check(len(kept["finished"]), whole(0, self._members.count - 1), path=self.path, what="finished networks")
@@ -116,7 +120,12 @@ class Checkpoint:
             raise FormatError(f"expected the state of this training, got another ({found})", path=self.path) from None
 
     def save(self) -> None:
-        """Save the current state in place of the last one; refuse a folder that is no longer the one of `held`."""
+        """Save the current state in place of the last one; refuse a folder that is no longer the one of `held`.
+
+        Of several processes that train together, the first one saves what is the same in all.
+        """
+        if not self._group.is_writer:
+            return
         if self._lock is not None:
             self._lock.check()
         *finished, current = self._members.trainers

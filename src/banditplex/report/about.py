@@ -9,16 +9,21 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from banditplex.errors import FormatError
 from banditplex.multiplex import Multiplex
 from banditplex.persistence.tree import replace_file
 from banditplex.predictor import LinkPredictor
 from banditplex.report import held_out
 from banditplex.report.packing import plain
 from banditplex.rng import stream
+from banditplex.schema import NUMBER, parse, whole
 from banditplex.version import __version__
 
 ABOUT, PAGE = "about.json", "report.html"
+_BIN = {"probability": NUMBER, "share": NUMBER, "low": NUMBER, "high": NUMBER, "links": whole()}
+SCHEMA = {
+    "data?": str, "command?": str, "date?": str, "versions?": {"*": str}, "relevant?": (type(None), [[whole()]]),
+    "held_out?": (type(None), {"bins": [_BIN], "targets": [{"edges": whole(), "roc_auc": (type(None), NUMBER)}]}),
+}  # fmt: skip
 PACKAGES = ("numpy", "scipy", "pandas", "torch", "torch-geometric")
 
 
@@ -55,11 +60,10 @@ def read_about(folder: Path) -> dict[str, Any]:
     """Return what `write_about` wrote, empty if there is no such file."""
     path = folder / ABOUT
     try:
-        about: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        text = path.read_bytes()
     except FileNotFoundError:
         return {}
-    except ValueError as error:
-        raise FormatError(f"expected JSON, got: {error}", path=path) from None
+    about: dict[str, Any] = parse(text, SCHEMA, path=path)
     return about
 
 

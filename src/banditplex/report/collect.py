@@ -72,6 +72,19 @@ def collect_evaluation(
     }
 
 
+def collect_leaderboard(title: str, mx: Multiplex, board: Mapping[str, Any]) -> Data:
+    """Return the data of the page of a comparison; `board` is plain: what `leaderboard.pages.for_page` returns."""
+    about = describe(title, mx)
+    layers = {"title": title, "layers": [str(name) for name in mx.layer_names], "multiplex": glance(mx)}
+    by_layer = board["by_layer"] and board["by_layer"] | {"values": pack(board["by_layer"]["values"])}
+    return layers | {
+        "kind": "compare",
+        "truth": about["relevant"],
+        "leaderboard": {**board, "by_layer": by_layer},
+        "about": collect_about(about, {}) | {"seed": board["seeds_text"]},
+    }
+
+
 def collect_graph(mx: Multiplex, title: str, truth: Any, gains: pd.DataFrame) -> Data:
     """Return what every page has: title, layers, the multiplex at a glance, gains, and the known truth (or None)."""
     return {

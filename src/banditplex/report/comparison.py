@@ -11,7 +11,8 @@ from banditplex.evaluation import summary
 Row = Mapping[str, Any]
 LINE = ("method", "metric", "runs", "mean", "low", "high", "difference", "difference_low", "difference_high", "p")
 TITLES = {
-    "accuracy": "accuracy", "roc_auc": "ROC-AUC", "average_precision": "average precision", "f1": "F1",
+    "accuracy": "accuracy", "roc_auc": "ROC-AUC", "average_precision": "average precision",
+    "ap_at_50": "average precision at 50", "f1": "F1",
     "mrr": "mean reciprocal rank", "hits_at_1": "hits at 1", "hits_at_10": "hits at 10", "hits_at_50": "hits at 50",
 }  # fmt: skip
 

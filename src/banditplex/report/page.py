@@ -13,21 +13,19 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from banditplex.errors import InputError
 from banditplex.persistence.tree import replace_file
 from banditplex.report.packing import plain
 from banditplex.version import __version__
 
-SCRIPTS = ("vendor/echarts.min.js", "web/base.js", "web/matrix.js", "web/charts.js", "web/sections.js")
+SCRIPTS = (
+    "vendor/echarts.min.js", "web/base.js", "web/matrix.js", "web/charts.js", "web/leaderboard.js", "web/sections.js",
+)  # fmt: skip
 STYLE, TEMPLATE = "web/page.css", "web/page.html.j2"
 
 
 def write_page(path: Path, data: dict[str, Any]) -> None:
     """Write the page of some data; a file that exists is replaced."""
-    try:
-        replace_file(path, render(data).encode())
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written: {error.strerror or error}.") from None
+    replace_file(path, render(data).encode())
 
 
 def render(data: dict[str, Any]) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -18,9 +19,10 @@ from banditplex.pairs.visibility import Visibility
 Ints = NDArray[np.int64]
 TARGETS, STEPS = 32, 512
 """Targets that share a step, unless an epoch would have more steps than this."""
-GPU_PAIRS, ENCODED_PAIRS, GPU_STEPS = 1 << 18, 5 << 19, 64
-"""Pairs of a step from which on a GPU has no time to spare, without and with an encoder (measured on an H200), unless
-an epoch would have fewer steps than this."""
+GPU_PAIRS, ENCODED_PAIRS = 1 << 18, 3 << 20
+"""Pairs of a step from which on a GPU has no time to spare, without and with an encoder (measured on an H200) ..."""
+GPU_STEPS, ENCODED_STEPS = 128, 64
+"""... unless an epoch would have fewer steps than this."""
 MIN_BATCHES = 4
 """At most a quarter of a small target's edges is in one batch, and so hidden from the encoder."""
 SHUFFLE = 32
@@ -123,6 +125,7 @@ class Batch:
     pairs: Tensor  # (P, 2) node indices
     label: Tensor  # (P,) 1 = edge, 0 = negative
     layers: Tensor  # (P, 1 + k) target layer and drawn layers of each pair
+    whole: "Batch | None" = None  # the step that this is a part of, if other processes have the rest of it
 
     @classmethod
     def of(cls, row: Tensor, pairs: Tensor, instances: Ints, table: Ints) -> "Batch":
@@ -132,6 +135,21 @@ class Batch:
         row = row.repeat(2)
         layers = torch.from_numpy(table).to(pairs.device)[row]
         return cls(instances, table, row, pairs.reshape(-1, 2), label, layers)
+
+    def part(self, mine: NDArray[np.bool_] | None) -> "Batch":
+        """Return the batch of some of all targets (T,), in which `whole` is this batch; itself for None."""
+        if mine is None:
+            return self
+        here = mine[self.instances]
+        chosen = torch.from_numpy(here).to(self.row.device)
+        at = torch.nonzero(chosen[self.row]).squeeze(1)
+        row = (torch.cumsum(chosen, 0) - 1)[self.row[at]]
+        of_pairs = self.pairs[at], self.label[at], self.layers[at]
+        return Batch(self.instances[here], self.table[here], row, *of_pairs, whole=self)
+
+    def mean(self, values: Tensor) -> Tensor:
+        """Return the share of this batch in the mean over all pairs of the step, of values (P,) of its pairs."""
+        return values.mean() if self.whole is None else values.sum() / len(self.whole.row)
 
     @property
     def target(self) -> Ints:
@@ -146,13 +164,15 @@ class Batch:
     @property
     def encoded(self) -> Ints:
         """All layers that the step encodes, sorted, (S,)."""
-        return np.unique(self.table)
+        return np.unique(self.table if self.whole is None else self.whole.table)
 
     def hidden_edges(self, visibility: Visibility, relevance: Relevance) -> HiddenEdges:
         """Return the step's pairs as edges that the encoder must not see, as in validation and prediction.
 
         Where embeddings of two layers are compared, neither may show the pair: it is hidden in both.
         """
+        if self.whole is not None:
+            return self.whole.hidden_edges(visibility, relevance)
         if relevance.is_free:
             every = torch.from_numpy(self.encoded).to(self.pairs.device)
             return hide_pairs(self.pairs, every.expand(len(self.pairs), -1))
@@ -165,15 +185,27 @@ class Batch:
         return layers.repeat_interleave(len(nodes)), nodes.repeat(len(layers))
 
 
-def pairs_per_step(device: torch.device, width: int) -> int:
-    """Return how many pairs a step should have on a device for an encoder of some width: wide ones need memory.
+class StepSize(NamedTuple):
+    """How large steps should be on a device: pairs, edges and negatives, unless an epoch would have too few steps."""
 
-    >>> pairs_per_step(torch.device("cpu"), 16), pairs_per_step(torch.device("cuda"), 64)
-    (0, 532480)
-    """
-    if device.type != "cuda":
-        return 0
-    return GPU_PAIRS if width == 0 else min(ENCODED_PAIRS, 13 * ENCODED_PAIRS // width)
+    pairs: int = 0
+    least_steps: int = 1
+
+    @classmethod
+    def on(cls, device: torch.device, width: int) -> "StepSize":
+        """Return the size for a network whose encoder has some width; wide ones need memory.
+
+        >>> StepSize.on(torch.device("cpu"), 16).pairs, StepSize.on(torch.device("cuda"), 64).pairs
+        (0, 540672)
+        """
+        if device.type != "cuda":
+            return cls()
+        if not width:
+            return cls(GPU_PAIRS, GPU_STEPS)
+        return cls(min(ENCODED_PAIRS, 11 * ENCODED_PAIRS // width), ENCODED_STEPS)
+
+
+ANY_SIZE = StepSize()
 
 
 def plan_epoch(
@@ -183,14 +215,13 @@ def plan_epoch(
     targets_per_step: int,
     rng: np.random.Generator,
     max_rounds: int | None = None,
-    wanted_pairs: int = 0,
+    step_size: StepSize = ANY_SIZE,
 ) -> Plan:
     """Divide the edges of targets, `size` (T,) each, into batches at random and put batches of targets into steps.
 
     A target comes at most once in a step, and in at most `max_rounds` steps: batches of large targets grow. The b-th
     batches of all targets that have so many come in random order, `targets_per_step` to a step; 0: `TARGETS`, or as
-    many as it takes for about `STEPS` steps, or for `wanted_pairs` pairs in a step, edges and negatives, if there are
-    more than `GPU_STEPS` steps then.
+    many as it takes for about `STEPS` steps, or for `step_size`.
     """
     batches = np.minimum(size, np.maximum(-(-size // batch_edges), MIN_BATCHES))
     if max_rounds is not None:
@@ -200,8 +231,10 @@ def plan_epoch(
     share, parts = size[instance], batches[instance]
     low, high = -(-batch * share // parts), -(-(batch + 1) * share // parts)
     if not targets_per_step:
-        fill = min(wanted_pairs * len(batch) // max(1, 2 * int(size.sum())), len(batch) // GPU_STEPS)
-        targets_per_step = max(TARGETS, -(-len(batch) // STEPS), fill)
+        fill = min(step_size.pairs * len(batch) // max(1, 2 * int(size.sum())), len(batch) // step_size.least_steps)
+        most = int(np.count_nonzero(size))
+        even = -(-most // -(-most // max(1, fill)))  # steps of equal size rather than full ones and a rest
+        targets_per_step = max(TARGETS, -(-len(batch) // STEPS), even)
     order = np.lexsort((rng.permutation(len(size))[instance], batch))
     waves = np.bincount(batch)
     steps = -(-waves // targets_per_step)

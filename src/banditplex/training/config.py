@@ -13,6 +13,7 @@ from banditplex.bandits import POLICIES
 from banditplex.errors import InputError
 from banditplex.pairs.space import NODES
 from banditplex.pairs.visibility import HIDE
+from banditplex.training.memory import as_bytes
 
 if TYPE_CHECKING:
     from banditplex.nn.encoder import Convolution
@@ -66,6 +67,9 @@ def setting(default: Any, text: str, **more: Any) -> Any:
 AUTO = "auto"
 EVIDENCE = ("all", "drawn")
 MIN_EPOCHS = 5
+MANY_EDGES = 20_000
+"""From so many edges on, there is one network, it is larger, and it is trained for fewer steps."""
+FEW_EDGES_STEPS, MANY_EDGES_STEPS = 6400, 3200
 _LAYERS, _NETWORK = "Which layers are drawn", "Network"
 
 
@@ -107,8 +111,8 @@ class Config:
     )  # fmt: skip
     epochs: int = setting(100, "Maximum number of epochs.", low=1)
     max_steps: int | None = setting(
-        3200, "Maximum number of steps: where an epoch has more than 32, there are fewer epochs, but at least 5. None: "
-        "no limit.", low=1, optional=True,
+        0, "Maximum number of steps: where an epoch has many, there are fewer epochs, but at least 5. 0: 6,400, from "
+        "20,000 edges on 3,200. None: no limit.", low=0, optional=True,
     )  # fmt: skip
     patience: int = setting(20, "Epochs without a lower (calibrated) validation loss before training stops.", low=1)
     batch_size: int = setting(64, "Pairs per target and step, half of them edges.", low=2)
@@ -159,6 +163,10 @@ class Config:
     )  # fmt: skip
     hidden_units: int = setting(0, "Hidden units of the heads; 0: 8, from 20,000 edges on 64.", low=0, group=_NETWORK)
     rank: int = setting(2, "Rank of the correction for each pair of target and drawn layer.", low=1, group=_NETWORK)
+    memory: int | str | None = setting(
+        None, "Most memory that training may take, such as 2GB (Linux); what needs more is refused. None: no limit.",
+        optional=True,
+    )  # fmt: skip
     device: str = setting("auto", "Device: auto (CUDA if there is one), cpu, cuda, ...")
     seed: int = setting(0, "Seed of every random stream.", low=0)
 
@@ -188,10 +196,17 @@ class Config:
         """Return how many of so many epochs are for warming up: at most a quarter."""
         return min(self.warmup, epochs // 4)
 
-    def num_epochs(self, steps: int) -> int:
-        """Return the number of epochs, of so many steps each."""
-        fits = self.epochs if self.max_steps is None else max(MIN_EPOCHS, self.max_steps // max(1, steps))
-        return min(self.epochs, fits)
+    def num_epochs(self, steps: int, num_edges: int) -> int:
+        """Return the number of epochs, of so many steps each, for a multiplex with so many edges."""
+        if self.max_steps is None:
+            return self.epochs
+        most = self.max_steps or (FEW_EDGES_STEPS if num_edges < MANY_EDGES else MANY_EDGES_STEPS)
+        return min(self.epochs, max(MIN_EPOCHS, most // max(1, steps)))
+
+    @property
+    def memory_limit(self) -> int | None:
+        """The most memory that training may take, in bytes; None: no limit."""
+        return as_bytes(self.memory)
 
     @property
     def uses_torch_generators(self) -> bool:
@@ -208,6 +223,7 @@ class Config:
         fanout, depth = values["fanout"], values["depth"]
         if isinstance(fanout, tuple) and len(fanout) != depth:
             raise InputError(f"Expected one fanout for each of the {depth} convolutions (depth), got {[*fanout]}.")
+        as_bytes(values["memory"])
         return replace(Config(**values), hide=values["hide"] or HIDE[0])
 
 

@@ -28,6 +28,7 @@ from banditplex.pairs.visibility import Visibility
 from banditplex.rng import stream
 from banditplex.training.batches import Examples, TargetEdges
 from banditplex.training.config import Config
+from banditplex.training.distributed import ALONE, Group, current
 from banditplex.training.negatives import DeviceNegatives, pair_keys
 
 Ints = NDArray[np.int64]
@@ -51,6 +52,12 @@ class TrainingData:
     negatives: DeviceNegatives  # draws negatives for training
     validation_negatives: Ints  # (n, 2), one for each validation edge
     train_graph: PackedGraph  # the training graph on the device
+    group: Group = ALONE  # the processes that train together
+
+    @cached_property
+    def mine(self) -> NDArray[np.bool_] | None:
+        """Which targets (T,) this process scores; None: all."""
+        return self.group.divide(self.train_edges.size)
 
     @cached_property
     def train_mx(self) -> Multiplex:
@@ -74,10 +81,18 @@ class TrainingData:
         return torch.from_numpy(pairs).to(self.device)
 
     @cached_property
+    def own_validation(self) -> Ints:
+        """The places (m,) of the validation pairs that this process scores."""
+        instance = np.tile(self.validation_edges.instance, 2)
+        return np.arange(len(instance)) if self.mine is None else np.flatnonzero(self.mine[instance])
+
+    @cached_property
     def validation_known(self) -> Known:
-        """What is known of the validation pairs in the training graph."""
-        target = torch.from_numpy(self.targets[np.tile(self.validation_edges.instance, 2)]).to(self.device)
-        return look_up(self.train_graph, self.validation_pairs, target, self.visibility)
+        """What is known, in the training graph, of the validation pairs that this process scores."""
+        at = self.own_validation
+        target = torch.from_numpy(self.targets[np.tile(self.validation_edges.instance, 2)[at]]).to(self.device)
+        pairs = self.validation_pairs.index_select(0, torch.from_numpy(at).to(self.device))
+        return look_up(self.train_graph, pairs, target, self.visibility)
 
     @property
     def layer_names(self) -> tuple[Name, ...]:
@@ -125,7 +140,7 @@ def prepare(
         sampler = DeviceNegatives(edges, visibility, lambda: first, only_host=True)
         full = DeviceNegatives(edges, visibility, lambda: second, only_host=True)
     drawn, graph = full.draw(layer, rng), pack_edges(shown, visibility)
-    data = TrainingData(mx, kept, targets, visibility, device, train, validation, sampler, drawn, graph)
+    data = TrainingData(mx, kept, targets, visibility, device, train, validation, sampler, drawn, graph, current())
     return data
 
 

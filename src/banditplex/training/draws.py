@@ -10,6 +10,8 @@ from banditplex.rng import stream
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
+PROBABILITIES = 1 << 20
+"""Probabilities that are looked at at once."""
 
 
 def to_layer(target: Any, arm: Any) -> Any:
@@ -94,9 +96,14 @@ class DrawSchedule:
 def most_probable_layers(policy: Policy, target: Ints, seed: int, count: int) -> Ints:
     """Return the layers (len(target), count) that each instance is most likely to draw, the most probable first.
 
-    Ties fall at random, by seed.
+    Ties fall at random, by seed. Some instances at a time are looked at: all probabilities of 10,000 instances and as
+    many arms would take most of a gigabyte.
     """
-    inclusion = policy.inclusion()
-    ties = stream(seed, "ties").random(inclusion.shape)
-    layers: Ints = to_layer(target[:, None], np.lexsort((ties, -inclusion))[:, :count])
+    arms, rng = np.empty((len(target), count), np.int64), stream(seed, "ties")
+    rows = max(1, PROBABILITIES // policy.num_arms)
+    for low in range(0, len(target), rows):
+        some = np.arange(low, min(low + rows, len(target)))
+        inclusion = policy.inclusion(some)
+        arms[some] = np.lexsort((rng.random(inclusion.shape), -inclusion))[:, :count]
+    layers: Ints = to_layer(target[:, None], arms)
     return layers

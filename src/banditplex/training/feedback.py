@@ -8,9 +8,11 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from banditplex.bandits import Draw, Observations, observation_probability
+from banditplex.errors import InputError
 from banditplex.nn import Logits
-from banditplex.nn.relevance import Relevance, RelevanceBatch
+from banditplex.nn.relevance import Diverged, Relevance, RelevanceBatch
 from banditplex.training.batches import Batch
+from banditplex.training.distributed import ALONE, Group
 from banditplex.training.draws import to_arm, to_layer
 
 Ints = NDArray[np.int64]
@@ -37,12 +39,31 @@ class SideInformation(NamedTuple):
     extra: Observations | None = None
 
 
-def layer_losses(relevance: Relevance, batch: Batch, logits: Logits) -> LayerLosses:
-    """Return the layer losses of the drawn layers or, if observations are free, of all layers of the step."""
-    encoded = batch.encoded
-    compared = np.tile(encoded, (len(batch.table), 1)) if relevance.is_free else batch.drawn
-    values = relevance.losses(_relevance_batch(relevance, batch, logits, compared)).numpy()
-    return LayerLosses(compared, values.reshape(compared.shape))
+def layer_losses(relevance: Relevance, batch: Batch, logits: Logits, group: Group = ALONE) -> LayerLosses:
+    """Return the layer losses of the drawn layers or, if observations are free, of all layers of the step.
+
+    They are those of all targets of the step: each process of the group has some of them in its batch.
+    """
+    if batch.whole is None:
+        compared = compared_layers(relevance, batch)
+        values = relevance.losses(_relevance_batch(relevance, batch, logits, compared)).numpy()
+        return LayerLosses(compared, values.reshape(compared.shape))
+    compared, here = compared_layers(relevance, batch.whole), np.isin(batch.whole.instances, batch.instances)
+    values, failed = np.zeros(compared.shape), None
+    try:
+        own = relevance.losses(_relevance_batch(relevance, batch, logits, compared[here])).numpy()
+        values[here] = own.reshape(-1, compared.shape[1])
+    except InputError as error:  # the others must know, or they would wait
+        values[here], failed = np.nan, error
+    group.add_up(torch.from_numpy(values))
+    if failed is not None or np.isnan(values).any():
+        raise failed or Diverged
+    return LayerLosses(compared, values)
+
+
+def compared_layers(relevance: Relevance, batch: Batch) -> Ints:
+    """Return the layers (B, m) that each target of a batch is compared with."""
+    return np.tile(batch.encoded, (len(batch.table), 1)) if relevance.is_free else batch.drawn
 
 
 def _relevance_batch(relevance: Relevance, batch: Batch, logits: Logits, compared: Ints) -> RelevanceBatch:

@@ -12,6 +12,7 @@ from banditplex.bandits import Draw, Observations
 from banditplex.bandits.state import State
 from banditplex.nn.relevance import Diverged
 from banditplex.schema import ANY_NUMBER, NAME, whole
+from banditplex.training.distributed import ALONE, Group
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -24,9 +25,13 @@ ROW = {
 
 
 class EpochRecord:
-    """Collects losses and draws during an epoch; losses are summed on the device."""
+    """Collects losses and draws during an epoch; losses are summed on the device.
 
-    def __init__(self, num_instances: int, device: torch.device) -> None:
+    The processes of `group` each add losses of their own targets, and all draws.
+    """
+
+    def __init__(self, num_instances: int, device: torch.device, group: Group = ALONE) -> None:
+        self._group = group
         wide = torch.float32 if device.type == "mps" else torch.float64  # mps has no float64
         self._sums = torch.zeros(num_instances, 3, dtype=wide, device=device)  # loss, right, count
         self._draws: list[tuple[Ints, Ints, Floats, Floats]] = []
@@ -55,7 +60,7 @@ class EpochRecord:
         `drawn`, `layer_loss` and `inclusion` are dictionaries over the layers drawn in this epoch: how often each was
         drawn, its mean layer loss, and its mean inclusion probability in the rounds in which it was drawn.
         """
-        loss, right, count = self._sums.cpu().numpy().astype(np.float64).T
+        loss, right, count = self._group.add_up(self._sums.clone()).cpu().numpy().astype(np.float64).T
         if not np.isfinite(loss).all():
             raise Diverged(f" in epoch {epoch} in target layer {names[targets[np.argmin(np.isfinite(loss))]]!r}")
         drawn = self._per_layer(len(targets), names)

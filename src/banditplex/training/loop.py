@@ -19,7 +19,7 @@ from banditplex.nn.known import Known
 from banditplex.nn.neighbour_sampling import Fanout
 from banditplex.nn.relevance import Diverged, Relevance
 from banditplex.rng import stream
-from banditplex.training.batches import Batch, Plan, pairs_per_step, plan_epoch
+from banditplex.training.batches import Batch, Plan, StepSize, plan_epoch
 from banditplex.training.config import Config
 from banditplex.training.data import TrainingData
 from banditplex.training.draws import DrawSchedule, most_probable_layers, to_layer
@@ -68,11 +68,11 @@ class Trainer:
         self.rng = {name: stream(config.seed, name) for name in STREAMS}
         self.schedule = DrawSchedule(num_instances=num_targets, k=k, steps=config.steps_per_draw)
         self.steps_per_epoch = len(self._plan(stream(0, "count")).start) - 1
-        self.epoch, self.epochs = 0, config.num_epochs(self.steps_per_epoch)
+        self.epoch, self.epochs = 0, config.num_epochs(self.steps_per_epoch, data.full_mx.num_edges)
         self.warmup_epochs = config.warmup_epochs(self.epochs) if warmup_policy is not None else 0
         steps = self.epochs * self.steps_per_epoch
-        self.optimizer = FlatAdamW(self.model, self.ema_model, config, steps, len(data.train_edges))
-        self.early_stopping, self.supply = EarlyStopping(config.patience), Supply(data, config.seed)
+        self.optimizer = FlatAdamW(self.model, self.ema_model, config, steps, len(data.train_edges), data.group)
+        self.early_stopping, self.supply = EarlyStopping(config.patience), Supply(data, config)
         self.regret = Regret(num_targets, len(data.layer_names) - 1, k)
         self.history: list[dict[str, Any]] = []
 
@@ -96,7 +96,7 @@ class Trainer:
         plan = self._plan(self.rng["batches"])
         (order, row), steps = plan.edges(data.device), list(plan.steps())
         pairs, places = self.supply.epoch(self.epoch, order, self.rng["negatives"])  # (2, E, 2), (2, E)
-        record, first_step = EpochRecord(len(data.targets), data.device), self.optimizer.num_done
+        record, first_step = EpochRecord(len(data.targets), data.device, data.group), self.optimizer.num_done
         for edges, instances in steps:
             known = None if places is None else self.supply.known(places[:, edges].flatten())
             try:
@@ -124,7 +124,7 @@ class Trainer:
         config, width = self.config, 0 if self.model.encoder is None else self.model.encoder.width
         return plan_epoch(
             self.data.train_edges.size, batch_edges=config.batch_size // 2, max_rounds=config.max_rounds, rng=rng,
-            targets_per_step=config.targets_per_step, wanted_pairs=pairs_per_step(self.data.device, width),
+            targets_per_step=config.targets_per_step, step_size=StepSize.on(self.data.device, width),
         )  # fmt: skip
 
     # A step
@@ -132,14 +132,14 @@ class Trainer:
     def _run_step(self, instances: Ints, row: Tensor, pairs: Tensor, known: Known | None, record: EpochRecord) -> None:
         """Learn from edges and negatives `pairs` (2, E, 2) of targets instances[row] (E,), sorted."""
         draw, table = self._draw_layers(instances)
-        batch = Batch.of(row, pairs, instances, table)
+        batch = (step := Batch.of(row, pairs, instances, table)).part(self.data.mine)
         logits = self._score(batch, known)
         loss = F.binary_cross_entropy_with_logits(logits.total, batch.label, reduction="none")
         if self.policy is not None and draw is not None and self.policy.k:
-            losses = layer_losses(self.relevance, batch, logits)
-            self._update_policy(self.policy, draw, batch, losses, record)  # before the gradient step
-        self.optimizer.step(loss.mean())
-        record.add(torch.from_numpy(instances).to(self.data.device)[batch.row], loss, logits.total, batch.label)
+            losses = layer_losses(self.relevance, batch, logits, self.data.group)
+            self._update_policy(self.policy, draw, step, losses, record)  # before the gradient step
+        self.optimizer.step(batch.mean(loss))
+        record.add(torch.from_numpy(batch.instances).to(self.data.device)[batch.row], loss, logits.total, batch.label)
 
     def _draw_layers(self, instances: Ints) -> tuple[Draw | None, Ints]:
         """Draw for the targets that need it; return that draw, and target and drawn layers (B, 1 + k) of all."""
@@ -152,12 +152,12 @@ class Trainer:
 
     def _score(self, batch: Batch, known: Known | None) -> Logits:
         """Score the pairs of a batch; the encoder does not see them."""
-        data, free = self.data, self.relevance.is_free
-        hidden = batch.hidden_edges(data.visibility, self.relevance)
-        wanted = batch.every_embedding() if free else None
+        if not len(batch.row):  # all targets of the step are those of other processes
+            return Logits(batch.label, batch.layers[:, 1:].float(), None, None)
+        data, hidden = self.data, batch.hidden_edges(self.data.visibility, self.relevance)
+        wanted = batch.every_embedding() if self.relevance.is_free else None
         asked = batch.pairs, batch.layers[:, 0], batch.layers[:, 1:], hidden, wanted, self._fanout(), known
-        scored: Logits = self.model(data.train_graph, data.node_features, *asked)
-        return scored
+        return self.model(data.train_graph, data.node_features, *asked)  # type: ignore[no-any-return]
 
     def _fanout(self) -> Fanout | None:
         """Return how many neighbours the encoder samples in this step, and the generator that samples them."""

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from banditplex.errors import InputError
 from banditplex.schema import check, whole
 from banditplex.training.config import Config
+from banditplex.training.distributed import ALONE, Group
 from banditplex.training.likeness import check_like
 
 LOCAL = ("own.of_", "other.of_", "encoder.", ".interaction.")
@@ -20,6 +21,11 @@ LOCAL_RATE = 0.1
 """Local weights learn at this share of the learning rate, and with the weight decay `layer_decay`."""
 FEW_EDGES = 300
 """Beyond so many edges, the weight decay of shared weights falls in proportion to them."""
+ROUNDING = 1e-5
+"""Gradients below this share of the largest do not count in the first step, in which all logits are 0.
+
+Edges and negatives then cancel in many of them, and Adam would turn the rounding errors that are left into full steps.
+"""
 ALIGN = 16
 """Weights start at multiples of this many numbers, as if each had its own memory: sums may depend on alignment."""
 
@@ -28,13 +34,20 @@ class FlatAdamW:
     """AdamW on the weights of `model`, with their exponential moving average in `ema_model`, a copy of it.
 
     The learning rate falls along a cosine over `num_steps`, to 5 % of its first value. The weight decay of shared
-    weights falls with the number of edges that they are learnt from, as a prior does beside data.
+    weights falls with the number of edges that they are learnt from, as a prior does beside data. The processes of
+    `group` add up their gradients.
     """
 
     def __init__(
-        self, model: nn.Module, ema_model: nn.Module, config: Config, num_steps: int, num_edges: int = 0
+        self,
+        model: nn.Module,
+        ema_model: nn.Module,
+        config: Config,
+        num_steps: int,
+        num_edges: int = 0,
+        group: Group = ALONE,
     ) -> None:
-        self.num_done = 0
+        self._group, self.num_done = group, 0
         self._first_bad: Tensor | None = None
         self._config, self._num_steps = config, num_steps
         averages = dict(ema_model.named_parameters())
@@ -43,13 +56,12 @@ class FlatAdamW:
             if weight.requires_grad:
                 groups[any(part in name for part in LOCAL)].append(name)
         weights = dict(model.named_parameters())
-        self._weights = [weights[name] for names in groups for name in names]
+        self._weights: list[Tensor] = [weights[name] for names in groups for name in names]
         self._vectors = [flatten([weights[name] for name in names]) for names in groups]
         self._averages = [flatten([averages[name] for name in names]) for names in groups]
-        self._gradients: list[Tensor] = []
-        for vector, names in zip(self._vectors, groups, strict=True):
-            vector.grad, views = room_for([weights[name] for name in names])
-            self._gradients += views
+        self._gradient, self._gradients = room_for(self._weights)
+        for vector, part in zip(self._vectors, torch.split(self._gradient, [*map(len, self._vectors)]), strict=True):
+            vector.grad = part
         decays = (config.weight_decay * min(1.0, FEW_EDGES / max(1, num_edges)), config.layer_decay)
         self._optimizer = torch.optim.AdamW(
             [{"params": [v], "weight_decay": decay} for v, decay in zip(self._vectors, decays, strict=True)],
@@ -59,9 +71,15 @@ class FlatAdamW:
 
     @torch.no_grad()
     def step(self, loss: Tensor) -> None:
-        """Take one gradient step and update the moving average."""
-        gradients = torch.autograd.grad(loss, self._weights, allow_unused=True, materialize_grads=True)
-        torch._foreach_copy_(self._gradients, list(gradients))
+        """Take one gradient step and update the moving average; a loss without gradient is left to other processes."""
+        if loss.requires_grad:
+            gradients = torch.autograd.grad(loss, self._weights, allow_unused=True, materialize_grads=True)
+            torch._foreach_copy_(self._gradients, list(gradients))
+        else:
+            self._gradient.zero_()
+        self._group.add_up(self._gradient)  # once per step, the same bytes as DistributedDataParallel in one bucket
+        if self.num_done == 0:
+            self._gradient[self._gradient.abs() < ROUNDING * self._gradient.abs().max()] = 0
         self._watch()
         rate = self._config.learning_rate * rate_share(self.num_done / self._num_steps)
         for group, share in zip(self._optimizer.param_groups, (1.0, LOCAL_RATE), strict=True):

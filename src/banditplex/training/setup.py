@@ -13,7 +13,7 @@ from banditplex.nn import MultiplexModel
 from banditplex.nn.relevance import get_relevance
 from banditplex.pairs.visibility import Visibility
 from banditplex.rng import stream
-from banditplex.training.config import AUTO, SETTINGS, Config
+from banditplex.training.config import AUTO, MANY_EDGES, SETTINGS, Config
 from banditplex.training.data import TrainingData, prepare
 from banditplex.training.draws import to_layer
 from banditplex.training.generators import seeded
@@ -22,8 +22,8 @@ from banditplex.training.loop import Trainer
 Ints = NDArray[np.int64]
 WIDTH = 16
 """Width of node embeddings, if "auto" has any."""
-MANY_EDGES, SMALL, LARGE = 20_000, 8, 64
-"""From so many edges on, heads have more hidden units."""
+SMALL, LARGE = 8, 64
+"""Hidden units of the heads, with few and with many edges."""
 MEMBERS, LONG = 3, 30
 """Networks of an ensemble, and the epochs from which on there is one by default."""
 SAMPLE = 4096
@@ -90,10 +90,14 @@ def build_network(mx: Multiplex, config: Config, visibility: Visibility) -> Mult
 
 
 def make_network(data: TrainingData, config: Config) -> MultiplexModel:
-    """Return the network of a training, with random weights and inputs of mean 0 and deviation 1."""
+    """Return the network of a training, with random weights and inputs of mean 0 and deviation 1.
+
+    Several processes start from the same bits.
+    """
     with seeded(config.seed, "weights", torch.device("cpu")):
         model = build_network(data.full_mx, config, data.visibility).to(data.device)
     normalise(model, data, stream(config.seed, "normalise"))
+    data.group.copy_first(model.state_dict().values())
     return model
 
 

@@ -11,34 +11,59 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from banditplex.nn.evidence import NUM_EVIDENCE
 from banditplex.nn.known import Known, look_up
+from banditplex.nn.pair_features import num_features
 from banditplex.rng import stream
+from banditplex.training.config import Config
 from banditplex.training.data import TrainingData
+from banditplex.training.memory import is_kept
 
 TURNS = 4
 """Negatives of each edge, if evidence is kept."""
-MOST = 1 << 26
-"""Pairs whose evidence is kept at most; each takes some 170 bytes."""
+MOST = 12 << 30
+"""Bytes that are kept at most, if there is no other limit."""
+PER_PAIR = 60
+"""Bytes that are kept for each pair, besides the columns: its nodes, its rows, and the layers that have it, about."""
 
 
 class Supply:
     """Edges and negatives of every epoch."""
 
-    def __init__(self, data: TrainingData, seed: int) -> None:
-        self._data, self._seed = data, seed
+    def __init__(self, data: TrainingData, config: Config) -> None:
+        self._data, self._config = data, config
+
+    @cached_property
+    def _keeps(self) -> bool:
+        """Whether what is known of pairs is kept; else, or without evidence, the network looks it up in every step."""
+        data, columns = self._data, NUM_EVIDENCE + num_features(self._data.visibility.directed)[0]
+        size = (1 + TURNS) * len(data.train_edges) / data.group.size * (PER_PAIR + 4 * columns)
+        return data.visibility.evidence and size <= MOST and is_kept(size, self._config.memory_limit)
 
     def epoch(self, number: int, order: Tensor, rng: np.random.Generator) -> tuple[Tensor, Tensor | None]:
         """Return edges and negatives (2, E, 2) of an epoch in the given order, and their places (2, E) for `known`."""
         data = self._data
-        if not data.visibility.evidence or (1 + TURNS) * len(data.train_edges) > MOST:
+        if not self._keeps:
             both = data.train_edges.pairs, data.negatives.draw_tensor(self._target, rng)  # sorted by target
             return torch.stack([each.index_select(0, order) for each in both]), None
         places = torch.stack([order, order + (1 + number % TURNS) * len(data.train_edges)])
         return self._kept[0][places], places
 
     def known(self, places: Tensor) -> Known:
-        """Return what is known of the pairs at places (n,)."""
+        """Return what is known of those pairs at places (n,) that are of this process's targets."""
+        if self._own is not None:
+            places = self._own.index_select(0, places)
+            places = places[places >= 0]
         return self._kept[1].take(places)
+
+    @cached_property
+    def _own(self) -> Tensor | None:
+        """Where each pair of `_kept` is among those of this process's targets, -1 if it is not; None: all are."""
+        mine = self._data.mine
+        if mine is None:
+            return None
+        here = torch.from_numpy(mine).to(self._data.device)[self._data.train_edges.instance].repeat(1 + TURNS)
+        return torch.where(here, torch.cumsum(here, 0) - 1, -1)
 
     @cached_property
     def _target(self) -> Tensor:
@@ -48,8 +73,12 @@ class Supply:
 
     @cached_property
     def _kept(self) -> tuple[Tensor, Known]:
-        """The edges, then `TURNS` negatives of each, as pairs (n, 2), and what is known of them."""
-        data, rng = self._data, stream(self._seed, "kept negatives")
+        """The edges, then `TURNS` negatives of each, as pairs (n, 2), and what is known of this process's share."""
+        data, rng = self._data, stream(self._config.seed, "kept negatives")
         turns = [data.negatives.draw_tensor(self._target, rng) for _ in range(TURNS)]
         pairs = torch.cat([data.train_edges.pairs, *turns])
-        return pairs, look_up(data.train_graph, pairs, self._target.repeat(1 + TURNS), data.visibility)
+        asked, target = pairs, self._target.repeat(1 + TURNS)
+        if self._own is not None:
+            at = torch.nonzero(self._own >= 0).squeeze(1)
+            asked, target = asked.index_select(0, at), target.index_select(0, at)
+        return pairs, look_up(data.train_graph, asked, target, data.visibility)

@@ -87,8 +87,13 @@ def _validation_terms(model: MultiplexModel, data: TrainingData, layers: Ints) -
     table = np.concatenate([data.targets[instance][:, None], layers[instance]], 1)
     asked, where = data.validation_pairs, torch.from_numpy(table).to(data.device)
     hidden = hide_pairs(asked, data.visibility.hidden_layers(where))  # their reverse edges; edges elsewhere
+    at = torch.from_numpy(data.own_validation).to(data.device)
+    asked, where = asked.index_select(0, at), where.index_select(0, at)
     pairs_in = asked, where[:, 0], where[:, 1:], hidden, data.validation_known
-    return score_terms(model, data.train_graph, data.node_features, *pairs_in)
+    terms = score_terms(model, data.train_graph, data.node_features, *pairs_in)
+    if data.mine is None:
+        return terms
+    return data.group.add_up(terms.new_zeros(len(instance), terms.shape[1]).index_copy_(0, at, terms))
 
 
 def choose_counts(members: Sequence[tuple[MultiplexModel, TrainingData]], layers: Ints) -> Ints:

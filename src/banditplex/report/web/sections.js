@@ -417,12 +417,13 @@
     if (data.held_out) facts.push([page.number(mean(data.held_out.targets.map((each) => each.roc_auc))), "ROC-AUC on held-out edges"]);
     if (data.history) facts.push([String(data.history.epochs.at(-1)), data.history.kept_epochs.length ? `epochs; weights of ${data.history.kept_epochs.join(", ")} kept` : "epochs"]);
     if (data.comparison) facts.push([String(data.comparison.methods.length), `policies compared in ${page.plural(data.comparison.runs, data.comparison.unit ?? "run")}`]);
+    if (data.leaderboard) facts.push([String(data.leaderboard.methods.length), `methods compared, ${page.plural(data.leaderboard.seeds, "seed")}`]);
     document.getElementById("intro").append(el("h1", { dir: "auto" }, page.short(data.title, 400)),
       el("p", { class: "sub" }, mx ? [page.plural(mx.nodes, "node"), page.plural(layers.length, "layer"), page.plural(mx.edges, "edge"), mx.directed ? "directed" : "undirected"].join(" · ") : ""),
       el("dl", { class: "facts" }, facts.map(([value, label]) => el("div", {}, el("dd", {}, value), el("dt", {}, label)))));
     document.getElementById("foot").textContent = `Made by banditplex ${data.version}. This page loads nothing from elsewhere. Charts: Apache ECharts ${echarts.version}.`;
   }
-  const wanted = [["multiplex", "Multiplex", multiplex, mx], ["layers", "Which layers help", help, data.gains], ["training", "Training", training, data.history], ["policies", "Policies", comparison, data.comparison],
+  const wanted = [["leaderboard", "Leaderboard", () => page.leaderboard(block, lede), data.leaderboard], ["multiplex", "Multiplex", multiplex, mx], ["layers", "Which layers help", help, data.gains], ["training", "Training", training, data.history], ["policies", "Policies", comparison, data.comparison],
     ["quality", "Quality", heldOut, data.held_out && data.history], ["links", "Predicted links", links, data.links], ["about", "About", aboutRun, data.about]].filter(([, , , there]) => there);
   intro();
   const nav = document.getElementById("contents"), home = document.getElementById("sections"), anchors = new Map();

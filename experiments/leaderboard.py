@@ -1,0 +1,84 @@
+"""Where our default stands: its place on every leaderboard of a folder, and how far it is from the best rival.
+
+A leaderboard is a folder that `banditplex compare DATA -o DIR` wrote. Methods that failed with a seed are left out, and
+so are the other variants of our learner. Differences are paired over seeds; the standard error is that of their mean.
+"""
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from banditplex.errors import InputError
+from banditplex.jobs.results import Row, read_results
+from banditplex.leaderboard.methods import OURS, VARIANTS
+from banditplex.leaderboard.tables import HEADS
+from banditplex.markdown import markdown_table, number
+from experiments.runner import Experiment, Page
+
+QUICK: dict[str, Any] = {}
+ROWS = "rows.jsonl"
+METRICS = ("roc_auc", "hard_mrr")
+
+
+class Board(NamedTuple):
+    """One leaderboard."""
+
+    key: str
+    folder: str
+
+
+def add_options(parser: ArgumentParser) -> None:
+    """Add the options of this experiment."""
+    parser.add_argument(
+        "--folder", type=Path, default=Path("docs/results/leaderboard"), metavar="DIR",
+        help="folder of the folders that `banditplex compare -o` wrote; default: docs/results/leaderboard",
+    )  # fmt: skip
+
+
+def prepare(options: Namespace) -> Experiment:
+    """Return the experiment."""
+    found = sorted(path.parent for path in options.folder.glob(f"*/{ROWS}"))
+    if not found:
+        raise InputError(f"{options.folder}: expected folders with {ROWS}, written by `banditplex compare`, got none.")
+    boards = [Board(path.name, str(path)) for path in found]
+    return Experiment(measure, boards, report, [0])
+
+
+def measure(board: Board) -> Iterator[Row]:
+    """Yield one row per metric and rival: means, and the difference of our default to it."""
+    _, rows = read_results(Path(board.folder) / ROWS)
+    tests: Any = pd.DataFrame([row for row in rows if row["scope"] == "mean" and not row["tuning"]])
+    seeds = tests.loc[tests["method"] == OURS, "trial"].nunique() if len(tests) else 0
+    if not seeds:
+        raise InputError(f"{board.folder}: expected results of the method {OURS!r}, got none.")
+    for metric in (name for name in METRICS if name in tests):
+        table: Any = tests.pivot_table(metric, "trial", "method").dropna(axis=1)
+        for method in [name for name in table if name not in VARIANTS]:
+            gap = (table[OURS] - table[method]).to_numpy()
+            error = float(gap.std(ddof=1) / np.sqrt(len(gap))) if len(gap) > 1 else None
+            yield {
+                "board": board.key, "metric": metric, "method": method, "seeds": len(gap), "mean": table[method].mean(),
+                "ours": table[OURS].mean(), "difference": float(gap.mean()), "error": error,
+            }  # fmt: skip
+
+
+def report(rows: list[Row]) -> Page:
+    """Return a line per leaderboard and metric."""
+    table, lines = pd.DataFrame(rows), []
+    for (board, metric), here in table.groupby(["board", "metric"], sort=False):
+        best = here.iloc[int(here["mean"].to_numpy().argmax())]
+        place = 1 + int((here["difference"] < 0).sum())
+        gap, error = float(best["difference"]), best["error"]
+        near = "first" if place == 1 else "unknown" if pd.isna(error) else "yes" if gap >= -2 * error else "no"
+        numbers = [number(float(each), 4) for each in (best["ours"], best["mean"], gap)]
+        of = f"{place} of {len(here) + 1}"
+        shown = "-" if pd.isna(error) else number(float(error), 4)
+        lines.append(
+            [str(board), HEADS[str(metric)], numbers[0], of, best["method"], *numbers[1:], shown, near]
+        )  # fmt: skip
+    heads = ["data", "metric", OURS, "place", "best rival", "its mean", "difference", "standard error", "within two"]
+    return Page("Where our default stands", [markdown_table(heads, lines)], {"differences": table})

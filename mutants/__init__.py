@@ -1,0 +1,1 @@
+"""Mutants: small changes of the source, each of which some test should notice."""

@@ -1,0 +1,169 @@
+"""Several processes that train one model, as torchrun starts them: what they share, and which of them writes.
+
+Target layers are divided over the processes. All plan the same steps with the same random streams; each scores the
+pairs of its own targets. The gradients of a step are added up over all processes, and so are the layer losses of its
+targets, so that weights and policies are the same everywhere, and those of a single process.
+
+Only this file knows of ranks. Without torchrun there is one process, and nothing here costs anything.
+"""
+
+import os
+import re
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from banditplex.errors import InputError
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+Ints = NDArray[np.int64]
+Value = TypeVar("Value")
+GRACE = 5.0
+"""Seconds that other processes wait before they report an error: the first one may have the same to say."""
+
+
+class Lost(InputError):
+    """Another process of the group has ended, or cannot be reached."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """The processes that train together, as one of them sees it; the first one writes and prints."""
+
+    rank: int = 0
+    size: int = 1
+
+    @property
+    def is_writer(self) -> bool:
+        """Whether this process writes files and prints."""
+        return self.rank == 0
+
+    def divide(self, size: Ints) -> NDArray[np.bool_] | None:
+        """Return which of some targets with so many edges (T,) are those of this process; None: all.
+
+        Targets are dealt out from the largest to the smallest, in turn forwards and backwards.
+
+        >>> [Group(rank, 2).divide(np.array([5, 9, 1, 7])).nonzero()[0].tolist() for rank in (0, 1)]
+        [[1, 2], [0, 3]]
+        """
+        if self.size == 1:
+            return None
+        turn, place = np.divmod(np.arange(len(size)), self.size)
+        owner = np.empty(len(size), np.int64)
+        owner[np.argsort(-size, kind="stable")] = np.where(turn % 2, self.size - 1 - place, place)
+        mine: NDArray[np.bool_] = owner == self.rank
+        return mine
+
+    def add_up(self, values: "Tensor") -> "Tensor":
+        """Replace values by their sums over all processes, in place; every process has the same sums."""
+        if self.size > 1:
+            import torch.distributed as dist
+
+            with reaching():
+                dist.all_reduce(values)
+        return values
+
+    def copy_first(self, tensors: "Iterable[Tensor]") -> None:
+        """Replace tensors by those of the first process, in place."""
+        if self.size > 1:
+            import torch.distributed as dist
+
+            with reaching():
+                for each in tensors:
+                    dist.broadcast(each.detach(), 0)
+
+    def from_first(self, make: Callable[[], Value]) -> Value:
+        """Return what `make` returns in the first process, which alone calls it."""
+        if self.size == 1:
+            return make()
+        import torch
+        import torch.distributed as dist
+
+        held: list[Any] = [make() if self.is_writer else None]
+        with reaching():
+            dist.broadcast_object_list(held, 0, device=torch.device("cpu"))
+        value: Value = held[0]
+        return value
+
+
+ALONE = Group()
+_joined: list[Group] = []
+
+
+def current() -> Group:
+    """Return the group of processes that this one has joined; by default it is alone."""
+    return _joined[-1] if _joined else ALONE
+
+
+@contextmanager
+def joined() -> Iterator[Group]:
+    """Join the processes that torchrun has started, if it has; models that are fitted inside are fitted by all.
+
+    Every process must do the same. On GPUs each has its own.
+    """
+    size = int(os.environ.get("WORLD_SIZE", "1")) if "RANK" in os.environ else 1
+    if size == 1 or _joined:
+        yield current()
+        return
+    import torch
+    import torch.distributed as dist
+
+    place, count = int(os.environ.get("LOCAL_RANK", "0")), torch.cuda.device_count()
+    if count:
+        torch.cuda.set_device(place % count)
+    own_gpu = 0 < int(os.environ.get("LOCAL_WORLD_SIZE", "1")) <= count
+    with reaching():
+        dist.init_process_group("cpu:gloo,cuda:nccl" if own_gpu else "gloo")
+    _joined.append(Group(dist.get_rank(), dist.get_world_size()))
+    try:
+        yield current()
+    except BaseException:  # the others may be gone: nobody waits for them
+        _joined.pop()
+        raise
+    _joined.pop()
+    dist.destroy_process_group()
+
+
+def is_first() -> bool:
+    """Say whether this process is the first that torchrun has started, or was not started by it."""
+    return int(os.environ.get("RANK", "0")) == 0
+
+
+def wait_for_first() -> None:
+    """Before an error is reported: let the first process report it, whose end ends the others."""
+    if not is_first():
+        time.sleep(GRACE)
+
+
+def launcher() -> str | None:
+    """Return the command that has started this process and others like it; None: it was started alone."""
+    size, here = (int(os.environ.get(name, "1")) for name in ("WORLD_SIZE", "LOCAL_WORLD_SIZE"))
+    if size == 1 or "RANK" not in os.environ:
+        return None
+    return f"torchrun{f' --nnodes {size // here}' * (size > here)} --nproc-per-node {here} -m banditplex"
+
+
+@contextmanager
+def reaching() -> Iterator[None]:
+    """Report, in one line, other processes that cannot be reached."""
+    try:
+        yield
+    except RuntimeError as error:
+        raise Lost(f"Expected an answer from the other processes of this training, got {_reason(error)}.") from None
+
+
+def _reason(error: Exception) -> str:
+    """Return the first sentence of what torch says, without the place in its source.
+
+    >>> _reason(RuntimeError("[a/b.cc:553] Connection closed by peer [127.0.0.1]:8594. This is typically ..."))
+    'Connection closed by peer [127.0.0.1]:8594'
+    """
+    text = re.sub(r"^\[\S+:\d+\] ", "", " ".join(str(error).split()))
+    return text.partition(". ")[0].removesuffix(".")

@@ -1,0 +1,180 @@
+"""Several processes: the same policies and, up to rounding, the losses of one; the first alone writes and prints."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+
+import banditplex as bx
+from banditplex.persistence.run_folder import RunFolder
+from banditplex.training.batches import Batch
+from banditplex.training.distributed import ALONE, Group, Lost, current, joined, reaching
+from banditplex.training.feedback import layer_losses
+from tests.refusals import refuses
+from tests.training import processes
+from tests.training.test_loop import trainer_of
+
+TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+NUMBERS = ("train_loss", "train_accuracy", "validation_loss", "validation_accuracy")
+
+
+def quiet_environment():
+    """Return an environment in which new processes find the package and these tests, with a thread each."""
+    return os.environ | {"PYTHONPATH": os.pathsep.join(["src", "."]), "OMP_NUM_THREADS": "1"}
+
+
+def check_same_history(found, expected):
+    """Require the same draws, and losses that differ by rounding errors only."""
+    assert len(found) == len(expected)
+    for one, other in zip(found, expected, strict=True):
+        assert (one["epoch"], one["layer"], one["drawn"]) == (other["epoch"], other["layer"], other["drawn"])
+        assert [one[name] for name in NUMBERS] == pytest.approx([other[name] for name in NUMBERS], abs=1e-5)
+
+
+# One process
+
+
+def test_alone_there_is_nothing_to_add_up_or_to_wait_for():
+    with joined() as group:
+        assert group is current() is ALONE
+    values = torch.arange(3.0)
+    assert ALONE.add_up(values) is values
+    assert ALONE.divide(np.array([4, 2])) is None
+    assert (ALONE.is_writer, ALONE.from_first(lambda: 5)) == (True, 5)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7])
+def test_every_target_has_one_owner_and_the_shares_are_alike(size):
+    edges = np.random.default_rng(0).integers(0, 1000, 50)
+    shares = [Group(rank, size).divide(edges) for rank in range(size)]
+    if size == 1:
+        shares = [np.ones(50, np.bool_)]
+    assert (np.sum(shares, axis=0) == 1).all()
+    loads = [edges[share].sum() for share in shares]
+    assert max(loads) - min(loads) <= edges.max()
+
+
+def test_what_torch_says_of_a_lost_process_is_one_line():
+    with refuses("Connection closed by peer", error=Lost), reaching():
+        raise RuntimeError("[/x/gloo/pair.cc:553] Connection closed by peer [127.0.0.1]:1.\n This is typically ...")
+
+
+@pytest.mark.parametrize(
+    "settings", [{"width": 0}, {"width": 4, "relevance": "euclidean", "k": 2}, {"width": 4, "evidence": "drawn"}]
+)
+def test_parts_of_a_step_add_up_to_the_step(settings):
+    """Gradients are the sums of those of the parts, layer losses their rows; no part sees hidden pairs of another."""
+    trainer = trainer_of(processes.multiplex(), epochs=4, **settings)
+    trainer.run_epoch()
+    plan = trainer._plan(trainer.rng["batches"])
+    order, row = plan.edges(trainer.data.device)
+    pairs, places = trainer.supply.epoch(1, order, trainer.rng["negatives"])
+    edges, instances = next(plan.steps())
+    step = Batch.of(row[edges], pairs[:, edges], instances, trainer._draw_layers(instances)[1])
+    weights = [*trainer.model.parameters()]
+
+    def learn(batch):
+        at = torch.isin(torch.from_numpy(step.instances)[step.row], torch.from_numpy(batch.instances))
+        known = None if places is None else trainer.supply.known(places[:, edges].flatten()[at])
+        logits = trainer._score(batch, known)
+        loss = batch.mean(F.binary_cross_entropy_with_logits(logits.total, batch.label, reduction="none"))
+        return torch.autograd.grad(loss, weights, allow_unused=True, materialize_grads=True), logits
+
+    gradients, logits = learn(step)
+    losses = layer_losses(trainer.relevance, step, logits)
+    mine, total = np.arange(5) % 2 == 0, [torch.zeros_like(weight) for weight in weights]
+    for some in (mine, ~mine):
+        part = step.part(some)
+        assert set(part.instances.tolist()) == set(np.flatnonzero(some).tolist()) & set(instances.tolist())
+        more, logits = learn(part)
+        total = [one + other for one, other in zip(total, more, strict=True)]
+        found = layer_losses(trainer.relevance, part, logits)  # alone: the rows of the others stay 0
+        here = some[instances]
+        np.testing.assert_allclose(found.values[here], losses.values[here], rtol=1e-5)
+        assert not found.values[~here].any()
+        assert (found.layers == losses.layers).all()
+    torch.testing.assert_close(total, [*gradients], atol=1e-6, rtol=1e-4)
+
+
+# Two processes
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A folder in which one process has trained, and then two together."""
+    folder = tmp_path_factory.mktemp("processes")
+    bx.write(processes.multiplex(), folder / "data.bx")
+    command = [sys.executable, processes.__file__, str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True, env=quiet_environment(), timeout=200)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+@pytest.mark.parametrize("case", processes.CASES)
+def test_two_processes_learn_what_one_learns(case, folder):
+    names = "0 of 1", "0 of 2", "1 of 2"
+    alone, first, second = (json.loads((folder / f"{name}.json").read_text())[case] for name in names)
+    assert first == second
+    check_same_history(first["history"], alone["history"])
+    np.testing.assert_allclose(first["policies"], alone["policies"], atol=1e-4)
+    assert first["layers"] == alone["layers"]
+    np.testing.assert_allclose(first["scores"], alone["scores"], rtol=1e-3)
+
+
+def test_the_first_process_alone_prints_and_writes(folder):
+    alone, first = (json.loads((folder / f"0 of {size}.txt").read_text()) for size in (1, 2))
+    assert (folder / "1 of 2.txt").read_text() == ""
+    assert (first["epochs"], first["kept_epochs"]) == (alone["epochs"], alone["kept_epochs"])
+    check_same_history(*(RunFolder(folder / f"run of {size}").progress().history for size in (1, 2)))
+    one, two = ({path.name for path in (folder / f"run of {size}").iterdir()} for size in (1, 2))
+    assert one == two
+    scores = [bx.LinkPredictor.load(folder / f"run of {size}").score_pairs([[0, 1]], "g1-base") for size in (1, 2)]
+    np.testing.assert_allclose(*scores, atol=1e-3)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("killed", [0, 1])
+def test_a_killed_process_leaves_a_run_that_can_be_resumed(killed, tmp_path):
+    bx.write(processes.multiplex(), tmp_path / "data.bx")
+    words = ["train", str(tmp_path / "data.bx"), "-o", str(tmp_path / "run"), "--epochs", "40", "--patience", "40"]
+    words += ["--width", "0", "--members", "1"]
+    process = subprocess.Popen(
+        [*TORCHRUN, "-m", "banditplex", *words], env=quiet_environment(), stderr=subprocess.PIPE, text=True
+    )
+    folder, deadline = RunFolder(tmp_path / "run"), time.monotonic() + 120
+    while not folder.begun or folder.progress().epoch < 2:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    os.kill(worker(process.pid, killed), signal.SIGKILL)
+    _, error = process.communicate(timeout=120)
+    assert process.returncode
+    said = [line for line in error.splitlines() if line.startswith("banditplex:")]
+    assert len(said) == 1
+    assert "torchrun --nproc-per-node 2 -m banditplex train" in said[0]
+    before = folder.progress().epoch
+    assert 2 <= before < 40
+    again = [*TORCHRUN, "-m", "banditplex", *words, "--resume", "--quiet"]
+    subprocess.run(again, env=quiet_environment(), check=True, timeout=200, capture_output=True)
+    whole = bx.LinkPredictor(epochs=40, patience=40, width=0, members=1).fit(processes.multiplex())
+    check_same_history(folder.progress().history, whole.history_.to_dict("records"))
+
+
+def worker(launcher, rank):
+    """Return the process of a rank among those that a launcher has started."""
+    for path in Path("/proc").glob("[0-9]*"):
+        try:
+            parent = int((path / "stat").read_text().rpartition(")")[2].split()[1])
+            names = (path / "environ").read_bytes().split(b"\0")
+        except (OSError, ValueError):
+            continue
+        if parent == launcher and f"RANK={rank}".encode() in names:
+            return int(path.name)
+    raise AssertionError(f"no process of rank {rank}")
