@@ -1,6 +1,7 @@
-"""Several processes train one model: torchrun --nproc-per-node 2 examples/torchrun.py
+"""Several processes train one model, each with its share of the target layers.
 
-Target layers are divided over the processes. The result is that of one process: python examples/torchrun.py
+    torchrun --nproc-per-node 2 examples/torchrun.py
+    python examples/torchrun.py    # one process: the same result
 """
 
 import banditplex as bx
@@ -11,12 +12,9 @@ with joined() as group:
     model = bx.LinkPredictor(epochs=6, seed=0).fit(mx)
     if group.is_writer:  # the first process prints and writes
         last = model.history_.groupby("epoch")[["train_loss", "validation_loss"]].mean().iloc[-1]
-        helps = model.layer_gains_.query("helps")
+        helps = model.layer_gains_.query("helps")[["target", "layer"]]
         print(f"{group.size} processes" if group.size > 1 else "one process")
         print(last.round(3).to_string())
-        print(
-            *(f"{layer} helps {target}" for target, layer in zip(helps["target"], helps["layer"], strict=True)),
-            sep="\n",
-        )
+        print(*(f"{layer} helps {target}" for target, layer in helps.to_numpy()), sep="\n")
         model.save("run")
         assert len(helps) == 6
