@@ -1,7 +1,7 @@
 """Several processes train one model, each with its share of the target layers.
 
-    torchrun --nproc-per-node 2 examples/torchrun.py
-    python examples/torchrun.py    # one process: the same result
+torchrun --nproc-per-node 2 examples/torchrun.py
+python examples/torchrun.py    # one process: the same result
 """
 
 import banditplex as bx
