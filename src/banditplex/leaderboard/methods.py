@@ -48,7 +48,8 @@ GRIDS: dict[str, Grid] = {
     "gatne-t": {"dimension": (200, 64), "window": (5, 10)},
     **dict.fromkeys(("simple", "complex", "distmult", "rotate"), _RELATIONS),
     **dict.fromkeys(("simple-torch", "complex-torch", "distmult-torch"), _FACTORS),
-    **dict.fromkeys(("ncn", "neo-gnn", "vgae", "gcn-distmult", "rgcn", "gnn-bs", "thanos"), _NETWORK),
+    **dict.fromkeys(("ncn", "neo-gnn", "vgae", "rgcn", "gnn-bs", "thanos"), _NETWORK),
+    "gcn-distmult": {"batch_size": (1024, 10_000), "width": (64, 200)},  # 10,000 and 200 in HGB
     **dict.fromkeys(("mean", "attention"), _AVERAGE),
     **dict.fromkeys(("seal", "deeplex"), _SUBGRAPHS),
     "ncn-all": {"learning_rate": (0.003, 0.01), "dropout": (0.1, 0.5)},
