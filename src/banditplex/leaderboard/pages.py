@@ -13,6 +13,7 @@ from banditplex.leaderboard.lines import METRICS, Line
 from banditplex.leaderboard.tables import HEADS, Table, difference_table, layer_table, main_table, shown_columns
 from banditplex.markdown import markdown_table
 from banditplex.multiplex import Name
+from banditplex.persistence.tree import replace_file
 
 CSV, LAYERS, MARKDOWN = "leaderboard.csv", "layers.csv", "leaderboard.md"
 
@@ -25,7 +26,7 @@ def write(board: Leaderboard, folder: Path, *, by_layer: bool = False) -> list[P
         MARKDOWN: "\n".join(_markdown(board, by_layer)),
     }
     for name, text in texts.items():
-        (folder / name).write_text(text, encoding="utf-8", newline="\n")
+        replace_file(folder / name, text.encode())
     return [folder / name for name in texts]
 
 
