@@ -2,6 +2,8 @@
 
 import json
 import runpy
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -21,7 +23,7 @@ def apart(tmp_path, monkeypatch):
     monkeypatch.setattr(POLICIES, "_things", dict(POLICIES))
 
 
-@pytest.mark.filterwarnings("ignore:.* ids are shared by")
+@pytest.mark.filterwarnings("ignore:.* ids are shared by")  # shop.py
 @pytest.mark.parametrize(
     "name",
     [
@@ -33,6 +35,18 @@ def test_a_script_runs(name, capsys):
     assert len((EXAMPLES / name).read_text(encoding="utf-8").splitlines()) < 60
     runpy.run_path(str(EXAMPLES / name), run_name="__main__")
     assert capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_two_processes_find_what_one_finds():
+    script = str(EXAMPLES / "torchrun.py")
+    two = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", script]
+    said = [
+        subprocess.run([sys.executable, *words], capture_output=True, text=True, check=True).stdout.splitlines()
+        for words in ([script], two)
+    ]
+    assert (said[0][0], said[1][0]) == ("one process", "2 processes")
+    assert said[0][1:] == said[1][1:]
 
 
 @pytest.mark.slow
