@@ -1,4 +1,6 @@
-"""Several processes train one model: torchrun --nproc-per-node 2 examples/torchrun.py
+"""Several processes train one model.
+
+    torchrun --nproc-per-node 2 examples/torchrun.py
 
 Target layers are divided over the processes. The result is that of one process: python examples/torchrun.py
 """
