@@ -68,7 +68,8 @@ def measure(board: Board) -> Iterator[Row]:
 
 def report(rows: list[Row]) -> Page:
     """Return a line per leaderboard and metric."""
-    table, lines = pd.DataFrame(rows), []
+    table: Any = pd.DataFrame(rows)
+    lines = []
     for (board, metric), here in table.groupby(["board", "metric"], sort=False):
         best = here.iloc[int(here["mean"].to_numpy().argmax())]
         place = 1 + int((here["difference"] < 0).sum())

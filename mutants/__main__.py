@@ -11,6 +11,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
+from itertools import accumulate
 from pathlib import Path
 from typing import NamedTuple
 
@@ -64,8 +65,8 @@ def baseline(room: Path, areas: tuple[str, ...], jobs: int) -> tuple[dict[str, T
     return found, frozenset(bad)
 
 
-def task_of(mutant: Mutant, tests: dict[str, Test], left_out: frozenset[str]) -> Task:
-    """Return the run of the tests that could notice a mutant, the quick ones first."""
+def task_of(mutant: Mutant, tests: dict[str, Test], left_out: frozenset[str], patience: float) -> Task:
+    """Return the run of the tests that could notice a mutant, the quick ones first, until these take `patience`."""
     path = Path(mutant.file)
     chosen = {name: test for name, test in tests.items() if any((mutant.file, at) in test.lines for at in mutant.lines)}
     if not chosen:  # at import, in another process, or never: all tests of the area
@@ -74,9 +75,11 @@ def task_of(mutant: Mutant, tests: dict[str, Test], left_out: frozenset[str]) ->
     else:
         nearest = set(chosen)
     order = sorted(chosen, key=lambda name: (name not in nearest, chosen[name].seconds))
+    total = list(accumulate(chosen[name].seconds for name in order))
+    order = [name for name, until in zip(order, total, strict=True) if until <= patience] or order[:1]
     files = list(dict.fromkeys(name.split("::")[0] for name in order if name.startswith("tests")))
     files += sorted({str(Path(name.split("::")[0]).parent) for name in order if name.startswith("src")})  # doctests
-    seconds = 30 + 8 * sum(test.seconds for test in chosen.values())
+    seconds = 30 + 8 * sum(chosen[name].seconds for name in order)
     change = mutant.file, mutant.apply((ROOT / mutant.file).read_text())
     return Task(mutant, files, order, left_out, seconds, change)
 
@@ -134,6 +137,7 @@ def main() -> int:
         "--out", type=Path, default=Path("mutants.csv"), help="table; rows that it has are not repeated"
     )
     parser.add_argument("--survivors", action="store_true", help="try those again that survived")
+    parser.add_argument("--patience", type=float, default=60, help="seconds of tests per mutant (default: %(default)s)")
     parser.add_argument("--at-least", type=float, default=85, help="percentage that must be killed (default: 85)")
     asked = parser.parse_args()
     areas = tuple(asked.areas.split(","))
@@ -160,7 +164,7 @@ def main() -> int:
             print(", ".join(sorted(left_out)) or "none", flush=True)
             if not tests:
                 sys.exit(f"mutants: no test passes on the unchanged source; see python -m pytest tests/{areas[0]}")
-            for end in run((task_of(each, tests, left_out) for each in waiting), rooms):
+            for end in run((task_of(each, tests, left_out, asked.patience) for each in waiting), rooms):
                 row = rows[end.key.name] = row_of(end)
                 table.writerow(row)
                 file.flush()

@@ -165,7 +165,7 @@ class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
         if not isinstance(mx, Multiplex):
             raise InputError(f"Expected a Multiplex to learn from, got {type(mx).__name__}.")
         config = self.checked()
-        visibility = Visibility.of_training(config.hide, mx, evidence=config.sees_all)
+        visibility = Visibility.of_training(config.hide, mx, evidence=config.sees_all, weighted=config.weighted)
         chosen = check_targets(mx, targets, visibility)
         config = resolve_policy(config, mx, chosen)
         given = None if negatives is None else self._given(mx, chosen, negatives)

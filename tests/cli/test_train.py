@@ -277,7 +277,7 @@ def test_every_setting_is_an_option_with_the_default_of_the_library():
         if name == "policy_options":
             continue  # --policy-option KEY=VALUE
         assert shown[name].help.startswith(setting.text)
-        default = setting.choices[0] if setting.default is None else setting.default
+        default = [*setting.choices, "none"][0] if setting.default is None else setting.default
         assert shown[name].show_default == str(default)
 
 

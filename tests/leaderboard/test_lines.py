@@ -159,7 +159,8 @@ def line(method, auc, gap=None, p=0.5, p_alone=None):
          "banditplex helps here, but another method does as well: with the other layers, ROC-AUC rises from .800 to "
          ".900 (p = .010); the best of 2 other methods, svd (.920, p = .600), is higher, but not clearly."),
         ([line("svd", 0.9, 0.0, 1.0)],
-         "banditplex helps here: ROC-AUC is .900; the other method, svd (.900, p = 1.000), is as good."),
+         "It is not clear whether banditplex helps here: ROC-AUC is .900; the other method, svd (.900, p = 1.000), "
+         "is as good."),
         ([line("none", 0.8, -0.1, 0.01), line("svd", 0.85, 0.05, 0.03), line("trees", 0.6, -0.3, 0.01)],
          "banditplex does not help here: with the other layers, ROC-AUC rises from .800 to .900 (p = .010); the best "
          "of 2 other methods, svd (.850, p = .030), is clearly better."),

@@ -35,6 +35,12 @@ def test_the_methods_are_our_variants_and_all_baselines():
     assert [method.name for method in find_methods().values() if method.ours] == OURS_NAMES
 
 
+def test_every_method_is_told_apart():
+    abouts = [method.about for method in find_methods().values()]
+    assert all(abouts)
+    assert len(set(abouts)) == len(abouts)
+
+
 def test_names_and_groups_are_chosen_in_the_order_given():
     names = [method.name for method in choose_methods(["svd", "ours", "svd"])]
     assert names == ["svd", *OURS_NAMES]

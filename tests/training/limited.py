@@ -1,22 +1,13 @@
 """Fit a model within limits on memory, and print the limit, the peak of anonymous memory, and what came of each."""
 
 import json
-import re
 import threading
 import time
-from pathlib import Path
 
 import banditplex as bx
 from banditplex.datasets import planted
 from banditplex.errors import InputError
-from banditplex.training.memory import address_space
-
-
-def anonymous() -> int:
-    """Return the resident anonymous memory of this process in bytes."""
-    found = re.search(r"RssAnon:\s+(\d+) kB", Path("/proc/self/status").read_text())
-    assert found is not None
-    return 1024 * int(found[1])
+from banditplex.training.memory import anonymous
 
 
 class Peak(threading.Thread):
@@ -36,8 +27,8 @@ if __name__ == "__main__":
     bx.LinkPredictor(epochs=1).fit(planted(3, 1, 0.8, num_nodes=40, edges_per_layer=60, communities=2))  # imports
     watcher = Peak(daemon=True)
     watcher.start()
-    start, found = address_space(), {}
-    for more in (20, 1_500):
+    start, found = anonymous(), {}
+    for more in (100, 1_500):
         watcher.most, limit = 0, start + more * 10**6
         try:
             model = bx.LinkPredictor(epochs=1, max_steps=None, memory=limit).fit(mx)

@@ -117,7 +117,7 @@ def test_the_warm_up_is_at_most_a_quarter_of_all_epochs(warmup, epochs, expected
 
 
 def test_the_estimator_documents_all_its_parameters():
-    assert len(PARAMETERS) == 33
+    assert len(PARAMETERS) == 34
     text = inspect.getdoc(LinkPredictor)
     section = text[text.index("Parameters\n----------\n") : text.index("Examples\n--------\n")]
     assert "{parameters}" not in text

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 COLUMNS = ["target", "validation loss", "accuracy", "layers used", "most probable layers"]
 SHOWN = 20
 """Targets that the table shows."""
+LISTED = 100
+"""Most probable layers of each target that --json lists."""
 GAINS = "layer_gains.csv"
 """The file of a run folder with `layer_gains_`."""
 
@@ -230,7 +232,7 @@ def summarise(model: "LinkPredictor", folder: "RunFolder") -> dict[str, Any]:
                 "validation_accuracy": _mean(kept, target, "validation_accuracy"),
                 "gains": gain_records(gains[gains["target"] == target].drop(columns="target")),
                 "k": int(used[target]),
-                "layer_probabilities": table.loc[target].drop(target).sort_values(ascending=False).to_dict(),
+                "layer_probabilities": table.loc[target].drop(target).nlargest(LISTED).to_dict(),
             }
             for target in table.index
         ],

@@ -20,6 +20,12 @@ Grid = Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Any]]
 
 OURS = "default"
 """The method that others are compared with."""
+RELATIONS = {
+    "simple": "SimplE (Kazemi and Poole, NeurIPS 2018)",
+    "complex": "ComplEx (Trouillon et al., ICML 2016)",
+    "distmult": "DistMult (Yang et al., ICLR 2015)",
+    "rotate": "RotatE (Sun et al., ICLR 2019)",
+}
 VARIANTS = {
     "default": "our learner with its defaults",
     "none": "our learner on the target layer alone",
@@ -28,6 +34,23 @@ VARIANTS = {
     "all": "our learner on target and drawn layers; every layer is drawn in every step",
     "union": "our learner on the target layer and the union of all others, as one layer",
 }
+ABOUT = {
+    "common-neighbours": "number of common neighbours",
+    "jaccard": "common neighbours over all neighbours",
+    "adamic-adar": "sum of 1 / log degree over common neighbours (Adamic and Adar 2003)",
+    "resource-allocation": "sum of 1 / degree over common neighbours (Zhou, Lü and Zhang 2009)",
+    "preferential-attachment": "product of both degrees",
+    "overlap": "number of other layers with the pair",
+    "overlap+union": "overlap, then resource allocation in the union of all layers",
+    "mean": "the terms of our learner for all layers at once, their mean instead of draws",
+    "attention": "the terms of our learner for all layers at once, with attention instead of draws",
+    "gnn-bs": "graph convolutions; a bandit samples neighbours for less variance (Liu et al., NeurIPS 2020)",
+    "thanos": "graph convolutions; a bandit samples neighbours for less error (Zhang et al., NeurIPS 2021)",
+    "pooled-trees": "boosted trees on structural features, one model for all target layers",
+    **{name: f"{title}, from PyKEEN; layers are relations" for name, title in RELATIONS.items()},
+    **{f"{name}-torch": f"{title}, in plain torch; layers are relations" for name, title in RELATIONS.items()},
+}
+"""What baselines are that share their documentation with others; NAME-union is told by NAME."""
 OUR_GRID = {"width": ("auto", 16), "weight_decay": (1.0, 0.1)}
 _TREES: Grid = {"learning_rate": (0.1, 0.03), "max_leaf_nodes": (7, 15, 31)}
 _RELATIONS: Grid = {"dimension": (200, 64), "learning_rate": (0.01, 0.003)}
@@ -48,7 +71,8 @@ GRIDS: dict[str, Grid] = {
     "gatne-t": {"dimension": (200, 64), "window": (5, 10)},
     **dict.fromkeys(("simple", "complex", "distmult", "rotate"), _RELATIONS),
     **dict.fromkeys(("simple-torch", "complex-torch", "distmult-torch"), _FACTORS),
-    **dict.fromkeys(("ncn", "neo-gnn", "vgae", "gcn-distmult", "rgcn", "gnn-bs", "thanos"), _NETWORK),
+    **dict.fromkeys(("ncn", "neo-gnn", "vgae", "rgcn", "gnn-bs", "thanos"), _NETWORK),
+    "gcn-distmult": {"batch_size": (1024, 10_000), "width": (64, 200)},  # 10,000 and 200 in HGB
     **dict.fromkeys(("mean", "attention"), _AVERAGE),
     **dict.fromkeys(("seal", "deeplex"), _SUBGRAPHS),
     "ncn-all": {"learning_rate": (0.003, 0.01), "dropout": (0.1, 0.5)},
@@ -113,7 +137,7 @@ def find_methods() -> "Registry[Method]":
         methods.add(name, Method(name, _variant(name), OUR_GRID, about, ours=True))
     for name, make in BASELINES.items():
         if name not in methods:
-            methods.add(name, Method(name, make, _grid(name, make), _first_line(make)))
+            methods.add(name, Method(name, make, _grid(name, make), _about(name, make)))
     return methods
 
 
@@ -155,8 +179,11 @@ def _combinations(grid: Grid) -> list[Settings]:
     return [dict(settings) for settings in grid]
 
 
-def _first_line(make: Callable[..., Any]) -> str:
-    return (inspect.getdoc(_made_by(make)) or "").split("\n")[0].rstrip(".")
+def _about(name: str, make: Callable[..., Any]) -> str:
+    """Return what a baseline is: a line of its own, or the first line of its documentation."""
+    text = ABOUT.get(name.removesuffix("-union"), (inspect.getdoc(_made_by(make)) or "").split("\n")[0].rstrip("."))
+    in_union = isinstance(make, partial) and make.keywords.get("graph") == "union"
+    return f"{text}; in the union of all layers" if in_union else text
 
 
 def _made_by(make: Any) -> Any:

@@ -44,8 +44,12 @@ def verdict(lines: Sequence[Line]) -> str | None:
         judged = {1: "is clearly worse", -1: "is clearly better"}.get(clear, near)
         start = "" if parts else f"ROC-AUC is {ours}; "
         parts.append(f"{start}{many}, {best.method} ({theirs}{_show(p, ', {}')}), {judged}")
-    answer = "does not help here" if not helps else f"helps here{', but another method does as well' * tied}"
-    return f"banditplex {answer}: {'; '.join(parts)}."
+    answer = "banditplex does not help here"
+    if helps:
+        answer = f"banditplex helps here{', but another method does as well' * tied}"
+        if alone is None and clear == 0:  # neither comparison shows it
+            answer = "It is not clear whether banditplex helps here"
+    return f"{answer}: {'; '.join(parts)}."
 
 
 def _p(other: Line, *, planned: bool) -> float:

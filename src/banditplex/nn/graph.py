@@ -54,6 +54,21 @@ class Neighbours:
         """Number of neighbours of each row, (R + 1,)."""
         return torch.diff(self.indptr)
 
+    @cached_property
+    def relative_weight(self) -> Tensor:
+        """Weight of each arc (M + 1,), divided by the mean of its layer; 1 without weights."""
+        if self.weight is None:
+            return torch.ones_like(self.arc_degree)
+        layer = torch.repeat_interleave(
+            self.row_key // self.num_nodes, self.row_degree, output_size=len(self.weight) - 1
+        )
+        number = torch.unique_consecutive(layer, return_inverse=True)[1]
+        total = torch.zeros(int(number[-1]) + 1 if len(number) else 0, device=layer.device)
+        mean = total.index_add(0, number, self.weight[:-1]) / total.index_add(
+            0, number, torch.ones_like(self.weight[:-1])
+        )
+        return torch.cat([self.weight[:-1] / mean.clamp(min=1e-30)[number], self.weight[-1:]])
+
     def rows(self, layer: Tensor, node: Tensor) -> Tensor:
         """Return the row of each (layer, node), `missing` where the node has no neighbour in the layer."""
         key = layer * self.num_nodes + node

@@ -76,7 +76,7 @@ class MultiplexModel(nn.Module):
                 width=width, depth=depth, conv=conv,
                 max_node_embeddings=max_node_embeddings,
             )  # fmt: skip
-        own, other = num_features(directed)
+        own, other = num_features(visibility)
         self.listed = Listed(num_layers, directed) if visibility.evidence else None
         self.own = Head(own + NUM_EVIDENCE * visibility.evidence, width, hidden_units, num_layers, None, directed)
         self.other = Head(other, width, min(hidden_units, MAX_OTHER), num_layers, rank, directed)

@@ -18,6 +18,7 @@ HIDE_EDGE = Visibility()
 NUM_SHARED = 7
 NUM_FLAG = 1
 NUM_CROSS = 3
+NUM_WEIGHTED = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,13 +43,13 @@ class PairFeatures:
         return cls(values, pairs, layer, row, nothing, nothing, values[:0, 0])
 
 
-def num_features(directed: bool) -> tuple[int, int]:
+def num_features(visibility: Visibility) -> tuple[int, int]:
     """Return the number of features of a pair in its target layer, and in another layer.
 
-    >>> num_features(directed=False)
-    (7, 11)
+    >>> num_features(Visibility()), num_features(Visibility(weighted=True))
+    ((7, 11), (9, 13))
     """
-    own = NUM_SHARED + 4 * directed
+    own = NUM_SHARED + 4 * visibility.directed + NUM_WEIGHTED * visibility.weighted
     return own, own + NUM_FLAG + NUM_CROSS
 
 
@@ -78,13 +79,15 @@ def own_features(
 
     They are log(1 + common neighbours), log(1 + Adamic-Adar), sqrt(resource allocation), log(1 + smaller degree),
     log(1 + larger degree), Jaccard, product of the two logs; if directed also whether the reverse arc exists, log(1 +
-    paths u -> w -> v), log(1 + out-degree of u), log(1 + in-degree of v).
+    paths u -> w -> v), log(1 + out-degree of u), log(1 + in-degree of v); if weights count also those of `_weighted`.
     """
     row = graph.both.rows(target.repeat(2), pairs.T.reshape(-1)).view(2, -1)
     sums, common = _look(graph.both, row, listed=listed)
     own = torch.ones_like(target, dtype=torch.bool)
     reverse = own if visibility.hides_reverse or visibility.hides_everywhere else ~own
     columns, _ = _columns(graph, pairs, target, row, sums, own, reverse)
+    if visibility.weighted:
+        columns = torch.cat([columns, _weighted(graph.both, row)], 1)
     return PairFeatures(columns, pairs, target, row, *common)
 
 
@@ -113,7 +116,8 @@ def other_features(
     columns, edge = _columns(graph, ends, layer, there, sums, hidden, hidden)
     count, adamic, allocation = (crossed[: len(layer)] + crossed[len(layer) :]).unbind(1)
     cross = torch.stack([edge, torch.log1p(count), torch.log1p(adamic), torch.sqrt(allocation)], 1)
-    return PairFeatures(torch.cat([columns, cross], 1), ends, layer, there, *common)
+    more = [_weighted(graph.both, there)] if visibility.weighted else []
+    return PairFeatures(torch.cat([columns, *more, cross], 1), ends, layer, there, *common)
 
 
 def shared_sums(lists: Neighbours, a: Tensor, b: Tensor) -> Tensor:
@@ -162,6 +166,18 @@ def _columns(
     jaccard = count / (degree.sum(0) - count).clamp(min=1)
     shared = [torch.log1p(count), torch.log1p(adamic), torch.sqrt(allocation), low, high, jaccard, low * high]
     return torch.stack(shared + further, 1), (edge & ~own).float()
+
+
+def _weighted(lists: Neighbours, row: Tensor) -> Tensor:
+    """Return (n, 2) sums over the common neighbours w of rows (2, n), as log(1 + sum): x, and x / log(degree of w).
+
+    x is the root of the product of the weights of u - w and w - v, each relative to the mean weight of its layer.
+    """
+    which, arc, other = lists.common(row[0], row[1])
+    weight = lists.relative_weight
+    x = torch.sqrt(weight.index_select(0, arc) * weight.index_select(0, other))
+    terms = torch.stack([x, x / torch.log(lists.arc_degree.index_select(0, arc).clamp(min=2))], 1)
+    return torch.log1p(torch.zeros(row.shape[1], 2, device=row.device).index_add_(0, which, terms))
 
 
 def _directed(graph: PackedGraph, ends: Tensor, layer: Tensor, hidden: Tensor) -> list[Tensor]:

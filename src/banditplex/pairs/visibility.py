@@ -40,6 +40,8 @@ class Visibility:
         Whether the multiplex is directed.
     evidence
         Whether all layers may be looked at (`nn/evidence.py`), or target and drawn layers alone.
+    weighted
+        Whether weights of edges are looked at in structural features.
 
     >>> Visibility("layer", directed=True).hides_reverse, Visibility("layer", directed=True).hides_everywhere
     (True, False)
@@ -48,14 +50,17 @@ class Visibility:
     hide: str = "edge"
     directed: bool = False
     evidence: bool = False
+    weighted: bool = False
 
     def __post_init__(self) -> None:
         check_hide(self.hide)
 
     @classmethod
-    def of_training(cls, hide: str | None, mx: Multiplex, *, evidence: bool = False) -> "Visibility":
+    def of_training(
+        cls, hide: str | None, mx: Multiplex, *, evidence: bool = False, weighted: bool = False
+    ) -> "Visibility":
         """Return what training on `mx` hides; None is "edge"."""
-        return cls(hide or HIDE[0], mx.directed, evidence)
+        return cls(hide or HIDE[0], mx.directed, evidence, weighted)
 
     @classmethod
     def of_split(cls, hide: str, mx: Multiplex) -> "Visibility":

@@ -115,7 +115,7 @@ def _from_index(
     check_sizes(files[2], config, mx, index["members"])
     arrays, weights = load_arrays(files[1]), load_tensors(files[2])
     where = choose_device(device)
-    visibility = Visibility.of_training(config.hide, mx, evidence=config.sees_all)
+    visibility = Visibility.of_training(config.hide, mx, evidence=config.sees_all, weighted=config.weighted)
     model = joined([build_network(mx, config, visibility) for _ in range(index["members"])])
     if not mx.directed:
         weights |= {

@@ -104,6 +104,10 @@ class Config:
         "(all), or nothing (drawn).",
         choices=EVIDENCE, group=_LAYERS,
     )  # fmt: skip
+    weighted: bool = setting(
+        False, "Whether weights of edges count in common neighbours, relative to the mean weight of their layer.",
+        group=_NETWORK,
+    )  # fmt: skip
     steps_per_draw: int = setting(1, "Consecutive steps of a target that use the same draw.", low=1, group=_LAYERS)
     warmup: int = setting(
         3, "First epochs with uniform draws, at most a quarter of all: early layer losses are noise.", low=0,
@@ -148,7 +152,7 @@ class Config:
         choices=("sage", "gcn"), closed=False, group=_NETWORK,
     )  # fmt: skip
     width: int | str = setting(
-        AUTO, "Width of node embeddings; 0: structural features only, without node features and weights. auto: 16 if "
+        AUTO, "Width of node embeddings; 0: structural features only, without node features. auto: 16 if "
         "nodes have features, or conv or relevance ask for embeddings; else 0.", low=0, word=AUTO, group=_NETWORK,
     )  # fmt: skip
     depth: int = setting(2, "Number of convolutions.", low=1, group=_NETWORK)

@@ -114,7 +114,7 @@ def prepare(
 
     `negatives`, pairs (n, 2) per layer index, are used instead of negatives that are drawn at random.
     """
-    visibility = Visibility.of_training(config.hide, mx, evidence=config.sees_all)
+    visibility = Visibility.of_training(config.hide, mx, evidence=config.sees_all, weighted=config.weighted)
     device = choose_device(config.device)
     edges = EdgeTensors.of(mx, device)
     examples, position = edges_of(edges, mx, targets)

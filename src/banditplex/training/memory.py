@@ -1,12 +1,14 @@
-"""A limit on the memory of a training: the system refuses what goes beyond it, and the user is told in one line.
+"""A limit on the memory of a training, which is refused if it cannot fit, and stopped if it does not.
 
-What counts is anonymous memory, all that is not a file in memory; a multiplex in our own folder format is one, and so
-does not count. The limit is RLIMIT_DATA of the process, which Linux enforces whatever library allocates. It holds for
-address space, of which libraries reserve some hundred megabytes that they may never use.
+What counts is resident anonymous memory, all that is not a file in memory: a multiplex in our own folder format is such
+a file, and does not count. It is looked at many times a second. A limit on address space, which the system could
+enforce, would not do: libraries reserve gigabytes of it that they never use.
 """
 
+import ctypes
 import re
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -18,6 +20,8 @@ LEAST = 112
 """Bytes per edge below which no training stays: lists of neighbours and edges, and keys of known pairs."""
 SHARE = 4
 """What can be looked up again is kept if it takes at most the fourth part of the limit."""
+EVERY = 0.01
+"""Seconds between looks at the memory."""
 HELP = "a higher limit, evidence='drawn', fewer targets or fewer layers"
 
 
@@ -57,38 +61,44 @@ def limited(limit: int | None, num_edges: int) -> Iterator[None]:
         yield
         return
     if sys.platform != "linux":
-        raise InputError(f"Expected Linux, which can limit the memory of a process, for memory=, got {sys.platform}.")
-    import resource
-
-    held = address_space()
+        raise InputError(f"Expected Linux, which tells the memory of a process, for memory=, got {sys.platform}.")
+    held = anonymous()
     least = held + LEAST * num_edges
     if least > limit:
-        parts = f"{in_words(held)} for the libraries and {LEAST} bytes for each of {num_edges:,} edges"
+        parts = f"{in_words(held)} before training and {LEAST} bytes for each of {num_edges:,} edges"
         raise InputError(f"Expected memory of at least about {in_words(least)} ({parts}), got {in_words(limit)}.")
-    before = resource.getrlimit(resource.RLIMIT_DATA)
-    resource.setrlimit(resource.RLIMIT_DATA, (limit, before[1]))
+    watch = Watch(limit, threading.get_ident())
+    watch.start()
     try:
         yield
-    except (MemoryError, RuntimeError) as error:
-        if not is_shortage(error):
-            raise
+    except MemoryError:
         raise InputError(
             f"Expected a training that fits into memory of {in_words(limit)}, got one that needs more, on "
             f"{num_edges:,} edges; what may help: {HELP}."
         ) from None
     finally:
-        resource.setrlimit(resource.RLIMIT_DATA, before)
+        watch.stopped.set()
 
 
-def is_shortage(error: Exception) -> bool:
-    """Say whether an error means that there is no more memory: torch has a plain RuntimeError for it."""
-    words = ("allocate", "not enough memory", "can't start new thread")
-    return isinstance(error, MemoryError) or any(word in str(error) for word in words)
+class Watch(threading.Thread):
+    """Looks at the memory of this process, and raises a MemoryError in a thread once there is more than a limit."""
+
+    def __init__(self, limit: int, thread: int) -> None:
+        super().__init__(daemon=True, name="memory")
+        self.stopped, self._limit, self._thread = threading.Event(), limit, thread
+
+    def run(self) -> None:
+        """Look until the training ends, or there is too much."""
+        while not self.stopped.wait(EVERY):
+            if anonymous() > self._limit:
+                kind = ctypes.py_object(MemoryError)
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self._thread), kind)
+                return
 
 
-def address_space() -> int:
-    """Return the bytes that count towards the limit."""
-    with open("/proc/self/status", encoding="ascii") as file:
-        found = re.search(r"^VmData:\s+(\d+) kB", file.read(), re.MULTILINE)
+def anonymous() -> int:
+    """Return the resident anonymous memory of this process in bytes."""
+    with open("/proc/self/status", encoding="utf-8", errors="replace") as file:
+        found = re.search(r"^RssAnon:\s+(\d+) kB", file.read(), re.MULTILINE)
     assert found is not None
     return int(found[1]) * 1024

@@ -36,7 +36,7 @@ class Supply:
     @cached_property
     def _keeps(self) -> bool:
         """Whether what is known of pairs is kept; else, or without evidence, the network looks it up in every step."""
-        data, columns = self._data, NUM_EVIDENCE + num_features(self._data.visibility.directed)[0]
+        data, columns = self._data, NUM_EVIDENCE + num_features(self._data.visibility)[0]
         size = (1 + TURNS) * len(data.train_edges) / data.group.size * (PER_PAIR + 4 * columns)
         return data.visibility.evidence and size <= MOST and is_kept(size, self._config.memory_limit)
 

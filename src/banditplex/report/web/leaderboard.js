@@ -29,6 +29,7 @@ page.leaderboard = function (block, lede) {
   if (finished.length) show(columns[0].name);
 
   /* Everything. */
+  const tuned = (line) => line.seeds > 0 && line.settings !== "defaults";
   const size = (bytes) => (page.known(bytes) ? page.count(Math.round(bytes / 1e6)) : "–");
   const all = page.table([
     { title: "Method", cell: named, by: (line) => line.method },
@@ -36,8 +37,8 @@ page.leaderboard = function (block, lede) {
     { title: "Seconds", cell: (line) => (page.known(line.fit_seconds) ? line.fit_seconds.toFixed(1) : "–"), by: (line) => line.fit_seconds, number: true },
     { title: "MB", cell: (line) => size(line.memory_bytes), by: (line) => line.memory_bytes, number: true },
     { title: "Parameters", cell: (line) => page.count(line.parameters), by: (line) => line.parameters, number: true },
-    { title: "Chosen settings", cell: (line) => el("span", { class: "muted" }, line.seeds && line.settings !== "defaults" ? page.short(line.settings, 300) : "") },
-    { title: "Note", cell: (line) => el("span", { class: "muted" }, page.short(line.note, 200)) },
+    ...(rows.some(tuned) ? [{ title: "Chosen settings", cell: (line) => el("span", { class: "muted" }, tuned(line) ? page.short(line.settings, 300) : "") }] : []),
+    ...(rows.some((line) => line.note) ? [{ title: "Note", cell: (line) => el("span", { class: "muted" }, page.short(line.note, 200)) }] : []),
   ], rows, { label: "All methods", scroll: true, shown: 60 });
   const failed = rows.length - finished.length;
   const save = () => page.download("leaderboard.csv", page.csv(["method", ...columns.flatMap(({ name }) => [name, `${name}_deviation`]), "seconds", "memory_bytes", "parameters", "settings", "note"],

@@ -417,6 +417,8 @@
     if (data.held_out) facts.push([page.number(mean(data.held_out.targets.map((each) => each.roc_auc))), "ROC-AUC on held-out edges"]);
     if (data.history) facts.push([String(data.history.epochs.at(-1)), data.history.kept_epochs.length ? `epochs; weights of ${data.history.kept_epochs.join(", ")} kept` : "epochs"]);
     if (data.comparison) facts.push([String(data.comparison.methods.length), `policies compared in ${page.plural(data.comparison.runs, data.comparison.unit ?? "run")}`]);
+    const ours = data.leaderboard?.methods.find((line) => line.method === "default");
+    if (ours && page.known(ours.roc_auc)) facts.push([page.number(ours.roc_auc), `ROC-AUC of our default, rank ${1 + data.leaderboard.methods.filter((line) => line.roc_auc > ours.roc_auc).length}`]);
     if (data.leaderboard) facts.push([String(data.leaderboard.methods.length), `methods compared, ${page.plural(data.leaderboard.seeds, "seed")}`]);
     document.getElementById("intro").append(el("h1", { dir: "auto" }, page.short(data.title, 400)),
       el("p", { class: "sub" }, mx ? [page.plural(mx.nodes, "node"), page.plural(layers.length, "layer"), page.plural(mx.edges, "edge"), mx.directed ? "directed" : "undirected"].join(" · ") : ""),
