@@ -70,6 +70,7 @@ MANY_GRAPHML = {
     "values of all types": graphml(
         '<data key="n">7</data><node id="a"><data key="b">True</data><data key="n">-5</data></node>'
         '<node id="b"><data key="b">0</data><data key="t"/></node>'
+        '<node id="c"><data key="b">false</data></node><node id="d"><data key="b">1</data></node>'
     ),
     "repeated ids are one edge": graphml(
         NODES + '<edge id="1" source="a" target="b"><data key="n">1</data><data key="t">x</data></edge>'
