@@ -190,6 +190,13 @@ def test_gml_with_names_that_not_all_nodes_have(tmp_path):
     assert read(path, names="label").node_names.tolist() == ["a", "b"]
 
 
+@pytest.mark.parametrize(("name", "text"), [("net.gml", gml(POINTS)), ("net.graphml", graphml(NODES))])
+def test_progress_is_told(tmp_path, name, text):
+    path, calls = lay_out(tmp_path, {name: text}) / name, []
+    read(path, progress=lambda done, total: calls.append((done, total)))
+    assert calls[-1] == (len(text), len(text))
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs Linux")
 @pytest.mark.parametrize("ending", ["graphml", "gml"])
