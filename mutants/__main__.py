@@ -154,9 +154,9 @@ def main() -> int:
             table.writeheader()
             table.writerows(rows.values())
             file.flush()
-            preload()
             rooms = [Path(place).resolve() / str(number) for number in range(asked.jobs)]
-            make_room(ROOT, rooms[0])
+            make_room(ROOT, rooms[0], asked.jobs)
+            preload()
             for room in rooms[1:]:
                 shutil.copytree(rooms[0], room)
             tests, left_out = baseline(rooms[0], areas, asked.jobs)

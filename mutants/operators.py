@@ -51,13 +51,22 @@ def mutants_of(file: str, text: str) -> Iterator[Mutant]:
     >>> [(each.before, each.after) for each in mutants_of("a.py", "def f(x):\\n    return x < 1\\n")]
     [('return x < 1', 'return None'), ('x < 1', '(x <= 1)'), ('1', '2')]
     """
+    split = text.encode().split(b"\n")
     for node, lines, condition in _nodes(ast.parse(text), range(0)):
         assert node.end_lineno is not None
         assert node.end_col_offset is not None
         begin, end = (node.lineno, node.col_offset), (node.end_lineno, node.end_col_offset)
-        before = ast.get_source_segment(text, node) or ""
+        before = _segment(split, begin, end)
         for operator, after in [*_changes(node), *_negated(node, condition)]:
             yield Mutant(file, operator, begin, end, before, after, lines)
+
+
+def _segment(lines: list[bytes], begin: tuple[int, int], end: tuple[int, int]) -> str:
+    """Return the text between two places."""
+    (first, left), (last, right) = begin, end
+    if first == last:
+        return lines[first - 1][left:right].decode()
+    return b"\n".join([lines[first - 1][left:], *lines[first : last - 1], lines[last - 1][:right]]).decode()
 
 
 def _nodes(node: ast.AST, lines: range, *, function: bool = False) -> Iterator[tuple[ast.expr | ast.stmt, range, bool]]:

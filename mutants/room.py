@@ -44,11 +44,11 @@ def preload() -> None:
             print(f"{error}: tests that need it are left out.", flush=True)
 
 
-def make_room(root: Path, room: Path) -> Path:
+def make_room(root: Path, room: Path, jobs: int = 1) -> Path:
     """Copy a source tree, compiled so that a changed file is compiled again, however fast it was changed."""
     shutil.copytree(root, room, ignore=LEFT_OUT)
     for part in ("src", "tests"):
-        compileall.compile_dir(room / part, quiet=2, invalidation_mode=PycInvalidationMode.CHECKED_HASH)
+        compileall.compile_dir(room / part, quiet=2, workers=jobs, invalidation_mode=PycInvalidationMode.CHECKED_HASH)
     settings = tomllib.loads((root / "pyproject.toml").read_text())["tool"]["pytest"]["ini_options"]
     settings["markers"].append("timeout: for the plugin of this name")
     lines = ["[pytest]"]

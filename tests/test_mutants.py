@@ -1,8 +1,10 @@
 """The mutation check: which changes it makes, and that tests which notice one are found."""
 
+import csv
+
 import pytest
 
-from mutants.__main__ import row_of
+from mutants.__main__ import COLUMNS, digest, kept, row_of, sample
 from mutants.operators import mutants_of
 from mutants.room import FAILED, End, Task, make_room, run
 
@@ -137,3 +139,27 @@ def test_what_the_table_says(status, outcomes, outcome):
     found = row_of(End(mutant, status, 1.5, rows))
     assert (found["outcome"], found["tests"], found["before"], found["after"]) == (outcome, len(rows), "1", "2")
     assert found["test"] == ("" if outcome != "killed" or status == -11 else f"test {len(rows) - 1}")
+
+
+def test_the_sample_is_the_same_for_the_same_seed():
+    first, again, other = (sample(30, seed, ("pairs",)) for seed in (1, 1, 2))
+    assert first == again
+    assert first != other
+    assert len({each.name for each in first}) == 30
+    assert {each.file.split("/")[2] for each in first} == {"pairs"}
+
+
+def test_rows_that_still_hold_are_kept(tmp_path):
+    mutants = sample(4, 0, ("pairs",))
+    rows = [
+        {"mutant": each.name, "source": digest(each.file) if number < 3 else "old", "outcome": outcome}
+        for number, (each, outcome) in enumerate(zip(mutants, ["killed", "survived", "not run", "killed"], strict=True))
+    ]
+    with (tmp_path / "rows.csv").open("w", newline="") as file:
+        table = csv.DictWriter(file, COLUMNS)
+        table.writeheader()
+        table.writerows([*rows, rows[0] | {"mutant": "gone"}])
+    names = [each.name for each in mutants]
+    assert list(kept(tmp_path / "rows.csv", mutants, survivors=False)) == names[:3]
+    assert list(kept(tmp_path / "rows.csv", mutants, survivors=True)) == names[:1]
+    assert kept(tmp_path / "none.csv", mutants, survivors=False) == {}

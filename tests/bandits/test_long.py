@@ -73,10 +73,10 @@ def test_twenty_thousand_rounds(name):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", EVERY)
-def test_five_thousand_rounds_of_two_arms(name):
+def test_two_thousand_rounds_of_two_arms(name):
     fixed_k = {"all": {}, "none": {}, "fixed": {}}
-    policy = play_long(name, 5_000, **fixed_k.get(name, {"k": 2}))
-    assert policy.rounds.tolist() == [5_000] * 8
+    policy = play_long(name, 2_000, **fixed_k.get(name, {"k": 2}))
+    assert policy.rounds.tolist() == [2_000] * 8
 
 
 @pytest.mark.slow

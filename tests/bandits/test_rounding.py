@@ -254,3 +254,9 @@ def test_shared_columns_have_exact_inclusion(k):
     np.testing.assert_allclose(marginals.dense()[0], want)
     np.testing.assert_allclose(marginals.at(np.array([5, 6]), np.array([41, 12])), want[[41, 12]])
     assert within_errors(np.bincount(drawn.ravel(), minlength=89), trials, want, errors=4.5)
+
+
+def test_rows_that_take_a_column_too_often_are_drawn_again():
+    """A column of length 1.5 is taken twice in half of the rows, but may be taken once."""
+    drawn = systematic(np.tile([1.5, 0.5], (200, 1)), 2, np.random.default_rng(0), np.ones((200, 2)))
+    assert (drawn == [0, 1]).all()

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from banditplex.bandits import Draw, Observations, make_policy, state
-from banditplex.bandits.state import State
+from banditplex.bandits.state import State, _check_columns
 from tests.refusals import refuses
 
 LEARNERS = ["adahedge", "epsilon-greedy", "exp3", "exp3+", "exp3-ix", "hinted", "tsallis-inf"]
@@ -194,3 +194,10 @@ def test_columns_of_arms_that_are_not_kept_are_searched_for(name, k, monkeypatch
     for policy in (kept, searched):
         play_unevenly(policy, 30)
     np.testing.assert_array_equal(kept.inclusion(), searched.inclusion())
+
+
+@pytest.mark.parametrize("arm", [0, 3])
+def test_a_state_with_an_arm_twice_is_refused(arm):
+    _check_columns(np.array([[-1, arm, 1]]), np.array([2]), 5)
+    with refuses("arms", "twice"):
+        _check_columns(np.array([[-1, arm, arm]]), np.array([2]), 5)

@@ -334,3 +334,14 @@ def test_curves_are_the_means_of_the_history(mx):
         for row in found:
             values = history[history["epoch"] == row["epoch"]][name].tolist()
             assert row[name] == pytest.approx(sum(values) / len(values))
+
+
+def test_five_training_edges_are_enough():
+    """Two folds of ten edges leave five for training; of nine edges, one fold leaves four."""
+    source = np.arange(10)
+    mx = bx.Multiplex.from_edges(source, source + 1, "a", num_nodes=12)
+    rows = list(bx.evaluate(Degrees(), mx, hide="layer", trials=1, folds=2, engine="serial"))
+    assert [row["train_edges"] for row in rows if row["scope"] == "layer"] == [5, 5]
+    short = bx.Multiplex.from_edges(source[:9], source[:9] + 1, "a", num_nodes=12)
+    with refuses(10, "'a'", 9):
+        list(bx.evaluate(Degrees(), short, hide="layer", trials=1, folds=2, engine="serial"))

@@ -70,6 +70,7 @@ MANY_GRAPHML = {
     "values of all types": graphml(
         '<data key="n">7</data><node id="a"><data key="b">True</data><data key="n">-5</data></node>'
         '<node id="b"><data key="b">0</data><data key="t"/></node>'
+        '<node id="c"><data key="b">false</data></node><node id="d"><data key="b">1</data></node>'
     ),
     "repeated ids are one edge": graphml(
         NODES + '<edge id="1" source="a" target="b"><data key="n">1</data><data key="t">x</data></edge>'
@@ -154,7 +155,7 @@ def test_lists_of_networkx_come_back(tmp_path):
     [
         ("net.graphml", graphml("<hyperedge/>"), None, ["hyperedges"]),
         ("net.graphml", graphml('<node id="a"><data key="q">1</data></node>'), None, ["'q'"]),
-        ("net.graphml", graphml(NODES, before='<key id="k" attr.type="complex" attr.name="z"/>'), None, ["'complex'"]),
+        ("net.graphml", graphml(NODES, before='<key id="k" attr.type="odd" attr.name="z"/>'), None, ["type 'odd'"]),
         ("net.graphml", graphml(NODES, before='<key id="k" attr.type="int"/>'), None, ["'k'", "attr.name"]),
         ("net.graphml", graphml('<node id="a"><data key="b">maybe</data></node>'), None, ["'maybe'"]),
         ("net.gml", gml("node [ id 1 ] node [ id 1 ]"), 3, ["node #1", "id"]),
@@ -187,6 +188,13 @@ def test_gml_with_names_that_not_all_nodes_have(tmp_path):
     with refuses_file(path, "node #0", "'size'"):
         read(path, names="size")
     assert read(path, names="label").node_names.tolist() == ["a", "b"]
+
+
+@pytest.mark.parametrize(("name", "text"), [("net.gml", gml(POINTS)), ("net.graphml", graphml(NODES))])
+def test_progress_is_told(tmp_path, name, text):
+    path, calls = lay_out(tmp_path, {name: text}) / name, []
+    read(path, progress=lambda done, total: calls.append((done, total)))
+    assert calls[-1] == (len(text), len(text))
 
 
 @pytest.mark.slow

@@ -35,6 +35,12 @@ def test_names_that_cannot_be_told_apart_are_refused(name):
         comes_back(mx, "net", "edge-lists")
 
 
+def test_a_layer_without_a_name_is_refused(tmp_path):
+    with refuses("layer name", "''"):
+        write(Multiplex.from_edges(["a"], ["b"], [""]), tmp_path / "net", format="edge-lists")
+    assert not (tmp_path / "net").exists()
+
+
 def test_layers_by_hand(tmp_path):
     """Blanks, tabs, commas, comments, CRLF, blank lines, a missing weight column and an empty layer."""
     lay_out(

@@ -39,6 +39,14 @@ def test_a_small_gzip_file_that_grows_is_refused(tmp_path):
         bx.read(path, max_size="2G")
 
 
+def test_a_file_may_grow_up_to_its_limit(tmp_path):
+    text = b"source,target\na,b\n"
+    (tmp_path / "net.csv.gz").write_bytes(gzip.compress(text))
+    assert bx.read(tmp_path / "net.csv.gz", max_size=len(text)).num_edges == 1
+    with refuses(f"{len(text) - 1:,}"):
+        bx.read(tmp_path / "net.csv.gz", max_size=len(text) - 1)
+
+
 @pytest.mark.slow
 def test_it_is_refused_before_memory_is_used(tmp_path):
     path = bomb(tmp_path / "net.csv.gz", 600)

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 import banditplex as bx
+from banditplex.io.node_table import _ids
 from tests.refusals import refuses
 
 EDGES = "source,target,layer\nann,bob,work\nbob,cid,home\n"
@@ -192,3 +193,10 @@ def test_evaluate_after_a_date(tmp_path, call, refusal):
     assert status == 0
     assert '"after": "2021-01-01"' in out
     assert "'soon'" in refusal(*words, "--after", "soon", cwd=tmp_path)
+
+
+def test_ids_that_a_table_holds_as_decimals(tmp_path):
+    """A column with empty cells is read as decimals: 7.0 is the node "7", but 7.5 stays as it is."""
+    mx = bx.Multiplex.from_edges(["7", "x"], ["8", "7.5"], ["a", "a"])
+    assert _ids(pd.Series([7.0, 8.0], name="id"), mx, tmp_path).tolist() == ["7", "8"]
+    assert _ids(pd.Series([7.5, 8.0], name="id"), mx, tmp_path).tolist() == ["7.5", "8.0"]

@@ -220,3 +220,16 @@ def test_pool_negatives_of_active_nodes_are_uniform():
     rng = np.random.default_rng(3)
     pool = np.concatenate([pool_negatives(mx, np.zeros(1, int), known, rng) for _ in range(1500)])
     assert close(counts(pool, [(0, 2), (0, 3), (1, 3)]), 1 / 3)
+
+
+def test_active_nodes_without_a_free_pair():
+    """A triangle has none: all 10 pairs of five nodes are used, less 3. A path of three nodes has one."""
+    mx = Multiplex.from_edges([0, 1, 0, 0, 1], [1, 2, 2, 1, 2], [*"aaabb"], num_nodes=5)
+    assert restrict(KnownPairs(mx, ordered=False), mx, "active").num_free().tolist() == [7, 1]
+
+
+def test_types_that_another_multiplex_does_not_have():
+    """Links of aliens say nothing about users and items: all of their pairs are possible."""
+    mx = Multiplex.from_edges([0], [1], "buys", node_types=["alien", "item"])
+    other = Multiplex.from_edges([0], [1], "buys", num_nodes=3, node_types=["user", "item", "item"])
+    assert sorted(PairSpace(other, links_of=mx).all_pairs(0).tolist()) == [[0, 1], [0, 2], [1, 2]]

@@ -304,3 +304,14 @@ def test_pairs_that_are_hidden_together_have_the_same_key(hide, directed, keys):
 def test_the_encoder_sees_a_pair_in_drawn_layers_unless_it_is_hidden_everywhere(hide, columns):
     table = np.array([[1, 0, 2], [1, 0, 2]])
     assert Visibility(hide).hidden_layers(table).tolist() == table[:, :columns].tolist()
+
+
+@pytest.mark.parametrize(
+    ("hide", "directed", "together"),
+    [
+        ("edge", False, False), ("edge", True, False), ("layer", False, False), ("layer", True, True),
+        ("pair", False, True), ("pair", True, True),
+    ],
+)  # fmt: skip
+def test_edges_that_are_hidden_together(hide, directed, together):
+    assert Visibility(hide, directed).hides_together == together

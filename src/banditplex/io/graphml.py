@@ -115,7 +115,7 @@ class _Reader:
             self._found = True
             self._graph.directed = graph.get("edgedefault") == "directed"
             return True
-        if len(stack) < 2 or not active or stack[-2] is not active[-1] or stack[-1].get("yfiles.foldertype") != "group":
+        if not active or stack[-2] is not active[-1] or stack[-1].get("yfiles.foldertype") != "group":
             return False
         return graph is next(each for each in stack[-1] if each.tag == graph.tag)
 

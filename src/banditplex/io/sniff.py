@@ -30,8 +30,8 @@ def delimiter_name(delimiter: str) -> str:
 def sniff_encoding(sample: bytes) -> str:
     r"""Return the encoding of a text: UTF-8 if it can be that, UTF-16 by its mark or its zeros, or Windows-1252.
 
-    >>> [sniff_encoding(text) for text in (b"a", "é".encode(), b"\xe9", "a".encode("utf-16"), b"\0a\0b")]
-    ['utf-8', 'utf-8', 'cp1252', 'utf-16', 'utf-16-be']
+    >>> [sniff_encoding(text) for text in (b"a", "é".encode(), b"\xe9", "a".encode("utf-16"), b"\0a\0b", b"a\0b")]
+    ['utf-8', 'utf-8', 'cp1252', 'utf-16', 'utf-16-be', 'utf-8']
     """
     if sample.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) and not sample.startswith(codecs.BOM_UTF32_LE):
         return "utf-16"
