@@ -1,5 +1,7 @@
 """Knowledge-graph models: formulas by plain loops of Python numbers, a planted set, and PyKEEN beside ours."""
 
+import time
+
 import numpy as np
 import pytest
 import torch
@@ -124,6 +126,27 @@ def test_models_of_pykeen_find_the_twin(twins, name):
     model = PyKEEN(name, dimension=16, epochs=20, batch_size=512, learning_rate=0.05).fit(twins.train)
     pairs, label = twins.test("a")
     assert roc_auc(label, model.score_pairs(pairs, "a")) > 0.6
+
+
+@needs_pykeen
+@pytest.mark.slow
+def test_pykeen_stops_in_time():
+    model = PyKEEN(dimension=4, epochs=10**6, time_limit=2.0, device="cpu")
+    model.load_libraries()
+    began = time.monotonic()
+    model.fit(SMALL_GRAPH)
+    assert time.monotonic() - began < 60  # of hours
+    assert np.isfinite(model.score_pairs([[0, 1]], "a")).all()
+
+
+def test_parts_of_training_are_those_for_which_there_is_time(monkeypatch):
+    """A second per call of the clock: 5 epochs in 1 s, so 10 need 2 s, 15 need 3 s."""
+    seconds = iter(range(100))
+    monkeypatch.setattr("banditplex.baselines.pykeen.monotonic", lambda: next(seconds))
+    assert list(PyKEEN(epochs=12, time_limit=None)._parts()) == [12]
+    assert list(PyKEEN(epochs=12, time_limit=3.5)._parts()) == [5, 10, 12]
+    assert list(PyKEEN(epochs=12, time_limit=2.5)._parts()) == [5, 10]
+    assert list(PyKEEN(epochs=12, time_limit=0.5)._parts()) == [5]
 
 
 def representations(model):

@@ -177,5 +177,13 @@ def test_the_verdict_is_one_sentence(lines, says):
     assert verdict([line("default", 0.9), *lines]) == says
 
 
+def test_one_seed_is_not_enough_for_a_verdict():
+    rows = [row("default", 0, 0.9), row("none", 0, 0.5), row("svd", 0, 0.95)]
+    assert verdict(make_lines(rows)) == (
+        "One seed cannot tell whether banditplex helps here: with the other layers, ROC-AUC is .900, and .500 without "
+        "them; the other method, svd (.950), is higher, but not clearly."
+    )
+
+
 def test_there_is_no_verdict_without_ours():
     assert verdict([line("none", 0.8), line("svd", 0.8)]) is None

@@ -1,8 +1,10 @@
 """Knowledge-graph models of the library PyKEEN: layers are relations, and edges are triples (u, layer, v)."""
 
 import warnings
+from collections.abc import Iterator
 from functools import partial
 from importlib import import_module
+from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,10 @@ from banditplex.training.generators import seeded
 
 CHUNK = 1 << 16
 """Pairs that are scored at a time."""
+PART = 5
+"""Epochs between two looks at the clock."""
+PARTS = ("models", "triples", "training")
+"""What is used of PyKEEN."""
 MODELS: Registry[str] = Registry("PyKEEN model")
 """Name -> class in PyKEEN."""
 MODELS.add("simple", "SimplE")
@@ -49,6 +55,8 @@ class PyKEEN(Baseline):
         "simple", "complex", "distmult" or "rotate".
     dimension, epochs, batch_size, num_negatives, learning_rate
         Size of the vectors, passes over all edges, edges in a mini-batch, negatives per edge, and rate of Adam.
+    time_limit
+        Training stops before so many seconds, after one of its parts of `PART` epochs.
     device, hide, seed
         "auto" is CUDA where there is one; see `Baseline`.
     """
@@ -62,12 +70,13 @@ class PyKEEN(Baseline):
         batch_size: int = 256,
         num_negatives: int = 10,
         learning_rate: float = 0.01,
+        time_limit: float | None = None,
         device: str = "auto",
         hide: str | None = None,
         seed: int = 0,
     ) -> None:
         self.model, self.dimension, self.epochs, self.batch_size = model, dimension, epochs, batch_size
-        self.num_negatives, self.learning_rate = num_negatives, learning_rate
+        self.num_negatives, self.learning_rate, self.time_limit = num_negatives, learning_rate, time_limit
         self.device, self.hide, self.seed = device, hide, seed
 
     def _fit(self) -> None:
@@ -79,7 +88,7 @@ class PyKEEN(Baseline):
         device = choose_device(self.device)
         with warnings.catch_warnings(), seeded(self.seed, "pykeen", device):
             warnings.simplefilter("ignore")  # of PyKEEN and of the torch functions that it uses
-            models, factories, training = (_module(part) for part in ("models", "triples", "training"))
+            models, factories, training = (_module(part) for part in PARTS)
             size = {"num_entities": self.mx_.num_nodes, "num_relations": self.mx_.num_layers}
             factory = factories.CoreTriplesFactory(torch.from_numpy(triples), **size)
             model = getattr(models, name)(
@@ -90,12 +99,29 @@ class PyKEEN(Baseline):
                 model=model, triples_factory=factory, optimizer="Adam", optimizer_kwargs={"lr": self.learning_rate},
                 negative_sampler_kwargs={"num_negs_per_pos": self.num_negatives},
             )  # fmt: skip
-            loop.train(
-                factory, num_epochs=self.epochs, batch_size=min(self.batch_size, len(triples)), use_tqdm=False,
-                use_tqdm_batch=False,
-            )  # fmt: skip
+            for epochs in self._parts():
+                loop.train(
+                    factory, num_epochs=epochs, batch_size=min(self.batch_size, len(triples)), use_tqdm=False,
+                    use_tqdm_batch=False, continue_training=epochs > PART and self.time_limit is not None,
+                )  # fmt: skip
         self.model_ = model.eval()
         self.num_parameters_ = sum(each.numel() for each in model.parameters())
+
+    def _parts(self) -> Iterator[int]:
+        """Yield up to which epoch to train: all, or parts for which there is time, judged by those before."""
+        if self.time_limit is None:
+            yield self.epochs
+            return
+        began = monotonic()
+        for done in range(0, self.epochs, PART):
+            if done and (monotonic() - began) * (done + PART) / done > self.time_limit:
+                return
+            yield min(done + PART, self.epochs)
+
+    def load_libraries(self) -> None:
+        """Import PyKEEN, which takes seconds: what measures the time of a fit calls this before."""
+        for part in PARTS:
+            _module(part)
 
     def _model_options(self) -> dict[str, Any]:
         """Return smaller initial vectors for products: PyKEEN's have scores far from 0, which few edges do not mend."""

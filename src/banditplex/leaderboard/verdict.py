@@ -49,6 +49,8 @@ def verdict(lines: Sequence[Line]) -> str | None:
         answer = f"banditplex helps here{', but another method does as well' * tied}"
         if alone is None and clear == 0:  # neither comparison shows it
             answer = "It is not clear whether banditplex helps here"
+    if by_name[OURS].seeds == 1:
+        answer = "One seed cannot tell whether banditplex helps here"
     return f"{answer}: {'; '.join(parts)}."
 
 
