@@ -1,6 +1,7 @@
 """`evaluate`: the same splits for all methods, the same rows on every engine; `fit` sees only the training graph."""
 
 import importlib.util
+import inspect
 import os
 import subprocess
 import sys
@@ -345,3 +346,9 @@ def test_five_training_edges_are_enough():
     short = bx.Multiplex.from_edges(source[:9], source[:9] + 1, "a", num_nodes=12)
     with refuses(10, "'a'", 9):
         list(bx.evaluate(Degrees(), short, hide="layer", trials=1, folds=2, engine="serial"))
+
+
+def test_the_protocol_of_the_paper_is_the_default():
+    """Ten trials of five folds."""
+    defaults = {name: each.default for name, each in inspect.signature(bx.evaluate).parameters.items()}
+    assert (defaults["trials"], defaults["folds"], defaults["seed"]) == (10, 5, 0)

@@ -97,7 +97,13 @@ def _check_lines(path: Path, columns: dict[str, type]) -> None:
 
 
 def is_number(token: bytes, kind: type) -> bool:
-    """Return whether a token is a number of type `kind`, int or float."""
+    """Return whether a token is a number of type `kind`, int (of 64 bits) or float.
+
+    >>> [is_number(token, int) for token in (b"-9223372036854775808", b"9223372036854775807", b"9223372036854775808")]
+    [True, True, False]
+    >>> [is_number(token, float) for token in (b"1e5", b"1_0", b"x")]
+    [True, False, False]
+    """
     if kind is int:
         return _INTEGER.fullmatch(token) is not None and -(2**63) <= int(token) < 2**63
     try:
