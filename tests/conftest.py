@@ -5,7 +5,9 @@ Examples that Hypothesis makes up are the same in every run, so that a change is
 """
 
 import os
+import signal
 import sys
+import threading
 import warnings
 
 import pytest
@@ -27,6 +29,12 @@ def print_warning(message, category, filename, line, *_):
     sys.stderr.write(warnings.formatwarning(message, category, filename, line))
 
 
+def pytest_configure() -> None:
+    """Undo what a shell does to programs in the background of a script: it lets them ignore Ctrl-C."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 @pytest.fixture
 def call(capsys, monkeypatch):
     """Run a command in a folder; return its status, and what it printed on stdout and stderr."""
@@ -39,6 +47,7 @@ def call(capsys, monkeypatch):
         monkeypatch.setattr(warnings, "showwarning", print_warning)
         with warnings.catch_warnings():
             warnings.simplefilter("always")
+            warnings.filterwarnings("ignore", ".*torch.jit.script.*", DeprecationWarning)  # when PyG is imported
             with pytest.raises(SystemExit) as stop:
                 main()
         said = capsys.readouterr()
