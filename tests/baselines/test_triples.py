@@ -54,6 +54,7 @@ def test_a_step_with_all_nodes_as_negatives_is_that_of_the_loss_written_as_loops
     """Row-wise Adagrad starts with the squares of its first gradient: rate * gradient / root of the mean square."""
     mx = Multiplex.from_edges([0, 1, 2], [1, 2, 3], [*"aab"], num_nodes=5, directed=True)
     options = {"dimension": 4, "batch_size": 8, "num_negatives": None, "learning_rate": 0.1, "device": "cpu"}
+    options["replace"] = "end"
     start = Triples("complex", epochs=0, **options).fit(mx)
     after = Triples("complex", epochs=1, **options).fit(mx)
     nodes, layers = (each.values.double().requires_grad_() for each in (start.nodes_, start.relations_))
@@ -63,6 +64,26 @@ def test_a_step_with_all_nodes_as_negatives_is_that_of_the_loss_written_as_loops
         for w in range(5):
             loss = loss + softplus(score(nodes[u], layers[r], nodes[w])) / 10
             loss = loss + softplus(score(nodes[w], layers[r], nodes[v])) / 10
+    for table, found, gradient in zip(
+        (nodes, layers), (after.nodes_, after.relations_), torch.autograd.grad(loss, [nodes, layers]), strict=True
+    ):
+        step = 0.1 * gradient / (gradient**2).mean(1, keepdim=True).sqrt()
+        torch.testing.assert_close(found.values.double(), table.detach() - step, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_a_step_with_random_pairs_is_that_of_the_loss_written_as_loops(directed):
+    """Layer a has all pairs but one, the only possible negative; an undirected one has the direction of its edge."""
+    every = [(u, v) for u in range(4) for v in range(4) if (u != v if directed else u < v)]
+    edges = [pair for pair in every if pair != (1, 3)]
+    mx = Multiplex.from_edges(*zip(*edges, strict=True), ["a"] * len(edges), num_nodes=4, directed=directed)
+    options = {"dimension": 4, "batch_size": 99, "num_negatives": 3, "learning_rate": 0.1, "device": "cpu"}
+    start, after = (Triples("complex", epochs=epochs, **options).fit(mx) for epochs in (0, 1))
+    nodes, layers = (each.values.double().requires_grad_() for each in (start.nodes_, start.relations_))
+    loss, score, softplus = 0.0, FORMULAS["complex"].score, torch.nn.functional.softplus
+    for u, v in edges if directed else [*edges, *((v, u) for u, v in edges)]:
+        a, b = (3, 1) if u > v and not directed else (1, 3)
+        loss = loss + softplus(-score(nodes[u], layers[0], nodes[v])) + softplus(score(nodes[a], layers[0], nodes[b]))
     for table, found, gradient in zip(
         (nodes, layers), (after.nodes_, after.relations_), torch.autograd.grad(loss, [nodes, layers]), strict=True
     ):
@@ -107,6 +128,10 @@ def test_the_time_limit_stops_training():
 
 
 def test_mistakes_are_refused():
+    with refuses("replace", "pair, end", "'both'"):
+        Triples(replace="both").fit(SMALL_GRAPH)
+    with refuses("num_negatives", "None"):
+        Triples(num_negatives=None).fit(SMALL_GRAPH)
     with refuses("'transe'", "complex"):
         Triples("transe").fit(SMALL_GRAPH)
     with refuses("'transe'", "rotate"):

@@ -59,14 +59,19 @@ def test_sums_over_arcs_both_ways(device, weighted, width):
 
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("width", [3, 16, 64])
-def test_normalise_and_its_gradient(device, width):
-    x = torch.randn(100, width, generator=torch.Generator().manual_seed(0)).to(device).requires_grad_()
+def test_adapt_and_its_gradients(device, width):
+    generator = torch.Generator().manual_seed(0)
+    x, table = torch.randn(200, width, generator=generator), torch.randn(5, 2, width, generator=generator)
+    x, table = (each.to(device).requires_grad_() for each in (x, table))
+    index = torch.randint(5, (200,), generator=generator).to(device)
+    index[20:160] = 3  # a long run of equal rows
     centred = x - x.mean(1, keepdim=True)
-    expected = centred / (centred.square().mean(1, keepdim=True) + kernels.EPS).sqrt()
-    torch.testing.assert_close(kernels.normalise(x), expected, rtol=1e-4, atol=1e-5)
-    factor = torch.linspace(-1, 1, width, device=device)
-    gradients = [torch.autograd.grad((each * factor).sum(), x)[0] for each in (kernels.normalise(x), expected)]
-    torch.testing.assert_close(*gradients, rtol=1e-3, atol=1e-5)
+    scaled = centred / (centred.square().mean(1, keepdim=True) + kernels.EPS).sqrt()
+    expected = scaled * (1 + table[index, 0]) + table[index, 1]
+    torch.testing.assert_close(found := kernels.adapt(x, table, index), expected, rtol=1e-4, atol=1e-5)
+    factor = torch.randn(200, width, generator=generator).to(device)
+    for each in zip(*(torch.autograd.grad((y * factor).sum(), (x, table)) for y in (found, expected)), strict=True):
+        torch.testing.assert_close(*each, rtol=1e-3, atol=1e-4)
 
 
 @pytest.mark.gpu

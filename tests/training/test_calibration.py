@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize
 
 from banditplex.datasets import planted
 from banditplex.prediction import FittedModel
@@ -47,6 +48,38 @@ def test_unknown_links_among_the_unknown_pairs_are_accounted_for():
     found = fit(known, unknown, np.array([density]))
     at = np.array([0.5, 1.0, 1.5])
     assert found.ratio(at, 0) == pytest.approx(slope * at, abs=0.5)
+
+
+def test_no_optimiser_finds_a_lower_loss_nearby():
+    """The penalised likelihood, written down pair by pair, minimised by scipy from the fit's result."""
+    rng = np.random.default_rng(2)
+    links, unknown, density = game(rng, slope=(0.7, 2.0, 1.2), bias=(0.3, -1.0, 0.0), links=15, others=20)
+    share = calibration.HeldOut(links, unknown, density).shares()
+    knot = np.median(links.score)
+
+    def loss(x):
+        total = 0.5 * (x[0] ** 2 + x[1] ** 2 / calibration.BEND**2 + 0.01 * x[2] ** 2)
+        total += 0.5 * np.sum(x[3:] ** 2) / calibration.SPREAD**2
+        for each, is_link in ((links, True), (unknown, False)):
+            for target, score in zip(each.instance, each.score, strict=True):
+                soft = np.logaddexp(0, score - knot)
+                slopes = np.exp(x[0] + x[3 + target]), np.exp(x[0] + x[1] + x[3 + target])
+                ratio = slopes[0] * (score - soft) + slopes[1] * soft + x[2] + x[6 + target]
+                hidden, prior = calibration.HIDDEN * density[target], density[target] / (1 - density[target])
+                odds = prior * np.exp(ratio) / (hidden * np.exp(ratio) + 1 - hidden)
+                total += np.log1p(1 / odds) if is_link else share[target] * np.log1p(odds)
+        return total
+
+    found = fit(links, unknown, density)
+    bent = np.log(found.high[0] / found.low[0])
+
+    def point(shared):  # what all share cannot be told from three targets; the best split is that of the priors
+        return np.concatenate([[shared[0], bent, shared[1]], np.log(found.low) - shared[0], found.bias - shared[1]])
+
+    start = point(minimize(lambda shared: loss(point(shared)), [0.0, 0.0]).x)
+    best = minimize(loss, start, options={"gtol": 1e-6})
+    assert best.fun == pytest.approx(loss(start), abs=1e-4)
+    assert best.x == pytest.approx(start, abs=0.02)
 
 
 def test_probabilities_follow_the_prior_by_bayes_rule():

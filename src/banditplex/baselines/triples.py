@@ -10,7 +10,7 @@ many layers. With <a, b, c> the sum of a_i b_i c_i, the score of a triple (u, r,
 """
 
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import cache, partial
 from time import monotonic
 from typing import NamedTuple
 
@@ -22,10 +22,15 @@ from torch.nn.functional import softplus
 from banditplex.baselines.base import BASELINES, Baseline
 from banditplex.baselines.graph import Floats, Ints
 from banditplex.baselines.skipgram import Table
+from banditplex.errors import InputError
+from banditplex.nn.packing import EdgeTensors
+from banditplex.pairs.visibility import Visibility
 from banditplex.registry import Registry
 from banditplex.rng import stream
 from banditplex.training.data import choose_device
+from banditplex.training.negatives import DeviceNegatives
 
+REPLACE = ("pair", "end")
 CHUNK = 1 << 16
 """Pairs that are scored at a time."""
 
@@ -76,13 +81,16 @@ FORMULAS.add("simple", Formula(_crossed_product, lambda relation: relation.roll(
 class Triples(Baseline):
     """A knowledge-graph model, learnt from the edges of all layers; see the top of this file for its formula.
 
-    The loss of an edge is softplus(- score) + mean of softplus(score) over `num_negatives` triples in which one of its
-    ends, at random, is replaced by a random node (the logistic loss of the three papers, in which the sum takes the
-    place of the mean). With num_negatives=None, the mean is over all triples in which one end is replaced: what the
-    sampled mean estimates, and on a GPU faster for some thousand nodes. An undirected edge counts in both directions,
-    and its score is the mean of the two.
+    The loss of an edge is softplus(- score) + mean of softplus(score) over `num_negatives` negatives. By default these
+    are random pairs of the edge's layer that are no training edges (replace="pair"). In the three papers one end of the
+    edge, at random, is replaced by a random node (replace="end"), and the sum takes the place of the mean. Then a node
+    is as often part of a negative as of an edge, and the model cannot learn that pairs of nodes with many edges are
+    linked more often. With num_negatives=None, the mean is over all triples in which one end is replaced: what the sampled
+    mean estimates, and on a GPU faster for some thousand nodes. An undirected edge counts in both directions, and its
+    score is the mean of the two.
 
-    Differs from the originals: row-wise Adagrad; large mini-batches; no early stopping. All training edges are seen.
+    Differs from the originals: negatives, see above; row-wise Adagrad; large mini-batches; no early stopping. All
+    training edges are seen.
 
     Parameters
     ----------
@@ -90,6 +98,8 @@ class Triples(Baseline):
         "distmult", "complex" or "simple".
     dimension
         Numbers in each vector; complex numbers count twice.
+    replace
+        What is replaced in a negative: "pair", both ends, or "end", one of them.
     epochs, batch_size, num_negatives, learning_rate
         Passes over all edges, edges in a mini-batch, negatives per edge (None: all nodes), and the first rate, which
         falls to 0.
@@ -106,9 +116,10 @@ class Triples(Baseline):
         model: str = "complex",
         *,
         dimension: int = 200,
+        replace: str = "pair",
         epochs: int = 100,
         batch_size: int = 4_096,
-        num_negatives: int | None = 10,
+        num_negatives: int | None = 4,
         learning_rate: float = 0.1,
         penalty: float = 0.0,
         time_limit: float | None = None,
@@ -118,10 +129,15 @@ class Triples(Baseline):
     ) -> None:
         self.model, self.dimension, self.epochs, self.batch_size = model, dimension, epochs, batch_size
         self.num_negatives, self.learning_rate, self.penalty = num_negatives, learning_rate, penalty
+        self.replace = replace
         self.time_limit, self.device, self.hide, self.seed = time_limit, device, hide, seed
 
     def _fit(self) -> None:
         formula = FORMULAS[self.model]
+        if self.replace not in REPLACE:
+            raise InputError(f"Expected replace to be one of {', '.join(REPLACE)}, got {self.replace!r}.")
+        if self.replace == "pair" and self.num_negatives is None:
+            raise InputError('Expected num_negatives to be a number with replace="pair", got None.')
         device, rng = choose_device(self.device), stream(self.seed, "triples")
         generator = torch.Generator(device).manual_seed(int(rng.integers(2**62)))
         size, width = (self.mx_.num_nodes, self.mx_.num_layers), formula.parts * self.dimension
@@ -129,8 +145,22 @@ class Triples(Baseline):
             Table(torch.randn(each, width, device=device, generator=generator) / self.dimension**0.5) for each in size
         )
         self.num_parameters_ = sum(size) * width
+        negatives = self._negatives(device, rng) if self.replace == "pair" else None
         for u, layer, v, rate in self._batches(device, generator):
-            self._step(formula, u, layer, v, rate, generator)
+            if negatives is None:
+                self._step(formula, u, layer, v, rate, generator)
+            else:
+                self._step_pairs(formula, (u, layer, v), negatives(layer), rate)
+
+    def _negatives(self, device: torch.device, rng: np.random.Generator) -> Callable[[Tensor], Tensor]:
+        """Return a function that draws `num_negatives` pairs, sources and destinations (2, n, k), for layers (n,)."""
+        visibility, mx = Visibility("edge", self.mx_.directed), self.mx_
+        sampler = DeviceNegatives(
+            EdgeTensors.of(mx, device), visibility, cache(lambda: visibility.negative_sampler(mx)),
+            only_host=mx.node_types is not None,
+        )  # fmt: skip
+        count = int(self.num_negatives or 1)
+        return lambda layer: sampler.draw_tensor(layer.repeat_interleave(count), rng).T.view(2, len(layer), count)
 
     def _batches(
         self, device: torch.device, generator: torch.Generator
@@ -175,6 +205,26 @@ class Triples(Baseline):
         self.relations_.step(layer, by_relation, rate)
         rows = torch.cat([u, v, others.ravel()])
         self.nodes_.step(rows, torch.cat([by_first, by_second, by_noise.reshape(-1, first.shape[1])]), rate)
+
+    def _step_pairs(self, formula: Formula, edges: tuple[Tensor, Tensor, Tensor], others: Tensor, rate: float) -> None:
+        """Make a step with edges and the pairs (2, n, k) that are negatives of each, in the direction of the edge."""
+        u, layer, v = edges
+        if not self.mx_.directed:  # negatives have the smaller node first
+            others = torch.where((u > v)[:, None], others.flip(0), others)
+        rows = torch.stack([torch.cat([u[:, None], others[0]], 1), torch.cat([v[:, None], others[1]], 1)])
+        leaves = [self.nodes_[rows], self.relations_[layer]]
+        for leaf in leaves:
+            leaf.requires_grad_()
+        with torch.enable_grad():
+            score = formula.score(leaves[0][0], leaves[1][:, None], leaves[0][1])
+            loss = (softplus(-score[:, 0]) + softplus(score[:, 1:]).mean(1)).sum()
+            if self.penalty:
+                loss = loss + self.penalty * (
+                    (leaves[0][:, :, 0] ** 2).mean(-1).sum() + (leaves[1] ** 2).mean(-1).sum()
+                )
+            by_nodes, by_relation = torch.autograd.grad(loss, leaves)
+        self.relations_.step(layer, by_relation, rate)
+        self.nodes_.step(rows.ravel(), by_nodes.flatten(0, 2), rate)
 
     def _corrupted(self, count: int, generator: torch.Generator) -> tuple[Tensor, Tensor | None]:
         """Return nodes (count, k) that replace an end of edges, and whether it is the source; all nodes and None."""

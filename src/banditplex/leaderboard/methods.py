@@ -57,7 +57,7 @@ _RELATIONS: Grid = {"dimension": (200, 64), "learning_rate": (0.01, 0.003)}
 _NETWORK: Grid = {"learning_rate": (0.01, 0.003), "width": (64, 32)}
 _AVERAGE: Grid = {"learning_rate": (0.01, 0.003), "width": (0, 16)}
 _SUBGRAPHS: Grid = {"learning_rate": (0.001, 0.003), "hops": (1, 2)}
-_FACTORS: Grid = {"dimension": (200, 64), "penalty": (0.0, 0.01)}
+_FACTORS: Grid = {"dimension": (200, 64), "replace": ("pair", "end")}
 GRIDS: dict[str, Grid] = {
     "svd": {"rank": (4, 12, 32, 64)},
     "regression": {"rank": (0, 12, 32)},

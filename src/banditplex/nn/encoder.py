@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from banditplex.errors import InputError
 from banditplex.nn.graph import Block
-from banditplex.nn.kernels import normalise, take
+from banditplex.nn.kernels import adapt, take
 from banditplex.nn.mean import Mean
 
 CONVOLUTIONS = ("sage", "gcn")
@@ -59,12 +59,13 @@ class Encoder(nn.Module):
 
     def forward(self, block: Block, features: Tensor | None) -> Tensor:
         """Return the embedding of each vertex of a block, (V, width); `features` (num_nodes, F) if nodes have any."""
-        x = self._input(block.node, features) + self.degree(torch.log1p(block.degree).unsqueeze(1))
+        degree = F.pad(torch.log1p(block.degree).unsqueeze(1), (0, 1), value=1.0)  # (V, 2), for weight and bias
+        weight = torch.cat([self.degree.weight.t(), self.degree.bias.unsqueeze(0)])
+        x = torch.addmm(self._input(block.node, features), degree, weight)
         arcs, options = self._arcs(block)
         for conv in self.convs:
             x = x + F.silu(conv(x, arcs, **options))
-        scale, shift = take(self.adapt, block.layer).unbind(1)
-        return torch.addcmul(shift, normalise(x), 1 + scale)
+        return adapt(x, self.adapt, block.layer)
 
     def _input(self, node: Tensor, features: Tensor | None) -> Tensor:
         """Return the input vectors of the vertices, (V, width)."""

@@ -112,28 +112,33 @@ def _arcs(
     return result
 
 
-def normalise(x: Tensor) -> Tensor:
-    """Return each row of x less its mean, divided by its deviation."""
+def adapt(x: Tensor, table: Tensor, index: Tensor) -> Tensor:
+    """Return x (n, width), less the mean of its row and divided by its deviation, * (1 + scale) + shift.
+
+    Row i has scale and shift table[index[i]], (2, width).
+    """
     if not suits(x):
-        return F.layer_norm(x, x.shape[1:], eps=EPS)
-    return _Normalise.apply(x)  # type: ignore[no-any-return, no-untyped-call]
+        scale, shift = take(table, index).unbind(1)
+        return torch.addcmul(shift, F.layer_norm(x, x.shape[1:], eps=EPS), 1 + scale)
+    return _Adapt.apply(x, table, index)  # type: ignore[no-any-return, no-untyped-call]
 
 
-class _Normalise(torch.autograd.Function):
+class _Adapt(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, x: Tensor) -> Tensor:
-        x = x.contiguous()
-        ctx.save_for_backward(x)
-        result = torch.empty_like(x)
-        _launch_rows("normalise", x, x, result, like=x, more=(EPS,), BACK=False)
+    def forward(ctx: Any, x: Tensor, table: Tensor, index: Tensor) -> Tensor:
+        saved = x.contiguous(), table.contiguous(), index.contiguous()
+        ctx.save_for_backward(*saved)
+        result = torch.empty_like(saved[0])
+        _launch_rows("adapt", *saved, x, result, table, like=x, more=(EPS,), BACK=False)
         return result
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> Tensor:
-        (x,) = ctx.saved_tensors
-        result = torch.empty_like(x)
-        _launch_rows("normalise", x, gradient.contiguous(), result, like=x, more=(EPS,), BACK=True)
-        return result
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor, None]:
+        x, table, index = ctx.saved_tensors
+        result, by_table = torch.empty_like(x), torch.zeros_like(table)
+        arrays = x, table, index, gradient.contiguous(), result, by_table
+        _launch_rows("adapt", *arrays, like=x, more=(EPS,), BACK=True)
+        return result, by_table, None
 
 
 # Launching

@@ -122,20 +122,41 @@ def add_up(
 
 
 @triton.jit(do_not_specialize=["n"])
-def normalise(x, gradient, result, n, width, eps, BACK: tl.constexpr, ROWS: tl.constexpr, WIDTH: tl.constexpr):
-    """Write each row of x, less its mean and divided by its deviation, to the result; BACK: the gradient with it."""
+def adapt(
+    x, table, index, gradient, result, by_table, n, width, eps,
+    BACK: tl.constexpr, ROWS: tl.constexpr, WIDTH: tl.constexpr,
+):  # fmt: skip
+    """Write each row of x, less its mean and divided by its deviation, * (1 + scale) + shift to the result.
+
+    Scale and shift are row index[i] of the table, (2, width). BACK: write the gradient by x to the result, and add that
+    by the table to `by_table`; rows of a block that share a row of the table are added up first.
+    """
     row = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)
     column = tl.arange(0, WIDTH)
     inside = (row < n)[:, None] & (column < width)[None, :]
     place = row[:, None] * width + column[None, :]
+    first = tl.load(index + tl.program_id(0).to(tl.int64) * ROWS)
+    which = tl.load(index + row, mask=row < n, other=first)
+    scale_at = 2 * width * which[:, None] + column[None, :]
+    scale = 1.0 + tl.load(table + scale_at, mask=inside, other=0.0)
     value = tl.load(x + place, mask=inside, other=0.0)
     value = tl.where(inside, value - tl.sum(value, 1)[:, None] / width, 0.0)
     share = tl.rsqrt(tl.sum(value * value, 1) / width + eps)
     value = value * share[:, None]
     if BACK:
         g = tl.load(gradient + place, mask=inside, other=0.0)
+        if tl.max(which, 0) == tl.min(which, 0):
+            to = by_table + 2 * width * first + column
+            tl.atomic_add(to, tl.sum(g * value, 0), mask=column < width, sem="relaxed")
+            tl.atomic_add(to + width, tl.sum(g, 0), mask=column < width, sem="relaxed")
+        else:
+            tl.atomic_add(by_table + scale_at, g * value, mask=inside, sem="relaxed")
+            tl.atomic_add(by_table + scale_at + width, g, mask=inside, sem="relaxed")
+        g = g * scale
         mean, along = tl.sum(g, 1) / width, tl.sum(g * value, 1) / width
         value = (g - mean[:, None] - value * along[:, None]) * share[:, None]
+    else:
+        value = value * scale + tl.load(table + scale_at + width, mask=inside, other=0.0)
     tl.store(result + place, value, mask=inside)
 
 

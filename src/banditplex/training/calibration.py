@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 from scipy.special import expit
 
 from banditplex.pairs.unknown import UnknownPairs
@@ -28,6 +27,8 @@ BEND = 0.5
 """Standard deviation, a priori, of the logarithm of the ratio between the slopes of high and of low scores."""
 GROUPS = 24
 """Unknown pairs beyond this rank are treated in groups of neighbouring ranks: the lower, the larger."""
+STEPS, ENOUGH = 100, 1e-10
+"""Steps of the fit at most, and the share of the loss that a step must promise to be followed by another one."""
 MANY = 1 << 16
 """If there are more links than this, they are treated in groups as well."""
 
@@ -156,29 +157,88 @@ def fit(links: Scored, unknown: Scored, density: Floats) -> Calibration:
     log_hidden, log_rest = np.log(hidden), np.log1p(-hidden)
     precision = np.concatenate([[1.0, BEND**-2, 0.01], np.full(2 * num_targets, SPREAD**-2)])
 
-    def loss(x: Floats) -> tuple[float, Floats]:
-        """Return the loss and its gradient: slopes (2), bias, then each target's factor and bias."""
+    def loss(x: Floats) -> Quadratic:
+        """Approximate the loss around slopes (2), bias, then each target's factor and bias."""
         factor = np.exp(x[3 : 3 + num_targets])[instance]
-        low, high = np.exp(x[0]) * factor * below, np.exp(x[0] + x[1]) * factor * above
-        ratio = low + high + x[2] + x[3 + num_targets :][instance]
+        high = np.exp(x[0] + x[1]) * factor * above
+        grows = np.exp(x[0]) * factor * below + high  # the derivative of the ratio by the logarithm of a slope
+        ratio = grows + x[2] + x[3 + num_targets :][instance]
         mixed = np.logaddexp(log_hidden + ratio, log_rest)  # unknown pairs: links among them, and the rest
-        logit = sign * (ratio - mixed + odds)
-        slope = -sign * weight * expit(-logit) * np.exp(log_rest - mixed)
-        each = np.concatenate(
-            [
-                [slope @ (low + high), slope @ high, slope.sum()],
-                np.bincount(instance, slope * (low + high), num_targets),
-                np.bincount(instance, slope, num_targets),
-            ]
-        )
-        value = float(weight @ np.logaddexp(0, -logit) + 0.5 * precision @ x**2)
-        return value, each + precision * x
+        logit, rest = ratio - mixed + odds, np.exp(log_rest - mixed)
+        wrong = expit(-sign * logit)
+        slope, curvature = -sign * weight * wrong * rest, weight * wrong * (1 - wrong) * rest**2
+        value = float(weight @ np.logaddexp(0, -sign * logit) + 0.5 * precision @ x**2)
+        return Quadratic.of(value, slope, curvature, (grows, high), instance, precision, x)
 
-    start = np.zeros(3 + 2 * num_targets)
-    bounds = [(-4.0, 4.0)] * 2 + [(-20.0, 20.0)] + [(-4.0, 4.0)] * num_targets + [(-20.0, 20.0)] * num_targets
-    x = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 500}).x
+    limit = np.concatenate([[4.0, 4.0, 20.0], np.full(num_targets, 4.0), np.full(num_targets, 20.0)])
+    x = descend(loss, np.zeros(3 + 2 * num_targets), limit)
     factor = np.exp(x[3 : 3 + num_targets])
     return Calibration(np.exp(x[0]) * factor, np.exp(x[0] + x[1]) * factor, x[2] + x[3 + num_targets :], knot)
+
+
+class Quadratic(NamedTuple):
+    """The loss around a point: its value, its gradient, and a step to the minimum of a convex approximation."""
+
+    value: float
+    gradient: Floats
+    step: Floats
+
+    @classmethod
+    def of(
+        cls, value: float, slope: Floats, curvature: Floats, by: tuple[Floats, Floats], instance: Ints,
+        precision: Floats, x: Floats,
+    ) -> "Quadratic":  # fmt: skip
+        """Approximate by Gauss and Newton, from slopes and curvatures (n,) of the rows' losses by their ratios.
+
+        The ratio of a row changes by `by` with the logarithms of both slopes and of the upper one, and by 1 with the
+        bias; it does so for what all targets share and for what is the row's own target's. So the matrix is an arrow: a
+        block that all share, and one of size 2 for each target, which is eliminated first.
+        """
+        num_targets = (len(x) - 3) // 2
+        grows, high = by
+
+        def sums(values: Floats) -> Floats:
+            found: Floats = np.bincount(instance, values, num_targets).astype(np.float64)
+            return found
+
+        g = np.stack([sums(slope * grows), sums(slope * high), sums(slope)], 1)  # (T, 3)
+        gradient = np.concatenate([g.sum(0), g[:, 0], g[:, 2]]) + precision * x
+        columns = grows, high, np.ones_like(grows)
+        matrix = np.empty((num_targets, 3, 3))
+        for i in range(3):
+            for j in range(i + 1):
+                matrix[:, i, j] = matrix[:, j, i] = sums(curvature * columns[i] * columns[j])
+        shared = matrix.sum(0) + np.diag(precision[:3])
+        across, own = matrix[:, :, [0, 2]], matrix[:, [0, 2]][:, :, [0, 2]]  # (T, 3, 2), (T, 2, 2)
+        own = own + np.stack([precision[3 : 3 + num_targets], precision[3 + num_targets :]], 1)[:, :, None] * np.eye(2)
+        of_target = np.stack([gradient[3 : 3 + num_targets], gradient[3 + num_targets :]], 1)
+        solved = np.linalg.solve(
+            own, np.concatenate([across.transpose(0, 2, 1), of_target[:, :, None]], 2)
+        )  # (T, 2, 4)
+        joint = shared - np.einsum("tij,tjk->ik", across, solved[:, :, :3])
+        first = np.linalg.solve(joint, gradient[:3] - np.einsum("tij,tj->i", across, solved[:, :, 3]))
+        rest = solved[:, :, 3] - solved[:, :, :3] @ first
+        return cls(value, gradient, -np.concatenate([first, rest[:, 0], rest[:, 1]]))
+
+
+def descend(loss: Callable[[Floats], Quadratic], x: Floats, limit: Floats) -> Floats:
+    """Return the minimum of a loss between -limit and limit, from x: full steps, halved until the loss falls enough."""
+    here = loss(x)
+    for _ in range(STEPS):
+        step = np.clip(here.step, -1, 1)  # far away, the approximation says little
+        fall, share = -float(here.gradient @ step), 1.0
+        while share > 1e-6:
+            to = np.clip(x + share * step, -limit, limit)
+            there = loss(to)
+            if there.value <= here.value - 1e-4 * share * fall:
+                break
+            share /= 2
+        else:
+            return x
+        x, here = to, there
+        if fall < ENOUGH * (1 + abs(here.value)):
+            return x
+    return x
 
 
 def grouped(scored: Scored) -> Scored:

@@ -69,7 +69,8 @@ EVIDENCE = ("all", "drawn")
 MIN_EPOCHS = 5
 MANY_EDGES = 20_000
 """From so many edges on, there is one network, it is larger, and it is trained for fewer steps."""
-FEW_EDGES_STEPS, MANY_EDGES_STEPS = 6400, 3200
+MAX_STEPS = {0: 6400, MANY_EDGES: 3200, 1_000_000: 1600}
+"""Steps of a training, at most, from so many edges on."""
 _LAYERS, _NETWORK = "Which layers are drawn", "Network"
 
 
@@ -116,7 +117,7 @@ class Config:
     epochs: int = setting(100, "Maximum number of epochs.", low=1)
     max_steps: int | None = setting(
         0, "Maximum number of steps: where an epoch has many, there are fewer epochs, but at least 5. 0: 6,400, from "
-        "20,000 edges on 3,200. None: no limit.", low=0, optional=True,
+        "20,000 edges on 3,200, from 1 million on 1,600. None: no limit.", low=0, optional=True,
     )  # fmt: skip
     patience: int = setting(20, "Epochs without a lower (calibrated) validation loss before training stops.", low=1)
     batch_size: int = setting(64, "Pairs per target and step, half of them edges.", low=2)
@@ -204,7 +205,7 @@ class Config:
         """Return the number of epochs, of so many steps each, for a multiplex with so many edges."""
         if self.max_steps is None:
             return self.epochs
-        most = self.max_steps or (FEW_EDGES_STEPS if num_edges < MANY_EDGES else MANY_EDGES_STEPS)
+        most = self.max_steps or min(steps for edges, steps in MAX_STEPS.items() if num_edges >= edges)
         return min(self.epochs, max(MIN_EPOCHS, most // max(1, steps)))
 
     @property

@@ -27,6 +27,7 @@ from banditplex.training.feedback import LayerLosses, SideInformation, free_obse
 from banditplex.training.history import EpochRecord, Regret
 from banditplex.training.optimizer import FlatAdamW
 from banditplex.training.supply import Supply
+from banditplex.training.tensor_cores import on_tensor_cores
 from banditplex.training.validation import EarlyStopping, Validation, validate
 
 Ints = NDArray[np.int64]
@@ -129,6 +130,7 @@ class Trainer:
 
     # A step
 
+    @on_tensor_cores
     def _run_step(self, instances: Ints, row: Tensor, pairs: Tensor, known: Known | None, record: EpochRecord) -> None:
         """Learn from edges and negatives `pairs` (2, E, 2) of targets instances[row] (E,), sorted."""
         draw, table = self._draw_layers(instances)
@@ -166,14 +168,12 @@ class Trainer:
         generator = torch.Generator(self.data.device)
         return Fanout(self.config.fanouts, generator.manual_seed(int(self.rng["neighbours"].integers(2**62))))
 
-    def _update_policy(
-        self, policy: Policy, draw: Draw, batch: Batch, losses: LayerLosses, record: EpochRecord
-    ) -> None:
+    def _update_policy(self, policy: Policy, draw: Draw, batch: Batch, losses: LayerLosses, log: EpochRecord) -> None:
         """Update the policies whose draws end with this step."""
         draw, mean, ended = self.schedule.complete(draw, batch.instances, losses.of(batch.drawn))
         if not ended.any():
             return
-        record.add_draws(draw, batch.drawn[ended], mean)
+        log.add_draws(draw, batch.drawn[ended], mean)
         side = SideInformation()
         if self.relevance.is_free:
             target, values, symmetric = batch.target[ended], losses.values[ended], self.relevance.symmetric
