@@ -5,6 +5,7 @@ import torch
 
 from banditplex.nn import kernels, paths
 from banditplex.nn.graph import PackedGraph
+from banditplex.nn.neighbour_sampling import choose
 from banditplex.nn.pair_features import shared_sums
 from tests.nn.test_graph import random_multiplex
 
@@ -105,3 +106,13 @@ def test_paths_of_length_3(monkeypatch, num_edges):
     expected = paths.Paths.of(graph).between(pairs, layer, row)
     assert expected[:, 0].max() > 5
     torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available() or not kernels.INSTALLED, reason="no GPU, or no Triton")
+@pytest.mark.parametrize("count", [1, 5, 10])
+def test_chosen_numbers(monkeypatch, count):
+    size = torch.randint(count, 60, (1000,), generator=torch.Generator().manual_seed(0)).cuda()
+    found = choose(size, count, torch.Generator("cuda").manual_seed(1))
+    monkeypatch.setattr(kernels, "INSTALLED", False)
+    assert torch.equal(found, choose(size, count, torch.Generator("cuda").manual_seed(1)))

@@ -85,9 +85,9 @@ class Triples(Baseline):
     are random pairs of the edge's layer that are no training edges (replace="pair"). In the three papers one end of the
     edge, at random, is replaced by a random node (replace="end"), and the sum takes the place of the mean. Then a node
     is as often part of a negative as of an edge, and the model cannot learn that pairs of nodes with many edges are
-    linked more often. With num_negatives=None, the mean is over all triples in which one end is replaced: what the sampled
-    mean estimates, and on a GPU faster for some thousand nodes. An undirected edge counts in both directions, and its
-    score is the mean of the two.
+    linked more often. With num_negatives=None, the mean is over all triples in which one end is replaced: what the
+    sampled mean estimates, and on a GPU faster for some thousand nodes. An undirected edge counts in both directions,
+    and its score is the mean of the two.
 
     Differs from the originals: negatives, see above; row-wise Adagrad; large mini-batches; no early stopping. All
     training edges are seen.

@@ -60,6 +60,17 @@ def paths(
     return result
 
 
+def choose(size: Tensor, chance: Tensor) -> Tensor:
+    """Return as many different numbers below each of size (n,) as there are columns of chance (n, count), on CUDA.
+
+    Chances are random numbers from 0 up, below 1; see `neighbour_sampling.choose`.
+    """
+    result = size.new_empty(chance.shape)
+    arrays = size.contiguous(), chance.contiguous(), result
+    _launch_rows("choose", *arrays, like=result)
+    return result
+
+
 # Rows of a table
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from banditplex.nn import kernels
 from banditplex.nn.graph import Block, HiddenEdges, PackedGraph, ranges
 
 WHOLE = 4096
@@ -154,8 +155,10 @@ def choose(size: Tensor, count: int, generator: torch.Generator) -> Tensor:
     >>> choose(torch.tensor([3, 3]), 3, torch.Generator()).sort(1).values.tolist()
     [[0, 1, 2], [0, 1, 2]]
     """
-    chosen = size.new_empty(len(size), count)
-    chance = torch.rand(chosen.shape, dtype=torch.float64, device=size.device, generator=generator)
+    chance = torch.rand((len(size), count), dtype=torch.float64, device=size.device, generator=generator)
+    if kernels.usable(size):
+        return kernels.choose(size, chance)
+    chosen = size.new_empty(chance.shape)
     for i in range(count):
         top = size - count + i
         number = (chance[:, i] * (top + 1)).long()

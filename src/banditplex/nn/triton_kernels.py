@@ -63,6 +63,23 @@ def common(
 
 
 @triton.jit(do_not_specialize=["n"])
+def choose(size, chance, result, n, width, ROWS: tl.constexpr, WIDTH: tl.constexpr):
+    """Write `width` different numbers below size[i] to row i of the result, by the algorithm of Floyd."""
+    row = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)
+    column = tl.arange(0, WIDTH)
+    last = tl.load(size + row, mask=row < n, other=0) - width
+    chosen = tl.full([ROWS, WIDTH], -1, tl.int64)
+    for i in range(width):
+        top = last + i
+        number = (tl.load(chance + row * width + i, mask=row < n, other=0.0) * (top + 1)).to(tl.int64)
+        taken = tl.max((chosen == number[:, None]).to(tl.int32), 1) > 0
+        number = tl.where(taken, top, number)
+        chosen = tl.where(column[None, :] == i, number[:, None], chosen)
+    inside = (row < n)[:, None] & (column < width)[None, :]
+    tl.store(result + row[:, None] * width + column[None, :], chosen, mask=inside)
+
+
+@triton.jit(do_not_specialize=["n"])
 def take(table, index, result, n, width, ROWS: tl.constexpr, WIDTH: tl.constexpr):
     """Write row index[i] of a table to row i of the result."""
     row = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)
