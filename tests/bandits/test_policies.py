@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from banditplex.bandits import POLICIES, CostAware, Draw, Fixed, Observations, make_policy
+from banditplex.bandits import POLICIES, CostAware, Draw, Fixed, Observations, base, make_policy
 from banditplex.bandits.tsallis_inf import inverse_square_weights
 from banditplex.testing import check_policy
 from tests.refusals import refuses
@@ -228,6 +228,13 @@ def test_epsilon_greedy_plays_unseen_arms_first_then_the_smallest_mean():
     np.testing.assert_allclose(policy.state_dict()["mean"], [[2.0, 9.0, 1.5, 4.0]])
 
 
+def test_epsilon_is_a_tenth_by_default():
+    policy = make_policy("epsilon-greedy", num_arms=2)
+    for arm, loss in ((0, 3.0), (1, 1.0)):
+        force(policy, arm, loss, 0.5)
+    np.testing.assert_allclose(policy.inclusion()[0], [0.05, 0.95])
+
+
 def test_fixed_arms_may_differ_between_instances():
     policy = make_policy("fixed", num_arms=4, num_instances=2, arms=[[0, 3], [1, 2]])
     assert policy.k == 2
@@ -276,6 +283,33 @@ def test_cost_aware_takes_prices_per_instance_and_options_of_the_policy():
     p = play_all(policy, [0.5, 0.5], rounds=200)
     assert p[0, 0] > 0.8
     assert p[1, 1] > 0.8
+
+
+def test_prices_of_an_instance_count_relative_to_its_own_highest():
+    """Losses .8 at prices 1, 2, 4 and 3, 6, 6 are .2, .4, .8 and .4, .8, .8 to the policy inside."""
+    policy = make_policy("cost-aware", num_arms=3, num_instances=2, prices=[[1, 2, 4], [3, 6, 6]], policy="exp3+")
+    plain = make_policy("exp3+", num_arms=3, num_instances=2)
+    for arm, losses in enumerate([[0.2, 0.4], [0.4, 0.8], [0.8, 0.8]]):
+        draw = Draw(np.arange(2), np.full((2, 1), arm), np.full((2, 1), 0.5))
+        policy.update(draw, np.full((2, 1), 0.8))
+        plain.update(draw, np.array(losses)[:, None])
+    np.testing.assert_allclose(policy.inclusion(), plain.inclusion(), rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["hinted", "exp3+", "exp3", "exp3-ix", "tsallis-inf", "adahedge", "epsilon-greedy"])
+@pytest.mark.parametrize("elements", [5, 10, 15, 30])
+def test_batches_of_instances_change_nothing(name, elements, monkeypatch):
+    """Six instances of five arms: six, three, two batches and one."""
+    whole, parts = (make_policy(name, num_arms=5, k=2, num_instances=6) for _ in range(2))
+    rng = np.random.default_rng(0)
+    for _ in range(8):
+        draw, losses = whole.draw(rng), rng.random((6, 2))
+        whole.update(draw, losses)
+        with monkeypatch.context() as patch:
+            patch.setattr(base, "BATCH_ELEMENTS", elements)
+            parts.update(draw, losses)
+            np.testing.assert_allclose(parts.inclusion(), whole.inclusion(), rtol=1e-12)
+    assert np.ptp(whole.inclusion()) > 0.01
 
 
 @pytest.mark.parametrize("name", ["exp3+", "tsallis-inf", "adahedge"])

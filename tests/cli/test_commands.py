@@ -47,6 +47,9 @@ def test_completion(tmp_path):
     found = complete("evaluate", "twins", "--policy", "uniform,exp3", cwd=tmp_path)
     assert sorted(found) == [f"uniform,{name}" for name in expected]
     assert complete("train", "edges.csv", "-o", "run", "--target", "w", cwd=tmp_path) == ["walk", "work"]
+    assert complete("datasets", "fetch", "e", cwd=tmp_path) == ["euair"]
+    assert complete("compare", "edges", cwd=tmp_path) == ["edges.csv", "edges/"]
+    assert complete("convert", "edges.csv", "x", "--to", "g", cwd=tmp_path) == ["graphml", "gml", "gatne"]
     assert complete("train", "nowhere.csv", "--target", "w", cwd=tmp_path) == []
 
 

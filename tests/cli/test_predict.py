@@ -8,6 +8,7 @@ import pytest
 
 import banditplex as bx
 from banditplex.cli.predict import load_model, predictions, write_table
+from banditplex.io.pair_table import read_pairs
 from tests.refusals import refuses
 
 
@@ -156,3 +157,16 @@ def test_links_of_one_node_and_all_pairs_on_request(place, model, call, refusal,
         message = refusal("predict", "run", "--layer", "a", "--pairs", "p.csv", *flag, cwd=place)
         assert flag[0] in message
         assert "--top N" in message
+
+
+def test_a_draft_that_cannot_be_removed_is_not_what_is_named(tmp_path):
+    (tmp_path / "out.csv.new").mkdir()
+    with refuses(f"{tmp_path / 'out.csv'}: ", "directory"):
+        write_table(pd.DataFrame({"source": [1]}), tmp_path / "out.csv")
+
+
+def test_a_folder_is_no_table_of_pairs(model, tmp_path):
+    with refuses(tmp_path, "a folder"):
+        read_pairs(tmp_path, model.multiplex_)
+    with refuses(tmp_path / "nowhere.csv", "no such file"):
+        read_pairs(tmp_path / "nowhere.csv", model.multiplex_)

@@ -412,3 +412,13 @@ def test_progress_is_told_of_every_byte(stored):
     total = sum(each.stat().st_size for each in stored.glob("*.npy"))
     assert seen[-1] == (total, total)
     assert seen == sorted(seen)
+
+
+def test_metadata_that_could_not_be_read_again_are_not_written(mx, tmp_path):
+    """Reading refuses more than 32 levels of nesting."""
+    deep = []
+    for _ in range(40):
+        deep = [deep]
+    with refuses("metadata", 32):
+        bx.write(mx.with_metadata(x=deep), tmp_path / "net.bx")
+    assert list(tmp_path.iterdir()) == []

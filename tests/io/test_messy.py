@@ -307,7 +307,10 @@ def test_an_excel_file(tmp_path):
     with says("2 of 3 rows", "line 3"):
         mx = bx.read(path, missing="drop", layer="Relation")
     assert mx == bx.Multiplex.from_edges(["1"], ["b"], "x", weight=[2.5])  # NA is left out with the rest
-    assert bx.read(path, sheet="more") == bx.Multiplex.from_edges([1], [2], "edges")
+    told = []
+    more = bx.read(path, sheet="more", progress=lambda done, total: told.append((done, total)))
+    assert more == bx.Multiplex.from_edges([1], [2], "edges")
+    assert told == [(path.stat().st_size, path.stat().st_size)]
     with refuses_file(path, "'edges', 'more'", "'other'"):
         bx.read(path, sheet="other")
     with refuses("net2.xlsx", ".csv"):

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from banditplex.io import read, write
+from banditplex.io import detect, read, write
 from banditplex.multiplex import Multiplex
 from tests.io.checks import comes_back, edges_by_name, lay_out, refuses_file
 from tests.io.strategies import multiplexes, strings
@@ -183,3 +183,11 @@ def test_files_out_of_the_folder_are_refused(tmp_path, name):
         with refuses_file(config, "allow_outside=True", line=1):
             read(config, format="muxviz")
     assert read(config, format="muxviz", allow_outside=True).num_edges == 1
+
+
+def test_a_file_that_names_others_elsewhere_is_not_taken_for_a_configuration(tmp_path):
+    lay_out(tmp_path, {"edges.xyz": "1 2\n", "net/list": f"{tmp_path}/edges.xyz;work;\n"})
+    lay_out(tmp_path, {"net/near": "near.xyz;work;\n", "net/near.xyz": "1 2\n"})
+    assert detect(tmp_path / "net" / "near").name == "muxviz"
+    with refuses(tmp_path / "net" / "list"):
+        detect(tmp_path / "net" / "list")

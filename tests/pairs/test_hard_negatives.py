@@ -154,3 +154,27 @@ def test_labelled_pairs_are_uniform_with_hard_negatives():
     plain, ranked = (split(mx, hide="pair", negatives=kind) for kind in ("uniform", "hard"))
     assert np.array_equal(plain.pairs, ranked.pairs)
     assert plain.train == ranked.train
+
+
+@pytest.mark.parametrize(
+    ("leaves", "centre", "leaf"),
+    [(5_000, 1 + 0.85**2 + 0.85**4, (0.85 + 0.85**3) / 5_000), (10_000, 1, 0)],
+)
+def test_walks_of_small_probability_end(leaves, centre, leaf):
+    """From the centre of a star of n leaves, a walk is at each leaf with .85^t / n after an odd number t of steps.
+
+    This is above 1e-4 up to t = 3 for 5,000 leaves (.614 / 5,000), and never for 10,000 (.85 / 10,000).
+    """
+    star = Multiplex.from_edges([0] * leaves, range(1, leaves + 1), "a", num_nodes=leaves + 1)
+    union = hard.union_matrix(star)
+    found = hard.personalised_pagerank(union, 1 / union.sum(axis=1), np.array([0])).toarray()[0]
+    assert found[:3] == pytest.approx(0.15 * np.array([centre, leaf, leaf]))
+
+
+def test_hard_negatives_share_a_node_with_their_edge_and_uniform_ones_need_not():
+    mx = sparse()
+    for kind, all_share in (("hard", True), ("uniform", False)):
+        data = split(mx, hide="layer", negatives=kind, each=8)
+        positives = data.pairs[data.label == 1]
+        share = (data.negatives[:, :, :, None] == positives[:, None, None, :]).any(axis=(2, 3))
+        assert share.all() == all_share

@@ -178,3 +178,18 @@ def test_negatives_of_a_nearly_complete_layer_are_found_at_once(directed, ordere
     expected = sorted(free | {pair[::-1] for pair in free} if directed else free)
     assert list(map(tuple, found.tolist())) == expected
     assert (np.abs(count - 6000 / len(expected)) < 5 * np.sqrt(6000 / len(expected))).all()
+
+
+def test_the_last_resort_is_a_list_of_all_negatives():
+    """Proposals that never hit: of the pairs of three nodes, only 1-2 is no edge."""
+    known, asked = KnownPairs(Multiplex.from_edges([0, 0], [1, 2], "a", num_nodes=3)), []
+
+    def stuck(layer, rng):
+        asked.append(len(layer))
+        assert len(asked) < 1_000
+        return np.tile([0, 1], (len(layer), 1))
+
+    found = negatives.draw_negatives(
+        np.zeros(1, int), known, stuck, np.random.default_rng(0), distinct=True, fallback=stuck
+    )
+    assert np.sort(found).tolist() == [[1, 2]]

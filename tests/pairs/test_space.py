@@ -233,3 +233,18 @@ def test_types_that_another_multiplex_does_not_have():
     mx = Multiplex.from_edges([0], [1], "buys", node_types=["alien", "item"])
     other = Multiplex.from_edges([0], [1], "buys", num_nodes=3, node_types=["user", "item", "item"])
     assert sorted(PairSpace(other, links_of=mx).all_pairs(0).tolist()) == [[0, 1], [0, 2], [1, 2]]
+
+
+def test_directed_links_both_ways_count_both_ways():
+    """Two users and three items that link each other: 6 pairs from users to items and 6 back, 6 without direction."""
+    types = ["user", "user", "item", "item", "item"]
+    space = PairSpace(Multiplex.from_edges([0, 3], [2, 1], "a", num_nodes=5, node_types=types, directed=True))
+    assert space.num_pairs(ordered=True).tolist() == [12]
+    assert space.num_pairs(ordered=False).tolist() == [6]
+
+
+def test_directed_links_of_another_multiplex_keep_their_direction():
+    """Users buy items, and items nothing; the other multiplex knows a type more."""
+    mx = Multiplex.from_edges([0], [1], "buys", node_types=["user", "item"], directed=True)
+    other = Multiplex.from_edges([0], [1], "buys", node_types=["user", "item", "alien"], num_nodes=3, directed=True)
+    assert PairSpace(other, links_of=mx).all_pairs(0).tolist() == [[0, 1]]

@@ -142,20 +142,27 @@ def test_links_come_with_their_evidence(run):
     assert np.sum(part["terms"], axis=0) == pytest.approx(scores, abs=1e-3)
 
 
-def test_of_too_many_pairs_those_near_each_other_are_ranked(monkeypatch):
+def test_of_too_many_pairs_candidates_are_ranked(monkeypatch):
     """Layer a links users 0-3 with items 4-9: 24 pairs; b links items with items: 15 pairs."""
     mx = bx.Multiplex.from_edges(
         [0, 1, 2, 3, 4, 5], [4, 5, 6, 7, 8, 9], [*"aaaabb"], num_nodes=10, node_types=["user"] * 4 + ["item"] * 6
     )
     monkeypatch.setattr(links, "BUDGET", 20)
-    candidates = links.Candidates(mx, seed=0)
-    assert candidates.of(1) is None
-    assert candidates.number(1) == 15
-    pairs = candidates.of(0)
-    assert candidates.number(0) == len(pairs) == len({tuple(sorted(pair)) for pair in pairs.tolist()})
-    # users and items at most two steps apart: 0-4-8 and 1-5-9 besides the edges of a
-    assert {tuple(sorted(pair)) for pair in pairs.tolist()} == {(0, 4), (1, 5), (2, 6), (3, 7), (0, 8), (1, 9)}
-    assert links._affordable(mx, ["a", "b"], candidates) == ["a"]  # 6 + 15 pairs are above 20
+    assert links._affordable(mx, ["a", "b"], np.array([24, 15])) == ["a", "b"]  # 20 // 8 + 15 pairs
+    assert links._affordable(mx, ["a", "b"], np.array([15, 15])) == ["a"]  # 30 pairs are above 20
+    model = bx.LinkPredictor(epochs=1, width=0, members=1, device="cpu").fit(mx)
+    few, every = top_links(model, ["a", "b"])["targets"]
+    assert (few["possible"], every["possible"], every["ranked"], every["chosen"]) == (24, 15, 15, "all pairs")
+    assert few["chosen"].startswith("candidates")
+    found = list(zip(few["source"], few["destination"], strict=True))
+    # no known edge, and users with items alone: of 24 pairs, 4 are edges of a
+    assert len(found) == len(set(found)) == few["ranked"] <= 20
+    assert {(0, 8), (1, 9)} <= set(found)  # two steps apart, over 4 and 5
+    assert all(source < 4 <= destination for source, destination in found)
+    table = model.recommend("a", exact=False)
+    assert (found, few["probability"]) == (
+        list(zip(table["source"], table["destination"], strict=True)), table["probability"].tolist(),
+    )  # fmt: skip
 
 
 def neighbours(edges):
@@ -206,7 +213,8 @@ def test_a_page_of_37_layers_is_below_3_mb():
     pairs = [(a, b, 0.1, 0.0, 0.2, True) for a in names for b in names if a != b]
     gains = pd.DataFrame(pairs, columns=["target", "layer", "gain", "low", "high", "helps"])
     part = {
-        "target": 0, "ranked": 79_800, "nearby": False, "source": ["somebody with a name"] * 54,
+        "target": 0, "ranked": 79_800, "possible": 79_800, "chosen": "all pairs",
+        "source": ["somebody with a name"] * 54,
         "destination": ["another person"] * 54,
         "probability": rng.random(54).tolist(), "has": [[*range(10)]] * 54, "layers": [*range(9)],
         "terms": rng.random((9, 54)).round(4).tolist(), "common": [[3] * 54] * 9, "common_any": [7] * 54,

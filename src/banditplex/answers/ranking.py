@@ -40,13 +40,14 @@ def recommend(
     node: Name | None = None,
     candidates: ArrayLike | None = None,
     exact: bool | None = None,
+    size: int = SIZE,
     prior: float | None = None,
     note: Note | None = None,
     on_progress: Progress | None = None,
 ) -> pd.DataFrame:
     """Return the most likely new links of a layer, as `LinkPredictor.recommend` says.
 
-    If nodes have types, the edges of `links_of` show which of them a layer links.
+    If nodes have types, the edges of `links_of` show which of them a layer links. `size` is that of `plan`.
     """
     if not isinstance(top, int | np.integer) or top < 0:
         raise InputError(f"Expected top to be an integer of at least 0, got {top!r}.")
@@ -60,7 +61,7 @@ def recommend(
     if node is not None:
         chosen = of_node(mx, mx.layer_index(layer), as_node(mx, node), space)
     else:
-        chosen = plan(fitted, layer, space=space, exact=exact, note=note)
+        chosen = plan(fitted, layer, space=space, exact=exact, size=size, note=note)
     return rank(fitted, layer, chosen, top=top, prior=assumed, on_progress=on_progress)
 
 

@@ -16,6 +16,7 @@ from banditplex.baselines.seen import GRAPHS, hide_from
 from banditplex.errors import InputError
 from banditplex.multiplex import Multiplex, Name
 from banditplex.nn import HiddenEdges, PackedGraph
+from banditplex.nn.encoder import column_scales
 from banditplex.pairs.known import KnownPairs
 from banditplex.rng import stream
 from banditplex.training.batches import Plan, plan_epoch
@@ -221,7 +222,10 @@ class NetworkData:
     def features(self) -> Tensor | None:
         """Return node features (num_nodes, F), each of mean 0 and deviation 1, if there are any."""
         found = node_features(self.mx, self.device)
-        return None if found is None else (found - found.mean(0)) / found.std(0, unbiased=False).clamp(min=1e-6)
+        if found is None:
+            return None
+        mean, factor = column_scales(found)
+        return ((found - mean) * factor).float()
 
     def num_steps(self, batch_size: int, targets_per_step: int) -> int:
         """Return the number of steps of all epochs."""

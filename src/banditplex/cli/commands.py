@@ -43,15 +43,27 @@ def help_alone(ctx: typer.Context) -> None:
 # Completion
 
 
-def complete_data(incomplete: str) -> list[str]:
-    """Return the data sets and paths that begin as typed."""
+def complete_name(incomplete: str) -> list[str]:
+    """Return the data sets that begin as typed."""
     from banditplex.datasets import list_datasets
 
+    return [name for name in list_datasets() if name.startswith(incomplete)]
+
+
+def complete_data(incomplete: str) -> list[str]:
+    """Return the data sets and paths that begin as typed."""
     folder = Path(incomplete or ".").expanduser()
     folder = folder if incomplete.endswith("/") else folder.parent
     paths = [each for each in folder.glob("*") if not each.name.startswith(".")] if folder.is_dir() else []
     shown = [f"{each.as_posix()}{'/' * each.is_dir()}" for each in paths]
-    return [name for name in (*list_datasets(), *sorted(shown)) if name.startswith(incomplete)]
+    return [*complete_name(incomplete), *(name for name in sorted(shown) if name.startswith(incomplete))]
+
+
+def complete_format(incomplete: str) -> list[str]:
+    """Return the file formats that begin as typed."""
+    from banditplex.io import formats
+
+    return [name for name in formats if name.startswith(incomplete)]
 
 
 def complete_policy(incomplete: str) -> list[str]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from banditplex.cli import options
+from banditplex.cli.commands import complete_data
 from banditplex.cli.data import Reading, as_name, is_dataset, load, reads_data
 from banditplex.cli.output import Json, print_json, print_lines, print_table
 from banditplex.cli.report import write_comparison_page
@@ -36,7 +37,10 @@ QUICK: dict[str, Any] = {"methods": "quick", "trials": 1, "budget": 60.0}
 def compare(
     reading: Reading,
     data: Annotated[
-        str | None, typer.Argument(metavar="DATA", help="Name of a data set, or path of a file or folder.")
+        str | None,
+        typer.Argument(
+            metavar="DATA", help="Name of a data set, or path of a file or folder.", autocompletion=complete_data
+        ),
     ] = None,
     methods: Annotated[
         str | None,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from banditplex.cli.commands import complete_data
+from banditplex.cli.commands import complete_data, complete_format
 from banditplex.cli.grouped import add_options
 from banditplex.errors import InputError
 from banditplex.multiplex.roles import ALSO, EDGE_ROLES, PAIR_ROLES
@@ -38,7 +38,11 @@ Data = Annotated[
 ]
 READING = {
     "from_format": Annotated[
-        str | None, _option("--from", metavar="FORMAT", help="Format of DATA, if name and content do not show it.")
+        str | None,
+        _option(
+            "--from", metavar="FORMAT", help="Format of DATA, if name and content do not show it.",
+            autocompletion=complete_format,
+        ),
     ],
     "columns": Annotated[
         list[str] | None,

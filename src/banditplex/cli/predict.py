@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -199,5 +200,6 @@ def write_table(table: "pd.DataFrame", path: Path) -> None:
             table.to_csv(draft, index=False, sep=SEPARATOR[path.suffix.lower()])
         os.replace(draft, path)
     except OSError as error:
-        draft.unlink(missing_ok=True)
+        with suppress(OSError):  # a read-only disk
+            draft.unlink()
         raise InputError(f"{path}: cannot be written: {error.strerror or error}.") from None

@@ -68,7 +68,7 @@ def _read(path: Path) -> "pd.DataFrame":
     import pandas as pd
 
     if not path.is_file():
-        raise InputError(f"{path}: no such file.")
+        raise InputError(f"{path}: {'expected a file, got a folder' if path.is_dir() else 'no such file'}.")
     name = path.name.lower()
     try:
         if name.endswith(parquet.FORMAT.suffixes):

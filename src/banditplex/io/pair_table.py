@@ -23,7 +23,7 @@ def read_pairs(path: Path, mx: Multiplex, *, columns: Mapping[str, str] | None =
     "user/7", the id is enough in a column called user or user_id.
     """
     if not path.is_file():
-        raise InputError(f"{path}: no such file.")
+        raise InputError(f"{path}: {'expected a file, got a folder' if path.is_dir() else 'no such file'}.")
     table, origin = _read(path, columns or {})
     known = {str(name): index for index, name in enumerate(mx.node_names.tolist())}
     pairs = np.stack([_index(table[role], role, known, mx, origin) for role in PAIR_ROLES], axis=1)

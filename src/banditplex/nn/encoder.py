@@ -46,7 +46,7 @@ class Encoder(nn.Module):
         super().__init__()
         self.num_features, self.width = num_features, width
         base = nn.Embedding if num_nodes <= max_node_embeddings else Sketch
-        self.input: nn.Module = nn.Linear(num_features, width) if num_features else base(num_nodes, width)
+        self.input: nn.Module = FeatureInput(num_features, width) if num_features else base(num_nodes, width)
         if isinstance(self.input, nn.Embedding | Sketch):
             nn.init.normal_(self.input.weight, std=width**-0.5)
         self.degree = nn.Linear(1, width)
@@ -74,6 +74,13 @@ class Encoder(nn.Module):
         assert features is not None
         return self.input(take(features, node))  # type: ignore[no-any-return]
 
+    @torch.no_grad()
+    def measure(self, features: Tensor) -> None:
+        """Take mean and scale of node features (num_nodes, F), if the encoder looks at them."""
+        if isinstance(self.input, FeatureInput):
+            for kept, found in zip((self.input.mean, self.input.factor), column_scales(features), strict=True):
+                kept.copy_(found)
+
     def _arcs(self, block: Block) -> tuple[Any, dict[str, Tensor]]:
         """Return what convolutions take besides embeddings: arcs and options."""
         if self.takes_mean:
@@ -81,6 +88,45 @@ class Encoder(nn.Module):
         return block.edge_index, {
             "edge_weight": block.weight
         } if self.takes_weights and block.weight is not None else {}
+
+
+class FeatureInput(nn.Linear):
+    """A linear map of node features that are standardised first: age in years and income in euros count alike.
+
+    Mean and factor are part of the model, so that new nodes are read as those of training. They and the difference have
+    double precision: dates in seconds would lose their digits else.
+    """
+
+    mean: Tensor
+    factor: Tensor
+
+    def __init__(self, num_features: int, width: int) -> None:
+        super().__init__(num_features, width)
+        self.register_buffer("mean", torch.zeros(num_features, dtype=torch.float64))
+        self.register_buffer("factor", torch.ones(num_features, dtype=torch.float64))
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Return the input vectors (n, width) of nodes with features (n, F)."""
+        return super().forward(((input - self.mean) * self.factor).to(self.weight.dtype))
+
+
+def column_scales(features: Tensor) -> tuple[Tensor, Tensor]:
+    """Return mean (F,) and factor (F,) that give each column of features (n, F) mean 0 and deviation 1.
+
+    The factor of a constant column is 0.
+
+    >>> column_scales(torch.tensor([[1.0, 0.1], [3.0, 0.1], [5.0, 0.1], [7.0, 0.1]]))[1] ** -2
+    tensor([5., inf], dtype=torch.float64)
+    """
+    values = features.double()
+    largest = values.abs().amax(0).clamp(min=torch.finfo(torch.float64).tiny)  # squares of large numbers overflow
+    deviation = (values / largest).std(0, unbiased=False)
+    factor = torch.where(deviation > CONSTANT, 1 / (deviation * largest), 0.0)
+    return (values / largest).mean(0) * largest, factor
+
+
+CONSTANT = 1e-12
+"""Deviation, relative to the largest number of a column, up to which its differences are taken for rounding."""
 
 
 class Sketch(nn.Module):

@@ -1,22 +1,22 @@
 """The most likely new links of a model's targets, each with its evidence."""
 
 from collections.abc import Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from banditplex.answers.ranking import recommend
 from banditplex.multiplex import Multiplex, Name
 from banditplex.pairs.space import PairSpace
-from banditplex.pairs.unknown import NearbyPairs
 from banditplex.predictor import LinkPredictor
-from banditplex.rng import stream
 
 Ints = NDArray[np.int64]
-BUDGET, NEARBY = 1_000_000, 50_000
-"""Pairs that are ranked in all, and pairs near each other that are ranked where all pairs of a target are too many."""
+BUDGET, LARGE = 1_000_000, 8
+"""Pairs that are ranked in all, and the number of targets with more pairs, of which candidates are ranked."""
+KEPT = 1 << 13
+"""Candidates that each way to find them keeps."""
 LISTED, MOST, LEAST = 2_000, 100, 20
 """Links that the page lists in all, and those of one target at most and at least."""
 
@@ -24,14 +24,19 @@ LISTED, MOST, LEAST = 2_000, 100, 20
 def top_links(model: LinkPredictor, layers: Sequence[Name] | None = None) -> dict[str, Any]:
     """Return the most likely new links of some targets; None: the largest ones, as many as can be ranked in time.
 
-    Where a target has too many pairs to rank them all, pairs at the ends of random walks of two steps are ranked.
+    Where a target has more than `BUDGET` pairs, candidates are ranked.
     """
     mx, targets = model.multiplex_, list(model.layer_probabilities_.index)
-    candidates = Candidates(mx, model.seed)
+    possible = PairSpace(mx).num_pairs(ordered=mx.directed)
     if layers is None:
-        layers = _affordable(mx, targets, candidates)
+        layers = _affordable(mx, targets, possible)
     top = int(np.clip(LISTED // max(1, len(layers)), LEAST, MOST))
-    tables = {name: model.recommend(name, top=top, candidates=candidates.of(mx.layer_index(name))) for name in layers}
+    tables = {
+        name: recommend(
+            model._fitted, name, links_of=mx, top=top, exact=bool(possible[mx.layer_index(name)] <= BUDGET), size=KEPT
+        )
+        for name in layers
+    }
     found = {name: mx.node_index(table[["source", "destination"]].to_numpy()) for name, table in tables.items()}
     having = iter(layers_with(mx, np.concatenate([np.empty((0, 2), np.int64), *found.values()])))
     asked = np.unique(np.concatenate([np.empty((0, 2), np.int64), *found.values()]))
@@ -44,8 +49,7 @@ def top_links(model: LinkPredictor, layers: Sequence[Name] | None = None) -> dic
         rows.append(
             {
                 "target": target,
-                "ranked": candidates.number(target),
-                "nearby": candidates.of(target) is not None,
+                **{key: table.attrs[key] for key in ("chosen", "ranked", "possible")},
                 "source": table["source"].tolist(),
                 "destination": table["destination"].tolist(),
                 "probability": table["probability"].tolist(),
@@ -75,41 +79,12 @@ def terms_by_layer(model: LinkPredictor, pairs: NDArray[Any], target: Name) -> t
     return layers, terms
 
 
-class Candidates:
-    """Pairs that are ranked in each layer: all that it may link, or if they are too many, some near each other."""
-
-    def __init__(self, mx: Multiplex, seed: int) -> None:
-        self._mx, self._seed, self._space = mx, seed, PairSpace(mx)
-        self._total = self._space.num_pairs(ordered=mx.directed)
-
-    def of(self, layer: int) -> NDArray[Any] | None:
-        """Return the names (n, 2) of the candidates of a layer, None if they are all pairs."""
-        if self._total[layer] <= BUDGET:
-            return None
-        inside = self._space.contains(np.full(len(self._nearby), layer), self._nearby)
-        return self._mx.node_names[self._nearby[inside]]
-
-    def number(self, layer: int) -> int:
-        """Return the number of candidates of a layer, known edges among them."""
-        candidates = self.of(layer)
-        return int(self._total[layer]) if candidates is None else len(candidates)
-
-    @cached_property
-    def _nearby(self) -> Ints:
-        """Distinct pairs of nodes at the ends of random walks of two steps on the union of all layers."""
-        rng = stream(self._seed, "report")
-        pairs = NearbyPairs(self._mx).draw(2 * NEARBY, rng)
-        distinct = np.unique(pairs if self._mx.directed else np.sort(pairs, axis=1), axis=0)
-        distinct = distinct[distinct[:, 0] != distinct[:, 1]]
-        chosen: Ints = distinct[rng.permutation(len(distinct))[:NEARBY]]
-        return chosen
-
-
-def _affordable(mx: Multiplex, targets: list[Name], candidates: Candidates) -> list[Name]:
-    """Return the largest targets whose candidates are within the budget together, at least one, in their old order."""
+def _affordable(mx: Multiplex, targets: list[Name], possible: Ints) -> list[Name]:
+    """Return the largest targets that can be ranked within the budget together, at least one, in their old order."""
     index = np.array([mx.layer_index(name) for name in targets], np.int64)
     order = np.argsort(-mx.layer_sizes[index], kind="stable")
-    cost = np.cumsum([candidates.number(layer) for layer in index[order].tolist()])
+    many = possible[index[order]]
+    cost = np.cumsum(np.where(many > BUDGET, BUDGET // LARGE, many))
     return [targets[place] for place in np.sort(order[: max(1, np.searchsorted(cost, BUDGET, "right"))]).tolist()]
 
 

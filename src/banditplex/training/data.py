@@ -244,10 +244,8 @@ def divide_given(
 
 
 def node_features(mx: Multiplex, device: torch.device) -> Tensor | None:
-    """Return node features as a float tensor on a device."""
-    if mx.node_features is None:
-        return None
-    return torch.from_numpy(np.array(mx.node_features, dtype=np.float32)).to(device)
+    """Return node features as a tensor on a device, with the precision that they have."""
+    return None if mx.node_features is None else torch.from_numpy(np.array(mx.node_features)).to(device)
 
 
 def choose_device(device: str) -> torch.device:

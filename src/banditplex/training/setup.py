@@ -102,7 +102,9 @@ def make_network(data: TrainingData, config: Config) -> MultiplexModel:
 
 
 def normalise(model: MultiplexModel, data: TrainingData, rng: np.random.Generator) -> None:
-    """Take mean and scale of the structural features from a sample of pairs and layers."""
+    """Take mean and scale of node features from all nodes, of structural features from a sample of pairs and layers."""
+    if model.encoder is not None and data.node_features is not None:
+        model.encoder.measure(data.node_features)
     num_layers = len(data.layer_names)
     at = np.sort(rng.integers(0, len(data.train_edges), SAMPLE))
     edges = data.train_edges.take(torch.from_numpy(at).to(data.device)).to_host()

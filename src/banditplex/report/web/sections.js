@@ -369,7 +369,7 @@
     }
     function show(place) {
       part = l.targets[place];
-      ranked.textContent = part.nearby ? `${page.plural(part.ranked, "pair")} of nodes near each other in some layer, drawn at random, were ranked; known edges are left out.`
+      ranked.textContent = part.ranked < part.possible ? `${page.count(part.ranked)} of ${page.plural(part.possible, "pair")} of nodes were ranked (${part.chosen}); known edges are left out.`
         : `All ${page.plural(part.ranked, "pair")} of nodes that the layer may link were ranked; known edges are left out.`;
       const now = part, rank = now.source.map((_, i) => i);
       table = page.table([
