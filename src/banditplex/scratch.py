@@ -1,7 +1,7 @@
 """Room for large arrays: in memory or, within `in_files`, in memory-mapped files, whose pages come and go as needed.
 
-The files have no names: each is unlinked as soon as it is mapped, so that the system removes it with the array, also
-after a kill.
+The files have no names: each is unlinked while it is still empty, and the system removes it with the array, also
+after a kill. This needs Linux.
 """
 
 import os
@@ -55,11 +55,11 @@ def mapped(folder: Path, size: int, dtype: "torch.dtype") -> "torch.Tensor":
     try:
         file, path = tempfile.mkstemp(prefix="banditplex-", dir=folder)
         try:
+            os.unlink(path)
             os.posix_fallocate(file, 0, needed)  # a full disk is an error now, not a crash later
-            return torch.from_file(path, shared=True, size=size, dtype=dtype)
+            return torch.from_file(f"/proc/self/fd/{file}", shared=True, size=size, dtype=dtype)
         finally:
             os.close(file)
-            os.unlink(path)
     except OSError as error:
         reason = error.strerror or error
         raise InputError(f"{folder}: expected room for {needed:,} bytes of scratch files, got: {reason}.") from None
