@@ -104,7 +104,7 @@ class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
         if resume and checkpoint is None:
             raise InputError("Expected checkpoint=, the folder of the run to resume, got none.")
         mx = as_multiplex(mx)
-        with limited(self.checked().memory_limit, mx.num_edges):
+        with limited(self.checked().memory_limit, mx.num_edges, checkpoint):
             self._fit(mx, targets, on_epoch, negatives, checkpoint, resume)
         return self
 
@@ -385,7 +385,8 @@ class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
         if fitted.gains is None:
             looked_at = self._trainer.most_probable_layers(max(MAX_USED, fitted.layers.shape[1]))
             alone = len(members_of(fitted.model)) == 1  # else policies have learnt from validation edges of others
-            found = layer_gains(self._trainer.data, looked_at, fitted.config.seed, unseen=alone)
+            with limited(fitted.config.memory_limit, fitted.mx.num_edges):
+                found = layer_gains(self._trainer.data, looked_at, fitted.config.seed, unseen=alone)
             self._fitted = fitted = replace(fitted, gains=found)
         assert fitted.gains is not None
         return fitted.gains

@@ -80,6 +80,31 @@ def sleep_and_note(folder):
     return function
 
 
+def slow_on_node(folder, node):
+    """Return `squares`, which writes the node of every start to a folder, and waits for a minute on one node of Ray."""
+
+    def function(task):
+        from ray import get_runtime_context
+
+        here = get_runtime_context().get_node_id()
+        (Path(folder) / task.key).mkdir(exist_ok=True)
+        (Path(folder) / task.key / here).touch()
+        time.sleep(60 if here == node else 0)
+        return squares(task)
+
+    return function
+
+
+def note_and_die(folder):
+    """Return a function that writes its process id to a folder, and kills its process."""
+
+    def function(task):
+        (Path(folder) / str(os.getpid())).touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    return function
+
+
 if __name__ == "__main__":
     path, what = sys.argv[1:]
     function = {"slow": slow_squares, "sleep": sleep_and_note(Path(path).parent / "pids")}[what]

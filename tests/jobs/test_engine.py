@@ -8,24 +8,21 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from threading import Thread
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from banditplex.jobs.engine import run_tasks
 from banditplex.jobs.results import RowStore, read_results
 from banditplex.jobs.task import TaskError, TaskLost
 from tests.jobs import tasks as scripts
 from tests.jobs.tasks import run
 from tests.refusals import refuses
 
-PARALLEL = [
-    "processes",
-    pytest.param(
-        "ray",
-        marks=pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="Ray is not installed (extra `ray`)"),
-    ),
-]
+needs_ray = pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="Ray is not installed (extra `ray`)")
+PARALLEL = ["processes", pytest.param("ray", marks=[needs_ray, pytest.mark.slow])]
 
 
 def in_order(rows):
@@ -185,6 +182,55 @@ def test_a_cluster_that_cannot_be_reached_is_one_line(monkeypatch):
     monkeypatch.setattr("banditplex.jobs.engine.find_spec", lambda name: "there")
     with refuses("Ray", "Failed to connect to Ray cluster at 192.0.2.1:6379"):
         list(run(scripts.squares, scripts.TASKS, engine="ray"))
+
+
+# A cluster that loses a node
+
+
+@pytest.fixture
+def cluster(monkeypatch):
+    """A Ray cluster of two nodes with one CPU each on this machine; this process is on the first."""
+    from ray.cluster_utils import Cluster
+
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
+    try:
+        cluster.add_node(num_cpus=1)
+        cluster.wait_for_nodes()
+        monkeypatch.setenv("RAY_ADDRESS", cluster.address)
+        yield cluster
+    finally:
+        cluster.shutdown()
+
+
+@pytest.mark.slow
+@needs_ray
+def test_tasks_of_a_node_that_is_lost_run_again_elsewhere(cluster, tmp_path):
+    """The second node is removed while it computes: its task starts again on the first, and no row is missing."""
+    second = next(node for node in cluster.list_all_nodes() if node is not cluster.head_node)
+
+    def begun():
+        """Return the node of every start of a task, by task."""
+        return [(task.key, tuple(sorted(p.name for p in tmp_path.glob(f"{task.key}/*")))) for task in scripts.TASKS]
+
+    finished, rows = run_tasks(scripts.slow_on_node(tmp_path, second.node_id), scripts.TASKS, engine="ray"), []
+    reader = Thread(target=lambda: rows.extend(finished), daemon=True)
+    reader.start()
+    wait_for(lambda: any(second.node_id in nodes for _, nodes in begun()), seconds=90)
+    cluster.remove_node(second, allow_graceful=False)
+    reader.join(120)
+    assert not reader.is_alive()
+    assert in_order(row for _, some in rows for row in some) == serial()
+    lost = [nodes for _, nodes in begun() if second.node_id in nodes]
+    assert lost == [tuple(sorted([second.node_id, cluster.head_node.node_id]))]
+    assert all(len(nodes) == 1 for _, nodes in begun() if second.node_id not in nodes)
+
+
+@pytest.mark.slow
+@needs_ray
+def test_a_task_whose_process_ends_is_started_three_times(tmp_path):
+    with refuses("number 3", "3 times", error=TaskLost):
+        list(run(scripts.note_and_die(tmp_path), scripts.TASKS[3:4], engine="ray", jobs=1))
+    assert len(list(tmp_path.iterdir())) == 3
 
 
 # Interrupt and resume

@@ -8,6 +8,7 @@ import torch
 
 from banditplex.nn import compute_pair_features, known
 from banditplex.pairs.visibility import HIDE
+from banditplex.training import supply
 from banditplex.training.config import Config
 from banditplex.training.supply import TURNS, Supply
 from tests.nn.test_graph import random_multiplex
@@ -57,11 +58,12 @@ def test_negatives_without_evidence_are_drawn_anew():
     assert all(a[1].tolist() != b[1].tolist() for (a, _), (b, _) in combinations(found, 2))
 
 
-def test_what_takes_more_than_a_quarter_of_the_memory_is_not_kept_but_looked_up():
+def test_what_takes_too_much_memory_is_not_kept_but_looked_up(monkeypatch):
     data = data_of(random_multiplex(2, num_nodes=20, num_edges=90), [2, 0])
     order, size = torch.arange(len(data.train_edges)), 5 * len(data.train_edges) * (60 + 4 * (7 + 27))
-    for memory, kept in ((None, True), (4 * size, True), (4 * size - 1, False)):
-        pairs, places = Supply(data, Config(memory=memory)).epoch(0, order, np.random.default_rng(0))
+    for most, kept in ((size, True), (size - 1, False)):
+        monkeypatch.setattr(supply, "MOST", most)
+        pairs, places = Supply(data, Config()).epoch(0, order, np.random.default_rng(0))
         assert pairs[0].tolist() == data.train_edges.pairs.tolist()
         assert (places is not None) == kept
     assert not data.train_graph.has_edge(pairs[1], torch.from_numpy(data.targets)[data.train_edges.instance]).any()

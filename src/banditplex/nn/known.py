@@ -15,6 +15,8 @@ from banditplex.pairs.visibility import Visibility
 
 CHUNK, GPU_CHUNK = 1 << 15, 1 << 19
 """Pairs that are looked up at once, on a CPU and on a GPU."""
+GROUP = 16
+"""Chunks that are joined at once: what is large may be kept in a file."""
 MAX_LISTED = 1 << 26
 """Layers in the lists of all pairs, about: if there are more, lists are looked up in every step."""
 
@@ -86,4 +88,10 @@ def look_up(graph: PackedGraph, pairs: Tensor, target: Tensor, visibility: Visib
     listed = len(pairs) * per_pair <= MAX_LISTED
     chunk = GPU_CHUNK if pairs.device.type == "cuda" else CHUNK
     parts = zip(torch.split(pairs, chunk), torch.split(target, chunk), strict=True)
-    return joined([Known.of(graph, *part, visibility, lists=listed) for part in parts])
+    found: list[Known] = []
+    groups: list[Known] = []
+    for part in parts:
+        found.append(Known.of(graph, *part, visibility, lists=listed))
+        if len(found) == GROUP:
+            groups, found = [*groups, joined(found)], []
+    return joined([*groups, *found])

@@ -39,7 +39,9 @@ class EdgeTensors:
     @classmethod
     def of(cls, mx: Multiplex, device: torch.device | str) -> "EdgeTensors":
         """Move the edges of a multiplex to a device."""
-        source, destination = torch.from_numpy(np.array(mx.edge_index)).to(device)  # a copy: it may be read-only
+        ends = torch.empty(2, mx.num_edges, dtype=torch.int64)
+        ends.numpy()[:] = mx.edge_index  # a copy: it may be read-only
+        source, destination = ends.to(device)
         size = torch.from_numpy(mx.layer_sizes).to(device)
         layer = torch.repeat_interleave(size, output_size=mx.num_edges)
         wide = np.float32 if layer.device.type == "mps" else np.float64  # mps has no float64

@@ -16,6 +16,8 @@ TABLE = 1 << 26
 """Entries of all tables together; beyond it, the paths of the layers with the lowest mean degree are enumerated."""
 CHUNK = 1 << 24
 """Entries of the matrices that are multiplied at once."""
+PART = 1 << 9
+"""Pairs whose paths are enumerated at once: up to CAP * CAP paths each."""
 CAP = 32
 """Neighbours of a node that an enumeration visits; where a node has more, some stand for all."""
 
@@ -63,10 +65,13 @@ class Paths:
         found = torch.zeros(len(pairs), 2, device=pairs.device)
         known = (row != self.lists.missing).all(0)
         listed = self.start.index_select(0, layer) >= 0
-        for where, look in ((known & listed, self._look_up), (known & ~listed, self._enumerate)):
+        whole, part = len(pairs), len(pairs) if kernels.usable(row) else PART
+        for where, look, size in (
+            (known & listed, self._look_up, whole), (known & ~listed, self._enumerate, part),
+        ):  # fmt: skip
             at = torch.nonzero(where).squeeze(1)
-            if len(at):
-                found[at] = look(pairs[at], layer[at], row[:, at])
+            for some in torch.split(at, size) if len(at) else ():
+                found[some] = look(pairs[some], layer[some], row[:, some])
         return found
 
     def _look_up(self, pairs: Tensor, layer: Tensor, row: Tensor) -> Tensor:

@@ -26,8 +26,8 @@ ROUNDS = 6
 NODES_PER_VECTOR = 16
 """A layer with fewer nodes per vector has fewer vectors."""
 NUM_COLUMNS = 5
-ROWS = 1 << 15
-"""Rows multiplied at once with the small matrices of their layers."""
+ROWS, GPU_ROWS = 1 << 11, 1 << 15
+"""Rows multiplied at once with the small matrices of their layers, on a CPU and on a GPU."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,8 +114,18 @@ class Rows(NamedTuple):
     value: Tensor
 
     def __matmul__(self, dense: Tensor) -> Tensor:
-        """Return the product with a matrix."""
-        return F.embedding_bag(self.column, dense, self.start, mode="sum", per_sample_weights=self.value)
+        """Return the product with a matrix, some rows at a time."""
+        parts, result = torch.split(self.start, at_once(dense)), dense.new_empty(len(self.start), dense.shape[1])
+        bounds = [*self.start[:: at_once(dense)].tolist(), len(self.column)]
+        for start, low, high, rows in zip(parts, bounds, bounds[1:], torch.split(result, at_once(dense)), strict=False):
+            column, value = self.column[low:high], self.value[low:high]
+            rows.copy_(F.embedding_bag(column, dense, start - low, mode="sum", per_sample_weights=value))
+        return result
+
+
+def at_once(values: Tensor) -> int:
+    """Return how many rows are multiplied at once where some values are."""
+    return ROWS if values.device.type == "cpu" else GPU_ROWS
 
 
 def leading(matrix: Rows, vectors: Tensor, layer: Tensor, num_layers: int) -> tuple[Tensor, Tensor]:
@@ -145,15 +155,18 @@ def gram(one: Tensor, other: Tensor, layer: Tensor, num_layers: int) -> Tensor:
     """Return the products (L, m, m) of the columns of two (R, m) matrices within each layer, in double precision."""
     width = one.shape[1]
     result = torch.zeros(num_layers, width, width, dtype=torch.float64, device=one.device)
-    for a, b, at in zip(torch.split(one, ROWS), torch.split(other, ROWS), torch.split(layer, ROWS), strict=True):
+    for a, b, at in zip(*(torch.split(each, at_once(one)) for each in (one, other, layer)), strict=True):
         result.index_add_(0, at, (a.unsqueeze(2) * b.unsqueeze(1)).double())
     return result
 
 
 def multiply(rows: Tensor, matrices: Tensor, layer: Tensor) -> Tensor:
     """Multiply each row (R, m) by the matrix (L, m, r) of its layer."""
-    parts = zip(torch.split(rows, ROWS), torch.split(layer, ROWS), strict=True)
-    return torch.cat([(part.unsqueeze(1) @ matrices[at]).squeeze(1) for part, at in parts])
+    result = rows.new_empty(len(rows), matrices.shape[2])
+    parts = zip(*(torch.split(each, at_once(rows)) for each in (rows, layer, result)), strict=True)
+    for part, at, there in parts:
+        torch.bmm(part.unsqueeze(1), matrices[at], out=there.unsqueeze(1))
+    return result
 
 
 def signed_log(x: Tensor) -> Tensor:

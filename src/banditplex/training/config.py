@@ -169,7 +169,7 @@ class Config:
     hidden_units: int = setting(0, "Hidden units of the heads; 0: 8, from 20,000 edges on 64.", low=0, group=_NETWORK)
     rank: int = setting(2, "Rank of the correction for each pair of target and drawn layer.", low=1, group=_NETWORK)
     memory: int | str | None = setting(
-        None, "Most memory that training may take, such as 2GB (Linux); what needs more is refused. None: no limit.",
+        None, "Most memory that training may take, such as 2GB (Linux); what does not fit is in files. None: no limit.",
         optional=True,
     )  # fmt: skip
     device: str = setting("auto", "Device: auto (CUDA if there is one), cpu, cuda, ...")

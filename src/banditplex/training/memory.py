@@ -1,28 +1,34 @@
-"""A limit on the memory of a training, which is refused if it cannot fit, and stopped if it does not.
+"""A limit on the memory of a training: large arrays are put into files where they would not fit.
 
-What counts is resident anonymous memory, all that is not a file in memory: a multiplex in our own folder format is such
-a file, and does not count. It is looked at many times a second. A limit on address space, which the system could
-enforce, would not do: libraries reserve gigabytes of it that they never use.
-"""
+What counts is resident memory that is no file on a disk: the pages of a file come and go as needed, those of a multiplex
+in our own folder format among them. It is looked at many times a second, and a training that grows beyond the limit all
+the same is stopped. A limit on address space, which the system could enforce, would not do: libraries reserve gigabytes
+of it that they never use.
+"""  # noqa: E501
 
 import ctypes
 import re
 import sys
+import tempfile
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
 from typing import Any
 
 from banditplex.errors import InputError
+from banditplex.scratch import LEAST, in_files
 
 UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
-LEAST = 112
-"""Bytes per edge below which no training stays: lists of neighbours and edges, and keys of known pairs."""
-SHARE = 4
-"""What can be looked up again is kept if it takes at most the fourth part of the limit."""
+NEED, STEP = 1_500, 10**9
+"""Bytes per edge, and besides, that no training exceeds that is held in memory alone (docs/scale.md)."""
+WORK = 64 * 10**6
+"""Bytes that a training needs at least, beyond what the process has before it."""
 EVERY = 0.01
 """Seconds between looks at the memory."""
-HELP = "a higher limit, evidence='drawn', fewer targets or fewer layers"
+SMALLEST, BLOCK = (32, 1 << 20, LEAST), (512, 1 << 14, 1 << 22)
+"""Bytes of the smallest array in a file, and numbers that are sorted at once: a share of the memory, within limits."""
+HELP = "a higher limit, a smaller batch_size, evidence='drawn' or fewer targets"
 
 
 def as_bytes(memory: Any) -> int | None:
@@ -49,28 +55,26 @@ def in_words(size: float) -> str:
     return f"{size / 1e9:.1f} GB" if size >= 1e9 else f"{max(size / 1e6, 1):.0f} MB"
 
 
-def is_kept(size: float, limit: int | None) -> bool:
-    """Say whether something of this size, which could also be looked up in every step, is kept in memory."""
-    return limit is None or SHARE * size <= limit
-
-
 @contextmanager
-def limited(limit: int | None, num_edges: int) -> Iterator[None]:
-    """Run a training on a multiplex of `num_edges` edges within a limit in bytes, or refuse it."""
+def limited(limit: int | None, num_edges: int, folder: str | Path | None = None) -> Iterator[None]:
+    """Run a training on a multiplex of `num_edges` edges within a limit in bytes, or refuse it.
+
+    Arrays that do not fit are put into files in `folder`; None: the folder of the system for temporary files.
+    """
     if limit is None:
         yield
         return
     if sys.platform != "linux":
         raise InputError(f"Expected Linux, which tells the memory of a process, for memory=, got {sys.platform}.")
-    held = anonymous()
-    least = held + LEAST * num_edges
-    if least > limit:
-        parts = f"{in_words(held)} before training and {LEAST} bytes for each of {num_edges:,} edges"
-        raise InputError(f"Expected memory of at least about {in_words(least)} ({parts}), got {in_words(limit)}.")
+    held = resident()
+    if held + WORK > limit:
+        parts = f"{in_words(held)} before training and {in_words(WORK)} to work with"
+        raise InputError(f"Expected memory of at least about {in_words(held + WORK)} ({parts}), got {in_words(limit)}.")
     watch = Watch(limit, threading.get_ident())
     watch.start()
     try:
-        yield
+        with nullcontext() if held + NEED * num_edges + STEP <= limit else _in_files(limit - held, folder):
+            yield
     except MemoryError:
         raise InputError(
             f"Expected a training that fits into memory of {in_words(limit)}, got one that needs more, on "
@@ -78,6 +82,19 @@ def limited(limit: int | None, num_edges: int) -> Iterator[None]:
         ) from None
     finally:
         watch.stopped.set()
+
+
+@contextmanager
+def _in_files(free: int, folder: str | Path | None) -> Iterator[None]:
+    """Put what is large into files; what is not, and what is computed at once, shares `free` bytes of memory."""
+    from banditplex.training.file_backed import FileBacked
+
+    place = Path(tempfile.gettempdir() if folder is None else folder).absolute()
+    while not place.is_dir():
+        place = place.parent
+    least, chunk = (min(max(free // share, low), high) for share, low, high in (SMALLEST, BLOCK))
+    with in_files(place, least), FileBacked(place, least=least, chunk=chunk):
+        yield
 
 
 class Watch(threading.Thread):
@@ -90,15 +107,14 @@ class Watch(threading.Thread):
     def run(self) -> None:
         """Look until the training ends, or there is too much."""
         while not self.stopped.wait(EVERY):
-            if anonymous() > self._limit:
+            if resident() > self._limit:
                 kind = ctypes.py_object(MemoryError)
                 ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self._thread), kind)
                 return
 
 
-def anonymous() -> int:
-    """Return the resident anonymous memory of this process in bytes."""
+def resident() -> int:
+    """Return the resident memory of this process that is no file on a disk, in bytes."""
     with open("/proc/self/status", encoding="utf-8", errors="replace") as file:
-        found = re.search(r"^RssAnon:\s+(\d+) kB", file.read(), re.MULTILINE)
-    assert found is not None
-    return int(found[1]) * 1024
+        found = re.findall(r"^Rss(?:Anon|Shmem):\s+(\d+) kB", file.read(), re.MULTILINE)
+    return 1024 * sum(map(int, found))

@@ -17,12 +17,11 @@ from banditplex.nn.pair_features import num_features
 from banditplex.rng import stream
 from banditplex.training.config import Config
 from banditplex.training.data import TrainingData
-from banditplex.training.memory import is_kept
 
 TURNS = 4
 """Negatives of each edge, if evidence is kept."""
 MOST = 12 << 30
-"""Bytes that are kept at most, if there is no other limit."""
+"""Bytes that are kept at most."""
 PER_PAIR = 60
 """Bytes that are kept for each pair, besides the columns: its nodes, its rows, and the layers that have it, about."""
 
@@ -38,7 +37,7 @@ class Supply:
         """Whether what is known of pairs is kept; else, or without evidence, the network looks it up in every step."""
         data, columns = self._data, NUM_EVIDENCE + num_features(self._data.visibility)[0]
         size = (1 + TURNS) * len(data.train_edges) / data.group.size * (PER_PAIR + 4 * columns)
-        return data.visibility.evidence and size <= MOST and is_kept(size, self._config.memory_limit)
+        return data.visibility.evidence and size <= MOST
 
     def epoch(self, number: int, order: Tensor, rng: np.random.Generator) -> tuple[Tensor, Tensor | None]:
         """Return edges and negatives (2, E, 2) of an epoch in the given order, and their places (2, E) for `known`."""
