@@ -1,13 +1,15 @@
-"""Sums over common neighbours in one compiled pass, on all cores; used where numba is installed and data is on the CPU.
+"""Loops over pairs and rows in one compiled pass, on all cores; used where numba is installed and data is on the CPU.
 
-Both lists of a pair are sorted by node, so one walk along the two finds what they share, and nothing is stored for a
-common neighbour. `Neighbours.common` and the sums of its callers do the same work in torch on any device; tests compare
-the two.
+The lists of a graph are sorted by node, so one walk along two of them finds what they share, and nothing is stored for
+a common neighbour. Plain torch does the same work on any device; tests compare the two. No result depends on the number
+of threads: each number is computed by one of them.
 """
 
 import math
+import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from importlib.util import find_spec
 from itertools import pairwise
 from typing import Any
@@ -17,8 +19,10 @@ import torch
 from torch import Tensor
 
 INSTALLED = find_spec("numba") is not None
-FEW = 4096
+FEW = 512
 """Pairs that are not worth a second thread."""
+TURNS = 8
+"""Parts that a thread takes in turn, where some may take longer than others."""
 
 
 def compile_loop(function: Any) -> Any:
@@ -58,16 +62,27 @@ def _run(loop: Callable[..., None], width: int, a: Tensor, b: Tensor, *lists: Te
     """Run a loop over the rows a (n,) and b (n,) on as many threads as torch uses; return its results (n, width)."""
     result = np.zeros((len(a), width), np.float32)
     arrays, rows = [each.numpy() for each in lists], (a.contiguous().numpy(), b.contiguous().numpy())
-    threads = min(torch.get_num_threads(), -(-len(a) // FEW))
-    bounds = np.linspace(0, len(a), max(threads, 1) + 1).astype(np.int64)
-    parts = [slice(low, high) for low, high in pairwise(bounds.tolist())]
-    jobs = [(rows[0][part], rows[1][part], *arrays, result[part]) for part in parts]
-    if len(jobs) == 1:
-        loop(*jobs[0])
-    else:
-        with ThreadPoolExecutor(threads) as pool:
-            list(pool.map(lambda job: loop(*job), jobs))
+    in_parts(len(a), lambda part: loop(rows[0][part], rows[1][part], *arrays, result[part]))
     return torch.from_numpy(result)
+
+
+def in_parts(size: int, work: Callable[[slice], Any], *, few: int = 0, turns: int = 1) -> None:
+    """Do work for each part of so many things, `few` (0: `FEW`) at least, on as many threads as torch uses."""
+    threads = min(torch.get_num_threads(), size // (few or FEW))
+    if threads < 2:
+        if size:
+            work(slice(0, size))
+        return
+    bounds = np.linspace(0, size, threads * turns + 1).astype(np.int64).tolist()
+    list(_pool(threads).map(work, (slice(low, high) for low, high in pairwise(bounds))))
+
+
+@cache
+def _pool(threads: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(threads)
+
+
+os.register_at_fork(after_in_child=_pool.cache_clear)  # threads do not survive a fork
 
 
 @compile_loop
