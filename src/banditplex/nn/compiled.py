@@ -31,7 +31,7 @@ def compile_loop(function: Any) -> Any:
         return function
     from numba import njit
 
-    return njit(nogil=True, cache=True)(function)
+    return njit(nogil=True, cache=True, error_model="numpy", fastmath={"contract"})(function)
 
 
 def usable(tensor: Tensor) -> bool:
@@ -58,6 +58,23 @@ def weighted_sums(
     return _run(_weighted, 6, a, b, indptr, neighbour, arc_degree, arc_row, copies, strength)
 
 
+def other_features(
+    pairs: Tensor, row: Tensor, layers: Tensor, layer_rows: Tensor, row_key: Tensor, indptr: Tensor, neighbour: Tensor,
+    arc_degree: Tensor, *, num_nodes: int, hidden: bool,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """Return features (P * k, 11) of pairs (P, 2) in layers (P, k), and their rows (2, P * k), as `pair_features` does.
+
+    `row` (2, P) are the rows in target layers; `hidden` says whether the pairs' edges count as absent.
+    """
+    size = layers.numel()
+    values, there = torch.empty(size, 11), torch.empty(2, size, dtype=torch.int64)
+    asked = [each.contiguous().numpy() for each in (pairs, row, layers.reshape(-1))]
+    lists = [each.numpy() for each in (layer_rows, row_key, indptr, neighbour, arc_degree)]
+    more, found = (layers.shape[1], num_nodes, hidden), (values.numpy(), there.numpy())
+    in_parts(size, lambda part: _other(part.start, part.stop, *asked, *lists, *more, *found))
+    return values, there
+
+
 def _run(loop: Callable[..., None], width: int, a: Tensor, b: Tensor, *lists: Tensor) -> Tensor:
     """Run a loop over the rows a (n,) and b (n,) on as many threads as torch uses; return its results (n, width)."""
     result = np.zeros((len(a), width), np.float32)
@@ -74,7 +91,11 @@ def in_parts(size: int, work: Callable[[slice], Any], *, few: int = 0, turns: in
             work(slice(0, size))
         return
     bounds = np.linspace(0, size, threads * turns + 1).astype(np.int64).tolist()
-    list(_pool(threads).map(work, (slice(low, high) for low, high in pairwise(bounds))))
+    first, *rest = (slice(low, high) for low, high in pairwise(bounds))
+    others = [_pool(threads).submit(work, part) for part in rest]
+    work(first)
+    for other in others:
+        other.result()
 
 
 @cache
@@ -86,24 +107,70 @@ os.register_at_fork(after_in_child=_pool.cache_clear)  # threads do not survive 
 
 
 @compile_loop
+def _common(a: Any, b: Any, indptr: Any, neighbour: Any, arc_degree: Any) -> Any:
+    """Return three sums over the common neighbours of two rows."""
+    x, y, end_x, end_y = indptr[a], indptr[b], indptr[a + 1], indptr[b + 1]
+    count, adamic, allocation = 0.0, 0.0, 0.0
+    while x < end_x and y < end_y:
+        if neighbour[x] < neighbour[y]:
+            x += 1
+        elif neighbour[x] > neighbour[y]:
+            y += 1
+        else:
+            degree = math.sqrt(arc_degree[x] * arc_degree[y])
+            count += 1.0
+            adamic += 1.0 / math.log(max(degree, 2.0))
+            allocation += 1.0 / degree
+            x += 1
+            y += 1
+    return count, adamic, allocation
+
+
+@compile_loop
 def _shared(a: Any, b: Any, indptr: Any, neighbour: Any, arc_degree: Any, result: Any) -> None:
     for i in range(len(a)):
-        x, y = indptr[a[i]], indptr[b[i]]
-        end_x, end_y = indptr[a[i] + 1], indptr[b[i] + 1]
-        count, adamic, allocation = 0.0, 0.0, 0.0
-        while x < end_x and y < end_y:
-            if neighbour[x] < neighbour[y]:
-                x += 1
-            elif neighbour[x] > neighbour[y]:
-                y += 1
-            else:
-                degree = math.sqrt(arc_degree[x] * arc_degree[y])
-                count += 1.0
-                adamic += 1.0 / math.log(max(degree, 2.0))
-                allocation += 1.0 / degree
-                x += 1
-                y += 1
-        result[i, 0], result[i, 1], result[i, 2] = count, adamic, allocation
+        result[i, 0], result[i, 1], result[i, 2] = _common(a[i], b[i], indptr, neighbour, arc_degree)
+
+
+@compile_loop
+def find_place(value: Any, low: Any, high: Any, values: Any) -> Any:
+    """Return where a value is, or would be, among sorted values from low to high."""
+    while low < high:
+        middle = (low + high) // 2
+        if values[middle] < value:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@compile_loop
+def _other(
+    low: Any, high: Any, pairs: Any, row: Any, layer: Any, layer_rows: Any, row_key: Any, indptr: Any, neighbour: Any,
+    arc_degree: Any, k: Any, num_nodes: Any, hidden: Any, values: Any, there: Any,
+) -> None:  # fmt: skip
+    lists, missing = (indptr, neighbour, arc_degree), len(row_key) - 1
+    for i in range(low, high):
+        pair, first, last = i // k, layer_rows[layer[i]], layer_rows[layer[i] + 1]
+        for end in range(2):
+            key = layer[i] * num_nodes + pairs[pair, end]
+            at = find_place(key, first, last, row_key)
+            there[end, i] = at if at < last and row_key[at] == key else missing
+        a, b, own_a, own_b = there[0, i], there[1, i], row[0, pair], row[1, pair]
+        arc, end = find_place(pairs[pair, 1], indptr[a], indptr[a + 1], neighbour), indptr[a + 1]
+        joined = arc < end and neighbour[arc] == pairs[pair, 1]
+        count, adamic, allocation = _common(a, b, *lists)
+        less = joined and hidden
+        one, two = indptr[a + 1] - indptr[a] - less, indptr[b + 1] - indptr[b] - less
+        small, large = math.log1p(min(one, two)), math.log1p(max(one, two))
+        result = values[i]
+        result[0], result[1], result[2] = math.log1p(count), math.log1p(adamic), math.sqrt(allocation)
+        result[3], result[4], result[5] = small, large, count / max(one + two - count, 1.0)
+        result[6], result[7] = small * large, joined and not hidden
+        there_count, there_adamic, there_allocation = _common(own_a, b, *lists)
+        count, adamic, allocation = _common(a, own_b, *lists)
+        result[8], result[9] = math.log1p(there_count + count), math.log1p(there_adamic + adamic)
+        result[10] = math.sqrt(there_allocation + allocation)
 
 
 @compile_loop

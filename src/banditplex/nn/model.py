@@ -19,6 +19,7 @@ from banditplex.nn.kernels import take
 from banditplex.nn.known import Known, Lists, lists_of
 from banditplex.nn.neighbour_sampling import Fanout, near_block
 from banditplex.nn.pair_features import PairFeatures, compute_pair_features, num_features, other_features
+from banditplex.nn.silu import silu
 from banditplex.pairs.visibility import Visibility
 
 MAX_OTHER = 16
@@ -233,9 +234,9 @@ class Residual(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Return one number per row, (n, 1)."""
-        hidden = F.silu(self.first(x))
+        hidden = silu(self.first(x))
         if self.second is not None:
-            hidden = hidden + F.silu(self.second(hidden))
+            hidden = hidden + silu(self.second(hidden))
         return self.last(hidden)  # type: ignore[no-any-return]
 
 

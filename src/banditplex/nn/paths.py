@@ -92,10 +92,12 @@ class Paths:
         turned = lists.row_degree[row[0]] > lists.row_degree[row[1]]
         near, far = torch.where(turned, row.flip(0), row)
         near_node, far_node = torch.where(turned, pairs.T.flip(0), pairs.T)
-        if kernels.usable(row) or compiled.usable(row):
-            ends, nodes = torch.stack([near, far]), torch.stack([near_node, far_node])
-            arcs = lists.indptr, lists.neighbour, lists.arc_row, lists.arc_degree
-            return (kernels if kernels.usable(row) else walks).paths(ends, nodes, *arcs, cap=CAP)
+        ends, nodes = torch.stack([near, far]), torch.stack([near_node, far_node])
+        arcs = lists.indptr, lists.neighbour, lists.arc_row, lists.arc_degree
+        if kernels.usable(row):
+            return kernels.paths(ends, nodes, *arcs, cap=CAP)
+        if compiled.usable(row):
+            return walks.paths(ends, nodes, *arcs, cap=CAP)
         which, arc, stands = _some_arcs(lists, near, far_node)
         middle, end = lists.arc_row[arc], far[which]
         joined = lists.find(far, near_node)[0][which]

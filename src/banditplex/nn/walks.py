@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from banditplex.nn.compiled import TURNS, compile_loop, in_parts
+from banditplex.nn.compiled import TURNS, compile_loop, find_place, in_parts
 
 
 def tables(
@@ -73,21 +73,9 @@ def paths(
 
 
 @compile_loop
-def _place(node: Any, low: Any, high: Any, neighbour: Any) -> Any:
-    """Return where a node is, or would be, among sorted neighbours."""
-    while low < high:
-        middle = (low + high) // 2
-        if neighbour[middle] < node:
-            low = middle + 1
-        else:
-            high = middle
-    return low
-
-
-@compile_loop
 def _has(node: Any, row: Any, indptr: Any, neighbour: Any) -> Any:
     """Say whether a row has a neighbour."""
-    at = _place(node, indptr[row], indptr[row + 1], neighbour)
+    at = find_place(node, indptr[row], indptr[row + 1], neighbour)
     return at < indptr[row + 1] and neighbour[at] == node
 
 
@@ -97,7 +85,7 @@ def _paths(
 ) -> None:
     for i in range(len(result)):
         near, far, near_node, far_node = ends[0, i], ends[1, i], nodes[0, i], nodes[1, i]
-        gap = _place(far_node, indptr[near], indptr[near + 1], neighbour)
+        gap = find_place(far_node, indptr[near], indptr[near + 1], neighbour)
         joined = gap < indptr[near + 1] and neighbour[gap] == far_node
         degree = indptr[near + 1] - indptr[near] - joined
         taken, count, weight = min(degree, cap), 0.0, 0.0
@@ -107,7 +95,7 @@ def _paths(
             short, long = arc_row[arc], far
             if indptr[short + 1] - indptr[short] - 1 > indptr[far + 1] - indptr[far] - joined:
                 short, long = long, short
-            hole = _place(near_node, indptr[short], indptr[short + 1], neighbour)
+            hole = find_place(near_node, indptr[short], indptr[short + 1], neighbour)
             skip = hole < indptr[short + 1] and neighbour[hole] == near_node
             others = indptr[short + 1] - indptr[short] - skip
             visited, sum_count, sum_weight = min(others, cap), 0.0, 0.0

@@ -31,7 +31,7 @@ from banditplex.training.loop import Trainer
 from banditplex.training.members import Members
 
 FILE = "checkpoint.safetensors"
-FORMAT = "banditplex checkpoint 6"
+FORMAT = "banditplex checkpoint 7"
 _SIZE_AND_CHECKSUM = Kind(
     "a size and a checksum", lambda value: isinstance(value, tuple) and [*map(type, value)] == [int, str]
 )
@@ -39,7 +39,7 @@ _ARGUMENTS = {"hide?": ANYTHING, "policy_options?": ANYTHING, "warm_start?": boo
 _STATE = {
     "epoch": whole(0), "warmup_epochs": whole(0), "history": [ROW], "policy": (type(None), {"*": ANYTHING}),
     "rng": {"*": ANYTHING}, "model": {"*": ANYTHING}, "ema_model": {"*": ANYTHING},
-    "optimizer": {"num_done": whole(0), "adamw": {"state": {"*": ANYTHING}, "param_groups": [{"*": ANYTHING}]}},
+    "optimizer": {"num_done": whole(0), "moments": {"mean": ANYTHING, "square": ANYTHING}},
     "schedule": {"*": ANYTHING}, "regret": {"*": ANYTHING},
     "early_stopping": {
         "best_epoch": whole(0), "kept_epoch": whole(0), "best_loss": ANYTHING,
