@@ -7,17 +7,20 @@ of threads: each number is computed by one of them.
 
 import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import cache
 from importlib.util import find_spec
 from itertools import pairwise
-from typing import Any
+from threading import Barrier
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
 from torch import Tensor
 
+Value = TypeVar("Value")
 INSTALLED = find_spec("numba") is not None
 FEW = 512
 """Pairs that are not worth a second thread."""
@@ -84,8 +87,8 @@ def _run(loop: Callable[..., None], width: int, a: Tensor, b: Tensor, *lists: Te
 
 
 def in_parts(size: int, work: Callable[[slice], Any], *, few: int = 0, turns: int = 1) -> None:
-    """Do work for each part of so many things, `few` (0: `FEW`) at least, on as many threads as torch uses."""
-    threads = min(torch.get_num_threads(), size // (few or FEW))
+    """Do work for each part of so many things, `few` (0: `FEW`) at least, on as many threads as torch may use."""
+    threads = min(num_threads(), size // (few or FEW))
     if threads < 2:
         if size:
             work(slice(0, size))
@@ -98,11 +101,54 @@ def in_parts(size: int, work: Callable[[slice], Any], *, few: int = 0, turns: in
         other.result()
 
 
-@cache
-def _pool(threads: int) -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(threads)
+def both(first: Callable[[], Value], second: Callable[[], Value]) -> tuple[Value, Value]:
+    """Return what two functions return, which run beside each other inside `own_threads`."""
+    if not _own or _own[-1] < 2:
+        return first(), second()
+    graph = torch.is_grad_enabled()
+
+    def beside() -> Value:
+        with torch.set_grad_enabled(graph):
+            return second()
+
+    other = _pool(_own[-1]).submit(beside)
+    return first(), other.result()
 
 
+_own: list[int] = []
+
+
+def num_threads() -> int:
+    """Return how many threads loops may use."""
+    return _own[-1] if _own else torch.get_num_threads()
+
+
+@contextmanager
+def own_threads() -> Iterator[None]:
+    """Let torch use one thread per operation, and loops as many as torch used before.
+
+    Where operations are short, those of torch would wait for each other, and keep processors busy while they do.
+    """
+    before = torch.get_num_threads()
+    _own.append(before)
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        _own.pop()
+        torch.set_num_threads(before)
+
+
+def make_pool(threads: int) -> ThreadPoolExecutor:
+    """Return threads in each of which an operation of torch uses one."""
+    before, ready = torch.get_num_threads(), Barrier(threads)
+    pool = ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,))
+    list(pool.map(lambda _: ready.wait(), range(threads)))
+    torch.set_num_threads(before)  # for threads that others begin
+    return pool
+
+
+_pool = cache(make_pool)
 os.register_at_fork(after_in_child=_pool.cache_clear)  # threads do not survive a fork
 
 

@@ -34,7 +34,7 @@ class _Silu(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> Tensor:
-        (slope,) = ctx.saved_tensors
+        slope: Tensor = ctx.saved_tensors[0]
         return gradient * slope
 
 
