@@ -7,7 +7,7 @@ of threads: each number is computed by one of them.
 
 import math
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
@@ -97,6 +97,18 @@ def in_parts(size: int, work: Callable[[slice], Any], *, few: int = 0, turns: in
     first, *rest = (slice(low, high) for low, high in pairwise(bounds))
     others = [_pool(threads).submit(work, part) for part in rest]
     work(first)
+    for other in others:
+        other.result()
+
+
+def run_all(jobs: Sequence[Callable[[], Any]]) -> None:
+    """Do some jobs, the longest first, on as many threads as torch may use."""
+    if num_threads() < 2:
+        for job in jobs:
+            job()
+        return
+    others = [_pool(num_threads() - 1).submit(job) for job in jobs[1:]]
+    jobs[0]()
     for other in others:
         other.result()
 
