@@ -161,7 +161,8 @@ def make_pool(threads: int) -> ThreadPoolExecutor:
 
 
 _pool = cache(make_pool)
-os.register_at_fork(after_in_child=_pool.cache_clear)  # threads do not survive a fork
+if hasattr(os, "register_at_fork"):  # threads do not survive a fork
+    os.register_at_fork(after_in_child=_pool.cache_clear)
 
 
 @compile_loop
