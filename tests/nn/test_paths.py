@@ -12,7 +12,6 @@ from banditplex.nn import PackedGraph, compiled, paths
 from banditplex.nn.paths import Paths
 from tests.nn.test_graph import all_questions, as_networkx, random_multiplex
 
-
 WAYS = [(how, table, dense) for how in ("compiled", "torch") for table in (1 << 20, 0, 250) for dense in (0.25, 2.0)]
 
 
