@@ -4,6 +4,7 @@ from itertools import cycle
 
 from banditplex.training.history import EpochRecord
 from banditplex.training.loop import Trainer
+from banditplex.training.threads import second_thread
 
 
 class Steps:
@@ -28,7 +29,8 @@ class Steps:
 
     def take(self, count: int = 1) -> None:
         """Take the next steps."""
-        for _ in range(count):
-            edges, instances = next(self._next)
-            known = None if self._places is None else self._trainer.supply.known(self._places[:, edges].flatten())
-            self._trainer._run_step(instances, self._row[edges], self._pairs[:, edges], known, self._record)
+        with second_thread(wanted=self._trainer._overlaps) as later:
+            for _ in range(count):
+                edges, instances = next(self._next)
+                known = None if self._places is None else self._trainer.supply.known(self._places[:, edges].flatten())
+                self._trainer._run_step(instances, self._row[edges], self._pairs[:, edges], known, self._record, later)

@@ -1,3 +1,6 @@
+import math
+import threading
+
 import pytest
 import torch
 
@@ -5,6 +8,7 @@ from banditplex.nn import compiled
 from banditplex.nn.evidence import pack
 from banditplex.nn.known import Known
 from banditplex.nn.pair_features import compute_pair_features
+from banditplex.nn.silu import silu
 from banditplex.pairs.visibility import Visibility
 from tests.nn.test_graph import random_multiplex
 
@@ -12,22 +16,24 @@ pytestmark = pytest.mark.skipif(not compiled.INSTALLED, reason="numba is not ins
 
 
 @pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("hide", ["layer", "pair"])
 @pytest.mark.parametrize("directed", [False, True])
-def test_compiled_loops_return_what_torch_does(monkeypatch, directed, threads):
+def test_compiled_loops_return_what_torch_does(monkeypatch, directed, hide, threads):
     monkeypatch.setattr(compiled, "FEW", 100)
     before = torch.get_num_threads()
     torch.set_num_threads(threads)
     mx = random_multiplex(0, num_nodes=30, num_edges=300, directed=directed)
-    visibility = Visibility.of_training("layer", mx, evidence=True)
+    visibility = Visibility.of_training(hide, mx, evidence=True)
     graph = pack(mx, "cpu", visibility)
     generator = torch.Generator().manual_seed(0)
     pairs = torch.randint(mx.num_nodes, (500, 2), generator=generator)
     pairs = pairs[pairs[:, 0] != pairs[:, 1]]
-    target, other = torch.randint(mx.num_layers, (2, len(pairs)), generator=generator)
+    target = torch.randint(mx.num_layers, (len(pairs),), generator=generator)
+    others = torch.randint(mx.num_layers, (len(pairs), 2), generator=generator)
 
     def look():
         known = Known.of(graph, pairs, target, visibility)
-        return known.values, compute_pair_features(graph, pairs, target, other[:, None], visibility, listed=False)[1]
+        return known.values, compute_pair_features(graph, pairs, target, others, visibility, listed=False)[1]
 
     found = look()
     torch.set_num_threads(before)
@@ -35,9 +41,80 @@ def test_compiled_loops_return_what_torch_does(monkeypatch, directed, threads):
     expected = look()
     torch.testing.assert_close(found[0], expected[0], rtol=1e-5, atol=1e-5)
     torch.testing.assert_close(found[1].values, expected[1].values, rtol=1e-5, atol=1e-5)
+    assert torch.equal(found[1].row, expected[1].row)
 
 
 def test_without_pairs_there_is_nothing_to_sum():
     nothing = torch.zeros(0, dtype=torch.long)
     lists = torch.tensor([0, 0]), torch.tensor([0]), torch.tensor([0.0])
     assert compiled.shared_sums(nothing, nothing, *lists).shape == (0, 3)
+
+
+@pytest.fixture
+def two_threads():
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.mark.usefixtures("two_threads")
+def test_every_part_is_done_once_and_errors_come_through():
+    done = [0] * 1000
+
+    def work(part):
+        for i in range(part.start, part.stop):
+            done[i] += 1
+
+    compiled.in_parts(1000, work, few=10, turns=3)
+    assert done == [1] * 1000
+    with pytest.raises(ZeroDivisionError):
+        compiled.in_parts(1000, lambda part: 1 / (500 - part.stop), few=10)
+    with pytest.raises(ZeroDivisionError):
+        compiled.run_all([lambda: None, lambda: 1 / 0])
+
+
+@pytest.mark.usefixtures("two_threads")
+def test_torch_has_one_thread_in_each_of_our_own():
+    before = threading.get_ident()
+    with compiled.own_threads():
+        assert (torch.get_num_threads(), compiled.num_threads()) == (1, 2)
+        with torch.no_grad():
+            here, beside = compiled.both(
+                lambda: (threading.get_ident(), torch.get_num_threads(), torch.is_grad_enabled()),
+                lambda: (threading.get_ident(), torch.get_num_threads(), torch.is_grad_enabled()),
+            )
+    assert here == (before, 1, False)
+    assert beside[0] != before
+    assert beside[1:] == (1, False)
+    assert (torch.get_num_threads(), compiled.num_threads()) == (2, 2)
+    assert compiled.both(threading.get_ident, threading.get_ident) == (before, before)
+
+
+def plain_silu(x):
+    return x / (1 + math.exp(-x))
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_silu_and_its_slope_are_those_of_the_formula(threads):
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    values = torch.linspace(-60, 60, 40_001)
+    x = values.clone().requires_grad_()
+    found = silu(x)
+    (slope,) = torch.autograd.grad(found.sum(), x)
+    torch.set_num_threads(before)
+    expected = torch.tensor([plain_silu(each) for each in values.tolist()])
+    torch.testing.assert_close(found.detach(), expected, rtol=1e-6, atol=1e-6)
+    step = 1e-4
+    rise = [(plain_silu(each + step) - plain_silu(each - step)) / (2 * step) for each in values.tolist()]
+    torch.testing.assert_close(slope, torch.tensor(rise), rtol=0, atol=2e-6)
+
+
+def test_silu_of_what_is_far_off_or_no_number():
+    found = silu(torch.tensor([1e4, -1e4, 0.0, float("nan"), float("inf")]))
+    assert found[:3].tolist() == pytest.approx([1e4, 0.0, 0.0])
+    assert found[3].isnan()
+    assert found[4] == float("inf")
+    double = torch.tensor([0.5], dtype=torch.float64)
+    assert silu(double).item() == pytest.approx(plain_silu(0.5), abs=1e-15)

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from banditplex.multiplex import Multiplex
-from banditplex.nn import PackedGraph, packing
+from banditplex.nn import PackedGraph, compiled, counting, packing
 from tests.nn.test_graph import random_multiplex
 
 
@@ -36,13 +36,23 @@ def plain_arcs(mx, *, union):
     ]
 
 
+@pytest.fixture(params=["torch", "one thread", "two threads"])
+def way(request, monkeypatch):
+    """Pack by torch, in parts, or by compiled loops."""
+    monkeypatch.setattr(packing, "PART", 37)
+    monkeypatch.setattr(compiled, "INSTALLED", compiled.INSTALLED and request.param != "torch")
+    monkeypatch.setattr(compiled, "num_threads", lambda: 1 + (request.param == "two threads"))
+    monkeypatch.setattr(counting, "num_threads", compiled.num_threads)
+    return request.param
+
+
+@pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("union", [False, True])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("directed", [False, True])
-@pytest.mark.parametrize("num_edges", [0, 1, 60, 400])
-def test_lists_are_those_of_plain_dictionaries(num_edges, directed, weighted, union, monkeypatch):
-    monkeypatch.setattr(packing, "PART", 37)
-    mx = random_multiplex(num_edges, num_nodes=15, num_edges=num_edges, directed=directed, weighted=weighted)
+@pytest.mark.parametrize(("num_edges", "num_nodes"), [(0, 15), (1, 15), (60, 15), (400, 15), (60, 3000)])
+def test_lists_are_those_of_plain_dictionaries(num_edges, num_nodes, directed, weighted, union):
+    mx = random_multiplex(num_edges, num_nodes=num_nodes, num_edges=num_edges, directed=directed, weighted=weighted)
     graph = PackedGraph.from_multiplex(mx, union=union)
     assert graph.num_layers == mx.num_layers + union
     for lists, arcs in zip((graph.both, graph.out, graph.into), plain_arcs(mx, union=union), strict=True):
@@ -50,10 +60,10 @@ def test_lists_are_those_of_plain_dictionaries(num_edges, directed, weighted, un
         degree = [sum(arc[:2] == row for arc in arcs) for row in rows]
         row_of = {row: place for place, row in enumerate(rows)}
         away = [row_of.get((layer, v), len(rows)) for layer, _, v in arcs]
-        assert lists.row_key.tolist() == [layer * 15 + u for layer, u in rows] + [packing.LAST]
+        assert lists.row_key.tolist() == [layer * num_nodes + u for layer, u in rows] + [packing.LAST]
         assert lists.indptr.tolist() == [0, *np.cumsum(degree).tolist(), len(arcs)]
         assert lists.neighbour.tolist() == [v for *_, v in arcs] + [0]
-        assert lists.arc_key.tolist() == [row_of[arc[:2]] * 15 + arc[2] for arc in arcs] + [packing.LAST]
+        assert lists.arc_key.tolist() == [row_of[arc[:2]] * num_nodes + arc[2] for arc in arcs] + [packing.LAST]
         assert lists.arc_row.tolist() == [*away, len(rows)]
         assert lists.arc_degree.tolist() == [[*degree, 0][row] for row in away] + [0]
         if mx.weight is None:

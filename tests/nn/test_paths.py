@@ -8,16 +8,29 @@ import pytest
 import torch
 
 from banditplex.multiplex import Multiplex
-from banditplex.nn import PackedGraph, paths
+from banditplex.nn import PackedGraph, compiled, paths
 from banditplex.nn.paths import Paths
 from tests.nn.test_graph import all_questions, as_networkx, random_multiplex
 
+WAYS = [(how, table, dense) for how in ("compiled", "torch") for table in (1 << 20, 0, 250) for dense in (0.25, 2.0)]
 
-@pytest.fixture(params=["tables", "enumerated", "some"])
+
+@pytest.fixture(params=[way for way in WAYS if way[1] or way[2] == 0.25], ids=lambda way: "-".join(map(str, way)))
 def way(request, monkeypatch):
-    """Count by tables, by enumeration, or by tables in some layers only."""
-    monkeypatch.setattr(paths, "TABLE", {"tables": 1 << 20, "enumerated": 0, "some": 250}[request.param])
-    return request.param
+    """Count by tables, by enumeration, or by tables in some layers only; in dense layers by matrices, or in none."""
+    how, table, dense = request.param
+    monkeypatch.setattr(paths, "TABLE", table)
+    monkeypatch.setattr(paths, "DENSE", dense)
+    if how == "torch":
+        monkeypatch.setattr(compiled, "INSTALLED", False)
+
+
+@pytest.fixture(params=["compiled", "torch"])
+def enumerated(request, monkeypatch):
+    """Enumerate all paths, by compiled loops or by torch."""
+    monkeypatch.setattr(paths, "TABLE", 0)
+    if request.param == "torch":
+        monkeypatch.setattr(compiled, "INSTALLED", False)
 
 
 def plain_paths(graph, u, v):
@@ -41,8 +54,9 @@ def graph_of(edges, num_nodes):
     return Multiplex.from_edges(*np.array(edges).T, [0] * len(edges), num_nodes=num_nodes)
 
 
+@pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("directed", [False, True])
-def test_paths_are_those_of_a_plain_loop(way, directed):
+def test_paths_are_those_of_a_plain_loop(directed):
     for seed, num_edges in ((0, 25), (1, 60), (2, 150)):
         mx = random_multiplex(seed, num_edges=num_edges, num_layers=4, directed=directed)
         graphs = [as_networkx(mx, layer).to_undirected() for layer in range(4)]
@@ -52,7 +66,8 @@ def test_paths_are_those_of_a_plain_loop(way, directed):
         np.testing.assert_allclose(found_paths(mx, pairs, layers), expected, rtol=1e-4, atol=1e-5)
 
 
-def test_paths_are_the_simple_paths_of_networkx(way):
+@pytest.mark.usefixtures("way")
+def test_paths_are_the_simple_paths_of_networkx():
     graph = nx.gnm_random_graph(11, 25, seed=3)
     for u, v in itertools.combinations(range(11), 2):
         less = nx.Graph([edge for edge in graph.edges if set(edge) != {u, v}])
@@ -78,13 +93,13 @@ def star_with(extra):
     return graph_of(list(itertools.chain.from_iterable(rungs)) + extra, 100)
 
 
+@pytest.mark.usefixtures("enumerated")
 @pytest.mark.parametrize(("cap", "off"), [(58, 0), (8, 58 / 8)])
 def test_an_enumeration_is_exact_up_to_the_cap_and_near_beyond(monkeypatch, cap, off):
     """Each of 0's 40 neighbours w has one neighbour besides 0, which is next to 1: 40 paths, each of weight 1 / 2.
 
     18 more neighbours of 0 and 1 are on no path of length 3. Of 8 visited ones, evenly spaced, each stands for 58 / 8.
     """
-    monkeypatch.setattr(paths, "TABLE", 0)
     monkeypatch.setattr(paths, "CAP", cap)
     mx = star_with([(end, 82 + i) for i in range(18) for end in (0, 1)])
     count, weight = found_paths(mx, torch.tensor([[0, 1]]), torch.tensor([0]))[0]
@@ -92,9 +107,9 @@ def test_an_enumeration_is_exact_up_to_the_cap_and_near_beyond(monkeypatch, cap,
     assert weight == pytest.approx(count / 2)
 
 
+@pytest.mark.usefixtures("enumerated")
 @pytest.mark.parametrize("cap", [2, 3, 32])
 def test_the_edge_of_a_pair_does_not_change_which_neighbours_are_visited(monkeypatch, cap):
-    monkeypatch.setattr(paths, "TABLE", 0)
     monkeypatch.setattr(paths, "CAP", cap)
     graph = nx.gnm_random_graph(25, 110, seed=4)
     layer = torch.tensor([0])
@@ -105,7 +120,8 @@ def test_the_edge_of_a_pair_does_not_change_which_neighbours_are_visited(monkeyp
         np.testing.assert_array_equal(seen, unseen)
 
 
-def test_graphs_without_edges_have_no_paths(way):
+@pytest.mark.usefixtures("way")
+def test_graphs_without_edges_have_no_paths():
     mx = Multiplex.from_edges([0], [0], [0], num_nodes=3, layer_names=[0, 1])
     pairs, layers = all_questions(mx)
     assert not found_paths(mx, pairs, layers).any()

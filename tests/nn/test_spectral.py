@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from banditplex.multiplex import Multiplex
-from banditplex.nn import PackedGraph, spectral
+from banditplex.nn import PackedGraph, compiled, spectral
 from banditplex.nn.spectral import NUM_COLUMNS, RANK, Rows, Spectral, fold_of, leading
 from tests.nn.test_graph import all_questions, random_multiplex
 
@@ -133,3 +133,15 @@ def test_empty_and_tiny_layers_have_columns():
     assert not found[(layers == 0) | (layers == 1) | (layers == 3)].any()  # the one edge does not see itself
     nothing = Multiplex.from_edges([0], [0], [0], num_nodes=3)
     assert not columns(nothing, torch.tensor([[0, 1]]), torch.tensor([0])).any()
+
+
+@pytest.mark.parametrize("installed", [False, True])
+def test_products_within_layers_are_those_of_a_plain_loop(monkeypatch, installed):
+    monkeypatch.setattr(compiled, "INSTALLED", installed and compiled.INSTALLED)
+    generator = torch.Generator().manual_seed(0)
+    one, other = torch.randn(2, 30, 5, generator=generator)
+    layer, matrices = torch.arange(30) // 12, torch.randn(3, 5, 4, generator=generator)
+    expected = torch.stack([one[layer == each].double().T @ other[layer == each].double() for each in range(3)])
+    torch.testing.assert_close(spectral.gram(one, other, layer, 3), expected, rtol=0, atol=1e-5)
+    expected = torch.stack([row @ matrices[number] for row, number in zip(one, layer.tolist(), strict=True)])
+    torch.testing.assert_close(spectral.multiply(one, matrices, layer), expected)

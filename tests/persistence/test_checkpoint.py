@@ -229,7 +229,7 @@ def test_a_finished_training_goes_on_with_more_epochs(mx, tmp_path):
     rates = []
 
     def watch(model, row):
-        rates.append(model._trainer.optimizer._optimizer.param_groups[0]["lr"])
+        rates.append(model._trainer.optimizer.rate)
 
     longer = predictor(epochs=4).fit(mx, on_epoch=watch, checkpoint=tmp_path, resume=True)
     assert longer.history_["epoch"].unique().tolist() == [1, 2, 3, 4]

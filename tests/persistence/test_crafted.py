@@ -41,20 +41,16 @@ def at(tree, *path):
     return tree
 
 
-NAN, MOMENTS = float("nan"), ("state", "optimizer", "adamw", "state", 0)
+NAN, MOMENTS = float("nan"), ("state", "optimizer", "moments")
 WEIGHT = "own.linear.weight"
 CRAFTED = {
-    "one moment short": ((*MOMENTS, "exp_avg"), lambda old: old[:-1], "exp_avg"),
-    "one moment long": ((*MOMENTS, "exp_avg_sq"), lambda old: torch.cat([old, old[:1]]), "exp_avg_sq"),
-    "moments of another type": ((*MOMENTS, "exp_avg"), lambda old: old.double(), "float64"),
-    "a moment that is no number": ((*MOMENTS, "exp_avg"), lambda old: old * NAN, "finite"),
-    "a negative square": ((*MOMENTS, "exp_avg_sq"), lambda old: old - 1, "squares"),
-    "a step that is a vector": ((*MOMENTS, "step"), lambda old: old.expand(7).clone(), "step"),
-    "no moments": (("state", "optimizer", "adamw", "state"), lambda old: {}, "optimizer[0]"),
-    "a third vector": (("state", "optimizer", "adamw", "state"), lambda old: old | {9: old[0]}, "2 vectors"),
-    "another optimizer": (
-        ("state", "optimizer", "adamw", "param_groups"), lambda old: [old[0] | {"amsgrad": True}, old[1]], "settings",
-    ),
+    "one moment short": ((*MOMENTS, "mean"), lambda old: old[:-1], "mean"),
+    "one moment long": ((*MOMENTS, "square"), lambda old: torch.cat([old, old[:1]]), "square"),
+    "moments of another type": ((*MOMENTS, "mean"), lambda old: old.double(), "float64"),
+    "a moment that is no number": ((*MOMENTS, "mean"), lambda old: old * NAN, "finite"),
+    "a negative square": ((*MOMENTS, "square"), lambda old: old - 1, "squares"),
+    "no moments": (MOMENTS, lambda old: {}, "moments"),
+    "a third moment": (MOMENTS, lambda old: old | {"cube": old["mean"]}, "cube"),
     "steps done": (("state", "optimizer", "num_done"), lambda old: -10, "num_done"),
     "too many steps done": (("state", "optimizer", "num_done"), lambda old: 10**9, "steps done"),
     "a short weight": (("state", "model", WEIGHT), lambda old: old[:, 1:], WEIGHT),

@@ -18,6 +18,7 @@ from banditplex.persistence.run_folder import RunFolder
 from banditplex.training.batches import Batch
 from banditplex.training.distributed import ALONE, Group, Lost, current, joined, reaching
 from banditplex.training.feedback import layer_losses
+from banditplex.training.threads import Later
 from tests.refusals import refuses
 from tests.training import processes
 from tests.training.test_loop import trainer_of
@@ -84,7 +85,7 @@ def test_parts_of_a_step_add_up_to_the_step(settings):
     def learn(batch):
         at = torch.isin(torch.from_numpy(step.instances)[step.row], torch.from_numpy(batch.instances))
         known = None if places is None else trainer.supply.known(places[:, edges].flatten()[at])
-        logits = trainer._score(batch, known)
+        logits = trainer._score(batch, known, Later())
         loss = batch.mean(F.binary_cross_entropy_with_logits(logits.total, batch.label, reduction="none"))
         return torch.autograd.grad(loss, weights, allow_unused=True, materialize_grads=True), logits
 

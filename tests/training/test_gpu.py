@@ -10,6 +10,7 @@ from banditplex.datasets import planted
 from banditplex.nn import neighbour_sampling as sampling
 from banditplex.persistence.checkpoint import restore, snapshot
 from banditplex.training.batches import Batch
+from banditplex.training.threads import Later
 from tests.training.test_loop import trainer_of
 
 pytestmark = [
@@ -40,7 +41,9 @@ def one_step(trainer, state):
     edges, instances = next(plan.steps())
     _, table = trainer._draw_layers(instances)
     batch = Batch.of(row[edges], pairs[:, edges], instances, table)
-    logits = trainer._score(batch, None if places is None else trainer.supply.known(places[:, edges].flatten()))
+    logits = trainer._score(
+        batch, None if places is None else trainer.supply.known(places[:, edges].flatten()), Later()
+    )
     loss = F.binary_cross_entropy_with_logits(logits.total, batch.label)
     names, weights = zip(*trainer.model.named_parameters(), strict=True)
     gradients = torch.autograd.grad(loss, weights, allow_unused=True, materialize_grads=True)

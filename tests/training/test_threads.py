@@ -1,7 +1,9 @@
+import threading
+
 import pytest
 import torch
 
-from banditplex.training.threads import SMALL, fitting_threads
+from banditplex.training.threads import SMALL, fitting_threads, second_thread
 
 
 @pytest.fixture
@@ -18,3 +20,33 @@ def test_small_work_is_done_by_one_thread_and_what_was_set_comes_back(num_edges,
     with fitting_threads(num_edges):
         assert torch.get_num_threads() == inside
     assert torch.get_num_threads() == 3
+
+
+@pytest.mark.usefixtures("three_threads")
+def test_work_goes_on_in_a_second_thread_with_one_thread_of_torch():
+    found, go = [], threading.Event()
+    with second_thread(wanted=True) as later:
+        later.start(lambda: (go.wait(10), found.append((threading.get_ident(), torch.get_num_threads()))))
+        assert found == []  # it waits for this thread
+        go.set()
+        later.wait()
+        assert found[0][0] != threading.get_ident()
+        assert (found[0][1], torch.get_num_threads()) == (1, 1)
+        later.start(lambda: found.append("again"))
+    assert found[1:] == ["again"]
+    assert torch.get_num_threads() == 3
+
+
+@pytest.mark.usefixtures("three_threads")
+def test_errors_of_the_second_thread_come_through():
+    with pytest.raises(ZeroDivisionError), second_thread(wanted=True) as later:
+        later.start(lambda: 1 / 0)
+    assert torch.get_num_threads() == 3
+
+
+def test_without_a_second_thread_work_is_done_at_once():
+    found = []
+    with second_thread(wanted=False) as later:
+        later.start(found.append, threading.get_ident())
+        assert found == [threading.get_ident()]
+        later.wait()

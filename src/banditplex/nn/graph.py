@@ -203,10 +203,10 @@ class PackedGraph:
             pairs_merged = unite(replace(pairs, weight=None)) if edges.directed else merged
             copies, pair_copies = merged.copies, pairs_merged.copies
             index = merged.pair_key, merged.pair_layer
-            edges, pairs = edges.followed_by(merged.edges), pairs.followed_by(merged.edges.undirected())
+            edges = edges.followed_by(merged.edges)
+            pairs = pairs.followed_by(merged.edges.undirected()) if edges.directed else edges
         num_nodes, num_layers = edges.num_nodes, edges.num_layers
-        arcs = Arcs.of(pairs)
-        both = out = into = Neighbours(num_nodes, *pack_both(arcs, pair_copies))
+        both = out = into = Neighbours(num_nodes, *pack_both(pairs, pair_copies))
         if edges.directed:
             arcs = Arcs.of(edges)
             out, into = Neighbours(num_nodes, *pack_out(arcs, copies)), Neighbours(num_nodes, *pack_into(arcs))

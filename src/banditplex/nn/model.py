@@ -12,6 +12,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from banditplex.nn import neighbour_sampling
+from banditplex.nn.compiled import both
 from banditplex.nn.encoder import Convolution, Encoder
 from banditplex.nn.evidence import NUM_EVIDENCE
 from banditplex.nn.graph import Block, HiddenEdges, PackedGraph
@@ -19,6 +20,7 @@ from banditplex.nn.kernels import take
 from banditplex.nn.known import Known, Lists, lists_of
 from banditplex.nn.neighbour_sampling import Fanout, near_block
 from banditplex.nn.pair_features import PairFeatures, compute_pair_features, num_features, other_features
+from banditplex.nn.silu import silu
 from banditplex.pairs.visibility import Visibility
 
 MAX_OTHER = 16
@@ -124,13 +126,17 @@ class MultiplexModel(nn.Module):
             block = self._block(graph, own, other, hidden, asked, fanout)
             embedding = self.encoder(block, features)
             ends, between = gather(block, embedding, own, other)
-        logit = self.own(own, target, ends[0], between[0])
-        if self.listed is not None and lists is not None:
-            logit = logit + self.listed(target, lists)
-        if not layers.shape[1]:
-            return Logits(logit, logit.new_zeros(len(pairs), 0), block, embedding)
         from_target = target.repeat_interleave(layers.shape[1])
-        return Logits(logit, self.other(other, from_target, ends[1], between[1]).view_as(layers), block, embedding)
+
+        def rest() -> Tensor:  # one number per pair, then the terms of drawn layers
+            terms = self.other(other, from_target, ends[1], between[1]) if len(from_target) else own.values[:0, 0]
+            listed = self.listed(target, lists) if self.listed is not None and lists is not None else terms[:0]
+            return torch.cat([listed, terms])
+
+        logit, terms = both(lambda: self.own(own, target, ends[0], between[0]), rest)
+        if len(terms) > layers.numel():
+            logit = logit + terms[: len(pairs)]
+        return Logits(logit, terms[len(terms) - layers.numel() :].view_as(layers), block, embedding)
 
     def describe(
         self, graph: PackedGraph, pairs: Tensor, target: Tensor, layers: Tensor, known: Known | None = None
@@ -233,9 +239,9 @@ class Residual(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Return one number per row, (n, 1)."""
-        hidden = F.silu(self.first(x))
+        hidden = silu(self.first(x))
         if self.second is not None:
-            hidden = hidden + F.silu(self.second(hidden))
+            hidden = hidden + silu(self.second(hidden))
         return self.last(hidden)  # type: ignore[no-any-return]
 
 

@@ -14,11 +14,15 @@ import torch
 from torch import Tensor
 
 from banditplex.multiplex import Multiplex
+from banditplex.nn import compiled
+from banditplex.nn.counting import count_lists
 
 LAST = np.iinfo(np.int64).max
 """A key above all others, so that every search ends at a valid position."""
 PART = 1 << 20
 """Edges whose arcs are filled in at once."""
+FEW_NODES = 1 << 20
+"""Up to so many nodes, or edges, arcs may be counted: each thread needs memory for all nodes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,12 +188,18 @@ def pack_into(arcs: Arcs) -> Lists:
     return _lists(into.rows, into.size, _fill(neighbour), key, arc_row, weight, None)
 
 
-def pack_both(arcs: Arcs, copies: Tensor | None) -> Lists:
+def pack_both(edges: EdgeTensors, copies: Tensor | None) -> Lists:
     """Return the lists of undirected edges, each an arc in both directions; `copies` (U,) are those of the last U.
 
-    The lists are filled in parts: the parts need little memory, the same again and again.
+    Where loops are compiled, arcs are counted. Else the lists are filled in parts: the parts need little memory, the
+    same again and again.
     """
-    edges, out, into, num_nodes = arcs.edges, arcs.out, arcs.into, arcs.edges.num_nodes
+    num_nodes = edges.num_nodes
+    if compiled.usable(edges.layer) and num_nodes <= max(FEW_NODES, len(edges.layer)):
+        ends = edges.source, edges.destination
+        return Lists(*count_lists(num_nodes, edges.num_layers, edges.layer, ends, edges.weight, copies, LAST))
+    arcs = Arcs.of(edges)
+    out, into = arcs.out, arcs.into
     keys, place = stable_sort(torch.cat([out.rows, into.rows]), edges.num_layers * num_nodes)
     rows, which = torch.unique_consecutive(keys.long(), return_inverse=True)
     row = torch.empty_like(which).scatter_(0, place, which)

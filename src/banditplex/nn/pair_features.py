@@ -108,6 +108,13 @@ def other_features(
     layer and of the other end in this layer.
     """
     k, layer = layers.shape[1], layers.reshape(-1)
+    if compiled.usable(pairs) and not (listed or graph.directed or visibility.weighted):
+        lists = graph.both
+        arrays = graph.layer_rows, lists.row_key, lists.indptr, lists.neighbour, lists.arc_degree
+        values, there = compiled.other_features(
+            pairs, row, layers, *arrays, num_nodes=graph.num_nodes, hidden=visibility.hides_everywhere
+        )
+        return PairFeatures.without_lists(values, pairs.repeat_interleave(k, 0), layer, there)
     ends, row = pairs.repeat_interleave(k, 0), row.repeat_interleave(k, 1)
     there = graph.both.rows(layer.repeat(2), ends.T.reshape(-1)).view(2, -1)
     sums, common = _look(graph.both, there, listed=listed)

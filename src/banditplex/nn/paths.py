@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from banditplex.nn import kernels
+from banditplex.nn import compiled, kernels, walks
 from banditplex.nn.graph import Neighbours, PackedGraph, ranges
 
 TABLE = 1 << 26
@@ -18,6 +18,8 @@ CHUNK = 1 << 24
 """Entries of the matrices that are multiplied at once."""
 PART = 1 << 9
 """Pairs whose paths are enumerated at once: up to CAP * CAP paths each."""
+DENSE = 0.25
+"""Arcs per pair of rows from which on matrices are multiplied; below, walks are followed where loops are compiled."""
 CAP = 32
 """Neighbours of a node that an enumeration visits; where a node has more, some stand for all."""
 
@@ -53,6 +55,11 @@ class Paths:
         count = torch.zeros(int(area.sum()), device=graph.device)
         weight = torch.zeros_like(count)
         share = lists.row_degree.clamp(min=1).rsqrt()
+        if compiled.usable(count):
+            sparse = mean_degree[chosen] < DENSE * size[chosen]
+            few, chosen = chosen[sparse], chosen[~sparse]
+            tables = first[few], size[few], start[few]
+            walks.tables(*tables, lists.indptr, lists.arc_row, share, count, weight)
         by_size = chosen[torch.argsort(size[chosen], stable=True)]
         for group in _groups(by_size, size):
             _fill(graph, group, share, start, count, weight)
@@ -90,10 +97,12 @@ class Paths:
         turned = lists.row_degree[row[0]] > lists.row_degree[row[1]]
         near, far = torch.where(turned, row.flip(0), row)
         near_node, far_node = torch.where(turned, pairs.T.flip(0), pairs.T)
+        ends, nodes = torch.stack([near, far]), torch.stack([near_node, far_node])
+        arcs = lists.indptr, lists.neighbour, lists.arc_row, lists.arc_degree
         if kernels.usable(row):
-            ends, nodes = torch.stack([near, far]), torch.stack([near_node, far_node])
-            arcs = lists.indptr, lists.neighbour, lists.arc_row, lists.arc_degree
             return kernels.paths(ends, nodes, *arcs, cap=CAP)
+        if compiled.usable(row):
+            return walks.paths(ends, nodes, *arcs, cap=CAP)
         which, arc, stands = _some_arcs(lists, near, far_node)
         middle, end = lists.arc_row[arc], far[which]
         joined = lists.find(far, near_node)[0][which]

@@ -39,7 +39,7 @@ _ARGUMENTS = {"hide?": ANYTHING, "policy_options?": ANYTHING, "warm_start?": boo
 _STATE = {
     "epoch": whole(0), "warmup_epochs": whole(0), "history": [ROW], "policy": (type(None), {"*": ANYTHING}),
     "rng": {"*": ANYTHING}, "model": {"*": ANYTHING}, "ema_model": {"*": ANYTHING},
-    "optimizer": {"num_done": whole(0), "adamw": {"state": {"*": ANYTHING}, "param_groups": [{"*": ANYTHING}]}},
+    "optimizer": {"num_done": whole(0), "moments": {"mean": ANYTHING, "square": ANYTHING}},
     "schedule": {"*": ANYTHING}, "regret": {"*": ANYTHING},
     "early_stopping": {
         "best_epoch": whole(0), "kept_epoch": whole(0), "best_loss": ANYTHING,

@@ -1,4 +1,4 @@
-"""The training loop: draw layers, score the batch with them, update the policies, take a gradient step.
+"""The training loop: draw layers, score the batch with them, update the policies and take a gradient step.
 
 Layers that are neither target nor drawn are not looked at. What a training starts from is made in `setup`; `data` holds
 its graphs and edges, `feedback` turns a step into what policies learn, `validation` decides when to stop.
@@ -28,9 +28,12 @@ from banditplex.training.history import EpochRecord, Regret
 from banditplex.training.optimizer import FlatAdamW
 from banditplex.training.supply import Supply
 from banditplex.training.tensor_cores import on_tensor_cores
+from banditplex.training.threads import Later, second_thread
 from banditplex.training.validation import EarlyStopping, Validation, validate
 
 Ints = NDArray[np.int64]
+SHORT = 1 << 14
+"""Pairs of a step up to which its operations are too short for several threads each."""
 STREAMS = ("batches", "negatives", "draws", "neighbours")
 
 
@@ -98,12 +101,13 @@ class Trainer:
         (order, row), steps = plan.edges(data.device), list(plan.steps())
         pairs, places = self.supply.epoch(self.epoch, order, self.rng["negatives"])  # (2, E, 2), (2, E)
         record, first_step = EpochRecord(len(data.targets), data.device, data.group), self.optimizer.num_done
-        for edges, instances in steps:
-            known = None if places is None else self.supply.known(places[:, edges].flatten())
-            try:
-                self._run_step(instances, row[edges], pairs[:, edges], known, record)
-            except Diverged:
-                raise self._diverged(instances) from None
+        with second_thread(wanted=self._overlaps) as later:
+            for edges, instances in steps:
+                known = None if places is None else self.supply.known(places[:, edges].flatten())
+                try:
+                    self._run_step(instances, row[edges], pairs[:, edges], known, record, later)
+                except Diverged:
+                    raise self._diverged(instances) from None
         bad = self.optimizer.first_bad_step()
         if bad is not None:  # later steps have learnt nothing
             raise self._diverged(steps[bad - first_step][1])
@@ -114,6 +118,14 @@ class Trainer:
         about = data.targets, data.layer_names, self.regret, found.by_target(len(data.targets))
         self.history += (rows := record.rows(self.epoch, *about))
         return rows
+
+    @property
+    def _overlaps(self) -> bool:
+        """Whether gradient steps have a thread of their own; large ones, and an encoder's, fill all threads."""
+        pairs = 2 * len(self.data.train_edges) // max(1, self.steps_per_epoch)
+        return (
+            self.data.device.type == "cpu" and self.data.group.size == 1 and not self.model.encoder and pairs <= SHORT
+        )
 
     def _diverged(self, instance: Ints) -> Diverged:
         """Return an error about the epoch and the target layers of a step."""
@@ -131,16 +143,22 @@ class Trainer:
     # A step
 
     @on_tensor_cores
-    def _run_step(self, instances: Ints, row: Tensor, pairs: Tensor, known: Known | None, record: EpochRecord) -> None:
-        """Learn from edges and negatives `pairs` (2, E, 2) of targets instances[row] (E,), sorted."""
+    def _run_step(
+        self, instances: Ints, row: Tensor, pairs: Tensor, known: Known | None, record: EpochRecord, later: Later
+    ) -> None:
+        """Learn from edges and negatives `pairs` (2, E, 2) of targets instances[row] (E,), sorted.
+
+        The gradient step goes on `later`, while policies learn and the next pairs are looked at; what these see and
+        what it changes has nothing in common.
+        """
         draw, table = self._draw_layers(instances)
         batch = (step := Batch.of(row, pairs, instances, table)).part(self.data.mine)
-        logits = self._score(batch, known)
+        logits = self._score(batch, known, later)
         loss = F.binary_cross_entropy_with_logits(logits.total, batch.label, reduction="none")
+        later.start(self.optimizer.step, batch.mean(loss))
         if self.policy is not None and draw is not None and self.policy.k:
             losses = layer_losses(self.relevance, batch, logits, self.data.group)
-            self._update_policy(self.policy, draw, step, losses, record)  # before the gradient step
-        self.optimizer.step(batch.mean(loss))
+            self._update_policy(self.policy, draw, step, losses, record)
         record.add(torch.from_numpy(batch.instances).to(self.data.device)[batch.row], loss, logits.total, batch.label)
 
     def _draw_layers(self, instances: Ints) -> tuple[Draw | None, Ints]:
@@ -152,14 +170,18 @@ class Trainer:
         draw = policy.draw(self.rng["draws"], self.schedule.needs_draw(instances))
         return draw, np.concatenate([target, to_layer(target, self.schedule.assign(draw, instances))], 1)
 
-    def _score(self, batch: Batch, known: Known | None) -> Logits:
-        """Score the pairs of a batch; the encoder does not see them."""
+    def _score(self, batch: Batch, known: Known | None, later: Later) -> Logits:
+        """Score the pairs of a batch, once the gradient step before has been taken; the encoder does not see them."""
         if not len(batch.row):  # all targets of the step are those of other processes
             return Logits(batch.label, batch.layers[:, 1:].float(), None, None)
-        data, hidden = self.data, batch.hidden_edges(self.data.visibility, self.relevance)
+        data, asked = self.data, (batch.pairs, batch.layers[:, 0], batch.layers[:, 1:])
+        described = self.model.describe(data.train_graph, *asked, known)
+        hidden = batch.hidden_edges(data.visibility, self.relevance)
         wanted = batch.every_embedding() if self.relevance.is_free else None
-        asked = batch.pairs, batch.layers[:, 0], batch.layers[:, 1:], hidden, wanted, self._fanout(), known
-        return self.model(data.train_graph, data.node_features, *asked)  # type: ignore[no-any-return]
+        later.wait()
+        return self.model.score(
+            data.train_graph, data.node_features, *asked, hidden, described, wanted, self._fanout()
+        )  # fmt: skip
 
     def _fanout(self) -> Fanout | None:
         """Return how many neighbours the encoder samples in this step, and the generator that samples them."""

@@ -1,9 +1,13 @@
-"""How many threads torch uses: one for small graphs."""
+"""How many threads there are: torch uses one for small graphs; in large ones, gradient steps have a second thread."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from typing import Any
 
 import torch
+
+from banditplex.nn.compiled import make_pool, own_threads
 
 SMALL = 20_000
 """Up to this many edges, one thread: on a busy machine, synchronising threads costs more than it saves."""
@@ -18,3 +22,36 @@ def fitting_threads(num_edges: int) -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
+
+
+class Later:
+    """Does work in a second thread, one thing at a time, while the first goes on; without a second thread, at once."""
+
+    def __init__(self, pool: ThreadPoolExecutor | None = None) -> None:
+        self._pool = pool
+        self._pending: Future[None] | None = None
+
+    def start(self, work: Callable[..., None], *arguments: Any) -> None:
+        """Begin to do work; what was begun before must be done."""
+        if self._pool is None:
+            work(*arguments)
+        else:
+            self._pending = self._pool.submit(work, *arguments)
+
+    def wait(self) -> None:
+        """Wait until the work is done."""
+        if self._pending is not None:
+            pending, self._pending = self._pending, None
+            pending.result()
+
+
+@contextmanager
+def second_thread(*, wanted: bool) -> Iterator[Later]:
+    """Return something that works in a second thread, if that is wanted and torch may use two."""
+    if not wanted or torch.get_num_threads() < 2:
+        yield Later()
+        return
+    with own_threads(), make_pool(1) as pool:
+        later = Later(pool)
+        yield later
+        later.wait()
