@@ -21,6 +21,8 @@ LAST = np.iinfo(np.int64).max
 """A key above all others, so that every search ends at a valid position."""
 PART = 1 << 20
 """Edges whose arcs are filled in at once."""
+MANY_EDGES = 1 << 16
+"""From so many edges on, compiled loops count arcs: with fewer, it is not worth compiling them."""
 FEW_NODES = 1 << 20
 """Up to so many nodes, or edges, arcs may be counted: each thread needs memory for all nodes."""
 
@@ -195,7 +197,8 @@ def pack_both(edges: EdgeTensors, copies: Tensor | None) -> Lists:
     same again and again.
     """
     num_nodes = edges.num_nodes
-    if compiled.usable(edges.layer) and num_nodes <= max(FEW_NODES, len(edges.layer)):
+    many = len(edges.layer) >= MANY_EDGES and num_nodes <= max(FEW_NODES, len(edges.layer))
+    if compiled.usable(edges.layer) and many:
         ends = edges.source, edges.destination
         return Lists(*count_lists(num_nodes, edges.num_layers, edges.layer, ends, edges.weight, copies, LAST))
     arcs = Arcs.of(edges)
