@@ -6,6 +6,7 @@ that are not reached cost a few bytes.
 
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -22,6 +23,13 @@ class Fanout:
 
     sizes: tuple[int, ...]
     generator: torch.Generator
+
+    @classmethod
+    def of(cls, sizes: tuple[int, ...] | None, device: torch.device, rng: np.random.Generator) -> "Fanout | None":
+        """Return a fan-out whose generator, on the device, is seeded by another one; None: no limit."""
+        if sizes is None:
+            return None
+        return cls(sizes, torch.Generator(device).manual_seed(int(rng.integers(2**62))))
 
 
 def near_block(

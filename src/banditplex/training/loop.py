@@ -28,12 +28,10 @@ from banditplex.training.history import EpochRecord, Regret
 from banditplex.training.optimizer import FlatAdamW
 from banditplex.training.supply import Supply
 from banditplex.training.tensor_cores import on_tensor_cores
-from banditplex.training.threads import Later, second_thread
+from banditplex.training.threads import Later, has_short_steps, second_thread
 from banditplex.training.validation import EarlyStopping, Validation, validate
 
 Ints = NDArray[np.int64]
-SHORT = 1 << 14
-"""Pairs of a step up to which its operations are too short for several threads each."""
 STREAMS = ("batches", "negatives", "draws", "neighbours")
 
 
@@ -101,7 +99,7 @@ class Trainer:
         (order, row), steps = plan.edges(data.device), list(plan.steps())
         pairs, places = self.supply.epoch(self.epoch, order, self.rng["negatives"])  # (2, E, 2), (2, E)
         record, first_step = EpochRecord(len(data.targets), data.device, data.group), self.optimizer.num_done
-        with second_thread(wanted=self._overlaps) as later:
+        with second_thread(wanted=has_short_steps(self)) as later:
             for edges, instances in steps:
                 known = None if places is None else self.supply.known(places[:, edges].flatten())
                 try:
@@ -115,17 +113,9 @@ class Trainer:
         found = self.validate()
         if len(found.label):
             self.early_stopping.update(self.epoch, found.calibrated_loss(), self.ema_model, self.policy)
-        about = data.targets, data.layer_names, self.regret, found.by_target(len(data.targets))
-        self.history += (rows := record.rows(self.epoch, *about))
+        by_target = found.by_target(len(data.targets))
+        self.history += (rows := record.rows(self.epoch, data.targets, data.layer_names, self.regret, by_target))
         return rows
-
-    @property
-    def _overlaps(self) -> bool:
-        """Whether gradient steps have a thread of their own; large ones, and an encoder's, fill all threads."""
-        pairs = 2 * len(self.data.train_edges) // max(1, self.steps_per_epoch)
-        return (
-            self.data.device.type == "cpu" and self.data.group.size == 1 and not self.model.encoder and pairs <= SHORT
-        )
 
     def _diverged(self, instance: Ints) -> Diverged:
         """Return an error about the epoch and the target layers of a step."""
@@ -146,16 +136,12 @@ class Trainer:
     def _run_step(
         self, instances: Ints, row: Tensor, pairs: Tensor, known: Known | None, record: EpochRecord, later: Later
     ) -> None:
-        """Learn from edges and negatives `pairs` (2, E, 2) of targets instances[row] (E,), sorted.
-
-        The gradient step goes on `later`, while policies learn and the next pairs are looked at; what these see and
-        what it changes has nothing in common.
-        """
+        """Learn from edges and negatives `pairs` (2, E, 2) of targets instances[row] (E,), sorted."""
         draw, table = self._draw_layers(instances)
         batch = (step := Batch.of(row, pairs, instances, table)).part(self.data.mine)
         logits = self._score(batch, known, later)
         loss = F.binary_cross_entropy_with_logits(logits.total, batch.label, reduction="none")
-        later.start(self.optimizer.step, batch.mean(loss))
+        later.start(self.optimizer.step, batch.mean(loss))  # policies and the next pairs do not see what it changes
         if self.policy is not None and draw is not None and self.policy.k:
             losses = layer_losses(self.relevance, batch, logits, self.data.group)
             self._update_policy(self.policy, draw, step, losses, record)
@@ -179,16 +165,8 @@ class Trainer:
         hidden = batch.hidden_edges(data.visibility, self.relevance)
         wanted = batch.every_embedding() if self.relevance.is_free else None
         later.wait()
-        return self.model.score(
-            data.train_graph, data.node_features, *asked, hidden, described, wanted, self._fanout()
-        )  # fmt: skip
-
-    def _fanout(self) -> Fanout | None:
-        """Return how many neighbours the encoder samples in this step, and the generator that samples them."""
-        if self.config.fanouts is None:
-            return None
-        generator = torch.Generator(self.data.device)
-        return Fanout(self.config.fanouts, generator.manual_seed(int(self.rng["neighbours"].integers(2**62))))
+        fanout = Fanout.of(self.config.fanouts, data.device, self.rng["neighbours"])
+        return self.model.score(data.train_graph, data.node_features, *asked, hidden, described, wanted, fanout)
 
     def _update_policy(self, policy: Policy, draw: Draw, batch: Batch, losses: LayerLosses, log: EpochRecord) -> None:
         """Update the policies whose draws end with this step."""

@@ -3,11 +3,14 @@
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
 from banditplex.nn.compiled import make_pool, own_threads
+
+if TYPE_CHECKING:
+    from banditplex.training.loop import Trainer
 
 SMALL = 20_000
 """Up to this many edges, one thread: on a busy machine, synchronising threads costs more than it saves."""
@@ -22,6 +25,10 @@ def fitting_threads(num_edges: int) -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
+
+
+SHORT = 1 << 14
+"""Pairs of a step up to which its operations are too short for several threads each."""
 
 
 class Later:
@@ -55,3 +62,9 @@ def second_thread(*, wanted: bool) -> Iterator[Later]:
         later = Later(pool)
         yield later
         later.wait()
+
+
+def has_short_steps(trainer: "Trainer") -> bool:
+    """Say whether steps leave a processor idle; an encoder's, and those on a GPU, do not."""
+    data, pairs = trainer.data, 2 * len(trainer.data.train_edges) // max(1, trainer.steps_per_epoch)
+    return data.device.type == "cpu" and data.group.size == 1 and not trainer.model.encoder and pairs <= SHORT
