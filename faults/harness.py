@@ -25,7 +25,7 @@ from faults.points import Action, Points, failing, kill, removing, replacing
 from faults.scenarios import Scenario
 
 TIMED = re.compile(
-    rb'"(?:fit_seconds|score_seconds|seconds|memory)": ?[0-9.e-]+|"(?:command|date)": ?"(?:[^"\\]|\\.)*"'
+    rb'"(?:fit_seconds|score_seconds|seconds|memory|memory_bytes)": ?[0-9.e-]+|"(?:command|date)": ?"(?:[^"\\]|\\.)*"'
 )
 BOARD = ("leaderboard.csv", "leaderboard.md", "index.html")
 """Files with times and memory in some columns: their numbers do not count, which come from the rows."""

@@ -162,9 +162,9 @@ def _array(content: bytes, chance: random.Random) -> bytes:
 def _damaged(array: Any, chance: random.Random) -> Any:
     way = chance.randrange(5)
     if way == 0:
-        return array.astype(
-            chance.choice([np.float64, np.int8, np.uint64, np.bool_]) if array.dtype.kind != "U" else "U1"
-        )
+        kind = chance.choice([np.float64, np.int8, np.uint64, np.bool_]) if array.dtype.kind != "U" else "U1"
+        with np.errstate(invalid="ignore"):  # NaN as an integer
+            return array.astype(kind)
     if way == 1:
         return array.reshape(-1)[: chance.randrange(array.size + 1)]
     if way == 2:
