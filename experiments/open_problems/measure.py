@@ -47,13 +47,21 @@ class Counting(LinkPredictor):
     """A LinkPredictor that counts steps, edges that the encoder passed messages along, and pair features."""
 
     def make_members(self, *arguments: Any, **options: Any) -> Members:
-        """Return a training of one network that counts its forward passes."""
+        """Return a training of one network that counts how often it scores pairs."""
         members = super().make_members(*arguments, **options)
         self.work = {"steps": 0, "edges": 0, "pairs": 0}
-        members.current.model.register_forward_hook(self._count)
+        model: Any = members.current.model
+        score = model.score
+
+        def counted(*arguments: Any) -> Any:
+            logits = score(*arguments)
+            self._count(logits)
+            return logits
+
+        model.score = counted
         return members
 
-    def _count(self, module: Any, arguments: tuple[Any, ...], logits: Any) -> None:
+    def _count(self, logits: Any) -> None:
         self.work["steps"] += 1
         self.work["edges"] += 0 if logits.block is None else logits.block.edge_index.shape[1] // 2
         self.work["pairs"] += logits.own.numel() + logits.other.numel()

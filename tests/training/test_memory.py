@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import time
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -38,6 +39,7 @@ def test_what_is_no_size_is_refused(given):
 
 @linux
 def test_a_limit_below_what_the_process_has_is_refused_with_an_estimate():
+    import_module("torch._dynamo")  # which is loaded where files are needed
     held = memory.resident()
     expected = memory.in_words(held + 64 * 10**6)
     with refuses(expected, "64 MB", memory.in_words(held + 10**6)), memory.limited(held + 10**6, 10**6):

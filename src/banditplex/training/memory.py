@@ -13,6 +13,7 @@ import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -67,13 +68,17 @@ def limited(limit: int | None, num_edges: int, folder: str | Path | None = None)
     if sys.platform != "linux":
         raise InputError(f"Expected Linux, which tells the memory of a process, for memory=, got {sys.platform}.")
     held = resident()
+    in_memory = held + NEED * num_edges + STEP <= limit
+    if not in_memory:
+        import_module("torch._dynamo")  # which modes of torch need: it is not what a training takes
+        held = resident()
     if held + WORK > limit:
         parts = f"{in_words(held)} before training and {in_words(WORK)} to work with"
         raise InputError(f"Expected memory of at least about {in_words(held + WORK)} ({parts}), got {in_words(limit)}.")
     watch = Watch(limit, threading.get_ident())
     watch.start()
     try:
-        with nullcontext() if held + NEED * num_edges + STEP <= limit else _in_files(limit - held, folder):
+        with nullcontext() if in_memory else _in_files(limit - held, folder):
             yield
     except MemoryError:
         raise InputError(
