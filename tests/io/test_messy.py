@@ -179,11 +179,20 @@ def test_numbers_that_are_none_are_counted(tmp_path):
         ("source,target\n123.5,7.0\n", ["123.5", "7.0"]),
         ("source,target\n123.0,v7\n", ["123.0", "v7"]),
         ("source,target\n007.0,7\n", ["007.0", "7"]),
+        ("source,target\n144,145.0\n144.0,145\n146,Genf\n", ["144", "145", "146", "Genf"]),
+        ("source;target;weight\n12;SKU;0,5\n12,0;SKV;1,5\n", ["12", "SKU", "SKV"]),
     ],
 )
 @pytest.mark.filterwarnings("ignore")
 def test_whole_numbers_are_the_same_ids(tmp_path, text, nodes):
     assert bx.read(put(tmp_path / "net.csv", text)).node_names.tolist() == nodes
+
+
+def test_whole_numbers_among_other_names_are_told(tmp_path):
+    path = put(tmp_path / "net.csv", "source,target\n144,145.0\n144.0,145\n146,Genf\n")
+    (told,), mx = said(lambda: bx.read(path))
+    assert mx.num_nodes == 4
+    assert "are read as the same name (2 such names in all)" in told
 
 
 def test_float_ids_of_pandas(tmp_path):

@@ -127,20 +127,42 @@ def integer_names(
 ) -> pa.Table:
     """Turn columns of names into integers if all are whole numbers; say so if some are written as 123.0.
 
-    Strings are looked at only if they are cells of a text file (`text`): there, 007 and +7 stay strings.
+    Strings are looked at only if they are cells of a text file (`text`): there, 007 and +7 stay strings. Where other
+    names are no numbers, 123.0 becomes 123 if that is a name, too.
     """
     columns = {role: table[role] for role in roles if role in table.column_names}
     if not any(_is_open(column, text) for column in columns.values()):
         return table
     found = {role: _as_whole(each, decimal) if _is_open(each, text) else (each, "") for role, each in columns.items()}
     if not all(pa.types.is_integer(column.type) for column, _ in found.values()):
-        return table
+        return _merge_whole(
+            table, {role: each for role, each in columns.items() if _is_open(each, text)}, origin, decimal
+        )
     for role, (column, _) in found.items():
         table = table.set_column(table.column_names.index(role), role, column)
     for role, odd in [(role, odd) for role, (_, odd) in found.items() if odd][:1]:
         shown = f"ids such as {odd} in column {origin.columns[role]!r} are read as integers"
         whole = odd.replace(",", ".").partition(".")[0]
         warn(f"{place(origin.path)}{shown}: {odd} and {whole} are the same {_KINDS[role].split()[1]}.")
+    return table
+
+
+def _merge_whole(table: pa.Table, columns: Mapping[str, pa.ChunkedArray], origin: Origin, decimal: str) -> pa.Table:
+    """Write names such as 123.0 as 123 if one of them is there in both forms, and say so."""
+    columns = {role: column for role, column in columns.items() if pa.types.is_string(column.type)}
+    pattern = rf"^(0|-?[1-9][0-9]*)[{decimal}]0+$"
+    names = pa.chunked_array([pc.unique(column) for column in columns.values()], pa.string()).unique()
+    odd = names.filter(pc.fill_null(pc.match_substring_regex(names, pattern), False))
+    plain = pc.replace_substring_regex(odd, rf"[{decimal}]0+$", "")
+    both = odd.filter(pc.is_in(plain, names))
+    if not len(both):
+        return table
+    for role, column in columns.items():
+        whole = pc.replace_substring_regex(column, rf"^(0|-?[1-9][0-9]*)[{decimal}]0+$", r"\1")
+        table = table.set_column(table.column_names.index(role), role, whole)
+    odd_name = both[0].as_py()
+    more = f" ({len(both):,} such names in all)" if len(both) > 1 else ""
+    warn(f"{place(origin.path)}{odd_name} and {odd_name.partition(decimal)[0]} are read as the same name{more}.")
     return table
 
 
