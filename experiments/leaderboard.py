@@ -34,14 +34,14 @@ class Board(NamedTuple):
 def add_options(parser: ArgumentParser) -> None:
     """Add the options of this experiment."""
     parser.add_argument(
-        "--folder", type=Path, default=Path("docs/results/leaderboard"), metavar="DIR",
+        "--folder", default="docs/results/leaderboard", metavar="DIR",
         help="folder of the folders that `banditplex compare -o` wrote; default: docs/results/leaderboard",
     )  # fmt: skip
 
 
 def prepare(options: Namespace) -> Experiment:
     """Return the experiment."""
-    found = sorted(path.parent for path in options.folder.glob(f"*/{ROWS}"))
+    found = sorted(path.parent for path in Path(options.folder).glob(f"*/{ROWS}"))
     if not found:
         raise InputError(f"{options.folder}: expected folders with {ROWS}, written by `banditplex compare`, got none.")
     boards = [Board(path.name, str(path)) for path in found]
