@@ -116,6 +116,22 @@ def test_the_warm_up_is_at_most_a_quarter_of_all_epochs(warmup, epochs, expected
 # The estimator
 
 
+@pytest.mark.parametrize(
+    ("num_edges", "max_steps", "epochs"),
+    [
+        (19_999, 0, 64),
+        (20_000, 0, 32),
+        (999_999, 0, 32),
+        (1_000_000, 0, 16),
+        (10, 900, 9),
+        (10, 100, 5),
+        (10, None, 100),
+    ],
+)
+def test_where_an_epoch_has_100_steps_there_are_fewer_epochs(num_edges, max_steps, epochs):
+    assert Config(max_steps=max_steps).checked().num_epochs(100, num_edges) == epochs
+
+
 def test_the_estimator_documents_all_its_parameters():
     assert len(PARAMETERS) == 34
     text = inspect.getdoc(LinkPredictor)

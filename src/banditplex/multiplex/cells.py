@@ -158,7 +158,7 @@ def _merge_whole(table: pa.Table, columns: Mapping[str, pa.ChunkedArray], origin
     if not len(both):
         return table
     for role, column in columns.items():
-        whole = pc.replace_substring_regex(column, rf"^(0|-?[1-9][0-9]*)[{decimal}]0+$", r"\1")
+        whole = pc.replace_substring_regex(column, pattern, r"\1")
         table = table.set_column(table.column_names.index(role), role, whole)
     odd_name = both[0].as_py()
     more = f" ({len(both):,} such names in all)" if len(both) > 1 else ""
