@@ -4,8 +4,10 @@ Of a data set, the first layers of a random order are kept: 16, 64, 256, ... All
 as many negatives. Some steps are timed, and the time is scaled to an epoch. "default" is the default model; with k = 1,
 k = 3 and "all", a model that sees target and drawn layers alone draws so many layers per pair (width 16). HeteroConv
 and R-GCN (PyG) encode all layers in every step, with vectors of the same width; DistMult is that of PyKEEN, which draws
-its own negatives. Their steps have 16,384 pairs; ours are those of training, which are smaller. On a CPU, time is
-processor time of one thread. Memory is the peak of the process beyond that before training; on a GPU, of the device.
+its own negatives. Their steps have 16,384 pairs; ours are those of training, which are smaller. DeePlex cuts out the
+subgraph of a pair in every layer; some pairs are timed. MNE learns from walks: its epoch is 20 walks of 10 nodes from
+each node of each layer, of which one is timed. On a CPU, time is processor time of one thread. Memory is the peak of
+the process beyond that before training; on a GPU, of the device.
 """
 
 import gc
@@ -45,7 +47,7 @@ OURS: dict[str, dict[str, Any]] = {
     "k=3": {**DRAWN, "k": 3},
     "all": {**DRAWN, "policy": "all"},
 }
-METHODS = (*OURS, "hetero-conv", "rgcn", "distmult")
+METHODS = (*OURS, "hetero-conv", "rgcn", "mne", "deeplex", "distmult")
 MOST = 300
 """Layers with which all of them are still drawn: a step grows with their number."""
 
@@ -98,7 +100,7 @@ def measure_here(task: Run) -> Row:
     torch.set_num_threads(1)
     mx, device = some_layers(task), choose_device("auto")
     begin: Callable[..., tuple[Callable[[], Any], float]] = {
-        "hetero-conv": hetero_conv, "rgcn": rgcn, "distmult": pykeen,
+        "hetero-conv": hetero_conv, "rgcn": rgcn, "mne": mne, "deeplex": deeplex, "distmult": pykeen,
     }.get(task.method, ours)  # fmt: skip
     gc.collect()
     before = peak(device)
@@ -215,6 +217,37 @@ def pykeen(mx: Multiplex, task: Run, device: torch.device) -> tuple[Callable[[],
 
     model = BASELINES["distmult"](dimension=WIDTH, epochs=1, batch_size=PAIRS // 2, num_negatives=1)
     return lambda: model.fit(mx), 0.5  # it sees each undirected edge twice
+
+
+def mne(mx: Multiplex, task: Run, device: torch.device) -> tuple[Callable[[], Any], float]:
+    """Return one of the 20 walks from each node of each layer that are an epoch of MNE."""
+    from banditplex.baselines import BASELINES
+
+    model = BASELINES["mne"](dimension=WIDTH, epochs=1, num_walks=1, device=str(device))
+    return lambda: model.fit(mx), 20.0
+
+
+def deeplex(mx: Multiplex, task: Run, device: torch.device) -> tuple[Callable[[], Any], float]:
+    """Return a step of DeePlex with as many pairs as it has in memory at a time."""
+    from banditplex.baselines.deeplex import DeePlex
+    from banditplex.baselines.neural import NetworkData
+    from banditplex.nn import HiddenEdges
+    from banditplex.training.data import prepare
+
+    config = Config(evidence="drawn", seed=task.seed).checked()
+    data = NetworkData(prepare(mx, np.arange(mx.num_layers), config), task.seed, epochs=1)
+    network = DeePlex(seed=task.seed)._network(data).to(device)
+    graph, rng, size = data.train_graph(network.sees), stream(task.seed, "scale", "pairs"), (network.chunk + 1) // 2
+    optimiser = torch.optim.AdamW(network.parameters())
+
+    def step() -> None:
+        pairs, target = data.sample(size, rng)
+        label = (torch.arange(2 * size, device=device) < size).float()
+        optimiser.zero_grad()
+        network.loss(network(graph, pairs, target, HiddenEdges(pairs[:0], target[:0])), label).backward()  # type: ignore[no-untyped-call]
+        optimiser.step()
+
+    return step, mx.num_edges / size
 
 
 # The report

@@ -77,6 +77,18 @@ def test_gatne_aggregates_neighbours_in_every_layer():
     assert set(sampled[1, 0].tolist()) == {10}
 
 
+@pytest.mark.parametrize("normalise", [True, False])
+def test_gatne_does_not_learn_lengths_that_its_cosine_ignores(normalise):
+    """What a loss of v / |v| teaches is orthogonal to v. Every node has one neighbour: all its samples are the same."""
+    mx = Multiplex.from_edges([0, 2], [1, 3], ["a", "a"])
+    options = {"dimension": 6, "num_walks": 1, "normalise": normalise}
+    before, after, later = (GATNE(epochs=epochs, **options).fit(mx) for epochs in (0, 1, 2))
+    assert not (after.base_ - before.base_).any()  # contexts start at 0: the first step moves them alone
+    along = ((later.base_ - after.base_) * after._vectors(np.arange(4), 0)).sum(1)
+    size = np.linalg.norm(later.base_ - after.base_, axis=1) * np.linalg.norm(after._vectors(np.arange(4), 0), axis=1)
+    assert (np.abs(along / size) < 1e-3).all() == normalise
+
+
 def test_scores_by_hand():
     """Vectors (3, 4), (4, 3) and 0: dot product 24, cosine 24 / 25; nodes without edges score 0."""
     model = DeepWalk(**WALKS).fit(SMALL_GRAPH, targets=["b"])

@@ -71,6 +71,24 @@ def test_a_step_with_all_nodes_as_negatives_is_that_of_the_loss_written_as_loops
         torch.testing.assert_close(found.values.double(), table.detach() - step, rtol=1e-4, atol=1e-5)
 
 
+def test_a_step_with_softmax_is_that_of_the_loss_written_as_loops():
+    """The cross-entropy of each end among all nodes: log of the sum of exp(score), minus the score of the edge."""
+    mx = Multiplex.from_edges([0, 1, 2], [1, 2, 3], [*"aab"], num_nodes=5, directed=True)
+    options = {"dimension": 4, "batch_size": 8, "loss": "softmax", "learning_rate": 0.1, "device": "cpu"}
+    start, after = (Triples("simple", epochs=epochs, **options).fit(mx) for epochs in (0, 1))
+    nodes, layers = (each.values.double().requires_grad_() for each in (start.nodes_, start.relations_))
+    loss, score = 0.0, FORMULAS["simple"].score
+    for u, r, v in [(0, 0, 1), (1, 0, 2), (2, 1, 3)]:
+        loss = loss + sum(score(nodes[u], layers[r], nodes[w]).exp() for w in range(5)).log()
+        loss = loss + sum(score(nodes[w], layers[r], nodes[v]).exp() for w in range(5)).log()
+        loss = loss - 2 * score(nodes[u], layers[r], nodes[v])
+    for table, found, gradient in zip(
+        (nodes, layers), (after.nodes_, after.relations_), torch.autograd.grad(loss, [nodes, layers]), strict=True
+    ):
+        step = 0.1 * gradient / (gradient**2).mean(1, keepdim=True).sqrt()
+        torch.testing.assert_close(found.values.double(), table.detach() - step, rtol=1e-4, atol=1e-5)
+
+
 @pytest.mark.parametrize("directed", [False, True])
 def test_a_step_with_random_pairs_is_that_of_the_loss_written_as_loops(directed):
     """Layer a has all pairs but one, the only possible negative; an undirected one has the direction of its edge."""
@@ -130,6 +148,8 @@ def test_the_time_limit_stops_training():
 def test_mistakes_are_refused():
     with refuses("replace", "pair, end", "'both'"):
         Triples(replace="both").fit(SMALL_GRAPH)
+    with refuses("loss", "logistic, softmax", "'hinge'"):
+        Triples(loss="hinge").fit(SMALL_GRAPH)
     with refuses("num_negatives", "None"):
         Triples(num_negatives=None).fit(SMALL_GRAPH)
     with refuses("'transe'", "complex"):

@@ -6,6 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 from torch import Tensor
+from torch.nn.functional import normalize
 
 from banditplex.baselines.base import BASELINES
 from banditplex.baselines.graph import Floats, Ints
@@ -48,6 +49,8 @@ class GATNE(NodeVectors):
         Sizes of b, u and w.
     neighbour_samples
         Neighbours sampled for each mean.
+    normalise
+        Whether vectors have length 1 in training, too, as in the cosine that scores pairs.
     epochs, num_walks, walk_length, window, num_negatives, learning_rate, operator, time_limit, device, hide, seed
         As for `MNE`.
     """
@@ -59,6 +62,7 @@ class GATNE(NodeVectors):
         edge_dimension: int = 10,
         attention_dimension: int = 20,
         neighbour_samples: int = 10,
+        normalise: bool = True,
         epochs: int = 10,
         num_walks: int = 20,
         walk_length: int = 10,
@@ -72,7 +76,8 @@ class GATNE(NodeVectors):
         seed: int = 0,
     ) -> None:
         self.dimension, self.edge_dimension, self.attention_dimension = dimension, edge_dimension, attention_dimension
-        self.neighbour_samples, self.epochs, self.num_walks = neighbour_samples, epochs, num_walks
+        self.neighbour_samples, self.normalise = neighbour_samples, normalise
+        self.epochs, self.num_walks = epochs, num_walks
         self.walk_length, self.window, self.num_negatives = walk_length, window, num_negatives
         self.learning_rate, self.operator, self.time_limit = learning_rate, operator, time_limit
         self.device, self.hide, self.seed = device, hide, seed
@@ -97,15 +102,18 @@ class GATNE(NodeVectors):
             node, layer, noise = nodes[walks], layers[walks[:, 0]], nodes[noise]
             sampled = lists.sample(node, self.neighbour_samples)
             near = edge[sampled].mean(3)  # (B, L, m, s)
+            own = base[node]
             parts = [near, hidden[layer].view(-1, s, a), queries[layer], transforms[layer].view(-1, s, d)]
-            for part in parts:
+            for part in (own, *parts):
                 part.requires_grad_()
             with torch.enable_grad():
-                added = edge_part(*parts)
-            found = gradients(base[node] + added.detach(), contexts[node], contexts[noise], weight, self.num_negatives)
-            near, *rest = torch.autograd.grad(added, parts, found.centre)
+                vectors = own + edge_part(*parts)
+                if self.normalise:
+                    vectors = normalize(vectors, dim=-1)
+            found = gradients(vectors.detach(), contexts[node], contexts[noise], weight, self.num_negatives)
+            own, near, *rest = torch.autograd.grad(vectors, (own, *parts), found.centre)
             each = (near / self.neighbour_samples)[..., None, :].expand(*sampled.shape, s)
-            base.step(node.ravel(), found.centre.flatten(0, 1), batch.rate)
+            base.step(node.ravel(), own.flatten(0, 1), batch.rate)
             edge.step(sampled.ravel(), each.reshape(-1, s), batch.rate)
             for table, gradient in zip((hidden, queries, transforms), rest, strict=True):
                 table.step(layer, gradient.flatten(1), batch.rate)

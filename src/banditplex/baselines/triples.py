@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 from torch import Tensor
-from torch.nn.functional import softplus
+from torch.nn.functional import cross_entropy, softplus
 
 from banditplex.baselines.base import BASELINES, Baseline
 from banditplex.baselines.graph import Floats, Ints
@@ -31,6 +31,7 @@ from banditplex.training.data import choose_device
 from banditplex.training.negatives import DeviceNegatives
 
 REPLACE = ("pair", "end")
+LOSSES = ("logistic", "softmax")
 CHUNK = 1 << 16
 """Pairs that are scored at a time."""
 
@@ -89,6 +90,10 @@ class Triples(Baseline):
     sampled mean estimates, and on a GPU faster for some thousand nodes. An undirected edge counts in both directions,
     and its score is the mean of the two.
 
+    With loss="softmax" (Lacroix et al., ICML 2018) an edge has no negatives: its loss is the cross-entropy of v among
+    all nodes, given u and the layer, plus that of u, given v and the layer. Scores learn, up to a constant, the log of
+    the share that a pair has of its layer's edges, so that nodes with many edges are learnt as well.
+
     Differs from the originals: negatives, see above; row-wise Adagrad; large mini-batches; no early stopping. All
     training edges are seen.
 
@@ -98,6 +103,8 @@ class Triples(Baseline):
         "distmult", "complex" or "simple".
     dimension
         Numbers in each vector; complex numbers count twice.
+    loss
+        "logistic" or "softmax".
     replace
         What is replaced in a negative: "pair", both ends, or "end", one of them.
     epochs, batch_size, num_negatives, learning_rate
@@ -116,6 +123,7 @@ class Triples(Baseline):
         model: str = "complex",
         *,
         dimension: int = 200,
+        loss: str = "logistic",
         replace: str = "pair",
         epochs: int = 100,
         batch_size: int = 4_096,
@@ -129,14 +137,17 @@ class Triples(Baseline):
     ) -> None:
         self.model, self.dimension, self.epochs, self.batch_size = model, dimension, epochs, batch_size
         self.num_negatives, self.learning_rate, self.penalty = num_negatives, learning_rate, penalty
-        self.replace = replace
+        self.replace, self.loss = replace, loss
         self.time_limit, self.device, self.hide, self.seed = time_limit, device, hide, seed
 
     def _fit(self) -> None:
         formula = FORMULAS[self.model]
         if self.replace not in REPLACE:
             raise InputError(f"Expected replace to be one of {', '.join(REPLACE)}, got {self.replace!r}.")
-        if self.replace == "pair" and self.num_negatives is None:
+        if self.loss not in LOSSES:
+            raise InputError(f"Expected loss to be one of {', '.join(LOSSES)}, got {self.loss!r}.")
+        softmax = self.loss == "softmax"
+        if self.replace == "pair" and self.num_negatives is None and not softmax:
             raise InputError('Expected num_negatives to be a number with replace="pair", got None.')
         device, rng = choose_device(self.device), stream(self.seed, "triples")
         generator = torch.Generator(device).manual_seed(int(rng.integers(2**62)))
@@ -145,7 +156,7 @@ class Triples(Baseline):
             Table(torch.randn(each, width, device=device, generator=generator) / self.dimension**0.5) for each in size
         )
         self.num_parameters_ = sum(size) * width
-        negatives = self._negatives(device, rng) if self.replace == "pair" else None
+        negatives = self._negatives(device, rng) if self.replace == "pair" and not softmax else None
         for u, layer, v, rate in self._batches(device, generator):
             if negatives is None:
                 self._step(formula, u, layer, v, rate, generator)
@@ -186,19 +197,24 @@ class Triples(Baseline):
     def _step(
         self, formula: Formula, u: Tensor, layer: Tensor, v: Tensor, rate: float, generator: torch.Generator
     ) -> None:
-        others, at_source = self._corrupted(len(u), generator)
+        softmax = self.loss == "softmax"
+        others, at_source = self._corrupted(len(u), None if softmax else self.num_negatives, generator)
         leaves = [self.nodes_[u], self.relations_[layer], self.nodes_[v], self.nodes_[others]]
         for leaf in leaves:
             leaf.requires_grad_()
         first, relation, second, noise = leaves
         with torch.enable_grad():
             ahead, back = formula.towards(first, relation), formula.towards(second, formula.inverse(relation))
-            if at_source is None:
+            if softmax:
+                loss = cross_entropy(ahead @ noise.T, v, reduction="sum")
+                loss = loss + cross_entropy(back @ noise.T, u, reduction="sum")
+            elif at_source is None:
                 negative = (softplus(ahead @ noise.T) + softplus(back @ noise.T)).mean(1) / 2
+                loss = (softplus(-(ahead * second).sum(1)) + negative).sum()
             else:
                 towards, away = torch.bmm(noise, torch.stack([ahead, back], 2)).unbind(2)
                 negative = softplus(torch.where(at_source, away, towards)).mean(1)
-            loss = (softplus(-(ahead * second).sum(1)) + negative).sum()
+                loss = (softplus(-(ahead * second).sum(1)) + negative).sum()
             if self.penalty:
                 loss = loss + self.penalty * sum((leaf**2).mean(-1).sum() for leaf in (first, relation, second))
             by_first, by_relation, by_second, by_noise = torch.autograd.grad(loss, leaves)
@@ -226,12 +242,12 @@ class Triples(Baseline):
         self.relations_.step(layer, by_relation, rate)
         self.nodes_.step(rows.ravel(), by_nodes.flatten(0, 2), rate)
 
-    def _corrupted(self, count: int, generator: torch.Generator) -> tuple[Tensor, Tensor | None]:
-        """Return nodes (count, k) that replace an end of edges, and whether it is the source; all nodes and None."""
+    def _corrupted(self, count: int, each: int | None, generator: torch.Generator) -> tuple[Tensor, Tensor | None]:
+        """Return nodes (count, each) that replace an end of edges, and if it is the source; None: all nodes, None."""
         size, device = self.mx_.num_nodes, generator.device
-        if self.num_negatives is None:
+        if each is None:
             return torch.arange(size, device=device), None
-        shape = count, self.num_negatives
+        shape = count, each
         others = torch.randint(size, shape, device=device, generator=generator)
         return others, torch.rand(shape, device=device, generator=generator) < 0.5
 
