@@ -36,7 +36,7 @@ from banditplex.training.history import summary
 from banditplex.training.loop import Trainer
 from banditplex.training.members import Members, member_seed
 from banditplex.training.memory import limited
-from banditplex.training.setup import choose_members, make_trainer
+from banditplex.training.setup import make_trainer
 from banditplex.training.targets import check_targets, num_edges, resolve_policy
 from banditplex.training.threads import fitting_threads
 from banditplex.training.validation import MAX_USED
@@ -177,7 +177,7 @@ class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
                 carry_over(self._fitted, trainer, member)
             return trainer
 
-        return Members(make, choose_members(config, mx))
+        return Members(make, config.num_members(mx.num_edges))
 
     def check_settings(self, mx: Multiplex, targets: Sequence[Name] | None = None) -> None:
         """Refuse settings that `fit` would refuse on this multiplex."""

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from banditplex.multiplex import Multiplex
-from banditplex.nn.evidence import NUM_EVIDENCE, Evidence, pack
+from banditplex.nn.evidence import Evidence, num_evidence, pack
 from banditplex.nn.spectral import NUM_COLUMNS
 from banditplex.pairs.visibility import HIDE, Visibility
 from tests.nn.test_graph import all_questions, as_networkx, random_multiplex
@@ -18,7 +18,8 @@ from tests.nn.test_paths import plain_paths
 
 SHARE = 2
 """The column that counts all edges of the layer, the pair's own as well."""
-STRUCTURE = NUM_EVIDENCE - 2 * NUM_COLUMNS
+POSITIONS = 2 * NUM_COLUMNS
+"""The last columns, those of `Spectral`."""
 
 
 def evidence_of(mx, hide="edge"):
@@ -60,6 +61,9 @@ def plain_columns(mx, pair, target):
     def copies(a, b):
         return sum(layer.has_edge(a, b) for layer in layers)
 
+    def arcs(a, b):
+        return sum([a, b] in mx.edges(index).T.tolist() for index in range(mx.num_layers) if index != target)
+
     def strength(a):
         return sum(layer.degree(a) for layer in layers)
 
@@ -91,6 +95,7 @@ def plain_columns(mx, pair, target):
         *summed(across),
         math.log1p(copies(u, v) - own.has_edge(u, v)),
         *(math.log1p(number) for number in sorted(elsewhere)),
+        *(math.log1p(arcs(*ends)) for ends in ((u, v), (v, u)) if mx.directed),
     ]
 
 
@@ -100,7 +105,7 @@ def test_columns_are_those_of_a_plain_loop(directed):
     pairs, layers = all_questions(mx)
     found = evidence_of(mx).columns(pairs, layers)
     for (pair, layer), columns in zip(zip(pairs.tolist(), layers.tolist(), strict=True), found, strict=True):
-        np.testing.assert_allclose(columns[:STRUCTURE], plain_columns(mx, pair, layer), rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(columns[:-POSITIONS], plain_columns(mx, pair, layer), rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("directed", [False, True])
@@ -121,7 +126,7 @@ def test_columns_of_an_edge_are_those_of_a_graph_without_it(hide, directed):
             torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5)
             if mx is small:
                 plain = plain_columns(less, (u, v), layer)
-                np.testing.assert_allclose(found[:STRUCTURE], plain, rtol=1e-4, atol=1e-5)
+                np.testing.assert_allclose(found[:-POSITIONS], plain, rtol=1e-4, atol=1e-5)
 
 
 def test_the_layers_share_of_edges_is_the_same_for_all_pairs_of_a_layer():
@@ -166,11 +171,12 @@ def test_an_empty_graph_and_an_empty_question_have_evidence():
     mx = Multiplex.from_edges([0], [0], [0], num_nodes=3, layer_names=[0, 1])
     for hide in HIDE:
         evidence = evidence_of(mx, hide)
+        size = num_evidence(evidence.visibility)
         found = evidence.columns(torch.tensor([[0, 1], [1, 2]]), torch.tensor([0, 1]))
-        assert found.shape == (2, NUM_EVIDENCE)
-        assert not found[:, [i for i in range(NUM_EVIDENCE) if i != SHARE]].any()
+        assert found.shape == (2, size)
+        assert not found[:, [i for i in range(size) if i != SHARE]].any()
         nothing = torch.empty(0, 2, dtype=torch.long), torch.empty(0, dtype=torch.long)
-        assert evidence.columns(*nothing).shape == (0, NUM_EVIDENCE)
+        assert evidence.columns(*nothing).shape == (0, size)
         assert [len(part) for part in evidence.layers_of(*nothing)] == [0, 0, 0]
 
 

@@ -92,7 +92,7 @@ def watched(**settings):
 
 
 def test_a_target_keeps_its_layers_for_so_many_of_its_own_steps():
-    trainer, steps = watched(steps_per_draw=3, k=2, targets_per_step=1)
+    trainer, steps = watched(steps_per_draw=3, k=2, targets_per_step=1, batch_size=64)
     for _ in range(2):
         trainer.run_epoch()
     drawn = [(int(i), draw.arms[row].tolist()) for draw in trainer.policy.draws for row, i in enumerate(draw.instances)]

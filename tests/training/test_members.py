@@ -7,7 +7,6 @@ import banditplex as bx
 from banditplex.errors import InputError
 from banditplex.nn.ensemble import members_of
 from banditplex.training.config import Config
-from banditplex.training.setup import choose_members
 from tests.training.test_loop import random_layers
 
 FAST = {"members": 2, "epochs": 2, "warmup": 0}
@@ -103,12 +102,16 @@ def test_each_member_of_a_warm_start_goes_on_from_its_own_weights(model, mx):
         assert all((a == b).all() for a, b in zip(trainer.model.parameters(), member.parameters(), strict=True))
 
 
-def test_several_are_trained_by_default_where_that_is_cheap(mx):
-    assert choose_members(Config(), mx) == 3
-    assert choose_members(Config(epochs=29), mx) == 1
-    assert choose_members(Config(members=5, epochs=1), mx) == 5
-    many = bx.Multiplex.from_edges(np.arange(20_000), np.arange(1, 20_001), "a", num_nodes=20_001)
-    assert choose_members(Config(), many) == 1
+def test_several_are_trained_by_default_where_that_is_cheap():
+    assert [Config().num_members(size) for size in (4_999, 5_000, 19_999, 20_000)] == [6, 3, 3, 1]
+    assert Config(epochs=29).num_members(100) == 1
+    assert Config(members=5, epochs=1).num_members(20_000) == 5
+
+
+def test_batches_are_larger_where_many_networks_are_trained():
+    assert [Config().batch_edges(size) for size in (4_999, 5_000)] == [64, 32]
+    assert [each.batch_edges(100) for each in (Config(epochs=29), Config(members=6))] == [32, 32]
+    assert [Config(batch_size=size).batch_edges(100) for size in (1, 10)] == [1, 5]
 
 
 def test_a_number_below_0_is_refused():

@@ -22,7 +22,12 @@ from banditplex.nn.paths import Paths
 from banditplex.nn.spectral import NUM_COLUMNS, Spectral
 from banditplex.pairs.visibility import Visibility
 
-NUM_EVIDENCE = 17 + 2 * NUM_COLUMNS
+NUM_STRUCTURAL = 17
+
+
+def num_evidence(visibility: Visibility) -> int:
+    """Return the number of columns of evidence."""
+    return (NUM_STRUCTURAL + 2 * visibility.directed + 2 * NUM_COLUMNS) * visibility.evidence
 
 
 def pack(mx: Multiplex, device: torch.device | str, visibility: Visibility) -> PackedGraph:
@@ -106,7 +111,7 @@ class Evidence:
 
     @torch.no_grad()
     def columns(self, pairs: Tensor, target: Tensor) -> Tensor:
-        """Return the evidence (n, NUM_EVIDENCE) on pairs (n, 2) of target layers (n,).
+        """Return the evidence (n, `num_evidence`) on pairs (n, 2) of target layers (n,).
 
         In the target layer: log(1 + paths of length 3), the same weighted; log of the layer's share of all
         edges. In the union:
@@ -114,8 +119,9 @@ class Evidence:
         number of layers of an edge as its weight: log(1 + sum of products), log(1 + sum of minima), sqrt(weighted
         resource allocation). Across target layer and union: log(1 + count), log(1 + Adamic-Adar), sqrt(resource
         allocation) of nodes next to one end in the one and to the other end in the other. Of the other layers:
-        log(1 + layers with the pair), and logs of the smaller and larger number of edges of its nodes. Then what
-        `Spectral` says of the target layer and of the union.
+        log(1 + layers with the pair), and logs of the smaller and larger number of edges of its nodes; if directed also
+        log(1 + layers with the edge) and log(1 + layers with the reverse edge). Then what `Spectral` says of the target
+        layer and of the union.
         """
         graph, lists = self.graph, self.graph.both
         union = torch.full_like(target, graph.num_layers - 1)
@@ -125,6 +131,8 @@ class Evidence:
         near, far = self.paths.between(pairs, target, row), self.paths.between(pairs, union, merged)
         columns = [torch.log1p(near), self.layer_share[target].unsqueeze(1), self._common(merged), torch.log1p(far)]
         columns += [self._across(row, merged), self._elsewhere(pairs, target, row, merged)]
+        if graph.directed:
+            columns.append(self._directions(pairs, target))
         columns += [self.spectral.columns(pairs, target, row), self.spectral.columns(pairs, union, merged)]
         return torch.cat(columns, 1)
 
@@ -164,3 +172,9 @@ class Evidence:
             strength, others = strength - others, torch.zeros_like(others)
         logs = torch.log1p(strength.clamp(min=0)).sort(0).values
         return torch.stack([torch.log1p(others), logs[0], logs[1]], 1)
+
+    def _directions(self, pairs: Tensor, target: Tensor) -> Tensor:
+        """Return in how many other layers there is the edge, and the reverse edge."""
+        which, _, reverse = self.layers_of(pairs, target)
+        count = torch.bincount(2 * which + reverse, minlength=2 * len(pairs)).view(-1, 2)
+        return torch.log1p(count.float())

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from banditplex.nn import neighbour_sampling
 from banditplex.nn.compiled import both
 from banditplex.nn.encoder import Convolution, Encoder
-from banditplex.nn.evidence import NUM_EVIDENCE
+from banditplex.nn.evidence import num_evidence
 from banditplex.nn.graph import Block, HiddenEdges, PackedGraph
 from banditplex.nn.kernels import take
 from banditplex.nn.known import Known, Lists, lists_of
@@ -70,7 +70,7 @@ class MultiplexModel(nn.Module):
         max_node_embeddings: int,
     ) -> None:
         super().__init__()
-        self.visibility, directed = visibility, visibility.directed
+        self.visibility, self.width, directed = visibility, width, visibility.directed
         self.encoder = None
         if width:
             self.encoder = Encoder(
@@ -80,7 +80,7 @@ class MultiplexModel(nn.Module):
             )  # fmt: skip
         own, other = num_features(visibility)
         self.listed = Listed(num_layers, directed) if visibility.evidence else None
-        self.own = Head(own + NUM_EVIDENCE * visibility.evidence, width, hidden_units, num_layers, None, directed)
+        self.own = Head(own + num_evidence(visibility), width, hidden_units, num_layers, None, directed)
         self.other = Head(other, width, min(hidden_units, MAX_OTHER), num_layers, rank, directed)
 
     def forward(

@@ -71,6 +71,12 @@ MANY_EDGES = 20_000
 """From so many edges on, there is one network, it is larger, and it is trained for fewer steps."""
 MAX_STEPS = {0: 6400, MANY_EDGES: 3200, 1_000_000: 1600}
 """Steps of a training, at most, from so many edges on."""
+MEMBERS = {0: 6, 5_000: 3, MANY_EDGES: 1}
+"""Networks that are trained, from so many edges on ..."""
+LONG = 30
+"""... and with so many epochs; with fewer there is one."""
+BATCH, ENSEMBLE_BATCH = 64, 128
+"""Pairs per target and step, and those of the largest ensemble: fewer steps make up for more networks."""
 _LAYERS, _NETWORK = "Which layers are drawn", "Network"
 
 
@@ -120,7 +126,9 @@ class Config:
         "20,000 edges on 3,200, from 1 million on 1,600. None: no limit.", low=0, optional=True,
     )  # fmt: skip
     patience: int = setting(20, "Epochs without a lower (calibrated) validation loss before training stops.", low=1)
-    batch_size: int = setting(64, "Pairs per target and step, half of them edges.", low=2)
+    batch_size: int = setting(
+        0, "Pairs per target and step, half of them edges. 0: 64, or 128 where six networks are trained.", low=0
+    )
     max_rounds: int | None = setting(
         64, "Maximum number of steps of a target per epoch; batches grow to fit. None: no limit.", low=1, optional=True
     )
@@ -143,7 +151,8 @@ class Config:
     )
     members: int = setting(
         0, "Networks that are trained one after the other, each with validation edges of its own; predictions use the "
-        "mean of their logits. 0: 3, but 1 from 20,000 edges on or with fewer than 30 epochs.", low=0,
+        "mean of their logits. 0: 6, from 5,000 edges on 3, from 20,000 edges on or with fewer than 30 epochs 1.",
+        low=0,
     )  # fmt: skip
     negative_nodes: str = setting(
         "all", "Nodes whose pairs are negatives: all, or only those with an edge in the layer (active).", choices=NODES
@@ -207,6 +216,17 @@ class Config:
             return self.epochs
         most = self.max_steps or min(steps for edges, steps in MAX_STEPS.items() if num_edges >= edges)
         return min(self.epochs, max(MIN_EPOCHS, most // max(1, steps)))
+
+    def num_members(self, num_edges: int) -> int:
+        """Return the number of networks for a multiplex with so many edges."""
+        if self.members or self.epochs < LONG:
+            return self.members or 1
+        return min(count for edges, count in MEMBERS.items() if num_edges >= edges)
+
+    def batch_edges(self, num_edges: int) -> int:
+        """Return the edges of a target in a step, half of its pairs, for a multiplex with so many edges."""
+        many = not self.members and self.num_members(num_edges) == MEMBERS[0]
+        return max(1, (self.batch_size or (ENSEMBLE_BATCH if many else BATCH)) // 2)
 
     @property
     def memory_limit(self) -> int | None:

@@ -124,10 +124,10 @@ class Trainer:
         return Diverged(f" in epoch {self.epoch + 1} in target layer{'s' * (len(names) > 1)} {layers}")
 
     def _plan(self, rng: np.random.Generator) -> Plan:
-        config, width = self.config, 0 if self.model.encoder is None else self.model.encoder.width
+        config, data = self.config, self.data
         return plan_epoch(
-            self.data.train_edges.size, batch_edges=config.batch_size // 2, max_rounds=config.max_rounds, rng=rng,
-            targets_per_step=config.targets_per_step, step_size=StepSize.on(self.data.device, width),
+            data.train_edges.size, batch_edges=config.batch_edges(data.full_mx.num_edges), max_rounds=config.max_rounds,
+            rng=rng, targets_per_step=config.targets_per_step, step_size=StepSize.on(data.device, self.model.width),
         )  # fmt: skip
 
     # A step

@@ -24,8 +24,6 @@ WIDTH = 16
 """Width of node embeddings, if "auto" has any."""
 SMALL, LARGE = 8, 64
 """Hidden units of the heads, with few and with many edges."""
-MEMBERS, LONG = 3, 30
-"""Networks of an ensemble, and the epochs from which on there is one by default."""
 SAMPLE = 4096
 """Edges, and as many negatives, whose features give mean and scale of the network's inputs."""
 
@@ -58,11 +56,6 @@ def choose_width(config: Config, mx: Multiplex) -> int:
         return int(config.width)
     asked = mx.node_features is not None or config.conv != SETTINGS["conv"].default
     return WIDTH if asked or get_relevance(config.relevance).is_free else 0
-
-
-def choose_members(config: Config, mx: Multiplex) -> int:
-    """Return the number of networks; 0 stands for several where they are cheap, and a long training is asked for."""
-    return config.members or (MEMBERS if mx.num_edges < MANY_EDGES and config.epochs >= LONG else 1)
 
 
 def choose_hidden_units(config: Config, mx: Multiplex) -> int:

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from banditplex.nn.evidence import NUM_EVIDENCE
+from banditplex.nn.evidence import num_evidence
 from banditplex.nn.known import Known, look_up
 from banditplex.nn.pair_features import num_features
 from banditplex.rng import stream
@@ -35,7 +35,7 @@ class Supply:
     @cached_property
     def _keeps(self) -> bool:
         """Whether what is known of pairs is kept; else, or without evidence, the network looks it up in every step."""
-        data, columns = self._data, NUM_EVIDENCE + num_features(self._data.visibility)[0]
+        data, columns = self._data, num_evidence(self._data.visibility) + num_features(self._data.visibility)[0]
         size = (1 + TURNS) * len(data.train_edges) / data.group.size * (PER_PAIR + 4 * columns)
         return data.visibility.evidence and size <= MOST
 
