@@ -63,7 +63,7 @@ class FittedModel:
         if not finished:
             return fitted
         alone = [(trainer.data, fitted._before_validation(trainer).logits_of_targets) for trainer in trainers]
-        held_out = score_held_out(alone, stream(config.seed, "calibration"))
+        held_out = score_held_out(alone, stream(config.seed, "calibration"), config.unknown_share)
         calibration = Calibration.scaled(len(data.targets)) if held_out is None else fit(*held_out)
         return replace(fitted, calibration=calibration, held_out=held_out)
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from banditplex.report.held_out import by_target, judge, limits, summarise, weighted_auc
-from banditplex.training.calibration import HIDDEN, HeldOut, Scored
+from banditplex.training.calibration import HeldOut, Scored
 
 
 def game(rng, links, others, *, density=0.02):
@@ -22,13 +22,13 @@ def test_auc_is_that_of_a_plain_loop():
 
 
 def test_right_probabilities_are_found_right():
-    """A share HIDDEN * density of the unknown pairs are links, which nobody knows.
+    """A share density / 4 of the unknown pairs are links, which nobody knows: every fifth link.
 
     If the stated probability p is right, its likelihood ratio is r = p / (1 - p) / odds, and the share of known links
     among known links and unknown pairs is odds r / (odds r + hidden r + 1 - hidden): lower than p where p is high.
     """
     rng, density = np.random.default_rng(1), 0.02
-    hidden, odds = HIDDEN * density, density / (1 - density)
+    hidden, odds = 0.25 * density, density / (1 - density)
     pairs = game(rng, 8_000, 80_000, density=density)
     pairs.unknown.score[: int(hidden * 80_000)] = rng.normal(1, np.sqrt(2), int(hidden * 80_000))
     found = summarise(pairs, np.random.default_rng(0))

@@ -37,8 +37,8 @@ def judge(held_out: HeldOut, rng: np.random.Generator) -> Judged:
     parts = []
     for mine in range(2):
         here, other = (
-            HeldOut(
-                _take(held_out.links, half[0] == which), _take(held_out.unknown, half[1] == which), held_out.density
+            held_out._replace(
+                links=_take(held_out.links, half[0] == which), unknown=_take(held_out.unknown, half[1] == which)
             )
             for which in (mine, 1 - mine)
         )
