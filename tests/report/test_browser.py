@@ -180,14 +180,15 @@ def test_fewer_new_links_can_be_supposed(page, data):
 
 def with_quality(data, rows):
     """Return the data of a page with another quality of its first targets; nothing is known of the others."""
-    nothing = {"edges": 0, "roc_auc": None, "low": None, "high": None}
+    nothing = {"edges": 0, "roc_auc": None, "low": None, "high": None, "clear": False}
     targets = [dict(zip(nothing, row, strict=True)) for row in rows] + [nothing] * (6 - len(rows))
     return data | {"held_out": data["held_out"] | {"targets": targets}}
 
 
 def test_a_target_no_better_than_chance_is_warned_of(opened, data, tmp_path):
     """The second target is the best that has been shown; the third is at chance, the fourth has three edges."""
-    rows = [(50, 0.7, 0.6, 0.8), (60, 0.8, 0.7, 0.9), (40, 0.55, 0.45, 0.65), (3, 1.0, 0.6, 1.0)]
+    rows = [(50, 0.7, 0.6, 0.8, True), (60, 0.8, 0.7, 0.9, True), (40, 0.55, 0.45, 0.65, False)]
+    rows += [(3, 1.0, 0.6, 1.0, False)]
     write_page(tmp_path / "page.html", with_quality(data, rows))
     with opened(tmp_path / "page.html") as page:
         targets, caution = page.locator("#links select").first, page.locator("#links .caution")
@@ -206,7 +207,7 @@ def test_a_target_no_better_than_chance_is_warned_of(opened, data, tmp_path):
 
 
 def test_of_noise_nothing_is_promised(opened, data, tmp_path):
-    rows = [(20, 0.5, 0.3, 0.7)] * 6
+    rows = [(20, 0.5, 0.3, 0.7, False)] * 6
     write_page(tmp_path / "page.html", with_quality(data, rows))
     with opened(tmp_path / "page.html") as page:
         assert "take none of these links as a finding" in page.locator("#links .lede").inner_text()

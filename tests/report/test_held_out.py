@@ -68,7 +68,7 @@ def test_limits_without_links_or_without_others():
 def test_a_target_without_held_out_edges_is_not_known():
     found = game(np.random.default_rng(0), 5, 20)
     two = found._replace(density=np.array([0.02, 0.02]))
-    assert by_target(two)[1] == {"edges": 0, "roc_auc": None, "low": None, "high": None}
+    assert by_target(two)[1] == {"edges": 0, "roc_auc": None, "low": None, "high": None, "clear": False}
     assert len(judge(two, np.random.default_rng(0)).label) == 25
 
 
@@ -91,8 +91,20 @@ def test_scores_that_mean_nothing_are_rarely_above_chance():
     for _ in range(200):
         parts = [Scored(np.repeat([0, 1], each), rng.random(2 * each), np.ones(2 * each)) for each in (15, 200)]
         rows = by_target(HeldOut(*parts, np.array([0.05, 0.05])))
-        above += any(row["low"] > 0.5 for row in rows)
+        above += any(row["clear"] for row in rows)
     assert above <= 10  # 5 expected; more than 10 has a probability of 1.3 %
+
+
+@pytest.mark.parametrize(("links", "clear"), [(4, False), (5, True)])
+def test_few_edges_show_nothing(links, clear):
+    """All edges score higher than all other pairs."""
+    parts = (
+        Scored(np.zeros(links, int), np.ones(links), np.ones(links)),
+        Scored(np.zeros(99, int), -np.ones(99), np.ones(99)),
+    )
+    row = by_target(HeldOut(*parts, np.array([0.1])))[0]
+    assert row["low"] > 0.5
+    assert row["clear"] is clear
 
 
 def test_unknown_pairs_of_large_weight_say_less():

@@ -21,7 +21,7 @@ from banditplex.version import __version__
 ABOUT, PAGE = "about.json", "report.html"
 _BIN = {"probability": NUMBER, "share": NUMBER, "low": NUMBER, "high": NUMBER, "links": whole()}
 _MAYBE = (type(None), NUMBER)
-_TARGET = {"edges": whole(), "roc_auc": _MAYBE, "low?": _MAYBE, "high?": _MAYBE}
+_TARGET = {"edges": whole(), "roc_auc": _MAYBE, "low?": _MAYBE, "high?": _MAYBE, "clear?": bool}
 SCHEMA = {
     "data?": str, "command?": str, "date?": str, "versions?": {"*": str}, "relevant?": (type(None), [[whole()]]),
     "notes?": [str], "held_out?": (type(None), {"bins": [_BIN], "targets": [_TARGET]}),

@@ -17,6 +17,8 @@ from banditplex.training.calibration import HeldOut, Scored, fit
 Floats = NDArray[np.float64]
 BINS = 10
 Z = 1.96
+FEW = 5
+"""Validation edges below which nothing is said of a target."""
 
 
 class Judged(NamedTuple):
@@ -101,7 +103,8 @@ def _number(weight: Floats) -> float:
 def by_target(held_out: HeldOut) -> list[dict[str, Any]]:
     """Return for each target the number of validation edges, and their ROC-AUC against all unknown pairs.
 
-    Its 95 % limits hold for all targets together (Bonferroni).
+    Its 95 % limits hold for all targets together (Bonferroni). A target is `clear` if it is predicted better than by
+    chance: the limits are above 1/2, and there are at least `FEW` validation edges.
     """
     rows, z = [], float(ndtri(1 - 0.025 / len(held_out.density)))
     for instance in range(len(held_out.density)):
@@ -110,7 +113,8 @@ def by_target(held_out: HeldOut) -> list[dict[str, Any]]:
         if len(links.score) and len(unknown.score):
             auc = weighted_auc(links.score, unknown.score, unknown.weight)
             low, high = auc_limits(auc, len(links.score), _number(unknown.weight), z)
-        rows.append({"edges": len(links.score), "roc_auc": auc, "low": low, "high": high})
+        clear = len(links.score) >= FEW and low is not None and low > 0.5
+        rows.append({"edges": len(links.score), "roc_auc": auc, "low": low, "high": high, "clear": clear})
     return rows
 
 

@@ -1,15 +1,15 @@
 "use strict";
 /* Quality on held-out edges, and predicted links. `block` and `lede` are those of sections.js. */
 
-/* The quality of each target, by its layer: {index, edges, auc, low, high}; empty if nothing is known of it. */
+/* The quality of each target, by its layer: {index, edges, auc, low, high, clear}; empty if nothing is known of it. */
 page.qualities = (() => {
   const held = page.data.held_out, history = page.data.history, found = new Map();
-  if (held && history) history.targets.forEach((index, t) => { const { edges, roc_auc: auc, low, high } = held.targets[t]; found.set(index, { index, edges, auc, low, high }); });
+  if (held && history) history.targets.forEach((index, t) => { const { edges, roc_auc: auc, low, high, clear } = held.targets[t]; found.set(index, { index, edges, auc, low, high, clear }); });
   return found;
 })();
-page.FEW = 5; /* held-out edges, below which nothing is said of a target */
-/* Whether held-out edges show that a target is predicted better than by chance. */
-page.shown = (row) => Boolean(row) && page.known(row.auc) && row.edges >= page.FEW && !(row.low <= 0.5);
+/* Whether held-out edges show that a target is predicted better than by chance; runs of before have no limits. */
+page.shown = (row) => Boolean(row) && (row.clear ?? page.known(row.auc));
+page.tooFew = (row) => !row || !page.known(row.auc) || (!page.shown(row) && row.low > 0.5);
 page.ranged = (row) => `${page.number(row.auc)}, 95 % limits ${page.number(row.low)} to ${page.number(row.high)}`;
 
 /* The mean ROC-AUC, and over what it ranges. */
@@ -40,7 +40,7 @@ page.quality = function (block, lede) {
     { title: "Accuracy", cell: (row) => page.number(row.right), by: (row) => row.right, number: true, class: "wide" },
     { title: "Log loss", cell: (row) => page.number(row.loss), by: (row) => row.loss, number: true },
   ], rows, { text: (row) => layers[row.index], label: "Quality by target", shown: 12 });
-  const few = bins.some((bin) => bin.links < page.FEW * 2), solid = (bin) => bin.links >= page.FEW * 2;
+  const enough = 10, solid = (bin) => bin.links >= enough, few = !bins.every(solid);
   const limit = Math.min(1, Math.max(0.1, Math.ceil(10 * Math.max(...bins.map((bin) => Math.max(bin.probability, bin.share)))) / 10));
   page.lazy(host, () => page.chart(host, () => {
     const frame = page.frame(), colour = page.colour("series-1");
@@ -52,12 +52,12 @@ page.quality = function (block, lede) {
         { type: "custom", silent: true, z: 1, data: bins.map((bin) => [bin.probability, bin.low, bin.high, solid(bin) ? 0.5 : 0.22]), renderItem: (_, api) => { const [x, y0] = api.coord([api.value(0), Math.min(limit, api.value(1))]), [, y1] = api.coord([api.value(0), Math.min(limit, api.value(2))]); return { type: "line", shape: { x1: x, x2: x, y1: y0, y2: y1 }, style: { stroke: colour, lineWidth: 2, opacity: api.value(3) } }; } },
         { type: "scatter", data: bins.map(point), symbolSize: 10, z: 3 }] };
   }, "Reliability diagram: share of links against stated probability"));
-  const why = (which) => ` predicted clearly better than by chance: the limits of ${which} include 0.5, or there are fewer than ${page.FEW} held-out edges.`;
+  const why = (which) => ` predicted clearly better than by chance: the limits of ${which} include 0.5, or there are too few held-out edges.`;
   const said = clear === rows.length ? "" : rows.length === 1 ? " This target is not predicted clearly better than by chance." : clear ? ` ${clear} of ${rows.length} targets ${clear === 1 ? "is" : "are"}${why("the others")}` : ` No target is${why("all")}`;
   return ["Quality on held-out edges", lede(`ROC-AUC is the probability that a held-out edge gets a higher score than a pair without an edge: 0.5 is chance, 1 is perfect.${said} These are validation edges: they were not trained on, but chose when to stop. `,
     "For a test on edges that had no part in training at all, use ", el("code", {}, "banditplex evaluate"), "."),
     block("Each target", `${rows.length > 1 ? "The 95 % limits hold for all targets together. " : ""}Accuracy and log loss are those on as many held-out edges as pairs without an edge.`, rows.length > 12 ? el("div", { class: "controls" }, page.search("Search targets", table.filter)) : null, table.element),
-    block("Do the probabilities hold?", `Reliability diagram: pairs in ten groups by their stated probability. On the dashed line, probabilities are right. Lines show 95 % limits${few ? `; hollow points rest on fewer than ${page.FEW * 2} held-out edges` : ""}. Each half of the pairs is judged by a calibration fitted to the other half. Unknown pairs count as no links, so points may lie somewhat low.`, bins.length ? host : el("p", { class: "muted" }, "There are no held-out edges."))];
+    block("Do the probabilities hold?", `Reliability diagram: pairs in ten groups by their stated probability. On the dashed line, probabilities are right. Lines show 95 % limits${few ? `; hollow points rest on fewer than ${enough} held-out edges` : ""}. Each half of the pairs is judged by a calibration fitted to the other half. Unknown pairs count as no links, so points may lie somewhat low.`, bins.length ? host : el("p", { class: "muted" }, "There are no held-out edges."))];
 };
 
 page.links = function (lede) {
@@ -112,7 +112,7 @@ page.links = function (lede) {
   function warn() {
     const row = page.qualities.get(part.target);
     const text = !page.qualities.size ? "It is not known how good these links are: this run has no results on held-out edges."
-      : !row || !page.known(row.auc) || row.edges < page.FEW ? `Caution: it is not known how good these links are. This target has ${page.plural(row?.edges ?? 0, "held-out edge")}, too few to tell.`
+      : page.tooFew(row) ? `Caution: it is not known how good these links are. This target has ${page.plural(row?.edges ?? 0, "held-out edge")}, too few to tell.`
         : page.shown(row) ? null : `Caution: on ${page.plural(row.edges, "held-out edge")}, this target is not predicted clearly better than by chance (ROC-AUC ${page.ranged(row)}). The links below may be no better than guesses.`;
     caution.replaceChildren(...(text ? [el("p", { class: "note caution", role: "note" }, text)] : []));
   }
