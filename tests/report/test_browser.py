@@ -363,11 +363,12 @@ def test_963_layers_open_in_three_seconds_and_answer_in_a_quarter_of_one(opened,
         page.reload()
         page.wait_for_selector("html[data-ready]")
         assert spent() - before < 3
-        for section in ("multiplex", "layers", "training"):
+        for section in ("multiplex", "layers", "training", "quality", "links"):
             for block in page.locator(f"#{section} figure").all():
                 block.scroll_into_view_if_needed()
                 page.wait_for_timeout(100)
-            for control in (f"#{section} select", f"#{section} th button", f"#{section} .zoom button"):
+            kinds = ("select", "th button", ".zoom button", "tbody button")
+            for control in [f"#{section} {kind}" for kind in kinds]:
                 if page.locator(control).count():
                     page.locator(control).first.scroll_into_view_if_needed()
                     page.wait_for_timeout(300)
@@ -401,7 +402,20 @@ def many_layers(number):
         for name, each in zip(names, others, strict=True)
     ]
     table = pd.DataFrame(gains, columns=["target", "layer", "gain", "low", "high", "helps"])
+    part = {
+        "ranked": 19_900, "possible": 19_900, "chosen": "all pairs", "prior": 0.002, "unknown": 19_860, "types": None,
+        "source": [*range(100)], "destination": [*range(100, 200)], "probability": rng.random(100).tolist(),
+        "has": [[*range(0, number, 3)]] * 100, "layers": [*range(9)], "base": -2.0, "own": [0.5] * 100,
+        "by_layer": [[(i, 0.25) for i in range(8)]] * 100, "rest": [[300, 1.5]] * 100, "near": [[3] * 100] * 9,
+        "near_any": [7] * 100,
+    }  # fmt: skip
+    quality = {"edges": 4, "roc_auc": 0.8, "low": 0.4, "high": 0.95, "clear": False}
+    bins = [{"probability": 0.1, "share": 0.1, "low": 0.05, "high": 0.2, "links": 12}]
     return collect_graph(mx, "many", None, table) | {
         "probabilities": collect_probabilities(likely, mx),
-        "history": collect_history(history, likely, mx),
-    }
+        "history": collect_history(history, likely, mx) | {"kept_epochs": [20]},
+        "held_out": {"bins": bins, "targets": [quality] * number},
+        "links": {
+            "targets": [part | {"target": i} for i in range(20)], "all_targets": number, "near": "neighbours"
+        },
+    }  # fmt: skip

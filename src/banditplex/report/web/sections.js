@@ -78,7 +78,7 @@
     });
     controls.append(sorter);
     const some = n < layers.length ? ` The ${page.count(n)} layers with the most edges are shown.` : "";
-    return ["The multiplex", lede(`Each layer is one kind of link among the same ${mx.types?.length ? `nodes: ${nodes}` : nodes}.`),
+    return ["The multiplex", lede(`Each layer is one kind of link among the same ${mx.types?.length ? `nodes: ${nodes}` : nodes}. ${mx.directed ? "Links have a direction." : mx.types?.length ? "" : "Links have no direction: from A to B is the same as from B to A."}`),
       block("Layers", c.density ? "The overlap is that with the most similar other layer. Click a heading to sort." : "Click a heading to sort.", layers.length > 8 ? el("div", { class: "controls" }, page.search("Search layers", table.filter)) : null, table.element),
       !c.density ? null : beside(n > 1 ? block("Overlap of layers", `The share of pairs that two layers have in common: pairs in both, divided by pairs in either (Jaccard index).${some}`, controls, overlap) : null,
         block("Layers per pair", `How many layers link the same two nodes, for all ${page.plural(total, "linked pair")}.`, perPair))];
