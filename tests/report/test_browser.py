@@ -186,15 +186,15 @@ def with_quality(data, rows):
 
 
 def test_a_target_no_better_than_chance_is_warned_of(opened, data, tmp_path):
-    """The second target is the best that has been shown; the third is at chance, the fourth has three edges."""
+    """The second target is the best that has been shown; the third is at chance, the fourth has too few edges."""
     rows = [(50, 0.7, 0.6, 0.8, True), (60, 0.8, 0.7, 0.9, True), (40, 0.55, 0.45, 0.65, False)]
-    rows += [(3, 1.0, 0.6, 1.0, False)]
+    rows += [(3, 1.0, 0.75, 1.0, False)]
     write_page(tmp_path / "page.html", with_quality(data, rows))
     with opened(tmp_path / "page.html") as page:
         targets, caution = page.locator("#links select").first, page.locator("#links .caution")
         assert targets.input_value() == "1"
         assert caution.count() == 0
-        for target, text in ((2, "0.550, 95 % limits 0.450 to 0.650"), (3, "3 held-out edges"), (4, "0 held-out")):
+        for target, text in ((2, "0.550, 99 % limits 0.450 to 0.650"), (3, "3 held-out edges"), (4, "0 held-out")):
             targets.select_option(str(target))
             assert text in caution.inner_text()
         targets.select_option("0")

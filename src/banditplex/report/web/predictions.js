@@ -10,7 +10,7 @@ page.qualities = (() => {
 /* Whether held-out edges show that a target is predicted better than by chance; runs of before have no limits. */
 page.shown = (row) => Boolean(row) && (row.clear ?? page.known(row.auc));
 page.tooFew = (row) => !row || !page.known(row.auc) || (!page.shown(row) && row.low > 0.5);
-page.ranged = (row) => `${page.number(row.auc)}, 95 % limits ${page.number(row.low)} to ${page.number(row.high)}`;
+page.ranged = (row) => `${page.number(row.auc)}, 99 % limits ${page.number(row.low)} to ${page.number(row.high)}`;
 
 /* The mean ROC-AUC, and over what it ranges. */
 page.qualityFact = function () {
@@ -35,7 +35,7 @@ page.quality = function (block, lede) {
     { title: "Target", cell: (row) => page.layerName(row.index), by: (row) => layers[row.index] },
     { title: "Held-out edges", cell: (row) => page.count(row.edges), by: (row) => row.edges, number: true, class: "wide" },
     { title: "ROC-AUC", cell: (row) => page.number(row.auc), by: (row) => row.auc, number: true },
-    { title: "95 % limits", cell: (row) => (page.known(row.low) ? `${page.number(row.low)} to ${page.number(row.high)}` : "–"), by: (row) => row.low, number: true, class: "wide" },
+    { title: "99 % limits", cell: (row) => (page.known(row.low) ? `${page.number(row.low)} to ${page.number(row.high)}` : "–"), by: (row) => row.low, number: true, class: "wide" },
     { title: el("span", { class: "wide" }, "ROC-AUC with its limits"), cell: (row) => (page.known(row.low) ? page.interval(row.auc, row.low, row.high, scale, page.shown(row), 0.5) : ""), class: "graphic" },
     { title: "Accuracy", cell: (row) => page.number(row.right), by: (row) => row.right, number: true, class: "wide" },
     { title: "Log loss", cell: (row) => page.number(row.loss), by: (row) => row.loss, number: true },
@@ -56,7 +56,7 @@ page.quality = function (block, lede) {
   const said = clear === rows.length ? "" : rows.length === 1 ? " This target is not predicted clearly better than by chance." : clear ? ` ${clear} of ${rows.length} targets ${clear === 1 ? "is" : "are"}${why("the others")}` : ` No target is${why("all")}`;
   return ["Quality on held-out edges", lede(`ROC-AUC is the probability that a held-out edge gets a higher score than a pair without an edge: 0.5 is chance, 1 is perfect.${said} These are validation edges: they were not trained on, but chose when to stop. `,
     "For a test on edges that had no part in training at all, use ", el("code", {}, "banditplex evaluate"), "."),
-    block("Each target", `${rows.length > 1 ? "The 95 % limits hold for all targets together. " : ""}Accuracy and log loss are those on as many held-out edges as pairs without an edge.`, rows.length > 12 ? el("div", { class: "controls" }, page.search("Search targets", table.filter)) : null, table.element),
+    block("Each target", `${rows.length > 1 ? "The 99 % limits hold for all targets together. " : ""}Accuracy and log loss are those on as many held-out edges as pairs without an edge.`, rows.length > 12 ? el("div", { class: "controls" }, page.search("Search targets", table.filter)) : null, table.element),
     block("Do the probabilities hold?", `Reliability diagram: pairs in ten groups by their stated probability. On the dashed line, probabilities are right. Lines show 95 % limits${few ? `; hollow points rest on fewer than ${enough} held-out edges` : ""}. Each half of the pairs is judged by a calibration fitted to the other half. Unknown pairs count as no links, so points may lie somewhat low.`, bins.length ? host : el("p", { class: "muted" }, "There are no held-out edges."))];
 };
 
@@ -66,7 +66,7 @@ page.links = function (lede) {
   const paths = l.near === "paths", counted = paths ? "Paths of 3 steps" : "Common neighbours";
   const title = (type) => type.charAt(0).toUpperCase() + type.slice(1);
   /* It opens with the target whose quality is the best that has been shown. */
-  const merit = (each) => page.qualities.get(each.target)?.low ?? -1;
+  const merit = (each) => { const row = page.qualities.get(each.target); return row && page.known(row.low) ? row.low - !page.shown(row) : -2; };
   const start = l.targets.reduce((best, each, i) => (merit(each) > merit(l.targets[best]) ? i : best), 0);
   let part = null, table = null, asked = "", prior = null;
   const layerList = (indices) => (indices.length ? indices.slice(0, 4).map((index) => el("bdi", { class: "chip", title: page.short(layers[index], 300) }, page.short(layers[index], 40))).concat(indices.length > 4 ? [`+${indices.length - 4}`] : []) : el("span", { class: "muted" }, "none"));

@@ -133,7 +133,7 @@
     const gainGrid = new Float32Array(targets.length * width).fill(NaN), chanceGrid = gainGrid.slice();
     gains.forEach((row) => { if (rowAt.has(row.target) && columnAt.has(row.layer)) gainGrid[rowAt.get(row.target) * width + columnAt.get(row.layer)] = row.gain; });
     const probability = (target, layer) => chanceGrid[rowAt.get(target) * width + columnAt.get(layer)];
-    const highest = gains.reduce((most, row) => (page.known(row.gain) ? Math.max(most, Math.abs(row.gain)) : most), 1e-9);
+    const highest = gains.reduce((most, row) => (page.known(row.gain) ? Math.max(most, Math.abs(row.gain)) : most), 0.1); /* noise is pale */
     const host = el("div"), order = orders(targets, columns), controls = el("div", { class: "controls" });
     let heat = null, measure = "gain";
     const [firstRows, firstColumns] = order[many ? "gain" : "given"]();
