@@ -406,7 +406,7 @@ def many_layers(number):
         "ranked": 19_900, "possible": 19_900, "chosen": "all pairs", "prior": 0.002, "unknown": 19_860, "types": None,
         "source": [*range(100)], "destination": [*range(100, 200)], "probability": rng.random(100).tolist(),
         "has": [[*range(0, number, 3)]] * 100, "layers": [*range(9)], "base": -2.0, "own": [0.5] * 100,
-        "by_layer": [[(i, 0.25) for i in range(8)]] * 100, "rest": [[300, 1.5]] * 100, "near": [[3] * 100] * 9,
+        "by_layer": [[(i, 0.25, 5) for i in range(8)]] * 100, "rest": [[300, 1.5]] * 100, "near": [[3] * 100] * 9,
         "near_any": [7] * 100,
     }  # fmt: skip
     quality = {"edges": 4, "roc_auc": 0.8, "low": 0.4, "high": 0.95, "clear": False}

@@ -138,18 +138,21 @@ def test_links_come_with_their_evidence(run):
     assert part["own"] == pytest.approx(terms[terms["term"] == "own"]["value"].tolist(), abs=1e-4)
     assert part["base"] == pytest.approx(terms["value"][0], abs=1e-4)
     others = terms[~terms["term"].isin(["base", "own"])]
-    sums = others.groupby(["source", "destination", "layer"])["value"].sum()
+    groups = others.groupby(["source", "destination", "layer"])
+    sums, kinds = groups["value"].sum(), groups["term"].agg(set)
     for i, pair in enumerate(table[["source", "destination"]].itertuples(index=False, name=None)):
         expected = {mx.layer_index(layer): value for layer, value in sums.loc[pair].items()}
-        assert dict(part["by_layer"][i]) == pytest.approx(expected, abs=1e-4)
-        size = [abs(value) for _, value in part["by_layer"][i]]
+        assert {layer: value for layer, value, _ in part["by_layer"][i]} == pytest.approx(expected, abs=1e-4)
+        for layer, _, kind in part["by_layer"][i]:
+            assert kinds.loc[(*pair, mx.layer_names[layer])] == {1: {"edge"}, 4: {"drawn"}, 5: {"edge", "drawn"}}[kind]
+        size = [abs(value) for _, value, _ in part["by_layer"][i]]
         assert size == sorted(size, reverse=True)
     assert part["rest"] == [[0, 0]] * len(table)
     assert sorted(part["layers"][1:]) == sorted(
         mx.layer_index(n) for n in set(terms[terms["term"] == "drawn"]["layer"])
     )
     scores = model.score_pairs(table[["source", "destination"]].to_numpy(), name)
-    added = [sum(value for _, value in each) for each in part["by_layer"]]
+    added = [sum(value for _, value, _ in each) for each in part["by_layer"]]
     assert np.add(part["own"], added) + part["base"] == pytest.approx(scores, abs=1e-3)
     assert part["prior"] == table.attrs["prior"] == model.density(name)
     assert part["unknown"] == 24 * 23 // 2 - 60
@@ -160,10 +163,10 @@ def test_of_many_layers_the_largest_terms_are_named(monkeypatch):
     """Terms of layer a: edge 1 + drawn 0.5; b: -3; c: 2. Two are named, and one is in the rest."""
     monkeypatch.setattr(links, "NAMED", 2)
     mx = bx.Multiplex.from_edges([0] * 4, [1] * 4, [*"abcd"], num_nodes=3)
-    terms = [("base", "d", -1.0), ("own", "d", 0.25), ("edge", "b", -3.0), ("edge", "c", 2.0), ("edge", "a", 1.0)]
+    terms = [("base", "d", -1.0), ("own", "d", 0.25), ("edge", "b", -3.0), ("reverse", "c", 2.0), ("edge", "a", 1.0)]
     table = pd.DataFrame([*terms, ("drawn", "a", 0.5), *terms[:2]], columns=["term", "layer", "value"])
     assert terms_by_layer(mx, table) == {
-        "base": -1.0, "own": [0.25, 0.25], "by_layer": [[(1, -3.0), (2, 2.0)], []], "rest": [[1, 1.5], [0, 0]],
+        "base": -1.0, "own": [0.25, 0.25], "by_layer": [[(1, -3.0, 1), (2, 2.0, 2)], []], "rest": [[1, 1.5], [0, 0]],
     }  # fmt: skip
     assert terms_by_layer(mx, table[:0]) == {"base": 0.0, "own": [], "by_layer": [], "rest": []}
 
@@ -295,7 +298,7 @@ def test_a_page_of_37_layers_is_below_3_mb():
         "destination": ["another person"] * 54,
         "probability": rng.random(54).tolist(), "has": [[*range(10)]] * 54, "layers": [*range(9)],
         "own": rng.random(54).round(4).tolist(), "rest": [[2, 0.1234]] * 54,
-        "by_layer": [[(i, round(rng.random(), 4)) for i in range(8)] for _ in range(54)],
+        "by_layer": [[(i, round(rng.random(), 4), 5) for i in range(8)] for _ in range(54)],
         "near": [[3] * 54] * 9, "near_any": [7] * 54,
     }  # fmt: skip
     data = collect.collect_graph(mx, "air", None, gains) | {

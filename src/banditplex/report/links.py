@@ -23,6 +23,7 @@ LISTED, MOST, LEAST = 2_000, 100, 20
 """Links that the page lists in all, and those of one target at most and at least."""
 NAMED = 8
 """Layers whose terms are listed for each link, those with the largest; the others have one sum."""
+KINDS = {"edge": 1, "reverse": 2, "drawn": 4}
 WALKS = 20_000_000
 """Walks of two steps that are followed to count paths of length 3; if there are more, these are not counted."""
 
@@ -76,8 +77,8 @@ def top_links(model: LinkPredictor, layers: Sequence[Name] | None = None) -> dic
 def terms_by_layer(mx: Multiplex, table: pd.DataFrame) -> dict[str, Any]:
     """Return the terms of `explain` for the page, and for each pair: its score's base, own term and terms by layer.
 
-    `by_layer` has for each pair the layer and the sum of its terms, the `NAMED` largest first, and `rest` the number of
-    further layers and the sum of theirs.
+    `by_layer` has for each pair the layer, the sum of its terms and which terms these are (the sum of their `KINDS`),
+    the `NAMED` largest first, and `rest` the number of further layers and the sum of theirs.
     """
     term, value = table["term"].to_numpy(), table["value"].to_numpy()
     pair = np.cumsum(term == "base") - 1  # the first of its terms
@@ -86,13 +87,14 @@ def terms_by_layer(mx: Multiplex, table: pd.DataFrame) -> dict[str, Any]:
     layer = np.array([mx.layer_index(name) for name in table["layer"][others]], np.int64)
     keys, place = np.unique(pair[others] * mx.num_layers + layer, return_inverse=True)
     total = np.bincount(place, value[others], len(keys))
+    kinds = np.bincount(place, [KINDS[each] for each in term[others]], len(keys)).astype(np.int64)
     which, layer = np.divmod(keys, mx.num_layers)
     order = np.lexsort((-np.abs(total), which))
-    named: list[list[tuple[int, float]]] = [[] for _ in range(size)]
+    named: list[list[tuple[int, float, int]]] = [[] for _ in range(size)]
     rest = np.zeros((size, 2))
     for at in order.tolist():
         if len(named[which[at]]) < NAMED:
-            named[which[at]].append((int(layer[at]), round(float(total[at]), 4)))
+            named[which[at]].append((int(layer[at]), round(float(total[at]), 4), int(kinds[at])))
         else:
             rest[which[at]] += 1, total[at]
     base, own = (value[term == name].round(4).tolist() for name in ("base", "own"))

@@ -75,9 +75,9 @@ page.links = function (lede) {
   const score = (i) => part.base + part.own[i] + part.by_layer[i].reduce((sum, [, value]) => sum + value, 0) + part.rest[i][1];
 
   function evidence(i) {
-    const has = part.has[i], linked = new Set(has), drawn = new Set(part.layers), [further, sum] = part.rest[i];
-    const terms = [{ label: [page.layerName(part.target), el("span", { class: "muted" }, layers.length > 1 ? ": neighbours there, and in all layers together" : ": neighbours")], value: part.own[i] },
-      ...part.by_layer[i].map(([layer, value]) => ({ label: [page.layerName(layer), el("span", { class: "muted" }, linked.has(layer) ? (drawn.has(layer) ? ": linked there, and neighbours" : ": linked there") : ": neighbours there")], value })),
+    const has = part.has[i], [further, sum] = part.rest[i];
+    const terms = [{ label: [page.layerName(part.target), el("span", { class: "muted" }, layers.length > 1 ? ": neighbourhood there, and in all layers together" : ": neighbourhood")], value: part.own[i] },
+      ...part.by_layer[i].map(([layer, value, kinds]) => ({ label: [page.layerName(layer), el("span", { class: "muted" }, `: ${[[1, "linked there"], [2, "linked there the other way round"], [4, "neighbourhood there"]].filter(([kind]) => kinds & kind).map(([, words]) => words).join(", ")}`)], value })),
       ...(further ? [{ label: [el("span", { class: "muted" }, `${page.plural(further, "further layer")}`)], value: sum }] : [])];
     const most = Math.max(1e-9, ...terms.map((term) => Math.abs(term.value)));
     const signed = (value) => `${value > 0 ? "+" : ""}${page.number(value, 2)}`;
@@ -87,7 +87,7 @@ page.links = function (lede) {
         page.svg("svg", { role: "img", "aria-hidden": "true" }, page.svg("line", { class: "axis", x1: "50%", x2: "50%", y1: 0, y2: 12 }), page.svg("rect", { class: value < 0 ? "minus" : "plus", x: `${value < 0 ? 50 - width : 50}%`, width: `${width}%`, y: 2, height: 8, rx: 2 })),
         el("span", { class: "number" }, signed(value))];
     });
-    const between = part.near[0] ? [el("dt", {}, counted), el("dd", {}, ...part.layers.flatMap((layer, m) => [m ? ", " : "", `${page.count(part.near[m]?.[i])} in `, page.layerName(layer)]), layers.length > 1 ? `; ${page.count(part.near_any?.[i])} in all layers together` : "")] : [];
+    const between = part.near_any?.some((each) => each > 0) ? [el("dt", {}, counted), el("dd", {}, ...part.layers.flatMap((layer, m) => [m ? ", " : "", `${page.count(part.near[m]?.[i])} in `, page.layerName(layer)]), layers.length > 1 ? `; ${page.count(part.near_any?.[i])} in all layers together` : "")] : [];
     const ends = [part.source[i], part.destination[i]], long = ends.some((name) => String(name).length > 24);
     return el("dl", {}, ...(long ? [el("dt", {}, "Pair"), el("dd", {}, ends.flatMap((name, side) => [side ? (mx.directed ? " → " : " – ") : "", el("bdi", { class: "whole" }, page.short(name, 120))]))] : []), el("dt", {}, "Linked in"), el("dd", {}, has.length ? page.list(has, 30) : "no layer"), ...between,
       el("dt", {}, "For and against"), el("dd", { class: "terms" }, bars),
@@ -117,11 +117,11 @@ page.links = function (lede) {
     caution.replaceChildren(...(text ? [el("p", { class: "note caution", role: "note" }, text)] : []));
   }
   function list() {
-    const now = part, [source, destination] = now.types ? now.types.map(title) : ["Node", mx.directed ? "to" : "Node"];
-    const counts = now.near_any && !(paths && now.near_any.every((each) => each === 0));
+    const now = part, [source, destination] = now.types ? now.types.map(title) : mx.directed ? ["From", "To"] : ["Node", "Node"];
+    const counts = now.near_any?.some((each) => each > 0);
     table = page.table([
       { title: "#", cell: (i) => String(i + 1), by: (i) => i, number: true, class: "wide" },
-      { title: [source, el("span", { class: "narrow" }, ` ${mx.directed ? "→" : "–"} ${now.types ? destination : "Node"}`)], cell: (i) => [page.name(now.source[i]), el("div", { class: "narrow" }, page.name(now.destination[i]))], by: (i) => String(now.source[i]), class: "end" },
+      { title: [source, el("span", { class: "narrow" }, ` ${mx.directed ? "→" : "–"} ${destination}`)], cell: (i) => [page.name(now.source[i]), el("div", { class: "narrow" }, page.name(now.destination[i]))], by: (i) => String(now.source[i]), class: "end" },
       { title: destination, cell: (i) => page.name(now.destination[i]), by: (i) => String(now.destination[i]), class: "end wide" },
       { title: "Probability", cell: (i) => page.probability(chance(i)), by: (i) => now.probability[i], number: true },
       { title: "Linked in", cell: (i) => layerList(now.has[i]), by: (i) => now.has[i].length, class: "wide" },
