@@ -66,7 +66,7 @@ def test_gains_are_told_and_kept(place, trained, model, call):
         line = next(line for line in text.splitlines() if line.startswith(f"{row['target']} "))
         for layer in row["layers_used"]:
             words = line[line.index(f" {layer}", 2) :].partition("(")[2].partition(")")[0]
-            assert words == ("helps" if (row["target"], layer) in helping else "no gain shown")
+            assert words in (("helps", "help") if (row["target"], layer) in helping else ("no gain shown",))
         assert (row["target"] in text.partition("better than chance")[2]) == (not row["clear"])
     assert "run/layer_gains.csv" in text
 

@@ -261,12 +261,10 @@ def _rows(result: dict[str, Any]) -> list[list[Any]]:
     rows = []
     for entry in result["targets"][:SHOWN]:
         helping = {gain["layer"] for gain in entry["gains"] if gain["helps"]}
-        used: dict[str, list[str]] = {words: [] for words in ("helps", "no gain shown")}
-        for name in entry["layers_used"]:
-            used["helps" if name in helping else "no gain shown"].append(str(name))
+        used = [[str(name) for name in entry["layers_used"] if (name in helping) is helps] for helps in (True, False)]
         shown = [
             f"{', '.join(names[:3])}{f' and {len(names) - 3} more' * (len(names) > 3)} ({words})"
-            for words, names in used.items()
+            for names, words in zip(used, ("helps" if len(used[0]) == 1 else "help", "no gain shown"), strict=True)
             if names
         ]
         rows.append(

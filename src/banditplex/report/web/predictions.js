@@ -89,7 +89,7 @@ page.links = function (lede) {
     });
     const between = part.near_any?.some((each) => each > 0) ? [el("dt", {}, counted), el("dd", {}, ...part.layers.flatMap((layer, m) => [m ? ", " : "", `${page.count(part.near[m]?.[i])} in `, page.layerName(layer)]), layers.length > 1 ? `; ${page.count(part.near_any?.[i])} in all layers together` : "")] : [];
     const ends = [part.source[i], part.destination[i]], long = ends.some((name) => String(name).length > 24);
-    return el("dl", {}, ...(long ? [el("dt", {}, "Pair"), el("dd", {}, ends.flatMap((name, side) => [side ? (mx.directed ? " → " : " – ") : "", el("bdi", { class: "whole" }, page.short(name, 120))]))] : []), el("dt", {}, "Linked in"), el("dd", {}, has.length ? page.list(has, 30) : "no layer"), ...between,
+    return el("dl", {}, ...(long ? [el("dt", {}, "Pair"), el("dd", {}, ends.flatMap((name, side) => [side ? (mx.directed ? " → " : " – ") : "", el("bdi", { class: "whole" }, page.short(name, 120))]))] : []), ...(layers.length > 1 ? [el("dt", {}, "Linked in"), el("dd", {}, has.length ? page.list(has, 30) : "no layer")] : []), ...between,
       el("dt", {}, "For and against"), el("dd", { class: "terms" }, bars),
       el("dt", {}, "Score"), el("dd", {}, `${page.number(score(i), 2)}: a typical pair has ${page.number(part.base, 2)}, and the terms above add up to the rest. Probabilities grow with the score.`));
   }
@@ -106,7 +106,7 @@ page.links = function (lede) {
     const choices = [[usual, `${page.count(Math.round(usual))}, as frequent as in the layer`], ...[0.25, 0.05, 0.01].map((per) => [per * known, `${page.count(Math.round(per * known))}, ${{ 0.25: "1 for 4", 0.05: "1 for 20", 0.01: "1 for 100" }[per]} known`])]
       .filter(([number], place) => !place || (number >= 1 && number < usual));
     const select = page.choose("New links supposed", choices.map(([, text], i) => [String(i), text]), (value) => { prior = Number(value) ? choices[Number(value)][0] / part.unknown : part.prior; list(); });
-    chances.replaceChildren(el("p", { class: "caption" }, `Probabilities suppose that links are as frequent among unknown pairs as in the whole layer, which means about ${page.plural(Math.round(usual), "new link")} beside ${page.count(known)} known${share === undefined ? "" : `, and that ${Math.round(100 * share)} % of all links were unknown when they were calibrated`}. If fewer links are missing from your data, they are too high; the order of the links stays the same.`),
+    chances.replaceChildren(el("p", { class: "caption" }, `Probabilities suppose that links are as frequent among unknown pairs as in the whole layer, which means about ${page.plural(Math.round(usual), "new link")} beside ${page.count(known)} known${share === undefined || !page.qualities.size ? "" : `, and that ${Math.round(100 * share)} % of all links were unknown when they were calibrated`}. If fewer links are missing from your data, they are too high; the order of the links stays the same.`),
       el("div", { class: "controls" }, select));
   }
   function warn() {
@@ -124,7 +124,7 @@ page.links = function (lede) {
       { title: [source, el("span", { class: "narrow" }, ` ${mx.directed ? "→" : "–"} ${destination}`)], cell: (i) => [page.name(now.source[i]), el("div", { class: "narrow" }, page.name(now.destination[i]))], by: (i) => String(now.source[i]), class: "end" },
       { title: destination, cell: (i) => page.name(now.destination[i]), by: (i) => String(now.destination[i]), class: "end wide" },
       { title: "Probability", cell: (i) => page.probability(chance(i)), by: (i) => now.probability[i], number: true },
-      { title: "Linked in", cell: (i) => layerList(now.has[i]), by: (i) => now.has[i].length, class: "wide" },
+      ...(layers.length > 1 ? [{ title: "Linked in", cell: (i) => layerList(now.has[i]), by: (i) => now.has[i].length, class: "wide" }] : []),
       ...(counts ? [{ title: counted, cell: (i) => page.count(now.near_any[i]), by: (i) => now.near_any[i], number: true, class: "wide" }] : []),
       { title: "", cell: (i) => el("button", { type: "button", class: "quiet", "aria-expanded": "false", onclick(event) { open(event.currentTarget, i); } }, "Why"), number: true },
     ], now.source.map((_, i) => i), { text: (i) => `${now.source[i]}\n${now.destination[i]}\n${now.has[i].map((index) => layers[index]).join("\n")}`, label: "Predicted links", shown: 15, empty: "No link found." });
