@@ -243,7 +243,6 @@ def test_a_shop_has_customers_and_products(opened, tmp_path):
             "Customer",
             "Product",
             "Probability",
-            "Linked in",
             PATHS,
             "",
         ]
