@@ -64,6 +64,8 @@ page.links = function (lede) {
   const { el, data } = page, layers = data.layers, l = data.links, mx = data.multiplex, host = el("div"), ranked = el("p", { class: "caption" }), caution = el("div"), chances = el("div");
   if (!l.targets.length) return null;
   const paths = l.near === "paths", counted = paths ? "Paths of 3 steps" : "Common neighbours";
+  const setting = (name) => data.about?.settings?.find((each) => each.name === name)?.value;
+  const seesAll = setting("evidence") !== "drawn"; /* else terms of drawn layers include their links */
   const title = (type) => type.charAt(0).toUpperCase() + type.slice(1);
   /* It opens with the target whose quality is the best that has been shown. */
   const merit = (each) => { const row = page.qualities.get(each.target); return row && page.known(row.low) ? row.low - !page.shown(row) : -2; };
@@ -76,8 +78,8 @@ page.links = function (lede) {
 
   function evidence(i) {
     const has = part.has[i], [further, sum] = part.rest[i];
-    const terms = [{ label: [page.layerName(part.target), el("span", { class: "muted" }, layers.length > 1 ? ": neighbourhood there, and in all layers together" : ": neighbourhood")], value: part.own[i] },
-      ...part.by_layer[i].map(([layer, value, kinds]) => ({ label: [page.layerName(layer), el("span", { class: "muted" }, `: ${[[1, "linked there"], [2, "linked there the other way round"], [4, "neighbourhood there"]].filter(([kind]) => kinds & kind).map(([, words]) => words).join(", ")}`)], value })),
+    const terms = [{ label: [page.layerName(part.target), el("span", { class: "muted" }, layers.length > 1 && seesAll ? ": neighbourhood there, and in all layers together" : ": neighbourhood there")], value: part.own[i] },
+      ...part.by_layer[i].map(([layer, value, kinds]) => ({ label: [page.layerName(layer), el("span", { class: "muted" }, `: ${[[1, "linked there"], [2, "linked there the other way round"], [4, "neighbourhood there"]].filter(([kind]) => kinds & kind || (kind === 1 && !seesAll && has.includes(layer))).map(([, words]) => words).join(", ")}`)], value })),
       ...(further ? [{ label: [el("span", { class: "muted" }, `${page.plural(further, "further layer")}`)], value: sum }] : [])];
     const most = Math.max(1e-9, ...terms.map((term) => Math.abs(term.value)));
     const signed = (value) => `${value > 0 ? "+" : ""}${page.number(value, 2)}`;
@@ -102,7 +104,7 @@ page.links = function (lede) {
   }
   /* What the probabilities rest on; fewer unknown links can be supposed. */
   function suppose() {
-    const share = data.about?.settings?.find((each) => each.name === "unknown_share")?.value, known = part.possible - part.unknown, usual = part.prior * part.unknown;
+    const share = setting("unknown_share"), known = part.possible - part.unknown, usual = part.prior * part.unknown;
     const choices = [[usual, `${page.count(Math.round(usual))}, as frequent as in the layer`], ...[0.25, 0.05, 0.01].map((per) => [per * known, `${page.count(Math.round(per * known))}, ${{ 0.25: "1 for 4", 0.05: "1 for 20", 0.01: "1 for 100" }[per]} known`])]
       .filter(([number], place) => !place || (number >= 1 && number < usual));
     const select = page.choose("New links supposed", choices.map(([, text], i) => [String(i), text]), (value) => { prior = Number(value) ? choices[Number(value)][0] / part.unknown : part.prior; list(); });
