@@ -15,7 +15,7 @@ from banditplex.multiplex import Multiplex, Name
 from banditplex.nn import HiddenEdges, Network, PackedGraph
 from banditplex.nn.ensemble import joined
 from banditplex.nn.evidence import pack
-from banditplex.nn.scoring import score_by_layer, score_terms
+from banditplex.nn.scoring import score_by_layer, score_terms, score_unlinked
 from banditplex.pairs.known import KnownPairs
 from banditplex.pairs.space import restrict
 from banditplex.rng import stream
@@ -63,7 +63,7 @@ class FittedModel:
         if not finished:
             return fitted
         alone = [(trainer.data, fitted._before_validation(trainer).logits_of_targets) for trainer in trainers]
-        held_out = score_held_out(alone, stream(config.seed, "calibration"))
+        held_out = score_held_out(alone, stream(config.seed, "calibration"), config.unknown_share)
         calibration = Calibration.scaled(len(data.targets)) if held_out is None else fit(*held_out)
         return replace(fitted, calibration=calibration, held_out=held_out)
 
@@ -142,17 +142,19 @@ class FittedModel:
             result[at] = terms.sum(1).cpu().numpy()
         return result
 
-    def terms(self, pairs: Ints, layer: Name) -> tuple[Ints, NDArray[np.float64]]:
+    def terms(self, pairs: Ints, layer: Name, *, linked: bool = True) -> tuple[Ints, NDArray[np.float64]]:
         """Return the layers (m,) that predictions in a target use, and the terms (n, 1 + m) that make up the logits.
 
-        The first term is that of the target layer and of the evidence of all layers.
+        The first term is that of the target layer and of the evidence of all layers. Unless `linked`, terms are those
+        that pairs would have if no other layer had them.
         """
         instance = self.instance(layer)
         chosen, _ = self._choose(instance, 0)
-        return chosen, self._terms(pairs, instance, chosen).cpu().numpy().astype(np.float64)
+        return chosen, self._terms(pairs, instance, chosen, linked=linked).cpu().numpy().astype(np.float64)
 
-    def _terms(self, pairs: Ints, instance: int, chosen: Ints) -> Tensor:
+    def _terms(self, pairs: Ints, instance: int, chosen: Ints, *, linked: bool = True) -> Tensor:
         """Return the terms (n, 1 + m) of pairs (n, 2) in a target, with some other layers (m,)."""
+        score = score_terms if linked else score_unlinked
         table = np.append(self.targets[instance], chosen)[None]
         graph = self.graph.only(torch.from_numpy(np.unique(table)).to(self.graph.device))
         if not graph.directed:
@@ -167,7 +169,7 @@ class FittedModel:
             at = fold == number
             here = known.pairs.sum(1) % FOLDS == number
             hidden = HiddenEdges(known.pairs[here], known.layer[here])
-            result[at] = score_terms(self.model, graph, features, place[at], layers[at, 0], layers[at, 1:], hidden)
+            result[at] = score(self.model, graph, features, place[at], layers[at, 0], layers[at, 1:], hidden)
         return result
 
     def logits_by_layer(self, pairs: Ints, target: Ints, others: Ints) -> NDArray[np.float64]:

@@ -280,10 +280,12 @@ class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
     def explain(self, pairs: ArrayLike, layer: Name, *, context: Multiplex | None = None) -> pd.DataFrame:
         """Return the terms of the logits of pairs (n, 2) in a layer: their sum is what `score_pairs` returns.
 
-        Columns: source, destination, term, layer, value. The term "own" comes from the target layer and from what is
-        seen of the union of all layers; "edge" from another layer because it has the pair ("reverse": the other way
-        round); "drawn" from a layer whose neighbourhood of the pair is looked at. The own term of a pair comes
-        first, then the largest. If there are several networks, a term is the mean of theirs.
+        Columns: source, destination, term, layer, value. The term "base" is the mean logit of typical pairs (1,000
+        uniform pairs of the layer, taken as linked in no other layer). The others say how far the pair differs from
+        them: "own" by its neighbourhood in the target layer and in the union of all layers, "drawn" by its
+        neighbourhood in a layer that predictions look at, and "edge" because another layer has the pair ("reverse": the
+        other way round). Base and own term of a pair come first, then the largest. If there are several networks, a
+        term is the mean of theirs.
         """
         fitted = self._check_fitted().within(context)
         return explain(fitted, as_pairs(fitted.mx, pairs), layer)

@@ -46,6 +46,9 @@ def test_train_is_fit_and_save(place, trained, model):
         likely = list(row["layer_probabilities"].values())
         assert likely == sorted(likely, reverse=True)
         assert row["k"] == same.k_[row["target"]]
+        fitted = same._fitted
+        used = fitted.layers[fitted.instance(row["target"])][: row["k"]].tolist()
+        assert sorted(row["layers_used"]) == sorted(fitted.layer_names[layer] for layer in used)
 
 
 def test_gains_are_told_and_kept(place, trained, model, call):
@@ -57,7 +60,14 @@ def test_gains_are_told_and_kept(place, trained, model, call):
         assert [each["gain"] for each in row["gains"]] == expected["gain"].tolist()
     _, text, _ = call("train", "data.bx", "-o", "run", "--resume", cwd=place)
     said = [text.index(line) for line in gain_lines(gains)]
-    assert max(said) < text.index("most probable layers")
+    assert max(said) < text.index("layers looked at")
+    helping = set(gains[gains["helps"]][["target", "layer"]].itertuples(index=False, name=None))
+    for row in trained["targets"]:
+        line = next(line for line in text.splitlines() if line.startswith(f"{row['target']} "))
+        for layer in row["layers_used"]:
+            words = line[line.index(f" {layer}", 2) :].partition("(")[2].partition(")")[0]
+            assert words in (("helps", "help") if (row["target"], layer) in helping else ("no gain shown",))
+        assert (row["target"] in text.partition("better than chance")[2]) == (not row["clear"])
     assert "run/layer_gains.csv" in text
 
 

@@ -10,6 +10,7 @@ import pytest
 
 import banditplex as bx
 from banditplex.report.collect import collect_graph, collect_history, collect_leaderboard, collect_probabilities
+from banditplex.report.links import top_links
 from banditplex.report.page import write_page
 from tests.report.conftest import HOSTILE, LONG, hostile
 
@@ -129,9 +130,12 @@ def test_a_heat_map_is_sorted(page):
 
 
 def test_links_are_searched_explained_and_downloaded(page, data, run):
-    table = run[1].recommend(HOSTILE[0], top=100)
-    part = data["links"]["targets"][0]
+    lows = [each["low"] for each in data["held_out"]["targets"]]
+    best = HOSTILE[lows.index(max(lows))]  # all layers are targets, in their order
+    table = run[1].recommend(best, top=100)
+    part = data["links"]["targets"][lows.index(max(lows))]
     assert part["source"] == table["source"].tolist()
+    assert page.locator("#links select").first.evaluate("each => each.selectedOptions[0].text") == best[:60]
     assert page.locator("#links tbody tr").count() == 15
     page.locator("#links input").fill("NODE 7")
     hits = [i for i in range(len(table)) if "node 7" in f"{table['source'][i]}\n{table['destination'][i]}"]
@@ -140,20 +144,130 @@ def test_links_are_searched_explained_and_downloaded(page, data, run):
     assert page.locator("#links tbody").inner_text() == "No link found."
     page.locator("#links input").fill("")
     page.locator("#links tbody button").first.click()
-    terms = run[1].explain(table[["source", "destination"]].to_numpy()[:1], HOSTILE[0])
+    terms = run[1].explain(table[["source", "destination"]].to_numpy()[:1], best)
     said = page.locator("#links .evidence").inner_text().replace(MINUS, "-")
-    assert f"{terms['value'].sum():.2f} (the sum" in said
-    drawn = terms["term"] == "drawn"
-    for term in [terms[~drawn]["value"].sum(), *terms[drawn]["value"]]:
-        assert f"{term:+.2f}" in said
+    assert f"{terms['value'].sum():.2f}: a typical pair has {terms['value'][0]:.2f}" in said
+    rest = terms[~terms["term"].isin(["base", "own"])].groupby("layer")["value"].sum()
+    shown = numbers(page.locator("#links .terms .number").all_inner_texts())
+    assert sorted(shown) == pytest.approx(sorted([terms["value"][1], *rest]), abs=0.006)
     page.locator("#links tbody button").first.click()
     with page.expect_download() as waiting:
         page.get_by_role("button", name="Download CSV").click()
     with open(waiting.value.path(), encoding="utf-8-sig", newline="") as file:
         rows = list(csv.DictReader(io.StringIO(file.read())))
     assert [row["source"] for row in rows] == table["source"].tolist()
-    assert [row["layer"] for row in rows] == [HOSTILE[0]] * len(table)
+    assert [row["layer"] for row in rows] == [best] * len(table)
     assert [float(row["probability"]) for row in rows] == pytest.approx(table["probability"].tolist())
+
+
+def test_fewer_new_links_can_be_supposed(page, data):
+    """Another prior shifts the log odds of all links by the same number; the order stays."""
+    lows = [each["low"] for each in data["held_out"]["targets"]]
+    part = data["links"]["targets"][lows.index(max(lows))]
+    said = page.locator("#links").inner_text()
+    assert part["unknown"] == 24 * 23 // 2 - 60
+    assert f"about {round(part['prior'] * part['unknown'])} new links beside 60 known" in said
+    assert "20 % of all links" in said
+    column = [text.split("\t")[3] for text in page.locator("#links tbody tr").all_inner_texts()]
+    assert numbers(column) == pytest.approx(part["probability"][:15], abs=6e-4)
+    page.locator("#links select").nth(1).select_option(index=1)  # 1 for 4 known
+    prior = 15 / part["unknown"]
+    odds = [p / (1 - p) * prior / (1 - prior) * (1 - part["prior"]) / part["prior"] for p in part["probability"][:15]]
+    column = [text.split("\t")[3] for text in page.locator("#links tbody tr").all_inner_texts()]
+    assert numbers(column) == pytest.approx([each / (1 + each) for each in odds], abs=6e-4)
+    page.locator("#links select").nth(1).select_option(index=0)
+
+
+def with_quality(data, rows):
+    """Return the data of a page with another quality of its first targets; nothing is known of the others."""
+    nothing = {"edges": 0, "roc_auc": None, "low": None, "high": None, "clear": False}
+    targets = [dict(zip(nothing, row, strict=True)) for row in rows] + [nothing] * (6 - len(rows))
+    return data | {"held_out": data["held_out"] | {"targets": targets}}
+
+
+def test_a_target_no_better_than_chance_is_warned_of(opened, data, tmp_path):
+    """The second target is the best that has been shown; the third is at chance, the fourth has too few edges."""
+    rows = [(50, 0.7, 0.6, 0.8, True), (60, 0.8, 0.7, 0.9, True), (40, 0.55, 0.45, 0.65, False)]
+    rows += [(3, 1.0, 0.75, 1.0, False)]
+    write_page(tmp_path / "page.html", with_quality(data, rows))
+    with opened(tmp_path / "page.html") as page:
+        targets, caution = page.locator("#links select").first, page.locator("#links .caution")
+        assert targets.input_value() == "1"
+        assert caution.count() == 0
+        for target, text in ((2, "0.550, 99 % limits 0.450 to 0.650"), (3, "3 held-out edges"), (4, "0 held-out")):
+            targets.select_option(str(target))
+            assert text in caution.inner_text()
+        targets.select_option("0")
+        assert caution.count() == 0
+        fact = page.locator("dl.facts dt", has_text="ROC-AUC").inner_text()
+        assert "the mean of 4 targets: lowest 0.550 in" in fact
+        assert "highest 1.000 in" in fact
+        assert "2 of them are clearly better than chance" in fact
+        assert "2 of 6 targets are predicted clearly better than by chance" in page.locator("#quality").inner_text()
+
+
+def test_of_noise_nothing_is_promised(opened, data, tmp_path):
+    rows = [(20, 0.5, 0.3, 0.7, False)] * 6
+    write_page(tmp_path / "page.html", with_quality(data, rows))
+    with opened(tmp_path / "page.html") as page:
+        assert "take none of these links as a finding" in page.locator("#links .lede").inner_text()
+        assert page.locator("#links .caution").count() == 1
+        assert "No target is predicted clearly better than by chance" in page.locator("#quality .lede").inner_text()
+        assert "none of them is clearly better than chance" in page.locator("dl.facts").inner_text()
+    unknown = {name: value for name, value in data.items() if name != "held_out"}
+    write_page(tmp_path / "unknown.html", unknown)
+    with opened(tmp_path / "unknown.html") as page:
+        assert "not known how good these links are" in page.locator("#links .caution").inner_text()
+
+
+def test_a_shop_has_customers_and_products(opened, tmp_path):
+    """Counts and headings name the types; no customer shares a neighbour with a product, so paths are counted.
+
+    Two of the twelve customers have bought nothing.
+    """
+    rng = np.random.default_rng(0)
+    bought = rng.random((12, 9)) < 0.3
+    customer, product = np.nonzero(bought)
+    names = np.array([f"{4_900_012_345_600_000 + i}" for i in range(21)], object)
+    edges = pd.DataFrame({"source": names[customer], "target": names[12 + product], "layer": "buys"})
+    types = dict.fromkeys(names[:12], "customer") | dict.fromkeys(names[12:], "product")
+    mx = bx.Multiplex.from_edges(edges["source"], edges["target"], edges["layer"]).with_node_types(types)
+    model = bx.LinkPredictor(epochs=1, width=0, members=1, device="cpu").fit(mx)
+    page_data = collect_graph(mx, "shop", None, model.layer_gains_) | {"links": top_links(model)}
+    notes = ["shop.csv: read with semicolons.", f"{HOSTILE[1]} not used"]
+    write_page(tmp_path / "shop.html", page_data | {"about": {"notes": notes}})
+    with opened(tmp_path / "shop.html") as page:
+        assert "10 customers + 9 products" in page.locator("#intro").inner_text()
+        heads = page.locator("#links th").all_inner_texts()
+        assert [head.strip(" ↕") for head in heads[1:]] == [
+            "Customer",
+            "Product",
+            "Probability",
+            PATHS,
+            "",
+        ]
+        assert set(cells(page, "#links", 2)) <= set(names[:12])
+        assert set(cells(page, "#links", 3)) <= set(names[12:])
+        assert page.locator("#about ul.notes li").all_inner_texts() == notes
+    with opened(tmp_path / "shop.html", viewport={"width": 390, "height": 800}) as page:
+        ids = page.locator("#links tbody bdi.id:visible")
+        assert set(ids.all_inner_texts()) <= set(names)
+        assert page.evaluate(BROKEN) == []
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+PATHS = "Paths of 3 steps"
+BROKEN = """() => [...document.querySelectorAll('#links tbody bdi.id')].filter(each => each.offsetWidth)
+    .filter(each => each.getClientRects().length > 1 || each.scrollWidth > each.clientWidth || each.offsetHeight > 30)
+    .map(each => each.textContent)"""
+"""Names of one word that are cut, or broken into lines."""
+
+
+@pytest.mark.parametrize("width", [1200, 1440])
+def test_no_column_is_cut_off(opened, written, width):
+    with opened(written, viewport={"width": width, "height": 900}) as page:
+        script = "all => all.filter(each => each.scrollWidth > each.clientWidth + 1).map(each => each.innerText)"
+        assert page.eval_on_selector_all(".table", script) == []
 
 
 def test_epochs_are_played(page):
@@ -248,11 +362,12 @@ def test_963_layers_open_in_three_seconds_and_answer_in_a_quarter_of_one(opened,
         page.reload()
         page.wait_for_selector("html[data-ready]")
         assert spent() - before < 3
-        for section in ("multiplex", "layers", "training"):
+        for section in ("multiplex", "layers", "training", "quality", "links"):
             for block in page.locator(f"#{section} figure").all():
                 block.scroll_into_view_if_needed()
                 page.wait_for_timeout(100)
-            for control in (f"#{section} select", f"#{section} th button", f"#{section} .zoom button"):
+            kinds = ("select", "th button", ".zoom button", "tbody button")
+            for control in [f"#{section} {kind}" for kind in kinds]:
                 if page.locator(control).count():
                     page.locator(control).first.scroll_into_view_if_needed()
                     page.wait_for_timeout(300)
@@ -286,7 +401,20 @@ def many_layers(number):
         for name, each in zip(names, others, strict=True)
     ]
     table = pd.DataFrame(gains, columns=["target", "layer", "gain", "low", "high", "helps"])
+    part = {
+        "ranked": 19_900, "possible": 19_900, "chosen": "all pairs", "prior": 0.002, "unknown": 19_860, "types": None,
+        "source": [*range(100)], "destination": [*range(100, 200)], "probability": rng.random(100).tolist(),
+        "has": [[*range(0, number, 3)]] * 100, "layers": [*range(9)], "base": -2.0, "own": [0.5] * 100,
+        "by_layer": [[(i, 0.25, 5) for i in range(8)]] * 100, "rest": [[300, 1.5]] * 100, "near": [[3] * 100] * 9,
+        "near_any": [7] * 100,
+    }  # fmt: skip
+    quality = {"edges": 4, "roc_auc": 0.8, "low": 0.4, "high": 0.95, "clear": False}
+    bins = [{"probability": 0.1, "share": 0.1, "low": 0.05, "high": 0.2, "links": 12}]
     return collect_graph(mx, "many", None, table) | {
         "probabilities": collect_probabilities(likely, mx),
-        "history": collect_history(history, likely, mx),
-    }
+        "history": collect_history(history, likely, mx) | {"kept_epochs": [20]},
+        "held_out": {"bins": bins, "targets": [quality] * number},
+        "links": {
+            "targets": [part | {"target": i} for i in range(20)], "all_targets": number, "near": "neighbours"
+        },
+    }  # fmt: skip

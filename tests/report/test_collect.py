@@ -12,7 +12,7 @@ from banditplex.report import collect, links
 from banditplex.report.collect import collect_history, collect_probabilities
 from banditplex.report.comparison import compare_rows
 from banditplex.report.glance import glance
-from banditplex.report.links import layers_with, top_links
+from banditplex.report.links import layers_with, terms_by_layer, top_links
 from banditplex.report.packing import pack
 from banditplex.report.page import as_json, render
 
@@ -120,7 +120,9 @@ def test_links_come_with_their_evidence(run):
     _, model = run
     mx = model.multiplex_
     name = mx.layer_names[0]
-    part = top_links(model, [name])["targets"][0]
+    found = top_links(model, [name])
+    part = found["targets"][0]
+    assert found["near"] == "neighbours"
     table = model.recommend(name, top=100)
     assert part["probability"] == table["probability"].tolist()
     pairs = mx.node_index(table[["source", "destination"]].to_numpy())
@@ -128,18 +130,95 @@ def test_links_come_with_their_evidence(run):
     union = neighbours(mx.edge_index)
     for i, (source, destination) in enumerate(pairs[:10].tolist()):
         assert part["has"][i] == [j for j, layer in enumerate(mx.layer_names) if destination in near[layer][source]]
-        assert part["common_any"][i] == len(union[source] & union[destination])
-        for layer, counts in zip(part["layers"], part["common"], strict=True):
+        assert part["near_any"][i] == len(union[source] & union[destination])
+        for layer, counts in zip(part["layers"], part["near"], strict=True):
             lists = near[mx.layer_names[layer]]
             assert counts[i] == len(lists[source] & lists[destination])
     terms = model.explain(table[["source", "destination"]].to_numpy(), name)
-    others = terms[terms["term"] != "drawn"].groupby(["source", "destination"], sort=False)["value"].sum()
-    assert part["terms"][0] == pytest.approx(others.tolist(), abs=1e-4)  # in the order of the table
+    assert part["own"] == pytest.approx(terms[terms["term"] == "own"]["value"].tolist(), abs=1e-4)
+    assert part["base"] == pytest.approx(terms["value"][0], abs=1e-4)
+    others = terms[~terms["term"].isin(["base", "own"])]
+    groups = others.groupby(["source", "destination", "layer"])
+    sums, kinds = groups["value"].sum(), groups["term"].agg(set)
+    for i, pair in enumerate(table[["source", "destination"]].itertuples(index=False, name=None)):
+        expected = {mx.layer_index(layer): value for layer, value in sums.loc[pair].items()}
+        assert {layer: value for layer, value, _ in part["by_layer"][i]} == pytest.approx(expected, abs=1e-4)
+        for layer, _, kind in part["by_layer"][i]:
+            assert kinds.loc[(*pair, mx.layer_names[layer])] == {1: {"edge"}, 4: {"drawn"}, 5: {"edge", "drawn"}}[kind]
+        size = [abs(value) for _, value, _ in part["by_layer"][i]]
+        assert size == sorted(size, reverse=True)
+    assert part["rest"] == [[0, 0]] * len(table)
     assert sorted(part["layers"][1:]) == sorted(
         mx.layer_index(n) for n in set(terms[terms["term"] == "drawn"]["layer"])
     )
     scores = model.score_pairs(table[["source", "destination"]].to_numpy(), name)
-    assert np.sum(part["terms"], axis=0) == pytest.approx(scores, abs=1e-3)
+    added = [sum(value for _, value, _ in each) for each in part["by_layer"]]
+    assert np.add(part["own"], added) + part["base"] == pytest.approx(scores, abs=1e-3)
+    assert part["prior"] == table.attrs["prior"] == model.density(name)
+    assert part["unknown"] == 24 * 23 // 2 - 60
+    assert part["types"] is None
+
+
+def test_of_many_layers_the_largest_terms_are_named(monkeypatch):
+    """Terms of layer a: edge 1 + drawn 0.5; b: -3; c: 2. Two are named, and one is in the rest."""
+    monkeypatch.setattr(links, "NAMED", 2)
+    mx = bx.Multiplex.from_edges([0] * 4, [1] * 4, [*"abcd"], num_nodes=3)
+    terms = [("base", "d", -1.0), ("own", "d", 0.25), ("edge", "b", -3.0), ("reverse", "c", 2.0), ("edge", "a", 1.0)]
+    table = pd.DataFrame([*terms, ("drawn", "a", 0.5), *terms[:2]], columns=["term", "layer", "value"])
+    assert terms_by_layer(mx, table) == {
+        "base": -1.0, "own": [0.25, 0.25], "by_layer": [[(1, -3.0, 1), (2, 2.0, 2)], []], "rest": [[1, 1.5], [0, 0]],
+    }  # fmt: skip
+    assert terms_by_layer(mx, table[:0]) == {"base": 0.0, "own": [], "by_layer": [], "rest": []}
+
+
+def shop():
+    """View: u0-i0, u0-i1, u1-i1, u1-i2, u2-i0; buy: u0-i0, u1-i1. Items are nodes 0 to 2, users 3 to 5."""
+    view = [(3, 0), (3, 1), (4, 1), (4, 2), (5, 0)]
+    edges = [*view, (3, 0), (4, 1)]
+    types = ["item"] * 3 + ["user"] * 3
+    return bx.Multiplex.from_edges(*zip(*edges, strict=True), ["view"] * 5 + ["buy"] * 2, num_nodes=6, node_types=types)
+
+
+def test_between_unlike_nodes_paths_are_counted():
+    """From u0 to i2: u0-i1-u1-i2; from u2 to i1: u2-i0-u0-i1; from u0 to i0 by its own edge alone: none."""
+    mx = shop()
+    near = links.Near(mx, np.arange(6))
+    pairs = np.array([[3, 2], [1, 5], [3, 0], [5, 2]])
+    assert near.what == "paths"
+    expected = [walks(mx.edge_index, *pair) for pair in pairs.tolist()]
+    assert near.count(pairs) == expected == [1, 1, 0, 0]
+    assert near.count(pairs, mx.layer_index("buy")) == [walks(mx.edges("buy"), *pair) for pair in pairs.tolist()]
+    rng = np.random.default_rng(0)
+    edges = np.stack([rng.integers(0, 12, 60), rng.integers(12, 30, 60)])
+    mx = bx.Multiplex.from_edges(*edges, "a", num_nodes=30, node_types=["u"] * 12 + ["v"] * 18)
+    pairs = np.stack([rng.integers(0, 12, 40), rng.integers(12, 30, 40)], 1)
+    assert links.Near(mx, np.arange(30)).count(pairs) == [walks(mx.edge_index, *pair) for pair in pairs.tolist()]
+
+
+def walks(edges, u, v):
+    """Count the paths u - w - x - v of four different nodes."""
+    linked = {frozenset(edge) for edge in edges.T.tolist()}
+    nodes = range(30)
+    return sum(
+        {frozenset((u, w)), frozenset((w, x)), frozenset((x, v))} <= linked
+        for w in nodes for x in nodes if len({u, v, w, x}) == 4
+    )  # fmt: skip
+
+
+def test_too_many_paths_are_not_counted(monkeypatch):
+    monkeypatch.setattr(links, "WALKS", 1)
+    assert links.Near(shop(), np.arange(6)).count(np.array([[3, 2]])) is None
+
+
+def test_links_between_two_types_come_in_one_order():
+    """Items have the lower indices here, and so they come first in all edges."""
+    mx = shop()
+    table = pd.DataFrame({"source": [2, 5], "destination": [3, 1]})
+    pairs = links._in_order_of_types(mx, "view", table)
+    assert pairs.tolist() == [[2, 3], [1, 5]]
+    assert links._types(mx, pairs) == ["item", "user"]
+    assert links._types(mx, np.array([[2, 3], [5, 1]])) is None
+    assert links._types(small(), np.array([[0, 1]])) is None
 
 
 def test_of_too_many_pairs_candidates_are_ranked(monkeypatch):
@@ -213,15 +292,18 @@ def test_a_page_of_37_layers_is_below_3_mb():
     pairs = [(a, b, 0.1, 0.0, 0.2, True) for a in names for b in names if a != b]
     gains = pd.DataFrame(pairs, columns=["target", "layer", "gain", "low", "high", "helps"])
     part = {
-        "target": 0, "ranked": 79_800, "possible": 79_800, "chosen": "all pairs",
+        "target": 0, "ranked": 79_800, "possible": 79_800, "chosen": "all pairs", "prior": 0.004, "unknown": 79_500,
+        "types": None, "base": -2.0,
         "source": ["somebody with a name"] * 54,
         "destination": ["another person"] * 54,
         "probability": rng.random(54).tolist(), "has": [[*range(10)]] * 54, "layers": [*range(9)],
-        "terms": rng.random((9, 54)).round(4).tolist(), "common": [[3] * 54] * 9, "common_any": [7] * 54,
+        "own": rng.random(54).round(4).tolist(), "rest": [[2, 0.1234]] * 54,
+        "by_layer": [[(i, round(rng.random(), 4), 5) for i in range(8)] for _ in range(54)],
+        "near": [[3] * 54] * 9, "near_any": [7] * 54,
     }  # fmt: skip
     data = collect.collect_graph(mx, "air", None, gains) | {
         "history": collect_history(rows, likely, mx),
         "probabilities": collect_probabilities(likely, mx),
-        "links": {"targets": [part] * 37, "all_targets": 37},
+        "links": {"targets": [part] * 37, "all_targets": 37, "near": "neighbours"},
     }
     assert len(render(data).encode()) < 3_000_000

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from banditplex.report.held_out import by_target, judge, limits, summarise, weighted_auc
-from banditplex.training.calibration import HIDDEN, HeldOut, Scored
+from banditplex.report.held_out import auc_limits, by_target, judge, limits, summarise, weighted_auc
+from banditplex.training.calibration import HeldOut, Scored
 
 
 def game(rng, links, others, *, density=0.02):
@@ -22,13 +22,13 @@ def test_auc_is_that_of_a_plain_loop():
 
 
 def test_right_probabilities_are_found_right():
-    """A share HIDDEN * density of the unknown pairs are links, which nobody knows.
+    """A share density / 4 of the unknown pairs are links, which nobody knows: every fifth link.
 
     If the stated probability p is right, its likelihood ratio is r = p / (1 - p) / odds, and the share of known links
     among known links and unknown pairs is odds r / (odds r + hidden r + 1 - hidden): lower than p where p is high.
     """
     rng, density = np.random.default_rng(1), 0.02
-    hidden, odds = HIDDEN * density, density / (1 - density)
+    hidden, odds = 0.25 * density, density / (1 - density)
     pairs = game(rng, 8_000, 80_000, density=density)
     pairs.unknown.score[: int(hidden * 80_000)] = rng.normal(1, np.sqrt(2), int(hidden * 80_000))
     found = summarise(pairs, np.random.default_rng(0))
@@ -68,5 +68,53 @@ def test_limits_without_links_or_without_others():
 def test_a_target_without_held_out_edges_is_not_known():
     found = game(np.random.default_rng(0), 5, 20)
     two = found._replace(density=np.array([0.02, 0.02]))
-    assert by_target(two)[1] == {"edges": 0, "roc_auc": None}
+    assert by_target(two)[1] == {"edges": 0, "roc_auc": None, "low": None, "high": None, "clear": False}
     assert len(judge(two, np.random.default_rng(0)).label) == 25
+
+
+@pytest.mark.parametrize(
+    ("auc", "links", "others", "z"), [(0.9, 12, 500, 1.96), (0.5, 30, 40, 1.96), (1.0, 4, 300, 2.5), (0.0, 4, 9, 1.96)]
+)
+def test_limits_of_an_auc_are_those_of_a_search(auc, links, others, z):
+    """All values theta whose deviation, by Hanley and McNeil's formula, reaches the estimate with z of them."""
+    theta = np.linspace(0, 1, 100_001)
+    first, second = theta / (2 - theta), 2 * theta**2 / (1 + theta)
+    mean = (links + others) / 2
+    variance = theta * (1 - theta) + (mean - 1) * (first - theta**2) + (mean - 1) * (second - theta**2)
+    inside = theta[np.abs(theta - auc) <= z * np.sqrt(np.maximum(variance, 0) / (links * others)) + 1e-12]
+    assert auc_limits(auc, links, others, z) == pytest.approx((inside.min(), inside.max()), abs=2e-5)
+
+
+def test_scores_that_mean_nothing_are_rarely_above_chance():
+    """200 pairs of targets with random scores: in 0.5 % of them a lower limit is above 1/2."""
+    rng, above = np.random.default_rng(5), 0
+    for _ in range(200):
+        parts = [Scored(np.repeat([0, 1], each), rng.random(2 * each), np.ones(2 * each)) for each in (15, 200)]
+        rows = by_target(HeldOut(*parts, np.array([0.05, 0.05])))
+        above += any(row["clear"] for row in rows)
+    assert above <= 4  # 1 expected; more than 4 has a probability of 0.4 %
+
+
+@pytest.mark.parametrize(("links", "clear"), [(4, False), (5, True)])
+def test_few_edges_show_nothing(links, clear):
+    """All edges score higher than all other pairs."""
+    parts = (
+        Scored(np.zeros(links, int), np.ones(links), np.ones(links)),
+        Scored(np.zeros(99, int), -np.ones(99), np.ones(99)),
+    )
+    row = by_target(HeldOut(*parts, np.array([0.1])))[0]
+    assert row["low"] > 0.5
+    assert row["clear"] is clear
+
+
+def test_unknown_pairs_of_large_weight_say_less():
+    """Of weights 1, ..., 1 and of weights with the same sum on a tenth of the pairs, the latter have wider limits."""
+    rng = np.random.default_rng(6)
+    links, others = Scored(np.zeros(50, int), rng.normal(1, 1, 50), np.ones(50)), rng.normal(0, 1, 100)
+    even, uneven = (
+        by_target(HeldOut(links, Scored(np.zeros(100, int), others, weight), np.array([0.1])))[0]
+        for weight in (np.ones(100), np.repeat([9.1, 0.1], [10, 90]))
+    )
+    number = 100**2 / (10 * 9.1**2 + 90 * 0.1**2)
+    assert (uneven["low"], uneven["high"]) == pytest.approx(auc_limits(uneven["roc_auc"], 50, number, 2.5758), abs=1e-4)
+    assert uneven["high"] - uneven["low"] > even["high"] - even["low"]

@@ -31,23 +31,30 @@ def game(rng, *, slope=(0.5,), bias=(0.0,), density=0.01, links=2_000, others=40
 
 
 @pytest.mark.parametrize(("slope", "bias"), [(0.8, 0.0), (1.5, -1.0), (2.5, 1.0)])
-def test_slope_and_bias_of_normal_scores_are_found(slope, bias, monkeypatch):
-    monkeypatch.setattr(calibration, "HIDDEN", 1e-9)
-    found = fit(*game(np.random.default_rng(0), slope=(slope,), bias=(bias,)))
+def test_slope_and_bias_of_normal_scores_are_found(slope, bias):
+    found = fit(*game(np.random.default_rng(0), slope=(slope,), bias=(bias,)), 0.0)
     at = np.linspace(-2, 2, 9) - bias / slope
     assert found.ratio(at, 0) == pytest.approx(slope * at + bias, abs=0.35)
 
 
-def test_unknown_links_among_the_unknown_pairs_are_accounted_for():
-    """A fifth of all links is among the unknown pairs; treated as no links, they hide how likely high scores are."""
+@pytest.mark.parametrize(("unknown_share", "per_known"), [(0.2, 0.25), (0.5, 1.0)])
+def test_unknown_links_among_the_unknown_pairs_are_accounted_for(unknown_share, per_known):
+    """A fifth, or half, of all links is among the unknown pairs; treated as no links, they hide what high scores say.
+
+    The default is a fifth.
+    """
     rng, slope, density = np.random.default_rng(1), 4.0, 0.05
     links, others, _ = game(rng, slope=(slope,), links=20_000, others=100_000)
-    share = calibration.HIDDEN * density
+    share = per_known * density
     mixed = np.concatenate([others.score, links.score[10_000:][: int(share * len(others.score))]])
     known, unknown = (scored(np.zeros(len(each), int), each) for each in (links.score[:10_000], mixed))
-    found = fit(known, unknown, np.array([density]))
+    found = fit(known, unknown, np.array([density]), unknown_share)
     at = np.array([0.5, 1.0, 1.5])
     assert found.ratio(at, 0) == pytest.approx(slope * at, abs=0.5)
+    complete, high = fit(known, unknown, np.array([density]), 0.0), np.array([2.5])
+    assert complete.ratio(high, 0)[0] < slope * high[0] - 1.5  # unknown links are then taken for no links
+    if unknown_share == 0.2:
+        assert fit(known, unknown, np.array([density])).ratio(at, 0).tolist() == found.ratio(at, 0).tolist()
 
 
 def test_no_optimiser_finds_a_lower_loss_nearby():
@@ -65,7 +72,7 @@ def test_no_optimiser_finds_a_lower_loss_nearby():
                 soft = np.logaddexp(0, score - knot)
                 slopes = np.exp(x[0] + x[3 + target]), np.exp(x[0] + x[1] + x[3 + target])
                 ratio = slopes[0] * (score - soft) + slopes[1] * soft + x[2] + x[6 + target]
-                hidden, prior = calibration.HIDDEN * density[target], density[target] / (1 - density[target])
+                hidden, prior = 0.25 * density[target], density[target] / (1 - density[target])
                 odds = prior * np.exp(ratio) / (hidden * np.exp(ratio) + 1 - hidden)
                 total += np.log1p(1 / odds) if is_link else share[target] * np.log1p(odds)
         return total

@@ -8,26 +8,55 @@ from numpy.typing import NDArray
 from banditplex.multiplex import Multiplex, Name
 from banditplex.nn.ensemble import members_of
 from banditplex.pairs.known import Ints
+from banditplex.pairs.negatives import uniform_pairs
+from banditplex.pairs.space import PairSpace
 from banditplex.prediction import FittedModel
+from banditplex.rng import stream
 
 Floats = NDArray[np.float64]
+TERMS = ("base", "own", "edge", "reverse", "drawn")
+TYPICAL = 1_000
+"""Pairs whose mean terms are those of a typical pair."""
 
 
 def explain(fitted: FittedModel, pairs: Ints, layer: Name) -> pd.DataFrame:
-    """Return the terms of the logits of pairs (n, 2), as `LinkPredictor.explain` says."""
+    """Return the parts of the logits of pairs (n, 2), as `LinkPredictor.explain` says.
+
+    What a layer that has the pair adds: its own weight; an equal share of what their number adds, which does not ask
+    which layers they are; and, if the layer is drawn, what its term would lose without that edge. Terms without such
+    edges are given as differences from their means over typical pairs, whose sum is the term "base".
+    """
     chosen, terms = fitted.terms(pairs, layer)
+    _, rest = fitted.terms(pairs, layer, linked=False)
+    usual = fitted.terms(_typical_pairs(fitted, layer), layer, linked=False)[1].mean(0)
     target, size = fitted.mx.layer_index(layer), len(pairs)
     which, having, reverse, part = _layers_that_have(fitted, pairs, target)
-    own = terms[:, 0] - np.bincount(which, part, size)
-    pair = np.concatenate([np.arange(size), which, np.repeat(np.arange(size), len(chosen))])
-    index = np.concatenate([np.full(size, target), having, np.tile(chosen, size)])
-    kind = np.concatenate([np.zeros(size, np.int64), 1 + reverse, np.full(size * len(chosen), 3)])
-    value = np.concatenate([own, part, terms[:, 1:].ravel()])
-    order = np.lexsort((-np.abs(value), kind > 0, pair))
+    there = np.zeros((size, 1 + len(chosen)), np.int64)  # how often the lists have the target (anyone), drawn layers
+    there[:, 0] = np.bincount(which, minlength=size)
+    drawn = np.nonzero(having[:, None] == chosen)
+    np.add.at(there, (which[drawn[0]], 1 + drawn[1]), 1)
+    rest = np.where(there > 0, rest, terms)
+    lost = (terms - rest) / np.maximum(there, 1)
+    value = part + lost[which, 0] - (np.bincount(which, part, size) / np.maximum(there[:, 0], 1))[which]
+    np.add.at(value, drawn[0], lost[which[drawn[0]], 1 + drawn[1]])
+    every = np.arange(size)
+    pair = np.concatenate([every, every, which, np.repeat(every, len(chosen))])
+    index = np.concatenate([np.full(2 * size, target), having, np.tile(chosen, size)])
+    kind = np.concatenate([np.repeat([0, 1], size), 2 + reverse, np.full(size * len(chosen), 4)])
+    centred = rest - usual
+    value = np.concatenate([np.full(size, usual.sum()), centred[:, 0], value, centred[:, 1:].ravel()])
+    order = np.lexsort((-np.abs(value), np.minimum(kind, 2), pair))
     names = np.array([fitted.layer_names[each] for each in index[order].tolist()], dtype=object)
     return _named(fitted.mx, pairs[pair[order]]).assign(
-        term=np.array(["own", "edge", "reverse", "drawn"], dtype=object)[kind[order]], layer=names, value=value[order]
+        term=np.array(TERMS, dtype=object)[kind[order]], layer=names, value=value[order]
     )
+
+
+def _typical_pairs(fitted: FittedModel, layer: Name) -> Ints:
+    """Return a sample of the pairs that a layer may link, all equally likely, always the same."""
+    mx = fitted.mx
+    propose = uniform_pairs(mx, None if mx.node_types is None else PairSpace(mx))
+    return propose(np.full(TYPICAL, mx.layer_index(layer)), stream(fitted.config.seed, "typical pairs"))
 
 
 @torch.no_grad()

@@ -11,7 +11,7 @@ import typer
 
 from banditplex.cli import options
 from banditplex.cli.data import Data, Reading, as_name, load, reads_data
-from banditplex.cli.gains import gain_records, print_gains
+from banditplex.cli.gains import NAMES, gain_records, print_gains
 from banditplex.cli.output import Json, print_json, print_lines, print_table
 from banditplex.cli.policy_options import with_policy
 from banditplex.cli.predict import write_table
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from banditplex.persistence.run_folder import RunFolder
     from banditplex.predictor import LinkPredictor
 
-COLUMNS = ["target", "validation loss", "accuracy", "layers used", "most probable layers"]
+COLUMNS = ["target", "validation loss", "accuracy", "layers looked at"]
 SHOWN = 20
 """Targets that the table shows."""
 LISTED = 100
@@ -108,6 +108,8 @@ def train(
         print_gains(model.layer_gains_, f"All gains: {run / GAINS}.")
         print()
         print_table(COLUMNS, _rows(result))
+        for line in _chance(result):
+            print_lines(f"\n{line}")
         print_lines(f"\n{run}: {_length(result)} Report: {page}")
 
 
@@ -218,10 +220,16 @@ def _how_to_go_on(folder: "RunFolder") -> str:
 
 
 def summarise(model: "LinkPredictor", folder: "RunFolder") -> dict[str, Any]:
-    """Return the result of a run: epochs, and for each target its validation, which layers help and which are drawn."""
+    """Return the result of a run: epochs, and for each target its validation, which layers help and which are drawn.
+
+    `clear` says whether held-out edges are told from other pairs better than by chance, None if it is not known.
+    """
+    from banditplex.report.about import read_about
+
+    quality = (read_about(folder.path).get("held_out") or {}).get("targets") or [{}] * len(model.k_)
     progress = folder.progress()
     kept = [row for row in progress.history if row["epoch"] in progress.kept_epochs]
-    table, gains, used = model.layer_probabilities_, model.layer_gains_, model.k_
+    table, gains, used, fitted = model.layer_probabilities_, model.layer_gains_, model.k_, model._fitted
     return {
         "epochs": progress.epoch,
         "kept_epochs": list(progress.kept_epochs),
@@ -231,23 +239,52 @@ def summarise(model: "LinkPredictor", folder: "RunFolder") -> dict[str, Any]:
                 "validation_loss": _mean(kept, target, "validation_loss"),
                 "validation_accuracy": _mean(kept, target, "validation_accuracy"),
                 "gains": gain_records(gains[gains["target"] == target].drop(columns="target")),
+                "roc_auc": row.get("roc_auc"),
+                "clear": row.get("clear"),
                 "k": int(used[target]),
+                "layers_used": [fitted.layer_names[layer] for layer in layers[: used[target]].tolist()],
                 "layer_probabilities": table.loc[target].drop(target).nlargest(LISTED).to_dict(),
             }
-            for target in table.index
+            for target, row, layers in zip(table.index, quality, fitted.layers, strict=True)
         ],
     }
 
 
 def _rows(result: dict[str, Any]) -> list[list[Any]]:
-    """Return a row per target for the table, with its three most probable layers."""
+    """Return a row per target for the table, with the layers that predictions look at, and whether they help.
+
+    >>> gains = [{"layer": "talk", "gain": 0.1, "helps": True}, {"layer": "lunch", "gain": 0.0, "helps": False}]
+    >>> entry = {"target": "advice", "validation_loss": 0.5, "validation_accuracy": 0.8, "gains": gains}
+    >>> _rows({"targets": [entry | {"layers_used": ["talk", "lunch", "club"]}, entry | {"layers_used": []}]})
+    [['advice', 0.5, 0.8, 'talk (helps); lunch, club (no gain shown)'], ['advice', 0.5, 0.8, 'none']]
+    """
     rows = []
     for entry in result["targets"][:SHOWN]:
-        likely = list(entry["layer_probabilities"].items())[:3]
-        shown = ", ".join(f"{name} {probability:.2f}" for name, probability in likely)
-        rows.append([entry["target"], entry["validation_loss"], entry["validation_accuracy"], entry["k"], shown])
+        helping = {gain["layer"] for gain in entry["gains"] if gain["helps"]}
+        used = [[str(name) for name in entry["layers_used"] if (name in helping) is helps] for helps in (True, False)]
+        shown = [
+            f"{', '.join(names[:3])}{f' and {len(names) - 3} more' * (len(names) > 3)} ({words})"
+            for names, words in zip(used, ("helps" if len(used[0]) == 1 else "help", "no gain shown"), strict=True)
+            if names
+        ]
+        rows.append(
+            [entry["target"], entry["validation_loss"], entry["validation_accuracy"], "; ".join(shown) or "none"]
+        )
     more = len(result["targets"]) - SHOWN
-    return rows + [[f"... {more} more", "", "", "", ""]] * (more > 0)
+    return rows + [[f"... {more} more", "", "", ""]] * (more > 0)
+
+
+def _chance(result: dict[str, Any]) -> list[str]:
+    """Say which targets are not predicted clearly better than by chance, if any.
+
+    >>> _chance({"targets": [{"target": "a", "clear": True}, {"target": "b", "clear": False}]})
+    ['Not clearly better than chance on held-out edges: b.']
+    >>> _chance({"targets": [{"target": "a", "clear": None}]})
+    []
+    """
+    guessed = [entry["target"] for entry in result["targets"] if entry["clear"] is False]
+    names = ", ".join(map(str, guessed[:NAMES])) + f" and {len(guessed) - NAMES} more" * (len(guessed) > NAMES)
+    return [f"Not clearly better than chance on held-out edges: {names}."] * bool(guessed)
 
 
 def _length(result: dict[str, Any]) -> str:

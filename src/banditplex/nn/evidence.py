@@ -7,6 +7,7 @@ and paths never use edges between its two nodes, positions come from a fold with
 layers. Where the pair is hidden in every layer, the list is empty and degrees leave its edges out.
 """
 
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -82,6 +83,12 @@ class Evidence:
         assert lists.copies is not None
         rows = torch.repeat_interleave(lists.row_degree)
         return torch.zeros(len(lists.row_degree), device=rows.device).index_add_(0, rows, lists.copies[:-1].float())
+
+    def seen_by(self, visibility: Visibility) -> "Evidence":
+        """Return the same index for another visibility; paths and positions do not depend on it."""
+        other = copy(self)
+        object.__setattr__(other, "visibility", visibility)
+        return other
 
     def layers_of(self, pairs: Tensor, target: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Return the layers that have pairs (n, 2), their targets (n,) excepted, as one list.

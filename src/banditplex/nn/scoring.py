@@ -1,12 +1,15 @@
 """Scores of many pairs, in chunks of bounded memory."""
 
+from dataclasses import replace
+
 import torch
 from torch import Tensor
 
-from banditplex.nn.ensemble import Network
+from banditplex.nn.ensemble import Network, members_of
 from banditplex.nn.graph import HiddenEdges, PackedGraph
 from banditplex.nn.hidden_edges import hide_pairs
 from banditplex.nn.known import Known
+from banditplex.nn.pair_features import other_features
 
 CHUNK = 1 << 15
 """Pairs scored at once."""
@@ -35,6 +38,35 @@ def score_terms(
         given = {} if known is None else {"known": known.take(torch.arange(len(pairs), device=graph.device)[at])}
         logits = model(graph, features, *asked, hidden, **given)
         parts.append(torch.cat([logits.own.unsqueeze(1), logits.other], 1))
+    return torch.cat(parts)
+
+
+@torch.no_grad()
+def score_unlinked(
+    model: Network,
+    graph: PackedGraph,
+    features: Tensor | None,
+    pairs: Tensor,
+    target: Tensor,
+    layers: Tensor,
+    hidden: HiddenEdges,
+) -> Tensor:
+    """Return the terms that `score_terms` would return if no other layer than the target had the pairs.
+
+    Node embeddings stay as they are.
+    """
+    hiding, members = model.visibility.everywhere(), members_of(model)
+    if graph.evidence is not None:
+        graph = replace(graph, evidence=graph.evidence.seen_by(hiding))
+    parts = [torch.zeros(0, 1 + layers.shape[1], device=graph.device)]
+    for low in range(0, len(pairs), CHUNK):
+        at = slice(low, low + CHUNK)
+        asked = pairs[at], target[at], layers[at]
+        own, other, lists = members[0].describe(graph, *asked)
+        values = other_features(graph, pairs[at], own.row, layers[at], hiding, listed=False).values
+        described = own, replace(other, values=values), lists
+        found = [member.score(graph, features, *asked, hidden, described) for member in members]
+        parts.append(torch.stack([torch.cat([each.own.unsqueeze(1), each.other], 1) for each in found]).mean(0))
     return torch.cat(parts)
 
 

@@ -14,7 +14,7 @@ The union of all layers shows an edge if some layer shows it.
 Node embeddings come from undirected messages, so for them "edge" also hides the reverse edge of the target layer.
 """  # noqa: E501
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -67,6 +67,10 @@ class Visibility:
         """Return what a split of `mx` hides: all edges between two nodes are held out together."""
         check_hide(hide, HIDE[1:])
         return cls(hide, mx.directed)
+
+    def everywhere(self) -> "Visibility":
+        """Return what is hidden if every edge between the two nodes is, in any layer."""
+        return replace(self, hide=HIDE[-1])
 
     # What is hidden of one pair
 

@@ -20,9 +20,11 @@ from banditplex.version import __version__
 
 ABOUT, PAGE = "about.json", "report.html"
 _BIN = {"probability": NUMBER, "share": NUMBER, "low": NUMBER, "high": NUMBER, "links": whole()}
+_MAYBE = (type(None), NUMBER)
+_TARGET = {"edges": whole(), "roc_auc": _MAYBE, "low?": _MAYBE, "high?": _MAYBE, "clear?": bool}
 SCHEMA = {
     "data?": str, "command?": str, "date?": str, "versions?": {"*": str}, "relevant?": (type(None), [[whole()]]),
-    "held_out?": (type(None), {"bins": [_BIN], "targets": [{"edges": whole(), "roc_auc": (type(None), NUMBER)}]}),
+    "notes?": [str], "held_out?": (type(None), {"bins": [_BIN], "targets": [_TARGET]}),
 }  # fmt: skip
 PACKAGES = ("numpy", "scipy", "pandas", "torch", "torch-geometric")
 

@@ -148,7 +148,7 @@ def collect_about(about: Mapping[str, Any], settings: Mapping[str, Any]) -> Data
         for name, each in SETTINGS.items()
         if name in settings
     ]
-    return {name: about.get(name) for name in ("data", "command", "date", "versions")} | {"settings": listed}
+    return {name: about.get(name) for name in ("data", "command", "date", "versions", "notes")} | {"settings": listed}
 
 
 def _shown(value: Any) -> str:

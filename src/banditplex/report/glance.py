@@ -21,6 +21,7 @@ def glance(mx: Multiplex) -> dict[str, Any]:
     """
     shown = in_matrices(mx)
     sizes = {"nodes": mx.num_nodes, "edges": mx.num_edges, "directed": mx.directed, "shown": shown.tolist()}
+    sizes["types"] = node_counts(mx)
     if mx.num_edges > LARGE:
         return sizes | {"columns": {"edges": mx.layer_sizes.tolist()}}
     summary = mx.summary()
@@ -34,6 +35,18 @@ def glance(mx: Multiplex) -> dict[str, Any]:
         "overlap": pack(overlap[np.triu_indices(len(shown), 1)]),
         "layers_per_pair": layers_per_pair(mx).tolist(),
     }
+
+
+def node_counts(mx: Multiplex) -> list[tuple[str, int]]:
+    """Return the types of nodes with their numbers of nodes, that of the first node first; empty without types.
+
+    >>> node_counts(Multiplex.from_edges([0, 1], [2, 2], "buys", node_types=["user", "user", "item"]))
+    [('user', 2), ('item', 1)]
+    """
+    if mx.node_types is None:
+        return []
+    found, first, count = np.unique(mx.type_index, return_index=True, return_counts=True)
+    return [(mx.type_names[found[place]], int(count[place])) for place in np.argsort(first).tolist()]
 
 
 def in_matrices(mx: Multiplex) -> Ints:

@@ -4,11 +4,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from banditplex.answers.ranking import recommend
 from banditplex.multiplex import Multiplex, Name
+from banditplex.multiplex.types import linked_types
 from banditplex.pairs.space import PairSpace
 from banditplex.predictor import LinkPredictor
 
@@ -19,6 +21,11 @@ KEPT = 1 << 13
 """Candidates that each way to find them keeps."""
 LISTED, MOST, LEAST = 2_000, 100, 20
 """Links that the page lists in all, and those of one target at most and at least."""
+NAMED = 8
+"""Layers whose terms are listed for each link, those with the largest; the others have one sum."""
+KINDS = {"edge": 1, "reverse": 2, "drawn": 4}
+WALKS = 20_000_000
+"""Walks of two steps that are followed to count paths of length 3; if there are more, these are not counted."""
 
 
 def top_links(model: LinkPredictor, layers: Sequence[Name] | None = None) -> dict[str, Any]:
@@ -37,46 +44,115 @@ def top_links(model: LinkPredictor, layers: Sequence[Name] | None = None) -> dic
         )
         for name in layers
     }
-    found = {name: mx.node_index(table[["source", "destination"]].to_numpy()) for name, table in tables.items()}
-    having = iter(layers_with(mx, np.concatenate([np.empty((0, 2), np.int64), *found.values()])))
-    asked = np.unique(np.concatenate([np.empty((0, 2), np.int64), *found.values()]))
-    union = adjacency(mx.edge_index, mx.num_nodes, asked)
+    found = {name: _in_order_of_types(mx, name, table) for name, table in tables.items()}
+    listed = np.concatenate([np.empty((0, 2), np.int64), *found.values()])
+    having = iter(layers_with(mx, listed))
+    near = Near(mx, np.unique(listed))
     rows = []
     for name, table in tables.items():
         pairs, target = found[name], mx.layer_index(name)
-        used, terms = terms_by_layer(model, mx.node_names[pairs], name)
-        near = [adjacency(mx.edges(layer), mx.num_nodes, np.unique(pairs)) for layer in used]
+        ends = mx.node_names[pairs]
+        terms = model.explain(ends, name)
+        used = [target, *(mx.layer_index(layer) for layer in dict.fromkeys(terms["layer"][terms["term"] == "drawn"]))]
+        edges = mx.edges(name)
         rows.append(
             {
                 "target": target,
-                **{key: table.attrs[key] for key in ("chosen", "ranked", "possible")},
-                "source": table["source"].tolist(),
-                "destination": table["destination"].tolist(),
+                **{key: table.attrs[key] for key in ("chosen", "ranked", "possible", "prior")},
+                "unknown": int(possible[target]) - int(np.count_nonzero(edges[0] != edges[1])),
+                "types": _types(mx, pairs),
+                "source": ends[:, 0].tolist(),
+                "destination": ends[:, 1].tolist(),
                 "probability": table["probability"].tolist(),
                 "has": [next(having) for _ in pairs],
-                "layers": [mx.layer_index(layer) for layer in used],  # the target, then those that are drawn
-                "terms": terms.round(4).tolist(),  # of the logit, by layer
-                "common": [_common(matrix, pairs).tolist() for matrix in near],  # neighbours, by layer
-                "common_any": _common(union, pairs).tolist(),  # neighbours in the union of all layers
+                "layers": used,  # the target, then those that are drawn
+                **terms_by_layer(mx, terms),
+                "near": [near.count(pairs, layer) for layer in used],  # by layer
+                "near_any": near.count(pairs),  # in the union of all layers
             }
         )
-    return {"targets": rows, "all_targets": len(targets)}
+    return {"targets": rows, "all_targets": len(targets), "near": near.what}
 
 
-def terms_by_layer(model: LinkPredictor, pairs: NDArray[Any], target: Name) -> tuple[list[Name], NDArray[np.float64]]:
-    """Return the target and the layers that predictions draw (m,), and the terms (m, n) of pairs (n, 2) by layer.
+def terms_by_layer(mx: Multiplex, table: pd.DataFrame) -> dict[str, Any]:
+    """Return the terms of `explain` for the page, and for each pair: its score's base, own term and terms by layer.
 
-    The term of the target includes those of other layers that have the pair.
+    `by_layer` has for each pair the layer, the sum of its terms and which terms these are (the sum of their `KINDS`),
+    the `NAMED` largest first, and `rest` the number of further layers and the sum of theirs.
     """
-    table = model.explain(pairs, target)
-    drawn = (table["term"] == "drawn").to_numpy()
-    layers = [target, *dict.fromkeys(table["layer"][drawn])]
-    place = {layer: number for number, layer in enumerate(layers)}
-    row = np.where(drawn, table["layer"].map(lambda layer: place.get(layer, 0)), 0).astype(np.int64)
-    pair = np.cumsum((table["term"] == "own").to_numpy()) - 1  # the first of its terms
-    terms = np.zeros((len(layers), len(pairs)))
-    np.add.at(terms, (row, pair), table["value"].to_numpy())
-    return layers, terms
+    term, value = table["term"].to_numpy(), table["value"].to_numpy()
+    pair = np.cumsum(term == "base") - 1  # the first of its terms
+    size = int(pair[-1]) + 1 if len(pair) else 0
+    others = np.isin(term, ("base", "own"), invert=True)
+    layer = np.array([mx.layer_index(name) for name in table["layer"][others]], np.int64)
+    keys, place = np.unique(pair[others] * mx.num_layers + layer, return_inverse=True)
+    total = np.bincount(place, value[others], len(keys))
+    kinds = np.bincount(place, [KINDS[each] for each in term[others]], len(keys)).astype(np.int64)
+    which, layer = np.divmod(keys, mx.num_layers)
+    order = np.lexsort((-np.abs(total), which))
+    named: list[list[tuple[int, float, int]]] = [[] for _ in range(size)]
+    rest = np.zeros((size, 2))
+    for at in order.tolist():
+        if len(named[which[at]]) < NAMED:
+            named[which[at]].append((int(layer[at]), round(float(total[at]), 4), int(kinds[at])))
+        else:
+            rest[which[at]] += 1, total[at]
+    base, own = (value[term == name].round(4).tolist() for name in ("base", "own"))
+    return {"base": base[0] if base else 0.0, "own": own, "by_layer": named, "rest": rest.round(4).tolist()}
+
+
+class Near:
+    """Counts what is between two nodes: common neighbours or, if links only join nodes of unlike types, paths.
+
+    Two such nodes never have a common neighbour; of the paths, those of length 3 are counted. Directions are ignored.
+    """
+
+    def __init__(self, mx: Multiplex, nodes: Ints) -> None:
+        self._mx = mx
+        source, destination = mx.type_index[mx.edge_index]
+        self.what = "paths" if mx.num_edges and (source != destination).all() else "neighbours"
+        self._nodes = np.arange(mx.num_nodes) if self.what == "paths" else nodes
+        self._union = adjacency(mx.edge_index, mx.num_nodes, self._nodes)
+
+    def count(self, pairs: Ints, layer: int | None = None) -> list[int] | None:
+        """Return the counts of pairs (n, 2) in a layer, or in the union; None if paths are too many to be counted."""
+        mx, matrix = self._mx, self._union
+        if layer is not None:
+            matrix = adjacency(mx.edges(mx.layer_names[layer]), mx.num_nodes, self._nodes)
+        first, second = matrix[pairs[:, 0]], matrix[pairs[:, 1]]
+        if self.what == "paths":
+            degree = np.diff(matrix.indptr)
+            if degree[first.indices].sum() > WALKS:
+                return None
+            first = first @ matrix
+        found = np.asarray(sp.csr_array(first.multiply(second)).sum(axis=1))
+        if self.what == "paths":
+            joined = np.asarray(matrix[pairs[:, 0], pairs[:, 1]]).ravel()
+            found = found - joined * (degree[pairs].sum(axis=1) - 1)  # those that use the pair's own edge
+        counts: list[int] = found.astype(np.int64).tolist()
+        return counts
+
+
+def _in_order_of_types(mx: Multiplex, name: Name, table: pd.DataFrame) -> Ints:
+    """Return the pairs (n, 2) of a table; where a layer joins two types of nodes, sources are of the same type.
+
+    It is the type that most of the layer's edges have first.
+    """
+    pairs = mx.node_index(table[["source", "destination"]].to_numpy())
+    layer, *types = linked_types(mx.subset(layers=[name]))
+    if mx.directed or len(layer) != 1 or types[0] == types[1]:
+        return pairs
+    first = np.bincount(mx.type_index[mx.edges(name)[0]]).argmax()
+    turned: Ints = np.where((mx.type_index[pairs[:, :1]] == first), pairs, pairs[:, ::-1])
+    return turned
+
+
+def _types(mx: Multiplex, pairs: Ints) -> list[str] | None:
+    """Return the type of all sources and that of all destinations; None if there are no types, or several."""
+    found = [np.unique(mx.type_index[ends]) for ends in pairs.T]
+    if mx.node_types is None or any(len(each) != 1 for each in found):
+        return None
+    return [mx.type_names[int(each[0])] for each in found]
 
 
 def _affordable(mx: Multiplex, targets: list[Name], possible: Ints) -> list[Name]:
@@ -114,9 +190,3 @@ def adjacency(edges: Ints, num_nodes: int, nodes: Ints) -> sp.csr_array:
     matrix = sp.csr_array((np.ones(len(source)), (source, destination)), shape=(num_nodes, num_nodes))
     matrix.data[:] = 1
     return matrix
-
-
-def _common(matrix: sp.csr_array, pairs: Ints) -> Ints:
-    """Return the number of common neighbours (n,) of pairs (n, 2), directions ignored."""
-    both = matrix[pairs[:, 0]].multiply(matrix[pairs[:, 1]])
-    return np.asarray(sp.csr_array(both).sum(axis=1)).astype(np.int64)

@@ -18,7 +18,8 @@ from banditplex.report.packing import plain
 from banditplex.version import __version__
 
 SCRIPTS = (
-    "vendor/echarts.min.js", "web/base.js", "web/matrix.js", "web/charts.js", "web/leaderboard.js", "web/sections.js",
+    "vendor/echarts.min.js", "web/base.js", "web/matrix.js", "web/charts.js", "web/leaderboard.js",
+    "web/predictions.js", "web/sections.js",
 )  # fmt: skip
 STYLE, TEMPLATE = "web/page.css", "web/page.html.j2"
 

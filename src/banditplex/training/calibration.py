@@ -19,8 +19,8 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 PAIRS, MOST, LEAST = 200_000, 20_000, 100
 """Unknown pairs that are scored: of all targets, and of one target at most and at least."""
-HIDDEN = 0.25
-"""Unknown links per known link among the unknown pairs: every fifth link of a layer is taken to be unknown."""
+UNKNOWN_SHARE = 0.2
+"""Share of all links that are taken to be among the unknown pairs: every fifth."""
 SPREAD = 0.5
 """Standard deviation, a priori, of a target's bias and logarithm of slope around those shared by all targets."""
 BEND = 0.5
@@ -91,6 +91,7 @@ class HeldOut(NamedTuple):
     links: Scored
     unknown: Scored
     density: Floats  # (T,) of links among all pairs of each target
+    unknown_share: float = UNKNOWN_SHARE  # of all links, those that are taken to be among the unknown pairs
 
     def shares(self) -> Floats:
         """Return the factors (T,) that bring unknown pairs to their real proportion to the validation edges."""
@@ -101,7 +102,9 @@ class HeldOut(NamedTuple):
         return share
 
 
-def score_held_out(members: Sequence[Member], rng: np.random.Generator) -> HeldOut | None:
+def score_held_out(
+    members: Sequence[Member], rng: np.random.Generator, unknown_share: float = UNKNOWN_SHARE
+) -> HeldOut | None:
     """Score the validation edges of each member and a sample of the unknown pairs of each target.
 
     None without validation edges.
@@ -116,7 +119,7 @@ def score_held_out(members: Sequence[Member], rng: np.random.Generator) -> HeldO
         Scored(*(np.concatenate(each) for each in zip(*part, strict=True))) for part in zip(*scored, strict=True)
     )
     size = mx.layer_sizes[data.targets]
-    return HeldOut(links, unknown, size / (size + known.num_free()[data.targets]))
+    return HeldOut(links, unknown, size / (size + known.num_free()[data.targets]), unknown_share)
 
 
 def score_pairs(
@@ -132,11 +135,12 @@ def score_pairs(
     return links, Scored(instance[len(edges) :], found[len(edges) :], weight)
 
 
-def fit(links: Scored, unknown: Scored, density: Floats) -> Calibration:
+def fit(links: Scored, unknown: Scored, density: Floats, unknown_share: float = UNKNOWN_SHARE) -> Calibration:
     """Fit a calibration to scores of links and of unknown pairs, at the density (T,) of links in each target.
 
-    It maximises the likelihood of being a validation edge among these and the unknown pairs, of which a share
-    `HIDDEN` x density are links, too; with normal priors on slopes (around 1) and biases (around 0).
+    It maximises the likelihood of being a validation edge among these and the unknown pairs, some of which are links,
+    too: of the density of links, unknown_share / (1 - unknown_share); with normal priors on slopes (around 1) and
+    biases (around 0).
     """
     num_targets, density = len(density), np.clip(density, 1e-12, 1 - 1e-12)
     if not len(links.score) or not len(unknown.score):
@@ -153,7 +157,7 @@ def fit(links: Scored, unknown: Scored, density: Floats) -> Calibration:
     above = np.logaddexp(0, scores - knot)
     below = scores - above
     odds = np.log(density / (1 - density))[instance]
-    hidden = np.minimum(HIDDEN * density, 0.5)[instance]
+    hidden = np.clip(unknown_share / (1 - unknown_share) * density, 1e-300, 0.5)[instance]
     log_hidden, log_rest = np.log(hidden), np.log1p(-hidden)
     precision = np.concatenate([[1.0, BEND**-2, 0.01], np.full(2 * num_targets, SPREAD**-2)])
 

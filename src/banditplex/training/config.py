@@ -149,6 +149,10 @@ class Config:
     validation: float = setting(
         0.1, "Share of each target's edges held out for early stopping and calibration.", low=0, below=1
     )
+    unknown_share: float = setting(
+        0.2, "Share of all links that are taken to be among the unknown pairs when probabilities are calibrated.",
+        low=0, below=1,
+    )  # fmt: skip
     members: int = setting(
         0, "Networks that are trained one after the other, each with validation edges of its own; predictions use the "
         "mean of their logits. 0: 6, from 5,000 edges on 3, from 20,000 edges on or with fewer than 30 epochs 1.",

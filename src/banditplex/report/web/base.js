@@ -38,6 +38,7 @@ page.number = function (value, digits = 3) {
   return (size < least ? 0 : value).toFixed(digits).replace("-", "−");
 };
 page.count = (value) => (page.known(value) ? value.toLocaleString("en") : "–");
+page.several = (word) => (!/^[a-z]+$/i.test(word) ? word : /[^aeiou]y$/i.test(word) ? `${word.slice(0, -1)}ies` : /(s|x|z|ch|sh)$/i.test(word) ? (/s$/i.test(word) ? word : `${word}es`) : `${word}s`);
 page.plural = (count, one, many = `${one}s`) => `${page.count(count)} ${count === 1 ? one : many}`;
 page.probability = function (value) {
   if (!page.known(value)) return "–";
@@ -50,7 +51,7 @@ page.short = function (name, most = 28) {
   return signs.length > most ? `${signs.slice(0, most - 1).join("")}…` : signs.join("");
 };
 page.layer = (index) => page.data.layers[index];
-page.name = (text) => page.el("bdi", { class: "name", title: page.short(text, 300) }, page.short(text, 120));
+page.name = (text) => page.el("bdi", { class: /[\s\-_/.]/.test(text) ? "name" : "name id", title: page.short(text, 300) }, page.short(text, 120));
 page.layerName = (index) => page.name(page.layer(index));
 page.list = function (indices, most = 8) {
   const parts = [];
@@ -145,7 +146,7 @@ page.table = function (columns, rows, options = {}) {
       heads.forEach((each) => each.removeAttribute("aria-sort"));
       head.setAttribute("aria-sort", state.down ? "descending" : "ascending");
       draw();
-    } }, column.title));
+    } }, ...[column.title].flat()));
     return head;
   });
   const compare = (a, b) => {
@@ -193,13 +194,13 @@ page.download = function (name, text) {
   setTimeout(() => URL.revokeObjectURL(link.href), 10000);
 };
 
-/* An interval around a number on a scale that all rows share; 0 has a line. */
-page.interval = function (value, low, high, scale, helps) {
+/* An interval around a number on a scale that all rows share; the origin has a line. */
+page.interval = function (value, low, high, scale, helps, origin = 0) {
   const at = (x) => `${(100 * (x - scale[0])) / (scale[1] - scale[0])}%`;
   const group = page.svg("g", { class: helps ? "helps" : "" },
     page.svg("line", { class: "whisker", x1: at(low), x2: at(high), y1: 10, y2: 10 }),
     page.svg("circle", { class: "point", cx: at(value), cy: 10, r: 4 }));
-  const zero = scale[0] <= 0 && scale[1] >= 0 ? [page.svg("line", { class: "axis", x1: at(0), x2: at(0), y1: 0, y2: 20 })] : [];
+  const zero = scale[0] <= origin && scale[1] >= origin ? [page.svg("line", { class: "axis", x1: at(origin), x2: at(origin), y1: 0, y2: 20 })] : [];
   return page.svg("svg", { class: "interval", role: "img", "aria-label": `${page.number(value)}, from ${page.number(low)} to ${page.number(high)}` }, ...zero, group);
 };
 

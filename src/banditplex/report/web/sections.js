@@ -11,6 +11,8 @@
   const large = (options, first) => (many ? [options[first], ...options.filter((_, place) => place !== first)] : options);
   const beside = (...blocks) => (small ? el("div", { class: "pair" }, blocks) : el("div", {}, blocks));
   const mean = (values) => { const known = values.filter(page.known); return known.length ? known.reduce((a, b) => a + b, 0) / known.length : NaN; };
+  /* The nodes in words: by type, if they have types. */
+  const nodes = mx && (mx.types?.length ? mx.types.map(([type, count]) => page.plural(count, page.short(type, 40), page.several(page.short(type, 40)))).join(" + ") : page.plural(mx.nodes, "node"));
   const truth = data.truth ? new Set(data.truth.map(([target, layer]) => `${target} ${layer}`)) : null;
   const isTrue = (target, layer) => truth !== null && truth.has(`${target} ${layer}`);
 
@@ -76,7 +78,7 @@
     });
     controls.append(sorter);
     const some = n < layers.length ? ` The ${page.count(n)} layers with the most edges are shown.` : "";
-    return ["The multiplex", lede(`Each layer is one kind of link among the same ${page.plural(mx.nodes, "node")}.`),
+    return ["The multiplex", lede(`Each layer is one kind of link among the same ${mx.types?.length ? `nodes: ${nodes}` : nodes}. ${mx.directed ? "Links have a direction." : mx.types?.length ? "" : "Links have no direction: from A to B is the same as from B to A."}`),
       block("Layers", c.density ? "The overlap is that with the most similar other layer. Click a heading to sort." : "Click a heading to sort.", layers.length > 8 ? el("div", { class: "controls" }, page.search("Search layers", table.filter)) : null, table.element),
       !c.density ? null : beside(n > 1 ? block("Overlap of layers", `The share of pairs that two layers have in common: pairs in both, divided by pairs in either (Jaccard index).${some}`, controls, overlap) : null,
         block("Layers per pair", `How many layers link the same two nodes, for all ${page.plural(total, "linked pair")}.`, perPair))];
@@ -131,7 +133,7 @@
     const gainGrid = new Float32Array(targets.length * width).fill(NaN), chanceGrid = gainGrid.slice();
     gains.forEach((row) => { if (rowAt.has(row.target) && columnAt.has(row.layer)) gainGrid[rowAt.get(row.target) * width + columnAt.get(row.layer)] = row.gain; });
     const probability = (target, layer) => chanceGrid[rowAt.get(target) * width + columnAt.get(layer)];
-    const highest = gains.reduce((most, row) => (page.known(row.gain) ? Math.max(most, Math.abs(row.gain)) : most), 1e-9);
+    const highest = gains.reduce((most, row) => (page.known(row.gain) ? Math.max(most, Math.abs(row.gain)) : most), 0.1); /* noise is pale */
     const host = el("div"), order = orders(targets, columns), controls = el("div", { class: "controls" });
     let heat = null, measure = "gain";
     const [firstRows, firstColumns] = order[many ? "gain" : "given"]();
@@ -309,94 +311,7 @@
       curves.length > 1 ? el("div", { class: "pair" }, curves) : curves[0], c.by_layer.length > 1 ? block("Each target", "Means over runs.", layerHost) : null];
   }
 
-  /* 5 Held-out edges */
-  function heldOut() {
-    const q = data.held_out, h = data.history, host = el("div", { class: "chart tall" }), bins = q.bins;
-    const kept = (h.kept_epochs.length ? h.kept_epochs : [h.epochs.at(-1)]).map((epoch) => h.epochs.indexOf(epoch)), count = h.epochs.length;
-    const [loss, right] = ["validation_loss", "validation_accuracy"].map((name) => page.unpack(h[name]));
-    const rows = h.targets.map((index, t) => ({ index, edges: q.targets[t].edges, auc: q.targets[t].roc_auc, loss: mean(kept.map((at) => loss[t * count + at])), right: mean(kept.map((at) => right[t * count + at])) }));
-    const table = page.table([
-      { title: "Target", cell: (row) => page.layerName(row.index), by: (row) => layers[row.index] },
-      { title: "Held-out edges", cell: (row) => page.count(row.edges), by: (row) => row.edges, number: true, class: "wide" },
-      { title: "ROC-AUC", cell: (row) => { const bar = el("i"); bar.style.width = `${Math.max(0, Math.min(100, 200 * ((row.auc ?? 0.5) - 0.5)))}%`; return [page.number(row.auc), el("span", { class: "meter", "aria-hidden": "true" }, bar)]; }, by: (row) => row.auc, number: true },
-      { title: "Accuracy", cell: (row) => page.number(row.right), by: (row) => row.right, number: true, class: "wide" },
-      { title: "Log loss", cell: (row) => page.number(row.loss), by: (row) => row.loss, number: true },
-    ], rows, { text: (row) => layers[row.index], label: "Quality by target", shown: 12 });
-    const limit = Math.min(1, Math.max(0.1, Math.ceil(10 * Math.max(...bins.map((bin) => Math.max(bin.probability, bin.share)))) / 10));
-    page.lazy(host, () => page.chart(host, () => {
-      const frame = page.frame(), colour = page.colour("series-1");
-      return { ...frame, grid: { ...frame.grid, bottom: 30, left: 30 },
-        tooltip: { ...frame.tooltip, trigger: "item", formatter: ({ dataIndex }) => { const bin = bins[dataIndex]; return page.tip(`stated probability ${page.number(bin.probability)}`, [["links among these pairs", page.number(bin.share)], ["95 % limits", `${page.number(bin.low)} to ${page.number(bin.high)}`], ["held-out edges", page.count(bin.links)]]); } },
-        xAxis: page.axis({ type: "value", min: 0, max: limit, name: "stated probability", nameGap: 30 }), yAxis: page.axis({ type: "value", min: 0, max: limit, name: "share of links", nameGap: 40 }),
-        series: [{ type: "line", data: [[0, 0], [limit, limit]], symbol: "none", silent: true, lineStyle: { type: "dashed", color: page.colour("faint"), width: 1 }, tooltip: { show: false } },
-          { type: "custom", silent: true, z: 1, data: bins.map((bin) => [bin.probability, bin.low, bin.high]), renderItem: (_, api) => { const [x, y0] = api.coord([api.value(0), api.value(1)]), [, y1] = api.coord([api.value(0), Math.min(limit, api.value(2))]); return { type: "line", shape: { x1: x, x2: x, y1: y0, y2: y1 }, style: { stroke: colour, lineWidth: 2, opacity: 0.45 } }; } },
-          { type: "line", data: bins.map((bin) => [bin.probability, bin.share]), symbol: "circle", symbolSize: 9, color: colour, lineStyle: { width: 1.5 }, z: 3 }] };
-    }, "Reliability diagram: share of links against stated probability"));
-    const auc = mean(rows.map((row) => row.auc));
-    return ["Quality on held-out edges", lede(`A held-out edge gets a higher score than a pair without an edge with probability ${page.number(auc)} (ROC-AUC, mean over targets). These are validation edges: they were not trained on, but chose when to stop. `,
-      "For a test on edges that had no part in training at all, use ", el("code", {}, "banditplex evaluate"), "."),
-      el("div", { class: "pair" }, block("Do the probabilities hold?", "Reliability diagram: pairs in ten groups by their stated probability. On the dashed line, probabilities are right. Each half of the pairs is judged by a calibration fitted to the other half. Unknown pairs count as no links, so points may lie somewhat low.", bins.length ? host : el("p", { class: "muted" }, "There are no held-out edges.")),
-        block("Each target", "Accuracy and log loss are those on as many held-out edges as pairs without an edge.", rows.length > 12 ? el("div", { class: "controls" }, page.search("Search targets", table.filter)) : null, table.element))];
-  }
-
-  /* 6 Predicted links */
-  function links() {
-    const l = data.links, host = el("div"), ranked = el("p", { class: "caption" });
-    if (!l.targets.length) return null;
-    let part = l.targets[0], table = null, asked = "";
-    const layerList = (indices) => (indices.length ? indices.slice(0, 4).map((index) => el("bdi", { class: "chip", title: page.short(layers[index], 300) }, page.short(layers[index], 40))).concat(indices.length > 4 ? [`+${indices.length - 4}`] : []) : el("span", { class: "muted" }, "none"));
-    function evidence(i) {
-      const terms = part.layers.map((layer, m) => ({ layer, value: part.terms[m][i], common: part.common[m][i], own: m === 0 }));
-      const most = Math.max(1e-9, ...terms.map((term) => Math.abs(term.value)));
-      const bars = terms.flatMap((term) => {
-        const width = 50 * Math.abs(term.value) / most;
-        return [el("span", {}, page.layerName(term.layer), term.own ? el("span", { class: "muted" }, " (target, and all layers at a glance)") : ""),
-          page.svg("svg", { role: "img", "aria-hidden": "true" }, page.svg("line", { class: "axis", x1: "50%", x2: "50%", y1: 0, y2: 12 }), page.svg("rect", { class: term.value < 0 ? "minus" : "plus", x: `${term.value < 0 ? 50 - width : 50}%`, width: `${width}%`, y: 2, height: 8, rx: 2 })),
-          el("span", { class: "number" }, `${term.value > 0 ? "+" : ""}${page.number(term.value, 2)}`)];
-      });
-      const has = part.has[i];
-      return el("dl", {}, el("dt", {}, "Linked in"), el("dd", {}, has.length ? page.list(has, 30) : "no layer"),
-        el("dt", {}, "Common neighbours"), el("dd", {}, ...terms.flatMap((term, m) => [m ? ", " : "", `${page.count(term.common)} in `, page.layerName(term.layer)]), `; ${page.count(part.common_any[i])} in the union of all layers`),
-        el("dt", {}, "Terms of the score"), el("dd", { class: "terms" }, bars),
-        el("dt", {}, "Score"), el("dd", {}, `${page.number(terms.reduce((sum, term) => sum + term.value, 0), 2)} (the sum; probabilities grow with it)`));
-    }
-    function open(button, i) {
-      const row = button.closest("tr"), is = button.getAttribute("aria-expanded") === "true";
-      button.setAttribute("aria-expanded", String(!is));
-      button.textContent = is ? "Why" : "Hide";
-      if (is) row.nextElementSibling.remove();
-      else row.after(el("tr", { class: "evidence" }, el("td", { colspan: row.children.length }, evidence(i))));
-    }
-    function show(place) {
-      part = l.targets[place];
-      ranked.textContent = part.ranked < part.possible ? `${page.count(part.ranked)} of ${page.plural(part.possible, "pair")} of nodes were ranked (${part.chosen}); known edges are left out.`
-        : `All ${page.plural(part.ranked, "pair")} of nodes that the layer may link were ranked; known edges are left out.`;
-      const now = part, rank = now.source.map((_, i) => i);
-      table = page.table([
-        { title: "#", cell: (i) => String(i + 1), by: (i) => i, number: true, class: "wide" },
-        { title: "Node", cell: (i) => page.name(now.source[i]), by: (i) => String(now.source[i]) },
-        { title: mx.directed ? "to" : "Node", cell: (i) => page.name(now.destination[i]), by: (i) => String(now.destination[i]) },
-        { title: "Probability", cell: (i) => page.probability(now.probability[i]), by: (i) => now.probability[i], number: true },
-        { title: "Linked in", cell: (i) => layerList(now.has[i]), by: (i) => now.has[i].length, class: "wide" },
-        { title: "Common neighbours", cell: (i) => page.count(now.common_any[i]), by: (i) => now.common_any[i], number: true, class: "wide" },
-        { title: "", cell: (i) => el("button", { type: "button", class: "quiet", "aria-expanded": "false", onclick(event) { open(event.currentTarget, i); } }, "Why"), number: true },
-      ], rank, { text: (i) => `${now.source[i]}\n${now.destination[i]}\n${now.has[i].map((index) => layers[index]).join("\n")}`, label: "Predicted links", shown: 15, empty: "No link found." });
-      host.replaceChildren(table.element);
-      if (asked) table.filter(asked);
-    }
-    function save() {
-      const heads = ["layer", "source", "destination", "probability", "score", "linked_in", "common_neighbours"];
-      const rows = part.source.map((source, i) => [layers[part.target], source, part.destination[i], part.probability[i], part.terms.reduce((sum, term) => sum + term[i], 0).toFixed(4), part.has[i].map((index) => layers[index]).join("; "), part.common_any[i]]);
-      page.download(`links-${layers[part.target].replace(/[^\p{L}\p{N}]+/gu, "-").slice(0, 40) || "layer"}.csv`, page.csv(heads, rows));
-    }
-    show(0);
-    const more = l.targets.length < l.all_targets ? ` Listed are ${l.targets.length} of ${page.count(l.all_targets)} targets; ` : "";
-    const command = more ? [more, el("code", {}, "banditplex report RUN --layer NAME"), " lists others."] : [];
-    return ["Predicted links", lede(`The most likely new links of each target, and why. Probabilities take it that links are as frequent among unknown pairs as among all pairs of the layer.`, ...command),
-      el("div", { class: "controls" }, page.choose("Target", l.targets.map((each, i) => [String(i), layers[each.target]]), (value) => show(Number(value))), page.search("Search nodes or layers", (text) => { asked = text; table.filter(text); }), el("button", { type: "button", class: "push", onclick: save }, "Download CSV")), ranked, host];
-  }
-
-  /* 7 About */
+  /* 5 About */
   function aboutRun() {
     const settings = about.settings ?? [], changed = settings.filter((each) => each.value !== each.default);
     const table = page.table([{ title: "Setting", cell: (row) => el("code", {}, row.name), by: (row) => row.name }, { title: "Value", cell: (row) => page.name(row.value), by: (row) => row.value },
@@ -404,7 +319,8 @@
       [...changed, ...settings.filter((each) => !changed.includes(each))], { label: "Settings", shown: Math.max(changed.length, 5), text: (row) => row.name });
     const copy = el("button", { type: "button", class: "quiet", onclick: async () => { try { await navigator.clipboard.writeText(about.command); copy.textContent = "Copied"; } catch { copy.textContent = "Select the text to copy it"; } } }, "Copy");
     const facts = [["Data", about.data], ["Date", about.date], ["Seed", settings.find((each) => each.name === "seed")?.value ?? about.seed], ...Object.entries(about.versions ?? {})].filter(([, value]) => page.known(value));
-    return ["About this run", about.command ? block("Command", null, el("div", { class: "command" }, el("pre", { dir: "auto" }, about.command), copy)) : null,
+    const notes = about.notes ?? [];
+    return ["About this run", notes.length ? block("How the data was read", null, el("ul", { class: "notes" }, notes.map((note) => el("li", { dir: "auto" }, page.short(note, 1000))))) : null, about.command ? block("Command", null, el("div", { class: "command" }, el("pre", { dir: "auto" }, about.command), copy)) : null,
       el("div", { class: "third" }, settings.length ? block("Settings", changed.length ? "Settings that differ from their defaults come first." : "All settings have their defaults.", table.element) : null,
         block("Made with", null, el("dl", { class: "list" }, facts.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, page.name(value)))))))];
   }
@@ -414,19 +330,20 @@
     const facts = [];
     if (gains.length && unknown.length < byTarget.size) facts.push([helped.length ? [String(helped.length), el("small", {}, ` of ${byTarget.size}`)] : "None", `${helped.length || byTarget.size === 1 ? "targets that another layer helps" : `of ${byTarget.size} targets is helped by another layer`}`]);
     if (helped.length) { const best = gains[0]; facts.push([page.number(best.gain), ["largest gain: ", page.layerName(best.layer), " for ", page.layerName(best.target)]]); }
-    if (data.held_out) facts.push([page.number(mean(data.held_out.targets.map((each) => each.roc_auc))), "ROC-AUC on held-out edges"]);
+    const quality = page.qualityFact();
+    if (quality) facts.push(quality);
     if (data.history) facts.push([String(data.history.epochs.at(-1)), data.history.kept_epochs.length ? `epochs; weights of ${data.history.kept_epochs.join(", ")} kept` : "epochs"]);
     if (data.comparison) facts.push([String(data.comparison.methods.length), `policies compared in ${page.plural(data.comparison.runs, data.comparison.unit ?? "run")}`]);
     const ours = data.leaderboard?.methods.find((line) => line.method === "default");
     if (ours && page.known(ours.roc_auc)) facts.push([page.number(ours.roc_auc), `ROC-AUC of our default, rank ${1 + data.leaderboard.methods.filter((line) => line.roc_auc > ours.roc_auc).length}`]);
     if (data.leaderboard) facts.push([String(data.leaderboard.methods.length), `methods compared, ${page.plural(data.leaderboard.seeds, "seed")}`]);
     document.getElementById("intro").append(el("h1", { dir: "auto" }, page.short(data.title, 400)),
-      el("p", { class: "sub" }, mx ? [page.plural(mx.nodes, "node"), page.plural(layers.length, "layer"), page.plural(mx.edges, "edge"), mx.directed ? "directed" : "undirected"].join(" · ") : ""),
+      el("p", { class: "sub" }, mx ? [nodes, page.plural(layers.length, "layer"), page.plural(mx.edges, "edge"), mx.directed ? "directed" : "undirected"].join(" · ") : ""),
       el("dl", { class: "facts" }, facts.map(([value, label]) => el("div", {}, el("dd", {}, value), el("dt", {}, label)))));
     document.getElementById("foot").textContent = `Made by banditplex ${data.version}. This page loads nothing from elsewhere. Charts: Apache ECharts ${echarts.version}.`;
   }
   const wanted = [["leaderboard", "Leaderboard", () => page.leaderboard(block, lede), data.leaderboard], ["multiplex", "Multiplex", multiplex, mx], ["layers", "Which layers help", help, data.gains], ["training", "Training", training, data.history], ["policies", "Policies", comparison, data.comparison],
-    ["quality", "Quality", heldOut, data.held_out && data.history], ["links", "Predicted links", links, data.links], ["about", "About", aboutRun, data.about]].filter(([, , , there]) => there);
+    ["quality", "Quality", () => page.quality(block, lede), data.held_out && data.history], ["links", "Predicted links", () => page.links(lede), data.links], ["about", "About", aboutRun, data.about]].filter(([, , , there]) => there);
   intro();
   const nav = document.getElementById("contents"), home = document.getElementById("sections"), anchors = new Map();
   for (const [id, text, build] of wanted) {
