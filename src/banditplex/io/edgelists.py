@@ -12,6 +12,7 @@ from banditplex.io.base import Format, Progress, are_strings, parse_names, read_
 from banditplex.io.lines import BLANKS, Rows, index_fields, join_weights, naming_rows, parse_rows, read_text
 from banditplex.io.writing import as_strings, refuse_names, write_rows
 from banditplex.multiplex import Multiplex
+from banditplex.multiplex.names import Ints
 
 SUFFIXES = (".txt", ".edges", ".edgelist", ".csv", ".tsv")
 NOTE = "layers"  # the side note of a folder is layers.meta.json inside it
@@ -54,7 +55,7 @@ def read(
         parts.append(_read_layer(files[place], header))
         if progress:
             progress(done[len(parts) - 1], done[-1])
-    return _join(parts, [names[place] for place in order], note, directed)
+    return _join(parts, [names[place] for place in order], note, directed, header)
 
 
 def _layer_files(path: Path, pattern: str) -> list[Path]:
@@ -96,18 +97,37 @@ def _read_layer(file: Path, header: bool | None) -> Rows:
         text = re.sub(rb"\A(\n*)[^\n]+", rb"\1", text)
     head = text.lstrip(b"\n").partition(b"\n")[0]
     rows = parse_rows(text, file, delimiter="," if b"," in head else BLANKS, widths=range(2, 5))
-    if header is None and len(rows) and _is_header([column[0].as_py() for column in rows.columns[:2]]):
-        hint = "header=True skips it, header=False reads it as an edge"
-        raise rows.error(f"expected an edge, got what looks like a header; {hint}", 0)
+    if header is None and len(rows) and (_is_header(_first(rows)) or _is_above_integers(rows)):
+        raise _refuse_header(rows)
     return rows
+
+
+def _first(rows: Rows) -> tuple[str, str]:
+    return rows.columns[0][0].as_py(), rows.columns[1][0].as_py()
+
+
+def _refuse_header(rows: Rows) -> FormatError:
+    names = "source=, destination= name the columns, header=True skips the line, header=False reads it as an edge"
+    return rows.error(f"expected an edge, got {_first(rows)!r}, which looks like a header; {names}", 0)
 
 
 def _is_header(names: Any) -> bool:
     return tuple(str(name).lower() for name in names) in _HEADERS
 
 
-def _join(parts: list[Rows], layers: list[Any], note: dict[str, Any], directed: bool | None) -> Multiplex:
+def _is_above_integers(rows: Rows) -> bool:
+    """Return whether the first row has two words, and all others have integers."""
+    ends = [column.slice(1).to_pylist() for column in rows.columns[:2]]
+    others = parse_names([*ends[0], *ends[1]])
+    return len(others) > 0 and others.dtype != object and all(name.isidentifier() for name in _first(rows))
+
+
+def _join(
+    parts: list[Rows], layers: list[Any], note: dict[str, Any], directed: bool | None, header: bool | None
+) -> Multiplex:
     nodes, (source, destination) = index_fields(parts, (0, 1), "nodes", note)
+    if header is None and _have_one_header(parts, source, destination):
+        raise _refuse_header(parts[0])
     with naming_rows(parts):
         return Multiplex.from_indices(
             source,
@@ -119,6 +139,16 @@ def _join(parts: list[Rows], layers: list[Any], note: dict[str, Any], directed: 
             time=_time(parts),
             directed=note.get("directed", False) if directed is None else directed,
         )
+
+
+def _have_one_header(parts: list[Rows], source: Ints, destination: Ints) -> bool:
+    """Return whether several files begin with the same line, and its words are nowhere else."""
+    if len(parts) < 2 or not all(map(len, parts)) or len(source) == len(parts):
+        return False
+    starts = np.cumsum([0, *map(len, parts[:-1])])
+    heads = np.stack([source[starts], destination[starts]])
+    again = [int(((source == end) | (destination == end)).sum()) for end in heads[:, 0]]
+    return bool((heads == heads[:, :1]).all()) and heads[0, 0] != heads[1, 0] and again == [len(parts)] * 2
 
 
 def _time(parts: list[Rows]) -> Any:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, TypedDict
 
 from banditplex.errors import FormatError, InputError
-from banditplex.terminal import warn
+from banditplex.multiplex.notes import note
 
 ROLES = {  # from the role of a column to its usual names; the first ones say it, the others of a layer only suggest it
     "source": ("source", "from", "u", "src"),
@@ -68,6 +68,8 @@ def choose_columns(
 ) -> dict[str, str]:
     """Return the column for each role: the given one, or one with a usual name; a suggested layer is not chosen here.
 
+    A tuple of names stands for the first of them that is there.
+
     >>> choose_columns(["u", "Target", "kind"], {"source": "u"})
     {'source': 'u', 'destination': 'Target'}
     """
@@ -77,17 +79,18 @@ def choose_columns(
         if wanted == "" and role not in PAIR_ROLES:
             continue
         usual = ROLES[role][:1] if role == "layer" else ROLES[role]
-        names = usual if wanted is None else (str(wanted),)
+        names = usual if wanted is None else wanted if isinstance(wanted, tuple) else (str(wanted),)
         found = next((each for name in names if (each := _match(available, name, path)) is not None), None)
         if found is not None:
             chosen[role] = found
-        elif wanted is not None or role in PAIR_ROLES:
+        elif role in PAIR_ROLES or not (wanted is None or isinstance(wanted, tuple)):
             expected = " or ".join(map(repr, names[:2]))
             listed = ", ".join(map(repr, available))
             other = f"; {role}=NAME selects another column" if wanted is None else ""
             if wanted is None and role == "source" and len(available) > 1 and not given.get("destination"):
                 other += f", as in source={available[0]!r}, destination={available[1]!r}"
-                layer = next((name for name in available[2:] if sample is not None and _repeats(sample(name))), None)
+                others = [name for name in available[2:] if _plain(name) not in (*ROLES["weight"], *ROLES["time"])]
+                layer = next((name for name in others if sample is not None and _repeats(sample(name))), None)
                 other += f", layer={layer!r}" * (layer is not None and "layer" in roles and not given.get("layer"))
             raise FormatError(f"expected a column {expected} as {role}, got columns {listed}{other}{hint}", path=path)
     return chosen
@@ -173,7 +176,7 @@ def assign_columns(
             hint = f"; if {likely!r} is the layer, say layer={likely!r}" if likely is not None else ""
             said[-1] += f"; all edges are in one layer{hint}"
     if said:
-        warn(f"{place(path)}{'; '.join(said)}.")
+        note(f"{place(path)}{'; '.join(said)}.")
     return chosen
 
 
