@@ -48,9 +48,9 @@ def test_a_table_without_a_header_knows_its_lines(tmp_path, refusal):
 
 def test_a_folder_of_lists_with_headers(tmp_path, call, refusal):
     (tmp_path / "days").mkdir()
-    (tmp_path / "days" / "mon.csv").write_text("source,target\n1,2\n")
+    (tmp_path / "days" / "mon.txt").write_text("source target\n1 2\n")
     message = refusal("datasets", "show", "days", cwd=tmp_path)
-    assert all(word in message for word in ("mon.csv, line 1", " --header", " --no-header"))
+    assert all(word in message for word in ("mon.txt, line 1", " --header", " --no-header"))
     assert shown(call, "days", "--header", cwd=tmp_path) == ({"mon": 1}, "")
     assert shown(call, "days", "--no-header", cwd=tmp_path) == ({"mon": 2}, "")
 

@@ -70,12 +70,10 @@ def read(
     given: dict[str, Any] = {
         role: (name, *_usual(role)) if name else name for role, name in columns.items() if name is not None
     }
-    files = (
-        _edge_tables(path, given, header=header, apart=[Path(node_table)] if node_table else [])
-        if isinstance(path, Path)
-        else list(path)
-    )
-    named = path if isinstance(path, Path) else show_files([str(file) for file in files])
+    if isinstance(path, Path):
+        named, files = str(path), _edge_tables(path, given, header=header, apart=[Path(node_table or path)])
+    else:
+        named, files = show_files([str(file) for file in path]), list(path)
     text = {"header": header, "delimiter": delimiter, "encoding": encoding}
     cells = {"decimal": decimal, "thousands": thousands, "date_format": date_format, "missing": missing}
     done = np.cumsum([file.stat().st_size for file in files]).tolist()

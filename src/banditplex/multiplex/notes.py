@@ -12,10 +12,14 @@ KEY = "reading_notes"
 _lists: ContextVar[tuple[tuple[list[str], bool], ...]] = ContextVar("notes", default=())
 
 
+class Quiet(str):
+    """A note that is no warning: it says what anybody would expect."""
+
+
 def note(message: str, *, quiet: bool = False) -> None:
     """Warn the caller of the library, and add the message to the notes that are collected; `quiet` only adds it."""
     for found, silent in reversed(_lists.get()):
-        found.append(message)
+        found.append(Quiet(message) if quiet else message)
         if silent:
             return
     if not quiet:
@@ -42,7 +46,7 @@ def collected(*, silent: bool = False) -> Iterator[list[str]]:
 def notes_of(metadata: Mapping[str, Any]) -> list[str]:
     """Return the notes in the metadata of a multiplex; none if a file has something else there."""
     found = metadata.get(KEY)
-    return [each for each in found if isinstance(each, str)] if isinstance(found, list | tuple) else []
+    return [str(each) for each in found if isinstance(each, str)] if isinstance(found, list | tuple) else []
 
 
 def tell_together(notes: Mapping[object, list[str]]) -> None:
@@ -53,12 +57,13 @@ def tell_together(notes: Mapping[object, list[str]]) -> None:
     >>> told
     ['a.csv, b.csv: read with tabs.']
     """
-    files: dict[str, list[str]] = {}
+    files: dict[tuple[str, bool], list[str]] = {}
     for path, messages in notes.items():
         for message in messages:
-            files.setdefault(message.removeprefix(f"{path}: "), []).append(str(path))
-    for message, paths in files.items():
-        note(f"{show_files(paths)}: {message}")
+            key = message.removeprefix(f"{path}: "), isinstance(message, Quiet)
+            files.setdefault(key, []).append(str(path))
+    for (message, quiet), paths in files.items():
+        note(f"{show_files(paths)}: {message}", quiet=quiet)
 
 
 def show_files(paths: list[str]) -> str:

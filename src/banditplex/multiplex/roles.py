@@ -19,6 +19,8 @@ EDGE_ROLES = tuple(ROLES)
 PAIR_ROLES = ("source", "destination")
 ALSO = {"target": "destination", "target_type": "destination_type"}
 """Other words for roles."""
+ALIAS = {"destination": "target", "destination_type": "target_type"}
+"""Words for roles that users read."""
 DIRECTION = {"directed": True, "undirected": False}
 """Words in the column Type of an edge table of Gephi."""
 _INDEX = {"", "Unnamed: 0", "__index_level_0__"}  # names of the index of a pandas table, in a file
@@ -177,6 +179,8 @@ def assign_columns(
             said[-1] += f"; all edges are in one layer{hint}"
     if said:
         note(f"{place(path)}{'; '.join(said)}.")
+    used = ", ".join(f"{name!r} as {ALIAS.get(role, role)}" for role, name in chosen.items())
+    note(f"{place(path)}columns used: {used}.", quiet=True)
     return chosen
 
 
