@@ -26,7 +26,7 @@ filled = st.one_of(strings, st.sampled_from(["two\nlines", "a\rb", "a\r\nb", "\n
 
 
 @PLAIN
-@pytest.mark.filterwarnings("ignore:.*(is read as a node|share no node)")
+@pytest.mark.filterwarnings("ignore:.*(is read as a node|share no node|differ)")
 @given(mx=multiplexes(names=filled, features=False), name=st.sampled_from(TEXT))
 def test_round_trip_as_text(mx, name, tmp_path):
     bx.write(mx, tmp_path / name, overwrite=True)
@@ -34,7 +34,7 @@ def test_round_trip_as_text(mx, name, tmp_path):
 
 
 @PLAIN
-@pytest.mark.filterwarnings("ignore:.*share no node")
+@pytest.mark.filterwarnings("ignore:.*(share no node|differ)")
 @given(mx=multiplexes(names=st.one_of(strings, st.just("a\nb")), features=False, types=strings))
 def test_round_trip_as_parquet(mx, tmp_path):
     bx.write(mx, tmp_path / "net.parquet", overwrite=True)

@@ -33,7 +33,7 @@ def _size(text: str) -> int:
 _option = partial(typer.Option, rich_help_panel="How to read DATA")
 
 DATA = typer.Argument(
-    metavar="DATA...",
+    metavar="DATA",
     help="Name of a data set, path of a file or folder, or several tables: each is a layer.",
     autocompletion=complete_data,
 )

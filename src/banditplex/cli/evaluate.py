@@ -21,6 +21,7 @@ from banditplex.cli.policy_options import options_by_policy
 from banditplex.cli.report import write_evaluation_page
 from banditplex.cli.resuming import check_file, exit_status, resume_command, say_new, stoppable
 from banditplex.errors import InputError
+from banditplex.multiplex.dates import date_of
 from banditplex.terminal import Estimate, bars, say
 from banditplex.training.config import SETTINGS
 
@@ -91,7 +92,7 @@ def evaluate(
 
     usual = (1, 2) if quick else (TRIALS, FOLDS)
     trials, folds = usual[0] if trials is None else trials, usual[1] if folds is None else folds
-    cut = None if after is None else _time(after)
+    cut = None if after is None else _time(after, reading.get("date_format"))
     folds = folds if after is None else 1
     if quick:
         settings.setdefault("epochs", 20)
@@ -155,15 +156,16 @@ def evaluate(
         print_lines(f"Rows: {out}. Report: {page}")
 
 
-def _time(text: str) -> int | float | np.datetime64:
-    """Return a time as a number or a date."""
+def _time(text: str, date_format: str | None = None) -> int | float | np.datetime64:
+    """Return a time as a number or a date, in ISO form or as in the data."""
     for kind in (int, float):
         with suppress(ValueError):
             return kind(text)
-    try:
+    with suppress(ValueError):
         return np.datetime64(text, "ns")
-    except ValueError:
-        raise InputError(f"Expected --after with a number or a date such as 2024-05-01, got {text!r}.") from None
+    with suppress(InputError):
+        return date_of(text, date_format)
+    raise InputError(f"Expected --after with a number or a date such as 2024-05-01, got {text!r}.")
 
 
 def _metrics(text: str) -> list[str]:

@@ -12,11 +12,13 @@ from banditplex.io.base import Format, Progress, are_strings, parse_names, read_
 from banditplex.io.lines import BLANKS, Rows, index_fields, join_weights, naming_rows, parse_rows, read_text
 from banditplex.io.writing import as_strings, refuse_names, write_rows
 from banditplex.multiplex import Multiplex
-from banditplex.multiplex.names import Ints
+from banditplex.multiplex.names import Ints, Names
+from banditplex.multiplex.notes import note as tell
 
 SUFFIXES = (".txt", ".edges", ".edgelist", ".csv", ".tsv")
 NOTE = "layers"  # the side note of a folder is layers.meta.json inside it
 COMMENTS = (b"#", b"%")
+_HINT = "header=True skips it, header=False reads it as an edge"
 _HEADERS = {("source", "target"), ("source", "destination"), ("from", "to")}
 
 
@@ -97,37 +99,21 @@ def _read_layer(file: Path, header: bool | None) -> Rows:
         text = re.sub(rb"\A(\n*)[^\n]+", rb"\1", text)
     head = text.lstrip(b"\n").partition(b"\n")[0]
     rows = parse_rows(text, file, delimiter="," if b"," in head else BLANKS, widths=range(2, 5))
-    if header is None and len(rows) and (_is_header(_first(rows)) or _is_above_integers(rows)):
-        raise _refuse_header(rows)
+    if header is None and len(rows) and _is_header([column[0].as_py() for column in rows.columns[:2]]):
+        raise rows.error(f"expected an edge, got what looks like a header; {_HINT}", 0)
     return rows
-
-
-def _first(rows: Rows) -> tuple[str, str]:
-    return rows.columns[0][0].as_py(), rows.columns[1][0].as_py()
-
-
-def _refuse_header(rows: Rows) -> FormatError:
-    names = "source=, destination= name the columns, header=True skips the line, header=False reads it as an edge"
-    return rows.error(f"expected an edge, got {_first(rows)!r}, which looks like a header; {names}", 0)
 
 
 def _is_header(names: Any) -> bool:
     return tuple(str(name).lower() for name in names) in _HEADERS
 
 
-def _is_above_integers(rows: Rows) -> bool:
-    """Return whether the first row has two words, and all others have integers."""
-    ends = [column.slice(1).to_pylist() for column in rows.columns[:2]]
-    others = parse_names([*ends[0], *ends[1]])
-    return len(others) > 0 and others.dtype != object and all(name.isidentifier() for name in _first(rows))
-
-
 def _join(
     parts: list[Rows], layers: list[Any], note: dict[str, Any], directed: bool | None, header: bool | None
 ) -> Multiplex:
     nodes, (source, destination) = index_fields(parts, (0, 1), "nodes", note)
-    if header is None and _have_one_header(parts, source, destination):
-        raise _refuse_header(parts[0])
+    if header is None and not note:
+        _tell_header(parts, nodes, np.stack([source, destination]))
     with naming_rows(parts):
         return Multiplex.from_indices(
             source,
@@ -141,14 +127,21 @@ def _join(
         )
 
 
-def _have_one_header(parts: list[Rows], source: Ints, destination: Ints) -> bool:
-    """Return whether several files begin with the same line, and its words are nowhere else."""
-    if len(parts) < 2 or not all(map(len, parts)) or len(source) == len(parts):
-        return False
-    starts = np.cumsum([0, *map(len, parts[:-1])])
-    heads = np.stack([source[starts], destination[starts]])
-    again = [int(((source == end) | (destination == end)).sum()) for end in heads[:, 0]]
-    return bool((heads == heads[:, :1]).all()) and heads[0, 0] != heads[1, 0] and again == [len(parts)] * 2
+def _tell_header(parts: list[Rows], nodes: Names, ends: Ints) -> None:
+    """Say if first lines look like headers: two words that are nowhere else, above integers or in all files alike."""
+    filled = [len(rows) for rows in parts if len(rows)]
+    heads = ends[:, np.cumsum([0, *filled])[:-1]]
+    if nodes.dtype != object or len(filled) == ends.shape[1] or (heads[0] == heads[1]).any():
+        return
+    words, counts = np.unique(heads, return_counts=True)
+    if np.isin(ends, words).sum() > counts.sum():
+        return
+    others = np.setdiff1d(np.arange(len(nodes)), words)
+    above = parse_names(nodes[others]).dtype != object and parse_names(nodes[words]).dtype == object
+    if above or (len(filled) > 1 and (heads == heads[:, :1]).all()):
+        first = next(rows for rows in parts if len(rows))
+        shown = " ".join(nodes[heads[:, 0]])
+        tell(f"{first.path}, line {first.line(0)}: {shown!r} is read as an edge, but looks like a header; {_HINT}.")
 
 
 def _time(parts: list[Rows]) -> Any:

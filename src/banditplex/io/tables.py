@@ -128,7 +128,7 @@ def _edge_tables(folder: Path, given: Mapping[str, Any], *, header: bool, apart:
     left = [each for each in left if not each.name.endswith(".meta.json") and each not in apart]
     if left:
         listed = show_files([f"{each.name} ({_shown(each, given)})" if each in files else each.name for each in left])
-        hint = "; source=NAME, destination=NAME name them; node_table=FILE is for a table of nodes"
+        hint = "; source=NAME and destination=NAME name them; node_table=FILE is for a table of nodes"
         hint = hint if any(each in files for each in left) else ""
         note(f"{folder}: not read, as without columns of source and destination: {listed}{hint}.")
     return chosen

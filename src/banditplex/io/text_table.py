@@ -19,7 +19,7 @@ from banditplex.io.sniff import ENCODINGS, SAMPLE, Dialect, delimiter_name, snif
 from banditplex.multiplex.cells import Origin, leave_out_missing
 from banditplex.multiplex.dates import check_date_format, with_times
 from banditplex.multiplex.notes import note
-from banditplex.multiplex.numbers import check_spelling, looks_grouped, with_weights
+from banditplex.multiplex.numbers import check_spelling, is_guess, looks_grouped, with_weights
 from banditplex.multiplex.roles import EDGE_ROLES, assign_columns, choose_columns
 from banditplex.multiplex.table import TYPES
 
@@ -83,7 +83,7 @@ def read_columns(
         said.append(f"as {ENCODINGS[dialect.encoding]} text")
     if delimiter is None and dialect.delimiter != usual:
         said.append(f"with {delimiter_name(dialect.delimiter)}s")
-    if (spelling.thousands and thousands is None) or (spelling.point == "," and decimal is None and thousands is None):
+    if is_guess(spelling, decimal, thousands):
         said.append(f"with {spelling}")
     if said:
         note(f"{path}: read {', '.join(said)}.")

@@ -13,7 +13,7 @@ from banditplex.errors import FormatError, InputError
 from banditplex.multiplex.names import Ints, Names
 from banditplex.multiplex.notes import note
 from banditplex.multiplex.roles import place
-from banditplex.multiplex.spelling import tidy_names
+from banditplex.multiplex.spelling import is_text, tidy_names
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -129,9 +129,9 @@ def leave_out_missing(table: pa.Table, origin: Origin, missing: str, *, blank: s
 
 def _empty(column: pa.ChunkedArray, *, blank: str, drop: bool) -> npt.NDArray[np.bool_] | None:
     """Return which cells of a column are missing; None if this is quickly known."""
-    text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
-    if drop and pa.types.is_dictionary(column.type):
-        column, text = column.cast(column.type.value_type), pa.types.is_string(column.type.value_type)
+    text = is_text(column.type)
+    if pa.types.is_dictionary(column.type) and (drop or blank):
+        column = column.cast(column.type.value_type)
     found = column.is_null()
     if drop and text:
         found = pc.or_(found, pc.is_in(pc.utf8_trim_whitespace(column), pa.array(NOT_AVAILABLE, column.type)))

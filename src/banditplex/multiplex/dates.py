@@ -11,9 +11,10 @@ import pyarrow.compute as pc
 
 from banditplex.errors import InputError
 from banditplex.multiplex.cells import Origin, wrong_cell
-from banditplex.multiplex.notes import note
+from banditplex.multiplex.notes import collected, note
 from banditplex.multiplex.numbers import is_number, plain_numbers
 from banditplex.multiplex.roles import place
+from banditplex.multiplex.spelling import is_text
 
 ORDERS = {"dmy": "day, month, year", "mdy": "month, day, year", "ymd": "year, month, day"}
 _HINT, _FORM = "; time='' ignores the column", "; date_format='%d-%b-%Y' reads dates such as 19-Sep-2025"
@@ -35,13 +36,22 @@ def check_date_format(date_format: str | None) -> None:
 
 def with_times(table: pa.Table, origin: Origin, point: str = ".", date_format: str | None = None) -> pa.Table:
     """Turn a time column of strings into integers, floats or dates."""
-    if "time" not in table.column_names or not (
-        pa.types.is_string(table["time"].type) or pa.types.is_large_string(table["time"].type)
-    ):
+    if "time" not in table.column_names or not is_text(table["time"].type):
         return table
     tokens = pc.utf8_trim_whitespace(table["time"].cast(pa.string()))
     times = _parse(tokens, origin, point, date_format)
     return table.set_column(table.column_names.index("time"), "time", times)
+
+
+def date_of(text: str, date_format: str | None = None) -> np.datetime64:
+    """Return a date that is written as in a table.
+
+    >>> date_of("19.09.2025"), date_of("04/05/2025", "mdy")
+    (np.datetime64('2025-09-19T00:00:00.000000000'), np.datetime64('2025-04-05T00:00:00.000000000'))
+    """
+    with collected(silent=True):
+        times = _parse(pa.chunked_array([[text]]), Origin(None, {"time": "time"}), ".", date_format)
+    return np.datetime64(int(times[0].value), "ns")
 
 
 def _parse(tokens: pa.ChunkedArray, origin: Origin, point: str, date_format: str | None) -> pa.ChunkedArray:

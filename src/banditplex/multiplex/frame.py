@@ -11,8 +11,9 @@ from banditplex.errors import InputError
 from banditplex.multiplex.cells import Origin, from_series, integer_names, leave_out_missing
 from banditplex.multiplex.dates import check_date_format, with_times
 from banditplex.multiplex.names import Names, as_names, check_distinct
-from banditplex.multiplex.numbers import check_spelling, with_weights
-from banditplex.multiplex.roles import EDGE_ROLES, PAIR_ROLES, assign_columns
+from banditplex.multiplex.notes import note
+from banditplex.multiplex.numbers import check_spelling, is_guess, with_weights
+from banditplex.multiplex.roles import EDGE_ROLES, PAIR_ROLES, assign_columns, place
 from banditplex.multiplex.spelling import tidy_names
 from banditplex.multiplex.table import TYPES, from_table
 
@@ -70,6 +71,8 @@ def read_frame(
     table = from_series({role: frame.iloc[:, names.index(name)] for role, name in columns.items()})
     table, origin = leave_out_missing(table, Origin(path, columns, line_of), missing, blank="spaces" if path else "")
     table, spelling = with_weights(table, origin, decimal, thousands)
+    if is_guess(spelling, decimal, thousands):
+        note(f"{place(path)}weights are read with {spelling}.")
     return with_times(table, origin, spelling.point, date_format), origin
 
 

@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 
 from banditplex.errors import InputError
 from banditplex.multiplex.cells import Origin, wrong_cell
+from banditplex.multiplex.spelling import is_text
 
 THOUSANDS = {".": ".", ",": ",", " ": " \u00a0\u2009\u202f", "'": "'\u2019"}
 """Separators of thousands, and the characters that each stands for."""
@@ -41,7 +42,7 @@ def with_weights(
     table: pa.Table, origin: Origin, decimal: str | None = None, thousands: str | None = None
 ) -> tuple[pa.Table, Spelling]:
     """Turn weights that are strings into numbers, and return how they are written."""
-    if "weight" not in table.column_names or not _is_text(table["weight"].type):
+    if "weight" not in table.column_names or not is_text(table["weight"].type):
         return table, Spelling(decimal or ("," if thousands == "." else "."), thousands or "")
     tokens = pc.utf8_trim_whitespace(table["weight"].cast(pa.string()))
     found = {each: parsed for each in _candidates(decimal, thousands) if (parsed := _parse(tokens, each)) is not None}
@@ -54,8 +55,9 @@ def with_weights(
     return table.set_column(table.column_names.index("weight"), "weight", found[spelling]), spelling
 
 
-def _is_text(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+def is_guess(spelling: Spelling, decimal: str | None, thousands: str | None) -> bool:
+    """Return whether the way numbers are written is neither usual nor given."""
+    return thousands is None and bool(spelling.thousands or (spelling.point == "," and decimal is None))
 
 
 def _candidates(decimal: str | None, thousands: str | None) -> list[Spelling]:

@@ -1,6 +1,8 @@
 """Which column of a table has which role: by given names, or by usual ones, whatever their case."""
 
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
+from datetime import date
 from typing import Any, TypedDict
 
 from banditplex.errors import FormatError, InputError
@@ -24,6 +26,7 @@ ALIAS = {"destination": "target", "destination_type": "target_type"}
 DIRECTION = {"directed": True, "undirected": False}
 """Words in the column Type of an edge table of Gephi."""
 _INDEX = {"", "Unnamed: 0", "__index_level_0__"}  # names of the index of a pandas table, in a file
+_DATE = re.compile(r"\d{1,4}([./-])\d{1,2}\1\d{1,4}(\D|$)")
 MANY = 20
 """A column of more distinct values than this, in more than half of its rows, is no layer."""
 
@@ -177,6 +180,9 @@ def assign_columns(
             likely = next((name for name in rest if _repeats(sample(name))), None)
             hint = f"; if {likely!r} is the layer, say layer={likely!r}" if likely is not None else ""
             said[-1] += f"; all edges are in one layer{hint}"
+        dated = next((name for name in rest if _are_dates(sample(name))), None)
+        if dated is not None and "time" not in chosen and given.get("time") is None:
+            said[-1] += f"; if {dated!r} is the time, say time={dated!r}"
     if said:
         note(f"{place(path)}{'; '.join(said)}.")
     used = ", ".join(f"{name!r} as {ALIAS.get(role, role)}" for role, name in chosen.items())
@@ -188,6 +194,11 @@ def _repeats(values: Sequence[object]) -> bool:
     """Return whether some, but not all values of a column are the same, as those of layers are."""
     filled = [str(value) for value in values if _is_filled(value)]
     return 1 < len(set(filled)) <= max(2, len(filled) // 2)
+
+
+def _are_dates(values: Sequence[object]) -> bool:
+    filled = [value for value in values[:20] if _is_filled(value)]
+    return bool(filled) and all(isinstance(each, date) or _DATE.match(str(each)) for each in filled)
 
 
 def place(path: object) -> str:

@@ -29,7 +29,7 @@ def are_tidy(names: Sequence[str]) -> bool:
 def tidy_names(table: pa.Table, roles: Sequence[str], path: object) -> pa.Table:
     """Apply `tidy` to columns of names that are strings, and say what was changed; the same table if nothing was."""
     columns = {role: table[role] for role in roles if role in table.column_names}
-    columns = {role: column for role, column in columns.items() if pa.types.is_string(_kind(column))}
+    columns = {role: column for role, column in columns.items() if is_text(column.type)}
     if not columns:
         return table
     decoded = {role: column.cast(pa.string()) for role, column in columns.items()}
@@ -50,8 +50,10 @@ def tidy_names(table: pa.Table, roles: Sequence[str], path: object) -> pa.Table:
     return table
 
 
-def _kind(column: pa.ChunkedArray) -> pa.DataType:
-    return column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+def is_text(kind: pa.DataType) -> bool:
+    """Return whether a column has strings, encoded or not."""
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 def _count(number: int, what: str) -> str:
@@ -61,10 +63,11 @@ def _count(number: int, what: str) -> str:
 def folded(names: Names) -> pa.Array:
     """Return names in lower case, with single spaces inside: alike names are the same.
 
-    >>> folded(np.array(["Anna  B", "anna b"], dtype=object)).to_pylist()
-    ['anna b', 'anna b']
+    >>> folded(np.array(["Anna  Weiß", "ANNA WEISS"], dtype=object)).to_pylist()
+    ['anna weiss', 'anna weiss']
     """
-    return pc.replace_substring_regex(pc.utf8_lower(pa.array(names, pa.string())), r"\s+", " ")
+    lower = pc.replace_substring(pc.utf8_lower(pa.array(names, pa.string())), "ß", "ss")
+    return pc.replace_substring_regex(lower, r"\s+", " ")
 
 
 def spelled_as(names: Names, known: Names, *, fold: bool = False) -> Names:
