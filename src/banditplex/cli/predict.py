@@ -177,7 +177,7 @@ def _read_context(path: Path, run: Path, mx: "Multiplex") -> "Multiplex":
         raise InputError(f"{path}: {error}") from None
     new = joint.num_nodes - mx.num_nodes
     if new:
-        shown = joint.node_names[mx.num_nodes]
+        shown = joint.node_names[mx.num_nodes :].tolist()[0]
         say(f"{path}: {new:,} node{'s' * (new > 1)} that training did not have, as {shown!r}.")
     return joint
 
