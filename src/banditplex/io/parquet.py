@@ -65,7 +65,7 @@ def read(
     table, origin, note = read_columns(path, columns, missing=missing, progress=progress)
     nodes = _expand(note.get("nodes"), len(table), path) if num_nodes is None else np.arange(num_nodes)
     for roles in (PAIR_ROLES, ("layer",)):
-        table = table if note else tidy_names(table, roles, path)  # our own names are what they are
+        table = table if note else tidy_names(table, roles, path)[0]  # our own names are what they are
         table = integer_names(table, roles, origin)
     says = note.get("directed", directed)
     mx = from_table(

@@ -13,7 +13,7 @@ from banditplex.errors import FormatError, InputError
 from banditplex.multiplex.names import Ints, Names
 from banditplex.multiplex.notes import note
 from banditplex.multiplex.roles import place
-from banditplex.multiplex.spelling import is_text, tidy_names
+from banditplex.multiplex.spelling import distinct, is_text, recoded, tidy_names
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -161,12 +161,7 @@ def integer_names(
         return table
     found = {role: _as_whole(each, decimal) if _is_open(each, text) else (each, "") for role, each in columns.items()}
     if not all(pa.types.is_integer(column.type) for column, _ in found.values()):
-        tidied = tidy_names(table, roles, origin.path) if text else table
-        if tidied is not table:
-            return integer_names(tidied, roles, origin, text=text, decimal=decimal)
-        return _merge_whole(
-            table, {role: each for role, each in columns.items() if _is_open(each, text)}, origin, decimal
-        )
+        return _tidy_strings(table, roles, origin, decimal) if text else table
     for role, (column, _) in found.items():
         table = table.set_column(table.column_names.index(role), role, column)
     for role, odd in [(role, odd) for role, (_, odd) in found.items() if odd][:1]:
@@ -176,18 +171,21 @@ def integer_names(
     return table
 
 
-def _merge_whole(table: pa.Table, columns: Mapping[str, pa.ChunkedArray], origin: Origin, decimal: str) -> pa.Table:
-    """Write names such as 123.0 as 123 if one of them is there in both forms, and say so."""
-    columns = {role: column for role, column in columns.items() if pa.types.is_string(column.type)}
-    pattern = rf"^(0|-?[1-9][0-9]*)[{decimal}]0+$"
-    names = pa.chunked_array([pc.unique(column) for column in columns.values()], pa.string()).unique()
+def _tidy_strings(table: pa.Table, roles: tuple[str, ...], origin: Origin, decimal: str) -> pa.Table:
+    """Leave out spaces around names; write names such as 123.0 as 123 if one of them is there in both forms."""
+    table, changed = tidy_names(table, roles, origin.path)
+    columns = {role: table[role] for role in roles if role in table.column_names and is_text(table[role].type)}
+    if changed:  # they may be integers now
+        for role, column in columns.items():
+            table = table.set_column(table.column_names.index(role), role, column.cast(pa.string()))
+        return integer_names(table, roles, origin, text=True, decimal=decimal)
+    pattern, names = rf"^(0|-?[1-9][0-9]*)[{decimal}]0+$", distinct(columns.values())
     odd = names.filter(pc.fill_null(pc.match_substring_regex(names, pattern), False))
-    plain = pc.replace_substring_regex(odd, rf"[{decimal}]0+$", "")
-    both = odd.filter(pc.is_in(plain, names))
+    both = odd.filter(pc.is_in(pc.replace_substring_regex(odd, rf"[{decimal}]0+$", ""), names))
     if not len(both):
         return table
     for role, column in columns.items():
-        whole = pc.replace_substring_regex(column, pattern, r"\1")
+        whole = recoded(column, lambda each: pc.replace_substring_regex(each, pattern, r"\1"))
         table = table.set_column(table.column_names.index(role), role, whole)
     odd_name = both[0].as_py()
     more = f" ({len(both):,} such names in all)" if len(both) > 1 else ""

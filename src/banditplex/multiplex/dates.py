@@ -86,8 +86,9 @@ def _by_format(tokens: pa.ChunkedArray, origin: Origin, date_format: str) -> pa.
 
 
 def _in_order(tokens: pa.ChunkedArray, origin: Origin, order: str | None) -> pa.ChunkedArray | None:
-    """Return dates of three numbers, or None if not all are such."""
-    parts = pc.extract_regex(tokens.combine_chunks(), pattern=_DATE)
+    """Return dates of three numbers, or None if not all are such; each distinct one is looked at once."""
+    words = tokens.combine_chunks().dictionary_encode()
+    codes, parts = np.asarray(words.indices), pc.extract_regex(words.dictionary, pattern=_DATE)
     if parts.null_count or not len(parts):
         return None
     fields = {name: parts.field(name) for name in ("a", "b", "c", "mark", "hour", "minute", "second", "half")}
@@ -95,7 +96,8 @@ def _in_order(tokens: pa.ChunkedArray, origin: Origin, order: str | None) -> pa.
     widths = [np.asarray(pc.utf8_length(fields[name])) for name in ("a", "c")]
     said = order is None
     if order is None:
-        order = _order(tokens, origin, a, b, widths[0] > 2, pc.all(pc.equal(fields["mark"], ".")).as_py())
+        points = pc.all(pc.equal(fields["mark"], ".")).as_py()
+        order = _order(tokens, origin, a[codes], b[codes], widths[0][codes] > 2, points)
     day, month, year = {"dmy": (a, b, c), "mdy": (b, a, c), "ymd": (c, b, a)}[order]
     width = widths[0 if order == "ymd" else 1]
     year = np.where(width == 2, year + np.where(year < _PIVOT, 2000, 1900), year)
@@ -106,14 +108,14 @@ def _in_order(tokens: pa.ChunkedArray, origin: Origin, order: str | None) -> pa.
     late = np.asarray(pc.equal(pc.utf8_lower(fields["half"]), "p"), np.bool_)
     halves = np.asarray(pc.not_equal(fields["half"], ""), np.bool_)
     wrong |= (minute > 59) | (second > 59) | (hour > 23) | (halves & ((hour > 12) | (hour < 1)))
-    _refuse(wrong, tokens, f"a date ({ORDERS[order]})", origin)
+    _refuse(wrong[codes], tokens, f"a date ({ORDERS[order]})", origin)
     hour = np.where(halves, hour % 12 + 12 * late, hour)
     fraction = _numbers(pc.utf8_slice_codeunits(pc.utf8_rpad(parts.field("fraction"), 9, "0"), 0, 9))
     seconds = (hour * 60 + minute) * 60 + second
     times = date.astype("datetime64[ns]").astype(np.int64) + seconds * 10**9 + fraction
     if said and order != "ymd":
         note(f"{place(origin.path)}dates such as {tokens[0].as_py()} are read as {ORDERS[order]}.")
-    return pa.chunked_array([pa.array(times).cast(pa.timestamp("ns"))])
+    return pa.chunked_array([pa.array(times[codes]).cast(pa.timestamp("ns"))])
 
 
 def _numbers(column: Any) -> npt.NDArray[np.int64]:

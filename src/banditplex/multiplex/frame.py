@@ -43,7 +43,7 @@ def from_frame(
     how = {name: options.pop(name) for name in CELLS if name in options}
     table, origin = read_frame(frame, given, path=path, **how)
     for roles in (PAIR_ROLES, ("layer",)):
-        table = table if path is None else tidy_names(table, roles, path)
+        table = table if path is None else tidy_names(table, roles, path)[0]
         table = integer_names(table, roles, origin)
     declared = node_names if num_nodes is None else np.arange(num_nodes)
     mx = from_table(cls, table, origin, nodes=declared, layers=layer_names, **options)

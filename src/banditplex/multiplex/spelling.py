@@ -1,6 +1,6 @@
 """Names that look the same: spaces around them, Unicode forms, upper and lower case."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -26,14 +26,30 @@ def are_tidy(names: Sequence[str]) -> bool:
     return bool(tidy(array).equals(array))
 
 
-def tidy_names(table: pa.Table, roles: Sequence[str], path: object) -> pa.Table:
-    """Apply `tidy` to columns of names that are strings, and say what was changed; the same table if nothing was."""
+def encoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return a column of strings as indices into one dictionary of names."""
+    column = column.cast(pa.string()) if pa.types.is_large_string(column.type) else column
+    column = column.dictionary_encode()
+    first = column.chunk(0).dictionary if column.num_chunks else None
+    return column if all(each.dictionary.equals(first) for each in column.chunks) else column.unify_dictionaries()
+
+
+def recoded(column: pa.ChunkedArray, change: Callable[[pa.Array], pa.Array]) -> pa.ChunkedArray:
+    """Return an encoded column with changed names; several may then be the same."""
+    names = [change(each.dictionary) for each in column.chunks[:1]]
+    return pa.chunked_array([pa.DictionaryArray.from_arrays(each.indices, names[0]) for each in column.chunks])
+
+
+def distinct(columns: Iterable[pa.ChunkedArray]) -> pa.Array:
+    """Return the names in encoded columns."""
+    return pa.chunked_array([column.chunk(0).dictionary.cast(pa.string()) for column in columns], pa.string()).unique()
+
+
+def tidy_names(table: pa.Table, roles: Sequence[str], path: object) -> tuple[pa.Table, bool]:
+    """Encode columns of names that are strings, apply `tidy`, and say what was changed; also whether anything was."""
     columns = {role: table[role] for role in roles if role in table.column_names}
-    columns = {role: column for role, column in columns.items() if is_text(column.type)}
-    if not columns:
-        return table
-    decoded = {role: column.cast(pa.string()) for role, column in columns.items()}
-    names = pa.chunked_array([pc.unique(column) for column in decoded.values()], pa.string()).unique()
+    columns = {role: encoded(column) for role, column in columns.items() if len(column) and is_text(column.type)}
+    names = distinct(columns.values()) if columns else pa.array([], pa.string())
     trimmed, tidied = pc.utf8_trim_whitespace(names), tidy(names)
     spaced = names.filter(pc.fill_null(pc.not_equal(names, trimmed), False))
     composed = names.filter(pc.fill_null(pc.not_equal(trimmed, tidied), False))
@@ -43,11 +59,11 @@ def tidy_names(table: pa.Table, roles: Sequence[str], path: object) -> pa.Table:
     if len(composed):
         shown = f"the Unicode of {_count(len(composed), what)} is composed (NFC)"
         note(f"{place(path)}{shown}, as in {tidy(composed)[0].as_py()!r}.")
-    if not len(spaced) and not len(composed):
-        return table
-    for role, column in decoded.items():
-        table = table.set_column(table.column_names.index(role), role, tidy(column))
-    return table
+    changed = bool(len(spaced) or len(composed))
+    for role, column in columns.items():
+        column = recoded(column, tidy) if changed else column
+        table = table.set_column(table.column_names.index(role), role, column)
+    return table, changed
 
 
 def is_text(kind: pa.DataType) -> bool:

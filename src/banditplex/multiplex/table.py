@@ -18,7 +18,7 @@ from banditplex.multiplex.cells import Origin
 from banditplex.multiplex.names import Ints, NameIndex, Names, as_names, factorize
 from banditplex.multiplex.notes import note
 from banditplex.multiplex.roles import DIRECTION, PAIR_ROLES, ROLES, place
-from banditplex.multiplex.spelling import merge_alike
+from banditplex.multiplex.spelling import encoded, merge_alike
 
 if TYPE_CHECKING:
     from banditplex.multiplex.value import Multiplex
@@ -99,7 +99,9 @@ def _tell_repeated(mx: "Multiplex", origin: Origin, ends: Ints, layer: Ints, *, 
     """Say how many rows are merged with another; `guessed`: nobody said that both directions of a pair are one edge."""
     rows, merged, turned = ends.shape[1], ends.shape[1] - mx.num_edges, 0
     if not mx.directed and mx.num_layers * mx.num_nodes**2 < 2**63:
-        turned = len(np.unique((layer * mx.num_nodes + ends[0]) * mx.num_nodes + ends[1])) - mx.num_edges
+        keys = (layer * mx.num_nodes + ends[0]) * mx.num_nodes + ends[1]
+        keys.sort()
+        turned = 1 + int(np.count_nonzero(keys[1:] != keys[:-1])) - mx.num_edges
     if not guessed:
         merged, turned = merged - turned, 0
     shown = f", {turned:,} of them the other way round" if turned else ""
@@ -237,7 +239,7 @@ def _encode(column: pa.ChunkedArray, what: str, origin: Origin) -> tuple[Names, 
         return as_names(column.cast(kind).to_numpy(), what), None
     if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
         raise FormatError(f"Expected {what} names that are strings or integers, got {column.type}", path=origin.path)
-    chunks = column.dictionary_encode().unify_dictionaries().chunks
+    chunks = encoded(column).chunks
     names = np.asarray(chunks[0].dictionary.to_numpy(zero_copy_only=False), dtype=object)
     return names, np.concatenate([chunk.indices.to_numpy() for chunk in chunks])
 
