@@ -207,6 +207,16 @@ def test_directions_of_our_own_files_are_kept(tmp_path):
     assert mx.num_edges == 2  # layer x of both files, merged
 
 
+def test_tables_without_rows(tmp_path):
+    """Input 1763 of `python -m fuzz --seed 7`: nothing is left of any table."""
+    lay_out(tmp_path, {"a.csv": "source,target,time\n,b,1\n", "b.csv": "source,target\n"})
+    mx = said(lambda: bx.read(tmp_path, missing="drop"))[1]
+    assert (mx.layer_names, mx.num_nodes, mx.num_edges) == (("a", "b"), 0, 0)
+    lay_out(tmp_path, {"c.csv": "source,target,time,weight\na,b,3,2\n"})
+    mx = said(lambda: bx.read(tmp_path, missing="drop"))[1]
+    assert edges_by_name(mx) == [("c", "a", "b", 2.0, 3)]
+
+
 def test_progress_counts_bytes_of_all_files(tmp_path):
     lay_out(tmp_path, BOTH)
     told = []

@@ -48,7 +48,10 @@ def join_tables(parts: Sequence[Part], named: object, *, typed: bool) -> tuple[p
     if typed or any(TYPES[0] in part.table.column_names for part in parts):
         columns |= {role: _types(role, parts, typed=typed) for role in TYPES}
     table = pa.table(
-        {role: pa.chunked_array([chunk for each in found for chunk in each.chunks]) for role, found in columns.items()}
+        {
+            role: pa.chunked_array([chunk for each in found for chunk in each.chunks], found[0].type)
+            for role, found in columns.items()
+        }
     )
     starts = np.cumsum([0, *(len(part.table) for part in parts)])
 
