@@ -51,7 +51,6 @@ def test_no_arguments_show_the_help_and_a_wrong_word_is_a_usage_error():
         ("train twins", "Missing option '-o' / '--out'", ""),
         ("train -o run", "Missing argument", ""),
         ("train twins -o run --epoch 3", "No such option: --epoch", ""),
-        ("convert twins a.csv b.csv", "'twins' among 2", ""),
     ],
 )
 def test_a_mistake_in_options_is_one_line_that_says_what_came(words, what, came, call, tmp_path):

@@ -146,13 +146,14 @@ class NameIndex:
 def near_names(name: str, known: list[str]) -> list[str]:
     """Return up to three known names that may be meant: another case, a part, or much alike.
 
-    >>> near_names("12", ["customer/12", "item/12", "item/3"]), near_names("ANN", ["ann", "anna"])
-    (['customer/12', 'item/12'], ['ann'])
+    >>> near_names("12", ["customer/12", "item/12"]), near_names("ANN", ["ann", "anna"]), near_names("biy", ["Buy"])
+    (['customer/12', 'item/12'], ['ann'], ['Buy'])
     """
     plain = " ".join(name.casefold().split())
     same = [each for each in known if " ".join(each.casefold().split()) == plain and each != name]
     part = [] if same or not plain else [each for each in known if plain in _SEPARATOR.split(each.casefold())]
-    alike = [] if same or part else get_close_matches(name, known[:1000], n=1)
+    some = {} if same or part else {each.casefold(): each for each in known[:1000]}
+    alike = [some[each] for each in get_close_matches(plain, some, n=1)]
     return [each for each in (same or part or alike) if each != name][:3]
 
 
