@@ -157,6 +157,9 @@ def test_files_of_the_same_name(tmp_path):
     assert bx.read(tmp_path / "feb").layer_names == ("calls.csv", "calls.tsv")
     with refuses("different files", months[0]):
         bx.read([months[0], months[0]])
+    own = lay_out(tmp_path, {"own.csv": "source,target,layer\na,b,x\n"}) / "own.csv"
+    with refuses("different files", own):
+        bx.read([own, months[0], tmp_path / "jan" / ".." / "own.csv"])
 
 
 def test_lists_that_are_no_tables(tmp_path):
@@ -225,7 +228,9 @@ def test_progress_counts_bytes_of_all_files(tmp_path):
 
 
 def test_pairs_without_an_edge_are_left_out(tmp_path):
-    lay_out(tmp_path, {"train.csv": CALLS, "test_negatives.csv": CALLS})
+    predicted = "source,destination,probability,score\nann,cid,0.5,0\n"
+    lay_out(tmp_path, {"train.csv": CALLS, "test_negatives.csv": CALLS, "links.csv": predicted})
     told, mx = said(lambda: bx.read(tmp_path))
     assert mx.layer_names == ("train",)
     assert "test_negatives.csv" in told[0]
+    assert "links.csv" in told[0]

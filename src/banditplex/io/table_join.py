@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from banditplex.errors import FormatError, InputError
+from banditplex.errors import FormatError
 from banditplex.io import delimited, excel, parquet
 from banditplex.io.base import parse_names
 from banditplex.multiplex.cells import Origin
@@ -73,7 +73,7 @@ def _column(role: str, parts: Sequence[Part]) -> list[pa.ChunkedArray]:
 def _layers(parts: Sequence[Part], named: object) -> tuple[list[pa.ChunkedArray], list[Any] | None]:
     """Return the layer of each row; and all layers, in the order of the files, if these are the layers."""
     own = [part for part in parts if "layer" in part.table.column_names]
-    files = [part for part in parts if part not in own]
+    files = [part for part in parts if "layer" not in part.table.column_names]
     names = dict(zip([part.path for part in files], _file_names([part.path for part in files]), strict=True))
     shown = ", ".join(list(names.values())[:5]) + f" and {len(names) - 5} more" * (len(names) > 5)
     if files and not own:
@@ -100,11 +100,8 @@ def _file_names(paths: Sequence[Path]) -> list[str]:
     """Return a name for each file: its stem or, if these are not distinct, more of the path."""
     stems = [_stem(path.name) for path in paths]
     longer = ["/".join((*path.parts[:-1][-1:], _stem(path.name))) for path in paths]
-    for names in (stems, longer, [path.name for path in paths], [path.as_posix() for path in paths]):
-        if len(set(names)) == len(names):
-            return names
-    twice = next(path for path in paths if list(paths).count(path) > 1)
-    raise InputError(f"Expected different files, got {twice} more than once.")
+    choices = stems, longer, [path.name for path in paths]
+    return next((names for names in choices if len(set(names)) == len(names)), [path.as_posix() for path in paths])
 
 
 def _stem(name: str) -> str:
@@ -128,16 +125,22 @@ def _times(parts: Sequence[Part]) -> list[pa.ChunkedArray] | None:
     timed = [part for part in parts if "time" in part.table.column_names]
     if not timed:
         return None
-    kinds = ["dates" if pa.types.is_temporal(part.table["time"].type) else "numbers" for part in timed]
+    expected = _kind_of_time(timed[0])
     for part in parts:
-        got = kinds[timed.index(part)] if part in timed else "no such column"
-        if got != kinds[0]:
-            message = f"expected {kinds[0]} as time, as in {timed[0].path}, got {got}; time='' ignores times"
+        got = _kind_of_time(part)
+        if got != expected:
+            message = f"expected {expected} as time, as in {timed[0].path}, got {got}; time='' ignores times"
             raise FormatError(message, path=part.path)
     columns = [part.table["time"] for part in timed]
     whole = all(pa.types.is_integer(column.type) for column in columns)
-    kind = pa.timestamp("ns") if kinds[0] == "dates" else pa.int64() if whole else pa.float64()
+    kind = pa.timestamp("ns") if expected == "dates" else pa.int64() if whole else pa.float64()
     return [column.cast(kind) for column in columns]
+
+
+def _kind_of_time(part: Part) -> str:
+    if "time" not in part.table.column_names:
+        return "no such column"
+    return "dates" if pa.types.is_temporal(part.table["time"].type) else "numbers"
 
 
 def _types(role: str, parts: Sequence[Part], *, typed: bool) -> list[pa.ChunkedArray]:

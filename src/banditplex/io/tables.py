@@ -71,9 +71,13 @@ def read(
         role: (name, *_usual(role)) if name else name for role, name in columns.items() if name is not None
     }
     if isinstance(path, Path):
-        named, files = str(path), _edge_tables(path, given, header=header, apart=[Path(node_table or path)])
+        named, files = str(path), _edge_tables(path, given, header=header, apart=Path(node_table or path))
     else:
         named, files = show_files([str(file) for file in path]), list(path)
+    places = [file.resolve() for file in files]
+    twice = next((file for file, place in zip(files, places, strict=True) if places.count(place) > 1), None)
+    if twice is not None:
+        raise InputError(f"Expected different files, got {twice} more than once.")
     text = {"header": header, "delimiter": delimiter, "encoding": encoding}
     cells = {"decimal": decimal, "thousands": thousands, "date_format": date_format, "missing": missing}
     done = np.cumsum([file.stat().st_size for file in files]).tolist()
@@ -114,23 +118,23 @@ def tables_in(folder: Path) -> list[Path]:
     return sorted((each for each in found if not each.name.startswith(".")), key=lambda each: natural(each.name))
 
 
-def _edge_tables(folder: Path, given: Mapping[str, Any], *, header: bool, apart: Sequence[Path]) -> list[Path]:
-    """Return the tables of edges in a folder, and say which files are left out, unless they are kept `apart`."""
-    files = tables_in(folder) if folder.is_dir() else []
+def _edge_tables(folder: Path, given: Mapping[str, Any], *, header: bool, apart: Path) -> list[Path]:
+    """Return the tables of edges in a folder, and say which files are left out, except for the one kept `apart`."""
+    files = [file for file in tables_in(folder) if file.resolve() != apart.resolve()] if folder.is_dir() else []
     if not files:
         raise FormatError(f"expected a folder with files that end in {', '.join(SUFFIXES)}, got none", path=folder)
-    chosen = [file for file in files if file not in apart and (not header or _has_edges(file, given))]
+    chosen = [file for file in files if not header or _has_edges(file, given)]
     chosen = [file for file in chosen if not file.stem.endswith("_negatives")]  # pairs without an edge
     if not chosen:
         choose_columns(_header(files[0], given), given, path=files[0])  # says what is missing
         raise FormatError("expected a table of edges, got only negatives", path=folder)
     left = sorted(each for each in folder.iterdir() if each not in chosen and not each.name.startswith("."))
-    left = [each for each in left if not each.name.endswith(".meta.json") and each not in apart]
+    left = [each for each in left if not each.name.endswith(".meta.json") and each.resolve() != apart.resolve()]
     if left:
         listed = show_files([f"{each.name} ({_shown(each, given)})" if each in files else each.name for each in left])
-        hint = "; source=NAME and destination=NAME name them; node_table=FILE is for a table of nodes"
+        hint = "; source=NAME and destination=NAME name columns; node_table=FILE is for a table of nodes"
         hint = hint if any(each in files for each in left) else ""
-        note(f"{folder}: not read, as without columns of source and destination: {listed}{hint}.")
+        note(f"{folder}: not read, as they are no tables of edges: {listed}{hint}.")
     return chosen
 
 
@@ -160,7 +164,8 @@ def _header(file: Path, given: Mapping[str, Any]) -> list[str]:
 
 def _has_edges(file: Path, given: Mapping[str, Any]) -> bool:
     try:
-        return bool(choose_columns(_header(file, given), given))
+        names = _header(file, given)
+        return bool(choose_columns(names, given)) and not {"probability", "score"} <= set(names)  # what predict writes
     except InputError:
         return False
 
