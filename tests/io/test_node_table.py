@@ -205,3 +205,4 @@ def test_ids_that_a_table_holds_as_decimals(tmp_path):
     mx = bx.Multiplex.from_edges(["7", "x"], ["8", "7.5"], ["a", "a"])
     assert _ids(pd.Series([7.0, 8.0], name="id"), mx, tmp_path).tolist() == ["7", "8"]
     assert _ids(pd.Series([7.5, 8.0], name="id"), mx, tmp_path).tolist() == ["7.5", "8.0"]
+    assert _ids(pd.Series([7.0, np.inf], name="id"), mx, tmp_path).tolist() == ["7.0", "inf"]  # found by fuzzing

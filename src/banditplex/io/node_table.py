@@ -124,7 +124,7 @@ def _ids(column: "pd.Series", mx: Multiplex, path: Path) -> Any:
             return column.astype(np.float64).astype(np.int64).to_numpy()
         except ValueError:
             raise FormatError(f"expected integers in column {column.name!r}, as in the edges", path=path) from None
-    whole = column.dtype.kind == "f" and (column == np.floor(column)).all()
+    whole = column.dtype.kind == "f" and np.isfinite(column).all() and (column == np.floor(column)).all()
     return (column.astype(np.int64) if whole else column).map(str).to_numpy(object)
 
 
