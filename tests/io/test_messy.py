@@ -165,6 +165,9 @@ def test_numbers_that_are_none_are_counted(tmp_path):
     path = put(tmp_path / "net.csv", "source,target\na,b,c\na\na,b\n")
     with refuses_file(path, "2 columns", "got 3", "2 such rows", line=2):
         bx.read(path)
+    path = put(tmp_path / "net.csv", 'source,target,"two\nlines"\na,b\n')  # input 983 of `python -m fuzz --seed 12`
+    with refuses_file(path, "3 columns", r"two\nlines", "got 2", line=3):
+        bx.read(path)
 
 
 # Ids
