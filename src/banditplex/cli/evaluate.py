@@ -21,7 +21,6 @@ from banditplex.cli.policy_options import options_by_policy
 from banditplex.cli.report import write_evaluation_page
 from banditplex.cli.resuming import check_file, exit_status, resume_command, say_new, stoppable
 from banditplex.errors import InputError
-from banditplex.multiplex.dates import date_of
 from banditplex.terminal import Estimate, bars, say
 from banditplex.training.config import SETTINGS
 
@@ -158,6 +157,8 @@ def evaluate(
 
 def _time(text: str, date_format: str | None = None) -> int | float | np.datetime64:
     """Return a time as a number or a date, in ISO form or as in the data."""
+    from banditplex.multiplex.dates import date_of
+
     for kind in (int, float):
         with suppress(ValueError):
             return kind(text)
