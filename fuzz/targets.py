@@ -64,6 +64,20 @@ def _sniffed() -> Target:
     return Target(make, lambda folder: bx.read(folder / "net.csv", time="When"), 20)
 
 
+def _tables() -> Target:
+    def make(folder: Path) -> None:
+        (folder / "net").mkdir()
+        lines = ["from;to;weight;time", "Zoë;Uli;1.234,5;19.09.2020", " Uli;7.0;2;1.2.2021 9:05"]
+        (folder / "net" / "mails.csv").write_bytes("\r\n".join(lines).encode("cp1252"))
+        (folder / "net" / "calls.tsv").write_text("Source\tTarget\ttime\nuli\t7\t04/25/2020 3:04 PM\n")
+
+    def read(folder: Path) -> Any:
+        bx.read(folder / "net", format="tables", missing="drop", fold_case=True)
+        return bx.read(folder / "net", format="tables")
+
+    return Target(make, read, 20)
+
+
 def _noted() -> Target:
     def make(folder: Path) -> None:
         (folder / "net.csv").write_text("source,target,layer\nZoë,7.0,work\n7.0,Uli,home\n")
@@ -153,7 +167,7 @@ def _results() -> Target:
 def targets() -> dict[str, Target]:
     """Return all targets by name."""
     found = {name: _format(name) for name in formats if formats[name].write is not None}
-    found |= {"sniffed": _sniffed(), "noted": _noted(), "compressed": _compressed()}
+    found |= {"sniffed": _sniffed(), "tables": _tables(), "noted": _noted(), "compressed": _compressed()}
     found |= {"pairs": _pairs(), "nodes": _nodes()}
     found |= {"model": _model(), "page": _page(), "checkpoint": _checkpoint(), "results": _results()}
     try:

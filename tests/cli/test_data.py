@@ -48,11 +48,57 @@ def test_a_table_without_a_header_knows_its_lines(tmp_path, refusal):
 
 def test_a_folder_of_lists_with_headers(tmp_path, call, refusal):
     (tmp_path / "days").mkdir()
-    (tmp_path / "days" / "mon.csv").write_text("source,target\n1,2\n")
+    (tmp_path / "days" / "mon.txt").write_text("source target\n1 2\n")
     message = refusal("datasets", "show", "days", cwd=tmp_path)
-    assert all(word in message for word in ("mon.csv, line 1", " --header", " --no-header"))
+    assert all(word in message for word in ("mon.txt, line 1", " --header", " --no-header"))
     assert shown(call, "days", "--header", cwd=tmp_path) == ({"mon": 1}, "")
     assert shown(call, "days", "--no-header", cwd=tmp_path) == ({"mon": 2}, "")
+
+
+def test_several_tables(tmp_path, call, refusal):
+    (tmp_path / "calls.csv").write_text("source,target\nann,bob\nbob,cid\n")
+    (tmp_path / "mails.csv").write_text("von;an;HOURS\nann;cid;1.234,5\n")
+    words = ("calls.csv", "mails.csv", "--columns", "source=von,target=an")
+    edges, said = shown(call, *words, "--no-bipartite", cwd=tmp_path)
+    assert edges == {"calls": 2, "mails": 1}
+    assert "banditplex: calls.csv, mails.csv: each file is a layer: calls, mails.\n" in said
+    assert "banditplex: mails.csv: columns not used: HOURS" in said
+    status, out, _ = call("convert", *words, "both.csv", cwd=tmp_path)
+    assert (status, out) == (0, "both.csv: Multiplex(3 nodes, 2 layers, 3 edges, undirected)\n")
+    message = refusal("datasets", "show", "calls.csv", "twins", cwd=tmp_path)
+    assert "'twins'" in message
+    message = refusal("datasets", "show", "calls.csv", "nowhere.csv", cwd=tmp_path)
+    assert message.startswith("nowhere.csv: ")
+
+
+def test_spellings_of_numbers_dates_and_names(tmp_path, call, refusal):
+    text = "source;target;weight;time\nAnna;bob;1,234;04/05/2025\nanna;cid;2;01/02/2025\n"
+    (tmp_path / "net.csv").write_text(text)
+    message = refusal("convert", "net.csv", "net.bx", "--delimiter", "semicolon", cwd=tmp_path)
+    assert "--thousands ','" in message
+    words = ("convert", "net.csv", "net.bx", "--delimiter", ";", "--thousands", "comma")
+    message = refusal(*words, cwd=tmp_path)
+    assert "--date-format 'dmy'" in message
+    status, _, said = call(*words, "--date-format", "mdy", cwd=tmp_path)
+    assert status == 0
+    assert "--fold-case merges them" in said
+    assert call(*words, "--date-format", "mdy", "--fold-case", "--force", cwd=tmp_path)[0] == 0
+    mx = bx.read(tmp_path / "net.bx")
+    assert mx.node_names.tolist() == ["Anna", "bob", "cid"]
+    assert mx.weights("edges").tolist() == [1234, 2]
+    days = mx.times("edges") // (24 * 60 * 60 * 10**9)
+    assert days.astype("datetime64[D]").astype(str).tolist() == ["2025-04-05", "2025-01-02"]
+
+
+def test_notes_on_reading_are_in_the_json(tmp_path, call):
+    (tmp_path / "net.csv").write_text("von;an\nann;bob\nann;bob\n")
+    words = ("datasets", "show", "net.csv", "--columns", "source=von,target=an", "--no-bipartite", "--json")
+    notes = json.loads(call(*words, cwd=tmp_path)[1])["notes"]
+    assert notes == [
+        "net.csv: columns used: 'von' as source, 'an' as target.",
+        "net.csv: read with semicolons.",
+        "net.csv: 1 of 2 rows merged with another of the same nodes and layer.",
+    ]
 
 
 def test_where_nothing_can_be_written_nothing_is_read(tmp_path, refusal):

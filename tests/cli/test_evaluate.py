@@ -74,6 +74,7 @@ def test_json_and_new_rows(call, folder):
     assert (shown["trials"], shown["out"], shown["summary"][0]["runs"]) == (1, "new.jsonl", 2)
     assert shown["summary"][0]["difference"] is None
     assert {row["target"] for row in shown["gains"]} == {"noise1"}
+    assert "data.csv: columns used: 'source' as source, 'target' as target, 'layer' as layer." in shown["notes"]
     about, rows = read_results(folder / "new.jsonl")
     assert about["methods"]["all"]["epochs"] == 1
     assert about["targets"] == ["noise1"]

@@ -13,7 +13,7 @@ FILES = {
     "net.csv": EDGES,
     "bare.csv": EDGES.partition("\n")[2],
     "net": "nothing known",
-    "days/mon.csv": "source,target\n1,2\n",
+    "days/mon.txt": "source target\n1 2\n",
     "config.txt": "net.edges;layers.txt;nodes.txt\n",
     "net.edges": "1 1 2 2\n",
     "layers.txt": "layerID layerLabel\n1 work\n2 home\n",

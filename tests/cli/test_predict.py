@@ -97,7 +97,45 @@ def test_pairs_in_columns_of_other_names(place, model, call, refusal):
     message = refusal("predict", "run", "--layer", "a", "--top", "1", "--columns", "source=from", cwd=place)
     assert "--columns" in message
     assert "--pairs FILE" in message
-    assert refusal("predict", "run", "--layer", "a", cwd=place).endswith("--top N, got neither.")
+
+
+def test_twenty_links_by_default(place, model, call):
+    words = ("predict", "run", "--layer", "a", "--prior", "0.1", "--json")
+    for more, node in (((), None), (("--node", "7"), 7)):
+        rows = json.loads(call(*words, *more, cwd=place)[1])
+        assert [row["destination"] for row in rows] == model.recommend("a", top=20, node=node)["destination"].tolist()
+
+
+def test_the_layer_is_the_only_target(place, model, call, refusal):
+    message = refusal("predict", "run", cwd=place)
+    assert "--layer NAME" in message
+    assert "'a', 'c'" in message
+    bx.LinkPredictor(epochs=1, width=0).fit(model.multiplex_, ["c"]).save(place / "one")
+    assert "the density of layer 'c'" in call("predict", "one", "--top", "1", cwd=place)[2]
+
+
+def test_near_names_are_offered(place, refusal):
+    mx = bx.Multiplex.from_edges(
+        [f"customer/{i}" for i in range(12)] * 2, [f"item/{i % 5}" for i in range(12)] * 2, ["x"] * 12 + ["y"] * 12
+    )
+    bx.LinkPredictor(epochs=1, width=0).fit(mx, ["x"]).save(place / "shop")
+    words = ("predict", "shop", "--layer", "x", "--node")
+    assert refusal(*words, "4", cwd=place) == "Unknown node '4'; did you mean 'customer/4' or 'item/4'?"
+    assert refusal(*words, "Customer/7", cwd=place) == "Unknown node 'Customer/7'; did you mean 'customer/7'?"
+    assert refusal(*words, "custmer/7", cwd=place) == "Unknown node 'custmer/7'; did you mean 'customer/7'?"
+
+
+@pytest.mark.parametrize(("name", "mark"), [("Jürgen", b"\xef\xbb\xbf"), ("Jurgen", b"")])
+def test_excel_and_our_own_reader_see_the_same_names(tmp_path, name, mark):
+    """Excel takes a file for UTF-8 only if it begins with a byte order mark; without need there is none."""
+    frame = pd.DataFrame({"source": [name], "destination": ["Eva"], "probability": [0.5]})
+    write_table(frame, tmp_path / "links.csv")
+    assert (tmp_path / "links.csv").read_bytes() == mark + f"source,destination,probability\n{name},Eva,0.5\n".encode()
+    assert pd.read_csv(tmp_path / "links.csv").equals(frame)
+    with pytest.warns(UserWarning, match="columns not used: probability"):
+        assert bx.read(tmp_path / "links.csv").node_names.tolist() == ["Eva", name]
+    write_table(frame, tmp_path / "links.tsv")
+    assert not (tmp_path / "links.tsv").read_bytes().startswith(b"\xef\xbb\xbf")
 
 
 def test_pairs_of_an_empty_table(model, tmp_path):
@@ -107,10 +145,10 @@ def test_pairs_of_an_empty_table(model, tmp_path):
 
 def test_one_question_at_a_time(tmp_path, refusal):
     """Said before the model is looked for."""
-    for words in ((), ("--top", "3", "--pairs", "p.csv")):
-        message = refusal("predict", "nowhere", "--layer", "a", *words, cwd=tmp_path)
+    for flag in (("--top", "3"), ("--node", "7"), ("--exact",)):
+        message = refusal("predict", "nowhere", "--layer", "a", "--pairs", "p.csv", *flag, cwd=tmp_path)
         assert "--pairs FILE" in message
-        assert "--top N" in message
+        assert flag[0] in message
     message = refusal("predict", "nowhere", "--layer", "a", "--top", "3", "--force", cwd=tmp_path)
     assert "--force" in message
     assert "-o FILE" in message
@@ -153,10 +191,6 @@ def test_links_of_one_node_and_all_pairs_on_request(place, model, call, refusal,
     )
     assert "takes about" in note
     assert "candidates" not in note
-    for flag in (("--node", "7"), ("--exact",)):
-        message = refusal("predict", "run", "--layer", "a", "--pairs", "p.csv", *flag, cwd=place)
-        assert flag[0] in message
-        assert "--top N" in message
 
 
 def test_a_draft_that_cannot_be_removed_is_not_what_is_named(tmp_path):

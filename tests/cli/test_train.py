@@ -108,6 +108,41 @@ def test_resuming_nothing_begins_and_says_so(place, call):
     assert call(*words, cwd=place)[2] == ""
 
 
+def test_notes_on_reading_are_kept_with_the_run(tmp_path, call):
+    """The same in the JSON of `train` and in the run folder, quiet or not; `predict` reads tables as `train` did."""
+    rng = np.random.default_rng(0)
+    rows = [f"{u};{v};{kind}" for kind in "xy" for u, v in rng.integers(0, 20, (60, 2)) if u != v]
+    (tmp_path / "net.csv").write_text("\n".join(["von;an;Art", *rows, rows[0]]) + "\n")
+    words = (
+        "train",
+        "net.csv",
+        "-o",
+        "run",
+        "--columns",
+        "source=von,target=an,layer=Art",
+        "--no-bipartite",
+        "--quiet",
+    )
+    status, text, said = call(*words, *FAST, "--target", "x", "--json", cwd=tmp_path)
+    assert (status, said) == (0, "")
+    notes = json.loads(text)["notes"]
+    assert notes[:2] == [
+        "net.csv: columns used: 'von' as source, 'an' as target, 'Art' as layer.",
+        "net.csv: read with semicolons.",
+    ]
+    assert f"of {len(rows) + 1} rows merged" in notes[2]
+    assert "--directed keeps" in notes[2]
+    folder = RunFolder(tmp_path / "run")
+    assert folder.notes() == notes
+    assert folder.reading() == {"columns": ["source=von,target=an,layer=Art"], "bipartite": False}
+    (tmp_path / "pairs.csv").write_text("von;an\n0;1\n")
+    assert json.loads(call("predict", "run", "--pairs", "pairs.csv", "--json", cwd=tmp_path)[1])[0]["source"] == 0
+    (tmp_path / "later.csv").write_text("von,an,Art\n0,99,x\n")
+    status, _, said = call("predict", "run", "--context", "later.csv", "--node", "99", cwd=tmp_path)
+    assert status == 0
+    assert "later.csv: 1 node that training did not have, as 99." in said
+
+
 def test_resuming_needs_no_columns_again_and_trains_longer(tmp_path, call, refusal):
     table = multiplex().to_pandas().rename(columns={"source": "from", "destination": "to", "layer": "kind"})
     table.assign(layer="x", source=table["to"], target=table["from"]).to_csv(tmp_path / "t.csv", index=False)

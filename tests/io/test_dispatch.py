@@ -68,6 +68,7 @@ def test_every_format_is_listed():
             "graphml",
             "gml",
             "edge-lists",
+            "tables",
         ),
     }
 
@@ -104,7 +105,7 @@ any_text = st.one_of(strings, st.text(st.characters(exclude_categories=["Cs"]), 
 
 
 @pytest.mark.parametrize("format", EVERY)
-@pytest.mark.filterwarnings("ignore:.*is read as a node")
+@pytest.mark.filterwarnings("ignore:.*(is read as a node|looks like a header|differ)")
 @settings(max_examples=40)
 @given(data=st.data())
 def test_any_names_come_back_or_are_refused(format, data):
@@ -158,6 +159,9 @@ def test_content_is_recognised_whatever_the_name(format, tmp_path):
         ({"f/train.txt": "2 3\n", "f/test.txt": "3 4\n"}, "f", "edge-lists"),
         ({"f/train.txt": "1 2 3\n", "f/banditplex.json": "{}"}, "f", "banditplex"),
         ({"f/a.txt": "1 2\n", "f/readme.md": ""}, "f", "edge-lists"),
+        ({"f/a.csv": "1,2\n", "f/b.csv": "1,3\n"}, "f", "edge-lists"),
+        ({"f/a.csv": "from,to\n1,2\n", "f/readme.md": ""}, "f", "tables"),
+        ({"f/a.csv": "Quelle;Ziel\n1;2\n"}, "f", "tables"),  # no list; reading says what is missing
         ({"f/readme.md": ""}, "f", None),
         ({"net.mpx/a.txt": "1 2\n"}, "net.mpx", "edge-lists"),  # a folder's name says nothing
     ],

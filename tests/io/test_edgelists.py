@@ -14,11 +14,13 @@ from tests.io.strategies import multiplexes, strings, words
 from tests.refusals import refuses
 
 
+@pytest.mark.filterwarnings("ignore:.*looks like a header")
 @given(multiplexes(names=words, features=False))
 def test_round_trip(mx):
     assert comes_back(mx, "net", "edge-lists")
 
 
+@pytest.mark.filterwarnings("ignore:.*looks like a header")
 @given(multiplexes(names=words, features=False), strings.filter(bool))
 def test_any_layer_name_becomes_a_file_name(mx, name):
     one = mx.subset(layers=mx.layer_names[:1])
@@ -74,14 +76,33 @@ def test_times_stand_in_the_fourth_column(tmp_path):
 
 
 def test_header_is_refused_unless_announced(tmp_path):
-    lay_out(tmp_path, {"a.csv": "Source,Target,Weight\n1,2,3\n"})
-    with refuses_file(tmp_path / "a.csv", "header=True", "header=False", line=1):
+    lay_out(tmp_path, {"a.txt": "Source,Target,Weight\n1,2,3\n"})
+    with refuses_file(tmp_path / "a.txt", "header=True", "header=False", line=1):
         read(tmp_path)
     assert edges_by_name(read(tmp_path, header=True)) == [("a", 1, 2, 3.0, None)]
     pair = lay_out(tmp_path / "pair", {"a.txt": "from to\n"})
     assert edges_by_name(read(pair, header=False)) == [("a", "from", "to", 1.0, None)]
     with refuses("layer 'a'", "header"):
         write(read(pair, header=False), tmp_path / "out", format="edge-lists")
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"a.txt": "caller called\n1 2\n2 3\n"},  # words above integers
+        {"a.txt": "caller called\nann bob\nbob cid\n", "b.txt": "caller called\nann dan\n"},  # in all files alike
+    ],
+)
+def test_headers_of_other_words_are_noticed(tmp_path, files):
+    with pytest.warns(UserWarning, match=r"a\.txt, line 1: 'caller called' is read as an edge, but .* header=True"):
+        read(lay_out(tmp_path, files))
+    assert read(tmp_path, header=False).num_nodes == read(tmp_path, header=True).num_nodes + 2
+
+
+def test_first_edges_that_are_alike_are_edges(tmp_path):
+    lay_out(tmp_path, {"a.txt": "ann bob\nbob cid\n", "b.txt": "ann bob\n"})  # bob is in another edge, too
+    assert read(tmp_path).num_edges == 3
+    assert read(lay_out(tmp_path / "few", {"a.txt": "ann bob\n", "b.txt": "ann bob\n"})).num_edges == 2
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 import banditplex as bx
+from banditplex.cli.evaluate import _time as evaluate_time
 from banditplex.io.node_table import _ids
 from tests.refusals import refuses
 
@@ -18,7 +19,7 @@ def lay(tmp_path, edges=EDGES, people=PEOPLE, name="people.csv"):
     return tmp_path / "edges.csv", tmp_path / name
 
 
-@pytest.mark.filterwarnings("ignore:.*(node features are|columns not used|have no edges)")
+@pytest.mark.filterwarnings("ignore:.*(node features are|columns not used|without edges)")
 @pytest.mark.parametrize("kind", ["csv", "semicolons", "tsv", "parquet", "xlsx"])
 def test_types_and_features(tmp_path, kind):
     edges, people = lay(tmp_path)
@@ -67,7 +68,7 @@ def test_a_node_table_of_gephi(tmp_path):
 
 def test_new_names_and_nodes_without_edges(tmp_path):
     edges, people = lay(tmp_path, "source,target\n1,2\n", "node,label\n2,Bob\n1,Ann\n7,Eve\n")
-    with pytest.warns(UserWarning, match="1 nodes have no edges, as 7"):
+    with pytest.warns(UserWarning, match="1 node without edges, as 7"):
         mx = bx.read(edges, node_table=people, node_columns={"name": "label"})
     assert mx.node_names.tolist() == ["Ann", "Bob", "Eve"]
     assert mx.edges("edges").T.tolist() == [[0, 1]]
@@ -168,7 +169,8 @@ def test_evaluate_after_a_date(tmp_path, call, refusal):
     lines = [f"{u},{v},2020-0{1 + i % 9}-01" for i, (u, v) in enumerate(chosen[:100])]
     lines += [f"{u},{v},2021-02-01" for u, v in [*chosen[100:], *chosen[:10]]]
     (tmp_path / "net.csv").write_text("source,target,time\n" + "\n".join(lines) + "\n")
-    mx = bx.read(tmp_path / "net.csv")
+    with pytest.warns(UserWarning, match="10 of 140 rows merged .* the earliest time counts"):
+        mx = bx.read(tmp_path / "net.csv")
     options = {"hide": "layer", "trials": 2, "engine": "serial", "after": np.datetime64("2021-01-01")}
     rows = list(bx.evaluate(bx.LinkPredictor(epochs=1, width=0), mx, **options))
     means = [row for row in rows if row["scope"] == "mean"]
@@ -193,6 +195,9 @@ def test_evaluate_after_a_date(tmp_path, call, refusal):
     assert status == 0
     assert '"after": "2021-01-01"' in out
     assert "'soon'" in refusal(*words, "--after", "soon", cwd=tmp_path)
+    assert "'04/05/2021'" in refusal(*words, "--after", "04/05/2021", cwd=tmp_path)  # of April, or of May?
+    assert evaluate_time("01.02.2021") == np.datetime64("2021-02-01")
+    assert evaluate_time("04/05/2021", "dmy") == np.datetime64("2021-05-04")
 
 
 def test_ids_that_a_table_holds_as_decimals(tmp_path):
@@ -200,3 +205,4 @@ def test_ids_that_a_table_holds_as_decimals(tmp_path):
     mx = bx.Multiplex.from_edges(["7", "x"], ["8", "7.5"], ["a", "a"])
     assert _ids(pd.Series([7.0, 8.0], name="id"), mx, tmp_path).tolist() == ["7", "8"]
     assert _ids(pd.Series([7.5, 8.0], name="id"), mx, tmp_path).tolist() == ["7.5", "8.0"]
+    assert _ids(pd.Series([7.0, np.inf], name="id"), mx, tmp_path).tolist() == ["7.0", "inf"]  # found by fuzzing

@@ -99,6 +99,7 @@ def test_hetero_data_and_back(mx):
 
 
 @PLAIN
+@pytest.mark.filterwarnings("ignore:There exist type names")  # with two underscores, of which PyG warns
 @given(mx=multiplexes(types=words))
 def test_hetero_data_with_types_and_back(mx):
     assert Multiplex.from_hetero_data(mx.to_hetero_data()) == mx

@@ -78,7 +78,7 @@ def complete_layer(ctx: typer.Context, incomplete: str) -> list[str]:
     """Return the layers of DATA, or of the model in RUN, that begin as typed."""
     params = dict(ctx.params)
     name = next(each.name for each in ctx.command.params if each.param_type_name == "argument")  # DATA or RUN
-    if params.get(name) is None:  # an option that waits for its value stops the parser before it comes to arguments
+    if not params.get(name):  # an option that waits for its value stops the parser before it comes to arguments
         params[name] = next((word for word in ctx.args if not word.startswith("-")), None)
     return [layer for layer in _layers(name, params) if layer.startswith(incomplete)]
 
@@ -87,15 +87,16 @@ def _layers(argument: str | None, params: dict[str, Any]) -> list[str]:
     from banditplex.cli.data import READING, load
     from banditplex.errors import InputError
 
-    path = params.get(argument or "")
-    if path is None or (Path(path).is_file() and Path(path).stat().st_size > LARGE):
+    given = params.get(argument or "") or []
+    paths: list[str] = [str(given)] if isinstance(given, str | Path) else list(given)
+    if not paths or sum(Path(path).stat().st_size for path in paths if Path(path).is_file()) > LARGE:
         return []
     try:
         if argument == "run":
             from banditplex.predictor import LinkPredictor
 
-            return [str(name) for name in LinkPredictor.load(path).multiplex_.layer_names]
+            return [str(name) for name in LinkPredictor.load(paths[0]).multiplex_.layer_names]
         reading = {name: params[name] for name in READING if params.get(name) not in (None, ())}
-        return [str(name) for name in load(path, reading, quiet=True).layer_names]
+        return [str(name) for name in load(paths, reading, quiet=True).layer_names]
     except (InputError, OSError):
         return []

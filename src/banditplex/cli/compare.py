@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from banditplex.cli import options
-from banditplex.cli.commands import complete_data
-from banditplex.cli.data import Reading, as_name, is_dataset, load, reads_data
+from banditplex.cli.data import DATA, Reading, as_name, is_dataset, load, reads_data, title_of
 from banditplex.cli.output import Json, print_json, print_lines, print_table
 from banditplex.cli.report import write_comparison_page
 from banditplex.cli.resuming import resume_command, say_new
@@ -36,12 +35,7 @@ QUICK: dict[str, Any] = {"methods": "quick", "trials": 1, "budget": 60.0}
 @reads_data
 def compare(
     reading: Reading,
-    data: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="DATA", help="Name of a data set, or path of a file or folder.", autocompletion=complete_data
-        ),
-    ] = None,
+    data: Annotated[list[str] | None, DATA] = None,
     methods: Annotated[
         str | None,
         typer.Option(metavar="A,B,..", help="Methods; quick, main and ours stand for several.", show_default="all"),
@@ -91,7 +85,7 @@ def compare(
     if list_methods:
         _list_methods(as_json)
         return
-    if data is None:
+    if not data:
         raise InputError("Expected DATA, a data set, file or folder to compare methods on, got none.")
     if resume and out is None:
         raise InputError("Expected -o DIR with --resume, got none.")
@@ -107,7 +101,8 @@ def compare(
     chosen = choose_methods(names.split(",") if names is not None else None)
     if out is not None:
         check_folder(out, resume=resume, how="--resume")
-    fixed = _fixed_split(data, split, hide)
+    title = title_of(data)
+    fixed = _fixed_split(title, split, hide)
     mx = fixed.test.train if fixed else load(data, reading, quiet=quiet)
     plan = Plan(
         hide=hide, seeds=seeds, memory=memory, trials=trials if trials is not None else given["trials"],
@@ -116,7 +111,7 @@ def compare(
     )  # fmt: skip
     plan.check(mx)
     about = facts.describe(mx, Parts(mx, hide, fixed).split(0), plan.targets)
-    board = Leaderboard(data, about, plan, fixed=fixed is not None)
+    board = Leaderboard(title, about, plan, fixed=fixed is not None)
     if not as_json:
         _print_start(board)
     if out is not None and resume and not begun(out) and not quiet:
@@ -139,11 +134,11 @@ def compare(
         how = "nothing was kept, as there is no -o DIR" if out is None else f"continue with: {resume_command()}"
         say(f"stopped after {done} fits; {how}")
         raise typer.Exit(130) from None
-    board = Leaderboard(data, about, plan, lines.make_lines(rows), lines.layer_lines(rows), fixed is not None)
+    board = Leaderboard(title, about, plan, lines.make_lines(rows), lines.layer_lines(rows), fixed is not None)
     page = None
     if out is not None:
         files = pages.write(board, out, by_layer=by_layer)
-        page = write_comparison_page(out, data, mx, pages.for_page(board))
+        page = write_comparison_page(out, title, mx, pages.for_page(board))
     if as_json:
         print_json(pages.as_json(board) | {"out": out and str(out), "report": page and str(page)})
         return

@@ -2,7 +2,7 @@
 
 import re
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from banditplex.cli.commands import complete_data, complete_format
+from banditplex.cli.flags import in_flags
 from banditplex.cli.grouped import add_options
 from banditplex.errors import InputError
+from banditplex.multiplex.notes import notes_of, show_files
 from banditplex.multiplex.roles import ALSO, EDGE_ROLES, PAIR_ROLES
 from banditplex.terminal import progress, say
 
@@ -30,12 +32,12 @@ def _size(text: str) -> int:
 
 _option = partial(typer.Option, rich_help_panel="How to read DATA")
 
-Data = Annotated[
-    str,
-    typer.Argument(
-        metavar="DATA", help="Name of a data set, or path of a file or folder.", autocompletion=complete_data
-    ),
-]
+DATA = typer.Argument(
+    metavar="DATA",
+    help="Name of a data set, path of a file or folder, or several tables: each is a layer.",
+    autocompletion=complete_data,
+)
+Data = Annotated[list[str], DATA]
 READING = {
     "from_format": Annotated[
         str | None,
@@ -57,6 +59,15 @@ READING = {
         str | None, _option(metavar="CHAR", help="Between the columns of a CSV file; tab for tabs. Default: sniffed.")
     ],
     "decimal": Annotated[str | None, _option(metavar=".|,", help="Decimal point of a CSV file. Default: sniffed.")],
+    "thousands": Annotated[
+        str | None, _option(metavar="CHAR", help="Between thousands of a number: . , ' or space. Default: sniffed.")
+    ],
+    "date_format": Annotated[
+        str | None,
+        _option(
+            metavar="dmy|mdy|ymd|FORM", help="Order of dates as 04/05/2025, or a form as %d-%b-%Y. Default: sniffed."
+        ),
+    ],
     "encoding": Annotated[
         str | None, _option(metavar="NAME", help="Encoding of a CSV file, such as cp1252. Default: sniffed.")
     ],
@@ -67,6 +78,9 @@ READING = {
     "bipartite": Annotated[
         bool | None,
         _option("--bipartite/--no-bipartite", help="Whether sources and targets are two kinds of nodes."),
+    ],
+    "fold_case": Annotated[
+        bool | None, _option("--fold-case", help="Merge names that differ only by case or spaces, as Anna and anna.")
     ],
     "node_table": Annotated[
         str | None,
@@ -99,7 +113,7 @@ READING = {
 reads_data = add_options(READING, into="reading")
 """A decorator for commands that read DATA: they get the options that say how as `reading`."""
 Reading = dict[str, Any]
-DELIMITERS = {"tab": "\t", "\\t": "\t", "space": " ", "comma": ",", "semicolon": ";"}
+CHARACTERS = {"tab": "\t", "\\t": "\t", "space": " ", "comma": ",", "semicolon": ";", "point": ".", "apostrophe": "'"}
 """Words for characters that are awkward to type."""
 
 
@@ -110,16 +124,28 @@ def is_dataset(data: str) -> bool:
     return data in list_datasets()
 
 
-def load(data: str, reading: Reading, *, quiet: bool = False) -> "Multiplex":
+def title_of(data: Sequence[str]) -> str:
+    """Return DATA as messages and pages call it.
+
+    >>> title_of(["twins"]), title_of(["calls.csv", "mails.csv"])
+    ('twins', 'calls.csv, mails.csv')
+    """
+    return show_files(list(data))
+
+
+def load(data: Sequence[str], reading: Reading, *, quiet: bool = False) -> "Multiplex":
     """Load DATA with the options above."""
     directed = reading.get("directed")
-    if is_dataset(data):
+    name = next((each for each in data if is_dataset(each)), None)
+    if name is not None:
+        if len(data) > 1:
+            raise InputError(f"Expected a single DATA, or several files, got the data set {name!r} among {len(data)}.")
         refused = next((option for option in reading if option != "directed"), None)
         if refused:
             named = {"from_format": "--from", "node_table": "--nodes"}
             flag = named.get(refused, f"--{refused.replace('_', '-')}")
-            raise InputError(f"Expected {flag} only with a file or folder, got it with the data set {data!r}.")
-        return _load_dataset(data, directed, quiet)
+            raise InputError(f"Expected {flag} only with a file or folder, got it with the data set {name!r}.")
+        return _load_dataset(name, directed, quiet)
     special = ("from_format", "columns", "node_columns")
     options = {option: value for option, value in reading.items() if option not in special}
     if "node_columns" in reading:
@@ -128,9 +154,14 @@ def load(data: str, reading: Reading, *, quiet: bool = False) -> "Multiplex":
         options["node_columns"] = _parse_node_columns(reading["node_columns"])
     if "from_format" in reading:
         options["format"] = reading["from_format"]
-    if "delimiter" in options:
-        options["delimiter"] = DELIMITERS.get(options["delimiter"].lower(), options["delimiter"])
+    for option in {"delimiter", "thousands"} & set(options):
+        options[option] = CHARACTERS.get(options[option].lower(), options[option])
     return _read(data, options | parse_columns(reading.get("columns")), quiet)
+
+
+def reading_notes(mx: "Multiplex") -> list[str]:
+    """Return how data were read: what was guessed, merged or left out, in terms of flags."""
+    return [in_flags(each) for each in notes_of(mx.metadata)]
 
 
 def _load_dataset(name: str, directed: bool | None, quiet: bool) -> "Multiplex":
@@ -143,20 +174,20 @@ def _load_dataset(name: str, directed: bool | None, quiet: bool) -> "Multiplex":
     return mx if directed is None else mx.to_directed() if directed else mx.to_undirected()
 
 
-def _read(path: str, options: dict[str, Any], quiet: bool) -> "Multiplex":
+def _read(paths: Sequence[str], options: dict[str, Any], quiet: bool) -> "Multiplex":
     from banditplex.datasets import list_datasets
     from banditplex.io import read
 
-    if not Path(path).exists():
+    for path in [path for path in paths if not Path(path).exists()]:
         close = get_close_matches(path, list_datasets(), n=1)
         hint = f" did you mean {close[0]!r}?" if close else " `banditplex datasets list` lists the data sets."
         raise InputError(f"{path}: no such file or folder, and no data set of that name;{hint}")
-    with progress(f"Reading {path}", quiet=quiet) as on_progress, warnings.catch_warnings():
+    with progress(f"Reading {title_of(paths)}", quiet=quiet) as on_progress, warnings.catch_warnings():
         if quiet:
             warnings.simplefilter("ignore")
-        mx = read(path, progress=on_progress, **options)
+        mx = read(paths if len(paths) > 1 else paths[0], progress=on_progress, **options)
     if options.get("directed") and mx.num_edges and not quiet and not _goes_back(mx):
-        say(f"{path}: no edge has a reverse edge; --directed reads each line as one directed edge.")
+        say(f"{title_of(paths)}: no edge has a reverse edge; --directed reads each line as one directed edge.")
     return mx
 
 

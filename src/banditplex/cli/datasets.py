@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from banditplex.cli.commands import PlainCommand, PlainGroup, complete_name, help_alone
-from banditplex.cli.data import Data, Reading, is_dataset, load, reads_data
+from banditplex.cli.data import Data, Reading, is_dataset, load, reading_notes, reads_data, title_of
 from banditplex.cli.output import Json, print_json, print_lines, print_table, print_text
 from banditplex.terminal import progress
 
@@ -46,18 +46,19 @@ def show(
     """Show the layers of a data set, file or folder."""
     from banditplex.datasets import check_files, dataset_info
 
-    facts: dict[str, Any] = dataset_info(data) if is_dataset(data) else {"name": data, "at_hand": True}
+    title = title_of(data)
+    facts: dict[str, Any] = dataset_info(title) if is_dataset(title) else {"name": title, "at_hand": True}
     if not facts["at_hand"]:
-        check_files(data)
+        check_files(title)
     mx = load(data, reading) if facts["at_hand"] else None
     if as_json:
-        print_json(facts if mx is None else facts | _counts(mx))
+        print_json(facts if mx is None else facts | _counts(mx) | {"notes": reading_notes(mx)})
         return
     for fact in ("title", "address", "terms", "citation", "note"):
         if facts.get(fact):
             print_text(f"[bold]{fact}[/]: ", facts[fact])
     if mx is None:
-        print_text("", f"Not downloaded yet: use `banditplex datasets fetch {data}`.")
+        print_text("", f"Not downloaded yet: use `banditplex datasets fetch {title}`.")
         return
     print_text("", mx.title)
     _print_layers(_rows(mx), limit=None if all_layers else 20)

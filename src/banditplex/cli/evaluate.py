@@ -14,7 +14,7 @@ import typer
 
 from banditplex.cli import options
 from banditplex.cli.commands import complete_policy
-from banditplex.cli.data import Data, Reading, as_name, load, reads_data
+from banditplex.cli.data import Data, Reading, as_name, load, reading_notes, reads_data, title_of
 from banditplex.cli.gains import gain_records, gains_on, print_gains
 from banditplex.cli.output import Json, print_json, print_lines, print_table
 from banditplex.cli.policy_options import options_by_policy
@@ -91,7 +91,7 @@ def evaluate(
 
     usual = (1, 2) if quick else (TRIALS, FOLDS)
     trials, folds = usual[0] if trials is None else trials, usual[1] if folds is None else folds
-    cut = None if after is None else _time(after)
+    cut = None if after is None else _time(after, reading.get("date_format"))
     folds = folds if after is None else 1
     if quick:
         settings.setdefault("epochs", 20)
@@ -114,7 +114,7 @@ def evaluate(
             if resume and out is not None and not out.exists() and not quiet:
                 say_new(out)
             if mx.num_layers == 1 and len(methods) > 1 and not quiet:
-                say(f"{data} has a single layer: there is no other to look at, and policies cannot differ.")
+                say(f"{title_of(data)} has a single layer: there is no other to look at, and policies cannot differ.")
             for row in found:
                 rows.append(row)
                 done += row["scope"] == "mean"
@@ -126,22 +126,22 @@ def evaluate(
             raise InputError(f"{stop} Stopped {counts}; {how}") from None
         say(f"stopped {counts}; {how}")
         raise typer.Exit(exit_status(stop)) from None
-    page = None
+    page, asked = None, {"hide": hide, "trials": trials, "folds": folds, "seed": seed, "negatives": negatives}
     if out is not None:
-        asked = {"hide": hide, "trials": trials, "folds": folds, "seed": seed, "negatives": negatives}
-        page = write_evaluation_page(out, data, mx, gains, rows, list(methods), asked)
+        page = write_evaluation_page(out, title_of(data), mx, gains, rows, list(methods), asked)
     lines = [_without_nan(line) for line in summary(rows, methods=list(methods), metrics=metrics).to_dict("records")]
     if as_json:
-        asked = {"data": data, "hide": hide, "trials": trials, "folds": folds, "seed": seed, "negatives": negatives}
+        asked = {"data": title_of(data)} | asked
         asked |= {} if after is None else {"after": after}
         more = {"layers": _layer_lines(rows, metrics)} if by_layer else {}
         print_json(
             asked
             | {"out": out and str(out), "report": page and str(page), "gains": gain_records(gains), "summary": lines}
             | more
+            | {"notes": reading_notes(mx)}
         )
         return
-    print_lines(f"{data}: {mx}\n")
+    print_lines(f"{title_of(data)}: {mx}\n")
     print_gains(gains, "Measured once, on the whole graph.")
     print()
     print_table(COLUMNS, [_cells(line) for line in lines])
@@ -155,15 +155,18 @@ def evaluate(
         print_lines(f"Rows: {out}. Report: {page}")
 
 
-def _time(text: str) -> int | float | np.datetime64:
-    """Return a time as a number or a date."""
+def _time(text: str, date_format: str | None = None) -> int | float | np.datetime64:
+    """Return a time as a number or a date, in ISO form or as in the data."""
+    from banditplex.multiplex.dates import date_of
+
     for kind in (int, float):
         with suppress(ValueError):
             return kind(text)
-    try:
+    with suppress(ValueError):
         return np.datetime64(text, "ns")
-    except ValueError:
-        raise InputError(f"Expected --after with a number or a date such as 2024-05-01, got {text!r}.") from None
+    with suppress(InputError):
+        return date_of(text, date_format)
+    raise InputError(f"Expected --after with a number or a date such as 2024-05-01, got {text!r}.")
 
 
 def _metrics(text: str) -> list[str]:

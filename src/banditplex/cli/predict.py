@@ -14,6 +14,7 @@ from banditplex.cli.data import as_name, parse_columns
 from banditplex.cli.flags import in_flags
 from banditplex.cli.output import Json, print_json, print_lines
 from banditplex.errors import InputError
+from banditplex.multiplex.roles import ROLES
 from banditplex.terminal import escape, progress, say
 
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from banditplex.multiplex import Multiplex
     from banditplex.predictor import LinkPredictor
 
+TOP = 20
+"""Links that are shown if nothing else is asked for."""
 SEPARATOR = {".csv": ",", ".tsv": "\t"}
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 """How texts begin that a spreadsheet takes for formulas, or hides."""
@@ -29,7 +32,14 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 def predict(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run, or of a saved model.")],
-    layer: Annotated[str, typer.Option(help="The layer to predict links in.", autocompletion=complete_layer)],
+    layer: Annotated[
+        str | None,
+        typer.Option(
+            help="The layer to predict links in.",
+            show_default="the target, if there is one",
+            autocompletion=complete_layer,
+        ),
+    ] = None,
     pairs: Annotated[
         Path | None, typer.Option(metavar="FILE", help="CSV, TSV or Parquet with columns source and target.")
     ] = None,
@@ -37,12 +47,15 @@ def predict(
         list[str] | None,
         typer.Option(metavar="ROLE=NAME,..", help="Columns of the pairs' file, as source=from,target=to."),
     ] = None,
-    top: Annotated[int | None, typer.Option(min=1, help="The N most likely new links.", metavar="N")] = None,
+    top: Annotated[
+        int | None,
+        typer.Option(min=1, help="The N most likely new links, without --pairs.", metavar="N", show_default=str(TOP)),
+    ] = None,
     node: Annotated[
-        str | None, typer.Option(metavar="NAME", help="With --top: links of this node; if directed, from it.")
+        str | None, typer.Option(metavar="NAME", help="New links of this node only; if directed, from it.")
     ] = None,
     exact: Annotated[
-        bool, typer.Option("--exact", help="With --top: rank all pairs, even where this takes long.")
+        bool, typer.Option("--exact", help="Rank all pairs for the most likely ones, even where this takes long.")
     ] = False,
     explain: Annotated[
         bool, typer.Option("--explain", help="A row for each term of a pair's score: which layers speak for it.")
@@ -66,20 +79,24 @@ def predict(
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Predict with a trained model: pairs of your own, or the most likely new links of a layer."""
-    if (pairs is None) == (top is None):
-        raise InputError(f"Expected either --pairs FILE or --top N, got {'neither' if top is None else 'both'}.")
-    if top is None and (node is not None or exact):
-        raise InputError(f"Expected --top N with {'--exact' if exact else '--node'}, got none.")
+    """Predict with a trained model: the most likely new links of a layer, or pairs of your own.
+
+    A CSV file with letters beyond ASCII begins with a byte order mark, so that Excel shows them.
+    """
+    beside = next((flag for flag, given in (("--top", top), ("--node", node), ("--exact", exact)) if given), None)
+    if pairs is not None and beside is not None:
+        raise InputError(f"Expected --pairs FILE or {beside}, got both.")
+    top = TOP if pairs is None and top is None else top
     if columns and pairs is None:
         raise InputError("Expected --pairs FILE with --columns, got none.")
     if out is not None:
         check_table(out, force=force)
     elif force:
         raise InputError("Expected -o FILE with --force, got none.")
-    roles = parse_columns(columns)
+    roles = _columns_of(run) | parse_columns(columns)
     model = load_model(run, device=device)
-    later = None if context is None else _read_context(context, model.multiplex_)
+    layer = _only_target(model) if layer is None else layer
+    later = None if context is None else _read_context(context, run, model.multiplex_)
     with progress("Ranking pairs") as on_progress:
         table = predictions(
             model, layer, pairs=pairs, columns=roles, top=top, node=node, exact=exact, prior=prior, context=later,
@@ -124,16 +141,45 @@ def load_model(folder: Path, *, device: str = "auto") -> "LinkPredictor":
     return LinkPredictor.load(folder, device=device)
 
 
-def _read_context(path: Path, mx: "Multiplex") -> "Multiplex":
-    """Return the training graph with the edges of a file."""
-    from banditplex.io import read
+def _only_target(model: "LinkPredictor") -> str:
+    """Return the target of a model that has a single one."""
+    targets = model.layer_probabilities_.index.tolist()
+    if len(targets) > 1:
+        listed = ", ".join(map(repr, targets[:5])) + ", ..." * (len(targets) > 5)
+        raise InputError(f"Expected --layer NAME, one of the {len(targets)} targets {listed}, got none.")
+    return str(targets[0])
 
+
+def _columns_of(run: Path) -> dict[str, Any]:
+    """Return the columns that the data of a run were read with, or usual ones, by role."""
+    from banditplex.persistence.run_folder import RunFolder
+
+    given = parse_columns(RunFolder(run).reading().get("columns"))
+    return {role: (name, *ROLES[role]) if name else name for role, name in given.items()}
+
+
+def _read_context(path: Path, run: Path, mx: "Multiplex") -> "Multiplex":
+    """Return the training graph with the edges of a file; a table is read as that of the run was."""
+    from banditplex.io import read
+    from banditplex.io.table_join import SUFFIXES
+    from banditplex.persistence.run_folder import RunFolder
+
+    options: dict[str, Any] = {}
+    if path.name.lower().endswith(SUFFIXES):
+        before = RunFolder(run).reading()
+        options = {name: before[name] for name in ("bipartite", "fold_case", "missing") if name in before}
+        options |= _columns_of(run)
     with progress(f"Reading {path}") as on_progress:
-        later = read(path, progress=on_progress, directed=mx.directed)
+        later = read(path, progress=on_progress, directed=mx.directed, **options)
     try:
-        return mx.with_edges(later)
+        joint = mx.with_edges(later)
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
+    new = joint.num_nodes - mx.num_nodes
+    if new:
+        shown = joint.node_names[mx.num_nodes :].tolist()[0]
+        say(f"{path}: {new:,} node{'s' * (new > 1)} that training did not have, as {shown!r}.")
+    return joint
 
 
 def predictions(
@@ -141,7 +187,7 @@ def predictions(
     layer: str,
     *,
     pairs: Path | None = None,
-    columns: Mapping[str, str] | None = None,
+    columns: Mapping[str, Any] | None = None,
     top: int | None = None,
     node: str | None = None,
     exact: bool = False,
@@ -190,14 +236,23 @@ def check_table(path: Path, *, force: bool = False) -> None:
         raise InputError(f"{path}: exists; --force replaces it.")
 
 
+def _is_ascii(table: "pd.DataFrame") -> bool:
+    texts = table.select_dtypes(["object", "string"])
+    return all(str(cell).isascii() for name in texts for cell in (name, *texts[name].unique()))
+
+
 def write_table(table: "pd.DataFrame", path: Path) -> None:
-    """Write a table as CSV, TSV or Parquet, by the ending of the name; a file that exists is replaced."""
+    """Write a table as CSV, TSV or Parquet, by the ending of the name; a file that exists is replaced.
+
+    Excel takes a CSV file for UTF-8 only if it begins with a byte order mark; it gets one if there is a need.
+    """
     draft = path.with_name(path.name + ".new")
     try:
         if path.suffix.lower() == ".parquet":
             table.to_parquet(draft, index=False)
         else:
-            table.to_csv(draft, index=False, sep=SEPARATOR[path.suffix.lower()])
+            encoding = "utf-8-sig" if path.suffix.lower() == ".csv" and not _is_ascii(table) else "utf-8"
+            table.to_csv(draft, index=False, sep=SEPARATOR[path.suffix.lower()], encoding=encoding)
         os.replace(draft, path)
     except OSError as error:
         with suppress(OSError):  # a read-only disk

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from banditplex.cli import options
-from banditplex.cli.data import Data, Reading, as_name, load, reads_data
+from banditplex.cli.data import Data, Reading, as_name, load, reading_notes, reads_data, title_of
 from banditplex.cli.gains import NAMES, gain_records, print_gains
 from banditplex.cli.output import Json, print_json, print_lines, print_table
 from banditplex.cli.policy_options import with_policy
@@ -69,6 +69,7 @@ def train(
     if resume:
         reading = added(folder.reading(), reading)
     mx = load(data, reading, quiet=quiet)
+    notes = reading_notes(mx)
     if resume and not folder.begun and not quiet:
         say_new(run)
     given = with_policy(options.plain(settings), policy_flags, mx.layer_names)
@@ -88,7 +89,9 @@ def train(
 
             if resume and folder.begun and not quiet:
                 say_longer(folder, given)
-            model = fit_in(folder, mx, targets, given, reading=reading, resume=resume, force=force, on_epoch=on_epoch)
+            model = fit_in(
+                folder, mx, targets, given, reading=reading, notes=notes, resume=resume, force=force, on_epoch=on_epoch
+            )  # fmt: skip
     except KeyboardInterrupt as stop:
         if not others:
             say(_how_to_go_on(folder))
@@ -98,13 +101,13 @@ def train(
         raise InputError(f"{lost} The run has {_how_to_go_on(folder)}") from None
     if others:
         return
-    write_about(run, data, mx, model)
+    write_about(run, title_of(data), mx, model)
     page = write_run_page(run, model, quiet=quiet)
     result = summarise(model, folder)
     if as_json:
-        print_json({"run": str(run), "directed": mx.directed} | result | {"report": str(page)})
+        print_json({"run": str(run), "directed": mx.directed} | result | {"notes": notes, "report": str(page)})
     elif not quiet:
-        print_lines(f"{data}: {mx.title}\n")
+        print_lines(f"{title_of(data)}: {mx.title}\n")
         print_gains(model.layer_gains_, f"All gains: {run / GAINS}.")
         print()
         print_table(COLUMNS, _rows(result))
@@ -166,6 +169,7 @@ def fit_in(
     settings: Mapping[str, Any],
     *,
     reading: Mapping[str, Any] | None = None,
+    notes: Sequence[str] = (),
     resume: bool = False,
     force: bool = False,
     on_epoch: "Callable[[LinkPredictor, dict[str, Any]], Any] | None" = None,
@@ -173,8 +177,8 @@ def fit_in(
     """Fit a model in a run folder, with a checkpoint after each epoch, and save it there with a table of its gains.
 
     With `resume`, the run in the folder continues; `targets` and `settings` that are not given stay as they were. With
-    `force`, a run in the folder is replaced. `reading` says how the data were read, for those who resume the run. Of
-    several processes that train together, the first one writes.
+    `force`, a run in the folder is replaced. `reading` says how the data were read, for those who resume the run, and
+    `notes` what was guessed. Of several processes that train together, the first one writes.
     """
     from banditplex.predictor import LinkPredictor
     from banditplex.report.about import ABOUT, PAGE
@@ -203,10 +207,10 @@ def fit_in(
             for name in (GAINS, ABOUT, PAGE):
                 (folder.path / name).unlink(missing_ok=True)
         if group.is_writer and not folder.begun:
-            folder.keep_reading(dict(reading or {}))
+            folder.keep_reading(dict(reading or {}), notes)
         model.fit(mx, targets, on_epoch, checkpoint=folder.path, resume=resume)
         if group.is_writer:
-            folder.keep_reading(dict(reading or {}))
+            folder.keep_reading(dict(reading or {}), notes)
             model.save(folder.path)
             write_table(model.layer_gains_, folder.path / GAINS)
     return model

@@ -14,6 +14,7 @@ from banditplex.errors import InputError
 from banditplex.multiplex import Multiplex, Name
 from banditplex.multiplex.build import EdgeError
 from banditplex.multiplex.names import Names, factorize
+from banditplex.multiplex.spelling import are_tidy
 from banditplex.schema import ANYTHING, DISTINCT_NAMES, check, check_version, one_of, parse
 
 _INTEGER = re.compile(r"0|-?[1-9][0-9]{0,18}")
@@ -147,6 +148,8 @@ def _implied(used: Names, declared: list[Name]) -> bool:
     found, _ = factorize(parse_names([str(name) for name in used.tolist()]))
     if found.dtype == object and all(map(_WHOLE.fullmatch, found.tolist())):
         return False  # names such as 7.0 would be read as integers
+    if found.dtype == object and not are_tidy(found.tolist()):
+        return False  # spaces around names would be left out
     return bool(found.tolist() == declared)  # 1 != "1", so this compares types too
 
 

@@ -13,7 +13,7 @@ from banditplex.errors import FormatError, InputError
 from banditplex.io.base import Format, Progress, read_side_note, side_note, write_side_note
 from banditplex.io.records import records
 from banditplex.io.sniff import Dialect
-from banditplex.io.text_table import read_columns, sniff, with_times
+from banditplex.io.text_table import read_columns, sniff
 from banditplex.multiplex import Multiplex
 from banditplex.multiplex.cells import integer_names, tell_odd_names
 from banditplex.multiplex.names import as_names
@@ -31,9 +31,12 @@ def read(
     num_nodes: int | None = None,
     delimiter: str | None = None,
     decimal: str | None = None,
+    thousands: str | None = None,
+    date_format: str | None = None,
     encoding: str | None = None,
     missing: str = "error",
     bipartite: bool | None = None,
+    fold_case: bool = False,
     max_size: int | None = None,
     **columns: Unpack[Columns],
 ) -> Multiplex:
@@ -60,6 +63,11 @@ def read(
         The character between columns. None: the usual one or, if that gives no table, another.
     decimal
         The decimal point, "." or ",". None: "." or, if that gives no numbers, ",".
+    thousands
+        What stands between thousands: ".", ",", " " or "'". None: nothing or, if that gives no numbers, one of them.
+    date_format
+        The order of dates such as 04/25/2025: "dmy", "mdy" or "ymd"; or a format as "%d.%m.%Y". None: ISO dates, or
+        the order that a day above 12 shows.
     encoding
         The encoding, such as "utf-8". None: UTF-8, UTF-16 or, if it is neither, Windows-1252.
     missing
@@ -67,25 +75,27 @@ def read(
     bipartite
         Whether source and destination are two kinds of nodes, each with ids of its own. None: they are not, but a
         warning says if it looks so.
+    fold_case
+        Whether names that differ only by case or spaces are the same; the most frequent spelling is kept.
     max_size
         How many bytes a compressed file may grow to. None: 64 MiB, or 100 times its size if that is more.
     columns
         See `banditplex.multiplex.roles.Columns`.
     """
-    table, origin, point = read_columns(
-        path, usual, columns, header=header, delimiter=delimiter, decimal=decimal, encoding=encoding, missing=missing,
-        max_size=max_size, progress=progress,
-    )  # fmt: skip
     note = read_side_note(path)
+    table, origin, point = read_columns(
+        path, usual, columns, header=header, delimiter=delimiter, decimal=decimal, thousands=thousands,
+        date_format=date_format, encoding=encoding, missing=missing, max_size=max_size, progress=progress,
+        ours="nodes" in note or "layers" in note,
+    )  # fmt: skip
     nodes, layers = note.get("nodes") if num_nodes is None else np.arange(num_nodes), note.get("layers")
     for roles, declared in ((PAIR_ROLES, nodes), (("layer",), layers)):
         if declared is None or as_names(declared, "declared").dtype != object:
             table = integer_names(table, roles, origin, text=True, decimal=point)
-    if "time" in table.column_names:
-        table = with_times(table, origin, point)
     directed = note.get("directed") if directed is None else directed
     mx = from_table(
-        Multiplex, table, origin, nodes=nodes, layers=layers, directed=directed, bipartite=bipartite
+        Multiplex, table, origin, nodes=nodes, layers=layers, directed=directed, bipartite=bipartite,
+        fold_case=fold_case,
     )  # fmt: skip
     if nodes is None:
         tell_odd_names(mx.node_names, path)

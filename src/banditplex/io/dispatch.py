@@ -1,17 +1,31 @@
 """`read` and `write`: find the format of a path and call its functions."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from inspect import signature
 from pathlib import Path
 from typing import Any, get_args
 
 from banditplex.errors import FormatError, InputError
-from banditplex.io import comune, delimited, edgelists, excel, folder, gatne, gml, graphml, multinet, muxviz, parquet
+from banditplex.io import (
+    comune,
+    delimited,
+    edgelists,
+    excel,
+    folder,
+    gatne,
+    gml,
+    graphml,
+    multinet,
+    muxviz,
+    parquet,
+    tables,
+)
 from banditplex.io.base import Format, Progress
 from banditplex.io.node_table import with_node_table
 from banditplex.io.staging import check_whole, staged
 from banditplex.multiplex import Multiplex
-from banditplex.multiplex.roles import by_role
+from banditplex.multiplex.notes import KEY, collected
+from banditplex.multiplex.roles import EDGE_ROLES, by_role
 from banditplex.registry import Registry
 
 formats: Registry[Format] = Registry("format")
@@ -27,13 +41,14 @@ for _format in (
     excel.FORMAT,
     comune.FORMAT,
     gatne.FORMAT,
+    tables.FORMAT,
     edgelists.FORMAT,
 ):  # `detect` tries the content in this order
     formats.add(_format.name, _format)
 
 
 def read(
-    path: str | Path,
+    path: str | Path | Sequence[str | Path],
     *,
     format: str | None = None,
     node_table: str | Path | None = None,
@@ -41,12 +56,15 @@ def read(
     progress: Progress | None = None,
     **options: Any,
 ) -> Multiplex:
-    """Read a multiplex from a file or folder.
+    """Read a multiplex from a file or folder, or from several tables.
+
+    Notes on what was guessed, merged or left out are warnings, and a list in `metadata["reading_notes"]`.
 
     Parameters
     ----------
     path
-        File or folder. Unless `format` is given, its name decides on the format, then its content.
+        File or folder. Unless `format` is given, its name decides on the format, then its content. Or a list of
+        tables (CSV, TSV, Excel, Parquet); each is a layer, unless it has a column of layers.
     format
         One of `banditplex.io.formats`.
     node_table, node_columns
@@ -60,30 +78,53 @@ def read(
     Traceback (most recent call last):
     banditplex.errors.InputError: nowhere.csv: no such file or folder.
     """
-    path = Path(path)
-    check_whole(path)
-    if not path.exists():
-        raise InputError(f"{path}: no such file or folder.")
+    paths = [Path(path)] if isinstance(path, str | Path) else [Path(each) for each in path]
+    if not paths:
+        raise InputError("Expected a file or folder to read, got none.")
+    for each in paths:
+        check_whole(each)
+        if not each.exists():
+            raise InputError(f"{each}: no such file or folder.")
+    options = by_role(options)
     try:
-        chosen = formats[format] if format else detect(path)
-        options = by_role(options)
-        _check_options(chosen, chosen.read, options)
-        mx = _read(chosen, path, progress, options)
-        return mx if node_table is None else with_node_table(mx, node_table, node_columns)
+        with collected() as notes:
+            chosen = formats[format] if format else _choose(paths, options)
+            _check_options(chosen, chosen.read, options)
+            apart = {"node_table": node_table} if chosen is tables.FORMAT else {}
+            mx = _read(chosen, paths, progress, options | apart)
+            if node_table is not None:
+                mx = with_node_table(mx, node_table, node_columns, fold_case=bool(options.get("fold_case")))
     except OSError as error:
-        raise InputError(f"{error.filename or path}: cannot be read: {error.strerror or error}.") from None
+        raise InputError(f"{error.filename or paths[0]}: cannot be read: {error.strerror or error}.") from None
+    return mx.with_metadata(**{KEY: list(notes)}) if notes else mx
 
 
-def _read(chosen: Format, path: Path, progress: Progress | None, options: dict[str, Any]) -> Multiplex:
+def _choose(paths: Sequence[Path], options: Mapping[str, Any]) -> Format:
+    """Return the format of what is to be read: that of a file, or tables if there are several or columns are named."""
+    if len(paths) > 1:
+        return tables.FORMAT
+    (path,) = paths
+    if path.is_dir() and any(role in options for role in EDGE_ROLES) and tables.tables_in(path):
+        return tables.FORMAT
+    found = detect(path)
+    return edgelists.FORMAT if found is tables.FORMAT and options.get("header") is False else found
+
+
+def _read(chosen: Format, paths: Sequence[Path], progress: Progress | None, options: dict[str, Any]) -> Multiplex:
+    path: Any = paths[0] if len(paths) == 1 else paths
+    if len(paths) > 1 and chosen is not tables.FORMAT:
+        raise InputError(f"Expected one file or folder of the format {chosen.name}, got {len(paths)}.")
     try:
         return chosen.read(path, progress=progress, **options)
     except FormatError:
         raise
     except InputError as error:
+        if len(paths) > 1:
+            raise
         raise FormatError(str(error).removesuffix("."), path=path) from None
     except UnicodeDecodeError as error:
         found = f"byte 0x{error.object[error.start]:02x} at position {error.start}"
-        raise FormatError(f"expected UTF-8 text, got {found}", path=path) from None
+        raise FormatError(f"expected UTF-8 text, got {found}", path=paths[0]) from None
 
 
 def write(

@@ -12,10 +12,13 @@ from banditplex.io.base import Format, Progress, are_strings, parse_names, read_
 from banditplex.io.lines import BLANKS, Rows, index_fields, join_weights, naming_rows, parse_rows, read_text
 from banditplex.io.writing import as_strings, refuse_names, write_rows
 from banditplex.multiplex import Multiplex
+from banditplex.multiplex.names import Ints, Names
+from banditplex.multiplex.notes import note as tell
 
 SUFFIXES = (".txt", ".edges", ".edgelist", ".csv", ".tsv")
 NOTE = "layers"  # the side note of a folder is layers.meta.json inside it
 COMMENTS = (b"#", b"%")
+_HINT = "header=True skips it, header=False reads it as an edge"
 _HEADERS = {("source", "target"), ("source", "destination"), ("from", "to")}
 
 
@@ -54,7 +57,7 @@ def read(
         parts.append(_read_layer(files[place], header))
         if progress:
             progress(done[len(parts) - 1], done[-1])
-    return _join(parts, [names[place] for place in order], note, directed)
+    return _join(parts, [names[place] for place in order], note, directed, header)
 
 
 def _layer_files(path: Path, pattern: str) -> list[Path]:
@@ -97,8 +100,7 @@ def _read_layer(file: Path, header: bool | None) -> Rows:
     head = text.lstrip(b"\n").partition(b"\n")[0]
     rows = parse_rows(text, file, delimiter="," if b"," in head else BLANKS, widths=range(2, 5))
     if header is None and len(rows) and _is_header([column[0].as_py() for column in rows.columns[:2]]):
-        hint = "header=True skips it, header=False reads it as an edge"
-        raise rows.error(f"expected an edge, got what looks like a header; {hint}", 0)
+        raise rows.error(f"expected an edge, got what looks like a header; {_HINT}", 0)
     return rows
 
 
@@ -106,8 +108,12 @@ def _is_header(names: Any) -> bool:
     return tuple(str(name).lower() for name in names) in _HEADERS
 
 
-def _join(parts: list[Rows], layers: list[Any], note: dict[str, Any], directed: bool | None) -> Multiplex:
+def _join(
+    parts: list[Rows], layers: list[Any], note: dict[str, Any], directed: bool | None, header: bool | None
+) -> Multiplex:
     nodes, (source, destination) = index_fields(parts, (0, 1), "nodes", note)
+    if header is None and not note:
+        _tell_header(parts, nodes, np.stack([source, destination]))
     with naming_rows(parts):
         return Multiplex.from_indices(
             source,
@@ -119,6 +125,23 @@ def _join(parts: list[Rows], layers: list[Any], note: dict[str, Any], directed: 
             time=_time(parts),
             directed=note.get("directed", False) if directed is None else directed,
         )
+
+
+def _tell_header(parts: list[Rows], nodes: Names, ends: Ints) -> None:
+    """Say if first lines look like headers: two words that are nowhere else, above integers or in all files alike."""
+    filled = [len(rows) for rows in parts if len(rows)]
+    heads = ends[:, np.cumsum([0, *filled])[:-1]]
+    if nodes.dtype != object or len(filled) == ends.shape[1] or (heads[0] == heads[1]).any():
+        return
+    words, counts = np.unique(heads, return_counts=True)
+    if np.isin(ends, words).sum() > counts.sum():
+        return
+    others = np.setdiff1d(np.arange(len(nodes)), words)
+    above = parse_names(nodes[others]).dtype != object and parse_names(nodes[words]).dtype == object
+    if above or (len(filled) > 1 and (heads == heads[:, :1]).all()):
+        first = next(rows for rows in parts if len(rows))
+        shown = " ".join(nodes[heads[:, 0]])
+        tell(f"{first.path}, line {first.line(0)}: {shown!r} is read as an edge, but looks like a header; {_HINT}.")
 
 
 def _time(parts: list[Rows]) -> Any:

@@ -7,7 +7,8 @@ from banditplex.errors import FormatError, InputError
 from banditplex.io.base import Format, Progress
 from banditplex.io.limits import check_max_size, check_zip
 from banditplex.multiplex import Multiplex
-from banditplex.multiplex.convert import from_frame
+from banditplex.multiplex.frame import from_frame
+from banditplex.multiplex.notes import note
 from banditplex.multiplex.roles import Columns
 
 
@@ -18,8 +19,12 @@ def read(
     directed: bool | None = None,
     num_nodes: int | None = None,
     sheet: str | None = None,
+    decimal: str | None = None,
+    thousands: str | None = None,
+    date_format: str | None = None,
     missing: str = "error",
     bipartite: bool | None = None,
+    fold_case: bool = False,
     max_size: int | None = None,
     **columns: Unpack[Columns],
 ) -> Multiplex:
@@ -37,11 +42,15 @@ def read(
         The nodes are 0 to num_nodes-1.
     sheet
         The name of the sheet. None: the first one.
+    decimal, thousands, date_format
+        How numbers and dates are written in cells of text, as for CSV files.
     missing
         "error" refuses rows with an empty cell, "drop" leaves them out.
     bipartite
         Whether source and destination are two kinds of nodes, each with ids of its own. None: they are not, but a
         warning says if it looks so.
+    fold_case
+        Whether names that differ only by case or spaces are the same; the most frequent spelling is kept.
     max_size
         How many bytes the workbook may grow to. None: 64 MiB, or 100 times its size if that is more.
     columns
@@ -53,12 +62,16 @@ def read(
     rows = frame.index.to_numpy() + 2  # as Excel counts them: from 1, the header included
     return from_frame(
         Multiplex, frame, path=path, line_of=lambda row: int(rows[row]), directed=directed, num_nodes=num_nodes,
-        missing=missing, bipartite=bipartite, **columns,
+        decimal=decimal, thousands=thousands, date_format=date_format, missing=missing, bipartite=bipartite,
+        fold_case=fold_case, **columns,
     )  # fmt: skip
 
 
-def read_sheet(path: Path, sheet: str | None = None, max_size: int | None = None) -> Any:
-    """Return a sheet as a table of pandas; ids that are numbers in some cells and text in others become text."""
+def read_sheet(path: Path, sheet: str | None = None, max_size: int | None = None, *, rows: int | None = None) -> Any:
+    """Return a sheet, or its first rows, as a table of pandas.
+
+    Ids that are numbers in some cells and text in others become text.
+    """
     import pandas as pd
 
     check_max_size(max_size)
@@ -68,7 +81,10 @@ def read_sheet(path: Path, sheet: str | None = None, max_size: int | None = None
             if sheet is not None and sheet not in book.sheet_names:
                 listed = ", ".join(map(repr, book.sheet_names))
                 raise FormatError(f"expected a sheet among {listed}, got {sheet!r}", path=path)
-            frame = pd.read_excel(book, sheet or 0, keep_default_na=False, na_values=[""]).dropna(how="all")
+            if sheet is None and len(book.sheet_names) > 1:
+                first, *others = map(repr, book.sheet_names)
+                note(f"{path}: sheets not read: {', '.join(others)}; sheet= chooses another than {first}.")
+            frame = pd.read_excel(book, sheet or 0, keep_default_na=False, na_values=[""], nrows=rows)
     except ImportError:
         how = "pip install banditplex[excel], or save the sheet as CSV"
         raise InputError(f"{path}: expected the package openpyxl for Excel files, got none; {how}.") from None
@@ -77,6 +93,7 @@ def read_sheet(path: Path, sheet: str | None = None, max_size: int | None = None
     except Exception as error:  # openpyxl and zipfile raise many types
         message = " ".join(str(error).split()) or type(error).__name__
         raise FormatError(f"expected an Excel workbook (.xlsx), got: {message}", path=path) from None
+    frame = frame.dropna(how="all")
     if frame.empty:
         raise FormatError("expected a header and rows, got an empty sheet", path=path)
     for name in [name for name in frame if frame[name].map(type).nunique() > 1]:

@@ -13,9 +13,9 @@ from banditplex.io.base import are_strings, parse_names, strings_note
 from banditplex.multiplex import Multiplex
 from banditplex.multiplex.build import EdgeError, Floats, Numbers
 from banditplex.multiplex.names import Ints, Names, as_names, factorize
+from banditplex.multiplex.notes import note
 from banditplex.multiplex.roles import suggest_layer
 from banditplex.schema import DISTINCT_NAMES, one_of, parse, whole
-from banditplex.terminal import warn
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -152,7 +152,7 @@ def _suggested(graph: Graph) -> str:
     whole = [name for name in values if len(values.rows(name)) == size]
     found = suggest_layer(whole, lambda name: values.column(name, size)[:1000])
     if found is not None:
-        warn(f"The edge attribute {found!r} is read as the layer; layer=NAME selects another.")
+        note(f"The edge attribute {found!r} is read as the layer; layer=NAME selects another.")
     return found or "layer"
 
 

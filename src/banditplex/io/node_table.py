@@ -11,7 +11,8 @@ from banditplex.io import delimited, excel, parquet
 from banditplex.io.sniff import Dialect
 from banditplex.io.text_table import sniff
 from banditplex.multiplex import Multiplex
-from banditplex.terminal import warn
+from banditplex.multiplex.notes import note
+from banditplex.multiplex.spelling import spelled_as
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,7 +23,9 @@ LABELS = ("label", "name")
 """Columns that may have the names of nodes."""
 
 
-def with_node_table(mx: Multiplex, path: str | Path, columns: Mapping[str, str] | None = None) -> Multiplex:
+def with_node_table(
+    mx: Multiplex, path: str | Path, columns: Mapping[str, str] | None = None, *, fold_case: bool = False
+) -> Multiplex:
     """Return a multiplex with the node types, features and names of a table.
 
     Parameters
@@ -35,11 +38,15 @@ def with_node_table(mx: Multiplex, path: str | Path, columns: Mapping[str, str] 
         Its columns: `id` (by default id, node, node_id, or the first column), `type` (type, node_type, kind), `name`
         (new names of nodes) and `features` (names joined by "+"; by default all other columns of numbers). An empty
         name stands for no column.
+    fold_case
+        Whether an id is that of a node whose name differs only by case or spaces.
     """
     path = Path(path)
     frame, given = _read(path), dict(columns or {})
     found = {role: _choose(frame, role, given, path) for role in ROLES}
     ids = _ids(frame[found["id"] or frame.columns[0]], mx, path)
+    if ids.dtype == object:
+        ids = spelled_as(ids, mx.node_names, fold=fold_case)
     taken = [name for name in found.values() if name] or [frame.columns[0]]
     rest = frame.drop(columns=taken, errors="ignore").dropna(axis=1, how="all")  # Gephi's column timeset is empty
     features = _features(rest, given.get("features"), path)
@@ -52,7 +59,7 @@ def with_node_table(mx: Multiplex, path: str | Path, columns: Mapping[str, str] 
         mx = _renamed(mx, frame[found["name"]].map(str).to_numpy(object)[rows])
     unused = [name for name in rest if name not in features and name != frame.columns[0]]
     if unused:
-        warn(f"{path}: columns not used: {', '.join(map(str, unused))}{_hint(unused, found)}.")
+        note(f"{path}: columns not used: {', '.join(map(str, unused))}{_hint(unused, found)}.")
     return mx
 
 
@@ -117,7 +124,7 @@ def _ids(column: "pd.Series", mx: Multiplex, path: Path) -> Any:
             return column.astype(np.float64).astype(np.int64).to_numpy()
         except ValueError:
             raise FormatError(f"expected integers in column {column.name!r}, as in the edges", path=path) from None
-    whole = column.dtype.kind == "f" and (column == np.floor(column)).all()
+    whole = column.dtype.kind == "f" and np.isfinite(column).all() and (column == np.floor(column)).all()
     return (column.astype(np.int64) if whole else column).map(str).to_numpy(object)
 
 
@@ -137,7 +144,7 @@ def _features(frame: "pd.DataFrame", given: str | None, path: Path) -> "pd.DataF
             other = "; node_columns={'features': 'NAME+NAME'} chooses other columns"
             raise FormatError(f"expected numbers as feature {name!r}, got {got}{other}", path=path, row=row)
     if given is None and len(wanted):
-        warn(f"{path}: node features are {', '.join(map(str, wanted))}.")
+        note(f"{path}: node features are {', '.join(map(str, wanted))}.")
     return chosen
 
 
@@ -155,7 +162,7 @@ def _align(mx: Multiplex, ids: Any, path: Path) -> tuple[Multiplex, Any]:
         raise FormatError(f"expected a row for every node, got none for {missing.sum():,}, as {first!r}", path=path)
     new = ids[~np.isin(ids, mx.node_names)]
     if len(new):
-        warn(f"{path}: {len(new):,} nodes have no edges, as {new[0]}.")
+        note(f"{path}: {len(new):,} node{'s' * (len(new) > 1)} without edges, as {new[0]}.")
         mx = mx.with_edges(Multiplex.from_edges([], [], [], node_names=new, directed=mx.directed))
     return mx, index.get_indexer(mx.node_names)
 

@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
+from unicodedata import normalize
 
 import numpy as np
 import pyarrow as pa
@@ -16,11 +18,11 @@ from banditplex.multiplex.roles import PAIR_ROLES
 from banditplex.multiplex.table import stem
 
 
-def read_pairs(path: Path, mx: Multiplex, *, columns: Mapping[str, str] | None = None) -> Names:
+def read_pairs(path: Path, mx: Multiplex, *, columns: Mapping[str, Any] | None = None) -> Names:
     """Return the pairs of a file as names (n, 2); each pair must be two different nodes of `mx`.
 
-    `columns` gives the column names of `source` and `destination`. Other columns are ignored. Of nodes named as in
-    "user/7", the id is enough in a column called user or user_id.
+    `columns` gives the column names of `source` and `destination`, or tuples of names. Other columns are ignored. Of
+    nodes named as in "user/7", the id is enough in a column called user or user_id.
     """
     if not path.is_file():
         raise InputError(f"{path}: {'expected a file, got a folder' if path.is_dir() else 'no such file'}.")
@@ -35,7 +37,7 @@ def read_pairs(path: Path, mx: Multiplex, *, columns: Mapping[str, str] | None =
     return names
 
 
-def _read(path: Path, columns: Mapping[str, str]) -> tuple[pa.Table, Origin]:
+def _read(path: Path, columns: Mapping[str, Any]) -> tuple[pa.Table, Origin]:
     name = path.name.lower()
     if name.endswith(parquet.FORMAT.suffixes):
         return parquet.read_columns(path, columns, roles=PAIR_ROLES)[:2]
@@ -46,8 +48,9 @@ def _read(path: Path, columns: Mapping[str, str]) -> tuple[pa.Table, Origin]:
 
 
 def _find(token: str, kind: str, known: dict[str, int]) -> int:
-    """Return the index of a node: by name, as 7 for 7.0, or by id among nodes of a kind; -1: none."""
-    names = token, token.removesuffix(".0"), f"{kind}/{token}", f"{kind}/{token.removesuffix('.0')}"
+    """Return the index of a node: by name, without spaces around it, as 7 for 7.0, or by id of a kind; -1: none."""
+    tidy = normalize("NFC", token.strip())
+    names = token, tidy, tidy.removesuffix(".0"), f"{kind}/{tidy}", f"{kind}/{tidy.removesuffix('.0')}"
     return next((known[name] for name in names if name in known), -1)
 
 

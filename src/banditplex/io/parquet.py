@@ -15,6 +15,7 @@ from banditplex.io.base import Format, Progress, begins_with, redirect
 from banditplex.multiplex import Multiplex
 from banditplex.multiplex.cells import Origin, integer_names, leave_out_missing
 from banditplex.multiplex.roles import EDGE_ROLES, PAIR_ROLES, Columns, assign_columns
+from banditplex.multiplex.spelling import tidy_names
 from banditplex.multiplex.table import from_table, to_table
 from banditplex.schema import ANYTHING, DISTINCT_NAMES, check, check_version, parse, whole
 
@@ -35,6 +36,7 @@ def read(
     num_nodes: int | None = None,
     missing: str = "error",
     bipartite: bool | None = None,
+    fold_case: bool = False,
     **columns: Unpack[Columns],
 ) -> Multiplex:
     """Read a table with one row per edge; unused columns are not read.
@@ -55,15 +57,20 @@ def read(
     bipartite
         Whether source and destination are two kinds of nodes, each with ids of its own. None: they are not, but a
         warning says if it looks so.
+    fold_case
+        Whether names that differ only by case or spaces are the same; the most frequent spelling is kept.
     columns
         See `banditplex.multiplex.roles.Columns`.
     """
     table, origin, note = read_columns(path, columns, missing=missing, progress=progress)
     nodes = _expand(note.get("nodes"), len(table), path) if num_nodes is None else np.arange(num_nodes)
-    table = integer_names(integer_names(table, PAIR_ROLES, origin), ("layer",), origin)
-    says = bool(note.get("directed", directed))
+    for roles in (PAIR_ROLES, ("layer",)):
+        table = table if note else tidy_names(table, roles, path)[0]  # our own names are what they are
+        table = integer_names(table, roles, origin)
+    says = note.get("directed", directed)
     mx = from_table(
-        Multiplex, table, origin, nodes=nodes, layers=note.get("layers"), directed=says, bipartite=bipartite
+        Multiplex, table, origin, nodes=nodes, layers=note.get("layers"), directed=says, bipartite=bipartite,
+        fold_case=fold_case,
     )  # fmt: skip
     if "types" in note and num_nodes is None:
         names = note["types"]["names"]

@@ -15,6 +15,7 @@ from banditplex.io.limits import Bounded, unpacked_limit
 from banditplex.io.sniff import ENCODINGS, Dialect
 from banditplex.io.text import open_binary, show
 from banditplex.multiplex.cells import in_all
+from banditplex.terminal import escape
 
 Records = Callable[[], Iterator[tuple[int, list[str]]]]
 
@@ -97,5 +98,5 @@ def check_records(path: Path, dialect: Dialect, records: Records) -> None:
             check_decoded(path, dialect, line, row)
     if ragged:
         line, width = ragged[0]
-        expected = f"{len(names)} columns ({', '.join(names)})"
+        expected = f"{len(names)} columns ({', '.join(escape(name)[:40] for name in names)})"
         raise FormatError(f"expected {expected}, got {width}{in_all(len(ragged))}", path=path, line=line)

@@ -11,8 +11,9 @@ import pyarrow.compute as pc
 
 from banditplex.errors import FormatError, InputError
 from banditplex.multiplex.names import Ints, Names
+from banditplex.multiplex.notes import note
 from banditplex.multiplex.roles import place
-from banditplex.terminal import warn
+from banditplex.multiplex.spelling import distinct, is_text, recoded, tidy_names
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,16 +28,21 @@ class Origin:
     """Where a table comes from, for error messages.
 
     `columns` maps roles to the column names of the file. `line_of` maps rows to lines; without it, errors name the
-    row, counted from 1. `kept` has the rows of the file that are left in the table, None if all are.
+    row, counted from 1. `kept` has the rows of the file that are left in the table, None if all are. Of several tables
+    in one, `part_of` maps rows to the origin of their table and to the row in it.
     """
 
     path: object
     columns: Mapping[str, str]
     line_of: Callable[[int], int] | None = None
     kept: Ints | None = None
+    part_of: "Callable[[int], tuple[Origin, int]] | None" = None
 
     def error(self, message: str, row: int, role: str | None = None) -> FormatError:
         """Return an error about `row`, or about one of its columns."""
+        if self.part_of is not None:
+            part, row = self.part_of(row)
+            return part.error(message, row, role)
         column = None if role is None else self.columns[role]
         return FormatError(message, path=self.path, column=column, **self._place(row))
 
@@ -46,6 +52,9 @@ class Origin:
 
     def where(self, row: int) -> str:
         """Return the place of a row in words, such as "line 3"."""
+        if self.part_of is not None:
+            part, row = self.part_of(row)
+            return f"{part.where(row)} of {part.path}"
         return " ".join(f"{kind} {number}" for kind, number in self._place(row).items())
 
     def _place(self, row: int) -> dict[str, int]:
@@ -60,6 +69,22 @@ def in_all(count: int) -> str:
     ('', ' (1,200 such rows in all)')
     """
     return f" ({count:,} such rows in all)" if count > 1 else ""
+
+
+def wrong_cell(
+    wrong: npt.NDArray[np.bool_],
+    tokens: pa.ChunkedArray,
+    expected: str,
+    role: str,
+    origin: Origin,
+    if_many: str,
+    hint: str = "",
+) -> FormatError:
+    """Return an error about the first cell that is marked as wrong, with another hint if there are more of them."""
+    row, count = int(np.argmax(wrong)), int(wrong.sum())
+    got = tokens[row].as_py()
+    more = in_all(count) + hint + if_many * (count > 1 or got in NOT_AVAILABLE)
+    return origin.error(f"expected {expected} as {origin.show(role)}, got {got!r}{more}", row)
 
 
 def from_series(columns: "Mapping[str, pd.Series]") -> pa.Table:
@@ -78,8 +103,8 @@ def from_series(columns: "Mapping[str, pd.Series]") -> pa.Table:
 # Cells that are missing
 
 
-def leave_out_missing(table: pa.Table, origin: Origin, missing: str, *, blank: bool = False) -> tuple[pa.Table, Origin]:
-    """Refuse or drop rows with an empty cell; a text file has no other way to say so than a blank (`blank`)."""
+def leave_out_missing(table: pa.Table, origin: Origin, missing: str, *, blank: str = "") -> tuple[pa.Table, Origin]:
+    """Refuse or drop rows with an empty cell; in a file, an "empty" text is one, or "spaces", too (`blank`)."""
     if missing not in MISSING:
         raise InputError(f"Expected missing to be one of {', '.join(MISSING)}, got {missing!r}.")
     bad = np.zeros(len(table), np.bool_)
@@ -98,20 +123,21 @@ def leave_out_missing(table: pa.Table, origin: Origin, missing: str, *, blank: b
         more = f"{in_all(int(bad.sum()))}; missing='drop' leaves such rows out"
         raise origin.error(f"expected {expected} as {origin.show(role)}, got an empty cell{more}", row)
     share = f"{int(bad.sum()):,} of {len(table):,} rows left out, as a cell is empty"
-    warn(f"{place(origin.path)}{share}; the first is {origin.where(row)}, column {origin.columns[role]!r}.")
+    note(f"{place(origin.path)}{share}; the first is {origin.where(row)}, column {origin.columns[role]!r}.")
     return table.filter(pa.array(~bad)), replace(origin, kept=np.flatnonzero(~bad))
 
 
-def _empty(column: pa.ChunkedArray, *, blank: bool, drop: bool) -> npt.NDArray[np.bool_] | None:
+def _empty(column: pa.ChunkedArray, *, blank: str, drop: bool) -> npt.NDArray[np.bool_] | None:
     """Return which cells of a column are missing; None if this is quickly known."""
-    text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
-    if drop and pa.types.is_dictionary(column.type):
-        column, text = column.cast(column.type.value_type), pa.types.is_string(column.type.value_type)
+    text = is_text(column.type)
+    if pa.types.is_dictionary(column.type) and (drop or blank):
+        column = column.cast(column.type.value_type)
     found = column.is_null()
     if drop and text:
         found = pc.or_(found, pc.is_in(pc.utf8_trim_whitespace(column), pa.array(NOT_AVAILABLE, column.type)))
     elif text and blank:
         found = pc.or_(found, pc.equal(pc.binary_length(column), 0))
+        found = pc.or_(found, pc.utf8_is_space(column)) if blank == "spaces" else found
     elif drop and pa.types.is_floating(column.type):
         found = pc.or_(found, pc.is_nan(column))
     elif not column.null_count:
@@ -127,42 +153,43 @@ def integer_names(
 ) -> pa.Table:
     """Turn columns of names into integers if all are whole numbers; say so if some are written as 123.0.
 
-    Strings are looked at only if they are cells of a text file (`text`): there, 007 and +7 stay strings. Where other
-    names are no numbers, 123.0 becomes 123 if that is a name, too.
+    Strings are looked at only if they are cells of a text file (`text`): there, 007 and +7 stay strings, and spaces
+    around names are left out. Where other names are no numbers, 123.0 becomes 123 if that is a name, too.
     """
     columns = {role: table[role] for role in roles if role in table.column_names}
     if not any(_is_open(column, text) for column in columns.values()):
         return table
     found = {role: _as_whole(each, decimal) if _is_open(each, text) else (each, "") for role, each in columns.items()}
     if not all(pa.types.is_integer(column.type) for column, _ in found.values()):
-        return _merge_whole(
-            table, {role: each for role, each in columns.items() if _is_open(each, text)}, origin, decimal
-        )
+        return _tidy_strings(table, roles, origin, decimal) if text else table
     for role, (column, _) in found.items():
         table = table.set_column(table.column_names.index(role), role, column)
     for role, odd in [(role, odd) for role, (_, odd) in found.items() if odd][:1]:
         shown = f"ids such as {odd} in column {origin.columns[role]!r} are read as integers"
         whole = odd.replace(",", ".").partition(".")[0]
-        warn(f"{place(origin.path)}{shown}: {odd} and {whole} are the same {_KINDS[role].split()[1]}.")
+        note(f"{place(origin.path)}{shown}: {odd} and {whole} are the same {_KINDS[role].split()[1]}.")
     return table
 
 
-def _merge_whole(table: pa.Table, columns: Mapping[str, pa.ChunkedArray], origin: Origin, decimal: str) -> pa.Table:
-    """Write names such as 123.0 as 123 if one of them is there in both forms, and say so."""
-    columns = {role: column for role, column in columns.items() if pa.types.is_string(column.type)}
-    pattern = rf"^(0|-?[1-9][0-9]*)[{decimal}]0+$"
-    names = pa.chunked_array([pc.unique(column) for column in columns.values()], pa.string()).unique()
+def _tidy_strings(table: pa.Table, roles: tuple[str, ...], origin: Origin, decimal: str) -> pa.Table:
+    """Leave out spaces around names; write names such as 123.0 as 123 if one of them is there in both forms."""
+    table, changed = tidy_names(table, roles, origin.path)
+    columns = {role: table[role] for role in roles if role in table.column_names and is_text(table[role].type)}
+    if changed:  # they may be integers now
+        for role, column in columns.items():
+            table = table.set_column(table.column_names.index(role), role, column.cast(pa.string()))
+        return integer_names(table, roles, origin, text=True, decimal=decimal)
+    pattern, names = rf"^(0|-?[1-9][0-9]*)[{decimal}]0+$", distinct(columns.values())
     odd = names.filter(pc.fill_null(pc.match_substring_regex(names, pattern), False))
-    plain = pc.replace_substring_regex(odd, rf"[{decimal}]0+$", "")
-    both = odd.filter(pc.is_in(plain, names))
+    both = odd.filter(pc.is_in(pc.replace_substring_regex(odd, rf"[{decimal}]0+$", ""), names))
     if not len(both):
         return table
     for role, column in columns.items():
-        whole = pc.replace_substring_regex(column, pattern, r"\1")
+        whole = recoded(column, lambda each: pc.replace_substring_regex(each, pattern, r"\1"))
         table = table.set_column(table.column_names.index(role), role, whole)
     odd_name = both[0].as_py()
     more = f" ({len(both):,} such names in all)" if len(both) > 1 else ""
-    warn(f"{place(origin.path)}{odd_name} and {odd_name.partition(decimal)[0]} are read as the same name{more}.")
+    note(f"{place(origin.path)}{odd_name} and {odd_name.partition(decimal)[0]} are read as the same name{more}.")
     return table
 
 
@@ -203,4 +230,4 @@ def tell_odd_names(names: Names, path: object) -> None:
     """Say if a node has the name of a missing value."""
     odd = sorted(set(NOT_AVAILABLE[1:]).intersection(names.tolist())) if names.dtype == object else []
     if odd:
-        warn(f"{place(path)}{', '.join(map(repr, odd))} is read as a node; missing='drop' leaves such rows out.")
+        note(f"{place(path)}{', '.join(map(repr, odd))} is read as a node; missing='drop' leaves such rows out.")

@@ -1,14 +1,13 @@
 """The conversion methods of `Multiplex`: networkx, PyG, pandas and scipy, each imported only when it is used."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from banditplex.errors import InputError
-from banditplex.multiplex.names import Ints, Name, Names, as_names, check_distinct
-from banditplex.terminal import warn
+from banditplex.multiplex.names import Ints, Name, as_names
+from banditplex.multiplex.notes import note
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -51,57 +50,19 @@ def from_pandas(cls: type["Multiplex"], /, frame: "pd.DataFrame", **options: Any
     `destination_type` (or `target_type`). By default, columns with usual names are used, such as "from", "target" or
     "relation", whatever their case; an empty name stands for no column. Rows with an empty cell are refused, or left
     out with `missing="drop"`. With `bipartite=True`, source and destination are two kinds of nodes, each with ids of
-    its own. All other options are passed to `Multiplex.from_edges`.
+    its own; with `fold_case=True`, names that differ only by case or spaces are the same. Weights and times that are
+    text are read as in files, with `decimal`, `thousands` and `date_format`. All other options are passed to
+    `Multiplex.from_edges`.
 
     >>> import pandas as pd
     >>> from banditplex import Multiplex
     >>> Multiplex.from_pandas(pd.DataFrame({"source": [0, 1], "target": [1, 2], "layer": ["a", "b"]}))
     Multiplex(3 nodes, 2 layers, 2 edges, undirected): 'a' (1), 'b' (1)
     """
+    from banditplex.multiplex.frame import from_frame
     from banditplex.multiplex.roles import by_role
 
     return from_frame(cls, frame, **by_role(options))
-
-
-def from_frame(
-    cls: type["Multiplex"],
-    frame: "pd.DataFrame",
-    *,
-    num_nodes: int | None = None,
-    node_names: Any = None,
-    layer_names: Any = None,
-    missing: str = "error",
-    path: object = None,
-    line_of: Callable[[int], int] | None = None,
-    **options: Any,
-) -> "Multiplex":
-    """Build a multiplex from a table as `from_pandas` does; `path` and `line_of` say where its rows are from."""
-    from banditplex.multiplex import cells
-    from banditplex.multiplex import table as tables
-    from banditplex.multiplex.roles import EDGE_ROLES, PAIR_ROLES, assign_columns
-
-    names = list(map(str, frame.columns))
-    given = {role: options.pop(role) for role in EDGE_ROLES if role in options}
-    if options.get("node_types") is not None:
-        given |= dict.fromkeys(tables.TYPES, "")
-    head = frame.head(1000)
-    columns = assign_columns(names, given, lambda name: head.iloc[:, names.index(name)].tolist(), path=path)
-    table = cells.from_series({role: frame.iloc[:, names.index(name)] for role, name in columns.items()})
-    table, origin = cells.leave_out_missing(table, cells.Origin(path, columns, line_of), missing)
-    for roles in (PAIR_ROLES, ("layer",)):
-        table = cells.integer_names(table, roles, origin)
-    declared = node_names if num_nodes is None else np.arange(num_nodes)
-    mx = tables.from_table(cls, table, origin, nodes=declared, layers=layer_names, **options)
-    if num_nodes is None or node_names is None:
-        return mx
-    return replace(mx, node_names=check_distinct(_named(node_names, num_nodes), "node"))
-
-
-def _named(names: Any, count: int) -> Names:
-    array = as_names(names, "node")
-    if len(array) != count:
-        raise InputError(f"Expected {count} node names, got {len(array)}.")
-    return array
 
 
 # scipy
@@ -265,10 +226,10 @@ def _layer_attribute(data: list[dict[str, Any]], given: str | None, merged: bool
     whole = [name for name in known if isinstance(name, str) and all(name in attributes for attributes in data)]
     found = suggest_layer(whole, lambda name: [attributes[name] for attributes in data[:1000]])
     if found is not None and (merged or not graph.is_multigraph()):
-        warn(f"The edge attribute {found!r} is read as the layer; layer=NAME selects another.")
+        note(f"The edge attribute {found!r} is read as the layer; layer=NAME selects another.")
         return found
     if merged and len(data) > len({frozenset((u, v)) for u, v in graph.edges()}):
-        warn("Parallel edges are merged: their keys are networkx's own; layer=NAME selects an attribute as layer.")
+        note("Parallel edges are merged: their keys are networkx's own; layer=NAME selects an attribute as layer.")
     return "layer"
 
 

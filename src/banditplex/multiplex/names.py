@@ -1,5 +1,6 @@
 """Names of nodes and layers (strings or integers), and their indices."""
 
+import re
 from collections.abc import Callable
 from difflib import get_close_matches
 from typing import Any
@@ -10,6 +11,7 @@ import numpy.typing as npt
 from banditplex.errors import InputError
 
 Name = str | int
+_SEPARATOR = re.compile(r"[\s/:|_.#-]+")
 Ints = npt.NDArray[np.int64]
 Names = npt.NDArray[Any]  # int64, or objects that are all str
 
@@ -133,13 +135,26 @@ class NameIndex:
         return self._find(wanted)
 
     def _unknown(self, name: Name) -> InputError:
-        shown = [str(known) for known in self._names[:1000]]
-        close = get_close_matches(str(name), shown, n=1)
         listed = ", ".join(map(repr, self._names[:5].tolist())) + (", ..." if len(self._names) > 5 else ".")
-        hint = f". Known {self._what}s: {listed}" if shown else f". There are no {self._what}s."
-        if close and close[0] != str(name):
-            hint = f"; did you mean {close[0]!r}?"
+        hint = f". Known {self._what}s: {listed}" if len(self._names) else f". There are no {self._what}s."
+        close = near_names(str(name), [str(known) for known in self._names])
+        if close:
+            hint = f"; did you mean {' or '.join(map(repr, close))}?"
         return InputError(f"Unknown {self._what} {name!r}{hint}")
+
+
+def near_names(name: str, known: list[str]) -> list[str]:
+    """Return up to three known names that may be meant: another case, a part, or much alike.
+
+    >>> near_names("12", ["customer/12", "item/12"]), near_names("ANN", ["ann", "anna"]), near_names("biy", ["Buy"])
+    (['customer/12', 'item/12'], ['ann'], ['Buy'])
+    """
+    plain = " ".join(name.casefold().split())
+    same = [each for each in known if " ".join(each.casefold().split()) == plain and each != name]
+    part = [] if same or not plain else [each for each in known if plain in _SEPARATOR.split(each.casefold())]
+    some = {} if same or part else {each.casefold(): each for each in known[:1000]}
+    alike = [some[each] for each in get_close_matches(plain, some, n=1)]
+    return [each for each in (same or part or alike) if each != name][:3]
 
 
 Finder = Callable[[Names], Ints]

@@ -1,10 +1,12 @@
 """Which column of a table has which role: by given names, or by usual ones, whatever their case."""
 
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
+from datetime import date
 from typing import Any, TypedDict
 
 from banditplex.errors import FormatError, InputError
-from banditplex.terminal import warn
+from banditplex.multiplex.notes import note
 
 ROLES = {  # from the role of a column to its usual names; the first ones say it, the others of a layer only suggest it
     "source": ("source", "from", "u", "src"),
@@ -19,9 +21,12 @@ EDGE_ROLES = tuple(ROLES)
 PAIR_ROLES = ("source", "destination")
 ALSO = {"target": "destination", "target_type": "destination_type"}
 """Other words for roles."""
+ALIAS = {"destination": "target", "destination_type": "target_type"}
+"""Words for roles that users read."""
 DIRECTION = {"directed": True, "undirected": False}
 """Words in the column Type of an edge table of Gephi."""
 _INDEX = {"", "Unnamed: 0", "__index_level_0__"}  # names of the index of a pandas table, in a file
+_DATE = re.compile(r"\d{1,4}([./-])\d{1,2}\1\d{1,4}(\D|$)")
 MANY = 20
 """A column of more distinct values than this, in more than half of its rows, is no layer."""
 
@@ -68,6 +73,8 @@ def choose_columns(
 ) -> dict[str, str]:
     """Return the column for each role: the given one, or one with a usual name; a suggested layer is not chosen here.
 
+    A tuple of names stands for the first of them that is there.
+
     >>> choose_columns(["u", "Target", "kind"], {"source": "u"})
     {'source': 'u', 'destination': 'Target'}
     """
@@ -77,17 +84,18 @@ def choose_columns(
         if wanted == "" and role not in PAIR_ROLES:
             continue
         usual = ROLES[role][:1] if role == "layer" else ROLES[role]
-        names = usual if wanted is None else (str(wanted),)
+        names = usual if wanted is None else wanted if isinstance(wanted, tuple) else (str(wanted),)
         found = next((each for name in names if (each := _match(available, name, path)) is not None), None)
         if found is not None:
             chosen[role] = found
-        elif wanted is not None or role in PAIR_ROLES:
+        elif role in PAIR_ROLES or not (wanted is None or isinstance(wanted, tuple)):
             expected = " or ".join(map(repr, names[:2]))
             listed = ", ".join(map(repr, available))
             other = f"; {role}=NAME selects another column" if wanted is None else ""
             if wanted is None and role == "source" and len(available) > 1 and not given.get("destination"):
                 other += f", as in source={available[0]!r}, destination={available[1]!r}"
-                layer = next((name for name in available[2:] if sample is not None and _repeats(sample(name))), None)
+                others = [name for name in available[2:] if _plain(name) not in (*ROLES["weight"], *ROLES["time"])]
+                layer = next((name for name in others if sample is not None and _repeats(sample(name))), None)
                 other += f", layer={layer!r}" * (layer is not None and "layer" in roles and not given.get("layer"))
             raise FormatError(f"expected a column {expected} as {role}, got columns {listed}{other}{hint}", path=path)
     return chosen
@@ -172,8 +180,13 @@ def assign_columns(
             likely = next((name for name in rest if _repeats(sample(name))), None)
             hint = f"; if {likely!r} is the layer, say layer={likely!r}" if likely is not None else ""
             said[-1] += f"; all edges are in one layer{hint}"
+        dated = next((name for name in rest if _are_dates(sample(name))), None)
+        if dated is not None and "time" not in chosen and given.get("time") is None:
+            said[-1] += f"; if {dated!r} is the time, say time={dated!r}"
     if said:
-        warn(f"{place(path)}{'; '.join(said)}.")
+        note(f"{place(path)}{'; '.join(said)}.")
+    used = ", ".join(f"{name!r} as {ALIAS.get(role, role)}" for role, name in chosen.items())
+    note(f"{place(path)}columns used: {used}.", quiet=True)
     return chosen
 
 
@@ -181,6 +194,11 @@ def _repeats(values: Sequence[object]) -> bool:
     """Return whether some, but not all values of a column are the same, as those of layers are."""
     filled = [str(value) for value in values if _is_filled(value)]
     return 1 < len(set(filled)) <= max(2, len(filled) // 2)
+
+
+def _are_dates(values: Sequence[object]) -> bool:
+    filled = [value for value in values[:20] if _is_filled(value)]
+    return bool(filled) and all(isinstance(each, date) or _DATE.match(str(each)) for each in filled)
 
 
 def place(path: object) -> str:

@@ -16,8 +16,9 @@ from banditplex.errors import FormatError, InputError
 from banditplex.multiplex.build import EdgeError
 from banditplex.multiplex.cells import Origin
 from banditplex.multiplex.names import Ints, NameIndex, Names, as_names, factorize
+from banditplex.multiplex.notes import note
 from banditplex.multiplex.roles import DIRECTION, PAIR_ROLES, ROLES, place
-from banditplex.terminal import warn
+from banditplex.multiplex.spelling import encoded, merge_alike
 
 if TYPE_CHECKING:
     from banditplex.multiplex.value import Multiplex
@@ -36,6 +37,7 @@ def from_table(
     layers: Any = None,
     directed: bool | None = None,
     bipartite: bool | None = None,
+    fold_case: bool = False,
     **options: Any,
 ) -> "Multiplex":
     """Build a multiplex from a table whose columns are named by role.
@@ -52,6 +54,8 @@ def from_table(
         Whether ids are unique only within their type. Types are those in the columns of types or, without them, the
         names of the columns of source and destination. An id of two types is two nodes, and all names begin with
         the type, as in "user/7". None: they are not, but a warning says if it looks so.
+    fold_case
+        Whether names that differ only by case or spaces are the same. If not, a warning says that there are some.
     options
         Passed to `Multiplex.from_indices`.
     """
@@ -59,6 +63,8 @@ def from_table(
     if bipartite and columns[0].type != columns[1].type:
         columns = [column.cast(pa.string()) for column in columns]
     node_names, ends = _index(columns, nodes, "node", origin)
+    if nodes is None:
+        node_names, ends = merge_alike(node_names, ends, "node", origin.path, fold=fold_case)
     if bipartite or set(TYPES) <= set(table.column_names):
         node_names, ends, types = _typed(table, origin, node_names, ends, bool(bipartite))
         if bipartite and nodes is None:
@@ -68,25 +74,48 @@ def from_table(
         _tell_two_kinds(origin, ends, node_names)
     if "layer" in table.column_names:
         layer_names, codes = _index([table["layer"]], layers, "layer", origin)
+        if layers is None:
+            layer_names, codes = merge_alike(layer_names, codes, "layer", origin.path, fold=fold_case)
     else:
         layer_names, codes = np.array([ONLY_LAYER], dtype=object), np.zeros((1, len(table)), np.int64)
+    guessed = directed is None and "direction" not in table.column_names
     if directed is None:
-        directed = _direction(table, origin)
+        directed = direction(table, origin) or False
     for role in ("weight", "time"):
         if role in table.column_names:
             options[role] = _numbers(table[role], role, origin)
     try:
-        return cls.from_indices(
+        mx = cls.from_indices(
             ends[0], ends[1], codes[0], node_names=node_names, layer_names=layer_names, directed=directed, **options
         )
     except EdgeError as error:
         raise origin.error(error.message, error.edge) from None
+    if "duplicates" not in options and options.get("self_loops", "keep") == "keep" and len(table) > mx.num_edges:
+        _tell_repeated(mx, origin, ends, codes[0], guessed=guessed)
+    return mx
 
 
-def _direction(table: pa.Table, origin: Origin) -> bool:
-    """Return what the column Type of Gephi says; False if there is none."""
-    if "direction" not in table.column_names:
-        return False
+def _tell_repeated(mx: "Multiplex", origin: Origin, ends: Ints, layer: Ints, *, guessed: bool) -> None:
+    """Say how many rows are merged with another; `guessed`: nobody said that both directions of a pair are one edge."""
+    rows, merged, turned = ends.shape[1], ends.shape[1] - mx.num_edges, 0
+    if not mx.directed and mx.num_layers * mx.num_nodes**2 < 2**63:
+        keys = (layer * mx.num_nodes + ends[0]) * mx.num_nodes + ends[1]
+        keys.sort()
+        turned = 1 + int(np.count_nonzero(keys[1:] != keys[:-1])) - mx.num_edges
+    if not guessed:
+        merged, turned = merged - turned, 0
+    shown = f", {turned:,} of them the other way round" if turned else ""
+    shown += "; weights are added" if mx.weight is not None else ""
+    shown += "; the earliest time counts" if mx.time is not None else ""
+    shown += "; directed=True keeps the directions apart" if turned else ""
+    if merged:
+        note(f"{place(origin.path)}{merged:,} of {rows:,} rows merged with another of the same nodes and layer{shown}.")
+
+
+def direction(table: pa.Table, origin: Origin) -> bool | None:
+    """Return what the column Type of Gephi says; None if there is none."""
+    if "direction" not in table.column_names or not len(table):
+        return None
     words = pc.utf8_lower(pc.utf8_trim_whitespace(table["direction"].cast(pa.string())))
     first = words[0].as_py()
     other = np.asarray(pc.not_equal(words, first), np.bool_)
@@ -124,7 +153,7 @@ def _typed(
         raise FormatError(message, path=origin.path)
     labels = [f"{a}/{b}" for a, b in zip(kinds[kind].tolist(), names[node].tolist(), strict=True)]
     shown = f"{len(twice):,} ids are shared by {' and '.join(map(repr, kinds))}: nodes are named as in {labels[0]!r}"
-    warn(f"{place(origin.path)}{shown}.")
+    note(f"{place(origin.path)}{shown}.")
     return np.array(labels, dtype=object), codes.reshape(ends.shape), kinds[kind]
 
 
@@ -148,9 +177,9 @@ def _tell_two_kinds(origin: Origin, ends: Ints, names: Names) -> None:
     hint = "bipartite=True reads them as two kinds of nodes"
     if differ and shared and names.dtype != object:
         same = f"{shared:,} id{'s' * (shared > 1)} in common, read as the same node{'s' * (shared > 1)}"
-        warn(f"{place(origin.path)}columns {pair} have {same}; {hint}.")
+        note(f"{place(origin.path)}columns {pair} have {same}; {hint}.")
     elif not shared and ends.shape[1]:
-        warn(f"{place(origin.path)}columns {pair} share no node; {hint}.")
+        note(f"{place(origin.path)}columns {pair} share no node; {hint}.")
 
 
 def stem(column: str) -> str:
@@ -210,7 +239,7 @@ def _encode(column: pa.ChunkedArray, what: str, origin: Origin) -> tuple[Names, 
         return as_names(column.cast(kind).to_numpy(), what), None
     if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
         raise FormatError(f"Expected {what} names that are strings or integers, got {column.type}", path=origin.path)
-    chunks = column.dictionary_encode().unify_dictionaries().chunks
+    chunks = encoded(column).chunks
     names = np.asarray(chunks[0].dictionary.to_numpy(zero_copy_only=False), dtype=object)
     return names, np.concatenate([chunk.indices.to_numpy() for chunk in chunks])
 

@@ -1,7 +1,7 @@
 """Run folders: where a model is trained, checkpoint by checkpoint, and then saved."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,7 +16,9 @@ from banditplex.persistence.tree import draft_of, locked_folder, replace_file
 from banditplex.schema import ANYTHING, parse
 
 READING = "reading.json"
-"""How the data of a run were read: the options that a resumed run need not be given again."""
+"""How the data of a run were read: the options that a resumed run need not be given again, and notes."""
+NOTES = "notes"
+"""The entry of that file with notes on what was guessed, merged or left out, a list of strings."""
 
 
 class Progress(NamedTuple):
@@ -86,15 +88,25 @@ class RunFolder:
         return settings
 
     def reading(self) -> dict[str, Any]:
-        """Return how the data of the run were read, as `keep_reading` was told."""
-        path = self.path / READING
-        found: dict[str, Any] = parse(path.read_bytes(), {"*": ANYTHING}, path=path) if path.exists() else {}
+        """Return the options that the data of the run were read with, as `keep_reading` was told."""
+        return {name: value for name, value in self._read().items() if name != NOTES}
+
+    def notes(self) -> list[str]:
+        """Return what was guessed, merged or left out when the data of the run were read."""
+        found: list[str] = self._read().get(NOTES, [])
         return found
 
-    def keep_reading(self, options: dict[str, Any]) -> None:
+    def _read(self) -> dict[str, Any]:
+        path = self.path / READING
+        schema = {f"{NOTES}?": [str], "*": ANYTHING}
+        found: dict[str, Any] = parse(path.read_bytes(), schema, path=path) if path.exists() else {}
+        return found
+
+    def keep_reading(self, options: dict[str, Any], notes: Sequence[str] = ()) -> None:
         """Keep how the data of the run are read; the folder is `held`."""
-        if options != self.reading():
-            replace_file(self.path / READING, json.dumps(options).encode())
+        entries = options | ({NOTES: list(notes)} if notes else {})
+        if entries != self._read():
+            replace_file(self.path / READING, json.dumps(entries, ensure_ascii=False).encode())
 
     def progress(self) -> Progress:
         """Return how far the run has come."""

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from banditplex.multiplex import Multiplex
+from banditplex.multiplex.notes import notes_of
 from banditplex.persistence.tree import replace_file
 from banditplex.predictor import LinkPredictor
 from banditplex.report import held_out
@@ -30,13 +31,14 @@ PACKAGES = ("numpy", "scipy", "pandas", "torch", "torch-geometric")
 
 
 def describe(data: str, mx: Multiplex) -> dict[str, Any]:
-    """Return how the running command makes its results: data, command, date, versions, and what is known to be true."""
+    """Return how the running command makes its results: data, command, date, versions, the truth, notes on reading."""
     return {
         "data": data,
         "command": f"banditplex {shlex.join(sys.argv[1:])}",
         "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         "versions": {"banditplex": __version__, "Python": platform.python_version(), **_versions()},
         "relevant": known_truth(mx),
+        "notes": notes_of(mx.metadata),
     }
 
 

@@ -1,0 +1,75 @@
+"""Notes on how data are read: what was guessed, merged or left out. They are warnings, and are kept with the data."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+from banditplex.terminal import warn
+
+KEY = "reading_notes"
+"""The entry of `Multiplex.metadata` with the notes, a list of strings."""
+_lists: ContextVar[tuple[tuple[list[str], bool], ...]] = ContextVar("notes", default=())
+
+
+class Quiet(str):
+    """A note that is no warning: it says what anybody would expect."""
+
+
+def note(message: str, *, quiet: bool = False) -> None:
+    """Warn the caller of the library, and add the message to the notes that are collected; `quiet` only adds it."""
+    for found, silent in reversed(_lists.get()):
+        found.append(Quiet(message) if quiet else message)
+        if silent:
+            return
+    if not quiet:
+        warn(message)
+
+
+@contextmanager
+def collected(*, silent: bool = False) -> Iterator[list[str]]:
+    """Collect the notes of what is read inside; with `silent`, nobody else hears of them.
+
+    >>> with collected(silent=True) as notes:
+    ...     note("net.csv: read with semicolons.")
+    >>> notes
+    ['net.csv: read with semicolons.']
+    """
+    found: list[str] = []
+    before = _lists.set((*_lists.get(), (found, silent)))
+    try:
+        yield found
+    finally:
+        _lists.reset(before)
+
+
+def notes_of(metadata: Mapping[str, Any]) -> list[str]:
+    """Return the notes in the metadata of a multiplex; none if a file has something else there."""
+    found = metadata.get(KEY)
+    return [str(each) for each in found if isinstance(each, str)] if isinstance(found, list | tuple) else []
+
+
+def tell_together(notes: Mapping[object, list[str]]) -> None:
+    """Tell the notes on several files; what is said of more than one is said once.
+
+    >>> with collected(silent=True) as told:
+    ...     tell_together({"a.csv": ["a.csv: read with tabs."], "b.csv": ["b.csv: read with tabs."]})
+    >>> told
+    ['a.csv, b.csv: read with tabs.']
+    """
+    files: dict[tuple[str, bool], list[str]] = {}
+    for path, messages in notes.items():
+        for message in messages:
+            key = message.removeprefix(f"{path}: "), isinstance(message, Quiet)
+            files.setdefault(key, []).append(str(path))
+    for (message, quiet), paths in files.items():
+        note(f"{show_files(paths)}: {message}", quiet=quiet)
+
+
+def show_files(paths: list[str]) -> str:
+    """Return the names of files for a message, the first of many.
+
+    >>> show_files(["a", "b"]), show_files(["a", "b", "c", "d", "e"])
+    ('a, b', 'a and 4 more files')
+    """
+    return ", ".join(paths) if len(paths) < 4 else f"{paths[0]} and {len(paths) - 1} more files"
