@@ -9,6 +9,7 @@ layers. Where the pair is hidden in every layer, the list is empty and degrees l
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
@@ -22,6 +23,9 @@ from banditplex.nn.paths import Paths
 from banditplex.nn.spectral import NUM_COLUMNS, Spectral
 from banditplex.pairs.visibility import Visibility
 
+if TYPE_CHECKING:
+    from banditplex.nn.elsewhere import Elsewhere
+
 NUM_EVIDENCE = 17 + 2 * NUM_COLUMNS
 
 
@@ -30,15 +34,15 @@ def pack(mx: Multiplex, device: torch.device | str, visibility: Visibility) -> P
     return pack_edges(EdgeTensors.of(mx, device), visibility)
 
 
-def pack_edges(edges: EdgeTensors, visibility: Visibility) -> PackedGraph:
-    """Return edges on a device as a network with this visibility sees them."""
-    graph = PackedGraph.from_edges(edges, union=visibility.evidence)
+def pack_edges(edges: EdgeTensors, visibility: Visibility, elsewhere: "Elsewhere | None" = None) -> PackedGraph:
+    """Return edges on a device, and those that are `elsewhere`, as a network with this visibility sees them."""
+    graph = PackedGraph.from_edges(edges, union=visibility.evidence, elsewhere=elsewhere)
     return replace(graph, evidence=Evidence.of(graph, visibility)) if visibility.evidence else graph
 
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """The index of a graph whose last layer is the union of all others."""
+    """The index of a graph whose last layer is the union of all others; pairs of layers elsewhere are not in it."""
 
     graph: PackedGraph
     visibility: Visibility
@@ -51,8 +55,10 @@ class Evidence:
         """Index a graph."""
         assert graph.pair_key is not None
         assert graph.pair_layer is not None
-        size = torch.bincount(graph.pair_layer, minlength=graph.num_layers).float()
-        share = torch.log((size + 1) / (len(graph.pair_key) + 1))
+        size = torch.bincount(graph.pair_layer, minlength=graph.num_layers)
+        if graph.elsewhere is not None:
+            size = graph.elsewhere.add_up(size)
+        share = torch.log((size.float() + 1) / (int(size.sum()) + 1))
         return cls(graph, visibility, graph.pair_key, graph.pair_layer, share)
 
     @property
