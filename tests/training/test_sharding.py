@@ -3,10 +3,13 @@
 What several processes do together is tested in `test_distributed.py`. Here one process asks itself.
 """
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 
+from banditplex.multiplex import Multiplex
 from banditplex.nn import compute_pair_features
 from banditplex.nn.elsewhere import bring_near
 from banditplex.nn.evidence import pack
@@ -15,6 +18,7 @@ from banditplex.nn.hidden_edges import hide_pairs
 from banditplex.nn.known import Known, lists_of
 from banditplex.nn.packing import EdgeTensors
 from banditplex.pairs.visibility import HIDE, Visibility
+from banditplex.predictor import LinkPredictor
 from banditplex.training.batches import TargetEdges, plan_epoch
 from banditplex.training.config import Config
 from banditplex.training.data import divide, edges_of
@@ -30,7 +34,7 @@ CPU = torch.device("cpu")
 
 def asking_itself(mx):
     """The way to layers elsewhere, of a process that holds all layers."""
-    return Shard(ALONE, torch.zeros(mx.num_layers, dtype=torch.long), None)
+    return Shard.of(mx, np.arange(mx.num_layers), ALONE, CPU)
 
 
 # What is fetched
@@ -186,8 +190,22 @@ def test_validation_edges_of_parts_are_those_of_the_whole(hide):
 
 
 def test_negatives_that_are_drawn_on_the_host_are_refused():
-    mx = random_multiplex(0)
-    shard = Shard(ALONE, torch.zeros(3, dtype=torch.long), np.ones(3, np.bool_))
-    negatives = DeviceNegatives(EdgeTensors.of(mx, "cpu"), Visibility(), lambda: None, only_host=True)
-    with refuses("shard_layers"):
-        shard.draw(negatives, np.zeros(5, int), np.random.default_rng(0))
+    pairs = np.array(np.triu_indices(9, 1))  # layer "b" has all pairs but one
+    mx = Multiplex.from_edges(*np.concatenate([pairs[:, :3], pairs[:, 1:]], 1), np.repeat(["a", "b"], [3, 35]))
+    shard = replace(asking_itself(mx), layers=np.ones(2, np.bool_))
+    for only_host, said in ((True, ()), (False, ("'b'", 16))):
+        negatives = DeviceNegatives(EdgeTensors.of(mx, "cpu"), Visibility(), lambda: None, only_host=only_host)
+        with refuses("shard_layers", *said):
+            shard.draw(negatives, np.arange(2), np.zeros(5, int), np.random.default_rng(0))
+
+
+# One process
+
+
+def test_one_process_says_so_and_holds_all_layers():
+    mx = random_multiplex(0, num_edges=80)
+    with pytest.warns(UserWarning, match="one process"):
+        model = LinkPredictor(epochs=2, width=0, shard_layers=True).fit(mx)
+    same = LinkPredictor(epochs=2, width=0).fit(mx)
+    assert model._trainer.data.held is None
+    assert model.history_.equals(same.history_)

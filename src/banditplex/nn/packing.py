@@ -47,15 +47,14 @@ class EdgeTensors:
     @classmethod
     def of(cls, mx: Multiplex, device: torch.device | str, layers: NDArray[np.bool_] | None = None) -> "EdgeTensors":
         """Move the edges of a multiplex, or of some of its layers (num_layers,), to a device."""
-        sizes = mx.layer_sizes if layers is None else mx.layer_sizes * layers
-        chosen = slice(None) if layers is None else np.flatnonzero(np.repeat(layers, mx.layer_sizes))
-        ends = torch.empty(2, int(sizes.sum()), dtype=torch.int64)
-        ends.numpy()[:] = mx.edge_index[:, chosen]  # a copy: it may be read-only
-        source, destination = ends.to(device)
-        size = torch.from_numpy(sizes).to(device)
-        layer = torch.repeat_interleave(size, output_size=ends.shape[1])
-        wide = np.float32 if layer.device.type == "mps" else np.float64  # mps has no float64
-        weight = None if mx.weight is None else torch.from_numpy(np.array(mx.weight[chosen], dtype=wide)).to(device)
+        sizes, spans = mx.layer_sizes, [(0, mx.num_edges)]
+        if layers is not None:
+            sizes, first = sizes * layers, mx.layer_offsets[:-1][layers]
+            spans = list(zip(first.tolist(), (first + sizes[layers]).tolist(), strict=True))
+        source, destination = _copy(mx.edge_index, spans, torch.int64).to(device)
+        layer = torch.repeat_interleave(torch.from_numpy(sizes).to(device), output_size=len(source))
+        wide = torch.float32 if layer.device.type == "mps" else torch.float64  # mps has no float64
+        weight = None if mx.weight is None else _copy(mx.weight, spans, wide).to(device)
         return cls(mx.num_nodes, mx.num_layers, mx.directed, source, destination, layer, weight)
 
     @property
@@ -319,3 +318,12 @@ def _reduce(values: Tensor, size: Tensor, how: str) -> Tensor:
 
 def _select(values: Tensor | None, at: Tensor) -> Tensor | None:
     return None if values is None else values.index_select(0, at)
+
+
+def _copy(values: NDArray[np.generic], spans: list[tuple[int, int]], kind: torch.dtype) -> Tensor:
+    """Copy spans of an array (..., n), which may be read-only or a file, one after the other."""
+    result, done = torch.empty(*values.shape[:-1], sum(high - low for low, high in spans), dtype=kind), 0
+    for low, high in spans:
+        result.numpy()[..., done : done + high - low] = values[..., low:high]
+        done += high - low
+    return result

@@ -137,7 +137,7 @@ def prepare(
     """
     visibility = Visibility.of_training(config.hide, mx, evidence=config.sees_all, weighted=config.weighted)
     device, group = choose_device(config.device), current()
-    shard = Shard.of(mx.layer_sizes, targets, group if config.shard_layers else ALONE, device)
+    shard = Shard.of(mx, targets, group if config.shard_layers else ALONE, device)
     edges = EdgeTensors.of(mx, device, shard.layers)
     examples, position = edges_of(edges, targets)
     examples, rng = shard.count(examples, targets), stream(config.seed, "validation")
@@ -162,7 +162,7 @@ def prepare(
         first, second = (GivenNegatives(part, mx.num_layers) for part in parts)
         sampler = DeviceNegatives(edges, visibility, lambda: first, only_host=True)
         full = DeviceNegatives(edges, visibility, lambda: second, only_host=True)
-    drawn = shard.draw(full, layer, rng)
+    drawn = shard.draw(full, targets, layer, rng)
     graph = pack_edges(shown, visibility, None if shard.layers is None else shard)
     kept = kept if shard.layers is None else None
     data = TrainingData(mx, kept, targets, visibility, device, train, validation, sampler, drawn, graph, group)

@@ -101,7 +101,8 @@ class Group:
         import torch
         import torch.distributed as dist
 
-        device = values.device if dist.get_backend() != "gloo" else torch.device("cpu")
+        at = values.device
+        device = at if f"{at.type}:nccl" in dist.get_backend_config() else torch.device("cpu")  # Gloo has CPUs only
         with reaching():
             if receive is None:
                 counts = torch.tensor(send, device=device)
@@ -111,7 +112,7 @@ class Group:
             own = values.to(device).contiguous()
             result = own.new_empty(sum(receive), *own.shape[1:])
             dist.all_to_all_single(result, own, receive, send)
-        return result.to(values.device), receive
+        return result.to(at), receive
 
     def gather_objects(self, value: Value) -> list[Value]:
         """Return the values of all processes, in their order."""

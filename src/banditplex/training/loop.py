@@ -142,7 +142,7 @@ class Trainer:
         batch = (step := Batch.of(row, pairs, instances, table, size)).part(self.data.mine)
         logits = self._score(batch, known, later)
         loss = F.binary_cross_entropy_with_logits(logits.total, batch.label, reduction="none")
-        later.start(self.optimizer.step, batch.mean(loss))  # policies and the next pairs do not see what it changes
+        later.start(self.optimizer.step, batch.mean(loss), step.encoded)  # neither policies nor the next pairs see it
         if self.policy is not None and draw is not None and self.policy.k:
             losses = layer_losses(self.relevance, batch, logits, self.data.group)
             self._update_policy(self.policy, draw, step, losses, record)

@@ -56,7 +56,7 @@ class DeviceNegatives:
         join: Callable[[Tensor], Tensor] = lambda keys: keys,
     ) -> None:
         self._device, self._num_nodes, self._directed = edges.layer.device, edges.num_nodes, edges.directed
-        self._visibility, self._on_host, self._only_host = visibility, on_host, only_host
+        self._visibility, self._on_host, self.only_host = visibility, on_host, only_host
         if only_host:
             return
         check_key_size(edges.num_layers, edges.num_nodes)
@@ -72,9 +72,10 @@ class DeviceNegatives:
         bounds = torch.arange(num_layers + 1, device=self._device) * self._num_nodes**2
         return torch.diff(torch.searchsorted(self._known, bounds))
 
-    def uses_host(self, layers: Ints) -> bool:
-        """Say whether the negatives of one of some layers (n,) are drawn on the host."""
-        return self._only_host or bool(self._scarce.cpu().numpy()[layers].any())
+    def scarce(self, layers: Ints) -> Ints:
+        """Return those of some layers (n,) that have so few negatives that they are drawn on the host."""
+        found: Ints = layers[self._scarce.cpu().numpy()[layers]]
+        return found
 
     def draw(self, layer: Ints, rng: np.random.Generator, part: "Part | None" = None) -> Ints:
         """Return one negative (n, 2) for each layer index in `layer` (n,), on the host."""
@@ -85,7 +86,7 @@ class DeviceNegatives:
 
         They may be a part of what is drawn: where each is among all does not depend on who draws it.
         """
-        if self._only_host:
+        if self.only_host:
             return self._draw_on_host(layer, rng)
         place, total = part or Part(torch.arange(len(layer), device=self._device), len(layer))
         seed, scarce = new_seed(rng), self._scarce.index_select(0, layer)

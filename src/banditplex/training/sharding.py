@@ -15,10 +15,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from banditplex.errors import InputError
+from banditplex.multiplex import Multiplex, Name
 from banditplex.nn.elsewhere import Encode
 from banditplex.nn.graph import HiddenEdges, Neighbours, PackedGraph, ranges
 from banditplex.nn.known import Lists
 from banditplex.nn.packing import LAST
+from banditplex.pairs.negatives import SCARCE
 from banditplex.training.batches import TargetEdges
 from banditplex.training.distributed import Group
 from banditplex.training.negatives import DeviceNegatives, Part
@@ -44,15 +46,17 @@ class Shard:
     """How a process asks others for their layers, and answers for its own; see `banditplex.nn.graph.Elsewhere`."""
 
     group: Group
+    names: tuple[Name, ...]  # of all layers
     owner: Tensor  # (L,) the process that holds each layer
     layers: NDArray[np.bool_] | None  # (L,) those of this process; None: all
     sent: int = 0  # bytes that this process has sent to others
 
     @classmethod
-    def of(cls, size: Ints, targets: Ints, group: Group, device: torch.device) -> "Shard":
-        """Divide layers of `size` (L,) edges over the processes of a group, which may be one process."""
-        owner = deal_layers(size, targets, group)
-        return cls(group, torch.from_numpy(owner).to(device), None if group.size == 1 else owner == group.rank)
+    def of(cls, mx: Multiplex, targets: Ints, group: Group, device: torch.device) -> "Shard":
+        """Divide the layers of a multiplex over the processes of a group, which may be one process."""
+        owner = deal_layers(mx.layer_sizes, targets, group)
+        mine = None if group.size == 1 else owner == group.rank
+        return cls(group, mx.layer_names, torch.from_numpy(owner).to(device), mine)
 
     # What is made ready before training
 
@@ -70,18 +74,22 @@ class Shard:
         size = torch.bincount(instance, minlength=len(edges.size)).cpu().numpy()
         return TargetEdges(size, instance, self.join(edges.pairs)[order])
 
-    def draw(self, negatives: DeviceNegatives, layer: Ints, rng: np.random.Generator) -> Ints:
+    def draw(self, negatives: DeviceNegatives, targets: Ints, layer: Ints, rng: np.random.Generator) -> Ints:
         """Return one negative (n, 2) for each layer index in `layer` (n,), drawn where the layers are.
 
-        Refused are layers whose negatives are drawn on the host, one after the other.
+        Refused are targets (T,) whose negatives are drawn on the host, one after the other.
         """
         if self.layers is None:
             return negatives.draw(layer, rng)
+        if negatives.only_host:
+            got = "others (given, between types of nodes, or between active nodes)"
+            raise InputError(f"Expected negatives among all pairs of nodes for shard_layers, got {got}.")
         here = np.flatnonzero(self.layers[layer])
-        if self.most(int(negatives.uses_host(np.flatnonzero(self.layers)))):
+        scarce = self.most(1 + int(negatives.scarce(targets[self.layers[targets]]).max(initial=-1)))
+        if scarce:
+            name, share = self.names[scarce - 1], round(1 / SCARCE)
             raise InputError(
-                "Expected negatives among all pairs of nodes, and layers with many of them, for shard_layers, "
-                "got given ones, node types, active nodes only, or a layer with hardly a pair that is no edge."
+                f"Expected targets in which at least one pair in {share} has no edge for shard_layers, got {name!r}."
             )
         place = torch.from_numpy(here).to(self.owner.device)
         drawn = negatives.draw_tensor(torch.from_numpy(layer[here]).to(place.device), rng, Part(place, len(layer)))
