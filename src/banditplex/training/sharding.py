@@ -43,7 +43,7 @@ def deal_layers(size: Ints, targets: Ints, group: Group) -> Ints:
 
 @dataclass(eq=False)
 class Shard:
-    """How a process asks others for their layers, and answers for its own; see `banditplex.nn.graph.Elsewhere`."""
+    """How a process asks others for their layers, and answers for its own; see `banditplex.nn.elsewhere.Elsewhere`."""
 
     group: Group
     names: tuple[Name, ...]  # of all layers
