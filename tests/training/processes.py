@@ -18,6 +18,7 @@ import torch
 import banditplex as bx
 from banditplex.cli import main
 from banditplex.datasets import planted
+from banditplex.nn import known, scoring
 from banditplex.training.distributed import Group, joined
 
 CASES: dict[str, dict[str, Any]] = {
@@ -69,6 +70,7 @@ def work(folder: Path) -> int:
         names = CASES if group.size == 1 else ("default", "free")
         found = {name: outcome(**CASES[name]) for name in names}
         if group.size > 1:
+            known.CHUNK, scoring.CHUNK = 500, 200  # so that processes need different numbers of rounds
             found |= {f"{name}, apart": outcome(**CASES[name], shard_layers=True) for name in APART}
             found["exchanged"] = exchanged(group)
         name = f"{group.rank} of {group.size}"
