@@ -21,7 +21,7 @@ from banditplex.pairs.space import restrict
 from banditplex.rng import stream
 from banditplex.training.calibration import Calibration, HeldOut, fit, score_held_out
 from banditplex.training.config import Config
-from banditplex.training.data import node_features
+from banditplex.training.data import TrainingData, node_features
 from banditplex.training.draws import to_layer
 from banditplex.training.loop import Trainer
 from banditplex.training.members import choose_layers
@@ -37,7 +37,7 @@ class FittedModel:
 
     mx: Multiplex  # the training graph
     model: Network
-    graph: PackedGraph
+    source: PackedGraph | TrainingData  # the same on the device, or what can make it
     policy: Policy | None
     targets: Ints  # (T,) layer indices
     layers: Ints  # (T, m): other layers of each target, the most probable first
@@ -57,9 +57,7 @@ class FittedModel:
         layers = choose_layers(trainers, finished=finished)
         calibration = Calibration.scaled(len(data.targets), 1 / trainers[-1].validate().temperature())
         model = joined([trainer.ema_model for trainer in trainers])
-        fitted = cls(
-            data.full_mx, model, data.full_graph, trainers[-1].policy, data.targets, *layers, calibration, config
-        )
+        fitted = cls(data.full_mx, model, data, trainers[-1].policy, data.targets, *layers, calibration, config)
         if not finished:
             return fitted
         alone = [(trainer.data, fitted._before_validation(trainer).logits_of_targets) for trainer in trainers]
@@ -69,7 +67,12 @@ class FittedModel:
 
     def _before_validation(self, trainer: Trainer) -> "FittedModel":
         """Return the network of one member on the graph that it was trained on, without its validation edges."""
-        return replace(self, mx=trainer.data.train_mx, model=trainer.ema_model, graph=trainer.data.train_graph)
+        return replace(self, model=trainer.ema_model, source=trainer.data.train_graph)
+
+    @property
+    def graph(self) -> PackedGraph:
+        """The training graph on the device."""
+        return self.source if isinstance(self.source, PackedGraph) else self.source.full_graph
 
     @property
     def layer_names(self) -> tuple[Name, ...]:
@@ -91,7 +94,7 @@ class FittedModel:
         if context is None:
             return self
         mx = self._check_context(context)
-        return replace(self, mx=mx, graph=pack(mx, self.graph.device, self.model.visibility))
+        return replace(self, mx=mx, source=pack(mx, self.source.device, self.model.visibility))
 
     def density(self, layer: Name) -> float:
         """Return the share of links among all possible pairs of a layer, never 0 or 1."""
@@ -126,13 +129,15 @@ class FittedModel:
         """Return the logits (n,) of pairs (n, 2) in the targets number (n,)."""
         result = np.empty(len(pairs))
         if self.model.encoder is not None:  # which hides edges of one target at a time
-            for number in np.unique(instance).tolist():
-                at = instance == number
+            numbers = np.unique(instance).tolist()
+            for turn in range(self.graph.most(len(numbers))):
+                number = numbers[turn] if turn < len(numbers) else 0  # none, while other processes ask for layers
+                at = instance == number if turn < len(numbers) else instance < 0
                 result[at] = self.logits(pairs[at], self.layer_names[self.targets[number]])
             return result
         ordered = pairs if self.graph.directed else np.sort(pairs, axis=1)
         nothing = HiddenEdges(self.graph.layer_rows.new_zeros(0, 2), self.graph.layer_rows.new_zeros(0))
-        for count in np.unique(self.counts[instance]).tolist():  # at most as many as there are layers to choose from
+        for count in np.unique(self.counts).tolist():  # at most as many as there are layers to choose from
             at = np.flatnonzero(self.counts[instance] == count)
             place, target, layers = (
                 torch.from_numpy(np.ascontiguousarray(each)).to(self.graph.device)
@@ -156,7 +161,9 @@ class FittedModel:
         """Return the terms (n, 1 + m) of pairs (n, 2) in a target, with some other layers (m,)."""
         score = score_terms if linked else score_unlinked
         table = np.append(self.targets[instance], chosen)[None]
-        graph = self.graph.only(torch.from_numpy(np.unique(table)).to(self.graph.device))
+        graph = self.graph
+        if graph.elsewhere is None:
+            graph = graph.only(torch.from_numpy(np.unique(table)).to(graph.device))
         if not graph.directed:
             pairs = np.sort(pairs, axis=1)
         place = torch.from_numpy(np.array(pairs)).to(graph.device)
@@ -165,7 +172,7 @@ class FittedModel:
         hiding = np.unique(self.model.visibility.hidden_layers(table))
         known, fold = self._known_edges(hiding), self._folds(graph, place, hiding)
         result = torch.zeros(layers.shape, device=graph.device)
-        for number in torch.unique(fold).tolist():
+        for number in torch.unique(fold).tolist() if graph.elsewhere is None else range(-1, FOLDS * graph.directed):
             at = fold == number
             here = known.pairs.sum(1) % FOLDS == number
             hidden = HiddenEdges(known.pairs[here], known.layer[here])

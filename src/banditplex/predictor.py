@@ -26,7 +26,7 @@ from banditplex.persistence.checkpoint import Checkpoint
 from banditplex.persistence.model_folder import load, save
 from banditplex.persistence.warm_start import carry_over
 from banditplex.prediction import FittedModel
-from banditplex.terminal import LOG, epoch_bar
+from banditplex.terminal import LOG, epoch_bar, warn
 from banditplex.training.calibration import HeldOut
 from banditplex.training.config import SETTINGS, Config, Setting, numpydoc
 from banditplex.training.draws import to_layer
@@ -118,6 +118,8 @@ class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
         resume: bool,
     ) -> None:
         members = self.make_members(mx, targets, negatives=negatives)
+        if self.shard_layers and members.current.data.group.size == 1:
+            warn("shard_layers has no effect: there is one process, which holds all layers (torchrun starts several).")
         kept = None
         if checkpoint is not None:
             kept = Checkpoint(checkpoint, mx, members, negatives=negatives, arguments=self._arguments())
@@ -143,6 +145,8 @@ class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
                         break
             members.finish()
             self._take(members, finished=True)
+            if members.current.data.held is not None:
+                self._gains()  # while the others are there, who hold the other layers
 
     def make_trainer(
         self,

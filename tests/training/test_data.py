@@ -43,7 +43,7 @@ def divided(examples, share, visibility, rng):
 
 def test_edges_of_targets_leave_self_loops_out():
     mx = Multiplex.from_edges([0, 1, 1, 2], [1, 1, 2, 3], ["a", "a", "b", "c"], num_nodes=4)
-    examples, position = edges_of(EdgeTensors.of(mx, "cpu"), mx, np.array([2, 0]))
+    examples, position = edges_of(EdgeTensors.of(mx, "cpu"), np.array([2, 0]))
     assert examples.instance.tolist() == [0, 1]
     assert examples.size.tolist() == [1, 1]
     assert examples.pairs.tolist() == [[2, 3], [0, 1]]

@@ -10,7 +10,7 @@ from banditplex.baselines.base import BASELINES
 from banditplex.baselines.neural import NetworkData, NeuralBaseline, PairNetwork
 from banditplex.errors import InputError
 from banditplex.nn import HiddenEdges, PackedGraph
-from banditplex.nn.model import gather
+from banditplex.nn.embedding import embed, gather
 from banditplex.rng import stream
 from banditplex.training.config import Config
 from banditplex.training.draws import to_layer
@@ -61,6 +61,7 @@ class AggregationNetwork(PairNetwork):
     """The network of `Aggregation`."""
 
     sees = "all"
+    features: Tensor | None
 
     def __init__(self, data: NetworkData, kind: str, width: int) -> None:
         super().__init__()
@@ -80,8 +81,8 @@ class AggregationNetwork(PairNetwork):
         ends: Any = (None, None)
         between: Any = (None, None)
         if model.encoder is not None:
-            block = model._block(graph, own, other, hidden, None, None)
-            ends, between = gather(block, model.encoder(block, self.features), own, other)
+            found = embed(model.encoder, graph, self.features, (own, other), hidden)
+            ends, between = gather(*found, own, other)
         logit: Tensor = model.own(own, target, ends[0], between[0])
         if not others:
             return logit

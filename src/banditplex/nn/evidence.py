@@ -10,6 +10,7 @@ layers. Where the pair is hidden in every layer, the list is empty and degrees l
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
@@ -17,11 +18,15 @@ from torch import Tensor
 from banditplex.multiplex import Multiplex
 from banditplex.nn import compiled
 from banditplex.nn.graph import PackedGraph, ranges
+from banditplex.nn.known import Lists
 from banditplex.nn.packing import EdgeTensors
 from banditplex.nn.pair_features import shared_sums
 from banditplex.nn.paths import Paths
 from banditplex.nn.spectral import NUM_COLUMNS, Spectral
 from banditplex.pairs.visibility import Visibility
+
+if TYPE_CHECKING:
+    from banditplex.nn.elsewhere import Elsewhere
 
 NUM_STRUCTURAL = 17
 
@@ -36,15 +41,15 @@ def pack(mx: Multiplex, device: torch.device | str, visibility: Visibility) -> P
     return pack_edges(EdgeTensors.of(mx, device), visibility)
 
 
-def pack_edges(edges: EdgeTensors, visibility: Visibility) -> PackedGraph:
-    """Return edges on a device as a network with this visibility sees them."""
-    graph = PackedGraph.from_edges(edges, union=visibility.evidence)
+def pack_edges(edges: EdgeTensors, visibility: Visibility, elsewhere: "Elsewhere | None" = None) -> PackedGraph:
+    """Return edges on a device, and those that are `elsewhere`, as a network with this visibility sees them."""
+    graph = PackedGraph.from_edges(edges, union=visibility.evidence, elsewhere=elsewhere)
     return replace(graph, evidence=Evidence.of(graph, visibility)) if visibility.evidence else graph
 
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """The index of a graph whose last layer is the union of all others."""
+    """The index of a graph whose last layer is the union of all others; pairs of layers elsewhere are not in it."""
 
     graph: PackedGraph
     visibility: Visibility
@@ -57,8 +62,10 @@ class Evidence:
         """Index a graph."""
         assert graph.pair_key is not None
         assert graph.pair_layer is not None
-        size = torch.bincount(graph.pair_layer, minlength=graph.num_layers).float()
-        share = torch.log((size + 1) / (len(graph.pair_key) + 1))
+        size = torch.bincount(graph.pair_layer, minlength=graph.num_layers)
+        if graph.elsewhere is not None:
+            size = graph.elsewhere.add_up(size)
+        share = torch.log((size.float() + 1) / (int(size.sum()) + 1))
         return cls(graph, visibility, graph.pair_key, graph.pair_layer, share)
 
     @property
@@ -116,9 +123,17 @@ class Evidence:
         which, at = ranges(first, last - first)
         return which, self.pair_layer[at]
 
+    def lists_of(self, pairs: Tensor, target: Tensor) -> Lists:
+        """Return what `layers_of` does as one list for each pair."""
+        which, layer, reverse = self.layers_of(pairs, target)
+        start = torch.searchsorted(which, torch.arange(len(pairs) + 1, device=which.device))
+        return Lists(start, layer + reverse * (self.graph.num_layers - 1))
+
     @torch.no_grad()
-    def columns(self, pairs: Tensor, target: Tensor) -> Tensor:
+    def columns(self, pairs: Tensor, target: Tensor, having: Lists | None = None) -> Tensor:
         """Return the evidence (n, `num_evidence`) on pairs (n, 2) of target layers (n,).
+
+        The other layers `having` the pairs count in directed graphs; they are looked up if they are not given.
 
         In the target layer: log(1 + paths of length 3), the same weighted; log of the layer's share of all
         edges. In the union:
@@ -139,7 +154,7 @@ class Evidence:
         columns = [torch.log1p(near), self.layer_share[target].unsqueeze(1), self._common(merged), torch.log1p(far)]
         columns += [self._across(row, merged), self._elsewhere(pairs, target, row, merged)]
         if graph.directed:
-            columns.append(self._directions(pairs, target))
+            columns.append(self._directions(self.lists_of(pairs, target) if having is None else having))
         columns += [self.spectral.columns(pairs, target, row), self.spectral.columns(pairs, union, merged)]
         return torch.cat(columns, 1)
 
@@ -180,8 +195,8 @@ class Evidence:
         logs = torch.log1p(strength.clamp(min=0)).sort(0).values
         return torch.stack([torch.log1p(others), logs[0], logs[1]], 1)
 
-    def _directions(self, pairs: Tensor, target: Tensor) -> Tensor:
-        """Return in how many other layers there is the edge, and the reverse edge."""
-        which, _, reverse = self.layers_of(pairs, target)
-        count = torch.bincount(2 * which + reverse, minlength=2 * len(pairs)).view(-1, 2)
+    def _directions(self, having: Lists) -> Tensor:
+        """Return in how many of the other layers having pairs there is the edge, and the reverse edge."""
+        which, reverse = torch.repeat_interleave(torch.diff(having.start)), having.places >= self.graph.num_layers - 1
+        count = torch.bincount(2 * which + reverse, minlength=2 * (len(having.start) - 1)).view(-1, 2)
         return torch.log1p(count.float())

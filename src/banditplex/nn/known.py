@@ -3,6 +3,7 @@
 It stays the same while a model trains, so that training looks it up once for each pair.
 """
 
+import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -53,8 +54,9 @@ class Known:
         own = own_features(graph, pairs, target, visibility, listed=False)
         if graph.evidence is None or not visibility.evidence:
             return cls(own.values, own.row, None)
-        values = torch.cat([own.values, graph.evidence.columns(pairs, target)], 1)
-        return cls(values, own.row, lists_of(graph, pairs, target) if lists else None)
+        found = lists_of(graph, pairs, target) if lists or graph.directed else None
+        values = torch.cat([own.values, graph.evidence.columns(pairs, target, found)], 1)
+        return cls(values, own.row, found if lists else None)
 
     def take(self, at: Tensor) -> "Known":
         """Return what is known of some pairs."""
@@ -64,10 +66,10 @@ class Known:
 
 def lists_of(graph: PackedGraph, pairs: Tensor, target: Tensor) -> Lists:
     """Return the layers that have pairs (n, 2), their targets (n,) excepted, in a graph with evidence."""
+    if graph.elsewhere is not None:
+        return graph.elsewhere.lists_of(graph, pairs, target)
     assert graph.evidence is not None
-    which, layer, reverse = graph.evidence.layers_of(pairs, target)
-    start = torch.searchsorted(which, torch.arange(len(pairs) + 1, device=which.device))
-    return Lists(start, layer + reverse * (graph.num_layers - 1))
+    return graph.evidence.lists_of(pairs, target)
 
 
 def joined(parts: list[Known]) -> Known:
@@ -85,13 +87,13 @@ def joined(parts: list[Known]) -> Known:
 def look_up(graph: PackedGraph, pairs: Tensor, target: Tensor, visibility: Visibility) -> Known:
     """Return what is known of pairs (n, 2) of targets (n,), looked up in chunks; lists, if they are not too long."""
     per_pair = 0.0 if graph.evidence is None else graph.evidence.layers_per_pair
-    listed = len(pairs) * per_pair <= MAX_LISTED
+    length = graph.most(math.ceil(len(pairs) * per_pair))
     chunk = GPU_CHUNK if pairs.device.type == "cuda" else CHUNK
-    parts = zip(torch.split(pairs, chunk), torch.split(target, chunk), strict=True)
     found: list[Known] = []
     groups: list[Known] = []
-    for part in parts:
-        found.append(Known.of(graph, *part, visibility, lists=listed))
+    for low in range(0, chunk * max(1, graph.most(-(-len(pairs) // chunk))), chunk):
+        part = pairs[low : low + chunk], target[low : low + chunk]
+        found.append(Known.of(graph, *part, visibility, lists=length <= MAX_LISTED))
         if len(found) == GROUP:
             groups, found = [*groups, joined(found)], []
     return joined([*groups, *found])

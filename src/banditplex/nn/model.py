@@ -11,14 +11,15 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from banditplex.nn import neighbour_sampling
 from banditplex.nn.compiled import both
+from banditplex.nn.elsewhere import FetchedBlock
+from banditplex.nn.embedding import embed, gather
 from banditplex.nn.encoder import Convolution, Encoder
 from banditplex.nn.evidence import num_evidence
 from banditplex.nn.graph import Block, HiddenEdges, PackedGraph
 from banditplex.nn.kernels import take
 from banditplex.nn.known import Known, Lists, lists_of
-from banditplex.nn.neighbour_sampling import Fanout, near_block
+from banditplex.nn.neighbour_sampling import Fanout
 from banditplex.nn.pair_features import PairFeatures, compute_pair_features, num_features, other_features
 from banditplex.nn.silu import silu
 from banditplex.pairs.visibility import Visibility
@@ -39,7 +40,7 @@ class Logits:
 
     own: Tensor  # (P,) target layer and evidence
     other: Tensor  # (P, k)
-    block: Block | None
+    block: Block | FetchedBlock | None
     embedding: Tensor | None  # (V, width), of the vertices of the block
 
     @property
@@ -123,8 +124,7 @@ class MultiplexModel(nn.Module):
         ends: Sequence[Tensor | None] = (None, None)
         between: Sequence[Tensor | None] = (None, None)
         if self.encoder is not None:
-            block = self._block(graph, own, other, hidden, asked, fanout)
-            embedding = self.encoder(block, features)
+            block, embedding = embed(self.encoder, graph, features, (own, other), hidden, asked, fanout)
             ends, between = gather(block, embedding, own, other)
         from_target = target.repeat_interleave(layers.shape[1])
 
@@ -152,29 +152,6 @@ class MultiplexModel(nn.Module):
             return own, other_features(graph, pairs, known.row, layers, self.visibility, listed=False), lists
         own, other = compute_pair_features(graph, pairs, target, layers, self.visibility)
         return replace(own, values=known.values), other, lists
-
-    def _block(
-        self,
-        graph: PackedGraph,
-        own: PairFeatures,
-        other: PairFeatures,
-        hidden: HiddenEdges,
-        asked: tuple[Tensor, Tensor] | None,
-        fanout: Fanout | None,
-    ) -> Block:
-        layer = [own.layer, own.layer, other.layer, other.layer]
-        node = [own.pairs.T.reshape(-1), other.pairs.T.reshape(-1)]
-        row = [own.row.reshape(-1), other.row.reshape(-1)]
-        if asked is not None:
-            layer, node = [*layer, asked[0]], [*node, asked[1]]
-            row = [*row, graph.both.rows(*asked)]
-        wanted = torch.cat(layer), torch.cat(node), hidden, torch.cat(row)
-        if graph.max_arcs <= neighbour_sampling.WHOLE or self.encoder is None:
-            return graph.block(*wanted)
-        between = graph.both.arc_row[torch.cat([own.arc, other.arc])]
-        return near_block(
-            graph, *wanted, between=between, depth=self.encoder.reach, fanout=fanout if self.encoder.averages else None
-        )
 
 
 class Head(nn.Module):
@@ -291,17 +268,6 @@ class PairInteraction(nn.Module):
         messages = self.message(between) * torch.rsqrt(features.degree).unsqueeze(1)
         common = torch.zeros_like(at_u).index_add(0, features.which, messages)
         return self.net(torch.cat([at_u * at_v, common], 1)).squeeze(1)  # type: ignore[no-any-return]
-
-
-def gather(block: Block, embedding: Tensor, *described: PairFeatures) -> tuple[list[Tensor], list[Tensor]]:
-    """Return the embeddings of the ends of all pairs described, (2n, width), and of common neighbours, (m, width)."""
-    lists = block.graph.both
-    layer = [d.layer.repeat(2) for d in described] + [d.layer[d.which] for d in described]
-    node = [d.pairs.T.reshape(-1) for d in described] + [lists.neighbour[d.arc] for d in described]
-    row = [d.row.reshape(-1) for d in described] + [lists.arc_row[d.arc] for d in described]
-    vertex = block.vertex(torch.cat(layer), torch.cat(node), torch.cat(row))
-    parts = torch.split(take(embedding, vertex), [len(part) for part in row])
-    return list(parts[: len(described)]), list(parts[len(described) :])
 
 
 def _zero(linear: nn.Linear) -> nn.Linear:

@@ -5,6 +5,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
+from banditplex.nn.elsewhere import bring_near
 from banditplex.nn.ensemble import Network, members_of
 from banditplex.nn.graph import HiddenEdges, PackedGraph
 from banditplex.nn.hidden_edges import hide_pairs
@@ -32,11 +33,14 @@ def score_terms(
     it is not given, which an ensemble always does.
     """
     parts = [torch.zeros(0, 1 + layers.shape[1], device=graph.device)]
-    for low in range(0, len(pairs), CHUNK):
+    for low in range(0, CHUNK * graph.most(-(-len(pairs) // CHUNK)), CHUNK):
         at = slice(low, low + CHUNK)
         asked = pairs[at], target[at], layers[at]
-        given = {} if known is None else {"known": known.take(torch.arange(len(pairs), device=graph.device)[at])}
-        logits = model(graph, features, *asked, hidden, **given)
+        part = None if known is None else known.take(torch.arange(len(pairs), device=graph.device)[at])
+        near, part = bring_near(graph, *asked, part, model.visibility)
+        if not len(asked[0]) and model.encoder is None:  # other processes have more pairs
+            continue
+        logits = model(near, features, *asked, hidden, **{} if part is None else {"known": part})
         parts.append(torch.cat([logits.own.unsqueeze(1), logits.other], 1))
     return torch.cat(parts)
 

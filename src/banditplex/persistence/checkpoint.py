@@ -232,10 +232,10 @@ def identify(mx: Multiplex, trainer: Trainer, negatives: Mapping[Name, ArrayLike
 
 
 def compare(kept: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
-    """Say in words how a run differs from the one that was kept; it may be longer, and have more or less memory."""
+    """Say in words how a run differs from the one that was kept; it may be longer, and use memory in another way."""
     before, after = kept["settings"], now["settings"]
     longer = {name: after[name] for name in LONGER if type(before.get(name)) is int and after[name] > before[name]}
-    yield from differences(before | longer | {"memory": after["memory"]}, after)
+    yield from differences(before | longer | {name: after[name] for name in ("memory", "shard_layers")}, after)
     for name, old in kept["data"].items():
         new = now["data"].get(name)
         if old != new:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from scipy.special import expit
 
@@ -111,28 +112,45 @@ def score_held_out(
     """
     if not any(len(each.validation_edges) for each, _ in members):
         return None
-    data, mx = members[0][0], members[0][0].full_mx
-    known = data.visibility.negative_pairs(mx)
-    negatives = data.visibility.negative_sampler(mx)
-    scored = [score_pairs(each, logits, UnknownPairs(each.train_mx, known, negatives), rng) for each, logits in members]
+    every = [data for data, _ in members]
+    if every[0].held is None:
+        samples, density = sample_unknown(every, rng)
+    else:  # the first process alone looks at all edges
+        samples, density = every[0].group.from_first(lambda: sample_unknown(every, rng))
+    scored = [score_pairs(*member, sample) for member, sample in zip(members, samples, strict=True)]
     links, unknown = (
         Scored(*(np.concatenate(each) for each in zip(*part, strict=True))) for part in zip(*scored, strict=True)
     )
-    size = mx.layer_sizes[data.targets]
-    return HeldOut(links, unknown, size / (size + known.num_free()[data.targets]), unknown_share)
+    return HeldOut(links, unknown, density, unknown_share)
 
 
-def score_pairs(
-    data: TrainingData, logits: Callable[[Ints, Ints], Floats], sampler: UnknownPairs, rng: np.random.Generator
-) -> tuple[Scored, Scored]:
-    """Return the scores of all validation edges and of a sample of the unknown pairs of their targets."""
-    edges, size = data.validation_edges, int(np.clip(PAIRS // len(data.targets), LEAST, MOST))
-    having = np.unique(edges.instance)  # other targets say nothing: what is shared by all holds for them
-    which, pairs, weight = sampler.sample(data.targets[having], size, rng)
-    instance = np.concatenate([edges.instance, having[which]])
-    found = logits(np.concatenate([edges.pairs, pairs]), instance)
+Sample = tuple[Ints, Ints, Floats]
+"""Unknown pairs: the target of each (n,), the pairs (n, 2), and how many pairs each stands for (n,)."""
+
+
+def sample_unknown(every: Sequence[TrainingData], rng: np.random.Generator) -> tuple[list[Sample], Floats]:
+    """Return unknown pairs of the targets, a sample for each member, and the density (T,) of links in each target."""
+    data, mx, samples = every[0], every[0].full_mx, []
+    known, negatives = data.visibility.negative_pairs(mx), data.visibility.negative_sampler(mx)
+    size = int(np.clip(PAIRS // len(data.targets), LEAST, MOST))
+    for each in every:
+        having = np.unique(each.validation_edges.instance)  # others say nothing: what all share holds for them
+        which, pairs, weight = UnknownPairs(each.train_mx, known, negatives).sample(data.targets[having], size, rng)
+        samples.append((having[which], pairs, weight))
+    links = mx.layer_sizes[data.targets]
+    return samples, links / (links + known.num_free()[data.targets])
+
+
+def score_pairs(data: TrainingData, logits: Callable[[Ints, Ints], Floats], unknown: Sample) -> tuple[Scored, Scored]:
+    """Return the scores of all validation edges and of unknown pairs; each process scores those of its targets."""
+    edges = data.validation_edges
+    instance, pairs = np.concatenate([edges.instance, unknown[0]]), np.concatenate([edges.pairs, unknown[1]])
+    here = np.arange(len(instance)) if data.mine is None else np.flatnonzero(data.mine[instance])
+    found = logits(pairs[here], instance[here])
+    if data.mine is not None:
+        found = data.group.put_together(torch.from_numpy(found), torch.from_numpy(here), len(instance)).numpy()
     links = Scored(edges.instance, found[: len(edges)], np.ones(len(edges)))
-    return links, Scored(instance[len(edges) :], found[len(edges) :], weight)
+    return links, Scored(unknown[0], found[len(edges) :], unknown[2])
 
 
 def fit(links: Scored, unknown: Scored, density: Floats, unknown_share: float = UNKNOWN_SHARE) -> Calibration:

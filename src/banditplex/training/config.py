@@ -185,6 +185,10 @@ class Config:
         None, "Most memory that training may take, such as 2GB (Linux); what does not fit is in files. None: no limit.",
         optional=True,
     )  # fmt: skip
+    shard_layers: bool = setting(
+        False, "Whether each of several processes (torchrun) holds the edges of its own layers only, and asks the "
+        "others for what it needs of theirs.",
+    )  # fmt: skip
     device: str = setting("auto", "Device: auto (CUDA if there is one), cpu, cuda, ...")
     seed: int = setting(0, "Seed of every random stream.", low=0)
 

@@ -93,12 +93,15 @@ class DrawSchedule:
         self._probability, self._total = state["probability"].copy(), state["total"].copy()
 
 
-def most_probable_layers(policy: Policy, target: Ints, seed: int, count: int) -> Ints:
+def most_probable_layers(policy: Policy | None, target: Ints, seed: int, count: int | None = None) -> Ints:
     """Return the layers (len(target), count) that each instance is most likely to draw, the most probable first.
 
-    Ties fall at random, by seed. Some instances at a time are looked at: all probabilities of 10,000 instances and as
-    many arms would take most of a gigabyte.
+    There are at most `count`; None: as many as are drawn. Ties fall at random, by seed. Some instances at a time are
+    looked at: all probabilities of 10,000 instances and as many arms would take most of a gigabyte.
     """
+    if policy is None:
+        return np.empty((len(target), 0), np.int64)
+    count = policy.k if count is None else min(count, policy.num_arms)
     arms, rng = np.empty((len(target), count), np.int64), stream(seed, "ties")
     rows = max(1, PROBABILITIES // policy.num_arms)
     for low in range(0, len(target), rows):

@@ -96,14 +96,14 @@ class Trainer:
         if self.epoch == self.warmup_epochs:
             self.schedule.reset()
         plan = self._plan(self.rng["batches"])
-        (order, row), steps = plan.edges(data.device), list(plan.steps())
+        (order, row), steps = plan.edges(data.device, data.held), list(plan.steps(data.held))
         pairs, places = self.supply.epoch(self.epoch, order, self.rng["negatives"])  # (2, E, 2), (2, E)
         record, first_step = EpochRecord(len(data.targets), data.device, data.group), self.optimizer.num_done
         with second_thread(wanted=has_short_steps(self)) as later:
-            for edges, instances in steps:
+            for (edges, instances), size in zip(steps, plan.num_pairs, strict=True):
                 known = None if places is None else self.supply.known(places[:, edges].flatten())
                 try:
-                    self._run_step(instances, row[edges], pairs[:, edges], known, record, later)
+                    self._run_step(instances, row[edges], pairs[:, edges], known, record, later, size)
                 except Diverged:
                     raise self._diverged(instances) from None
         bad = self.optimizer.first_bad_step()
@@ -134,14 +134,15 @@ class Trainer:
 
     @on_tensor_cores
     def _run_step(
-        self, instances: Ints, row: Tensor, pairs: Tensor, known: Known | None, record: EpochRecord, later: Later
-    ) -> None:
+        self, instances: Ints, row: Tensor, pairs: Tensor, known: Known | None, record: EpochRecord, later: Later,
+        size: int | None = None,
+    ) -> None:  # fmt: skip
         """Learn from edges and negatives `pairs` (2, E, 2) of targets instances[row] (E,), sorted."""
         draw, table = self._draw_layers(instances)
-        batch = (step := Batch.of(row, pairs, instances, table)).part(self.data.mine)
+        batch = (step := Batch.of(row, pairs, instances, table, size)).part(self.data.mine)
         logits = self._score(batch, known, later)
         loss = F.binary_cross_entropy_with_logits(logits.total, batch.label, reduction="none")
-        later.start(self.optimizer.step, batch.mean(loss))  # policies and the next pairs do not see what it changes
+        later.start(self.optimizer.step, batch.mean(loss), step.encoded)  # neither policies nor the next pairs see it
         if self.policy is not None and draw is not None and self.policy.k:
             losses = layer_losses(self.relevance, batch, logits, self.data.group)
             self._update_policy(self.policy, draw, step, losses, record)
@@ -158,15 +159,16 @@ class Trainer:
 
     def _score(self, batch: Batch, known: Known | None, later: Later) -> Logits:
         """Score the pairs of a batch, once the gradient step before has been taken; the encoder does not see them."""
-        if not len(batch.row):  # all targets of the step are those of other processes
-            return Logits(batch.label, batch.layers[:, 1:].float(), None, None)
         data, asked = self.data, (batch.pairs, batch.layers[:, 0], batch.layers[:, 1:])
-        described = self.model.describe(data.train_graph, *asked, known)
+        graph, known = self.supply.graph_for(*asked, known)
+        if not len(batch.row) and graph.origin is None:  # all targets of the step are those of other processes
+            return Logits(batch.label, batch.layers[:, 1:].float(), None, None)
+        described = self.model.describe(graph, *asked, known)
         hidden = batch.hidden_edges(data.visibility, self.relevance)
         wanted = batch.every_embedding() if self.relevance.is_free else None
         later.wait()
         fanout = Fanout.of(self.config.fanouts, data.device, self.rng["neighbours"])
-        return self.model.score(data.train_graph, data.node_features, *asked, hidden, described, wanted, fanout)
+        return self.model.score(graph, data.node_features, *asked, hidden, described, wanted, fanout)
 
     def _update_policy(self, policy: Policy, draw: Draw, batch: Batch, losses: LayerLosses, log: EpochRecord) -> None:
         """Update the policies whose draws end with this step."""
@@ -186,9 +188,6 @@ class Trainer:
 
     def most_probable_layers(self, count: int | None = None) -> Ints:
         """Return the layers (T, count) that each target is most likely to draw; None: as many as it draws."""
-        if self.policy is None:
-            return np.empty((len(self.data.targets), 0), np.int64)
-        count = self.policy.k if count is None else min(count, self.policy.num_arms)
         return most_probable_layers(self.policy, self.data.targets, self.config.seed, count)
 
     def validate(self) -> Validation:

@@ -7,7 +7,9 @@ what `torch.optim` takes, which also imports a compiler.
 import math
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from banditplex.errors import InputError
@@ -18,6 +20,8 @@ from banditplex.training.likeness import check_like
 
 LOCAL = ("own.of_", "other.of_", "encoder.", ".interaction.")
 """Parts of names of weights that belong to single layers, or see single nodes: they overfit most easily."""
+OF_LAYERS = ("own.of_layer", "other.of_layer", "other.of_target", "listed.of_target", "encoder.adapt")
+"""Weights with a row for each layer, which has gradients only in steps with that layer as a target or drawn."""
 LOCAL_RATE = 0.1
 """Local weights learn at this share of the learning rate, and with the weight decay `layer_decay`."""
 FEW_EDGES = 300
@@ -50,7 +54,7 @@ class FlatAdamW:
         num_edges: int = 0,
         group: Group = ALONE,
     ) -> None:
-        self._group, self.num_done = group, 0
+        self._group, self.num_done, self.num_sent = group, 0, 0  # steps done, gradients sent in the last one
         self._first_bad: Tensor | None = None
         self._config, self._num_steps, self.rate = config, num_steps, config.learning_rate
         averages = dict(ema_model.named_parameters())
@@ -60,6 +64,7 @@ class FlatAdamW:
                 groups[any(part in name for part in LOCAL)].append(name)
         weights = dict(model.named_parameters())
         self._weights: list[Tensor] = [weights[name] for names in groups for name in names]
+        self._of_layers = [name in OF_LAYERS for names in groups for name in names]
         self._vector = flatten(self._weights)
         self._average = flatten([averages[name] for names in groups for name in names])
         self._gradient, self._gradients = room_for(self._weights)
@@ -70,14 +75,17 @@ class FlatAdamW:
         self._share[local:], self._decay[local:] = LOCAL_RATE, decays[1] * LOCAL_RATE
 
     @torch.no_grad()
-    def step(self, loss: Tensor) -> None:
-        """Take one gradient step and update the moving average; a loss without gradient is left to other processes."""
+    def step(self, loss: Tensor, layers: NDArray[np.int64] | None = None) -> None:
+        """Take one gradient step and update the moving average; a loss without gradient is left to other processes.
+
+        `layers` (S,) are those of the step, in all processes; None: any.
+        """
         if loss.requires_grad:
             gradients = torch.autograd.grad(loss, self._weights, allow_unused=True, materialize_grads=True)
             torch._foreach_copy_(self._gradients, list(gradients))
         else:
             self._gradient.zero_()
-        self._group.add_up(self._gradient)  # once per step, the same bytes as DistributedDataParallel in one bucket
+        self._add_up(layers)
         if self.num_done == 0:
             self._gradient[self._gradient.abs() < ROUNDING * self._gradient.abs().max()] = 0
         self._watch()
@@ -86,6 +94,23 @@ class FlatAdamW:
         self._descend(self.rate)
         decay = min(self._config.ema_decay, (1 + self.num_done) / (10 + self.num_done))
         self._average.lerp_(self._vector, 1 - decay)
+
+    def _add_up(self, layers: NDArray[np.int64] | None) -> None:
+        """Add up the gradients of all processes in one sum, in which other layers than those of the step have no part.
+
+        So what is sent does not grow with the number of layers, unless the network looks at which layers have a pair.
+        """
+        if self._group.size == 1:
+            return
+        every: Any = slice(None)
+        at = every if layers is None else torch.from_numpy(layers).to(self._gradient.device)
+        rows = [at if some else every for some in self._of_layers]
+        parts = [gradient[row] for gradient, row in zip(self._gradients, rows, strict=True)]
+        total = self._group.add_up(torch.cat([part.flatten() for part in parts]))
+        self.num_sent = len(total)
+        found = torch.split(total, [part.numel() for part in parts])
+        for gradient, row, part, values in zip(self._gradients, rows, parts, found, strict=True):
+            gradient[row] = values.view_as(part)
 
     def _descend(self, rate: float) -> None:
         """Change the weights by AdamW (Loshchilov and Hutter, ICLR 2019); local ones at a share of the rate."""

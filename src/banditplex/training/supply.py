@@ -11,12 +11,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from banditplex.nn import PackedGraph
+from banditplex.nn.elsewhere import bring_near
 from banditplex.nn.evidence import num_evidence
 from banditplex.nn.known import Known, look_up
 from banditplex.nn.pair_features import num_features
 from banditplex.rng import stream
 from banditplex.training.config import Config
 from banditplex.training.data import TrainingData
+from banditplex.training.negatives import Part
 
 TURNS = 4
 """Negatives of each edge, if evidence is kept."""
@@ -43,9 +46,9 @@ class Supply:
         """Return edges and negatives (2, E, 2) of an epoch in the given order, and their places (2, E) for `known`."""
         data = self._data
         if not self._keeps:
-            both = data.train_edges.pairs, data.negatives.draw_tensor(self._target, rng)  # sorted by target
+            both = data.train_edges.pairs, self._negatives(rng)  # sorted by target
             return torch.stack([each.index_select(0, order) for each in both]), None
-        places = torch.stack([order, order + (1 + number % TURNS) * len(data.train_edges)])
+        places = torch.stack([order, order + (1 + number % TURNS) * len(data.train_edges.pairs)])
         return self._kept[0][places], places
 
     def known(self, places: Tensor) -> Known:
@@ -55,11 +58,17 @@ class Supply:
             places = places[places >= 0]
         return self._kept[1].take(places)
 
+    def graph_for(
+        self, pairs: Tensor, target: Tensor, layers: Tensor, known: Known | None
+    ) -> tuple[PackedGraph, Known | None]:
+        """Return a graph that has pairs (n, 2) in targets (n,) and layers (n, k), and what is known of them in it."""
+        return bring_near(self._data.train_graph, pairs, target, layers, known, self._data.visibility)
+
     @cached_property
     def _own(self) -> Tensor | None:
         """Where each pair of `_kept` is among those of this process's targets, -1 if it is not; None: all are."""
         mine = self._data.mine
-        if mine is None:
+        if mine is None or self._data.held is not None:
             return None
         here = torch.from_numpy(mine).to(self._data.device)[self._data.train_edges.instance].repeat(1 + TURNS)
         return torch.where(here, torch.cumsum(here, 0) - 1, -1)
@@ -70,11 +79,17 @@ class Supply:
         layers = torch.from_numpy(self._data.targets).to(self._data.device)
         return layers.index_select(0, self._data.train_edges.instance)
 
+    def _negatives(self, rng: np.random.Generator) -> Tensor:
+        """Return a negative (n, 2) for each edge that this process holds."""
+        edges = self._data.train_edges
+        part = None if edges.held is None else Part(edges.places(), len(edges))
+        return self._data.negatives.draw_tensor(self._target, rng, part)
+
     @cached_property
     def _kept(self) -> tuple[Tensor, Known]:
         """The edges, then `TURNS` negatives of each, as pairs (n, 2), and what is known of this process's share."""
         data, rng = self._data, stream(self._config.seed, "kept negatives")
-        turns = [data.negatives.draw_tensor(self._target, rng) for _ in range(TURNS)]
+        turns = [self._negatives(rng) for _ in range(TURNS)]
         pairs = torch.cat([data.train_edges.pairs, *turns])
         asked, target = pairs, self._target.repeat(1 + TURNS)
         if self._own is not None:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from banditplex.bandits import POLICIES
 from banditplex.errors import InputError
 from banditplex.multiplex import Multiplex, Name
+from banditplex.pairs.known import edge_parts
 from banditplex.pairs.visibility import Visibility
 from banditplex.terminal import warn
 from banditplex.training.config import Config
@@ -53,7 +54,10 @@ def check_targets(mx: Multiplex, targets: Sequence[Name] | None, visibility: Vis
 
 def num_edges(mx: Multiplex) -> Ints:
     """Return the number of edges of each layer, without self loops."""
-    return np.bincount(mx.edge_layer[mx.edge_index[0] != mx.edge_index[1]], minlength=mx.num_layers)
+    count = np.zeros(mx.num_layers, np.int64)
+    for layer, (source, destination) in edge_parts(mx):
+        count += np.bincount(layer[source != destination], minlength=mx.num_layers)
+    return count
 
 
 def _complete(mx: Multiplex, visibility: Visibility) -> NDArray[np.bool_]:
