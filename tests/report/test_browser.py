@@ -54,16 +54,28 @@ def test_scripts_are_allowed_by_hash_alone(page):
     assert len(rules["script-src"].split()) == page.evaluate("[...document.scripts].filter(s => !s.type).length")
 
 
+COLOURS = """() => [...document.querySelectorAll('.chart canvas, .matrix canvas')].map(canvas => {
+    const {data} = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+    return new Set(new Uint32Array(data.buffer)).size; })"""
+"""The number of different pixels of each chart."""
+
+
 def test_charts_are_drawn(page):
     """Every canvas has pixels of more than one colour once it has been on the screen."""
     for block in page.locator("figure").all():
         block.scroll_into_view_if_needed()
         page.wait_for_timeout(20)
-    script = """() => [...document.querySelectorAll('.chart canvas, .matrix canvas')].map(canvas => {
-        const {data} = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
-        return new Set(new Uint32Array(data.buffer)).size; })"""
-    colours = page.evaluate(script)
+    colours = page.evaluate(COLOURS)
     assert len(colours) == 10  # layers per pair, graph, 4 of training, reliability; 3 heat maps
+    assert min(colours) > 3
+
+
+def test_all_charts_are_printed(opened, written):
+    """A browser prints what is there after `beforeprint`, also of charts that have never been on the screen."""
+    with opened(written, reduced_motion="no-preference") as page:
+        assert page.locator(".chart canvas, .matrix canvas").count() < 10
+        colours = page.evaluate(f"() => {{ dispatchEvent(new Event('beforeprint')); return ({COLOURS})(); }}")
+    assert len(colours) == 10
     assert min(colours) > 3
 
 

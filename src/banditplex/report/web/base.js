@@ -1,6 +1,8 @@
 "use strict";
 /* What all parts of the page share. Names come from other people's data: they are put on the page as text only. */
-const page = { data: JSON.parse(document.getElementById("data").textContent), themed: [], waiting: new Set(), charts: [] };
+const page = { data: JSON.parse(document.getElementById("data").textContent), themed: [], waiting: new Set(), charts: [], printing: false };
+addEventListener("beforeprint", () => { page.printing = true; });
+addEventListener("afterprint", () => { page.printing = false; });
 
 /* An element with attributes and children; strings become text. */
 page.el = function (tag, attributes = {}, ...children) {
@@ -79,12 +81,14 @@ page.setTheme = function (theme) {
   const later = page.themed.filter(([element, draw]) => (page.inView(element) ? draw() : true));
   later.forEach(([, draw], place) => setTimeout(draw, 40 * (place + 1)));
 };
-/* Draw something when it comes near the screen. */
+/* Draw something when it comes near the screen, or is printed. */
 page.lazy = function (element, draw) {
+  const now = () => { watch.disconnect(); removeEventListener("beforeprint", now); draw(); };
   const watch = new IntersectionObserver((entries) => {
-    if (entries.some((entry) => entry.isIntersecting)) { watch.disconnect(); draw(); }
+    if (entries.some((entry) => entry.isIntersecting)) now();
   }, { rootMargin: "500px" });
   watch.observe(element);
+  addEventListener("beforeprint", now);
 };
 
 /* Draw something again: at once if it is on the screen, else when it comes near. */

@@ -3,7 +3,10 @@
 page.chart = function (element, option, label, { keys = true, redraw = false } = {}) {
   const chart = echarts.init(element, null, { renderer: "canvas" });
   const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
-  const draw = () => chart.setOption({ animation: !still, animationDuration: 300, aria: { enabled: false }, ...option() }, { notMerge: true });
+  const draw = () => {
+    chart.setOption({ animation: !still && !page.printing, animationDuration: 300, aria: { enabled: false }, ...option() }, { notMerge: true });
+    if (page.printing) chart.getZr().flush();
+  };
   draw();
   page.onTheme(element, draw);
   let width = element.clientWidth;
