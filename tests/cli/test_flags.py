@@ -40,7 +40,7 @@ PARAMETER = re.compile(r"(?<!--columns )(?<!',)\b[a-z_]+=(?!from|to)")
         ("datasets show config.txt", []),
         ("datasets show twice.txt", []),
         ("evaluate twins --hide pair -o net.csv", ["--resume"]),
-        ("train twins -o run --batch-size 0", ["--batch-size"]),
+        ("train twins -o run --batch-size -1", ["--batch-size"]),
         ("train twins -o run --learning-rate -1", ["--learning-rate"]),
         ("train twins -o run --steps-per-draw 0", ["--steps-per-draw"]),
     ],

@@ -43,7 +43,7 @@ def hostile():
 def run(tmp_path_factory):
     """The folder of a finished run, and its model."""
     folder = tmp_path_factory.mktemp("report") / "run"
-    settings = {"epochs": 5, "warmup": 1, "width": 0, "batch_size": 64, "policy": "exp3"}
+    settings = {"epochs": 5, "warmup": 1, "width": 0, "policy": "exp3"}
     model = fit_in(RunFolder(folder), hostile(), None, settings)
     write_about(folder, HOSTILE[0], model.multiplex_, model)
     return folder, model
