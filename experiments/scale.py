@@ -7,12 +7,10 @@ and R-GCN (PyG) encode all layers in every step, with vectors of the same width;
 its own negatives. Their steps have 16,384 pairs; ours are those of training, which are smaller. DeePlex cuts out the
 subgraph of a pair in every layer; some pairs are timed. MNE learns from walks: its epoch is 20 walks of 10 nodes from
 each node of each layer, of which one is timed. On a CPU, time is processor time of one thread. Memory is the peak of
-the process beyond that before training; on a GPU, of the device.
+the process, and of its GPU, beyond what the data take.
 """
 
-import gc
 import multiprocessing
-import resource
 import time
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterator
@@ -26,6 +24,7 @@ import pandas as pd
 import torch
 from torch import Tensor, nn
 
+from banditplex.jobs.limits import fresh_start, peak_memory
 from banditplex.jobs.results import Row
 from banditplex.markdown import markdown_table, number
 from banditplex.multiplex import Multiplex
@@ -102,8 +101,7 @@ def measure_here(task: Run) -> Row:
     begin: Callable[..., tuple[Callable[[], Any], float]] = {
         "hetero-conv": hetero_conv, "rgcn": rgcn, "mne": mne, "deeplex": deeplex, "distmult": pykeen,
     }.get(task.method, ours)  # fmt: skip
-    gc.collect()
-    before = peak(device)
+    before = fresh_start()
     step, steps_per_epoch = begin(mx, task, device)
     step()
     clock = time.process_time  # of one thread: a busy machine does not count
@@ -117,7 +115,7 @@ def measure_here(task: Run) -> Row:
         torch.cuda.synchronize(device)
     seconds = (clock() - start) / TIMED * steps_per_epoch
     about = {"data": task.data, "layers": task.layers, "method": task.method, "edges": mx.num_edges}
-    return {**about, "seconds": seconds, "megabytes": (peak(device) - before) / 2**20, "device": device.type}
+    return {**about, "seconds": seconds, "megabytes": (peak_memory() - before) / 2**20, "device": device.type}
 
 
 def some_layers(task: Run) -> Multiplex:
@@ -125,13 +123,6 @@ def some_layers(task: Run) -> Multiplex:
     mx = comparison.load(task.data, 0)
     order = stream(task.seed, "scale", task.data).permutation(mx.num_layers)
     return mx.subset(layers=[mx.layer_names[index] for index in np.sort(order[: task.layers]).tolist()])
-
-
-def peak(device: torch.device) -> int:
-    """Return the largest number of bytes in use so far."""
-    if device.type == "cuda":
-        return torch.cuda.max_memory_allocated(device)
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
 # One step of each method, and how many make an epoch

@@ -104,7 +104,7 @@ def limited(seconds: float, memory: float, *, before: int | None = None) -> Iter
     Parameters: seconds, and bytes of memory beyond what the process has before the block, or `before` an earlier one.
     The memory of a GPU counts.
     """
-    now = _fresh_start()
+    now = fresh_start()
     on_clock, on_processor = perf_counter(), process_time()
 
     def elapsed() -> float:
@@ -116,7 +116,7 @@ def limited(seconds: float, memory: float, *, before: int | None = None) -> Iter
         while not done.wait(INTERVAL):
             if elapsed() > seconds or perf_counter() - on_clock > PATIENCE * seconds:
                 os._exit(OUT_OF_TIME)
-            if _peak() - usage.before > memory:
+            if peak_memory() - usage.before > memory:
                 os._exit(OUT_OF_MEMORY)
 
     watcher = Thread(target=watch, daemon=True)
@@ -126,10 +126,10 @@ def limited(seconds: float, memory: float, *, before: int | None = None) -> Iter
     finally:
         done.set()
         watcher.join()
-    usage.seconds, usage.memory = elapsed(), max(_peak() - usage.before, 0)
+    usage.seconds, usage.memory = elapsed(), max(peak_memory() - usage.before, 0)
 
 
-def _fresh_start() -> int:
+def fresh_start() -> int:
     """Free what earlier tasks have left, reset the peak, and return the bytes in use."""
     gc.collect()
     with suppress(OSError, AttributeError):
@@ -140,10 +140,10 @@ def _fresh_start() -> int:
     if cuda is not None:
         cuda.empty_cache()
         cuda.reset_peak_memory_stats()
-    return _peak()
+    return peak_memory()
 
 
-def _peak() -> int:
+def peak_memory() -> int:
     """Return the highest memory use so far, in bytes: of this process, and of its GPU; 0 if it cannot be known."""
     cuda = _cuda()
     on_gpu = 0 if cuda is None else int(cuda.max_memory_allocated())
