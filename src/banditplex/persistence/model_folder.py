@@ -33,7 +33,7 @@ from banditplex.training.data import choose_device
 from banditplex.training.likeness import check_like
 from banditplex.training.setup import build_network, make_policies
 
-FORMAT = 5
+FORMAT = 6
 Row = dict[str, Any]
 INDEX = "model.json"
 FILES = ("graph.safetensors", "policy.safetensors", "weights.safetensors")
