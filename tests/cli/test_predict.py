@@ -1,6 +1,7 @@
 """`banditplex predict` as a user meets it."""
 
 import json
+import shutil
 
 import numpy as np
 import pandas as pd
@@ -38,7 +39,7 @@ def test_predict_top_to_stdout(place, model, call):
     assert [row["probability"] for row in rows] == pytest.approx(expected["probability"].tolist())
     _, text, note = call(*words, cwd=place)
     lines = text.splitlines()
-    assert note == ""  # the prior was given
+    assert "--prior" not in note  # it was given
     assert lines[0] == "source,destination,probability,score"
     assert len(lines) == 5
 
@@ -112,6 +113,17 @@ def test_the_layer_is_the_only_target(place, model, call, refusal):
     assert "'a', 'c'" in message
     bx.LinkPredictor(epochs=1, width=0).fit(model.multiplex_, ["c"]).save(place / "one")
     assert "the density of layer 'c'" in call("predict", "one", "--top", "1", cwd=place)[2]
+
+
+def test_a_layer_no_better_than_chance_is_warned_of(place, model, call, tmp_path):
+    shutil.copytree(place / "run", tmp_path / "run")
+    names = model.layer_probabilities_.index.tolist()
+    row = {"edges": 9, "roc_auc": 0.52, "low": 0.3, "high": 0.7}
+    rows = [row | {"clear": name != "c"} for name in names]
+    (tmp_path / "run" / "about.json").write_text(json.dumps({"held_out": {"bins": [], "targets": rows}}))
+    told = {name: call("predict", "run", "--layer", name, "--top", "1", cwd=tmp_path)[2] for name in ("a", "c")}
+    assert "layer 'c' the model is not clearly better than chance (ROC-AUC 0.52)" in told["c"]
+    assert "chance" not in told["a"]
 
 
 def test_near_names_are_offered(place, refusal):

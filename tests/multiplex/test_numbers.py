@@ -69,3 +69,18 @@ def test_numbers_that_are_refused(tmp_path):
         bx.read(path, thousands="x")
     with refuses("thousands", "decimal", "','"):
         bx.read(path, thousands=",", decimal=",")
+
+
+@pytest.mark.parametrize(("ids", "nodes"), [(["1", "1.0", "1.00"], [1, 5]), (["1", "1,0"], [1, 5])])
+def test_ids_with_zeros_are_the_same_beside_decimal_commas(tmp_path, ids, nodes):
+    """Programs write 1.0 for 1, whatever the decimal point of the amounts is."""
+    rows = "".join(f"{each};5;2,5\n" for each in ids)
+    told, mx = said(lambda: bx.read(put(tmp_path / "net.csv", "source;target;weight\n" + rows)))
+    assert mx.node_names.tolist() == nodes
+    assert any(f"{ids[1]} and 1 are the same node" in each for each in told)
+
+
+def test_three_zeros_after_a_point_may_be_thousands(tmp_path):
+    rows = "1;1.000;1.234,5\n2;1;2,5\n"
+    _, mx = said(lambda: bx.read(put(tmp_path / "net.csv", "source;target;weight\n" + rows)))
+    assert mx.node_names.tolist() == ["1", "1.000", "2"]

@@ -108,6 +108,7 @@ def predict(
     if prior is None:
         density = f"{table.attrs['prior']:.2g}, the density of layer {layer!r}"
         say(f"Probabilities assume that a share of {density}, of the pairs are links; --prior changes it.")
+    _warn_of_chance(run, model, layer)
     num_pairs = len(table)
     if explain and num_pairs:
         ends = table[["source", "destination"]].drop_duplicates().to_numpy()
@@ -139,6 +140,18 @@ def load_model(folder: Path, *, device: str = "auto") -> "LinkPredictor":
         command = f"banditplex train DATA -o {folder} --resume"
         raise InputError(f"{folder}: training has not finished; continue it with `{command}`.")
     return LinkPredictor.load(folder, device=device)
+
+
+def _warn_of_chance(run: Path, model: "LinkPredictor", layer: str) -> None:
+    """Say if the run's held-out edges of a layer were not clearly told from other pairs."""
+    from banditplex.report.about import read_about
+
+    names = [str(name) for name in model.layer_probabilities_.index]
+    quality = dict(zip(names, (read_about(run).get("held_out") or {}).get("targets") or [], strict=False))
+    if not quality.get(layer, {}).get("clear", True):
+        auc = quality[layer]["roc_auc"]
+        shown = "too few of them" if auc is None else f"ROC-AUC {auc:.2f}"
+        say(f"On held-out edges of layer {layer!r} the model is not clearly better than chance ({shown}).")
 
 
 def _only_target(model: "LinkPredictor") -> str:

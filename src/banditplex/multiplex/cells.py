@@ -1,5 +1,6 @@
 """Cells of a table with one row per edge: where they are from, which are missing, and ids that are whole numbers."""
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -179,9 +180,9 @@ def _tidy_strings(table: pa.Table, roles: tuple[str, ...], origin: Origin, decim
         for role, column in columns.items():
             table = table.set_column(table.column_names.index(role), role, column.cast(pa.string()))
         return integer_names(table, roles, origin, text=True, decimal=decimal)
-    pattern, names = rf"^(0|-?[1-9][0-9]*)[{decimal}]0+$", distinct(columns.values())
+    pattern, names = rf"^(0|-?[1-9][0-9]*){_zeros(decimal)}$", distinct(columns.values())
     odd = names.filter(pc.fill_null(pc.match_substring_regex(names, pattern), False))
-    both = odd.filter(pc.is_in(pc.replace_substring_regex(odd, rf"[{decimal}]0+$", ""), names))
+    both = odd.filter(pc.is_in(pc.replace_substring_regex(odd, pattern, r"\1"), names))
     if not len(both):
         return table
     for role, column in columns.items():
@@ -189,7 +190,8 @@ def _tidy_strings(table: pa.Table, roles: tuple[str, ...], origin: Origin, decim
         table = table.set_column(table.column_names.index(role), role, whole)
     odd_name = both[0].as_py()
     more = f" ({len(both):,} such names in all)" if len(both) > 1 else ""
-    note(f"{place(origin.path)}{odd_name} and {odd_name.partition(decimal)[0]} are read as the same name{more}.")
+    whole_name = re.split("[.,]", odd_name)[0]
+    note(f"{place(origin.path)}{odd_name} and {whole_name} are read as the same name{more}.")
     return table
 
 
@@ -204,7 +206,7 @@ def _as_whole(column: pa.ChunkedArray, decimal: str) -> tuple[pa.ChunkedArray, s
         values = column.to_numpy()
         whole = np.isfinite(values).all() and (values == np.floor(values)).all() and (np.abs(values) < 2**53).all()
         return (pa.chunked_array([values.astype(np.int64)]), str(column[0])) if whole else (column, "")
-    pattern = rf"^(0|-?[1-9][0-9]*)([{decimal}]0+)?$"
+    pattern = rf"^(0|-?[1-9][0-9]*){_zeros(decimal)}?$"
     if not _all_match(column.slice(0, 1000), pattern):  # a failing cast is slow: look at a few first
         return column, ""
     try:
@@ -216,10 +218,18 @@ def _as_whole(column: pa.ChunkedArray, decimal: str) -> tuple[pa.ChunkedArray, s
     if not _all_match(column, pattern):
         return column, ""
     try:
-        whole = pc.replace_substring_regex(column, rf"[{decimal}]0+$", "").cast(pa.int64())
+        whole = pc.replace_substring_regex(column, rf"{_zeros(decimal)}$", "").cast(pa.int64())
     except pa.ArrowInvalid:  # beyond 64 bits
         return column, ""
-    return whole, str(column[pc.index(pc.match_substring(column, decimal), True).as_py()])
+    return whole, str(column[pc.index(pc.match_substring_regex(column, "[.,]"), True).as_py()])
+
+
+def _zeros(decimal: str) -> str:
+    """Return the pattern of zeros after the decimal point of a whole number.
+
+    Programs write ids as 123.0 in files whose numbers have decimal commas, too; three zeros there may be thousands.
+    """
+    return "([.]0+)" if decimal == "." else f"([{decimal}]0+|[.]00?)"
 
 
 def _all_match(column: pa.ChunkedArray, pattern: str) -> bool:
