@@ -107,7 +107,10 @@ def predict(
         say(f"ranked {ranked}, {table.attrs['chosen']}; --exact ranks all.")
     if prior is None:
         density = f"{table.attrs['prior']:.2g}, the density of layer {layer!r}"
-        say(f"Probabilities assume that a share of {density}, of the pairs are links; --prior changes it.")
+        say(
+            f"Probabilities assume that a share of {density}, of the pairs are links: about as many new links as known "
+            "ones. If fewer are missing, they are too high, and --prior lowers them."
+        )
     _warn_of_chance(run, model, layer)
     num_pairs = len(table)
     if explain and num_pairs:
