@@ -262,12 +262,16 @@ def report(rows: list[Row]) -> Page:
 
 def draw(table: pd.DataFrame, folder: Path) -> None:
     """Draw time and memory against the number of layers."""
-    names = list(dict.fromkeys(table["data"]))
-    with figure(folder, "scale", size=(7.0, 2.8 * len(names))) as made:
+    names, table = list(dict.fromkeys(table["data"])), table.sort_values("layers", kind="stable")
+    with figure(folder, "scale", size=(8.0, 2.8 * len(names))) as made:
         grids = made.subplots(len(names), 2, squeeze=False)
         for axes, data in zip(grids, names, strict=True):
+            here = table[table["data"] == data]
+            sizes = sorted(here["layers"].unique().tolist())
             for place, (column, what) in zip(axes, (("seconds", "s per epoch"), ("megabytes", "MB")), strict=True):
-                for method, line in table[table["data"] == data].groupby("method", sort=False):
+                for method, line in here.groupby("method", sort=False):
                     place.plot(line["layers"], line[column], "o-", label=method, markersize=3)
                 place.set(xscale="log", yscale="log", xlabel="layers", ylabel=what, title=str(data))
-        grids[0][0].legend(fontsize=7)
+                place.set_xticks(sizes, [str(size) for size in sizes])
+                place.set_xticks([], minor=True)
+        grids[0][1].legend(fontsize=7, loc="upper left", bbox_to_anchor=(1.0, 1.0))
