@@ -2,6 +2,7 @@
 
 import base64
 import json
+import shutil
 
 import numpy as np
 import pandas as pd
@@ -9,7 +10,7 @@ import pytest
 
 import banditplex as bx
 from banditplex.report import collect, links
-from banditplex.report.collect import collect_history, collect_probabilities
+from banditplex.report.collect import collect_history, collect_probabilities, collect_run
 from banditplex.report.comparison import compare_rows
 from banditplex.report.glance import glance
 from banditplex.report.links import layers_with, terms_by_layer, top_links
@@ -307,3 +308,10 @@ def test_a_page_of_37_layers_is_below_3_mb():
         "links": {"targets": [part] * 37, "all_targets": 37, "near": "neighbours"},
     }
     assert len(render(data).encode()) < 3_000_000
+
+
+def test_notes_on_reading_are_in_the_words_of_the_command_line(run, tmp_path):
+    shutil.copytree(run[0], tmp_path / "run")
+    told = ["net.csv: columns not used: since; if 'since' is the time, say --columns time='since'."]
+    (tmp_path / "run" / "reading.json").write_text(json.dumps({"notes": told}))
+    assert collect_run(tmp_path / "run", run[1], layers=[])["about"]["notes"] == told

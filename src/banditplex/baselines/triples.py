@@ -208,12 +208,12 @@ class Triples(Baseline):
             if softmax:
                 loss = cross_entropy(ahead @ noise.T, v, reduction="sum")
                 loss = loss + cross_entropy(back @ noise.T, u, reduction="sum")
-            elif at_source is None:
-                negative = (softplus(ahead @ noise.T) + softplus(back @ noise.T)).mean(1) / 2
-                loss = (softplus(-(ahead * second).sum(1)) + negative).sum()
             else:
-                towards, away = torch.bmm(noise, torch.stack([ahead, back], 2)).unbind(2)
-                negative = softplus(torch.where(at_source, away, towards)).mean(1)
+                if at_source is None:
+                    negative = (softplus(ahead @ noise.T) + softplus(back @ noise.T)).mean(1) / 2
+                else:
+                    towards, away = torch.bmm(noise, torch.stack([ahead, back], 2)).unbind(2)
+                    negative = softplus(torch.where(at_source, away, towards)).mean(1)
                 loss = (softplus(-(ahead * second).sum(1)) + negative).sum()
             if self.penalty:
                 loss = loss + self.penalty * sum((leaf**2).mean(-1).sum() for leaf in (first, relation, second))

@@ -33,6 +33,7 @@ def collect_run(folder: Path, model: LinkPredictor, layers: Sequence[Name] | Non
     `layers` are the targets whose links are listed; None: the largest, as many as can be ranked in a few seconds.
     """
     about, run = read_about(folder), RunFolder(folder)
+    about |= {"notes": run.notes() or about.get("notes", [])}  # as the command line says them, if it read the data
     mx, likely, history = model.multiplex_, model.layer_probabilities_, model.history_.to_dict("records")
     kept = list(run.progress().kept_epochs) if run.begun else []
     data = collect_graph(mx, about.get("data") or folder.resolve().name, about.get("relevant"), model.layer_gains_)
