@@ -13,7 +13,7 @@ from banditplex.bandits import Policy
 from banditplex.errors import InputError
 from banditplex.multiplex import Multiplex, Name
 from banditplex.nn import HiddenEdges, Network, PackedGraph
-from banditplex.nn.ensemble import joined
+from banditplex.nn.ensemble import joined, members_of
 from banditplex.nn.evidence import pack
 from banditplex.nn.scoring import score_by_layer, score_terms, score_unlinked
 from banditplex.pairs.known import KnownPairs
@@ -25,6 +25,8 @@ from banditplex.training.data import TrainingData, node_features
 from banditplex.training.draws import to_layer
 from banditplex.training.loop import Trainer
 from banditplex.training.members import choose_layers
+from banditplex.training.regression import Fitted as FittedRegression
+from banditplex.training.regression import Used, put_beside
 
 Ints = NDArray[np.int64]
 FOLDS = 8
@@ -51,7 +53,8 @@ class FittedModel:
     def from_trainers(cls, trainers: Sequence[Trainer], *, finished: bool = True) -> "FittedModel":
         """Take over the state of the trainers of all members so far.
 
-        Probabilities are calibrated if training has finished; before, by a temperature that fits the validation pairs.
+        If training has finished, a regression may be put beside the networks, and probabilities are calibrated; before,
+        a temperature is fitted to the validation pairs.
         """
         data, config = trainers[0].data, trainers[0].config
         layers = choose_layers(trainers, finished=finished)
@@ -60,14 +63,30 @@ class FittedModel:
         fitted = cls(data.full_mx, model, data, trainers[-1].policy, data.targets, *layers, calibration, config)
         if not finished:
             return fitted
-        alone = [(trainer.data, fitted._before_validation(trainer).logits_of_targets) for trainer in trainers]
-        held_out = score_held_out(alone, stream(config.seed, "calibration"), config.unknown_share)
-        calibration = Calibration.scaled(len(data.targets)) if held_out is None else fit(*held_out)
-        return replace(fitted, calibration=calibration, held_out=held_out)
+        if not any(len(each.data.validation_edges) for each in trainers):
+            return replace(fitted, calibration=Calibration.scaled(len(data.targets)))
+        held_out = fitted._score_held_out(trainers, [fitted._before_validation(each) for each in trainers])
+        if len(trainers) > 1 and config.regression:
+            beside = [FittedRegression(each.ema_model, each.data, Used(*layers), each.config.seed) for each in trainers]
+            regression, held_out = put_beside(held_out, beside, fitted._score_held_out(trainers, beside))
+            fitted = replace(fitted, model=joined(members_of(model), regression))
+        return replace(fitted, calibration=fit(*held_out), held_out=held_out)
+
+    def _score_held_out(
+        self, trainers: Sequence[Trainer], models: Sequence["FittedModel | FittedRegression"]
+    ) -> HeldOut:
+        """Return the scores that models of the members give to held-out pairs, always the same ones."""
+        alone = [(trainer.data, model.logits_of_targets) for trainer, model in zip(trainers, models, strict=True)]
+        return score_held_out(alone, stream(self.config.seed, "calibration"), self.config.unknown_share)
 
     def _before_validation(self, trainer: Trainer) -> "FittedModel":
         """Return the network of one member on the graph that it was trained on, without its validation edges."""
         return replace(self, model=trainer.ema_model, source=trainer.data.train_graph)
+
+    @property
+    def networks(self) -> "FittedModel":
+        """The model without the regression beside its networks."""
+        return replace(self, model=joined(members_of(self.model)))
 
     @property
     def graph(self) -> PackedGraph:
@@ -115,13 +134,14 @@ class FittedModel:
     def logits(self, pairs: Ints, layer: Name, *, draws: int = 0) -> NDArray[np.float64]:
         """Return the logits (n,) of pairs (n, 2) of node indices in a target layer.
 
-        With `draws`, the result is the mean over this many draws of the policy instead of its most probable layers.
+        With `draws`, the result is the mean over this many draws of the policy instead of its most probable layers, by
+        the networks alone: a regression beside them knows the most probable layers only.
         """
         if not isinstance(draws, int | np.integer) or draws < 0:
             raise InputError(f"Expected draws to be an integer of at least 0, got {draws!r}.")
         instance = self.instance(layer)
         chosen, share = self._choose(instance, draws)
-        terms = self._terms(pairs, instance, chosen)
+        terms = (self if share is None else self.networks)._terms(pairs, instance, chosen)
         result = terms.sum(1) if share is None else terms[:, 0] + terms[:, 1:] @ share
         return result.cpu().numpy().astype(np.float64)
 
@@ -180,7 +200,10 @@ class FittedModel:
         return result
 
     def logits_by_layer(self, pairs: Ints, target: Ints, others: Ints) -> NDArray[np.float64]:
-        """Return the logits (n, m) of pairs (n, 2) in target layers (n,) with each of the other layers (n, m) alone."""
+        """Return the logits (n, m) of pairs (n, 2) in target layers (n,) with each of the other layers (n, m) alone.
+
+        They are those of the networks alone, as with `draws`.
+        """
         for index in np.unique(target[~np.isin(target, self.targets)])[:1].tolist():
             self.instance(self.mx.layer_names[index])  # refuses
         ordered = pairs if self.graph.directed else np.sort(pairs, axis=1)
@@ -192,7 +215,7 @@ class FittedModel:
             pair = tuple(self.mx.node_names[pairs[int(known.nonzero()[0])]].tolist())
             raise InputError(f"Expected pairs that are not edges of their layer in the training graph, got {pair}.")
         features = node_features(self.mx, self.graph.device)
-        logits = score_by_layer(self.model, self.graph, features, place, layer, other)
+        logits = score_by_layer(self.networks.model, self.graph, features, place, layer, other)
         return logits.cpu().numpy().astype(np.float64)
 
     def _choose(self, instance: int, draws: int) -> tuple[Ints, Tensor | None]:

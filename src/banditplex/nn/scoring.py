@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from banditplex.nn.elsewhere import bring_near
-from banditplex.nn.ensemble import Network, members_of
+from banditplex.nn.ensemble import Network
 from banditplex.nn.graph import HiddenEdges, PackedGraph
 from banditplex.nn.hidden_edges import hide_pairs
 from banditplex.nn.known import Known
@@ -30,7 +30,7 @@ def score_terms(
     """Return the terms (P, 1 + k) of the logits of pairs (P, 2) of targets (P,) with layers (P, k).
 
     The first is the one that is always on; see `MultiplexModel.forward`. What is `known` of the pairs is looked up if
-    it is not given, which an ensemble always does.
+    it is not given.
     """
     parts = [torch.zeros(0, 1 + layers.shape[1], device=graph.device)]
     for low in range(0, CHUNK * graph.most(-(-len(pairs) // CHUNK)), CHUNK):
@@ -40,7 +40,7 @@ def score_terms(
         near, part = bring_near(graph, *asked, part, model.visibility)
         if not len(asked[0]) and model.encoder is None:  # other processes have more pairs
             continue
-        logits = model(near, features, *asked, hidden, **{} if part is None else {"known": part})
+        logits = model(near, features, *asked, hidden, known=part)
         parts.append(torch.cat([logits.own.unsqueeze(1), logits.other], 1))
     return torch.cat(parts)
 
@@ -59,18 +59,17 @@ def score_unlinked(
 
     Node embeddings stay as they are.
     """
-    hiding, members = model.visibility.everywhere(), members_of(model)
+    hiding = model.visibility.everywhere()
     if graph.evidence is not None:
         graph = replace(graph, evidence=graph.evidence.seen_by(hiding))
     parts = [torch.zeros(0, 1 + layers.shape[1], device=graph.device)]
     for low in range(0, len(pairs), CHUNK):
         at = slice(low, low + CHUNK)
         asked = pairs[at], target[at], layers[at]
-        own, other, lists = members[0].describe(graph, *asked)
+        own, other, lists = model.describe(graph, *asked)
         values = other_features(graph, pairs[at], own.row, layers[at], hiding, listed=False).values
-        described = own, replace(other, values=values), lists
-        found = [member.score(graph, features, *asked, hidden, described) for member in members]
-        parts.append(torch.stack([torch.cat([each.own.unsqueeze(1), each.other], 1) for each in found]).mean(0))
+        found = model.score(graph, features, *asked, hidden, (own, replace(other, values=values), lists))
+        parts.append(torch.cat([found.own.unsqueeze(1), found.other], 1))
     return torch.cat(parts)
 
 

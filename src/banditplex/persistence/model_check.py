@@ -29,6 +29,7 @@ SCHEMA = {
     "layers": [[int]],
     "counts": [int],
     "members": whole(1),
+    "regression": bool,
     "gains": (type(None), [_GAIN]),
     "calibration": {"low": [NUMBER], "high": [NUMBER], "bias": [NUMBER], "knot": NUMBER},
     "policy": {"*": int},

@@ -19,8 +19,9 @@ from banditplex.multiplex import Multiplex, Name
 from banditplex.multiplex.stored import StoredMultiplex
 from banditplex.nn import Convolution
 from banditplex.nn.encoder import name_of
-from banditplex.nn.ensemble import joined, members_of
+from banditplex.nn.ensemble import Ensemble, joined, members_of
 from banditplex.nn.evidence import pack
+from banditplex.nn.regression import Regression
 from banditplex.nn.relevance import get_relevance
 from banditplex.pairs.visibility import Visibility
 from banditplex.persistence.model_check import SCHEMA, check_numbers, check_sizes
@@ -33,7 +34,7 @@ from banditplex.training.data import choose_device
 from banditplex.training.likeness import check_like
 from banditplex.training.setup import build_network, make_policies
 
-FORMAT = 6
+FORMAT = 7
 Row = dict[str, Any]
 INDEX = "model.json"
 FILES = ("graph.safetensors", "policy.safetensors", "weights.safetensors")
@@ -69,6 +70,7 @@ def _save(folder: Path, fitted: FittedModel, history: list[Row], arguments: Row)
         "layers": fitted.layers.tolist(),
         "counts": fitted.counts.tolist(),
         "members": len(members_of(fitted.model)),
+        "regression": isinstance(fitted.model, Ensemble) and fitted.model.regression is not None,
         "gains": fitted.gains,
         "calibration": asdict(fitted.calibration),
         "policy": {name: value for name, value in state.items() if name not in arrays},
@@ -116,7 +118,9 @@ def _from_index(
     arrays, weights = load_arrays(files[1]), load_tensors(files[2])
     where = choose_device(device)
     visibility = Visibility.of_training(config.hide, mx, evidence=config.sees_all, weighted=config.weighted)
-    model = joined([build_network(mx, config, visibility) for _ in range(index["members"])])
+    networks = [build_network(mx, config, visibility) for _ in range(index["members"])]
+    beside = Regression.like(networks[0], max(index["counts"])) if index["regression"] else None
+    model = joined(networks, beside)
     if not mx.directed:
         weights |= {
             name.replace(".source.", ".destination."): value for name, value in weights.items() if ".source." in name

@@ -96,22 +96,21 @@ class HeldOut(NamedTuple):
 
     def shares(self) -> Floats:
         """Return the factors (T,) that bring unknown pairs to their real proportion to the validation edges."""
-        num_targets, density = len(self.density), np.clip(self.density, 1e-12, 1 - 1e-12)
-        count = np.bincount(self.links.instance, self.links.weight, num_targets)
-        total = np.maximum(np.bincount(self.unknown.instance, self.unknown.weight, num_targets), 1e-300)
-        share: Floats = count * (1 - density) / density / total
+        density = np.clip(self.density, 1e-12, 1 - 1e-12)
+        share: Floats = self.balance() * (1 - density) / density
         return share
+
+    def balance(self) -> Floats:
+        """Return the factors (T,) that let the unknown pairs of a target weigh as much as its validation edges."""
+        count, total = (np.bincount(each.instance, each.weight, len(self.density)) for each in self[:2])
+        factor: Floats = count / np.maximum(total, 1e-300)
+        return factor
 
 
 def score_held_out(
     members: Sequence[Member], rng: np.random.Generator, unknown_share: float = UNKNOWN_SHARE
-) -> HeldOut | None:
-    """Score the validation edges of each member and a sample of the unknown pairs of each target.
-
-    None without validation edges.
-    """
-    if not any(len(each.validation_edges) for each, _ in members):
-        return None
+) -> HeldOut:
+    """Score the validation edges of each member, of which there must be some, and a sample of the unknown pairs."""
     every = [data for data, _ in members]
     if every[0].held is None:
         samples, density = sample_unknown(every, rng)

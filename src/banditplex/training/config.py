@@ -158,6 +158,10 @@ class Config:
         "mean of their logits. 0: 6, from 5,000 edges on 3, from 20,000 edges on or with fewer than 30 epochs 1.",
         low=0,
     )  # fmt: skip
+    regression: bool = setting(
+        True, "Whether several networks have a logistic regression for each target beside them, which counts as much "
+        "as validation edges say.",
+    )  # fmt: skip
     negative_nodes: str = setting(
         "all", "Nodes whose pairs are negatives: all, or only those with an edge in the layer (active).", choices=NODES
     )

@@ -1,0 +1,69 @@
+"""Linear terms beside those of the networks: a logistic regression for each target, on the same columns of a pair."""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from banditplex.nn.elsewhere import bring_near
+from banditplex.nn.graph import PackedGraph
+from banditplex.nn.model import MultiplexModel
+
+CHUNK = 1 << 14
+"""Pairs described at once."""
+
+
+class Columns(NamedTuple):
+    """What a regression sees of pairs: structural features in their target layers, and in m other layers each."""
+
+    own: Tensor  # (n, F)
+    other: Tensor  # (n, m, G)
+
+
+class Regression(nn.Module):
+    """Linear terms of the logits of pairs; weights belong to a target, or to a target and one of its `layers`.
+
+    Weights of all start at 0. `factor` is what the terms of the networks beside are multiplied by.
+    """
+
+    layers: Tensor  # (L, m): the other layers that each target looks at; -1: none
+    own: Tensor  # (L, F + 1): weights of the columns in the target layer, and a constant
+    other: Tensor  # (L, m, G)
+    factor: Tensor  # (L,)
+
+    def __init__(self, num_layers: int, num_others: int, num_own: int, num_other: int) -> None:
+        super().__init__()
+        self.register_buffer("layers", torch.full((num_layers, num_others), -1))
+        self.register_buffer("own", torch.zeros(num_layers, num_own + 1))
+        self.register_buffer("other", torch.zeros(num_layers, num_others, num_other))
+        self.register_buffer("factor", torch.ones(num_layers))
+
+    @classmethod
+    def like(cls, model: MultiplexModel, num_others: int) -> "Regression":
+        """Return one for the columns that a network sees."""
+        return cls(len(model.own.of_layer), num_others, len(model.own.mean), len(model.other.mean))
+
+    def forward(self, seen: Columns, target: Tensor, layers: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the terms of target layers (n,) and of other layers (n, k), given what is `seen` of pairs in them.
+
+        Layers that a target does not look at have terms of 0.
+        """
+        weight = self.own.index_select(0, target)
+        own = (seen.own * weight[:, :-1]).sum(1) + weight[:, -1]
+        same = layers.unsqueeze(2) == self.layers.index_select(0, target).unsqueeze(1)  # (n, k, m)
+        of_layer = same.to(seen.other.dtype) @ self.other.index_select(0, target)
+        return own, (seen.other * of_layer).sum(2)
+
+
+@torch.no_grad()
+def columns(model: MultiplexModel, graph: PackedGraph, pairs: Tensor, target: Tensor, layers: Tensor) -> Columns:
+    """Return what a regression sees of pairs (n, 2) in target layers (n,) and in other layers (n, m)."""
+    others, num_other = layers.shape[1], len(model.other.mean)
+    parts = [Columns(model.own.mean.new_zeros(0, len(model.own.mean)), model.own.mean.new_zeros(0, others, num_other))]
+    for low in range(0, CHUNK * graph.most(-(-len(pairs) // CHUNK)), CHUNK):
+        asked = pairs[low : low + CHUNK], target[low : low + CHUNK], layers[low : low + CHUNK]
+        near, known = bring_near(graph, *asked, None, model.visibility)
+        if len(asked[0]):  # else other processes have more pairs
+            own, other, _ = model.describe(near, *asked, known)
+            parts.append(Columns(own.values, other.values.view(len(asked[0]), others, num_other)))
+    return Columns(*(torch.cat(each) for each in zip(*parts, strict=True)))

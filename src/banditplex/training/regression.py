@@ -1,0 +1,200 @@
+"""Logistic regressions beside the networks of a small multiplex: one for each target, weighed on validation edges.
+
+Weights that targets share save a network from learning by heart, but on some data each target has its own way. A
+regression with a penalty chosen by cross-validation finds it from few edges. Validation edges, which neither has seen,
+say how much either counts (stacking; Wolpert, Neural Networks, 1992).
+"""
+
+import copy
+from collections.abc import Sequence
+from functools import reduce
+from typing import NamedTuple
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+from scipy.special import expit
+from torch import Tensor
+
+from banditplex.nn import MultiplexModel
+from banditplex.nn.regression import Columns, Regression, columns
+from banditplex.nn.spectral import FOLDS, fold_of
+from banditplex.rng import stream
+from banditplex.training.calibration import SPREAD, HeldOut, Scored
+from banditplex.training.data import TrainingData
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+LEAST, MOST = 30, 2_000
+"""Edges of a target: with fewer it has no regression, and not more are fitted."""
+NEGATIVES = 3
+"""Negatives per edge; all negatives together weigh as much as the edges."""
+PENALTIES = (1000.0, 100.0, 10.0, 1.0)
+"""Penalties on squared weights of standardised columns, in pairs, that are tried."""
+STEPS, ENOUGH = 20, 1e-7
+
+
+class Used(NamedTuple):
+    """The other layers that predictions in each target use."""
+
+    layers: Ints  # (T, m), the most probable first
+    counts: Ints  # (T,): how many of them
+
+    @property
+    def table(self) -> Ints:
+        """The layers (T, most), with -1 where a target uses fewer."""
+        most = int(self.counts.max(initial=0))
+        return np.where(np.arange(most) < self.counts[:, None], self.layers[:, :most], -1)
+
+
+class Fitted:
+    """The regressions of a member, fitted to its training edges; `logits_of_targets` scores pairs as a network does."""
+
+    def __init__(self, model: MultiplexModel, data: TrainingData, used: Used, seed: int) -> None:
+        self._model, self.data, self._table = model, data, torch.from_numpy(used.table).to(data.device)
+        self.regression = Regression.like(model, self._table.shape[1]).to(data.device)
+        self.regression.layers[torch.from_numpy(data.targets).to(data.device)] = self._table
+        here = np.arange(len(data.targets)) if data.held is None else np.flatnonzero(data.held)
+        self.instances = np.flatnonzero(data.train_edges.size >= LEAST)  # which targets have one
+        samples = {place: _sample(data, place, seed) for place in np.intersect1d(here, self.instances).tolist()}
+        pairs = np.concatenate([np.empty((0, 2), np.int64), *(pairs for pairs, _ in samples.values())])
+        size = [len(label) for _, label in samples.values()]
+        instance = np.repeat(np.array(list(samples), np.int64), size)
+        parts = [torch.split(each, size) for each in self._columns(pairs, instance)]
+        fits = [
+            (place, fit_target(Columns(own, other), pairs, label, data.full_mx.num_nodes))
+            for (place, (pairs, label)), own, other in zip(samples.items(), *parts, strict=True)
+        ]
+        if data.held is not None:
+            fits = [each for part in data.group.gather_objects(fits) for each in part]
+        for place, (own, other) in fits:
+            target = int(data.targets[place])
+            self.regression.own[target] = own.to(data.device)
+            self.regression.other[target] = other.to(data.device)
+
+    def logits_of_targets(self, pairs: Ints, instance: Ints) -> Floats:
+        """Return the logits (n,) of pairs (n, 2) in the targets number (n,), on the graph without validation edges."""
+        seen = self._columns(pairs if self.data.full_mx.directed else np.sort(pairs, axis=1), instance)
+        target, layers = self._places(instance)
+        own, other = self.regression(seen, target, layers)
+        found: Floats = (own + other.sum(1)).cpu().numpy().astype(np.float64)
+        return found
+
+    def _places(self, instance: Ints) -> tuple[Tensor, Tensor]:
+        """Return target layers (n,) and the other layers that they look at (n, m), -1 for none."""
+        at = torch.from_numpy(np.ascontiguousarray(instance)).to(self.data.device)
+        return torch.from_numpy(self.data.targets).to(at.device)[at], self._table[at]
+
+    def _columns(self, pairs: Ints, instance: Ints) -> Columns:
+        target, layers = self._places(instance)
+        asked = torch.from_numpy(np.ascontiguousarray(pairs)).to(target.device)
+        seen = columns(self._model, self.data.train_graph, asked, target, layers.clamp(min=0))
+        return Columns(seen.own, seen.other * (layers >= 0).unsqueeze(2))
+
+
+def _sample(data: TrainingData, instance: int, seed: int) -> tuple[Ints, Ints]:
+    """Return edges and negatives of a target (n, 2), and their labels (n,)."""
+    target = int(data.targets[instance])
+    rng, edges = stream(seed, "regression", target), data.train_edges.of(instance)
+    edges = edges if len(edges) <= MOST else edges[rng.permutation(len(edges))[:MOST]]
+    negatives = data.negatives.draw(np.full(len(edges) * NEGATIVES, target), rng)
+    return np.concatenate([edges, negatives]), np.repeat([1, 0], [len(edges), len(negatives)])
+
+
+def fit_target(seen: Columns, pairs: Ints, label: Ints, num_nodes: int) -> tuple[Tensor, Tensor]:
+    """Return the weights (F + 1,) and (m, G) of the regression of a target, with the penalty that predicts best.
+
+    Pairs of the same two nodes are in the same fold of the cross-validation.
+    """
+    x = torch.cat([seen.own, seen.other.flatten(1)], 1).double()
+    mean, scale = x.mean(0), x.std(0, unbiased=False).clamp(min=0.02)
+    y, fold = torch.from_numpy(label).to(x.device), fold_of(torch.from_numpy(pairs).to(x.device), num_nodes)
+    weight = torch.where(y > 0, 0.5 / y.double().mean(), 0.5 / (1 - y.double().mean()))
+    fitted = torch.stack([weight * (fold != part) for part in range(FOLDS)] + [weight])  # all but a fold, then all
+    x = F.pad((x - mean) / scale, (0, 1), value=1.0)
+    best, found = torch.inf, torch.zeros(x.shape[1], dtype=x.dtype, device=x.device)
+    for beta in path(x, y.double(), fitted):
+        logit = (beta[:-1] @ x.T).gather(0, fold.unsqueeze(0)).squeeze(0)  # of each pair, by what was fitted without it
+        loss = float((weight * F.binary_cross_entropy_with_logits(logit, y.double(), reduction="none")).sum())
+        if loss < best:  # never if a fit has failed
+            best, found = loss, beta[-1]
+    raw = found[:-1] / scale
+    own = torch.cat([raw[: seen.own.shape[1]], (found[-1] - raw @ mean).unsqueeze(0)])
+    return own.float().cpu(), raw[seen.own.shape[1] :].view(seen.other.shape[1:]).float().cpu()
+
+
+def path(x: Tensor, label: Tensor, weight: Tensor, penalties: Sequence[float] = PENALTIES) -> list[Tensor]:
+    """Return the weights (B, F) of B regressions on x (n, F) with weights (B, n) of the pairs, for each penalty.
+
+    The last column is a constant, which has no penalty. Newton's method; a penalty starts from what the one before it
+    has found, which is near.
+    """
+    free = torch.ones(x.shape[1], dtype=x.dtype, device=x.device)
+    free[-1] = 1e-6
+    beta, found = torch.zeros(len(weight), x.shape[1], dtype=x.dtype, device=x.device), []
+    for penalty in penalties:
+        ridge = penalty * free
+        for _ in range(STEPS):
+            p = torch.sigmoid(beta @ x.T)
+            gradient = (weight * (p - label)) @ x + ridge * beta
+            curvature = torch.stack([x.T @ (each.unsqueeze(1) * x) for each in weight * p * (1 - p)])
+            step = torch.linalg.solve_ex(curvature + torch.diag(ridge), gradient)[0]
+            beta = beta - step
+            if step.abs().max() < ENOUGH:
+                break
+        found.append(beta)
+    return found
+
+
+def weigh(networks: HeldOut, regressions: HeldOut, instances: Ints) -> tuple[float, float]:
+    """Return the factors, 0 or above, of networks and of regressions that predict validation edges best together.
+
+    Both have scored the same pairs. Unknown pairs weigh as much as the edges, in each target of `instances` (those that
+    have a regression). A priori, networks count 1 and regressions 0, with a standard deviation of `SPREAD`.
+    """
+    share = networks.balance()
+    scores, weight, sign = [], [], []
+    for ours, theirs, of, way in (
+        (networks.links, regressions.links, np.ones_like(share), 1.0),
+        (networks.unknown, regressions.unknown, share, -1.0),
+    ):
+        at = np.isin(ours.instance, instances)
+        scores.append(np.stack([ours.score, theirs.score, np.ones_like(ours.score)], 1)[at])
+        weight.append((ours.weight * of[ours.instance])[at])
+        sign.append(np.full(int(at.sum()), way))
+    x, w, s = np.concatenate(scores), np.concatenate(weight), np.concatenate(sign)
+    centre, precision = np.array([1.0, 0.0, 0.0]), np.array([SPREAD**-2, SPREAD**-2, 0.0])
+
+    def loss(beta: Floats) -> tuple[float, Floats]:
+        margin, off = s * (x @ beta), beta - centre
+        value = w @ np.logaddexp(0, -margin) + 0.5 * precision @ off**2
+        return float(value), x.T @ (-s * w * expit(-margin)) + precision * off
+
+    found = minimize(loss, centre, jac=True, method="L-BFGS-B", bounds=[(0, None), (0, None), (None, None)])
+    return float(found.x[0]), float(found.x[1])
+
+
+def put_beside(networks: HeldOut, members: Sequence[Fitted], regressions: HeldOut) -> tuple[Regression, HeldOut]:
+    """Return the regression to put beside the mean of the networks, and the scores of both together.
+
+    Since regressions are linear, their mean over the members is one regression.
+    """
+    instances = reduce(np.intersect1d, [each.instances for each in members])  # those that have one in every member
+    ours, theirs = weigh(networks, regressions, instances)
+    has = np.isin(np.arange(len(networks.density)), instances)
+    factors = np.where(has, ours, 1.0), np.where(has, theirs, 0.0)
+    every = [each.regression for each in members]
+    mean, at = copy.deepcopy(every[0]), torch.from_numpy(members[0].data.targets).to(every[0].factor.device)
+    mean.factor[at], share = (torch.from_numpy(each).to(mean.factor) for each in factors)
+    mean.own[at] = share[:, None] * torch.stack([each.own for each in every]).mean(0)[at]
+    mean.other[at] = share[:, None, None] * torch.stack([each.other for each in every]).mean(0)[at]
+
+    def both(first: Scored, second: Scored) -> Scored:
+        of = first.instance
+        return first._replace(score=factors[0][of] * first.score + factors[1][of] * second.score)
+
+    return mean, networks._replace(
+        links=both(networks.links, regressions.links), unknown=both(networks.unknown, regressions.unknown)
+    )

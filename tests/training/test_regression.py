@@ -1,0 +1,202 @@
+"""Regressions beside the networks: against scikit-learn, by hand, and in a model as a whole."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss
+
+import banditplex as bx
+from banditplex.evaluation import roc_auc
+from banditplex.nn.ensemble import members_of
+from banditplex.nn.regression import Columns, Regression
+from banditplex.nn.spectral import FOLDS, fold_of
+from banditplex.training.calibration import HeldOut, Scored
+from banditplex.training.regression import PENALTIES, Used, fit_target, path, weigh
+
+FAST = {"members": 2, "epochs": 2, "warmup": 0}
+
+
+@pytest.fixture(scope="module")
+def mx():
+    """Four random layers of 150 edges; the second has most edges of the first."""
+    rng = np.random.default_rng(0)
+    every = np.stack(np.triu_indices(40, 1), 1)
+    layers = [every[rng.permutation(len(every))[:150]] for _ in range(4)]
+    layers[1] = np.unique(np.concatenate([layers[0][:120], layers[1][:30]]), axis=0)
+    name = np.repeat([*"abcd"], [len(each) for each in layers])
+    return bx.Multiplex.from_edges(*np.concatenate(layers).T, name, num_nodes=40)
+
+
+@pytest.fixture(scope="module")
+def model(mx):
+    return bx.LinkPredictor(**FAST).fit(mx)
+
+
+def random_pairs(size=300, seed=0):
+    """Columns of pairs in the target layer and in two others, of which the first of each kind matters, and labels."""
+    rng = np.random.default_rng(seed)
+    own, other = rng.normal(2, 3, (size, 3)), rng.normal(0, 1, (size, 2, 2))
+    label = (rng.random(size) < 1 / (1 + np.exp(-(own[:, 0] - 2) / 9 - other[:, 1, 0] / 3))).astype(np.int64)
+    seen = Columns(torch.from_numpy(own).float(), torch.from_numpy(other).float())
+    return seen, rng.integers(0, 40, (size, 2)), label
+
+
+def by_sklearn(x, label, weight, penalty):
+    return LogisticRegression(C=1 / penalty, tol=1e-10, max_iter=10_000).fit(x, label, sample_weight=weight)
+
+
+# Fits
+
+
+def test_fits_are_those_of_scikit_learn():
+    rng = np.random.default_rng(1)
+    x, label = rng.normal(size=(200, 3)), rng.integers(0, 2, 200)
+    weight = np.stack([np.ones(200), np.arange(200) % 4 > 0, rng.random(200)])
+    given = torch.from_numpy(np.column_stack([x, np.ones(200)]))
+    found = path(given, torch.from_numpy(label).double(), torch.from_numpy(weight))
+    for penalty, betas in zip(PENALTIES, found, strict=True):
+        for of, beta in zip(weight, betas.numpy(), strict=True):
+            expected = by_sklearn(x, label, of, penalty)
+            assert beta == pytest.approx(np.append(expected.coef_, expected.intercept_), abs=1e-4)
+
+
+def test_the_penalty_is_the_one_that_predicts_best():
+    seen, pairs, label = random_pairs()
+    x = np.column_stack([seen.own, seen.other.flatten(1)]).astype(np.float64)
+    x = (x - x.mean(0)) / x.std(0)
+    weight = np.where(label > 0, 0.5 / label.mean(), 0.5 / (1 - label.mean()))
+    fold, losses = fold_of(torch.from_numpy(pairs), 40).numpy(), []
+    for penalty in PENALTIES:
+        guess = np.empty(len(label))
+        for part in range(FOLDS):
+            out = fold == part
+            rest = by_sklearn(x[~out], label[~out], weight[~out], penalty)
+            guess[out] = rest.predict_proba(x[out])[:, 1]
+        losses.append(log_loss(label, guess, sample_weight=weight))
+    best = by_sklearn(x, label, weight, PENALTIES[int(np.argmin(losses))])
+    own, other = fit_target(seen, pairs, label, 40)
+    logit = seen.own @ own[:-1] + own[-1] + (seen.other * other).sum((1, 2))
+    assert 0 < int(np.argmin(losses)) < len(PENALTIES) - 1  # else the choice says little
+    assert logit.numpy() == pytest.approx(best.decision_function(x), abs=1e-3)
+
+
+def test_edges_that_a_column_tells_apart_have_finite_weights():
+    label = np.repeat([1, 0], [40, 120])
+    seen = Columns(torch.from_numpy(label).float()[:, None], torch.zeros(160, 0, 2))
+    own, other = fit_target(seen, np.random.default_rng(0).integers(0, 30, (160, 2)), label, 30)
+    assert torch.isfinite(own).all()
+    assert own[0] > 2
+    assert other.shape == (0, 2)
+
+
+# Terms
+
+
+def test_terms_are_sums_over_columns():
+    regression = Regression(3, 2, 2, 1)
+    regression.layers[0] = torch.tensor([2, 1])
+    regression.own[0] = torch.tensor([1.0, 10.0, 100.0])
+    regression.other[0] = torch.tensor([[3.0], [5.0]])  # of layers 2 and 1
+    seen = Columns(torch.tensor([[1.0, 2.0], [0.0, 1.0]]), torch.tensor([[[7.0], [1.0]], [[1.0], [1.0]]]))
+    own, other = regression(seen, torch.tensor([0, 1]), torch.tensor([[1, 2], [0, 2]]))
+    assert own.tolist() == [1 + 20 + 100, 0]
+    assert other.tolist() == [[35, 3], [0, 0]]  # in whatever order layers come; target 1 has no weights
+
+
+def test_layers_used_end_where_a_target_uses_fewer():
+    used = Used(np.array([[4, 5, 6], [7, 8, 9]]), np.array([2, 0]))
+    assert used.table.tolist() == [[4, 5], [-1, -1]]
+
+
+# Weights of both
+
+
+def held_out(links, unknown, instance=0):
+    part = [Scored(np.full(len(each), instance), each, np.ones(len(each))) for each in (links, unknown)]
+    return HeldOut(*part, np.array([0.1, 0.1]))
+
+
+def test_factors_are_those_of_a_logistic_regression_on_both_scores():
+    rng = np.random.default_rng(3)
+    truth = rng.normal(0, 2, 40_000)
+    label = rng.random(40_000) < 1 / (1 + np.exp(-truth))
+    first, second = truth + rng.normal(0, 1, 40_000), truth + rng.normal(0, 2, 40_000)
+    networks, regressions = (held_out(each[label], each[~label]) for each in (first, second))
+    expected = by_sklearn(
+        np.column_stack([first, second]), label, np.where(label, 1, label.sum() / (~label).sum()), 1e-6
+    )
+    assert weigh(networks, regressions, np.array([0])) == pytest.approx(expected.coef_[0], abs=2e-3)
+
+
+def test_scores_that_say_nothing_count_nothing():
+    rng = np.random.default_rng(4)
+    truth, noise = rng.normal(0, 2, 4_000), rng.normal(0, 2, 4_000)
+    label = rng.random(4_000) < 1 / (1 + np.exp(-truth))
+    good, bad = (held_out(each[label], each[~label]) for each in (truth, noise))
+    assert weigh(good, bad, np.array([0])) == pytest.approx([1, 0], abs=0.1)
+    assert weigh(bad, good, np.array([0])) == pytest.approx([0, 1], abs=0.1)
+    assert weigh(bad, good, np.array([1])) == (1, 0)  # a target without pairs: what holds a priori
+
+
+# In a model
+
+
+def test_logits_are_terms_of_networks_and_of_the_regression(model, mx):
+    fitted, layer = model._fitted, mx.layer_names[1]
+    regression, pairs = fitted.model.regression, np.array([[0, 5], [3, 9], [20, 31]])
+    alone = [replace(fitted, model=each).logits(pairs, layer) for each in members_of(fitted.model)]
+    target, chosen = mx.layer_index(layer), fitted._choose(1, 0)[0]
+    asked = torch.from_numpy(pairs), torch.full((3,), target), torch.from_numpy(chosen).expand(3, -1)
+    own, other, _ = members_of(fitted.model)[0].describe(fitted.graph, *asked)
+    linear = []
+    for row in range(3):
+        total = float(own.values[row] @ regression.own[target, :-1] + regression.own[target, -1])
+        for place, number in enumerate(chosen.tolist()):
+            at = regression.layers[target].tolist().index(number)
+            total += float(other.values[row * len(chosen) + place] @ regression.other[target, at])
+        linear.append(total)
+    expected = float(regression.factor[target]) * np.mean(alone, axis=0) + linear
+    assert model.score_pairs(mx.node_names[pairs], layer) == pytest.approx(expected, abs=1e-4)
+
+
+def test_terms_add_up_and_saved_models_score_the_same(model, mx, tmp_path):
+    layer, pairs = mx.layer_names[2], mx.node_names[[[0, 5], [3, 9], [20, 31]]]
+    scores = model.score_pairs(pairs, layer)
+    parts = model.explain(pairs, layer).groupby(["source", "destination"], sort=False)["value"].sum()
+    assert parts.to_numpy() == pytest.approx(scores, abs=1e-5)
+    model.save(tmp_path / "model")
+    assert bx.LinkPredictor.load(tmp_path / "model").score_pairs(pairs, layer).tolist() == scores.tolist()
+
+
+def test_draws_and_single_layers_ask_the_networks_alone(model, mx):
+    layer, pairs = mx.layer_names[0], mx.node_names[[[0, 5], [3, 9]]]
+    alone = bx.LinkPredictor(**FAST, regression=False).fit(mx)
+    assert model.score_pairs(pairs, layer, draws=3).tolist() == alone.score_pairs(pairs, layer, draws=3).tolist()
+    assert model.score_pairs(pairs, layer).tolist() != alone.score_pairs(pairs, layer).tolist()
+    free = [pair for pair in pairs.tolist() if not mx.has_edges(mx.node_index(np.array([pair])), layer).any()]
+    asked = free, np.zeros(len(free), np.int64), np.ones((len(free), 1), np.int64)
+    assert model.score_by_layer(*asked).tolist() == alone.score_by_layer(*asked).tolist()
+
+
+def test_known_edges_of_a_random_layer_cannot_be_told_from_other_pairs(mx):
+    """If a pair's own edge were visible, known edges would be recognised; four standard errors are allowed."""
+    alone = mx.subset(layers=["c", "d"])
+    regression = bx.LinkPredictor(**FAST).fit(alone)._fitted
+    every = np.stack(np.triu_indices(40, 1), 1)
+    label = alone.has_edges(every, "c")
+    factor = regression.model.regression.factor
+    factor.zero_()  # what is left is the regression
+    size = label.sum(), (~label).sum()
+    error = np.sqrt(1 / 12 * (1 / size[0] + 1 / size[1]))
+    assert abs(roc_auc(label, regression.logits(every, "c")) - 0.5) < 4 * error
+
+
+def test_targets_with_few_edges_have_no_regression(mx):
+    some = mx.keep_edges((mx.edge_layer != 3) | (np.arange(mx.num_edges) % 10 == 0))
+    regression = bx.LinkPredictor(**FAST).fit(some)._fitted.model.regression
+    assert regression.factor[3] == 1
+    assert not regression.own[3].any()
+    assert regression.own[:3].any(1).all()
