@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from banditplex.leaderboard.compare import Plan
 from banditplex.leaderboard.facts import Facts
 from banditplex.leaderboard.lines import Line
 from banditplex.leaderboard.measure import EARLY
 from banditplex.leaderboard.parts import RANKED, SHARE
+from banditplex.leaderboard.plan import Plan
 from banditplex.leaderboard.verdict import verdict
 
 
@@ -35,12 +35,17 @@ class Leaderboard:
             tuning = (
                 f"Each method may try {plan.trials} settings per seed, its defaults first; ROC-AUC on {edges} decides."
             )
+        limits = [
+            f"A fit may take {plan.budget:g} s of processor time and {plan.memory:g} GB; methods that learn in epochs "
+            f"stop after {100 * EARLY:.0f} % of this time, with what they have learnt."
+        ]
+        if plan.seeds > 1:
+            limits += ["A method that exceeds a limit with the first seed is not tried with the others."]
         return [
             f"{seeds}, on the split that comes with the data." if self.fixed else split,
             f"A held-out pair is hidden in {where} (hide={plan.hide}).",
             tuning,
-            f"A fit may take {plan.budget:g} s of processor time and {plan.memory:g} GB; methods that learn in epochs "
-            f"stop after {100 * EARLY:.0f} % of this time, with what they have learnt.",
+            *limits,
         ]
 
     @property
