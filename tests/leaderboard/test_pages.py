@@ -1,6 +1,7 @@
 """Files of the leaderboard, from hand-made rows."""
 
 import json
+from dataclasses import replace
 
 import pandas as pd
 import pytest
@@ -49,6 +50,15 @@ def test_markdown_marks_ours_and_the_best(board, tmp_path):
     assert "Each method may try 10 settings per seed" in text
     assert "3 s of processor time" in text
     assert "overlap alone (.970)" in text
+
+
+def test_a_gpu_is_named_and_seconds_are_then_on_the_clock(board):
+    assert "GPU" not in " ".join(board.conditions + board.legend)
+    there = replace(board, plan=replace(board.plan, device="cuda"), device="CUDA: NVIDIA H200")
+    said = " ".join(there.conditions)
+    assert "on CUDA: NVIDIA H200." in said
+    assert "3 s of wall-clock time" in said
+    assert "Seconds: wall-clock time" in " ".join(there.legend)
 
 
 def test_what_the_page_shows(board):

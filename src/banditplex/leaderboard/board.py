@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from banditplex.leaderboard.device import on_cuda
 from banditplex.leaderboard.facts import Facts
 from banditplex.leaderboard.lines import Line
 from banditplex.leaderboard.measure import EARLY
@@ -22,6 +23,7 @@ class Leaderboard:
     lines: Sequence[Line] = ()
     layers: Sequence[dict[str, Any]] = ()
     fixed: bool = False  # whether the split came with the data
+    device: str = "cpu"  # in words
 
     @property
     def conditions(self) -> list[str]:
@@ -35,9 +37,12 @@ class Leaderboard:
             tuning = (
                 f"Each method may try {plan.trials} settings per seed, its defaults first; ROC-AUC on {edges} decides."
             )
-        limits = [
-            f"A fit may take {plan.budget:g} s of processor time and {plan.memory:g} GB; methods that learn in epochs "
-            f"stop after {100 * EARLY:.0f} % of this time, with what they have learnt."
+        on_gpu = on_cuda(plan.device)
+        time, memory = "wall-clock" if on_gpu else "processor", " of main and GPU memory together" if on_gpu else ""
+        limits = [f"Methods that can use a GPU run on {self.device}."] if on_gpu else []
+        limits += [
+            f"A fit may take {plan.budget:g} s of {time} time and {plan.memory:g} GB{memory}; methods that learn in "
+            f"epochs stop after {100 * EARLY:.0f} % of this time, with what they have learnt."
         ]
         if plan.seeds > 1:
             limits += ["A method that exceeds a limit with the first seed is not tried with the others."]
@@ -60,7 +65,8 @@ class Leaderboard:
                 f"MRR and Hits@10: at most about {RANKED} held-out edges are ranked, each among up to 100 pairs, at "
                 "random or hard ones, which look like links."
             ]
-        text += ["Seconds: processor time of training, MB: peak memory beyond that of an idle process; medians."]
+        time = "wall-clock" if on_cuda(self.plan.device) else "processor"
+        text += [f"Seconds: {time} time of training, MB: peak memory beyond that of an idle process; medians."]
         references = {each.to for line in self.lines for each in line.difference.values()}
         if references:
             text += [

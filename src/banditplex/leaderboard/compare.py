@@ -1,7 +1,7 @@
 """`compare`: every method on the same splits, tuned with the same budget, each fit with the same limits."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ from banditplex.evaluation.split import FixedSplit
 from banditplex.jobs.limits import stop_child
 from banditplex.jobs.result_folder import open_store
 from banditplex.jobs.results import Row, describe_data
+from banditplex.leaderboard.device import find_device, on_cuda
 from banditplex.leaderboard.fits import Bench, Fit, Progress, Runner, as_text, exceeds, failure
 from banditplex.leaderboard.methods import Method, Settings, choose_methods
 from banditplex.leaderboard.parts import Parts
@@ -48,7 +49,7 @@ def compare(
         A split that comes with the data: `valid` is for tuning, and seeds are those of the methods only.
     engine, jobs
         Where fits run, and how many at a time; see `banditplex.jobs.engine.run_tasks`. Each runs in a process of its
-        own.
+        own. On a GPU, None is one at a time.
     folder, resume
         A folder for the rows. With `resume`, finished fits are not repeated, and methods may be added.
     on_progress
@@ -60,6 +61,8 @@ def compare(
     """
     plan = plan or Plan()
     plan.check(mx)
+    plan = replace(plan, device=find_device(plan.device, engine))
+    jobs = 1 if jobs is None and on_cuda(plan.device) else jobs  # fits that share a GPU wait for each other
     chosen = {each.name: each for each in _as_methods(methods)}
     if not chosen:
         raise InputError("Expected at least one method, got none.")
@@ -76,7 +79,10 @@ def compare(
 def describe(plan: Plan, mx: Multiplex, fixed: FixedSplit | None = None) -> dict[str, Any]:
     """Return what all rows depend on, besides the methods."""
     extra = {} if fixed is None else {"fixed_split": {"test": len(fixed.test.label), "valid": len(fixed.valid.label)}}
-    return {**asdict(plan), **extra, "data": describe_data(mx)}
+    conditions = asdict(plan)
+    if plan.device == "cpu":
+        del conditions["device"]  # folders of earlier versions have no device, and can be resumed
+    return {**conditions, **extra, "data": describe_data(mx)}
 
 
 Trials = Mapping[str, list[Settings]]

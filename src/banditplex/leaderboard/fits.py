@@ -55,7 +55,8 @@ class Bench:
         settings = next(each for each in method.trials(plan.trials) if as_text(each) == fit.settings)
         part = self._part(fit)
         names = plan.targets or part.test.train.layer_names
-        job = Job(fit.key, method, settings, fit.seed, part, names, plan.budget, plan.memory * GIGABYTE)
+        limits = plan.budget, plan.memory * GIGABYTE
+        job = Job(fit.key, method, settings, fit.seed, part, names, *limits, plan.device)
         outcome = alone(measure, job, at_most=2 * PATIENCE * plan.budget + START_SECONDS)
         if outcome.error is not None:
             return [failure(fit, self._explain(outcome.error))]

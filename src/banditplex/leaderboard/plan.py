@@ -17,6 +17,7 @@ class Plan:
     budget: float = 120.0  # seconds of a fit, and of scoring the test pairs; see `jobs.limits.Usage`
     memory: float = 8.0  # gigabytes of a fit
     targets: tuple[Name, ...] | None = None  # None: every layer with enough edges
+    device: str = "auto"  # of all methods that have the choice; auto: CUDA where there is one
 
     def check(self, mx: Multiplex) -> None:
         """Refuse values that make no sense."""
