@@ -14,7 +14,7 @@ import pytest
 from sklearn.base import BaseEstimator
 
 import banditplex as bx
-from banditplex.evaluation import Split, roc_auc
+from banditplex.evaluation import FixedSplit, Split, roc_auc
 from banditplex.jobs.limits import stop_child
 from banditplex.jobs.results import read_results
 from banditplex.leaderboard import Method, Plan, compare
@@ -213,6 +213,18 @@ def test_parts_are_the_same_for_all_and_tuning_has_no_test_pairs():
     tuned = zip(tuning.test.layer[edges], tuning.test.pairs[edges].tolist(), strict=True)
     assert not held_out & {(layer, *sorted(pair)) for layer, pair in tuned}
     assert tuning.test.train.num_edges < test.test.train.num_edges
+
+
+def test_methods_may_see_the_reverse_edges_that_a_fixed_split_leaves(tmp_path):
+    """Training edge 0 -> 1 and test pair (1, 0): as in print it is kept, and may be seen."""
+    train = bx.Multiplex.from_edges([0, 1, 2], [1, 2, 3], "1", num_nodes=6, directed=True)
+    pairs, label = np.array([[1, 0], [3, 4], [5, 1]]), np.array([1, 1, 0])
+    labelled = Split(train, "layer", np.zeros(3, np.int64), pairs, label)
+    kept = FixedSplit(labelled, labelled)
+    clean = FixedSplit(*(replace(labelled, layer=np.zeros(2, np.int64), pairs=pairs[1:], label=label[1:]),) * 2)
+    for fixed, hide in ((kept, "edge"), (clean, "layer")):
+        parts = Parts(train, "layer", fixed)
+        assert {parts.for_test(0).test.hide, parts.for_tuning(0).test.hide, parts.split(0).hide} == {hide}
 
 
 def test_facts_are_counted_and_heuristics_measured():

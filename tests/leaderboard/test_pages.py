@@ -61,13 +61,21 @@ def test_a_gpu_is_named_and_seconds_are_then_on_the_clock(board):
     assert "Seconds: wall-clock time" in " ".join(there.legend)
 
 
+def test_a_fixed_split_says_what_becomes_of_leaks_and_how_f1_is_computed(board):
+    assert "F1" not in " ".join(board.legend)
+    for kind, says in (("drop", "without pairs that leak"), ("keep", "as in print")):
+        there = replace(board, fixed=kind)
+        assert says in " ".join(there.conditions)
+        assert "F1: in each layer as many pairs are predicted edges as are edges" in " ".join(there.legend)
+
+
 def test_what_the_page_shows(board):
     found = for_page(board)
-    assert [each["title"] for each in found["columns"]] == ["ROC-AUC", "AP", "accuracy"]
+    assert [each["title"] for each in found["columns"]] == ["ROC-AUC", "AP", "accuracy", "F1"]
     assert (found["reference"], found["seeds"]) == ("default", 2)
     assert found["by_layer"]["layers"] == ["x & y"]
     assert found["by_layer"]["methods"] == ["default"]
-    assert found["by_layer"]["values"].tolist() == [[[0.6]], [[0.3]], [[0.5]]]
+    assert found["by_layer"]["values"].tolist() == [[[0.6]], [[0.3]], [[0.5]], [[0.25]]]
 
 
 def test_json_has_no_nan(board):

@@ -21,7 +21,6 @@ from banditplex.pairs.visibility import HIDE
 from banditplex.terminal import bars, say
 
 if TYPE_CHECKING:
-    from banditplex.evaluation import FixedSplit
     from banditplex.leaderboard.board import Leaderboard
     from banditplex.leaderboard.tables import Table
 
@@ -67,7 +66,7 @@ def compare(
     device: Annotated[
         str,
         typer.Option(
-            metavar="auto|cpu|cuda", help="Where methods run that can use a GPU; auto: there, if there is one."
+            metavar="auto|cpu|cuda", help="Device of methods that can use a GPU; auto: cuda, if there is one."
         ),
     ] = "auto",
     by_layer: Annotated[bool, typer.Option("--by-layer", help="Show a table of each layer, too.")] = False,
@@ -98,6 +97,8 @@ def compare(
         raise InputError("Expected DATA, a data set, file or folder to compare methods on, got none.")
     if resume and out is None:
         raise InputError("Expected -o DIR with --resume, got none.")
+    from banditplex.datasets import fetch
+    from banditplex.evaluation import fixed_split
     from banditplex.jobs.result_folder import begun, check_folder
     from banditplex.leaderboard import Plan, facts, lines, pages
     from banditplex.leaderboard import compare as run_all
@@ -113,7 +114,8 @@ def compare(
         check_folder(out, resume=resume, how="--resume")
     place = find_device(device, engine)
     title = title_of(data)
-    fixed = _fixed_split(title, split, hide)
+    leaks = _leaks(split, hide)
+    fixed = None if leaks is None else fixed_split(fetch(title) if is_dataset(title) else title, leaks=leaks)
     mx = fixed.test.train if fixed else load(data, reading, quiet=quiet)
     plan = Plan(
         hide=hide, seeds=seeds, memory=memory, trials=trials if trials is not None else given["trials"],
@@ -122,7 +124,7 @@ def compare(
     )  # fmt: skip
     plan.check(mx)
     about = facts.describe(mx, Parts(mx, hide, fixed).split(0), plan.targets)
-    board = Leaderboard(title, about, plan, fixed=fixed is not None, device=describe_device(place))
+    board = Leaderboard(title, about, plan, fixed=leaks, device=describe_device(place))
     if not as_json:
         _print_start(board)
     if out is not None and resume and not begun(out) and not quiet:
@@ -168,19 +170,14 @@ def _list_methods(as_json: bool) -> None:
     print_table(["method", "settings", "what it is"], [[m.name, len(m.trials(10)), m.about] for m in found])
 
 
-def _fixed_split(data: str, kind: str, hide: str) -> "FixedSplit | None":
-    """Return the split that comes with a data set or folder, if it is asked for."""
-    from banditplex.datasets import fetch
-    from banditplex.evaluation import fixed_split
-
+def _leaks(split: str, hide: str) -> str | None:
+    """Return what becomes of the leaking pairs of a split that comes with the data; None: another split is used."""
     leaks = {"random": None, "fixed": "drop", "fixed-with-leaks": "keep"}
-    if kind not in leaks:
-        raise InputError(f"Expected --split to be one of {', '.join(leaks)}, got {kind!r}.")
-    if leaks[kind] is None:
-        return None
-    if hide != HIDE[1]:
-        raise InputError(f"Expected --hide {HIDE[1]} with --split {kind}, got {hide!r}.")
-    return fixed_split(fetch(data) if is_dataset(data) else data, leaks=str(leaks[kind]))
+    if split not in leaks:
+        raise InputError(f"Expected --split to be one of {', '.join(leaks)}, got {split!r}.")
+    if leaks[split] is not None and hide != HIDE[1]:
+        raise InputError(f"Expected --hide {HIDE[1]} with --split {split}, got {hide!r}.")
+    return leaks[split]
 
 
 # Showing

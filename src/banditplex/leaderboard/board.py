@@ -12,6 +12,11 @@ from banditplex.leaderboard.parts import RANKED, SHARE
 from banditplex.leaderboard.plan import Plan
 from banditplex.leaderboard.verdict import verdict
 
+FIXED = {
+    "drop": "without pairs that leak: that are training edges in either direction, or are listed twice",
+    "keep": "with all its pairs, also those that leak, as in print",
+}
+
 
 @dataclass(frozen=True)
 class Leaderboard:
@@ -22,13 +27,16 @@ class Leaderboard:
     plan: Plan
     lines: Sequence[Line] = ()
     layers: Sequence[dict[str, Any]] = ()
-    fixed: bool = False  # whether the split came with the data
+    fixed: str | None = None  # what became of pairs that leak, if the split came with the data: "drop" or "keep"
     device: str = "cpu"  # in words
 
     @property
     def conditions(self) -> list[str]:
         """How methods were fitted and tested, in sentences."""
-        plan, where = self.plan, {"layer": "its own layer", "pair": "every layer"}[self.plan.hide]
+        plan, hidden = self.plan, {"layer": "its own layer", "pair": "every layer"}[self.plan.hide]
+        where = f"A held-out pair is hidden in {hidden} (hide={plan.hide})."
+        if self.fixed == "keep":
+            where = "Reverse edges of test pairs may be seen, as in print (hide=edge in a directed graph)."
         share, seeds = f"{100 * SHARE:.0f} %", "1 seed" if self.plan.seeds == 1 else f"{self.plan.seeds} seeds"
         split = f"{seeds}, each with its own split: {share} of the edges are held out, beside as many random pairs."
         tuning = "Methods have their default settings, without tuning."
@@ -47,8 +55,8 @@ class Leaderboard:
         if plan.seeds > 1:
             limits += ["A method that exceeds a limit with the first seed is not tried with the others."]
         return [
-            f"{seeds}, on the split that comes with the data." if self.fixed else split,
-            f"A held-out pair is hidden in {where} (hide={plan.hide}).",
+            f"{seeds}, on the split that comes with the data, {FIXED[self.fixed]}." if self.fixed else split,
+            where,
             tuning,
             *limits,
         ]
@@ -57,7 +65,8 @@ class Leaderboard:
     def legend(self) -> list[str]:
         """What the columns mean, in sentences."""
         text = ["Means over layers, then over seeds, ± the standard deviation over seeds."]
-        text += ["Accuracy: as many pairs are predicted edges as there are edges, or more if scores are tied."]
+        names = "Accuracy and F1" if self.fixed else "Accuracy"
+        text += [f"{names}: in each layer as many pairs are predicted edges as are edges, or more if scores are tied."]
         if self.fixed:
             text += ["AP@50: average precision of the 50 pairs with the highest scores. Medians are over layers."]
         if any("random_mrr" in line.mean for line in self.lines):
