@@ -60,6 +60,7 @@ def test_methods_are_listed(call, tmp_path):
         ("compare data.csv --seeds 0", ["seeds", "0"]),
         ("compare data.csv --split half", ["--split", "half"]),
         ("compare data.csv --target z", ["'z'"]),
+        ("compare data.csv --device tpu", ["device", "'tpu'"]),
         ("compare data.csv --split fixed", ["data.csv"]),
         ("compare data.csv --split fixed --hide pair", ["--hide layer", "pair"]),
     ],

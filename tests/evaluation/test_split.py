@@ -275,6 +275,7 @@ def test_a_fixed_split_reads_the_files(folder):
     with refuses((1, 0), "training", "layer '1'"):
         kept.test.check()
     clean = fixed_split(folder, leaks="drop")
+    assert (kept.hide, clean.hide) == ("edge", "layer")  # (1, 0) shows (0, 1)
     clean.test.check()
     clean.valid.check()
     assert names[clean.test.pairs].tolist() == [[3, 4], [5, 0], [5, 1]]

@@ -3,9 +3,11 @@
 import json
 import os
 
+import numpy as np
 import pytest
+import torch
 
-from banditplex.jobs.limits import alone, stop_child
+from banditplex.jobs.limits import alone, lacks_memory, stop_child
 from tests.jobs.limited_tasks import use
 
 
@@ -29,11 +31,22 @@ def test_a_child_measures_tasks_and_survives_failures():
     failed = run(millions=1, fails=True)
     assert failed.error == "ValueError: no luck"
     assert json.loads(run(millions=1).rows)[0]["process"] == first["process"]
+    assert run(millions=10**10).error == "out of memory"  # more than any machine has: numpy refuses
     assert run(millions=40, memory=2e8, forever=True).error == "out of memory"  # 320 MB
 
 
 def test_a_child_that_hangs_is_killed():
     assert alone(use, {"key": "a", "millions": 1}, at_most=0.01).error == "out of time"
+
+
+def test_errors_of_torch_and_numpy_for_lack_of_memory_are_known():
+    for allocate in (np.ones, torch.ones):
+        with pytest.raises((MemoryError, RuntimeError)) as refused:
+            allocate(10**16)
+        assert lacks_memory(refused.value)
+    with pytest.raises(RuntimeError) as refused:
+        torch.ones(2) @ torch.ones(3)
+    assert not lacks_memory(refused.value)
 
 
 @pytest.mark.slow

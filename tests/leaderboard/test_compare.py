@@ -14,18 +14,21 @@ import pytest
 from sklearn.base import BaseEstimator
 
 import banditplex as bx
-from banditplex.evaluation import Split, roc_auc
+from banditplex.evaluation import FixedSplit, Split, roc_auc
+from banditplex.jobs.limits import stop_child
 from banditplex.jobs.results import read_results
 from banditplex.leaderboard import Method, Plan, compare
-from banditplex.leaderboard.compare import Bench, Fit, _Runner
+from banditplex.leaderboard.compare import _fit_all
 from banditplex.leaderboard.facts import describe
+from banditplex.leaderboard.fits import Bench, Fit, Runner
 from banditplex.leaderboard.lines import make_lines
 from banditplex.leaderboard.measure import Job, count_parameters, measure, rank_split, stop_in_time
 from banditplex.leaderboard.parts import Parts
 from tests.leaderboard.scorers import DEGREES, METHODS, Degrees, Epochs, Half
 from tests.refusals import refuses
 
-PLAN = Plan(seeds=1, trials=3, budget=1.0, memory=0.2)
+PLAN = Plan(seeds=2, trials=3, budget=1.0, memory=0.2)
+NUMBERS = {"settings": "{}", "parameters": None, "fit_seconds": 1.0, "memory": 1.0}
 NOISE = ("fit_seconds", "score_seconds", "memory")
 
 
@@ -39,7 +42,7 @@ class Interrupted(Exception):
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory):
-    """Compare four methods, of which one works; interrupt it after the first fit, and resume it."""
+    """Compare four methods with two seeds, of which one works; interrupt it after the first fit, and resume it."""
     folder, told = tmp_path_factory.mktemp("compare") / "out", []
     options = {"plan": PLAN, "engine": "serial", "folder": folder}
 
@@ -57,14 +60,14 @@ def test_a_method_that_fails_is_a_row_that_says_so(found):
     assert notes == {
         "degrees": "",
         "fails": "ZeroDivisionError: no luck today",
-        "large": "out of memory (0.2 GB)",
-        "slow": "out of time (1 s)",
+        "large": "out of memory (0.2 GB), tried with 1 of 2 seeds",
+        "slow": "out of time (1 s), tried with 1 of 2 seeds",
     }
 
 
 def test_metrics_are_those_of_the_method_on_the_split(found):
     """The same numbers from a plain loop over pairs and layers."""
-    rows = [row for row in found.rows if row["method"] == "degrees"]
+    rows = [row for row in found.rows if row["method"] == "degrees" and row["trial"] == 0]
     (mean,) = (row for row in rows if row["scope"] == "mean")
     part = Parts(multiplex(), "layer").for_test(0)
     scorer, names = Degrees(**json.loads(mean["settings"])).fit(part.test.train), part.test.train.layer_names
@@ -99,20 +102,66 @@ def test_tuning_looks_at_validation_edges_and_chooses_the_better_setting(found):
     assert first["roc_auc"] == pytest.approx(np.mean(aucs))
     assert second["roc_auc"] == pytest.approx(1 - np.mean(aucs))  # every pair the other way round
     best = max(first, second, key=lambda row: row["roc_auc"])
-    assert {row["settings"] for row in found.rows if row["method"] == "degrees"} == {best["settings"]}
+    chosen = {row["settings"] for row in found.rows if row["method"] == "degrees" and row["trial"] == 0}
+    assert chosen == {best["settings"]}
 
 
 def is_trial(row, settings):
-    return row["tuning"] and row["scope"] == "mean" and row["settings"] == settings
+    return row["tuning"] and row["scope"] == "mean" and row["settings"] == settings and row["trial"] == 0
 
 
 def test_a_comparison_is_resumed_and_refuses_other_conditions(found):
-    """Two settings of one method, and four tests; the first fit is not repeated."""
-    assert found.told == [(done, 6) for done in range(1, 7)]
+    """Two settings of one method, and four tests; with the other seed, two methods are left. The first fit is kept."""
+    assert found.told == [*((done, 12) for done in range(1, 7)), *((done, 10) for done in range(7, 11))]
     lines = (found.folder / "rows.jsonl").read_text().splitlines()
-    assert len(lines) == 1 + 6
-    with refuses("seeds", 1, 2):
-        compare(multiplex(), [DEGREES], plan=replace(PLAN, seeds=2), folder=found.folder, resume=True)
+    assert len(lines) == 1 + 10
+    with refuses("seeds", 2, 3):
+        compare(multiplex(), [DEGREES], plan=replace(PLAN, seeds=3), folder=found.folder, resume=True)
+
+
+class Outcomes:
+    """The outcomes of fits without fitting anything: a ROC-AUC, or an error."""
+
+    plan = Plan(seeds=3)
+
+    def __init__(self, methods, errors):
+        self.methods, self._errors, self.fits = dict.fromkeys(methods, DEGREES), errors, []
+
+    def __call__(self, fit):
+        self.fits.append((fit.method, fit.seed, fit.settings, fit.tuning))
+        row = {"method": fit.method, "trial": fit.seed, "scope": "mean", "tuning": fit.tuning, "roc_auc": 0.5}
+        error = self._errors.get((fit.method, fit.settings))
+        return [row | {"error": error}] if error else [row]
+
+
+def test_what_exceeds_a_limit_with_the_first_seed_is_not_tried_with_others():
+    """Of three settings "a" cannot finish the second and "b" any; "c" fails, and none of its settings is left out.
+
+    Seed 0: 3 + 1 fits of a, 2 of b and 2 of c, which are given up after two; others: 2 + 1 of a, 2 of c.
+    """
+    trials = {name: [{}, {"x": 1}, {"x": 2}] for name in "abc"}
+    late, large, bad = "out of time (1 s)", "out of memory (1 GB)", "ValueError: out of luck"
+    errors = {("a", '{"x": 1}'): late, ("b", "{}"): large, ("b", '{"x": 1}'): late, ("c", "{}"): bad}
+    bench, totals = Outcomes(trials, errors | {("c", '{"x": 1}'): bad}), []
+    run = Runner(bench, None, False, "serial", None, lambda done, total, rows: totals.append(total), 3 * 3 * 4)
+    rows = _fit_all(trials, 3, run)
+    counts = {(name, seed): sum(fit[:2] == (name, seed) for fit in bench.fits) for name in "abc" for seed in range(3)}
+    assert counts == {("a", 0): 4, ("b", 0): 2, ("c", 0): 2} | {
+        place: count for seed in (1, 2) for place, count in ((("a", seed), 3), (("b", seed), 0), (("c", seed), 2))
+    }
+    assert totals[0] == 36
+    assert totals[-1] == len(bench.fits) == 18
+    lines = {line.method: line for line in make_lines([row | NUMBERS for row in rows])}
+    assert (lines["a"].seeds, lines["a"].note) == (3, "")
+    assert lines["b"].errors == ("out of memory (1 GB), tried with 1 of 3 seeds",)
+    assert lines["c"].errors == (bad,) * 3
+
+
+def test_the_only_setting_that_finishes_is_tested_without_tuning():
+    bench = Outcomes("a", {("a", "{}"): "out of time (1 s)"})
+    rows = _fit_all({"a": [{}, {"x": 1}]}, 2, Runner(bench, None, False, "serial", None, None, 6))
+    assert bench.fits[2:] == [("a", 0, '{"x": 1}', False), ("a", 1, '{"x": 1}', False)]
+    assert [row.get("error") for row in rows] == [None, None]
 
 
 def without_noise(rows):
@@ -164,6 +213,18 @@ def test_parts_are_the_same_for_all_and_tuning_has_no_test_pairs():
     tuned = zip(tuning.test.layer[edges], tuning.test.pairs[edges].tolist(), strict=True)
     assert not held_out & {(layer, *sorted(pair)) for layer, pair in tuned}
     assert tuning.test.train.num_edges < test.test.train.num_edges
+
+
+def test_methods_may_see_the_reverse_edges_that_a_fixed_split_leaves(tmp_path):
+    """Training edge 0 -> 1 and test pair (1, 0): as in print it is kept, and may be seen."""
+    train = bx.Multiplex.from_edges([0, 1, 2], [1, 2, 3], "1", num_nodes=6, directed=True)
+    pairs, label = np.array([[1, 0], [3, 4], [5, 1]]), np.array([1, 1, 0])
+    labelled = Split(train, "layer", np.zeros(3, np.int64), pairs, label)
+    kept = FixedSplit(labelled, labelled)
+    clean = FixedSplit(*(replace(labelled, layer=np.zeros(2, np.int64), pairs=pairs[1:], label=label[1:]),) * 2)
+    for fixed, hide in ((kept, "edge"), (clean, "layer")):
+        parts = Parts(train, "layer", fixed)
+        assert {parts.for_test(0).test.hide, parts.for_tuning(0).test.hide, parts.split(0).hide} == {hide}
 
 
 def test_facts_are_counted_and_heuristics_measured():
@@ -231,12 +292,15 @@ def test_long_fits_come_first(tmp_path):
     told = []
     fits = [Fit(name, seed, "{}", True) for seed in (0, 1) for name in ("degrees", "half")]
     methods = {"degrees": DEGREES, "half": Method("half", Half)}
-    run = _Runner(
+    run = Runner(
         Bench(methods, Parts(multiplex(), "layer"), Plan(seeds=2, trials=1, budget=2, memory=1)), None, False, "serial",
         None, lambda done, total, rows: told.append((rows[0]["method"], rows[0]["trial"])), 4,
     )  # fmt: skip
-    assert list(run(fits[:2])) == fits[:2]
-    assert list(run(fits[2:])) == fits[2:]  # rows are in the order that was asked for
+    try:
+        assert list(run(fits[:2])) == fits[:2]
+        assert list(run(fits[2:])) == fits[2:]  # rows are in the order that was asked for
+    finally:
+        stop_child()
     assert told == [("degrees", 0), ("half", 0), ("half", 1), ("degrees", 1)]
 
 

@@ -96,6 +96,7 @@ def test_tables_show_numbers_the_best_and_what_failed(rows):
         "ROC-AUC",
         "AP",
         "accuracy",
+        "F1",
         "seconds",
         "MB",
         "parameters",
@@ -103,13 +104,13 @@ def test_tables_show_numbers_the_best_and_what_failed(rows):
         "note",
     )
     assert [cell.text for cell in table.rows[0].cells] == [
-        "svd", ".870 ± .070", ".435 ± .035", ".500 ± .000", "2.0", "2", "7", "", ""
+        "svd", ".870 ± .070", ".435 ± .035", ".500 ± .000", ".250 ± .000", "2.0", "2", "7", "", ""
     ]  # fmt: skip
     assert [row.cells[1].best for row in table.rows] == [True, False, False, False, False]
     assert [row.cells[3].best for row in table.rows] == [True] * 4 + [False]  # ties are all best
     assert [row.ours for row in table.rows] == [False, True, True, False, False]
     assert [row.failed for row in table.rows] == [False] * 4 + [True]
-    assert table.rows[4].cells == tuple(map(Cell, ("bad", "-", "-", "-", "-", "-", "-", "", "other")))
+    assert table.rows[4].cells == tuple(map(Cell, ("bad", *"-------", "", "other")))
     assert main_table(lines[:1]).heads[-1] == "parameters"  # no note is needed
     assert table.rows[3].cells[-2].text == "defaults (1 of 2); rank=4 (1 of 2)"
     differences = difference_table(lines)
@@ -118,12 +119,12 @@ def test_tables_show_numbers_the_best_and_what_failed(rows):
     assert difference_table(make_lines([row("svd", 0, 0.5)])) is None
 
 
-def test_without_rankings_ap_at_50_and_medians_are_shown_instead():
+def test_without_rankings_f1_ap_at_50_and_medians_are_shown_instead():
     more = {"ap_at_50": 0.75, "median_roc_auc": 0.5, "median_average_precision": 0.25, "median_ap_at_50": 0.7}
-    shown = ("AP@50", "median ROC-AUC", "median AP", "median AP@50")
+    shown = ("F1", "AP@50", "median ROC-AUC", "median AP", "median AP@50")
     table = main_table(make_lines([row("svd", 0, 0.5, **more)]))
-    assert table.heads[4:8] == shown
-    assert [cell.text for cell in table.rows[0].cells[4:8]] == [".750", ".500", ".250", ".700"]
+    assert table.heads[4:9] == shown
+    assert [cell.text for cell in table.rows[0].cells[4:9]] == [".250", ".750", ".500", ".250", ".700"]
     ranked = main_table(make_lines([row("svd", 0, 0.5, **more, random_mrr=0.3)]))
     assert not set(shown) & set(ranked.heads)
     layers = layer_lines([row("svd", 0, 0.5, scope="layer", layer="a", ap_at_50=0.75)])
@@ -139,7 +140,13 @@ def test_layers_have_lines_and_tables_of_their_own():
     assert lines[1]["deviation"]["roc_auc"] == pytest.approx(0.1 * np.sqrt(2))
     table = layer_table(lines, ["default"])
     assert [row.ours for row in table.rows] == [True, False]
-    assert [cell.text for cell in table.rows[1].cells] == ["svd", ".600 ± .141", ".300 ± .071", ".500 ± .000"]
+    assert [cell.text for cell in table.rows[1].cells] == [
+        "svd",
+        ".600 ± .141",
+        ".300 ± .071",
+        ".500 ± .000",
+        ".250 ± .000",
+    ]
     assert [row.cells[1].best for row in table.rows] == [True, False]
 
 

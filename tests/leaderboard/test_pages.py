@@ -1,6 +1,7 @@
 """Files of the leaderboard, from hand-made rows."""
 
 import json
+from dataclasses import replace
 
 import pandas as pd
 import pytest
@@ -51,13 +52,30 @@ def test_markdown_marks_ours_and_the_best(board, tmp_path):
     assert "overlap alone (.970)" in text
 
 
+def test_a_gpu_is_named_and_seconds_are_then_on_the_clock(board):
+    assert "GPU" not in " ".join(board.conditions + board.legend)
+    there = replace(board, plan=replace(board.plan, device="cuda"), device="CUDA: NVIDIA H200")
+    said = " ".join(there.conditions)
+    assert "on CUDA: NVIDIA H200." in said
+    assert "3 s of wall-clock time" in said
+    assert "Seconds: wall-clock time" in " ".join(there.legend)
+
+
+def test_a_fixed_split_says_what_becomes_of_leaks_and_how_f1_is_computed(board):
+    assert "F1" not in " ".join(board.legend)
+    for kind, says in (("drop", "without pairs that leak"), ("keep", "as in print")):
+        there = replace(board, fixed=kind)
+        assert says in " ".join(there.conditions)
+        assert "F1: in each layer as many pairs are predicted edges as are edges" in " ".join(there.legend)
+
+
 def test_what_the_page_shows(board):
     found = for_page(board)
-    assert [each["title"] for each in found["columns"]] == ["ROC-AUC", "AP", "accuracy"]
+    assert [each["title"] for each in found["columns"]] == ["ROC-AUC", "AP", "accuracy", "F1"]
     assert (found["reference"], found["seeds"]) == ("default", 2)
     assert found["by_layer"]["layers"] == ["x & y"]
     assert found["by_layer"]["methods"] == ["default"]
-    assert found["by_layer"]["values"].tolist() == [[[0.6]], [[0.3]], [[0.5]]]
+    assert found["by_layer"]["values"].tolist() == [[[0.6]], [[0.3]], [[0.5]], [[0.25]]]
 
 
 def test_json_has_no_nan(board):

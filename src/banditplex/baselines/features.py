@@ -100,9 +100,15 @@ class StructuralFeatures:
         hidden = self._hidden(pairs, row, layer)
         columns: list[Floats] = []
         for ends in (pairs, pairs[:, ::-1])[: len(names) // 2]:
-            sums = layer.overlaps[self.arcs.rows(ends)]
-            columns += [sums[:, 0], np.maximum(sums[:, 1] - hidden * sums[:, 2], 0)]
+            similar, added = layer.overlaps[self.arcs.rows(ends)].T
+            columns += [self.num_others(ends, target), np.maximum(similar - hidden * added, 0)]
         return dict(zip(names, columns, strict=True))
+
+    def num_others(self, pairs: Ints, target: int) -> Floats:
+        """Return the number of other layers with the pair; 0 if it is hidden everywhere."""
+        if self.visibility.hides_everywhere:
+            return np.zeros(len(pairs))
+        return np.asarray(self.arcs.total[self.arcs.rows(pairs)] - self._arc(pairs, target), np.float64)
 
     def other(self, pairs: Ints, target: int, other: int) -> Columns:
         """Return the features of pairs in one other layer, with the pair's edge unless it is hidden there, too.
@@ -200,33 +206,42 @@ class Linked(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class _Target:
-    """A target layer and the union of the others."""
+    """A target layer and the union of the others; what takes long is computed at first use."""
 
     index: int
+    features: StructuralFeatures
     own: Graph
-    rest: Graph
     known: Bools  # (rows + 1,) whether each linked pair is linked in the target
-    overlaps: Floats  # (rows + 1, 3), sums over other layers with an edge: 1, similarity, what one pair adds to that
     size: float
 
     @classmethod
     def of(cls, features: StructuralFeatures, target: int) -> "_Target":
-        linked, num_nodes = features._linked, features.mx.num_nodes
-        members = linked.members(target)
-        known = np.zeros(len(linked.keys) + 1, np.bool_)
+        members = features._linked.members(target)
+        known = np.zeros(len(features._linked.keys) + 1, np.bool_)
         known[members] = True
-        count = linked.total - known
+        return cls(target, features, features._graph(target), known, float(len(members)))
+
+    @cached_property
+    def rest(self) -> Graph:
+        """The union of the other layers."""
+        known = self.features._rest
+        if known is not None and known[0] == self.index:
+            return known[1]
+        linked = self.features._linked
+        count = linked.total - self.known
         others = np.flatnonzero(count)
-        shared = linked.table.T @ known.astype(np.float64)
-        joint = np.maximum(linked.sizes + linked.sizes[target] - shared, 1)
-        weights = np.stack([np.ones(len(joint)), shared / joint, 1 / joint], 1)
-        weights[target] = 0
-        if features._rest is not None and features._rest[0] == target:
-            rest = features._rest[1]
-        else:
-            rest = Graph(*linked.ends(others), num_nodes, count[others])
-        overlaps = features.arcs.table @ weights
-        return cls(target, features._graph(target), rest, known, overlaps, float(len(members)))
+        return Graph(*linked.ends(others), self.features.mx.num_nodes, count[others])
+
+    @cached_property
+    def overlaps(self) -> Floats:
+        """Sums (rows + 1, 2) over the other layers with an edge: of similarities, of what one pair adds to these."""
+        linked = self.features._linked
+        shared = linked.table.T @ self.known.astype(np.float64)
+        joint = np.maximum(linked.sizes + linked.sizes[self.index] - shared, 1)
+        weights = np.stack([shared / joint, 1 / joint], 1)
+        weights[self.index] = 0
+        sums: Floats = self.features.arcs.table @ weights
+        return sums
 
 
 class Incidence:

@@ -3,8 +3,6 @@
 from functools import partial
 from typing import ClassVar
 
-import numpy as np
-
 from banditplex.baselines.base import BASELINES, Baseline, add_one_graph, in_union
 from banditplex.baselines.graph import Floats, Ints
 from banditplex.errors import InputError
@@ -59,7 +57,7 @@ class Heuristic(Baseline):
 
     def _score(self, pairs: Ints, target: int) -> Floats:
         if self.kind in OF_LAYERS:
-            overlap = np.asarray(self.features_.overlap(pairs, target)["overlap"])
+            overlap = self.features_.num_others(pairs, target)
             if self.kind == "overlap":
                 return overlap
             near = self.features_.merged(pairs, target)["allocation"]

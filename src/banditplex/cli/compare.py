@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from textwrap import fill
 from time import monotonic
@@ -20,7 +21,6 @@ from banditplex.pairs.visibility import HIDE
 from banditplex.terminal import bars, say
 
 if TYPE_CHECKING:
-    from banditplex.evaluation import FixedSplit
     from banditplex.leaderboard.board import Leaderboard
     from banditplex.leaderboard.tables import Table
 
@@ -63,11 +63,19 @@ def compare(
         ),
     ] = "random",
     target: options.Target = None,
+    device: Annotated[
+        str,
+        typer.Option(
+            metavar="auto|cpu|cuda", help="Device of methods that can use a GPU; auto: cuda, if there is one."
+        ),
+    ] = "auto",
     by_layer: Annotated[bool, typer.Option("--by-layer", help="Show a table of each layer, too.")] = False,
     engine: Annotated[
         str, typer.Option(metavar="processes|serial|ray", help="Where fits are executed; ray is an extra.")
     ] = "processes",
-    jobs: Annotated[int | None, typer.Option(help="Number of parallel fits.", show_default="one per processor")] = None,
+    jobs: Annotated[
+        int | None, typer.Option(help="Number of parallel fits.", show_default="one per processor; on a GPU, 1")
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option("-o", "--out", metavar="DIR", help="Write tables (CSV, Markdown, HTML) to DIR."),
@@ -89,10 +97,13 @@ def compare(
         raise InputError("Expected DATA, a data set, file or folder to compare methods on, got none.")
     if resume and out is None:
         raise InputError("Expected -o DIR with --resume, got none.")
+    from banditplex.datasets import fetch
+    from banditplex.evaluation import fixed_split
     from banditplex.jobs.result_folder import begun, check_folder
     from banditplex.leaderboard import Plan, facts, lines, pages
     from banditplex.leaderboard import compare as run_all
     from banditplex.leaderboard.board import Leaderboard
+    from banditplex.leaderboard.device import describe_device, find_device
     from banditplex.leaderboard.methods import choose_methods
     from banditplex.leaderboard.parts import Parts
 
@@ -101,17 +112,19 @@ def compare(
     chosen = choose_methods(names.split(",") if names is not None else None)
     if out is not None:
         check_folder(out, resume=resume, how="--resume")
+    place = find_device(device, engine)
     title = title_of(data)
-    fixed = _fixed_split(title, split, hide)
+    leaks = _leaks(split, hide)
+    fixed = None if leaks is None else fixed_split(fetch(title) if is_dataset(title) else title, leaks=leaks)
     mx = fixed.test.train if fixed else load(data, reading, quiet=quiet)
     plan = Plan(
         hide=hide, seeds=seeds, memory=memory, trials=trials if trials is not None else given["trials"],
         budget=budget if budget is not None else given["budget"],
-        targets=tuple(as_name(name, mx.layer_names) for name in target) if target else None,
+        targets=tuple(as_name(name, mx.layer_names) for name in target) if target else None, device=place,
     )  # fmt: skip
     plan.check(mx)
     about = facts.describe(mx, Parts(mx, hide, fixed).split(0), plan.targets)
-    board = Leaderboard(title, about, plan, fixed=fixed is not None)
+    board = Leaderboard(title, about, plan, fixed=leaks, device=describe_device(place))
     if not as_json:
         _print_start(board)
     if out is not None and resume and not begun(out) and not quiet:
@@ -134,7 +147,7 @@ def compare(
         how = "nothing was kept, as there is no -o DIR" if out is None else f"continue with: {resume_command()}"
         say(f"stopped after {done} fits; {how}")
         raise typer.Exit(130) from None
-    board = Leaderboard(title, about, plan, lines.make_lines(rows), lines.layer_lines(rows), fixed is not None)
+    board = replace(board, lines=lines.make_lines(rows), layers=lines.layer_lines(rows))
     page = None
     if out is not None:
         files = pages.write(board, out, by_layer=by_layer)
@@ -157,19 +170,14 @@ def _list_methods(as_json: bool) -> None:
     print_table(["method", "settings", "what it is"], [[m.name, len(m.trials(10)), m.about] for m in found])
 
 
-def _fixed_split(data: str, kind: str, hide: str) -> "FixedSplit | None":
-    """Return the split that comes with a data set or folder, if it is asked for."""
-    from banditplex.datasets import fetch
-    from banditplex.evaluation import fixed_split
-
+def _leaks(split: str, hide: str) -> str | None:
+    """Return what becomes of the leaking pairs of a split that comes with the data; None: another split is used."""
     leaks = {"random": None, "fixed": "drop", "fixed-with-leaks": "keep"}
-    if kind not in leaks:
-        raise InputError(f"Expected --split to be one of {', '.join(leaks)}, got {kind!r}.")
-    if leaks[kind] is None:
-        return None
-    if hide != HIDE[1]:
-        raise InputError(f"Expected --hide {HIDE[1]} with --split {kind}, got {hide!r}.")
-    return fixed_split(fetch(data) if is_dataset(data) else data, leaks=str(leaks[kind]))
+    if split not in leaks:
+        raise InputError(f"Expected --split to be one of {', '.join(leaks)}, got {split!r}.")
+    if leaks[split] is not None and hide != HIDE[1]:
+        raise InputError(f"Expected --hide {HIDE[1]} with --split {split}, got {hide!r}.")
+    return leaks[split]
 
 
 # Showing

@@ -220,11 +220,12 @@ def evaluate_layers(
     own = None if negatives is None else _finite(negatives)
     pooled = evaluate_scores(positive, values, negatives=own, threshold=threshold, at=at)
     found: dict[Name, dict[str, float]] = {}
-    for index in np.unique(where).tolist():
-        here = where == index
+    order, place = np.argsort(where, kind="stable"), np.cumsum(positive) - 1  # of a positive among all positives
+    indices, first = np.unique(where[order], return_index=True)
+    for index, here in zip(indices.tolist(), np.split(order, first[1:]), strict=True):
         if positive[here].all() or not positive[here].any():
-            raise InputError(f"Expected test pairs of both labels in layer {names[index]!r}, got {here.sum()} of one.")
-        mine = None if own is None else own[here[positive]]
+            raise InputError(f"Expected test pairs of both labels in layer {names[index]!r}, got {len(here)} of one.")
+        mine = None if own is None else own[place[here[positive[here]]]]
         found[names[index]] = evaluate_scores(positive[here], values[here], negatives=mine, threshold=threshold, at=at)
     mean = {metric: float(np.mean([row[metric] for row in found.values()])) for metric in pooled}
     return LayerMetrics(found, pooled, mean)

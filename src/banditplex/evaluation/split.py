@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -40,8 +41,16 @@ class Split:
 
     def test(self, layer: Name) -> tuple[Ints, Ints]:
         """Return the test pairs (n, 2), as node indices, and labels (n,) of a layer."""
-        here = self.layer == self.train.layer_index(layer)
+        order, start = self._by_layer
+        index = self.train.layer_index(layer)
+        here = order[start[index] : start[index + 1]]
         return self.pairs[here], self.label[here]
+
+    @cached_property
+    def _by_layer(self) -> tuple[Ints, Ints]:
+        """The test pairs by layer (n,), and where each layer begins, (num_layers + 1,)."""
+        size = np.bincount(self.layer, minlength=self.train.num_layers)
+        return np.argsort(self.layer, kind="stable"), np.append(0, np.cumsum(size))
 
     def ranking(self, layer: Name) -> tuple[Ints, Ints]:
         """Return the positives (p, 2) of a layer, and the negatives (p, m, 2) that each is ranked against."""
@@ -215,6 +224,16 @@ class FixedSplit(NamedTuple):
 
     valid: Split
     test: Split
+
+    @property
+    def hide(self) -> str:
+        """What training should hide of a pair: what is hidden of test pairs.
+
+        "layer", or "edge" if the reverse edges of test pairs are in the training graph, where methods may see them.
+        """
+        train = self.test.train
+        known = Visibility.of_split("layer", train).known_pairs(train) if train.directed else None
+        return "edge" if known is not None and known.has(self.test.layer, self.test.pairs).any() else "layer"
 
 
 def fixed_split(folder: str | Path, *, leaks: str = "error", directed: bool = True) -> FixedSplit:

@@ -103,8 +103,11 @@ def limited(seconds: float, memory: float, *, before: int | None = None) -> Iter
 
     Parameters: seconds, and bytes of memory beyond what the process has before the block, or `before` an earlier one.
     The memory of a GPU counts.
+    An error for lack of memory ends it as well.
     """
     now = fresh_start()
+    if _cuda() is not None:  # an allocation beyond the limit is refused: the watch would come too late
+        _cuda().set_per_process_memory_fraction(min(memory / _cuda().mem_get_info()[1], 1.0))
     on_clock, on_processor = perf_counter(), process_time()
 
     def elapsed() -> float:
@@ -123,10 +126,27 @@ def limited(seconds: float, memory: float, *, before: int | None = None) -> Iter
     watcher.start()
     try:
         yield usage
+        if _cuda() is not None:
+            _cuda().synchronize()
+    except Exception as error:
+        if lacks_memory(error):
+            os._exit(OUT_OF_MEMORY)
+        raise
     finally:
         done.set()
         watcher.join()
     usage.seconds, usage.memory = elapsed(), max(peak_memory() - usage.before, 0)
+
+
+def lacks_memory(error: Exception) -> bool:
+    """Return whether an error says that memory could not be allocated: one of Python, numpy or torch, on any device.
+
+    >>> lacks_memory(MemoryError()), lacks_memory(RuntimeError("CUDA out of memory.")), lacks_memory(ValueError("no"))
+    (True, True, False)
+    """
+    said = str(error).lower()
+    phrases = ("out of memory", "can't allocate memory", "not enough memory")
+    return isinstance(error, MemoryError) or (isinstance(error, RuntimeError) and any(each in said for each in phrases))
 
 
 def fresh_start() -> int:

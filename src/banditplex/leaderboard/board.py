@@ -4,12 +4,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from banditplex.leaderboard.compare import Plan
+from banditplex.leaderboard.device import on_cuda
 from banditplex.leaderboard.facts import Facts
 from banditplex.leaderboard.lines import Line
 from banditplex.leaderboard.measure import EARLY
 from banditplex.leaderboard.parts import RANKED, SHARE
+from banditplex.leaderboard.plan import Plan
 from banditplex.leaderboard.verdict import verdict
+
+FIXED = {
+    "drop": "without pairs that leak: that are training edges in either direction, or are listed twice",
+    "keep": "with all its pairs, also those that leak, as in print",
+}
 
 
 @dataclass(frozen=True)
@@ -21,12 +27,16 @@ class Leaderboard:
     plan: Plan
     lines: Sequence[Line] = ()
     layers: Sequence[dict[str, Any]] = ()
-    fixed: bool = False  # whether the split came with the data
+    fixed: str | None = None  # what became of pairs that leak, if the split came with the data: "drop" or "keep"
+    device: str = "cpu"  # in words
 
     @property
     def conditions(self) -> list[str]:
         """How methods were fitted and tested, in sentences."""
-        plan, where = self.plan, {"layer": "its own layer", "pair": "every layer"}[self.plan.hide]
+        plan, hidden = self.plan, {"layer": "its own layer", "pair": "every layer"}[self.plan.hide]
+        where = f"A held-out pair is hidden in {hidden} (hide={plan.hide})."
+        if self.fixed == "keep":
+            where = "Reverse edges of test pairs may be seen, as in print (hide=edge in a directed graph)."
         share, seeds = f"{100 * SHARE:.0f} %", "1 seed" if self.plan.seeds == 1 else f"{self.plan.seeds} seeds"
         split = f"{seeds}, each with its own split: {share} of the edges are held out, beside as many random pairs."
         tuning = "Methods have their default settings, without tuning."
@@ -35,19 +45,28 @@ class Leaderboard:
             tuning = (
                 f"Each method may try {plan.trials} settings per seed, its defaults first; ROC-AUC on {edges} decides."
             )
+        on_gpu = on_cuda(plan.device)
+        time, memory = "wall-clock" if on_gpu else "processor", " of main and GPU memory together" if on_gpu else ""
+        limits = [f"Methods that can use a GPU run on {self.device}."] if on_gpu else []
+        limits += [
+            f"A fit may take {plan.budget:g} s of {time} time and {plan.memory:g} GB{memory}; methods that learn in "
+            f"epochs stop after {100 * EARLY:.0f} % of this time, with what they have learnt."
+        ]
+        if plan.seeds > 1:
+            limits += ["A method that exceeds a limit with the first seed is not tried with the others."]
         return [
-            f"{seeds}, on the split that comes with the data." if self.fixed else split,
-            f"A held-out pair is hidden in {where} (hide={plan.hide}).",
+            f"{seeds}, on the split that comes with the data, {FIXED[self.fixed]}." if self.fixed else split,
+            where,
             tuning,
-            f"A fit may take {plan.budget:g} s of processor time and {plan.memory:g} GB; methods that learn in epochs "
-            f"stop after {100 * EARLY:.0f} % of this time, with what they have learnt.",
+            *limits,
         ]
 
     @property
     def legend(self) -> list[str]:
         """What the columns mean, in sentences."""
         text = ["Means over layers, then over seeds, ± the standard deviation over seeds."]
-        text += ["Accuracy: as many pairs are predicted edges as there are edges, or more if scores are tied."]
+        names = "Accuracy and F1" if self.fixed else "Accuracy"
+        text += [f"{names}: in each layer as many pairs are predicted edges as are edges, or more if scores are tied."]
         if self.fixed:
             text += ["AP@50: average precision of the 50 pairs with the highest scores. Medians are over layers."]
         if any("random_mrr" in line.mean for line in self.lines):
@@ -55,7 +74,8 @@ class Leaderboard:
                 f"MRR and Hits@10: at most about {RANKED} held-out edges are ranked, each among up to 100 pairs, at "
                 "random or hard ones, which look like links."
             ]
-        text += ["Seconds: processor time of training, MB: peak memory beyond that of an idle process; medians."]
+        time = "wall-clock" if on_cuda(self.plan.device) else "processor"
+        text += [f"Seconds: {time} time of training, MB: peak memory beyond that of an idle process; medians."]
         references = {each.to for line in self.lines for each in line.difference.values()}
         if references:
             text += [

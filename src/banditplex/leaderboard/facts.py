@@ -8,6 +8,7 @@ from banditplex.evaluation.protocol import copy_scorer, score_split, testable
 from banditplex.evaluation.split import Split
 from banditplex.markdown import number
 from banditplex.multiplex import Multiplex, Name
+from banditplex.pairs.known import pair_keys
 
 UNTRAINED = {"overlap": "overlap", "preferential-attachment": "degree"}
 """Heuristics that need no training, and what they look at."""
@@ -50,10 +51,9 @@ class Facts:
 
 def describe(mx: Multiplex, data: Split, targets: tuple[Name, ...] | None = None) -> Facts:
     """Return the facts of a multiplex; `data` is the split of the first seed."""
-    ends = np.sort(mx.edge_index, axis=0)
-    no_loop = ends[0] != ends[1]
-    keys = (ends[0] * mx.num_nodes + ends[1])[no_loop]
-    in_layer = np.unique(np.stack([mx.edge_layer[no_loop], keys]), axis=1)[1]  # both directions count once
+    no_loop = mx.edge_index[0] != mx.edge_index[1]
+    keys = pair_keys(mx.edge_layer[no_loop], mx.edge_index[:, no_loop].T, mx.num_nodes, ordered=False)
+    in_layer = np.unique(keys) % max(mx.num_nodes, 1) ** 2  # both directions count once
     count = np.unique(in_layer, return_counts=True)[1]
     density = mx.summary().layers["density"].to_numpy()
     low, middle, high = (float(value) for value in np.quantile(density, (0.0, 0.5, 1.0)))

@@ -13,6 +13,7 @@ from banditplex.evaluation.protocol import copy_scorer, score_split, testable
 from banditplex.evaluation.split import Split
 from banditplex.jobs.limits import Usage, limited
 from banditplex.jobs.results import Row
+from banditplex.leaderboard.device import start_device, use_device
 from banditplex.leaderboard.methods import Method, Settings
 from banditplex.leaderboard.parts import Part
 from banditplex.multiplex import Name
@@ -37,6 +38,7 @@ class Job:
     targets: tuple[Name, ...]
     seconds: float
     memory: float
+    device: str = "cpu"
 
 
 def measure(job: Job) -> list[Row]:
@@ -44,6 +46,8 @@ def measure(job: Job) -> list[Row]:
     data = job.part.test
     targets = testable(data, job.targets)
     scorer = stop_in_time(copy_scorer(job.method.make(**job.settings), job.seed, data.hide), job.seconds)
+    use_device(scorer, job.device)
+    start_device(job.device)
     if hasattr(scorer, "load_libraries"):
         scorer.load_libraries()  # this takes seconds that are not those of the method
     with limited(job.seconds, job.memory) as fitted:

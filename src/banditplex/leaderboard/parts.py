@@ -36,7 +36,7 @@ class Parts:
     def for_tuning(self, seed: int) -> Part:
         """Return validation edges: a share of the training graph of `for_test`, which has no test pairs."""
         if self.fixed is not None:
-            return Part(self.fixed.valid, {})
+            return Part(replace(self.fixed.valid, hide=self.fixed.hide), {})
         return Part(self.split(seed).validation(SHARE, seed), {})
 
     def for_test(self, seed: int) -> Part:
@@ -48,8 +48,10 @@ class Parts:
         return Part(data, _ranked(data, self.full, stream(seed, "ranked")))
 
     def split(self, seed: int) -> Split:
-        """Return the training graph and the labelled test pairs of a seed."""
-        return self.fixed.test if self.fixed is not None else split(self.full, hide=self.hide, share=SHARE, seed=seed)
+        """Return the training graph and the labelled test pairs of a seed; `hide` is what methods must not see."""
+        if self.fixed is not None:
+            return replace(self.fixed.test, hide=self.fixed.hide)
+        return split(self.full, hide=self.hide, share=SHARE, seed=seed)
 
 
 def _ranked(data: Split, full: Multiplex, rng: np.random.Generator) -> dict[str, Split]:

@@ -13,6 +13,7 @@ HEADS = {
     "roc_auc": "ROC-AUC",
     "average_precision": "AP",
     "accuracy": "accuracy",
+    "f1": "F1",
     "ap_at_50": "AP@50",
     "median_roc_auc": "median ROC-AUC",
     "median_average_precision": "median AP",
@@ -28,9 +29,10 @@ HEADS = {
     "note": "note",
 }
 """Columns of the main table. MRR and Hits are against random negatives, or against hard ones."""
-TELLING, COST = ("roc_auc", "average_precision", "accuracy"), ("seconds", "memory", "parameters")
+TELLING, COST = ("roc_auc", "average_precision", "accuracy", "f1"), ("seconds", "memory", "parameters")
 RANKING = ("random_mrr", "random_hits_at_10", "hard_mrr", "hard_hits_at_10")
 INSTEAD = ("ap_at_50", "median_roc_auc", "median_average_precision", "median_ap_at_50")
+UNRANKED = ("f1", *INSTEAD)
 """Shown where there are no rankings: splits that come with the data have no negatives to rank against."""
 TESTED = ("roc_auc", "hard_mrr")
 """Metrics whose differences are shown."""
@@ -78,7 +80,7 @@ def main_table(lines: Sequence[Line], columns: Sequence[str] = tuple(HEADS)) -> 
 
 def shown_columns(lines: Sequence[Line], columns: Sequence[str] = tuple(HEADS)) -> list[str]:
     """Return the columns that say something about any of the methods."""
-    hidden = INSTEAD if any(name in line.mean for line in lines for name in RANKING) else ()
+    hidden = UNRANKED if any(name in line.mean for line in lines for name in RANKING) else ()
     wanted = [name for name in columns if name not in hidden]
     return [name for name in wanted if any(_cell(line, name) not in ("", "-") for line in lines)]
 
@@ -101,7 +103,9 @@ def difference_table(lines: Sequence[Line]) -> Table | None:
 def layer_table(lines: Sequence[Row], ours: Sequence[str] = ()) -> Table:
     """Return the table of one layer, from its `layer_lines`."""
     ranked = any(name in line["mean"] for line in lines for name in RANKING)
-    shown = [name for name in HEADS if not (ranked and name in INSTEAD) and any(name in line["mean"] for line in lines)]
+    shown = [
+        name for name in HEADS if not (ranked and name in UNRANKED) and any(name in line["mean"] for line in lines)
+    ]
     best = {name: max((line["mean"].get(name, -math.inf) for line in lines), default=0.0) for name in shown}
     rows = []
     for line in lines:

@@ -1,0 +1,149 @@
+"""Fits of methods, each in a child process with limits, and a runner that keeps and counts them."""
+
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Any
+
+from banditplex.jobs.engine import run_tasks
+from banditplex.jobs.limits import PATIENCE, REASONS, alone
+from banditplex.jobs.results import Row, RowStore
+from banditplex.leaderboard.measure import Job, measure
+from banditplex.leaderboard.methods import Method
+from banditplex.leaderboard.parts import Part, Parts
+from banditplex.leaderboard.plan import Plan
+
+Progress = Callable[[int, int, list[Row]], Any]
+"""Called as on_progress(done, total, rows) after each fit."""
+START_SECONDS = 120.0
+"""What a child process may need besides the limits: to start, and to receive the data."""
+GIGABYTE = 10**9
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A task: one method with some settings on the split of a seed, to tune it or to test it."""
+
+    method: str
+    seed: int
+    settings: str  # JSON
+    tuning: bool
+
+    @property
+    def key(self) -> str:
+        """The key of the task."""
+        return f"{self.method}, seed {self.seed}, {'tuning' if self.tuning else 'test'}, {self.settings}"
+
+
+def as_text(settings: Mapping[str, Any]) -> str:
+    """Return settings as JSON; what JSON does not know is shown as text."""
+    return json.dumps(settings, sort_keys=True, default=str)
+
+
+class Bench:
+    """The function of a `Fit`: runs it in a child process, and turns a failure into a row."""
+
+    def __init__(self, methods: Mapping[str, Method], parts: Parts, plan: Plan) -> None:
+        self.plan, self.methods, self._parts = plan, dict(methods), parts
+        self._last: tuple[tuple[int, bool], Part] | None = None
+
+    def __call__(self, fit: Fit) -> list[Row]:
+        """Return the rows of a fit; one row if it is for tuning, or fails."""
+        plan, method = self.plan, self.methods[fit.method]
+        settings = next(each for each in method.trials(plan.trials) if as_text(each) == fit.settings)
+        part = self._part(fit)
+        names = plan.targets or part.test.train.layer_names
+        limits = plan.budget, plan.memory * GIGABYTE
+        job = Job(fit.key, method, settings, fit.seed, part, names, *limits, plan.device)
+        outcome = alone(measure, job, at_most=2 * PATIENCE * plan.budget + START_SECONDS)
+        if outcome.error is not None:
+            return [failure(fit, self._explain(outcome.error))]
+        rows = [_about(fit) | row for row in json.loads(outcome.rows)]
+        return [row for row in rows if row["scope"] == "mean"] if fit.tuning else rows
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_last": None}
+
+    def _part(self, fit: Fit) -> Part:
+        """Return the split of a fit; the last one is kept, as the next fit often has the same."""
+        if self._last is None or self._last[0] != (fit.seed, fit.tuning):
+            make = self._parts.for_tuning if fit.tuning else self._parts.for_test
+            self._last = (fit.seed, fit.tuning), make(fit.seed)
+        return self._last[1]
+
+    def _explain(self, error: str) -> str:
+        """Return an error in one line, with the limit that was exceeded."""
+        limits = {"out of time": f"{self.plan.budget:g} s", "out of memory": f"{self.plan.memory:g} GB"}
+        return f"{error} ({limits[error]})" if error in REASONS.values() else " ".join(error.split())
+
+
+def _about(fit: Fit) -> Row:
+    return {"method": fit.method, "trial": fit.seed, "fold": 0, "tuning": fit.tuning, "settings": fit.settings}
+
+
+def failure(fit: Fit, error: str) -> Row:
+    """Return the only row of a fit that failed."""
+    return _about(fit) | {"scope": "none", "error": error}
+
+
+def exceeds(row: Row) -> bool:
+    """Return whether a row says that a limit was exceeded."""
+    return str(row.get("error") or "").startswith(tuple(REASONS.values()))
+
+
+class Runner:
+    """Runs fits, and counts them over all stages; each opens the row file anew, as its predecessor has closed it."""
+
+    def __init__(
+        self,
+        bench: Bench,
+        opener: Callable[..., RowStore] | None,
+        resume: bool,
+        engine: str,
+        jobs: int | None,
+        tell: Progress | None,
+        total: int,
+    ) -> None:
+        self._bench, self._opener, self._resume = bench, opener, resume
+        self._engine, self._jobs, self._tell = engine, jobs, tell
+        self._done, self._total = 0, total
+        self._seconds: dict[str, float] = {}
+
+    def __call__(self, fits: Sequence[Fit]) -> dict[Fit, list[Row]]:
+        """Return the rows of fits, in the order of the fits."""
+        by_key, found = {fit.key: fit for fit in self._longest_first(fits)}, {}
+        store = None if self._opener is None else self._opener(resume=self._resume)
+        self._resume = True
+        finished = run_tasks(self._bench, by_key.values(), engine=self._engine, jobs=self._jobs, store=store)
+        with closing(finished):
+            for key, rows in finished:
+                found[by_key[key]] = rows
+                seconds = rows[-1].get("fit_seconds", self._bench.plan.budget)
+                self._seconds[by_key[key].method] = max(seconds, self._seconds.get(by_key[key].method, 0.0))
+                self._done += 1
+                if self._tell is not None:
+                    self._tell(self._done, max(self._total, self._done), rows)
+        return {fit: found[fit] for fit in fits}
+
+    def expect(self, fits: int) -> None:
+        """Say how many fits are still to come."""
+        self._total = self._done + fits
+
+    def skip(self, fits: int) -> None:
+        """Say that some of the expected fits are not needed."""
+        self._total -= fits
+
+    def _longest_first(self, fits: Sequence[Fit]) -> list[Fit]:
+        """Return fits by seed, so that the next one often has the same split, and the longest first.
+
+        This is by their methods' time so far. Methods that have not been fitted yet come first, of them those that
+        learn in epochs.
+        """
+
+        def rank(fit: Fit) -> tuple[int, float, bool]:
+            longest = -self._seconds.get(fit.method, math.inf)
+            return fit.seed, longest, not self._bench.methods[fit.method].learns_in_epochs
+
+        return sorted(fits, key=rank)

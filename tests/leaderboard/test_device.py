@@ -1,0 +1,80 @@
+"""The device of a comparison; what needs a GPU is marked so."""
+
+import pytest
+import torch
+
+from banditplex.baselines import BASELINES
+from banditplex.leaderboard import Method, Plan, compare
+from banditplex.leaderboard.compare import describe
+from banditplex.leaderboard.device import describe_device, find_device, use_device
+from banditplex.leaderboard.lines import make_lines
+from banditplex.leaderboard.variants import MeanOfDraws
+from tests.leaderboard.scorers import DEGREES, Degrees
+from tests.leaderboard.test_compare import multiplex
+from tests.refusals import refuses
+
+HERE = "cuda" if torch.cuda.is_available() else "cpu"
+
+
+def test_the_device_is_found_or_refused():
+    assert find_device("auto", "serial") == HERE
+    assert find_device("cpu", "processes") == "cpu"
+    assert find_device("auto", "ray") == "cpu"
+    assert describe_device("cpu") == "cpu"
+    with refuses("device", "cpu", "ray", "'cuda'"):
+        find_device("cuda", "ray")
+    with refuses("device", "'tpu'"):
+        find_device("tpu", "serial")
+
+
+@pytest.mark.skipif(HERE == "cuda", reason="needs a machine without a CUDA device")
+def test_a_missing_gpu_is_refused_before_anything_is_fitted():
+    with refuses("device", "'cuda'"):
+        compare(multiplex(), [DEGREES], plan=Plan(device="cuda"))
+
+
+def test_methods_that_have_a_device_get_it():
+    for make in (BASELINES["line"], BASELINES["complex-torch"], MeanOfDraws):
+        assert use_device(make(), "cuda:1").get_params()["device"] == "cuda:1"
+    assert vars(use_device(Degrees(), "cuda")) == vars(Degrees())
+
+
+def test_another_device_is_another_comparison_but_the_processor_is_not_told():
+    """So that folders from before there was a choice can be resumed."""
+    assert "device" not in describe(Plan(device="cpu"), multiplex())
+    assert describe(Plan(device="cuda"), multiplex())["device"] == "cuda"
+
+
+class LargeThere(Degrees):
+    def fit(self, mx, targets=None, on_epoch=None):
+        self.hoard = torch.zeros(10**9, device="cuda")  # 4 GB at once
+        return super().fit(mx)
+
+
+class There(Degrees):
+    def __init__(self, device="cpu"):
+        super().__init__()
+        self.device = device
+
+    def get_params(self, deep=True):
+        return {"device": self.device}
+
+    def set_params(self, device):
+        self.device = device
+        return self
+
+    def fit(self, mx, targets=None, on_epoch=None):
+        self.num_parameters_ = torch.zeros(3, device=self.device).device.type == "cuda"
+        return super().fit(mx)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(HERE == "cpu", reason="needs a CUDA device")
+def test_fits_run_on_the_gpu_and_its_memory_is_limited():
+    methods = [Method("there", There), Method("large", LargeThere), "complex-torch", "line", DEGREES]
+    plan = Plan(seeds=2, trials=1, budget=30, memory=2.0, device="cuda")
+    lines = {line.method: line for line in make_lines(compare(multiplex(), methods, plan=plan, engine="serial"))}
+    assert lines["large"].note == "out of memory (2 GB), tried with 1 of 2 seeds"
+    assert lines["there"].parameters == 1
+    assert all(line.seeds == 2 for name, line in lines.items() if name != "large")
+    assert describe_device("cuda") == f"CUDA: {torch.cuda.get_device_name(0)}"
