@@ -66,7 +66,7 @@ class FittedModel:
         if not any(len(each.data.validation_edges) for each in trainers):
             return replace(fitted, calibration=Calibration.scaled(len(data.targets)))
         held_out = fitted._score_held_out(trainers, [fitted._before_validation(each) for each in trainers])
-        if len(trainers) > 1 and config.regression:
+        if len(trainers) > 1 and config.has_regression:
             beside = [FittedRegression(each.ema_model, each.data, Used(*layers), each.config.seed) for each in trainers]
             regression, held_out = put_beside(held_out, beside, fitted._score_held_out(trainers, beside))
             fitted = replace(fitted, model=joined(members_of(model), regression))

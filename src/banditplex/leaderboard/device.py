@@ -43,5 +43,6 @@ def start_device(device: str) -> None:
     if on_cuda(device):
         import torch
 
-        torch.cuda.set_device(device)
+        if torch.device(device).index is not None:
+            torch.cuda.set_device(device)  # the one whose memory is watched
         torch.zeros(1, device=device)
