@@ -2,6 +2,7 @@
 
 A leaderboard is a folder that `banditplex compare DATA -o DIR` wrote. Methods that failed with a seed are left out, and
 so are the other variants of our learner. Differences are paired over seeds; the standard error is that of their mean.
+Where edges were not ranked, as on splits that come with the data, other metrics and medians over layers are shown.
 """
 
 from argparse import ArgumentParser, Namespace
@@ -14,6 +15,7 @@ import pandas as pd
 
 from banditplex.errors import InputError
 from banditplex.jobs.results import Row, read_results
+from banditplex.leaderboard.measure import MEDIANS
 from banditplex.leaderboard.methods import OURS, VARIANTS
 from banditplex.leaderboard.tables import HEADS
 from banditplex.markdown import markdown_table, number
@@ -22,6 +24,8 @@ from experiments.runner import Experiment, Page
 QUICK: dict[str, Any] = {}
 ROWS = "rows.jsonl"
 METRICS = ("roc_auc", "hard_mrr")
+UNRANKED = ("roc_auc", "average_precision", "f1", "ap_at_50", *(f"median_{name}" for name in MEDIANS))
+"""Metrics of leaderboards without rankings."""
 
 
 class Board(NamedTuple):
@@ -55,7 +59,8 @@ def measure(board: Board) -> Iterator[Row]:
     seeds = tests.loc[tests["method"] == OURS, "trial"].nunique() if len(tests) else 0
     if not seeds:
         raise InputError(f"{board.folder}: expected results of the method {OURS!r}, got none.")
-    for metric in (name for name in METRICS if name in tests):
+    metrics = METRICS if METRICS[-1] in tests else UNRANKED
+    for metric in (name for name in metrics if name in tests):
         table: Any = tests.pivot_table(metric, "trial", "method").dropna(axis=1)
         for method in [name for name in table if name not in VARIANTS]:
             gap = (table[OURS] - table[method]).to_numpy()

@@ -18,7 +18,7 @@ for names, options in (
     (("regression", "pooled-regression"), {"strengths": (0.1,)}),
     (("deepwalk", "deepwalk-union", "node2vec", "node2vec-union"), WALKS),
     (("line", "line-union"), {"dimension": 8, "epochs": 3}),
-    (("distmult-torch", "complex-torch", "simple-torch"), {"dimension": 8, "epochs": 3}),
+    (("distmult-torch", "complex-torch", "simple-torch", "rotate-torch"), {"dimension": 8, "epochs": 3}),
     (MODELS, {"dimension": 8, "epochs": 2}),
 ):
     SMALL |= dict.fromkeys(names, options)

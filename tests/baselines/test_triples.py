@@ -1,5 +1,6 @@
 """Knowledge-graph models: formulas by plain loops of Python numbers, a planted set, and PyKEEN beside ours."""
 
+import cmath
 import time
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 import torch
 
 from banditplex.baselines import BASELINES, PyKEEN, Triples
-from banditplex.baselines.triples import FORMULAS
+from banditplex.baselines.triples import FORMULAS, MARGIN
 from banditplex.datasets import load_dataset
 from banditplex.evaluation import roc_auc, split
 from banditplex.multiplex import Multiplex
@@ -44,10 +45,20 @@ def test_simple():
     assert FORMULAS["simple"].score(u, r, v).item() == pytest.approx((there + back) / 2)
 
 
+def test_rotate():
+    """Numbers of u, turned by the angles of the relation, and their distances to those of v."""
+    u, r, v = vectors()
+    first, second = ([complex(x[i], x[i + 3]) for i in range(3)] for x in (u, v))
+    distance = sum(abs(first[i] * cmath.exp(1j * float(r[i])) - second[i]) for i in range(3))
+    assert FORMULAS["rotate"].score(u, r[:3], v).item() == pytest.approx(MARGIN - distance)
+
+
 @pytest.mark.parametrize("name", list(FORMULAS))
 def test_the_inverse_relation_gives_the_same_score_from_the_other_end(name):
     (u, r, v), formula = vectors(), FORMULAS[name]
-    assert (formula.towards(v, formula.inverse(r)) * u).sum().item() == pytest.approx(formula.score(u, r, v).item())
+    r = r[: 3 * formula.relation_parts] if formula.parts == 2 else r
+    back = formula.alike(formula.towards(v, formula.inverse(r)), u)
+    assert back.item() == pytest.approx(formula.score(u, r, v).item())
 
 
 def test_a_step_with_all_nodes_as_negatives_is_that_of_the_loss_written_as_loops():
@@ -89,16 +100,16 @@ def test_a_step_with_softmax_is_that_of_the_loss_written_as_loops():
         torch.testing.assert_close(found.values.double(), table.detach() - step, rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("directed", [False, True])
-def test_a_step_with_random_pairs_is_that_of_the_loss_written_as_loops(directed):
+@pytest.mark.parametrize(("name", "directed"), [("complex", False), ("complex", True), ("rotate", True)])
+def test_a_step_with_random_pairs_is_that_of_the_loss_written_as_loops(name, directed):
     """Layer a has all pairs but one, the only possible negative; an undirected one has the direction of its edge."""
     every = [(u, v) for u in range(4) for v in range(4) if (u != v if directed else u < v)]
     edges = [pair for pair in every if pair != (1, 3)]
     mx = Multiplex.from_edges(*zip(*edges, strict=True), ["a"] * len(edges), num_nodes=4, directed=directed)
     options = {"dimension": 4, "batch_size": 99, "num_negatives": 3, "learning_rate": 0.1, "device": "cpu"}
-    start, after = (Triples("complex", epochs=epochs, **options).fit(mx) for epochs in (0, 1))
+    start, after = (Triples(name, epochs=epochs, **options).fit(mx) for epochs in (0, 1))
     nodes, layers = (each.values.double().requires_grad_() for each in (start.nodes_, start.relations_))
-    loss, score, softplus = 0.0, FORMULAS["complex"].score, torch.nn.functional.softplus
+    loss, score, softplus = 0.0, FORMULAS[name].score, torch.nn.functional.softplus
     for u, v in edges if directed else [*edges, *((v, u) for u, v in edges)]:
         a, b = (3, 1) if u > v and not directed else (1, 3)
         loss = loss + softplus(-score(nodes[u], layers[0], nodes[v])) + softplus(score(nodes[a], layers[0], nodes[b]))
@@ -109,7 +120,7 @@ def test_a_step_with_random_pairs_is_that_of_the_loss_written_as_loops(directed)
         torch.testing.assert_close(found.values.double(), table.detach() - step, rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("name", ["distmult-torch", "complex-torch", "simple-torch"])
+@pytest.mark.parametrize("name", ["distmult-torch", "complex-torch", "simple-torch", "rotate-torch"])
 def test_a_step_descends_on_the_logistic_loss(name):
     """The mean loss over all triples, computed from scores alone, falls."""
     mx = SMALL_GRAPH.to_directed()
@@ -125,14 +136,31 @@ def test_a_step_descends_on_the_logistic_loss(name):
 
     before, after = (BASELINES[name](dimension=16, epochs=epochs, batch_size=8).fit(mx) for epochs in (0, 60))
     assert loss(after) < 0.5 * loss(before)
-    assert before.num_parameters_ == (6 + 2) * 16 * (1 if name.startswith("distmult") else 2)
+    parts = {"distmult-torch": (1, 1), "rotate-torch": (2, 1)}.get(name, (2, 2))
+    assert before.num_parameters_ == 6 * 16 * parts[0] + 2 * 16 * parts[1]
 
 
-@pytest.mark.parametrize("name", ["distmult", "complex", "simple"])
+@pytest.mark.parametrize("name", ["distmult", "complex", "simple", "rotate"])
 def test_links_of_a_twin_layer_are_found(twins, name):
     model = Triples(name, dimension=16, epochs=10, batch_size=512).fit(twins.train)
     pairs, label = twins.test("a")
     assert roc_auc(label, model.score_pairs(pairs, "a")) > 0.65
+
+
+def test_with_one_end_replaced_the_other_end_and_the_layer_are_kept():
+    """Two nodes: the loss of replaced ends, over all draws of which end and by which node, written as a loop."""
+    mx = Multiplex.from_edges([0], [1], ["a"], num_nodes=2, directed=True)
+    options = {"dimension": 4, "num_negatives": 20_000, "replace": "end", "learning_rate": 0.1, "device": "cpu"}
+    start, after = (Triples("rotate", epochs=epochs, **options).fit(mx) for epochs in (0, 1))
+    nodes, layers = (each.values.double().requires_grad_() for each in (start.nodes_, start.relations_))
+    score, softplus = FORMULAS["rotate"].score, torch.nn.functional.softplus
+    loss = softplus(-score(nodes[0], layers[0], nodes[1]))
+    for w in (0, 1):
+        loss = loss + softplus(score(nodes[w], layers[0], nodes[1])) / 4
+        loss = loss + softplus(score(nodes[0], layers[0], nodes[w])) / 4
+    (gradient,) = torch.autograd.grad(loss, [layers])
+    step = 0.1 * gradient / (gradient**2).mean(1, keepdim=True).sqrt()
+    torch.testing.assert_close(after.relations_.values.double(), layers.detach() - step, rtol=0.05, atol=0.005)
 
 
 def test_the_penalty_makes_vectors_smaller():
@@ -152,6 +180,9 @@ def test_mistakes_are_refused():
         Triples(loss="hinge").fit(SMALL_GRAPH)
     with refuses("num_negatives", "None"):
         Triples(num_negatives=None).fit(SMALL_GRAPH)
+    for option in ({"loss": "softmax"}, {"num_negatives": None, "replace": "end"}):
+        with refuses("rotate", next(iter(option))):
+            Triples("rotate", **option).fit(SMALL_GRAPH)
     with refuses("'transe'", "complex"):
         Triples("transe").fit(SMALL_GRAPH)
     with refuses("'transe'", "rotate"):

@@ -10,8 +10,8 @@ from tests.refusals import refuses
 AUC = {"default": (0.8, 0.9), "svd": (0.85, 0.9), "katz": (0.5, 0.7), "union": (0.99, 0.99)}
 
 
-def row(method, seed, auc, tuning=False):
-    return {"method": method, "trial": seed, "scope": "mean", "tuning": tuning, "roc_auc": auc}
+def row(method, seed, auc, tuning=False, **more):
+    return {"method": method, "trial": seed, "scope": "mean", "tuning": tuning, "roc_auc": auc} | more
 
 
 @pytest.fixture
@@ -38,6 +38,24 @@ def test_differences_are_paired_and_the_best_rival_is_named(folder):
     assert [cell.strip() for cell in cells.strip("|").split("|")] == [
         "twins-layer", "ROC-AUC", ".8500", "2 of 3", "svd", ".8750", "-.0250", ".0250", "yes",
     ]  # fmt: skip
+
+
+def test_leaderboards_without_rankings_have_other_metrics_and_medians(tmp_path):
+    more = {"average_precision": 0.6, "f1": 0.5, "ap_at_50": 0.4, "median_roc_auc": 0.7, "hits": 1.0}
+    ranked = {"f1": 0.5, "hard_mrr": 0.3, "median_roc_auc": 0.7}
+    for name, columns in (("fixed", more), ("random", ranked)):
+        (tmp_path / name).mkdir()
+        store = RowStore(tmp_path / name / "rows.jsonl", {})
+        store.add("a", [row("default", 0, 0.8, **columns), row("svd", 0, 0.9, **columns | {"f1": 0.45})])
+        store.close()
+    rows = [each for name in ("fixed", "random") for each in measure(Board(name, str(tmp_path / name)))]
+    assert [each["metric"] for each in rows if each["board"] == "random"] == ["roc_auc", "hard_mrr"]
+    cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in report(rows).parts[0].splitlines()[2:7]]
+    assert [line[1:4] for line in cells] == [
+        ["ROC-AUC", ".8000", "2 of 2"], ["AP", ".6000", "1 of 2"], ["F1", ".5000", "1 of 2"],
+        ["AP@50", ".4000", "1 of 2"], ["median ROC-AUC", ".7000", "1 of 2"],
+    ]  # fmt: skip
+    assert cells[2][6:] == [".0500", "-", "first"]
 
 
 def test_the_command_reads_a_folder(folder, capsys, monkeypatch, tmp_path):

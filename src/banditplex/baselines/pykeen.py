@@ -43,7 +43,7 @@ class PyKEEN(Baseline):
     - "rotate" (Sun et al., ICLR 2019): - |e_u w_r - e_v|, with complex vectors and |w_r,i| = 1.
 
     Needs `pip install banditplex[pykeen]`. An undirected edge counts in both directions, and its score is the mean of
-    the two. All training edges are seen. `Triples` has the first three without PyKEEN.
+    the two. All training edges are seen. `Triples` has all four without PyKEEN.
 
     Differs from the originals: logistic loss and Adam for all models. Initial vectors of the first three are normal,
     with mean length 1, and DistMult does not normalise them. RotatE's own loss, with a margin and weighted negatives,

@@ -58,6 +58,10 @@ _NETWORK: Grid = {"learning_rate": (0.01, 0.003), "width": (64, 32)}
 _AVERAGE: Grid = {"learning_rate": (0.01, 0.003), "width": (0, 16)}
 _SUBGRAPHS: Grid = {"learning_rate": (0.001, 0.003), "hops": (1, 2)}
 _FACTORS: Grid = {"dimension": (200, 64), "replace": ("pair", "end")}
+_SOFTMAX: Grid = [
+    *({"dimension": size, "replace": replace} for size in (200, 64) for replace in ("pair", "end")),
+    *({"dimension": size, "loss": "softmax", "learning_rate": 0.3} for size in (200, 64)),
+]
 GRIDS: dict[str, Grid] = {
     "svd": {"rank": (4, 12, 32, 64)},
     "regression": {"rank": (0, 12, 32)},
@@ -70,7 +74,8 @@ GRIDS: dict[str, Grid] = {
     "mne": {"dimension": (200, 64), "layer_dimension": (10, 32)},
     "gatne-t": {"dimension": (200, 64), "window": (5, 10)},
     **dict.fromkeys(("simple", "complex", "distmult", "rotate"), _RELATIONS),
-    **dict.fromkeys(("simple-torch", "complex-torch", "distmult-torch"), _FACTORS),
+    **dict.fromkeys(("simple-torch", "complex-torch", "distmult-torch"), _SOFTMAX),
+    "rotate-torch": _FACTORS,
     **dict.fromkeys(("ncn", "neo-gnn", "vgae", "rgcn", "gnn-bs", "thanos"), _NETWORK),
     "gcn-distmult": {"batch_size": (1024, 10_000), "width": (64, 200)},  # 10,000 and 200 in HGB
     **dict.fromkeys(("mean", "attention"), _AVERAGE),
