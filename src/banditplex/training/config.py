@@ -159,8 +159,8 @@ class Config:
         low=0,
     )  # fmt: skip
     regression: bool = setting(
-        True, "Whether several networks that see all layers (evidence) have a logistic regression for each target beside"
-        " them, which counts as much as validation edges say.",
+        True, "Whether several networks that see all layers (evidence) have a logistic regression for each target "
+        "beside them, which counts as much as validation edges say.",
     )  # fmt: skip
     negative_nodes: str = setting(
         "all", "Nodes whose pairs are negatives: all, or only those with an edge in the layer (active).", choices=NODES
