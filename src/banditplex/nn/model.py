@@ -11,6 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from banditplex.nn.bags import sum_bags
 from banditplex.nn.compiled import both
 from banditplex.nn.elsewhere import FetchedBlock
 from banditplex.nn.embedding import embed, gather
@@ -236,7 +237,7 @@ class Listed(nn.Module):
 
     def forward(self, target: Tensor, lists: Lists) -> Tensor:
         """Return one number per pair, (n,), given targets (n,) and lists of n pairs."""
-        total = F.embedding_bag(lists.places, self.of_layer, lists.start[:-1], mode="sum")
+        total = sum_bags(self.of_layer, lists.places, lists.start)
         return (total * take(self.of_target, target)).sum(1) * (torch.diff(lists.start) + 1).rsqrt()
 
     def each(self, size: int, target: Tensor, which: Tensor, layer: Tensor, reverse: Tensor) -> Tensor:
