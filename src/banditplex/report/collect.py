@@ -15,7 +15,7 @@ from banditplex.multiplex import Multiplex, Name
 from banditplex.persistence.run_folder import RunFolder
 from banditplex.predictor import LinkPredictor
 from banditplex.report.about import describe, read_about
-from banditplex.report.comparison import compare_rows
+from banditplex.report.comparison import compare_rows, say_held_out
 from banditplex.report.glance import glance, in_matrices
 from banditplex.report.links import top_links
 from banditplex.report.packing import pack
@@ -61,10 +61,12 @@ def collect_evaluation(
     about = describe(title, mx)
     compared = compare_rows(rows, methods)
     where = {"layer": "its own layer", "pair": "every layer"}[settings["hide"]]
+    how = f"{settings['trials']} x {settings['folds']}-fold cross-validation"
+    if settings.get("after") is not None:
+        how = f"{settings['trials']} run{'s' * (settings['trials'] > 1)} on edges that came later"
     text = (
-        f"{settings['trials']} x {settings['folds']}-fold cross-validation, the same splits for all policies. A "
-        f"held-out pair is hidden in {where}. p-values: Nadeau and Bengio's t-test over runs, adjusted for the "
-        "number of comparisons (Holm)."
+        f"{how}, the same splits for all policies. {say_held_out(settings)} A held-out pair is hidden in {where}. "
+        "p-values: Nadeau and Bengio's t-test over runs, adjusted for the number of comparisons (Holm)."
     )
     return collect_graph(mx, title, about["relevant"], gains) | {
         "kind": "evaluate",
