@@ -84,7 +84,7 @@ READING = {
     ],
     "node_table": Annotated[
         str | None,
-        _option("--nodes", metavar="FILE", help="Table of nodes: id, type; other columns of numbers are features."),
+        _option("--nodes", metavar="FILE", help="Table of nodes: id, type; numbers and few-valued texts are features."),
     ],
     "node_columns": Annotated[
         list[str] | None,
@@ -151,7 +151,7 @@ def load(data: Sequence[str], reading: Reading, *, quiet: bool = False) -> "Mult
     if "node_columns" in reading:
         if "node_table" not in reading:
             raise InputError("Expected --nodes FILE with --node-columns, got none.")
-        options["node_columns"] = _parse_node_columns(reading["node_columns"])
+        options["node_columns"] = parse_node_columns(reading["node_columns"])
     if "from_format" in reading:
         options["format"] = reading["from_format"]
     for option in {"delimiter", "thousands"} & set(options):
@@ -208,7 +208,7 @@ def parse_columns(texts: Iterable[str] | None) -> dict[str, str]:
     return columns
 
 
-def _parse_node_columns(texts: Iterable[str]) -> dict[str, str]:
+def parse_node_columns(texts: Iterable[str]) -> dict[str, str]:
     """Return the columns of a table of nodes by role."""
     columns = {}
     for part in [part for text in texts for part in text.split(",")]:

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from banditplex.cli.commands import complete_layer
-from banditplex.cli.data import as_name, parse_columns
+from banditplex.cli.data import as_name, parse_columns, parse_node_columns
 from banditplex.cli.flags import in_flags
 from banditplex.cli.output import Json, print_json, print_lines
 from banditplex.errors import InputError
+from banditplex.multiplex.join import FEATURE_NAMES
 from banditplex.multiplex.roles import ROLES
 from banditplex.terminal import escape, progress, say
 
@@ -64,6 +65,10 @@ def predict(
         Path | None,
         typer.Option(metavar="FILE", help="Edges that came after training, in any format: predictions see them, too."),
     ] = None,
+    nodes: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Table of nodes with features or types of new ones in --context."),
+    ] = None,
     prior: Annotated[
         float | None,
         typer.Option(help="Share of links among the pairs you ask about. Default: the density of the layer."),
@@ -89,6 +94,8 @@ def predict(
     top = TOP if pairs is None and top is None else top
     if columns and pairs is None:
         raise InputError("Expected --pairs FILE with --columns, got none.")
+    if nodes is not None and context is None:
+        raise InputError("Expected --context FILE with --nodes, got none.")
     if out is not None:
         check_table(out, force=force)
     elif force:
@@ -96,7 +103,7 @@ def predict(
     roles = _columns_of(run) | parse_columns(columns)
     model = load_model(run, device=device)
     layer = _only_target(model) if layer is None else layer
-    later = None if context is None else _read_context(context, run, model.multiplex_)
+    later = None if context is None else _read_context(context, run, model.multiplex_, nodes)
     with progress("Ranking pairs") as on_progress:
         table = predictions(
             model, layer, pairs=pairs, columns=roles, top=top, node=node, exact=exact, prior=prior, context=later,
@@ -174,23 +181,29 @@ def _columns_of(run: Path) -> dict[str, Any]:
     return {role: (name, *ROLES[role]) if name else name for role, name in given.items()}
 
 
-def _read_context(path: Path, run: Path, mx: "Multiplex") -> "Multiplex":
+def _read_context(path: Path, run: Path, mx: "Multiplex", nodes: Path | None) -> "Multiplex":
     """Return the training graph with the edges of a file; a table is read as that of the run was."""
     from banditplex.io import read
     from banditplex.io.table_join import SUFFIXES
     from banditplex.persistence.run_folder import RunFolder
 
+    before = RunFolder(run).reading()
     options: dict[str, Any] = {}
+    if nodes is not None:
+        features = dict.fromkeys(name.partition("=")[0] for name in mx.metadata.get(FEATURE_NAMES, ()))
+        columns = {"features": "+".join(features)} | parse_node_columns(before.get("node_columns") or ())
+        options = {"node_table": nodes, "node_columns": columns}
     if path.name.lower().endswith(SUFFIXES):
-        before = RunFolder(run).reading()
-        options = {name: before[name] for name in ("bipartite", "fold_case", "missing") if name in before}
+        options |= {name: before[name] for name in ("bipartite", "fold_case", "missing") if name in before}
         options |= _columns_of(run)
     with progress(f"Reading {path}") as on_progress:
         later = read(path, progress=on_progress, directed=mx.directed, **options)
     try:
         joint = mx.with_edges(later)
     except InputError as error:
-        raise InputError(f"{path}: {error}") from None
+        lacks = nodes is None and ("node features" in str(error) or "node types" in str(error))
+        hint = "; --nodes FILE has them." if lacks else "."
+        raise InputError(f"{path}: {str(error).removesuffix('.')}{hint}") from None
     new = joint.num_nodes - mx.num_nodes
     if new:
         shown = joint.node_names[mx.num_nodes :].tolist()[0]

@@ -57,7 +57,9 @@ def say_held_out(asked: Mapping[str, Any]) -> str:
     """
     train, test = asked["train_edges"], asked["test_edges"]
     if asked.get("after") is not None:
-        return f"Models saw the {train:,} edges of the targets up to {asked['after']}, and were tested on {test:,} later."
+        return (
+            f"Models saw the {train:,} edges of the targets up to {asked['after']}, and were tested on {test:,} later."
+        )
     share = f"1/{asked['folds']} of the edges of every layer"
     return f"Each run holds out {share}: it saw {train:,} of {train + test:,} edges of the targets."
 
