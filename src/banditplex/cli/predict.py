@@ -15,7 +15,7 @@ from banditplex.cli.flags import in_flags
 from banditplex.cli.output import Json, print_json, print_lines
 from banditplex.errors import InputError
 from banditplex.multiplex.join import FEATURE_NAMES
-from banditplex.multiplex.roles import ROLES
+from banditplex.multiplex.roles import with_usual
 from banditplex.terminal import escape, progress, say
 
 if TYPE_CHECKING:
@@ -178,7 +178,7 @@ def _columns_of(run: Path) -> dict[str, Any]:
     from banditplex.persistence.run_folder import RunFolder
 
     given = parse_columns(RunFolder(run).reading().get("columns"))
-    return {role: (name, *ROLES[role]) if name else name for role, name in given.items()}
+    return {role: with_usual(role, name) for role, name in given.items()}
 
 
 def _read_context(path: Path, run: Path, mx: "Multiplex", nodes: Path | None) -> "Multiplex":

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from banditplex.cli import options
-from banditplex.cli.data import Data, Reading, as_name, load, reading_notes, reads_data, title_of
+from banditplex.cli.data import Data, Reading, as_name, later_columns, load, reading_notes, reads_data, title_of
 from banditplex.cli.gains import NAMES, gain_records, print_gains
 from banditplex.cli.output import Json, print_json, print_lines, print_table
 from banditplex.cli.policy_options import with_policy
@@ -117,16 +117,13 @@ def train(
 
 
 def added(before: Reading, now: Reading) -> Reading:
-    """Return options that data were read with, and those that are given now; lists of columns add up.
+    """Return options that data were read with, and those that are given now; columns of other roles are kept.
 
     >>> added({"columns": ["source=u", "layer=kind"], "missing": "drop"}, {"columns": ["layer=type"]})
-    {'columns': ['source=u', 'layer=kind', 'layer=type'], 'missing': 'drop'}
+    {'columns': ['source=u', 'layer=type'], 'missing': 'drop'}
     """
     lists = {name: value for name, value in now.items() if isinstance(value, list)}
-    longer = {
-        name: [*(each for each in before.get(name, ()) if each not in value), *value] for name, value in lists.items()
-    }
-    return before | now | longer
+    return before | now | {name: later_columns(before.get(name, ()), value) for name, value in lists.items()}
 
 
 def say_longer(folder: "RunFolder", given: Mapping[str, Any]) -> None:

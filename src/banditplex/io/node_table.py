@@ -13,6 +13,7 @@ from banditplex.io.text_table import sniff
 from banditplex.multiplex import Multiplex
 from banditplex.multiplex.join import FEATURE_NAMES
 from banditplex.multiplex.notes import note
+from banditplex.multiplex.roles import are_dates
 from banditplex.multiplex.spelling import spelled_as
 
 if TYPE_CHECKING:
@@ -180,8 +181,8 @@ def _no_choice(column: "pd.Series", texts: "pd.Series", name: Any, *, asked: boo
 
     filled = texts.dropna()
     numbers = pd.to_numeric(filled, errors="coerce")
-    if column.dtype.kind == "M":
-        return "dates"
+    if column.dtype.kind == "M" or are_dates(filled.tolist()):
+        return "got dates"
     if 2 * numbers.notna().sum() > len(filled):
         return f"got {filled[numbers.isna()].iloc[0]!r} among numbers"
     count = filled.nunique()
