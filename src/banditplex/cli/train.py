@@ -14,9 +14,9 @@ from banditplex.cli.data import Data, Reading, as_name, later_columns, load, rea
 from banditplex.cli.gains import NAMES, gain_records, print_gains
 from banditplex.cli.output import Json, print_json, print_lines, print_table
 from banditplex.cli.policy_options import with_policy
-from banditplex.cli.predict import write_table
 from banditplex.cli.report import write_run_page
 from banditplex.cli.resuming import exit_status, resume_command, say_new, stoppable
+from banditplex.cli.table_file import write_table
 from banditplex.cli.tensorboard import event_files
 from banditplex.errors import InputError
 from banditplex.terminal import Estimate, epoch_bar, say

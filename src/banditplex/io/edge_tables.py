@@ -61,7 +61,7 @@ def tell_left_out(left: Sequence[Path], parts: Sequence[Part], given: Mapping[st
             continue
         known = [column for column in columns if 2 * len(nodes.intersection(column)) > len(set(column))]
         if len(known) > 1 or any(len(set(column)) < len(column) for column in known):
-            hint = "; if it has nodes, node_table=FILE; a list of files leaves it out"
+            hint = "; if it is a table of nodes, say node_table=FILE"
             choose_columns(names, given, path=file, hint=hint)  # which refuses it
     if left:
         listed = show_files([f"{each.name} ({_shown(each, given)})" if each in files else each.name for each in left])
