@@ -73,7 +73,12 @@ READING = {
     ],
     "sheet": Annotated[str | None, _option(metavar="NAME", help="Sheet of an Excel file. Default: the first.")],
     "missing": Annotated[
-        str | None, _option(metavar="error|drop", help="Refuse or drop rows with an empty cell.", show_default="error")
+        str | None,
+        _option(
+            metavar="error|drop",
+            help="Refuse empty cells, or drop rows without a node or layer; no weight is then 1, no time the earliest.",
+            show_default="error",
+        ),
     ],
     "bipartite": Annotated[
         bool | None,
