@@ -172,6 +172,35 @@ def test_edges_without_weight_or_time_stay(tmp_path, kind):
     assert len([each for each in told if "1 of 3 rows have no" in each]) == 2
 
 
+@pytest.mark.parametrize("ending", ["csv", "tsv", "parquet", "bx"])
+@pytest.mark.parametrize(
+    ("times", "written"),
+    [
+        (["2024-05-01", "1969-12-31"], ["2024-05-01", "1969-12-31"]),
+        (["2024-05-01T12:30", "2024-05-02"], ["2024-05-01 12:30:00", "2024-05-02 00:00:00"]),
+        (["2024-05-01T00:00:00.000000001", "1677-12-01"], ["2024-05-01 00:00:00.000000001", "1677-12-01 00:00:00.0"]),
+        (["2024-05-01T00:00:00.25+02:00", "2024-05-02T00:00:00+02:00"], ["2024-04-30 22:00:00.25", "2024-05-01 22:00"]),
+    ],
+)
+def test_dates_are_written_as_dates(tmp_path, call, times, written, ending):
+    """What is converted reads back to the same nanoseconds, as pandas counts them."""
+    put(tmp_path / "net.csv", "source,target,time\n" + "".join(f"a{i},z,{each}\n" for i, each in enumerate(times)))
+    assert call("convert", "net.csv", f"out.{ending}", cwd=tmp_path)[0] == 0
+    assert call("convert", f"out.{ending}", "back.csv", cwd=tmp_path)[0] == 0
+    for name in (f"out.{ending}", "back.csv"):
+        assert bx.read(tmp_path / name).time.tolist() == [pd.Timestamp(each).as_unit("ns").value for each in times]
+    lines = (tmp_path / "back.csv").read_text().splitlines()[1:]
+    assert all(
+        line.startswith(f"a{i},z,edges,{each}") for i, (line, each) in enumerate(zip(lines, written, strict=True))
+    )
+
+
+def test_times_that_are_numbers_stay_numbers(tmp_path):
+    mx = bx.Multiplex.from_edges(["a"], ["b"], "x", time=[5])
+    bx.write(mx, tmp_path / "net.csv")
+    assert (tmp_path / "net.csv").read_text().splitlines()[1] == "a,b,x,5"
+
+
 def test_columns_that_are_empty_are_not_used(tmp_path):
     path = put(tmp_path / "net.csv", "source,target,weight,time\na,b,,\nb,c,,\n")
     told, mx = said(lambda: bx.read(path, missing="drop"))
