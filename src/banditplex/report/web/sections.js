@@ -214,8 +214,17 @@
     const marks = () => [...h.kept_epochs.map((epoch) => ({ at: epochs.indexOf(epoch), text: "kept" })), ...(moved ? [{ at, strong: true }] : [])];
     const [lossHost, regretHost, chanceHost, layerHost] = [0, 1, 2, 3].map(() => el("div", { class: "chart low" }));
     const charts = [], matrixHost = el("div"), keyHost = el("div");
-    const lossLines = () => [{ name: "training", values: of("train_loss") }, { name: "validation", values: of("validation_loss") }];
-    page.lazy(lossHost, () => charts.push(page.lineChart(lossHost, { epochs, marks, lines: lossLines }, "Training and validation loss by epoch")));
+    const networks = [...new Set(h.network)].map((number) => epochs.map((_, e) => e).filter((e) => h.network[e] === number)); // places of each network's epochs
+    const within = new Map(networks.flatMap((places) => places.map((place, e) => [place, e])));
+    const longest = Math.max(...networks.map((places) => places.length)), ownEpochs = Array.from({ length: longest }, (_, e) => e + 1);
+    const lossLine = (name, title) => {
+      const all = of(name), each = ownEpochs.map((_, e) => networks.map((places) => all[places[Math.min(e, places.length - 1)]]));
+      const values = each.map(mean), band = each.map((some, e) => Math.sqrt(mean(some.map((value) => (value - values[e]) ** 2))));
+      return { name: title, values, band: networks.length > 1 ? band : undefined };
+    };
+    const lossLines = () => [lossLine("train_loss", "training"), lossLine("validation_loss", "validation")];
+    const ownMarks = () => marks().map((mark) => ({ ...mark, at: within.get(mark.at) }));
+    page.lazy(lossHost, () => charts.push(page.lineChart(lossHost, { epochs: ownEpochs, marks: ownMarks, lines: lossLines }, "Training and validation loss by epoch")));
     page.lazy(regretHost, () => charts.push(page.lineChart(regretHost, { epochs, marks, lines: () => [{ name: "regret", values: of("regret") }] }, "Regret by epoch")));
     const policy = () => Math.max(0, chosen), top = Math.min(5, followed);
     const likely = (values) => Array.from({ length: top }, (_, m) => ({ name: page.short(layers[h.followed[policy()][m]], 30), values: drawn(values, policy(), m) }));
@@ -270,7 +279,7 @@
     const few = followed < layers.length - 1 ? ` Each target shows its ${followed} most probable layers.` : "";
     return ["Training", lede(`The model was trained for ${page.plural(epochs[count - 1], "epoch")}.${kept} In each round, the policy of a target draws the layers to look at, and learns from their layer losses.`),
       el("div", { class: "controls" }, select, play, slider, label),
-      el("div", { class: "pair" }, block("Loss", "Log loss per pair.", lossHost, page.key(lossLines())),
+      el("div", { class: "pair" }, block("Loss", `Log loss per pair.${networks.length > 1 ? ` Mean of ${networks.length} networks, which are trained one after the other; the band is one standard deviation to each side. A network that stopped early keeps its last value.` : ""}`, lossHost, page.key(lossLines())),
         block("Regret", "Layer losses of all draws so far, less those of the best fixed layers; an estimate. A flat line means that the policy has stopped losing.", regretHost)),
       followed ? beside(block("All policies, epoch by epoch", `Press Play above to see the policies learn. Empty cells were not drawn in that epoch.${few}`, controls, matrixHost), el("div", {}, el("div", { class: "block" }, title, el("p", { class: "caption" }, `The ${top === 1 ? "most probable layer" : `${top} most probable layers`} at the end: the probability of being drawn, and the layer loss (small = relevant). Both are means over the rounds of an epoch in which the layer was drawn.`), keyHost),
         el("div", { class: small ? "" : "pair" }, block("Probability of being drawn", null, chanceHost), block("Layer loss", null, layerHost)))) : null];
