@@ -238,7 +238,7 @@ def _progress(left: TimeLeft, quiet: bool) -> "Iterator[Callable[[int, int, dict
             result = row.get("error") or f"ROC-AUC {row['roc_auc']:.3f}"
             text = f"{row['method']}, seed {row['trial']}{', tuning' * row['tuning']}: {result}"
             seconds = left.after(row, total - done)
-            text += "" if seconds is None else f"; {_duration(seconds)} left"
+            text += "" if seconds is None else f"; {'at least ' * (not left.sure)}{_duration(seconds)} left"
             if show is not None:
                 show("fits", text, completed=done, total=total)
             else:

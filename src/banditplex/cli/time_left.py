@@ -15,7 +15,7 @@ class TimeLeft:
 
     Slow methods are fitted first, so the mean time of all fits so far says little about the others. A method is taken
     to need what it has needed so far, or else the mean of those of its kind: that learn in epochs (`slow`), or not. As
-    long as no method of a kind has been fitted, nothing is said.
+    long as no slow method has been fitted, nothing is said; if no other has, the estimate is a lower bound (not `sure`).
 
     Parameters: `fits`, the number of fits of each method; `slow`, the methods that learn in epochs; `clock`.
     """
@@ -24,6 +24,7 @@ class TimeLeft:
         self._fits, self._slow, self._clock, self._began = dict(fits), frozenset(slow), clock, clock()
         self._needed: defaultdict[str, list[float]] = defaultdict(list)
         self._live = 0.0  # seconds of fits that this process has waited for
+        self.sure = False
 
     def after(self, row: Mapping[str, Any], left: int) -> float | None:
         """Return the seconds that `left` more fits take after the one with this row; None if it is not known."""
@@ -32,6 +33,7 @@ class TimeLeft:
         elapsed = self._clock() - self._began
         if elapsed >= seconds / 2:  # else it was done before, and is read from a file
             self._live += seconds + LEAST
+        self.sure = any(name not in self._slow for name in self._needed)
         todo = {name: max(count - len(self._needed[name]), 0) for name, count in self._fits.items()}
         expected = {name: self._expect(name) for name, count in todo.items() if count}
         if not left or not self._live or None in expected.values():
@@ -46,4 +48,4 @@ class TimeLeft:
             return fmean(self._needed[method])
         kind = method in self._slow
         alike = [each for name, all_of in self._needed.items() if (name in self._slow) == kind for each in all_of]
-        return fmean(alike) if alike else None
+        return fmean(alike) if alike else None if kind else LEAST
