@@ -15,7 +15,7 @@ class TimeLeft:
 
     Slow methods are fitted first, so the mean time of all fits so far says little about the others. A method is taken
     to need what it has needed so far, or else the mean of those of its kind: that learn in epochs (`slow`), or not. As
-    long as no slow method has been fitted, nothing is said; if no other has, the estimate is a lower bound (not `sure`).
+    long as no slow method has been fitted, nothing is said; if no other has, the estimate is a lower bound, not `sure`.
 
     Parameters: `fits`, the number of fits of each method; `slow`, the methods that learn in epochs; `clock`.
     """
@@ -33,7 +33,7 @@ class TimeLeft:
         elapsed = self._clock() - self._began
         if elapsed >= seconds / 2:  # else it was done before, and is read from a file
             self._live += seconds + LEAST
-        self.sure = any(name not in self._slow for name in self._needed)
+        self.sure = any(found for name, found in self._needed.items() if name not in self._slow)
         todo = {name: max(count - len(self._needed[name]), 0) for name, count in self._fits.items()}
         expected = {name: self._expect(name) for name, count in todo.items() if count}
         if not left or not self._live or None in expected.values():
