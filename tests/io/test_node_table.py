@@ -189,7 +189,7 @@ def test_later_edges_are_added():
         (bx.Multiplex.from_edges([0], [1], "q"), ["'q'"]),
         (bx.Multiplex.from_edges([0], [1], "x", directed=True), ["directed=False"]),
         (bx.Multiplex.from_edges(["0"], ["1"], "x"), ["integers", "strings"]),
-        (bx.Multiplex.from_edges([0], [9], "x"), ["node types", "9"]),
+        (bx.Multiplex.from_edges([0], [9], "x"), ["node types", "for 9."]),
     ],
 )
 def test_edges_that_do_not_fit_are_refused(later, values):
@@ -217,6 +217,8 @@ def test_predictions_see_later_edges(tmp_path, call, refusal):
     assert scores[0] > scores[1]
     (tmp_path / "new.csv").write_text("from,to,layer\n30,3,y\n")
     assert "new.csv: Unknown layer 'y'" in refusal(*words, "--context", "new.csv", cwd=tmp_path)
+    (tmp_path / "new.csv").write_text("from,to\n30,3\n")
+    assert "column 'layer'" in refusal(*words, "--context", "new.csv", cwd=tmp_path)
 
 
 # Evaluation by time

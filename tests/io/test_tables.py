@@ -94,6 +94,11 @@ def test_edges_under_other_headers_are_not_left_out(tmp_path):
     told, mx = said(lambda: bx.read(files))
     assert "team.csv (person, product)" in told[0]
     assert mx.layer_names == ("calls",)
+    (files / "calls.csv").write_text("source,target\n1.0,2.0\n2.0,3.0\n")
+    (files / "team.csv").write_text("chef,mitglied\n1,2\n3,1\n")
+    with refuses_file(files / "team.csv", "'chef', 'mitglied'"):
+        bx.read(files)
+    (files / "calls.csv").write_text(CALLS)
     (files / "team.csv").write_text("id,manager\nann,bob\nbob,bob\n")  # a table of nodes by its name, too
     assert "team.csv (id, manager)" in said(lambda: bx.read(files))[0][0]
 

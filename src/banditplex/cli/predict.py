@@ -181,7 +181,8 @@ def _say_prior(priors: list[float], layers: list[str]) -> None:
     if len(layers) == 1:
         share = f"a share of {priors[0]:.2g}, the density of layer {layers[0]!r},"
     else:
-        share = f"a share of {min(priors):.2g} to {max(priors):.2g}, the density of each layer,"
+        shown = dict.fromkeys(f"{each:.2g}" for each in (min(priors), max(priors)))
+        share = f"a share of {' to '.join(shown)}, the density of each layer,"
     say(
         f"Probabilities assume that {share} of the pairs are links: about as many new links as known ones. If fewer "
         "are missing, they are too high, and --prior lowers them."
@@ -243,6 +244,7 @@ def _read_context(path: Path, run: Path, mx: "Multiplex", nodes: Path | None) ->
     """Return the training graph with the edges of a file; a table is read as that of the run was."""
     from banditplex.io import read
     from banditplex.io.table_join import SUFFIXES
+    from banditplex.multiplex.table import ONLY_LAYER
 
     before = _reading_of(run)
     options: dict[str, Any] = {}
@@ -260,7 +262,10 @@ def _read_context(path: Path, run: Path, mx: "Multiplex", nodes: Path | None) ->
     except InputError as error:
         lacks = nodes is None and ("node features" in str(error) or "node types" in str(error))
         hint = "; --nodes FILE has them." if lacks else "."
-        raise InputError(f"{path}: {str(error).removesuffix('.')}{hint}") from None
+        if later.layer_names == (ONLY_LAYER,) and ONLY_LAYER not in mx.layer_names:
+            hint = " A column 'layer' says which layers edges are in."
+        message = str(error) if hint.startswith(" ") else str(error).removesuffix(".")
+        raise InputError(f"{path}: {message}{hint}") from None
     new = joint.num_nodes - mx.num_nodes
     if new:
         shown = joint.node_names[mx.num_nodes :].tolist()[0]

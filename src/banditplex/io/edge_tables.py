@@ -50,13 +50,13 @@ def tell_left_out(left: Sequence[Path], parts: Sequence[Part], given: Mapping[st
     files = [each for each in left if each.name.lower().endswith(SUFFIXES) and each.is_file()]
     nodes: set[str] = set()
     for column in [part.table[role] for part in parts if files for role in PAIR_ROLES]:
-        nodes.update(map(str, pc.unique(column.combine_chunks()).to_pylist()))
+        nodes.update(_plain(str(name)) for name in pc.unique(column.combine_chunks()).to_pylist())
     for file in files:
         try:
             names, columns = _head(file, given)
         except InputError:  # no table at all
             continue
-        columns = [[cell.strip().removesuffix(".0") for cell in column if cell.strip()] for column in columns]
+        columns = [[_plain(cell) for cell in column if cell.strip()] for column in columns]
         if any(_is_key(name, column) for name, column in zip(names, columns, strict=True)):
             continue
         known = [column for column in columns if 2 * len(nodes.intersection(column)) > len(set(column))]
@@ -67,6 +67,10 @@ def tell_left_out(left: Sequence[Path], parts: Sequence[Part], given: Mapping[st
         listed = show_files([f"{each.name} ({_shown(each, given)})" if each in files else each.name for each in left])
         hint = "; source=NAME and destination=NAME name columns; node_table=FILE is for a table of nodes" * bool(files)
         note(f"{folder}: not read, as they are no tables of edges: {listed}{hint}.")
+
+
+def _plain(name: str) -> str:
+    return name.strip().removesuffix(".0")
 
 
 def _is_key(name: str, column: Sequence[str]) -> bool:

@@ -58,7 +58,7 @@ def _extend(mx: "Multiplex", later: "Multiplex", new: Any, what: str) -> Any:
     if old is None or not len(new):
         return old
     if more is None:
-        name, called = later.node_names[new[0]], what.replace("_", " ")
+        name, called = later.node_names[new].tolist()[0], what.replace("_", " ")
         raise InputError(f"Expected {called} of new nodes, as training had them, got none for {name!r}.")
     if what == "node_features":
         more = _same_features(mx, later)

@@ -104,7 +104,7 @@ def choose_columns(
         elif role in PAIR_ROLES or not (wanted is None or isinstance(wanted, tuple)):
             expected = " or ".join(map(repr, names[:2]))
             listed = ", ".join(map(repr, available))
-            other = f"; {role}=NAME selects another column" if wanted is None else ""
+            other = f"; {role}=NAME selects another column" if wanted is None or isinstance(wanted, tuple) else ""
             if wanted is None and role == "source" and len(available) > 1 and not given.get("destination"):
                 other += f", as in source={available[0]!r}, destination={available[1]!r}"
                 others = [name for name in available[2:] if _plain(name) not in (*ROLES["weight"], *ROLES["time"])]
