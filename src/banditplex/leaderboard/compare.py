@@ -258,7 +258,8 @@ def _tune(trials: Mapping[str, list[Settings]], seeds: int, run: _Runner) -> Bes
 
 def _most_fits(methods: Iterable[Method], plan: Plan) -> int:
     """Return how many fits there are if none fails."""
-    return plan.seeds * sum(each.num_fits(plan.trials) for each in methods)
+    trials = [len(each.trials(plan.trials)) for each in methods]
+    return plan.seeds * sum(1 + (count if count > 1 else 0) for count in trials)
 
 
 def _about(fit: Fit) -> Row:
