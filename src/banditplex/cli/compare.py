@@ -21,7 +21,6 @@ from banditplex.terminal import bars, say
 
 if TYPE_CHECKING:
     from banditplex.evaluation import FixedSplit
-    from banditplex.leaderboard import Plan
     from banditplex.leaderboard.board import Leaderboard
     from banditplex.leaderboard.methods import Method
     from banditplex.leaderboard.tables import Table
@@ -118,7 +117,7 @@ def compare(
         say_new(out)
     done = 0
     try:
-        with _progress(_time_left(chosen, plan), quiet) as tell:
+        with _progress(_time_left(chosen, plan.seeds, plan.trials), quiet) as tell:
 
             def on_progress(now: int, total: int, rows: list[dict[str, Any]]) -> None:
                 nonlocal done
@@ -224,8 +223,8 @@ def _wrap(sentences: list[str]) -> str:
     return fill(" ".join(sentences), WIDTH, break_on_hyphens=False)
 
 
-def _time_left(methods: "list[Method]", plan: "Plan") -> TimeLeft:
-    fits = {each.name: plan.seeds * each.num_fits(plan.trials) for each in methods}
+def _time_left(methods: "list[Method]", seeds: int, trials: int) -> TimeLeft:
+    fits = {each.name: seeds * each.num_fits(trials) for each in methods}
     return TimeLeft(fits, [each.name for each in methods if each.learns_in_epochs])
 
 
