@@ -102,6 +102,15 @@ def test_texts_of_few_values_are_features(tmp_path):
         bx.read(edges, node_table=many, node_columns={"features": "code"})
 
 
+def test_numbers_that_are_texts_are_no_choice(tmp_path):
+    """A finding of `python -m fuzz --seed 9 --only nodes`: no cell is wrong, but the column has texts."""
+    edges, _ = staff(tmp_path)
+    people = tmp_path / "people.parquet"
+    pd.DataFrame({"id": list("abcdef"), "code": ["1", "2"] * 3}).to_parquet(people)
+    with pytest.warns(UserWarning, match=r"not used: code \(got numbers that are texts\)"):
+        assert bx.read(edges, node_table=people).node_features is None
+
+
 @pytest.mark.filterwarnings("ignore")
 def test_new_nodes_with_unseen_values(tmp_path, call, refusal):
     """Of a new department there is no feature; a table without departments is refused."""

@@ -183,6 +183,8 @@ def _no_choice(column: "pd.Series", texts: "pd.Series", name: Any, *, asked: boo
     numbers = pd.to_numeric(filled, errors="coerce")
     if column.dtype.kind == "M" or are_dates(filled.tolist()):
         return "got dates"
+    if len(filled) and numbers.notna().all():
+        return "got numbers that are texts"
     if 2 * numbers.notna().sum() > len(filled):
         return f"got {filled[numbers.isna()].iloc[0]!r} among numbers"
     count = filled.nunique()
