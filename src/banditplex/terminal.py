@@ -75,11 +75,12 @@ def _as_text(title: str) -> str:
 
 @contextmanager
 def bars(
-    titles: Iterable[str], total: int | None = None, *, quiet: bool = False
+    titles: Iterable[str], total: int | None = None, *, quiet: bool = False, clock: bool = True
 ) -> "Iterator[Callable[..., None] | None]":
     """Yield a callback (title, text) that advances the bar of a title by 1 and shows a text beside it.
 
-    It may instead be given `completed` and `total`. None if `quiet` or if stderr is no terminal.
+    It may instead be given `completed` and `total`. None if `quiet` or if stderr is no terminal. With `clock`, the time
+    left is shown, as if all steps took the same.
     """
     if quiet or not sys.stderr.isatty():
         yield None
@@ -87,8 +88,14 @@ def bars(
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    texts = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[text]}"))
-    with Progress(*texts, TimeRemainingColumn(), console=Console(stderr=True), transient=True) as room:
+    texts: tuple[Any, ...] = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[text]}"),
+    )
+    texts = (*texts, TimeRemainingColumn()) if clock else texts
+    with Progress(*texts, console=Console(stderr=True), transient=True) as room:
         tasks = {title: room.add_task(_as_text(title), total=total, text="") for title in titles}
 
         def show(title: str, text: str = "", **state: Any) -> None:

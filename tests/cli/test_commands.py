@@ -96,8 +96,16 @@ def test_a_first_look(tmp_path, call):
     assert '"folds": 2' in out
 
 
-def test_later_columns_replace_earlier_ones(tmp_path, call):
+def test_columns_add_up_and_do_not_contradict(tmp_path, call, refusal):
     (tmp_path / "net.csv").write_text("a,b,c\n1,2,x\n")
-    words = ("--columns", "source=a,target=c", "--columns", "target=b", "--columns", "layer=c", "--no-bipartite")
+    words = ("--columns", "source=a,target=b", "--columns", "layer=c", "--no-bipartite")
     assert call("convert", "net.csv", "net.bx", *words, cwd=tmp_path)[0] == 0
     assert bx.read(tmp_path / "net.bx") == bx.Multiplex.from_edges([1], [2], ["x"])
+    message = refusal("convert", "net.csv", "x.bx", *words, "--columns", "target=c", cwd=tmp_path)
+    assert all(word in message for word in ("target", "'b' and 'c'", "net.csv"))
+    assert "layer=" in refusal("convert", "net.csv", "x.bx", *words, "--columns", "layer=", cwd=tmp_path)
+    (tmp_path / "more.csv").write_text("x,y\n1,3\n")
+    both = ("--columns", "source=a,target=b", "--columns", "source=x,target=y", "--columns", "layer=")
+    assert call("convert", "net.csv", "more.csv", "both.bx", *both, "--no-bipartite", cwd=tmp_path)[0] == 0
+    expected = bx.Multiplex.from_edges([1, 1], [2, 3], ["net", "more"]).subset(layers=["net", "more"])
+    assert bx.read(tmp_path / "both.bx") == expected

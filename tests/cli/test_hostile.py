@@ -5,7 +5,7 @@ import sys
 import pytest
 
 import banditplex as bx
-from banditplex.cli.predict import without_formulas
+from banditplex.cli.table_file import without_formulas
 from banditplex.terminal import escape
 from tests.persistence.killed import multiplex
 
@@ -61,6 +61,8 @@ def test_predictions_on_a_terminal_and_in_a_file(tmp_path, call, monkeypatch):
     _, piped, _ = call(*words, cwd=tmp_path)
     assert RAW[0] in piped  # data are data
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.setenv("TERM", "dumb")  # no bold headers of ours
+    monkeypatch.setenv("COLUMNS", "200")
     _, shown, _ = call(*words, cwd=tmp_path)
     assert not any(mark in shown for mark in RAW)
     assert r"\x1b]0;pwned" in shown

@@ -2,13 +2,16 @@
 
 import json
 import shutil
+import sys
+from io import StringIO
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import banditplex as bx
-from banditplex.cli.predict import load_model, predictions, write_table
+from banditplex.cli.predict import load_model, predictions
+from banditplex.cli.table_file import write_table
 from banditplex.io.pair_table import read_pairs
 from tests.refusals import refuses
 
@@ -122,7 +125,7 @@ def test_a_layer_no_better_than_chance_is_warned_of(place, model, call, tmp_path
     rows = [row | {"clear": name != "c"} for name in names]
     (tmp_path / "run" / "about.json").write_text(json.dumps({"held_out": {"bins": [], "targets": rows}}))
     told = {name: call("predict", "run", "--layer", name, "--top", "1", cwd=tmp_path)[2] for name in ("a", "c")}
-    assert "layer 'c' the model is not clearly better than chance (ROC-AUC 0.52)" in told["c"]
+    assert "layer 'c' (ROC-AUC 0.52) the model is not clearly better than chance" in told["c"]
     assert "chance" not in told["a"]
 
 
@@ -186,6 +189,57 @@ def test_reasons_are_the_terms_of_each_score(place, model, call):
     assert rows["value"].tolist() == pytest.approx(expected["value"].tolist())
     scores = model.score_pairs([[0, 1], [3, 9]], "c")
     assert rows["score"].unique().tolist() == pytest.approx(scores.tolist())
+
+
+def test_a_terminal_shows_few_digits_and_what_terms_are(place, model, call, monkeypatch):
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.setenv("TERM", "dumb")
+    _, text, _ = call("predict", "run", "--layer", "c", "--top", "1", "--explain", "--prior", "0.5", cwd=place)
+    found = model.recommend("c", top=1, prior=0.5)
+    first = text.splitlines()[1].split()
+    score = model.score_pairs(found.iloc[:, :2].to_numpy(), "c")[0]
+    assert first[2:4] == [f"{found['probability'][0]:.4g}", f"{score:.4g}"]
+    assert all(word in " ".join(text.split()) for word in ("base: the score of a typical pair", "drawn: the neighb"))
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: False)
+    text = " ".join(call("predict", "--help", cwd=place)[1].split())
+    assert all(word in text for word in ("base is the score of a typical", "drawn, the neighbourhood"))
+
+
+def test_links_of_a_node_in_every_target(place, model, call):
+    """The best of each target in turn, as Python ranks them one by one."""
+    words = ("predict", "run", "--node", "7.0", "--top", "2")
+    _, text, note = call(*words, cwd=place)
+    rows = pd.read_csv(StringIO(text))
+    expected = [model.recommend(layer, node=7, top=2).assign(layer=layer) for layer in ("a", "c")]
+    columns = ["layer", "source", "destination"]
+    assert rows[columns].to_numpy().tolist() == pd.concat(expected)[columns].to_numpy().tolist()
+    assert rows["probability"].tolist() == pytest.approx(pd.concat(expected)["probability"].tolist())
+    low, high = sorted(model.density(layer) for layer in ("a", "c"))
+    assert f"{low:.2g} to {high:.2g}, the density of each layer" in note
+    rows = json.loads(call(*words, "--explain", "--json", cwd=place)[1])
+    assert list(dict.fromkeys(row["target"] for row in rows)) == ["a", "c"]
+    (place / "asked.csv").write_text("source,target\n0,1\n")
+    rows = json.loads(call("predict", "run", "--pairs", "asked.csv", "--json", cwd=place)[1])
+    assert [row["score"] for row in rows] == [model.score_pairs([[0, 1]], layer)[0] for layer in ("a", "c")]
+
+
+def test_nodes_are_found_as_they_were_read(tmp_path, call, refusal):
+    """Anna and anna were merged when the data were read, so ANNA is found, too."""
+    rng = np.random.default_rng(0)
+    names = ["Anna", "Bob  Lee", "cid", *"defghij"]
+    lines = [f"{names[a]},{names[b]}" for a, b in rng.integers(0, 10, (25, 2)).tolist() if a != b]
+    (tmp_path / "net.csv").write_text("\n".join(["source,target", *lines, "anna,cid"]) + "\n")
+    words = ("train", "net.csv", "--epochs", "1", "--width", "0", "--quiet", "-o")
+    assert call(*words, "folded", "--fold-case", cwd=tmp_path)[0] == 0
+    _, text, _ = call("predict", "folded", "--node", "ANNA", "--top", "1", cwd=tmp_path)
+    assert "Anna" in text.splitlines()[1]
+    (tmp_path / "pairs.csv").write_text("source,target\n BOB lee,ANNA\n")
+    assert (
+        call("predict", "folded", "--pairs", "pairs.csv", cwd=tmp_path)[1].splitlines()[1].startswith("Bob  Lee,Anna,")
+    )
+    assert call(*words, "plain", cwd=tmp_path)[0] == 0
+    assert "'ANNA'" in refusal("predict", "plain", "--node", "ANNA", cwd=tmp_path)
+    assert "BOB lee" in refusal("predict", "plain", "--pairs", "pairs.csv", cwd=tmp_path)
 
 
 def test_links_of_one_node_and_all_pairs_on_request(place, model, call, refusal, monkeypatch):

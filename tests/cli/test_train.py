@@ -60,7 +60,7 @@ def test_gains_are_told_and_kept(place, trained, model, call):
         assert [each["gain"] for each in row["gains"]] == expected["gain"].tolist()
     _, text, _ = call("train", "data.bx", "-o", "run", "--resume", cwd=place)
     said = [text.index(line) for line in gain_lines(gains)]
-    assert max(said) < text.index("layers looked at")
+    assert max(said) < text.index("looked at in detail")
     helping = set(gains[gains["helps"]][["target", "layer"]].itertuples(index=False, name=None))
     for row in trained["targets"]:
         line = next(line for line in text.splitlines() if line.startswith(f"{row['target']} "))

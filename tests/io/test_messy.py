@@ -129,13 +129,83 @@ HOLES = "source,target,layer,weight\na,b,x,1\n,b,x,1\na,c,,1\nb,c,y,2\nb,d,y,\n"
 
 def test_empty_cells_are_counted_and_can_be_left_out(tmp_path):
     path = put(tmp_path / "net.csv", HOLES)
-    with refuses_file(path, "node name", "source", "3 such rows", "missing='drop'", line=3):
+    with refuses_file(path, "node name", "source", "2 such rows", "missing='drop' leaves", line=3):
         bx.read(path)
-    with says("3 of 5 rows left out", "line 3"):
-        mx = bx.read(path, missing="drop")
-    assert mx == bx.Multiplex.from_edges(["a", "b"], ["b", "c"], ["x", "y"], weight=[1, 2])
+    told, mx = said(lambda: bx.read(path, missing="drop"))
+    assert mx == bx.Multiplex.from_edges(["a", "b", "b"], ["b", "c", "d"], ["x", "y", "y"], weight=[1, 2, 1])
+    assert [each.removeprefix(f"{path}: ") for each in told] == [
+        "2 of 5 rows left out, as a cell is empty; the first is line 3, column 'source'.",
+        "1 of 3 rows have no weight (column 'weight'), which is read as 1; the first is line 6.",
+    ]
     with refuses("missing", "error, drop", "'skip'"):
         bx.read(path, missing="skip")
+
+
+GAPS = [("a", "b", 5.0, "2024-05-03"), ("b", "c", None, "2024-05-01"), ("c", "d", 2.0, None)]
+
+
+@pytest.mark.parametrize("kind", ["csv", "german", "parquet", "xlsx", "pandas"])
+def test_edges_without_weight_or_time_stay(tmp_path, kind):
+    """A weight is 1, and a time the earliest of all: 1 May 2024, which is 19844 days after 1 January 1970."""
+    frame = pd.DataFrame(GAPS, columns=["source", "target", "weight", "time"])
+    path = tmp_path / ("net.csv" if kind == "german" else f"net.{kind}")
+    if kind == "csv":
+        frame.to_csv(path, index=False)
+    elif kind == "german":
+        put(path, "source;target;weight;time\na;b;5,0;3.5.2024\nb;c;NA;1.5.2024\nc;d;2,0; \n")
+    else:
+        frame["time"] = pd.to_datetime(frame["time"])
+    if kind == "parquet":
+        frame.to_parquet(path)
+    elif kind == "xlsx":
+        pytest.importorskip("openpyxl")
+        frame.to_excel(path, index=False)
+    source = frame if kind == "pandas" else path
+    read = bx.Multiplex.from_pandas if kind == "pandas" else bx.read
+    if kind != "german":  # where NA is a text that is no number
+        with refuses("weight", "empty", "missing='drop' reads", "1"):
+            read(source)
+    told, mx = said(lambda: read(source, missing="drop"))
+    assert mx.weights("edges").tolist() == [5, 1, 2]
+    day = 24 * 60 * 60 * 10**9
+    assert mx.times("edges").tolist() == [19846 * day, 19844 * day, 19844 * day]
+    assert len([each for each in told if "1 of 3 rows have no" in each]) == 2
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "parquet", "bx"])
+@pytest.mark.parametrize(
+    ("times", "written"),
+    [
+        (["2024-05-01", "1969-12-31"], ["2024-05-01", "1969-12-31"]),
+        (["2024-05-01T12:30", "2024-05-02"], ["2024-05-01 12:30:00", "2024-05-02 00:00:00"]),
+        (["2024-05-01T00:00:00.000000001", "1677-12-01"], ["2024-05-01 00:00:00.000000001", "1677-12-01 00:00:00.0"]),
+        (["2024-05-01T00:00:00.25+02:00", "2024-05-02T00:00:00+02:00"], ["2024-04-30 22:00:00.25", "2024-05-01 22:00"]),
+    ],
+)
+def test_dates_are_written_as_dates(tmp_path, call, times, written, ending):
+    """What is converted reads back to the same nanoseconds, as pandas counts them."""
+    put(tmp_path / "net.csv", "source,target,time\n" + "".join(f"a{i},z,{each}\n" for i, each in enumerate(times)))
+    assert call("convert", "net.csv", f"out.{ending}", cwd=tmp_path)[0] == 0
+    assert call("convert", f"out.{ending}", "back.csv", cwd=tmp_path)[0] == 0
+    for name in (f"out.{ending}", "back.csv"):
+        assert bx.read(tmp_path / name).time.tolist() == [pd.Timestamp(each).as_unit("ns").value for each in times]
+    lines = (tmp_path / "back.csv").read_text().splitlines()[1:]
+    assert all(
+        line.startswith(f"a{i},z,edges,{each}") for i, (line, each) in enumerate(zip(lines, written, strict=True))
+    )
+
+
+def test_times_that_are_numbers_stay_numbers(tmp_path):
+    mx = bx.Multiplex.from_edges(["a"], ["b"], "x", time=[5])
+    bx.write(mx, tmp_path / "net.csv")
+    assert (tmp_path / "net.csv").read_text().splitlines()[1] == "a,b,x,5"
+
+
+def test_columns_that_are_empty_are_not_used(tmp_path):
+    path = put(tmp_path / "net.csv", "source,target,weight,time\na,b,,\nb,c,,\n")
+    told, mx = said(lambda: bx.read(path, missing="drop"))
+    assert mx == bx.Multiplex.from_edges(["a", "b"], ["b", "c"], "edges")
+    assert [word in each for word, each in zip(("weight", "time"), told, strict=True)] == [True, True]
 
 
 def test_lines_are_named_after_rows_were_left_out(tmp_path):
@@ -147,8 +217,11 @@ def test_lines_are_named_after_rows_were_left_out(tmp_path):
 @pytest.mark.parametrize("word", ["NA", "NaN", "null", "N/A", " "])
 def test_words_for_missing_values(tmp_path, word):
     path = put(tmp_path / "net.csv", f"source,target,weight\na,b,1\na,{word},1\nb,c,{word}\n")
-    with says("2 of 3 rows left out", "line 3"):
-        assert bx.read(path, missing="drop") == bx.Multiplex.from_edges(["a"], ["b"], "edges")
+    told, mx = said(lambda: bx.read(path, missing="drop"))
+    assert mx == bx.Multiplex.from_edges(["a", "b"], ["b", "c"], "edges", weight=[1, 1])
+    assert ["1 of 3 rows left out" in told[0], "line 3" in told[0], "1 of 2 rows have no weight" in told[1]] == [
+        True
+    ] * 3
 
 
 def test_a_node_that_is_called_na(tmp_path):

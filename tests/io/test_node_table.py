@@ -62,8 +62,78 @@ def test_a_node_table_of_gephi(tmp_path):
         mx = bx.read(edges, node_table=nodes)
     said = [str(each.message).partition(": ")[2] for each in told]
     assert "node features are age." in said
-    assert "columns not used: Label; if 'Label' has the names of nodes, say node_columns={'name': 'Label'}." in said
+    label = "if 'Label' has the names of nodes, say node_columns={'name': 'Label'}."
+    assert f"columns not used: Label (got 2 values in 2 rows); {label}" in said
     assert mx.node_features.tolist() == [[30], [40]]
+
+
+def staff(tmp_path):
+    """Six people; texts of few values are features, one each, in the order of the values."""
+    edges = "source,target\n" + "".join(f"{a},{b}\n" for a, b in zip("abcdef", "bcdefa", strict=True))
+    rows = [("a", "law", "F", "x1", "1", "Oslo"), ("b", "tax", "M", "x2", "2", "Oslo")]
+    rows += [("c", "law", "", "x3", "?", "Oslo"), ("d", "tax", "F", "x4", "4", "Oslo")]
+    rows += [("e", "law", "M", "x5", "5", "Oslo"), ("f", "law", "F", "x6", "6", "Oslo")]
+    people = "id,department,sex,phone,rank,office\n" + "".join(",".join(row) + "\n" for row in rows)
+    return lay(tmp_path, edges, people)
+
+
+def test_texts_of_few_values_are_features(tmp_path):
+    edges, people = staff(tmp_path)
+    with pytest.warns(UserWarning, match="csv") as told:
+        mx = bx.read(edges, node_table=people)
+    said = [str(each.message).partition(": ")[2] for each in told]
+    law, tax = [1, 0, 1, 0, 1, 1], [0, 1, 0, 1, 0, 0]
+    woman = [1, 0, 0, 1, 0, 1]
+    man = [0, 1, 0, 0, 1, 0]
+    assert mx.node_features.T.tolist() == [law, tax]
+    assert "node features are department: 2 values, one feature each." in said
+    # 2 values in 5 rows of sex, which are no three rows each
+    assert said[-1] == (
+        "columns not used: sex (got 2 values in 5 rows), phone (got 6 values in 6 rows), rank (got '?' among numbers), "
+        "office (got a single value)."
+    )
+    with pytest.warns(UserWarning, match="csv") as told:
+        mx = bx.read(edges, node_table=people, node_columns={"features": "sex"})
+    assert "sex: 2 values, one feature each (1 row without)" in str(told[0].message)
+    assert mx.node_features.T.tolist() == [woman, man]
+    many = people.with_name("many.csv")
+    many.write_text("id,code\n" + "".join(f"{name},c{name}\n" for name in [*"abcdef", *range(60)]))
+    with refuses(many, "50", "'code'", "66"):
+        bx.read(edges, node_table=many, node_columns={"features": "code"})
+
+
+def test_numbers_that_are_texts_are_no_choice(tmp_path):
+    """A finding of `python -m fuzz --seed 9 --only nodes`: no cell is wrong, but the column has texts."""
+    edges, _ = staff(tmp_path)
+    people = tmp_path / "people.parquet"
+    pd.DataFrame({"id": list("abcdef"), "code": ["1", "2"] * 3}).to_parquet(people)
+    with pytest.warns(UserWarning, match=r"not used: code \(got numbers that are texts\)"):
+        assert bx.read(edges, node_table=people).node_features is None
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_new_nodes_with_unseen_values(tmp_path, call, refusal):
+    """Of a new department there is no feature; a table without departments is refused."""
+    edges, people = staff(tmp_path)
+    words = ("--epochs", "1", "--quiet", "--nodes", "people.csv")
+    assert call("train", "edges.csv", "-o", "run", *words, cwd=tmp_path)[0] == 0
+    (tmp_path / "new.csv").write_text("source,target\nz,a\n")
+    new = people.with_name("new-people.csv")
+    new.write_text("id,department\nz,art\na,law\n")
+    ask = ("predict", "run", "--node", "z", "--context", "new.csv")
+    assert "--nodes FILE" in refusal(*ask, cwd=tmp_path)
+    status, out, error = call(*ask, "--nodes", "new-people.csv", cwd=tmp_path)
+    assert status == 0, error
+    assert {line.split(",")[0] for line in out.splitlines()[1:]} == {"z"}
+    mx = bx.read(edges, node_table=people)
+    later = bx.read(tmp_path / "new.csv", node_table=new, node_columns={"features": "department"})
+    assert mx.with_edges(later).node_features[-2:].tolist() == [[1, 0], [0, 0]]  # of f and z
+    new.write_text("id,age\nz,3\na,4\n")
+    assert "'department'" in refusal(*ask, "--nodes", "new-people.csv", cwd=tmp_path)
+    assert "--context" in refusal("predict", "run", "--nodes", "new-people.csv", cwd=tmp_path)
+    with refuses(2, 3):
+        plain = bx.Multiplex.from_edges(["a"], ["q"], "edges", node_features=np.zeros((2, 3)))
+        mx.with_edges(plain)
 
 
 def test_new_names_and_nodes_without_edges(tmp_path):
@@ -80,7 +150,7 @@ def test_new_names_and_nodes_without_edges(tmp_path):
         ("id,age\nann,1\n", {}, ["2", "'bob'"]),
         ("id,age\nann,1\nann,2\nbob,1\ncid,1\n", {}, ["'ann'"]),
         ("id,age\nann,1\nbob,\ncid,3\n", {}, ["row 2", "'age'", "empty"]),
-        ("id,age\nann,1\nbob,much\ncid,3\n", {"features": "age"}, ["'age'"]),
+        ("id,age\nann,1\nbob,much\ncid,3\n", {"features": "age"}, ["'age'", "'much'"]),
         ("id,age\nann,1\nbob,2\ncid,3\n", {"features": "size"}, ["'size'"]),
         ("id,age\nann,1\nbob,2\ncid,3\n", {"type": "role"}, ["'role'", "'age'"]),
         ("id,age\nann,1\n,2\n", {}, ["row 2", "'id'"]),
@@ -128,7 +198,7 @@ def test_later_edges_are_added():
         (bx.Multiplex.from_edges([0], [1], "q"), ["'q'"]),
         (bx.Multiplex.from_edges([0], [1], "x", directed=True), ["directed=False"]),
         (bx.Multiplex.from_edges(["0"], ["1"], "x"), ["integers", "strings"]),
-        (bx.Multiplex.from_edges([0], [9], "x"), ["node types", "9"]),
+        (bx.Multiplex.from_edges([0], [9], "x"), ["node types", "for 9."]),
     ],
 )
 def test_edges_that_do_not_fit_are_refused(later, values):
@@ -156,6 +226,8 @@ def test_predictions_see_later_edges(tmp_path, call, refusal):
     assert scores[0] > scores[1]
     (tmp_path / "new.csv").write_text("from,to,layer\n30,3,y\n")
     assert "new.csv: Unknown layer 'y'" in refusal(*words, "--context", "new.csv", cwd=tmp_path)
+    (tmp_path / "new.csv").write_text("from,to\n30,3\n")
+    assert "column 'layer'" in refusal(*words, "--context", "new.csv", cwd=tmp_path)
 
 
 # Evaluation by time

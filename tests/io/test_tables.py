@@ -43,7 +43,7 @@ def test_what_many_files_have_in_common_is_said_once(tmp_path):
     assert mx.layer_names == ("day1", "day2", "day10", "day11")  # natural order
     first = f"{tmp_path / 'day1.csv'} and 3 more files: "
     assert [each.removeprefix(first) for each in told] == [
-        "columns not used: note; all edges are in one layer.",
+        "columns not used: note.",
         "read with semicolons.",
         f"{tmp_path}: each file is a layer: day1, day2, day10, day11.",
     ]
@@ -79,6 +79,56 @@ def test_columns_that_only_some_files_have(tmp_path):
     more = lay_out(tmp_path, {"more.csv": CALLS}) / "more.csv"
     with refuses("'who'", "source"):
         bx.read([paths[0], more], source="who")
+
+
+def test_edges_under_other_headers_are_not_left_out(tmp_path):
+    """Two columns of nodes, or one with repeats, beside a column of items, are edges; one row per node is none."""
+    files = lay_out(tmp_path, {"calls.csv": CALLS, "team.csv": "chef;mitglied;seit\nann;bob;2020\ncid;ann;2021\n"})
+    with refuses_file(files / "team.csv", "'chef', 'mitglied', 'seit'", "source='chef', destination='mitglied'"):
+        bx.read(files)
+    assert said(lambda: bx.read(files, source="chef", target="mitglied"))[1].layer_sizes.tolist() == [2, 2]
+    (files / "team.csv").write_text("person,product\nann,tea\nann,jam\n")
+    with refuses_file(files / "team.csv", "'person', 'product'"):
+        bx.read(files)
+    (files / "team.csv").write_text("person,product\nann,tea\nbob,jam\n")
+    told, mx = said(lambda: bx.read(files))
+    assert "team.csv (person, product)" in told[0]
+    assert mx.layer_names == ("calls",)
+    (files / "calls.csv").write_text("source,target\n1.0,2.0\n2.0,3.0\n")
+    (files / "team.csv").write_text("chef,mitglied\n1,2\n3,1\n")
+    with refuses_file(files / "team.csv", "'chef', 'mitglied'"):
+        bx.read(files)
+    (files / "calls.csv").write_text(CALLS)
+    (files / "team.csv").write_text("id,manager\nann,bob\nbob,bob\n")  # a table of nodes by its name, too
+    assert "team.csv (id, manager)" in said(lambda: bx.read(files))[0][0]
+
+
+def test_each_file_has_columns_of_its_own(tmp_path):
+    texts = {"calls.csv": CALLS, "mails.csv": "von,an\nann,cid\n", "team.csv": "chef,mitglied\nann,bob\n"}
+    files = lay_out(tmp_path, texts)
+    columns = {"source": ("von", "chef"), "target": ("an", "mitglied")}
+    for what in (files, [files / name for name in texts]):
+        mx = said(lambda what=what: bx.read(what, **columns))[1]
+        assert mx.layer_sizes.tolist() == [2, 1, 1]
+    with refuses("'wer'", "source"):
+        bx.read(files, source=("von", "chef", "wer"), target=("an", "mitglied"))
+    (files / "team.csv").write_text("chef,mitglied,von\nann,bob,cid\n")
+    with refuses_file(files / "team.csv", "'von' and 'chef'"):
+        bx.read(files, **columns)
+
+
+def test_no_dates_or_numbers_are_offered_as_the_layer(tmp_path):
+    text = "source,target,since,hours,team\n" + "".join(
+        f"n{i},n{i + 1},2020-01-0{1 + i % 2},{i % 2},{'ab'[i % 2]}\n" for i in range(8)
+    )
+    files = lay_out(tmp_path, {"calls.csv": text, "mails.csv": text})
+    assert "if 'team' is the layer" in said(lambda: bx.read(files / "calls.csv"))[0][0]
+    for name in ("calls.csv", "mails.csv"):
+        (files / name).write_text(text.replace(",team", "").replace(",a\n", "\n").replace(",b\n", "\n"))
+    for what in (files / "calls.csv", files):
+        told = said(lambda what=what: bx.read(what))[0][0]
+        assert "is the layer" not in told
+        assert "if 'since' is the time" in told
 
 
 def test_files_that_are_no_edges_are_said(tmp_path):

@@ -13,6 +13,7 @@ from banditplex.report.collect import collect_graph, collect_history, collect_le
 from banditplex.report.links import top_links
 from banditplex.report.page import write_page
 from tests.report.conftest import HOSTILE, LONG, hostile
+from tests.report.test_collect import LIKELY, history, small
 
 MINUS = "\N{MINUS SIGN}"
 SECTIONS = ["multiplex", "layers", "training", "quality", "links", "about"]
@@ -114,6 +115,32 @@ def test_a_chart_tells_its_numbers(page, run):
     assert f"{first['train_loss'].mean():.3f}" in told
     assert f"{first['validation_loss'].mean():.3f}" in told
     page.keyboard.press("Tab")
+
+
+def test_losses_of_several_networks_are_a_mean_with_a_band(opened, tmp_path):
+    """Networks of 3 and 2 epochs: (.9 + .8) / 2, (.7 + .4) / 2 and, as the second has stopped, (.5 + .4) / 2."""
+    losses = [0.9, 0.7, 0.5, 0.8, 0.4]
+    rows = [
+        row | {"train_loss": losses[row["epoch"] - 1], "member": 1 + (row["epoch"] > 3)} for row in history(epochs=5)
+    ]
+    gains = pd.DataFrame([], columns=["target", "layer", "gain", "low", "high", "helps"])
+    data = collect_graph(small(), "two networks", None, gains)
+    data["history"] = collect_history(rows, LIKELY, small()) | {"kept_epochs": [2, 5]}
+    data["about"] = {"command": "banditplex train " + "long-name " * 20, "settings": []}
+    write_page(tmp_path / "two.html", data)
+    with opened(tmp_path / "two.html", viewport={"width": 390, "height": 800}) as page:
+        chart = page.locator("#training .chart").first
+        chart.scroll_into_view_if_needed()
+        chart.locator("canvas").wait_for()
+        chart.focus()
+        for epoch, told in enumerate(("0.850 ± 0.050", "0.550 ± 0.150", "0.450 ± 0.050"), 1):
+            page.keyboard.press("ArrowRight")
+            assert f"epoch {epoch}" in chart.locator(".tip").inner_text()
+            assert told in chart.locator(".tip").inner_text()
+        assert "Mean of 2 networks" in page.locator("#training").inner_text()
+        block = "document.querySelector('.command pre')"  # on one line, which scrolls inside
+        assert page.evaluate(f"{block}.scrollWidth > {block}.clientWidth && {block}.clientHeight < 60")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
 def test_a_table_is_sorted_by_a_click(page):

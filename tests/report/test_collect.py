@@ -87,6 +87,11 @@ def test_a_history_has_a_place_for_every_layer_that_was_drawn():
     assert unpack(found["regret"]).tolist() == [[1.0, 1.0]] * 2
 
 
+def test_a_history_says_which_network_an_epoch_is_of():
+    rows = [row | {"member": 1 if row["epoch"] < 3 else 2} for row in history(epochs=5)]
+    assert collect_history(rows, LIKELY, small())["network"] == [1, 1, 2, 2, 2]
+
+
 def test_of_a_long_history_the_most_probable_layers_are_followed(monkeypatch):
     monkeypatch.setattr(collect, "FOLLOWED", 4)
     mx = bx.Multiplex.from_edges([0] * 6, [1] * 6, [*"abcdef"], num_nodes=3)
@@ -113,6 +118,8 @@ def test_the_data_of_a_run_is_that_of_its_model(run, data):
     assert sorted(helps) == sorted(gains[gains["helps"]]["target"])
     changed = {row["name"]: row["value"] for row in data["about"]["settings"] if row["value"] != row["default"]}
     assert changed == {"policy": "exp3", "epochs": "5", "warmup": "1", "width": "0"}
+    shown = {row["name"]: row["value"] for row in data["about"]["settings"]}
+    assert [shown[name] for name in ("hide", "memory", "policy_options")] == ["edge", "no limit", "none"]
     assert len(data["held_out"]["targets"]) == 6
     json.loads(as_json(data))
 

@@ -11,7 +11,11 @@ LARGE = 1 << 24
 
 
 class PlainCommand(TyperCommand):
-    """A command whose help shows flags without the type `<bool>`."""
+    """A command whose help shows flags without the type `<bool>`, and paragraphs as wide as the terminal."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.help = None if self.help is None else _flowing(self.help)
 
     def get_params(self, ctx: Any) -> list[Any]:
         """Return all parameters."""
@@ -24,6 +28,15 @@ class PlainGroup(TyperGroup):
     def get_params(self, ctx: Any) -> list[Any]:
         """Return all parameters."""
         return _without_types(super().get_params(ctx))
+
+
+def _flowing(text: str) -> str:
+    """Return a text whose paragraphs are one line each.
+
+    >>> _flowing("One.\\n\\nTwo\\nlines.")
+    'One.\\n\\nTwo lines.'
+    """
+    return "\n\n".join(" ".join(part.split()) for part in text.split("\n\n"))
 
 
 def _without_types(params: list[Any]) -> list[Any]:

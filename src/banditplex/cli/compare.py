@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from textwrap import fill
-from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -16,17 +15,17 @@ from banditplex.cli.data import DATA, Reading, as_name, is_dataset, load, reads_
 from banditplex.cli.output import Json, print_json, print_lines, print_table
 from banditplex.cli.report import write_comparison_page
 from banditplex.cli.resuming import resume_command, say_new
+from banditplex.cli.time_left import TimeLeft
 from banditplex.errors import InputError
 from banditplex.pairs.visibility import HIDE
 from banditplex.terminal import bars, say
 
 if TYPE_CHECKING:
     from banditplex.leaderboard.board import Leaderboard
+    from banditplex.leaderboard.methods import Method
     from banditplex.leaderboard.tables import Table
 
 WIDTH = 79
-EARLY = 0.1
-"""Share of the fits after which the time left can be told."""
 FULL: dict[str, Any] = {"methods": None, "trials": 10, "budget": 120.0}
 QUICK: dict[str, Any] = {"methods": "quick", "trials": 1, "budget": 60.0}
 """Defaults of options, without and with --quick."""
@@ -131,7 +130,7 @@ def compare(
         say_new(out)
     done = 0
     try:
-        with _progress(quiet) as tell:
+        with _progress(_time_left(chosen, plan.seeds, plan.trials), quiet) as tell:
 
             def on_progress(now: int, total: int, rows: list[dict[str, Any]]) -> None:
                 nonlocal done
@@ -232,21 +231,25 @@ def _wrap(sentences: list[str]) -> str:
     return fill(" ".join(sentences), WIDTH, break_on_hyphens=False)
 
 
+def _time_left(methods: "list[Method]", seeds: int, trials: int) -> TimeLeft:
+    fits = {each.name: seeds * each.num_fits(trials) for each in methods}
+    return TimeLeft(fits, [each.name for each in methods if each.learns_in_epochs])
+
+
 @contextmanager
-def _progress(quiet: bool) -> "Iterator[Callable[[int, int, dict[str, Any]], None] | None]":
+def _progress(left: TimeLeft, quiet: bool) -> "Iterator[Callable[[int, int, dict[str, Any]], None] | None]":
     """Yield a callback (done, total, row) that shows fits as they finish, and the time left."""
-    began = monotonic()
-    with bars(["fits"], 1, quiet=quiet) as show:
+    with bars(["fits"], 1, quiet=quiet, clock=False) as show:
 
         def tell(done: int, total: int, row: dict[str, Any]) -> None:
             result = row.get("error") or f"ROC-AUC {row['roc_auc']:.3f}"
             text = f"{row['method']}, seed {row['trial']}{', tuning' * row['tuning']}: {result}"
+            seconds = left.after(row, total - done)
+            text += "" if seconds is None else f"; {'at least ' * (not left.sure)}{_duration(seconds)} left"
             if show is not None:
                 show("fits", text, completed=done, total=total)
             else:
-                left = _duration((monotonic() - began) / done * (total - done))
-                shown = f"; {left} left" if EARLY * total <= done < total else ""
-                print(f"{done}/{total}  {text}{shown}", file=sys.stderr, flush=True)
+                print(f"{done}/{total}  {text}", file=sys.stderr, flush=True)
 
         yield None if quiet else tell
 

@@ -15,7 +15,7 @@ from banditplex.cli.flags import in_flags
 from banditplex.cli.grouped import add_options
 from banditplex.errors import InputError
 from banditplex.multiplex.notes import notes_of, show_files
-from banditplex.multiplex.roles import ALSO, EDGE_ROLES, PAIR_ROLES
+from banditplex.multiplex.roles import ALIAS, ALSO, EDGE_ROLES, PAIR_ROLES
 from banditplex.terminal import progress, say
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ READING = {
         _option(
             metavar="ROLE=NAME,..",
             help="Column names of a table: source=from, target=to, layer, weight, time; numbers without a header; "
-            "layer= for no column. May be repeated.",
+            "layer= for no column. May be repeated, with other names for other files.",
         ),
     ],
     "header": Annotated[bool | None, _option("--header/--no-header", help="Whether files start with column names.")],
@@ -73,7 +73,12 @@ READING = {
     ],
     "sheet": Annotated[str | None, _option(metavar="NAME", help="Sheet of an Excel file. Default: the first.")],
     "missing": Annotated[
-        str | None, _option(metavar="error|drop", help="Refuse or drop rows with an empty cell.", show_default="error")
+        str | None,
+        _option(
+            metavar="error|drop",
+            help="Refuse empty cells, or drop rows without a node or layer; no weight is then 1, no time the earliest.",
+            show_default="error",
+        ),
     ],
     "bipartite": Annotated[
         bool | None,
@@ -84,7 +89,7 @@ READING = {
     ],
     "node_table": Annotated[
         str | None,
-        _option("--nodes", metavar="FILE", help="Table of nodes: id, type; other columns of numbers are features."),
+        _option("--nodes", metavar="FILE", help="Table of nodes: id, type; numbers and few-valued texts are features."),
     ],
     "node_columns": Annotated[
         list[str] | None,
@@ -151,12 +156,17 @@ def load(data: Sequence[str], reading: Reading, *, quiet: bool = False) -> "Mult
     if "node_columns" in reading:
         if "node_table" not in reading:
             raise InputError("Expected --nodes FILE with --node-columns, got none.")
-        options["node_columns"] = _parse_node_columns(reading["node_columns"])
+        options["node_columns"] = parse_node_columns(reading["node_columns"])
     if "from_format" in reading:
         options["format"] = reading["from_format"]
     for option in {"delimiter", "thousands"} & set(options):
         options[option] = CHARACTERS.get(options[option].lower(), options[option])
-    return _read(data, options | parse_columns(reading.get("columns")), quiet)
+    columns = parse_columns(reading.get("columns"))
+    twice = next((role for role, given in columns.items() if isinstance(given, tuple)), None)
+    if twice is not None and len(data) == 1 and not Path(data[0]).is_dir():
+        listed = " and ".join(map(repr, columns[twice]))
+        raise InputError(f"Expected one column as {ALIAS.get(twice, twice)} of {data[0]}, got --columns with {listed}.")
+    return _read(data, options | columns, quiet)
 
 
 def reading_notes(mx: "Multiplex") -> list[str]:
@@ -196,19 +206,37 @@ def _goes_back(mx: "Multiplex") -> bool:
     return bool(mx.to_undirected().num_edges < (mx.edge_index[0] != mx.edge_index[1]).sum())
 
 
-def parse_columns(texts: Iterable[str] | None) -> dict[str, str]:
-    """Return column names by role, from texts such as `source=from,target=to`; a later one replaces an earlier one."""
+def parse_columns(texts: Iterable[str] | None) -> dict[str, Any]:
+    """Return column names by role, from texts such as `source=from,target=to`; a tuple if a role has several names.
+
+    >>> parse_columns(["source=from,target=to", "layer=kind", "source=von"])
+    {'source': ('from', 'von'), 'destination': 'to', 'layer': 'kind'}
+    """
     roles = {role: role for role in EDGE_ROLES} | ALSO
-    columns = {}
+    columns: dict[str, tuple[str, ...]] = {}
     for part in [part for text in texts or () for part in text.split(",")]:
         role, equals, column = part.partition("=")
         if role not in roles or not equals or (not column and roles[role] in PAIR_ROLES):
             raise InputError(f"Expected --columns like source=from,target=to, got {part!r}; roles: {', '.join(roles)}.")
-        columns[roles[role]] = column
-    return columns
+        columns[roles[role]] = tuple(dict.fromkeys((*columns.get(roles[role], ()), column)))
+    mixed = next((role for role, names in columns.items() if "" in names and len(names) > 1), None)
+    if mixed is not None:
+        raise InputError(f"Expected --columns {mixed}=NAME, or {mixed}= for no column, got both.")
+    return {role: names if len(names) > 1 else names[0] for role, names in columns.items()}
 
 
-def _parse_node_columns(texts: Iterable[str]) -> dict[str, str]:
+def later_columns(before: Iterable[str], now: Iterable[str]) -> list[str]:
+    """Return texts of --columns or --node-columns in which later roles replace earlier ones.
+
+    >>> later_columns(["source=u,layer=kind"], ["layer=type"])
+    ['source=u', 'layer=type']
+    """
+    roles = {part.partition("=")[0] for text in now for part in text.split(",")}
+    parts = [part for text in before for part in text.split(",")]
+    return [*(part for part in parts if part.partition("=")[0] not in roles), *now]
+
+
+def parse_node_columns(texts: Iterable[str]) -> dict[str, str]:
     """Return the columns of a table of nodes by role."""
     columns = {}
     for part in [part for text in texts for part in text.split(",")]:

@@ -88,6 +88,7 @@ def evaluate(
     from banditplex.evaluation import summary
     from banditplex.jobs.task import TaskLost
     from banditplex.predictor import LinkPredictor
+    from banditplex.report.comparison import held_out_edges
 
     usual = (1, 2) if quick else (TRIALS, FOLDS)
     trials, folds = usual[0] if trials is None else trials, usual[1] if folds is None else folds
@@ -127,12 +128,13 @@ def evaluate(
         say(f"stopped {counts}; {how}")
         raise typer.Exit(exit_status(stop)) from None
     page, asked = None, {"hide": hide, "trials": trials, "folds": folds, "seed": seed, "negatives": negatives}
+    asked |= {"after": after} if after is not None else {}
+    asked |= held_out_edges(rows)
     if out is not None:
         page = write_evaluation_page(out, title_of(data), mx, gains, rows, list(methods), asked)
     lines = [_without_nan(line) for line in summary(rows, methods=list(methods), metrics=metrics).to_dict("records")]
     if as_json:
         asked = {"data": title_of(data)} | asked
-        asked |= {} if after is None else {"after": after}
         more = {"layers": _layer_lines(rows, metrics)} if by_layer else {}
         print_json(
             asked
@@ -145,7 +147,7 @@ def evaluate(
     print_gains(gains, "Measured once, on the whole graph.")
     print()
     print_table(COLUMNS, [_cells(line) for line in lines])
-    print(f"\n{_explain(lines, hide)}")
+    print(f"\n{_explain(lines, asked)}")
     if by_layer:
         print()
         print_table(["metric", "layer", *methods], _layer_cells(_layer_lines(rows, metrics), list(methods)))
@@ -197,25 +199,36 @@ def _layer_cells(lines: list[dict[str, Any]], methods: list[str]) -> list[list[s
     """Return a row per metric and layer, with a column per policy."""
     table: dict[tuple[str, Any], dict[str, str]] = {}
     for line in lines:
-        mean, deviation = ("?" if line[name] is None else f"{line[name]:.3f}" for name in ("mean", "deviation"))
-        table.setdefault((line["metric"], line["layer"]), {})[line["method"]] = f"{mean} ± {deviation}"
+        table.setdefault((line["metric"], line["layer"]), {})[line["method"]] = _mean(line)
     return [[metric, str(layer), *(cells[name] for name in methods)] for (metric, layer), cells in table.items()]
 
 
-def _explain(lines: list[dict[str, Any]], hide: str) -> str:
+def _mean(line: dict[str, Any]) -> str:
+    """Return a mean with its deviation, which a single run has not."""
+    known = [f"{line[name]:.3f}" for name in ("mean", "deviation") if line[name] is not None]
+    return " ± ".join(known) or "?"
+
+
+def _explain(lines: list[dict[str, Any]], asked: dict[str, Any]) -> str:
     """Say in words what the table shows."""
+    from banditplex.report.comparison import say_held_out
+
     reference = next(line["method"] for line in lines if line["difference"] is None)
     others = len({line["method"] for line in lines}) - 1
-    where = {"layer": "its own layer", "pair": "every layer"}[hide]
-    text = f"Means over layers, in {lines[0]['runs']} runs; a held-out pair is hidden in {where}."
+    where = {"layer": "its own layer", "pair": "every layer"}[asked["hide"]]
+    runs = lines[0]["runs"]
+    text = f"Means over layers, in {runs} run{'s' * (runs != 1)}; a held-out pair is hidden in {where}."
+    text += f" {say_held_out(asked)}"
+    if asked["folds"] == 2:
+        text += " --folds 5 is closer to a model that has all edges."
     if others:
         text += f" Differences to {reference}, on the same splits: Nadeau and Bengio's t-test over runs"
         text += " (its interval, too), Wilcoxon's test over trial means"
         text += f"; p-values adjusted for {others} comparisons (Holm)." if others > 1 else "."
     if any(line["method"] == "uniform" for line in lines):
         text += " uniform prefers no layer: those that it predicts with are random."
-    if lines[0]["runs"] < 5:
-        text += " These are too few runs to draw conclusions."
+    if runs < 5:
+        text += f" {'One run is' if runs == 1 else 'These are'} too few{' runs' * (runs > 1)} to draw conclusions."
     return fill(text, WIDTH)
 
 
@@ -238,7 +251,7 @@ def _cells(line: dict[str, Any]) -> list[str]:
     return [
         line["metric"],
         line["method"],
-        f"{number('mean') or '?'} ± {number('deviation') or '?'}",
+        _mean(line),
         f"{bound('low')} .. {bound('high')}" if line["low"] is not None else "",
         number("difference", "+.3f"),
         number("p", ".2g"),

@@ -32,16 +32,16 @@ def print_text(markup: str, text: str) -> None:
     Console().print(Text.from_markup(markup) + Text(escape(text)), soft_wrap=not sys.stdout.isatty())
 
 
-def print_table(columns: list[str], rows: list[list[Any]]) -> None:
+def print_table(columns: list[str], rows: list[list[Any]], *, digits: int | None = None) -> None:
     """Print rows under their columns, in the width of the terminal as far as possible; a file gets every line whole.
 
-    Values may be `Text` of rich, with a style.
+    Values may be `Text` of rich, with a style. Numbers have four decimals, or so many significant `digits`.
     """
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    texts = [[value if isinstance(value, Text) else Text(_show(value)) for value in row] for row in rows]
+    texts = [[value if isinstance(value, Text) else Text(_show(value, digits)) for value in row] for row in rows]
     cells = [[text.plain for text in row] for row in texts]  # names are text, not markup
     console = Console()
     widths = _fit(columns, cells, console.width if sys.stdout.isatty() else None)
@@ -83,9 +83,9 @@ def _total(widths: list[int]) -> int:
     return sum(widths) + 2 * (len(widths) - 1)
 
 
-def _show(value: Any) -> str:
+def _show(value: Any, digits: int | None = None) -> str:
     if value is None:
         return "?"
     if isinstance(value, float):
-        return f"{value:.4f}"
+        return f"{value:.4f}" if digits is None else f"{value:.{digits}g}"
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else escape(value)

@@ -5,18 +5,19 @@ import signal
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from banditplex.cli import options
-from banditplex.cli.data import Data, Reading, as_name, load, reading_notes, reads_data, title_of
-from banditplex.cli.gains import NAMES, gain_records, print_gains
+from banditplex.cli.data import Data, Reading, as_name, later_columns, load, reading_notes, reads_data, title_of
+from banditplex.cli.gains import NAMES, WIDTH, gain_records, print_gains
 from banditplex.cli.output import Json, print_json, print_lines, print_table
 from banditplex.cli.policy_options import with_policy
-from banditplex.cli.predict import write_table
 from banditplex.cli.report import write_run_page
 from banditplex.cli.resuming import exit_status, resume_command, say_new, stoppable
+from banditplex.cli.table_file import write_table
 from banditplex.cli.tensorboard import event_files
 from banditplex.errors import InputError
 from banditplex.terminal import Estimate, epoch_bar, say
@@ -27,7 +28,11 @@ if TYPE_CHECKING:
     from banditplex.persistence.run_folder import RunFolder
     from banditplex.predictor import LinkPredictor
 
-COLUMNS = ["target", "validation loss", "accuracy", "layers looked at"]
+COLUMNS = ["target", "validation loss", "accuracy", "looked at in detail"]
+EVERY = (
+    "Predictions also look at which layers have the pair, and at the union of all layers, whether listed here or not."
+)
+"""What the last column does not say."""
 SHOWN = 20
 """Targets that the table shows."""
 LISTED = 100
@@ -111,22 +116,21 @@ def train(
         print_gains(model.layer_gains_, f"All gains: {run / GAINS}.")
         print()
         print_table(COLUMNS, _rows(result))
+        if model.evidence == "all" and mx.num_layers > 1:
+            print(f"\n{fill(EVERY, WIDTH)}")
         for line in _chance(result):
             print_lines(f"\n{line}")
         print_lines(f"\n{run}: {_length(result)} Report: {page}")
 
 
 def added(before: Reading, now: Reading) -> Reading:
-    """Return options that data were read with, and those that are given now; lists of columns add up.
+    """Return options that data were read with, and those that are given now; columns of other roles are kept.
 
     >>> added({"columns": ["source=u", "layer=kind"], "missing": "drop"}, {"columns": ["layer=type"]})
-    {'columns': ['source=u', 'layer=kind', 'layer=type'], 'missing': 'drop'}
+    {'columns': ['source=u', 'layer=type'], 'missing': 'drop'}
     """
     lists = {name: value for name, value in now.items() if isinstance(value, list)}
-    longer = {
-        name: [*(each for each in before.get(name, ()) if each not in value), *value] for name, value in lists.items()
-    }
-    return before | now | longer
+    return before | now | {name: later_columns(before.get(name, ()), value) for name, value in lists.items()}
 
 
 def say_longer(folder: "RunFolder", given: Mapping[str, Any]) -> None:

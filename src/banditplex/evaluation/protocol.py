@@ -118,7 +118,7 @@ def evaluate(
         runs are not repeated. Read it with `read_results`.
     curves
         Whether methods that have a `history_` after fitting also yield a row of scope "epoch" for each epoch: means
-        over targets of train_loss, validation_loss and validation_accuracy.
+        over targets, and over networks, of train_loss, validation_loss and validation_accuracy.
     on_progress
         Called as on_progress(done, total, rows) after each run, with its rows.
 
@@ -220,11 +220,18 @@ def copy_scorer(scorer: LinkScorer, seed: int, hide: str) -> Any:
 
 
 def _epochs(scorer: Any) -> list[Row]:
-    """Return the means over targets of each epoch, of a scorer that has kept its history."""
+    """Return the means over targets of each epoch, of a scorer that has kept its history.
+
+    Where several networks were trained, these are means over networks, too; one that has stopped keeps its last values.
+    """
     history = getattr(scorer, "history_", None)
     if history is None:
         return []
-    means = history.groupby("epoch")[["train_loss", "validation_loss", "validation_accuracy"]].mean()
+    names = ["train_loss", "validation_loss", "validation_accuracy"]
+    history = history if "member" in history else history.assign(member=1)
+    epoch = history["epoch"] - history.groupby("member")["epoch"].transform("min") + 1
+    means = history[names].groupby([epoch, history["member"]]).mean().unstack().ffill()
+    means = means.T.groupby(level=0).mean().T[names]
     return [
         {"scope": "epoch", "layer": None, "epoch": int(epoch)} | row for epoch, row in means.to_dict("index").items()
     ]

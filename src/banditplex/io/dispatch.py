@@ -21,6 +21,7 @@ from banditplex.io import (
     tables,
 )
 from banditplex.io.base import Format, Progress
+from banditplex.io.edge_tables import tables_in
 from banditplex.io.node_table import with_node_table
 from banditplex.io.staging import check_whole, staged
 from banditplex.multiplex import Multiplex
@@ -104,7 +105,7 @@ def _choose(paths: Sequence[Path], options: Mapping[str, Any]) -> Format:
     if len(paths) > 1:
         return tables.FORMAT
     (path,) = paths
-    if path.is_dir() and any(role in options for role in EDGE_ROLES) and tables.tables_in(path):
+    if path.is_dir() and any(role in options for role in EDGE_ROLES) and tables_in(path):
         return tables.FORMAT
     found = detect(path)
     return edgelists.FORMAT if found is tables.FORMAT and options.get("header") is False else found

@@ -45,7 +45,8 @@ def read(
     decimal, thousands, date_format
         How numbers and dates are written in cells of text, as for CSV files.
     missing
-        "error" refuses rows with an empty cell, "drop" leaves them out.
+        "error" refuses empty cells. "drop" leaves out rows without a node or layer; an edge without a weight has
+        weight 1, and one without a time the earliest time.
     bipartite
         Whether source and destination are two kinds of nodes, each with ids of its own. None: they are not, but a
         warning says if it looks so.

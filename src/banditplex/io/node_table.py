@@ -11,7 +11,9 @@ from banditplex.io import delimited, excel, parquet
 from banditplex.io.sniff import Dialect
 from banditplex.io.text_table import sniff
 from banditplex.multiplex import Multiplex
+from banditplex.multiplex.join import FEATURE_NAMES
 from banditplex.multiplex.notes import note
+from banditplex.multiplex.roles import are_dates
 from banditplex.multiplex.spelling import spelled_as
 
 if TYPE_CHECKING:
@@ -21,6 +23,10 @@ ROLES = {"id": ("id", "node", "node_id", "nodeid"), "type": ("type", "node_type"
 """From the role of a column to its usual names; a column of names must be given."""
 LABELS = ("label", "name")
 """Columns that may have the names of nodes."""
+FEW = 50
+"""Distinct values that a column of texts may have: each becomes a feature that is 1 or 0."""
+ROWS_EACH = 3
+"""Rows per distinct value, at least, that make a column of texts a choice of features if nobody names it."""
 
 
 def with_node_table(
@@ -36,8 +42,8 @@ def with_node_table(
         A table with a row per node.
     columns
         Its columns: `id` (by default id, node, node_id, or the first column), `type` (type, node_type, kind), `name`
-        (new names of nodes) and `features` (names joined by "+"; by default all other columns of numbers). An empty
-        name stands for no column.
+        (new names of nodes) and `features` (names joined by "+"; by default all other columns of numbers, and of texts
+        with few distinct values, each of which is a feature that is 1 or 0). An empty name stands for no column.
     fold_case
         Whether an id is that of a node whose name differs only by case or spaces.
     """
@@ -49,17 +55,19 @@ def with_node_table(
         ids = spelled_as(ids, mx.node_names, fold=fold_case)
     taken = [name for name in found.values() if name] or [frame.columns[0]]
     rest = frame.drop(columns=taken, errors="ignore").dropna(axis=1, how="all")  # Gephi's column timeset is empty
-    features = _features(rest, given.get("features"), path)
+    features, unused = _features(rest, given.get("features"), path)
     mx, rows = _align(mx, ids, path)
     if features.shape[1]:
         mx = mx.with_node_features(features.to_numpy(np.float64)[rows])
+        mx = mx.with_metadata(**{FEATURE_NAMES: [str(name) for name in features]})
     if found["type"]:
         mx = mx.with_node_types(frame[found["type"]].map(str).to_numpy(object)[rows])
     if found["name"]:
         mx = _renamed(mx, frame[found["name"]].map(str).to_numpy(object)[rows])
-    unused = [name for name in rest if name not in features and name != frame.columns[0]]
+    unused = {name: why for name, why in unused.items() if name != frame.columns[0]}
     if unused:
-        note(f"{path}: columns not used: {', '.join(map(str, unused))}{_hint(unused, found)}.")
+        listed = ", ".join(f"{name}{f' ({why})' * bool(why)}" for name, why in unused.items())
+        note(f"{path}: columns not used: {listed}{_hint(list(unused), found)}.")
     return mx
 
 
@@ -128,24 +136,68 @@ def _ids(column: "pd.Series", mx: Multiplex, path: Path) -> Any:
     return (column.astype(np.int64) if whole else column).map(str).to_numpy(object)
 
 
-def _features(frame: "pd.DataFrame", given: str | None, path: Path) -> "pd.DataFrame":
-    """Return the columns of features."""
-    if given == "":
-        return frame[[]]
-    wanted: Sequence[Any] = list(frame.select_dtypes("number")) if given is None else given.split("+")
+def _features(frame: "pd.DataFrame", given: str | None, path: Path) -> tuple["pd.DataFrame", dict[Any, str]]:
+    """Return a column for each feature, and the columns that are not used, with the reason if nobody chose others."""
+    import pandas as pd
+
+    wanted: Sequence[Any] = list(frame) if given is None else given.split("+") if given else ()
     missing = next((name for name in wanted if name not in frame), None)
     if missing is not None:
         raise FormatError(f"expected a column {missing!r} as feature, got {', '.join(map(repr, frame))}", path=path)
-    chosen = frame[list(wanted)]
-    for name in chosen:
-        if chosen[name].dtype.kind not in "iufb" or chosen[name].isna().any():
-            row = int(np.argmax(chosen[name].isna())) + 1 if chosen[name].isna().any() else None
-            got = "an empty cell" if row else str(chosen[name].dtype)
-            other = "; node_columns={'features': 'NAME+NAME'} chooses other columns"
-            raise FormatError(f"expected numbers as feature {name!r}, got {got}{other}", path=path, row=row)
-    if given is None and len(wanted):
-        note(f"{path}: node features are {', '.join(map(str, wanted))}.")
-    return chosen
+    parts, plain, told, unused = [], [], [], dict.fromkeys((name for name in frame if name not in wanted), "")
+    for name in wanted:
+        column = frame[name]
+        if column.dtype.kind in "iufb":
+            if column.isna().any():
+                row, other = (
+                    int(np.argmax(column.isna())) + 1,
+                    "; node_columns={'features': 'NAME+NAME'} chooses others",
+                )
+                raise FormatError(f"expected numbers as feature {name!r}, got an empty cell{other}", path=path, row=row)
+            parts.append(column.rename(str(name)))
+            plain.append(str(name))
+            continue
+        texts = column.map(lambda cell: str(cell).strip() or None, na_action="ignore")
+        why = _no_choice(column, texts, name, asked=given is not None)
+        if why and given is not None:
+            raise FormatError(
+                f"expected numbers, or texts of at most {FEW} values, as feature {name!r}, {why}", path=path
+            )
+        if why:
+            unused[name] = why
+            continue
+        values = sorted(texts.dropna().unique())
+        parts += [(texts == value).rename(f"{name}={value}") for value in values]
+        told.append(f"{name}: {len(values)} values, one feature each{_blank(texts)}")
+    if parts and (given is None or told):
+        listed = [", ".join(plain)] * bool(plain) + told
+        note(f"{path}: node features are {'; '.join(listed)}.")
+    return pd.concat(parts, axis=1) if parts else frame[[]], unused
+
+
+def _no_choice(column: "pd.Series", texts: "pd.Series", name: Any, *, asked: bool) -> str:
+    """Return why texts are not one of a few values each, empty if they are; `asked`: somebody has named the column."""
+    import pandas as pd
+
+    filled = texts.dropna()
+    numbers = pd.to_numeric(filled, errors="coerce")
+    if column.dtype.kind == "M" or are_dates(filled.tolist()):
+        return "got dates"
+    if len(filled) and numbers.notna().all():
+        return "got numbers that are texts"
+    if 2 * numbers.notna().sum() > len(filled):
+        return f"got {filled[numbers.isna()].iloc[0]!r} among numbers"
+    count = filled.nunique()
+    if count > FEW or (not asked and ROWS_EACH * count > len(filled)):
+        return f"got {count:,} values in {len(filled):,} rows"
+    if not asked and str(name).strip().casefold() in LABELS:
+        return "names"
+    return "" if count > 1 else "got a single value"
+
+
+def _blank(texts: "pd.Series") -> str:
+    blank = int(texts.isna().sum())
+    return f" ({blank:,} row{'s' * (blank > 1)} without)" if blank else ""
 
 
 def _align(mx: Multiplex, ids: Any, path: Path) -> tuple[Multiplex, Any]:

@@ -1,6 +1,7 @@
 """Read pairs of nodes to score: a CSV, TSV or Parquet file with columns source and target."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from unicodedata import normalize
@@ -15,20 +16,51 @@ from banditplex.multiplex import Multiplex
 from banditplex.multiplex.cells import Origin
 from banditplex.multiplex.names import Ints, Names
 from banditplex.multiplex.roles import PAIR_ROLES
+from banditplex.multiplex.spelling import folded, tidy
 from banditplex.multiplex.table import stem
 
+_WHOLE = re.compile(r"^(0|-?[1-9][0-9]*)[.]0+$")
 
-def read_pairs(path: Path, mx: Multiplex, *, columns: Mapping[str, Any] | None = None) -> Names:
+
+class NodeFinder:
+    """Finds nodes by what is typed or written for them, as reading does: " anna" for anna, 7.0 for 7.
+
+    With `fold_case`, ANNA is anna, too.
+    """
+
+    def __init__(self, mx: Multiplex, *, fold_case: bool = False) -> None:
+        self._known = {str(name): index for index, name in enumerate(mx.node_names.tolist())}
+        self._folded: dict[str, int] = {}
+        if fold_case and mx.node_names.dtype == object:
+            self._folded = dict(zip(folded(mx.node_names).to_pylist(), range(mx.num_nodes), strict=True))
+
+    def find(self, texts: Sequence[str], kind: str = "") -> Ints:
+        """Return the index of each node, -1 if there is none; of nodes named as in "user/7", 7 is enough as a user."""
+        folds = folded(tidy(pa.array(texts, pa.string()))).to_pylist() if self._folded else texts
+        return np.array([self._find(*each, kind) for each in zip(texts, folds, strict=True)], np.int64)
+
+    def _find(self, text: str, fold: str, kind: str) -> int:
+        tidied = normalize("NFC", text.strip())
+        whole = _WHOLE.sub(r"\1", tidied)
+        names = text, tidied, whole, f"{kind}/{tidied}", f"{kind}/{whole}"
+        found = next((self._known[name] for name in names if name in self._known), None)
+        return self._folded.get(fold, self._folded.get(f"{kind}/{fold}", -1)) if found is None else found
+
+
+def read_pairs(
+    path: Path, mx: Multiplex, *, columns: Mapping[str, Any] | None = None, fold_case: bool = False
+) -> Names:
     """Return the pairs of a file as names (n, 2); each pair must be two different nodes of `mx`.
 
     `columns` gives the column names of `source` and `destination`, or tuples of names. Other columns are ignored. Of
-    nodes named as in "user/7", the id is enough in a column called user or user_id.
+    nodes named as in "user/7", the id is enough in a column called user or user_id. With `fold_case`, names may differ
+    from those of nodes by case or spaces.
     """
     if not path.is_file():
         raise InputError(f"{path}: {'expected a file, got a folder' if path.is_dir() else 'no such file'}.")
     table, origin = _read(path, columns or {})
-    known = {str(name): index for index, name in enumerate(mx.node_names.tolist())}
-    pairs = np.stack([_index(table[role], role, known, mx, origin) for role in PAIR_ROLES], axis=1)
+    finder = NodeFinder(mx, fold_case=fold_case)
+    pairs = np.stack([_index(table[role], role, finder, mx, origin) for role in PAIR_ROLES], axis=1)
     same = pairs[:, 0] == pairs[:, 1]
     if same.any():
         row = int(np.argmax(same))
@@ -47,20 +79,12 @@ def _read(path: Path, columns: Mapping[str, Any]) -> tuple[pa.Table, Origin]:
     raise InputError(f"{path}: expected a name that ends in .csv, .tsv or .parquet, got {path.name!r}.")
 
 
-def _find(token: str, kind: str, known: dict[str, int]) -> int:
-    """Return the index of a node: by name, without spaces around it, as 7 for 7.0, or by id of a kind; -1: none."""
-    tidy = normalize("NFC", token.strip())
-    names = token, tidy, tidy.removesuffix(".0"), f"{kind}/{tidy}", f"{kind}/{tidy.removesuffix('.0')}"
-    return next((known[name] for name in names if name in known), -1)
-
-
-def _index(column: pa.ChunkedArray, role: str, known: dict[str, int], mx: Multiplex, origin: Origin) -> Ints:
+def _index(column: pa.ChunkedArray, role: str, finder: NodeFinder, mx: Multiplex, origin: Origin) -> Ints:
     """Return the node indices of a column; each distinct name is looked up once."""
     encoded = column.cast(pa.string()).combine_chunks().dictionary_encode()
     tokens = encoded.dictionary.to_pylist()
     kind = stem(str(origin.columns[role]))  # of nodes named as in user/7
-    places = [_find(token, kind, known) for token in tokens]
-    found: Ints = np.array(places, np.int64)[encoded.indices.to_numpy()]
+    found: Ints = finder.find(tokens, kind)[encoded.indices.to_numpy()]
     if (found < 0).any():
         row = int(np.argmax(found < 0))
         try:

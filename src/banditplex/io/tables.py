@@ -5,15 +5,12 @@ from pathlib import Path
 from typing import Any, Unpack
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from banditplex.errors import FormatError, InputError
 from banditplex.io import delimited, excel, parquet
 from banditplex.io.base import Format, Progress, read_side_note
+from banditplex.io.edge_tables import edge_tables, has_edges, header_of, tables_in, tell_left_out, usual_delimiter
 from banditplex.io.edgelists import SUFFIXES as LISTS
-from banditplex.io.edgelists import natural
-from banditplex.io.records import records
 from banditplex.io.sniff import Dialect
 from banditplex.io.table_join import SUFFIXES, Part, join_tables
 from banditplex.io.text_table import read_columns, sniff
@@ -21,9 +18,9 @@ from banditplex.multiplex import Multiplex
 from banditplex.multiplex.cells import integer_names, tell_odd_names
 from banditplex.multiplex.dates import with_times
 from banditplex.multiplex.frame import read_frame
-from banditplex.multiplex.notes import collected, note, show_files, tell_together
+from banditplex.multiplex.notes import Quiet, collected, show_files, tell_together
 from banditplex.multiplex.numbers import with_weights
-from banditplex.multiplex.roles import EDGE_ROLES, PAIR_ROLES, ROLES, Columns, choose_columns
+from banditplex.multiplex.roles import EDGE_ROLES, ONE_LAYER, PAIR_ROLES, Columns, with_usual
 from banditplex.multiplex.table import direction, from_table
 
 
@@ -57,21 +54,22 @@ def read(
     ----------
     path
         A folder, or CSV, TSV, Excel or Parquet files. Of a folder, the tables with columns of source and destination
-        are read, and a warning names other files.
+        are read, and a warning names other files; those that look like edges under other headers are refused.
     progress
         Called with (bytes done, bytes in total).
     directed, num_nodes, header, delimiter, decimal, thousands, date_format, encoding
         See `banditplex.io.delimited.read`.
     sheet, missing, bipartite, fold_case, max_size, columns
-        See `banditplex.io.excel.read`.
+        See `banditplex.io.excel.read`. Columns may be tuples of names; each table has one of them, or a usual one.
     node_table
         A file of the folder that is no table of edges.
     """
-    given: dict[str, Any] = {
-        role: (name, *_usual(role)) if name else name for role, name in columns.items() if name is not None
-    }
+    asked: dict[str, Any] = {role: name for role, name in columns.items() if name is not None}
+    given = {role: with_usual(role, name) for role, name in asked.items()}
+    left: list[Path] = []
     if isinstance(path, Path):
-        named, files = str(path), _edge_tables(path, given, header=header, apart=Path(node_table or path))
+        named = str(path)
+        files, left = edge_tables(path, given, header=header, apart=Path(node_table or path))
     else:
         named, files = show_files([str(file) for file in path]), list(path)
     places = [file.resolve() for file in files]
@@ -84,12 +82,15 @@ def read(
     parts: list[Part] = []
     notes: dict[object, list[str]] = {}
     for file in files:
+        _check_one_each(file, asked, given)
         with collected(silent=True) as notes[file]:
             parts.append(_read_part(file, given, text, cells, sheet, max_size))
+        notes[file] = [each if isinstance(each, Quiet) else each.replace(ONE_LAYER, "") for each in notes[file]]
         if progress:
             progress(done[len(parts) - 1], done[-1])
+    tell_left_out(left, parts, given, named)
     tell_together(notes)
-    _check_used(columns, parts)
+    _check_used(asked, parts)
     if directed is None:
         directed = _common_direction(parts)
     table, layers, origin = join_tables(parts, named, typed=bool(bipartite))
@@ -105,81 +106,12 @@ def read(
     return mx
 
 
-def _usual(role: str) -> tuple[str, ...]:
-    return ROLES[role][:1] if role == "layer" else ROLES[role]
-
-
-# Which files of a folder are tables of edges
-
-
-def tables_in(folder: Path) -> list[Path]:
-    """Return the tables in a folder, in natural order."""
-    found = [each for each in folder.iterdir() if each.name.lower().endswith(SUFFIXES) and each.is_file()]
-    return sorted((each for each in found if not each.name.startswith(".")), key=lambda each: natural(each.name))
-
-
-def _edge_tables(folder: Path, given: Mapping[str, Any], *, header: bool, apart: Path) -> list[Path]:
-    """Return the tables of edges in a folder, and say which files are left out, except for the one kept `apart`."""
-    files = [file for file in tables_in(folder) if file.resolve() != apart.resolve()] if folder.is_dir() else []
-    if not files:
-        raise FormatError(f"expected a folder with files that end in {', '.join(SUFFIXES)}, got none", path=folder)
-    chosen = [file for file in files if not header or _has_edges(file, given)]
-    chosen = [file for file in chosen if not file.stem.endswith("_negatives")]  # pairs without an edge
-    if not chosen:
-        choose_columns(_header(files[0], given), given, path=files[0])  # says what is missing
-        raise FormatError("expected a table of edges, got only negatives", path=folder)
-    left = sorted(each for each in folder.iterdir() if each not in chosen and not each.name.startswith("."))
-    left = [each for each in left if not each.name.endswith(".meta.json") and each.resolve() != apart.resolve()]
-    if left:
-        listed = show_files([f"{each.name} ({_shown(each, given)})" if each in files else each.name for each in left])
-        hint = "; source=NAME and destination=NAME name columns; node_table=FILE is for a table of nodes"
-        hint = hint if any(each in files for each in left) else ""
-        note(f"{folder}: not read, as they are no tables of edges: {listed}{hint}.")
-    return chosen
-
-
-def _shown(file: Path, given: Mapping[str, Any]) -> str:
-    """Return the columns of a table for a message."""
-    try:
-        names = _header(file, given)
-    except InputError:
-        return "no table"
-    return ", ".join(names[:5]) + ", ..." * (len(names) > 5)
-
-
-def _header(file: Path, given: Mapping[str, Any]) -> list[str]:
-    """Return the names of the columns of a table."""
-    name = file.name.lower()
-    if name.endswith(parquet.FORMAT.suffixes):
-        try:
-            return list(pq.read_schema(file).names)
-        except pa.ArrowException as error:
-            raise FormatError(f"expected a Parquet file, got {str(error).splitlines()[0]}", path=file) from None
-    if name.endswith(excel.FORMAT.suffixes):
-        with collected(silent=True):
-            return [str(column) for column in excel.read_sheet(file, rows=1)]
-    dialect = sniff(file, given, EDGE_ROLES, Dialect(_delimiter(file)), header=True, fixed=(False, False))
-    return next(records(file, dialect, True), (1, []))[1]
-
-
-def _has_edges(file: Path, given: Mapping[str, Any]) -> bool:
-    try:
-        names = _header(file, given)
-        return bool(choose_columns(names, given)) and not {"probability", "score"} <= set(names)  # what predict writes
-    except InputError:
-        return False
-
-
-def _delimiter(file: Path) -> str:
-    return "\t" if file.name.lower().endswith(delimited.TSV.suffixes) else ","
-
-
 def _matches(path: Path) -> bool:
     """Return whether a folder has a table of edges with a header, or tables that cannot be lists without a header."""
     if not path.is_dir():
         return False
     files = tables_in(path)
-    if any(_has_edges(file, {}) for file in files):
+    if any(has_edges(file, {}) for file in files):
         return True
     lists = [each for each in path.iterdir() if each.suffix.lower() in LISTS and each not in files]
     return bool(files) and not lists and _is_other(files[0])
@@ -205,7 +137,7 @@ def _read_part(
 ) -> Part:
     name = file.name.lower()
     if name.endswith((*delimited.CSV.suffixes, *delimited.TSV.suffixes)):
-        return Part(*read_columns(file, _delimiter(file), given, **text, **cells, max_size=max_size))
+        return Part(*read_columns(file, usual_delimiter(file), given, **text, **cells, max_size=max_size))
     if name.endswith(excel.FORMAT.suffixes):
         frame = excel.read_sheet(file, sheet, max_size)
         rows = frame.index.to_numpy() + 2
@@ -217,11 +149,23 @@ def _read_part(
     raise InputError(f"{file}: expected one of several files to end in {', '.join(SUFFIXES)}, got {file.name!r}.")
 
 
+def _check_one_each(file: Path, asked: Mapping[str, Any], given: Mapping[str, Any]) -> None:
+    """Refuse a table with several columns that are given for one role."""
+    for role, names in asked.items():
+        if isinstance(names, tuple):
+            there = {column.casefold() for column in header_of(file, given)}
+            found = [name for name in names if name.casefold() in there]
+            if len(found) > 1:
+                raise FormatError(f"expected one column as {role}, got {' and '.join(map(repr, found))}", path=file)
+
+
 def _check_used(columns: Mapping[str, Any], parts: Sequence[Part]) -> None:
     """Refuse a column that no table has."""
-    for role, name in columns.items():
-        if name and not any(str(part.origin.columns.get(role, "")).casefold() == name.casefold() for part in parts):
-            raise InputError(f"Expected a column {name!r} as {role} in one of {len(parts)} files, got none.")
+    for role, names in columns.items():
+        used = {str(part.origin.columns.get(role, "")).casefold() for part in parts}
+        for name in names if isinstance(names, tuple) else (names,):
+            if name and name.casefold() not in used:
+                raise InputError(f"Expected a column {name!r} as {role} in one of {len(parts)} files, got none.")
 
 
 def _common_direction(parts: Sequence[Part]) -> bool | None:

@@ -114,6 +114,11 @@ class Method:
         """Whether there is a number of epochs to choose: such methods take longest."""
         return "epochs" in inspect.signature(self.make).parameters
 
+    def num_fits(self, at_most: int) -> int:
+        """Return how many fits there are with a seed, if none fails: a test and, where there is a choice, trials."""
+        count = len(self.trials(at_most))
+        return 1 + (count if count > 1 else 0)
+
     def trials(self, at_most: int, seed: int = 0) -> list[Settings]:
         """Return the settings to try: the defaults ({}) first, then the grid, or a random part of it.
 

@@ -226,6 +226,11 @@ def check_weight(weight: Any, num_edges: int) -> Floats | None:
     return None if bool((weight == 1).all()) else weight
 
 
+def are_dates(time: Any) -> bool:
+    """Return whether edge times are datetimes."""
+    return time is not None and np.asarray(time).dtype.kind == "M"
+
+
 def check_time(time: Any, num_edges: int) -> Numbers | None:
     """Return edge times as int64 or float64; datetimes become nanoseconds since 1970."""
     if time is None:

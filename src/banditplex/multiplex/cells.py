@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 NOT_AVAILABLE = ("", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null", "None")
 MISSING = ("error", "drop")
+"""What is done about empty cells: they are refused; or rows without a node or layer are left out, and others filled."""
+FILLED = {"weight": "1", "time": "the earliest time"}
+"""What the edge of a row is taken to have if a cell is empty, and is not refused."""
 _KINDS = {"source": "a node name", "destination": "a node name", "layer": "a layer name", "weight": "a number"}
 
 
@@ -105,27 +108,54 @@ def from_series(columns: "Mapping[str, pd.Series]") -> pa.Table:
 
 
 def leave_out_missing(table: pa.Table, origin: Origin, missing: str, *, blank: str = "") -> tuple[pa.Table, Origin]:
-    """Refuse or drop rows with an empty cell; in a file, an "empty" text is one, or "spaces", too (`blank`)."""
+    """Refuse empty cells, or drop rows without a node or layer, and fill others; see `MISSING`.
+
+    In a file, an "empty" text is such a cell, or "spaces", too (`blank`).
+    """
     if missing not in MISSING:
         raise InputError(f"Expected missing to be one of {', '.join(MISSING)}, got {missing!r}.")
-    bad = np.zeros(len(table), np.bool_)
-    first: tuple[int, str] | None = None
-    for role in table.column_names:
-        empty = _empty(table[role], blank=blank, drop=missing == "drop")
-        if empty is not None and empty.any():
-            row = int(np.argmax(empty))
-            first = min(first or (row, role), (row, role), key=lambda each: each[0])
-            bad |= empty
-    if first is None:
-        return table, origin
-    row, role = first
-    if missing == "error":
-        expected = _KINDS.get(role, "a value")
-        more = f"{in_all(int(bad.sum()))}; missing='drop' leaves such rows out"
-        raise origin.error(f"expected {expected} as {origin.show(role)}, got an empty cell{more}", row)
-    share = f"{int(bad.sum()):,} of {len(table):,} rows left out, as a cell is empty"
-    note(f"{place(origin.path)}{share}; the first is {origin.where(row)}, column {origin.columns[role]!r}.")
-    return table.filter(pa.array(~bad)), replace(origin, kept=np.flatnonzero(~bad))
+    found = {role: _empty(table[role], blank=blank, drop=missing == "drop") for role in table.column_names}
+    empty = {role: mask for role, mask in found.items() if mask is not None and mask.any()}
+    if missing == "error" and empty:
+        role = min(empty, key=lambda each: int(np.argmax(empty[each])))
+        alike = [mask for each, mask in empty.items() if FILLED.get(each) == FILLED.get(role)]
+        what = f"reads such cells as {FILLED[role]}" if role in FILLED else "leaves such rows out"
+        more = f"{in_all(int(np.any(alike, axis=0).sum()))}; missing='drop' {what}"
+        expected = f"expected {_KINDS.get(role, 'a value')} as {origin.show(role)}"
+        raise origin.error(f"{expected}, got an empty cell{more}", int(np.argmax(empty[role])))
+    bad = {role: mask for role, mask in empty.items() if role not in FILLED}
+    if bad:
+        role, wrong = min(bad, key=lambda each: int(np.argmax(bad[each]))), np.any(list(bad.values()), axis=0)
+        share = f"{int(wrong.sum()):,} of {len(table):,} rows left out, as a cell is empty"
+        where = f"the first is {origin.where(int(np.argmax(wrong)))}, column {origin.columns[role]!r}"
+        note(f"{place(origin.path)}{share}; {where}.")
+        table, origin = table.filter(pa.array(~wrong)), replace(origin, kept=np.flatnonzero(~wrong))
+        empty = {role: mask[~wrong] for role, mask in empty.items()}
+    for role in FILLED:
+        if role in empty and empty[role].any():
+            table = _filled(table, role, empty[role], origin)
+    return table, origin
+
+
+def _filled(table: pa.Table, role: str, empty: npt.NDArray[np.bool_], origin: Origin) -> pa.Table:
+    """Return a table whose empty weights are 1, and empty times the earliest one; if all are empty, without them."""
+    count, rows, where = int(empty.sum()), len(table), origin.where(int(np.argmax(empty)))
+    said = f"{count:,} of {rows:,} rows have no {role} (column {origin.columns[role]!r})"
+    if count == rows:
+        note(f"{place(origin.path)}{said}, so the column is not used.")
+        return table.drop_columns([role])
+    note(f"{place(origin.path)}{said}, which is read as {FILLED[role]}; the first is {where}.")
+    column = table[role].cast(table[role].type.value_type) if pa.types.is_dictionary(table[role].type) else table[role]
+    value = pa.scalar(None, column.type)
+    if role == "weight":
+        value = pa.scalar("1" if is_text(column.type) else 1, column.type)
+    column = pc.if_else(pa.array(empty), value, column)
+    return table.set_column(table.column_names.index(role), role, column if is_text(column.type) else earliest(column))
+
+
+def earliest(times: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return times with the earliest in place of those that are not known."""
+    return pc.fill_null(times, pc.min(times)) if times.null_count else times
 
 
 def _empty(column: pa.ChunkedArray, *, blank: str, drop: bool) -> npt.NDArray[np.bool_] | None:

@@ -48,10 +48,11 @@ def from_pandas(cls: type["Multiplex"], /, frame: "pd.DataFrame", **options: Any
 
     Options may name the columns `source`, `destination` (or `target`), `layer`, `weight`, `time`, `source_type` and
     `destination_type` (or `target_type`). By default, columns with usual names are used, such as "from", "target" or
-    "relation", whatever their case; an empty name stands for no column. Rows with an empty cell are refused, or left
-    out with `missing="drop"`. With `bipartite=True`, source and destination are two kinds of nodes, each with ids of
-    its own; with `fold_case=True`, names that differ only by case or spaces are the same. Weights and times that are
-    text are read as in files, with `decimal`, `thousands` and `date_format`. All other options are passed to
+    "relation", whatever their case; an empty name stands for no column. Empty cells are refused; with
+    `missing="drop"`, rows without a node or layer are left out, an edge without a weight has weight 1, and one without
+    a time the earliest. With `bipartite=True`, source and destination are two kinds of nodes, each with ids of its own;
+    with `fold_case=True`, names that differ only by case or spaces are the same. Weights and times that are text are
+    read as in files, with `decimal`, `thousands` and `date_format`. All other options are passed to
     `Multiplex.from_edges`.
 
     >>> import pandas as pd

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from banditplex.errors import InputError
-from banditplex.multiplex.cells import Origin, wrong_cell
+from banditplex.multiplex.cells import Origin, earliest, wrong_cell
 from banditplex.multiplex.notes import collected, note
 from banditplex.multiplex.numbers import is_number, plain_numbers
 from banditplex.multiplex.roles import place
@@ -39,7 +39,11 @@ def with_times(table: pa.Table, origin: Origin, point: str = ".", date_format: s
     if "time" not in table.column_names or not is_text(table["time"].type):
         return table
     tokens = pc.utf8_trim_whitespace(table["time"].cast(pa.string()))
-    times = _parse(tokens, origin, point, date_format)
+    empty = tokens.is_null()
+    known = tokens.drop_null()[0] if tokens.null_count else None  # stands for those that are not known
+    times = _parse(tokens if known is None else tokens.fill_null(known), origin, point, date_format)
+    if known is not None:
+        times = earliest(pc.if_else(empty, pa.scalar(None, times.type), times))
     return table.set_column(table.column_names.index("time"), "time", times)
 
 

@@ -10,6 +10,9 @@ from banditplex.multiplex.names import NameIndex
 if TYPE_CHECKING:
     from banditplex.multiplex.value import Multiplex
 
+FEATURE_NAMES = "feature_names"
+"""The entry of `Multiplex.metadata` with the names of node features; town=Ulm is one of several values of a text."""
+
 
 def with_edges(mx: "Multiplex", later: "Multiplex") -> "Multiplex":
     """Return a multiplex with the edges of both, as if they had been in one file.
@@ -55,6 +58,28 @@ def _extend(mx: "Multiplex", later: "Multiplex", new: Any, what: str) -> Any:
     if old is None or not len(new):
         return old
     if more is None:
-        name, called = later.node_names[new[0]], what.replace("_", " ")
+        name, called = later.node_names[new].tolist()[0], what.replace("_", " ")
         raise InputError(f"Expected {called} of new nodes, as training had them, got none for {name!r}.")
+    if what == "node_features":
+        more = _same_features(mx, later)
     return np.concatenate([old, more[new]])
+
+
+def _same_features(mx: "Multiplex", later: "Multiplex") -> Any:
+    """Return the features of `later` in the columns of `mx`; texts that `mx` does not know have none."""
+    names, found = mx.metadata.get(FEATURE_NAMES), later.metadata.get(FEATURE_NAMES)
+    assert mx.node_features is not None
+    assert later.node_features is not None
+    if not names or not found:
+        counts = mx.node_features.shape[1], later.node_features.shape[1]
+        if counts[0] != counts[1]:
+            raise InputError(f"Expected {counts[0]} node features, as training had, got {counts[1]}.")
+        return later.node_features
+    texts = [{name.partition("=")[0] for name in each if "=" in name} for each in (names, found)]
+    place = {name: index for index, name in enumerate(found)}
+    lacking = next((name for name in names if name not in place and name.partition("=")[0] not in texts[1]), None)
+    if lacking is not None:
+        raise InputError(f"Expected the node feature {lacking!r}, as training had it, got {', '.join(found)}.")
+    nothing = np.zeros(len(later.node_features))
+    columns = [later.node_features[:, place[name]] if name in place else nothing for name in names]
+    return np.stack(columns, axis=1)

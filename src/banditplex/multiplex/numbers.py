@@ -15,7 +15,7 @@ THOUSANDS = {".": ".", ",": ",", " ": " \u00a0\u2009\u202f", "'": "'\u2019"}
 """Separators of thousands, and the characters that each stands for."""
 POINTS = {".": "decimal points", ",": "decimal commas"}
 _NAMES = {".": "points", ",": "commas", " ": "spaces", "'": "apostrophes"}
-_HINT = "; missing='drop' leaves rows with an empty cell out"
+_HINT = "; missing='drop' reads empty cells as 1"
 
 
 class Spelling(NamedTuple):

@@ -26,7 +26,10 @@ ALIAS = {"destination": "target", "destination_type": "target_type"}
 DIRECTION = {"directed": True, "undirected": False}
 """Words in the column Type of an edge table of Gephi."""
 _INDEX = {"", "Unnamed: 0", "__index_level_0__"}  # names of the index of a pandas table, in a file
-_DATE = re.compile(r"\d{1,4}([./-])\d{1,2}\1\d{1,4}(\D|$)")
+_DATE = re.compile(r"\d{1,4}([./-])\d{1,2}\1\d{1,4}(\D|$)|\d{4}[./-]\d{1,2}$")
+_NUMBER = re.compile(r"[-+]?[\d.,' ]*\d[ ]?%?")
+ONE_LAYER = "; all edges are in one layer"
+"""What a note says if no column is the layer."""
 MANY = 20
 """A column of more distinct values than this, in more than half of its rows, is no layer."""
 
@@ -62,6 +65,16 @@ def by_role(options: Mapping[str, Any]) -> dict[str, Any]:
     return {ALSO.get(name, name): value for name, value in options.items()}
 
 
+def with_usual(role: str, given: str | tuple[str, ...] | None) -> tuple[str, ...] | str | None:
+    """Return one or several names for the column of a role, then its usual ones; no column ("") stays none.
+
+    >>> with_usual("source", "von")
+    ('von', 'source', 'from', 'u', 'src')
+    """
+    usual = ROLES[role][:1] if role == "layer" else ROLES[role]
+    return (*(given if isinstance(given, tuple) else (given,)), *usual) if given else given
+
+
 def choose_columns(
     available: Sequence[str],
     given: Mapping[str, object],
@@ -91,11 +104,11 @@ def choose_columns(
         elif role in PAIR_ROLES or not (wanted is None or isinstance(wanted, tuple)):
             expected = " or ".join(map(repr, names[:2]))
             listed = ", ".join(map(repr, available))
-            other = f"; {role}=NAME selects another column" if wanted is None else ""
+            other = f"; {role}=NAME selects another column" if wanted is None or isinstance(wanted, tuple) else ""
             if wanted is None and role == "source" and len(available) > 1 and not given.get("destination"):
                 other += f", as in source={available[0]!r}, destination={available[1]!r}"
                 others = [name for name in available[2:] if _plain(name) not in (*ROLES["weight"], *ROLES["time"])]
-                layer = next((name for name in others if sample is not None and _repeats(sample(name))), None)
+                layer = next((name for name in others if sample is not None and _like_layers(sample(name))), None)
                 other += f", layer={layer!r}" * (layer is not None and "layer" in roles and not given.get("layer"))
             raise FormatError(f"expected a column {expected} as {role}, got columns {listed}{other}{hint}", path=path)
     return chosen
@@ -177,10 +190,10 @@ def assign_columns(
     if rest:
         said.append(f"columns not used: {', '.join(map(str, rest))}")
         if "layer" not in chosen and given.get("layer") is None:
-            likely = next((name for name in rest if _repeats(sample(name))), None)
+            likely = next((name for name in rest if _like_layers(sample(name))), None)
             hint = f"; if {likely!r} is the layer, say layer={likely!r}" if likely is not None else ""
-            said[-1] += f"; all edges are in one layer{hint}"
-        dated = next((name for name in rest if _are_dates(sample(name))), None)
+            said[-1] += f"{ONE_LAYER}{hint}"
+        dated = next((name for name in rest if are_dates(sample(name))), None)
         if dated is not None and "time" not in chosen and given.get("time") is None:
             said[-1] += f"; if {dated!r} is the time, say time={dated!r}"
     if said:
@@ -190,15 +203,26 @@ def assign_columns(
     return chosen
 
 
-def _repeats(values: Sequence[object]) -> bool:
-    """Return whether some, but not all values of a column are the same, as those of layers are."""
-    filled = [str(value) for value in values if _is_filled(value)]
+def _like_layers(values: Sequence[object]) -> bool:
+    """Return whether some, but not all values of a column are the same, as those of layers are; no dates or numbers.
+
+    >>> _like_layers(["mail", "talk", "mail"]), _like_layers(["2024-05-01", "2024-05-02"] * 5), _like_layers([3, 4, 3])
+    (True, False, False)
+    """
+    filled = [str(value).strip() for value in values if _is_filled(value)]
+    if are_dates(values) or all(map(_NUMBER.fullmatch, filled)):
+        return False
     return 1 < len(set(filled)) <= max(2, len(filled) // 2)
 
 
-def _are_dates(values: Sequence[object]) -> bool:
+def are_dates(values: Sequence[object]) -> bool:
+    """Return whether values, or the first of many, look like dates.
+
+    >>> are_dates(["25.04.2025", "", None]), are_dates(["2025-04"]), are_dates(["v1.2.3"])
+    (True, True, False)
+    """
     filled = [value for value in values[:20] if _is_filled(value)]
-    return bool(filled) and all(isinstance(each, date) or _DATE.match(str(each)) for each in filled)
+    return bool(filled) and all(isinstance(each, date) or _DATE.match(str(each).strip()) for each in filled)
 
 
 def place(path: object) -> str:

@@ -193,15 +193,28 @@ def stem(column: str) -> str:
 
 
 def to_table(mx: "Multiplex") -> pa.Table:
-    """Return a table with one row per edge; columns of string names are dictionary-encoded."""
+    """Return a table with one row per edge; columns of string names are dictionary-encoded, dates are dates."""
     columns = {
         "source": _name_column(mx.node_names, mx.edge_index[0]),
         "target": _name_column(mx.node_names, mx.edge_index[1]),
         "layer": _name_column(as_names(list(mx.layer_names), "layer"), mx.edge_layer),
         "weight": mx.weight,
-        "time": mx.time,
+        "time": _time_column(mx),
     }
     return pa.table({name: column for name, column in columns.items() if column is not None})
+
+
+def _time_column(mx: "Multiplex") -> Any:
+    """Return times; if they were dates, as dates, or with as many digits of a second as they need."""
+    from banditplex.multiplex.value import DATES
+
+    if mx.time is None or mx.time.dtype.kind != "i" or mx.metadata.get(DATES) is not True:
+        return mx.time
+    times = mx.time.view("datetime64[ns]")
+    day = 24 * 60 * 60 * 10**9
+    units = {day: "D", 10**9: "s", 10**6: "ms", 10**3: "us", 1: "ns"}
+    unit = next(unit for step, unit in units.items() if not (mx.time % step).any())
+    return pa.array(times.astype(f"datetime64[{unit}]"))
 
 
 def _name_column(names: Names, index: Ints) -> Any:

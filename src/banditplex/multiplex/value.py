@@ -18,6 +18,8 @@ from banditplex.scratch import PART, room
 if TYPE_CHECKING:
     from banditplex.multiplex.summary import Summary
 
+DATES = "dates"
+"""The entry of `metadata` that says that times were dates: they are then nanoseconds since 1970."""
 _ARRAYS = ("edge_index", "layer_offsets", "node_names", "weight", "time", "node_features", "node_types")
 
 
@@ -169,7 +171,8 @@ class Multiplex:
             weight=_own(build.check_weight(ordered.weight, ordered.edges.shape[1]), weight),
             time=_own(ordered.time, time),
             node_features=_own(build.check_features(node_features, len(names)), node_features),
-            node_types=build.check_types(node_types, names), metadata=metadata or {},
+            node_types=build.check_types(node_types, names),
+            metadata={**(metadata or {}), **({DATES: True} if build.are_dates(time) else {})},
         )  # fmt: skip
 
     # Properties and access

@@ -25,6 +25,7 @@ SCHEMA = {
     "layer_names": NAMES,
     "node_names": NAMES,
     "node_types": (type(None), [str]),
+    "feature_names?": [str],
     "targets": [int],
     "layers": [[int]],
     "counts": [int],

@@ -16,6 +16,7 @@ from safetensors.torch import save as tensor_bytes
 
 from banditplex.errors import FormatError, InputError
 from banditplex.multiplex import Multiplex, Name
+from banditplex.multiplex.join import FEATURE_NAMES
 from banditplex.multiplex.stored import StoredMultiplex
 from banditplex.nn import Convolution
 from banditplex.nn.encoder import name_of
@@ -66,6 +67,7 @@ def _save(folder: Path, fitted: FittedModel, history: list[Row], arguments: Row)
         "layer_names": list(mx.layer_names),
         "node_names": mx.node_names.tolist(),
         "node_types": None if mx.node_types is None else mx.node_types.tolist(),
+        **{name: list(mx.metadata[name]) for name in (FEATURE_NAMES,) if name in mx.metadata},
         "targets": fitted.targets.tolist(),
         "layers": fitted.layers.tolist(),
         "counts": fitted.counts.tolist(),
@@ -200,6 +202,7 @@ def _multiplex(graph: Mapping[str, Any], index: Mapping[str, Any], file: Path) -
         graph, tuple(index["layer_names"]), np.array(names, dtype=np.int64 if integers else object),
         files=lambda name: f"{file} ({name})", directed=index["directed"],
         node_types=None if types is None else np.array(types, dtype=object),
+        metadata={name: index[name] for name in (FEATURE_NAMES,) if name in index},
     )  # fmt: skip
     return replace(stored)  # checks all arrays
 

@@ -4,6 +4,7 @@ The data is a dictionary of sections; the page shows those that are there. Layer
 their names. Large arrays are packed (see `packing`).
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,11 +16,11 @@ from banditplex.multiplex import Multiplex, Name
 from banditplex.persistence.run_folder import RunFolder
 from banditplex.predictor import LinkPredictor
 from banditplex.report.about import describe, read_about
-from banditplex.report.comparison import compare_rows
+from banditplex.report.comparison import compare_rows, say_held_out
 from banditplex.report.glance import glance, in_matrices
 from banditplex.report.links import top_links
 from banditplex.report.packing import pack
-from banditplex.training.config import SETTINGS
+from banditplex.training.config import SETTINGS, Setting
 
 Data = dict[str, Any]
 FOLLOWED = 200_000
@@ -61,10 +62,12 @@ def collect_evaluation(
     about = describe(title, mx)
     compared = compare_rows(rows, methods)
     where = {"layer": "its own layer", "pair": "every layer"}[settings["hide"]]
+    how = f"{settings['trials']} x {settings['folds']}-fold cross-validation"
+    if settings.get("after") is not None:
+        how = f"{settings['trials']} run{'s' * (settings['trials'] > 1)} on edges that came later"
     text = (
-        f"{settings['trials']} x {settings['folds']}-fold cross-validation, the same splits for all policies. A "
-        f"held-out pair is hidden in {where}. p-values: Nadeau and Bengio's t-test over runs, adjusted for the "
-        "number of comparisons (Holm)."
+        f"{how}, the same splits for all policies. {say_held_out(settings)} A held-out pair is hidden in {where}. "
+        "p-values: Nadeau and Bengio's t-test over runs, adjusted for the number of comparisons (Holm)."
     )
     return collect_graph(mx, title, about["relevant"], gains) | {
         "kind": "evaluate",
@@ -117,6 +120,8 @@ def collect_probabilities(table: pd.DataFrame, mx: Multiplex) -> Data:
 def collect_history(rows: Sequence[Mapping[Any, Any]], likely: pd.DataFrame, mx: Multiplex) -> Data:
     """Return the curves of each target (T, epochs), and what its policy drew: (T, m, epochs) for m followed layers.
 
+    Epochs count on from network to network; `network` is that of each epoch, from 1 up.
+
     `probability` is the mean inclusion probability of a layer in the rounds of an epoch in which it was drawn, and
     `layer_loss` its mean layer loss; both are not known where it was not drawn.
     """
@@ -139,18 +144,33 @@ def collect_history(rows: Sequence[Mapping[Any, Any]], likely: pd.DataFrame, mx:
                     drawn[number, i, column[i][layer], e] = value
     named = {name: pack(values) for name, values in zip(CURVES, curves, strict=True)}
     policies = {"followed": followed.tolist(), "probability": pack(drawn[0]), "layer_loss": pack(drawn[1])}
-    return {"targets": own.tolist(), "epochs": epochs, **named, **policies}
+    member = {row["epoch"]: row.get("member", 1) for row in rows}
+    return {
+        "targets": own.tolist(),
+        "epochs": epochs,
+        "network": [member[epoch] for epoch in epochs],
+        **named,
+        **policies,
+    }
 
 
 def collect_about(about: Mapping[str, Any], settings: Mapping[str, Any]) -> Data:
     """Return how a run was made, and all settings with their defaults."""
     listed = [
-        {"name": name, "value": _shown(settings[name]), "default": _shown(each.default), "text": each.text}
+        {"name": name, "value": _shown(settings[name], each), "default": _shown(each.default, each), "text": each.text}
         for name, each in SETTINGS.items()
         if name in settings
     ]
     return {name: about.get(name) for name in ("data", "command", "date", "versions", "notes")} | {"settings": listed}
 
 
-def _shown(value: Any) -> str:
-    return "none" if value is None else getattr(value, "__name__", str(value))
+def _shown(value: Any, setting: Setting) -> str:
+    """Return the value of a setting in words; None is what its documentation says that it means.
+
+    >>> _shown(None, SETTINGS["hide"]), _shown(None, SETTINGS["memory"]), _shown(3, SETTINGS["epochs"])
+    ('edge', 'no limit', '3')
+    """
+    if value is None:
+        found = re.search(r"None: (?:.*means )?([^.]+)\.", f"{setting.text} {setting.also}")
+        return found[1] if found else "none"
+    return getattr(value, "__name__", str(value))

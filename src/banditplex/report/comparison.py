@@ -43,6 +43,27 @@ def compare_rows(rows: Sequence[Row], methods: Sequence[str], *, limit: int = 40
     }
 
 
+def held_out_edges(rows: Sequence[Row]) -> dict[str, int]:
+    """Return how many edges of the targets the first run was trained on, and how many it held out."""
+    first = next(row for row in rows if row["scope"] == "mean")
+    return {name: first[name] for name in ("train_edges", "test_edges")}
+
+
+def say_held_out(asked: Mapping[str, Any]) -> str:
+    """Say what share of the edges a run does not see, given what was asked for and `held_out_edges`.
+
+    >>> say_held_out({"folds": 2, "train_edges": 600, "test_edges": 600})
+    'Each run holds out 1/2 of the edges of every layer: it saw 600 of 1,200 edges of the targets.'
+    """
+    train, test = asked["train_edges"], asked["test_edges"]
+    if asked.get("after") is not None:
+        return (
+            f"Models saw the {train:,} edges of the targets up to {asked['after']}, and were tested on {test:,} later."
+        )
+    share = f"1/{asked['folds']} of the edges of every layer"
+    return f"Each run holds out {share}: it saw {train:,} of {train + test:,} edges of the targets."
+
+
 def _curves(rows: Sequence[Row], methods: Sequence[str]) -> list[dict[str, Any]]:
     table: Any = pd.DataFrame(rows)
     if table.empty:

@@ -211,16 +211,35 @@
     const row = (values, t) => Array.from(values.subarray(t * count, (t + 1) * count));
     const of = (name) => (chosen >= 0 ? row(curve[name], chosen) : epochs.map((_, e) => mean(targets.map((_, t) => curve[name][t * count + e]))));
     const drawn = (values, t, m) => Array.from(values.subarray((t * followed + m) * count, (t * followed + m + 1) * count));
-    const marks = () => [...h.kept_epochs.map((epoch) => ({ at: epochs.indexOf(epoch), text: "kept" })), ...(moved ? [{ at, strong: true }] : [])];
+    const apart = (all, room) => { // words that would stand on each other are left out
+      let last = -Infinity;
+      return [...all].sort((a, b) => a.at - b.at).map((mark) => {
+        if (mark.text && mark.at - last < 0.09 * room) return { ...mark, text: "" };
+        if (mark.text) last = mark.at;
+        return mark;
+      });
+    };
+    const every = () => [...h.kept_epochs.map((epoch) => ({ at: epochs.indexOf(epoch), text: "kept" })), ...(moved ? [{ at, strong: true }] : [])];
+    const marks = () => apart(every(), count);
     const [lossHost, regretHost, chanceHost, layerHost] = [0, 1, 2, 3].map(() => el("div", { class: "chart low" }));
     const charts = [], matrixHost = el("div"), keyHost = el("div");
-    const lossLines = () => [{ name: "training", values: of("train_loss") }, { name: "validation", values: of("validation_loss") }];
-    page.lazy(lossHost, () => charts.push(page.lineChart(lossHost, { epochs, marks, lines: lossLines }, "Training and validation loss by epoch")));
+    const networks = [...new Set(h.network)].map((number) => epochs.map((_, e) => e).filter((e) => h.network[e] === number)); // places of each network's epochs
+    const within = new Map(networks.flatMap((places) => places.map((place, e) => [place, e])));
+    const longest = Math.max(...networks.map((places) => places.length)), ownEpochs = Array.from({ length: longest }, (_, e) => e + 1);
+    const folded = (name, all) => { // the mean of networks in each of their epochs; one that has stopped keeps its last value
+      if (networks.length === 1) return { name, values: all };
+      const each = ownEpochs.map((_, e) => networks.map((places) => all[places[Math.min(e, places.length - 1)]]).filter(page.known));
+      const values = each.map(mean);
+      return { name, values, band: each.map((some, e) => (some.length ? Math.sqrt(mean(some.map((value) => (value - values[e]) ** 2))) : 0)) };
+    };
+    const lossLines = () => [folded("training", of("train_loss")), folded("validation", of("validation_loss"))];
+    const ownMarks = () => apart(every().map((mark) => ({ ...mark, at: within.get(mark.at) })), longest);
+    page.lazy(lossHost, () => charts.push(page.lineChart(lossHost, { epochs: ownEpochs, marks: ownMarks, lines: lossLines }, "Training and validation loss by epoch")));
     page.lazy(regretHost, () => charts.push(page.lineChart(regretHost, { epochs, marks, lines: () => [{ name: "regret", values: of("regret") }] }, "Regret by epoch")));
     const policy = () => Math.max(0, chosen), top = Math.min(5, followed);
     const likely = (values) => Array.from({ length: top }, (_, m) => ({ name: page.short(layers[h.followed[policy()][m]], 30), values: drawn(values, policy(), m) }));
     page.lazy(chanceHost, () => charts.push(page.lineChart(chanceHost, { epochs, marks, min: 0, lines: () => likely(chances) }, "Probability of being drawn by epoch")));
-    page.lazy(layerHost, () => charts.push(page.lineChart(layerHost, { epochs, marks, lines: () => likely(losses) }, "Layer loss by epoch")));
+    page.lazy(layerHost, () => charts.push(page.lineChart(layerHost, { epochs: ownEpochs, marks: ownMarks, lines: () => likely(losses).map(({ name, values }) => folded(name, values)) }, "Layer loss by epoch")));
 
     const shown = new Set(mx.shown), rows = targets.filter((index) => shown.has(index)), columns = mx.shown, width = columns.length;
     const columnAt = new Map(columns.map((index, j) => [index, j])), targetAt = new Map(targets.map((index, t) => [index, t]));
@@ -270,10 +289,10 @@
     const few = followed < layers.length - 1 ? ` Each target shows its ${followed} most probable layers.` : "";
     return ["Training", lede(`The model was trained for ${page.plural(epochs[count - 1], "epoch")}.${kept} In each round, the policy of a target draws the layers to look at, and learns from their layer losses.`),
       el("div", { class: "controls" }, select, play, slider, label),
-      el("div", { class: "pair" }, block("Loss", "Log loss per pair.", lossHost, page.key(lossLines())),
+      el("div", { class: "pair" }, block("Loss", `Log loss per pair.${networks.length > 1 ? ` Mean of ${networks.length} networks, which are trained one after the other; the band is one standard deviation to each side. A network that stopped early keeps its last value.` : ""}`, lossHost, page.key(lossLines())),
         block("Regret", "Layer losses of all draws so far, less those of the best fixed layers; an estimate. A flat line means that the policy has stopped losing.", regretHost)),
       followed ? beside(block("All policies, epoch by epoch", `Press Play above to see the policies learn. Empty cells were not drawn in that epoch.${few}`, controls, matrixHost), el("div", {}, el("div", { class: "block" }, title, el("p", { class: "caption" }, `The ${top === 1 ? "most probable layer" : `${top} most probable layers`} at the end: the probability of being drawn, and the layer loss (small = relevant). Both are means over the rounds of an epoch in which the layer was drawn.`), keyHost),
-        el("div", { class: small ? "" : "pair" }, block("Probability of being drawn", null, chanceHost), block("Layer loss", null, layerHost)))) : null];
+        el("div", { class: small ? "" : "pair" }, block("Probability of being drawn", null, chanceHost), block("Layer loss", networks.length > 1 ? "Mean of the networks, with a band as above." : null, layerHost)))) : null];
   }
 
   /* 4 Policies side by side */

@@ -1,0 +1,54 @@
+"""Tables that commands write to a file: CSV, TSV or Parquet."""
+
+import os
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from banditplex.errors import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SEPARATOR = {".csv": ",", ".tsv": "\t"}
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+"""How texts begin that a spreadsheet takes for formulas, or hides."""
+
+
+def without_formulas(table: "pd.DataFrame") -> "pd.DataFrame":
+    """Return a table whose texts begin with ' if a spreadsheet would take them for formulas."""
+    return table.map(lambda cell: f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA) else cell)
+
+
+def check_table(path: Path, *, force: bool = False) -> None:
+    """Refuse a table file whose name says no format, or that exists already, unless `force` replaces it."""
+    if path.suffix.lower() not in (*SEPARATOR, ".parquet"):
+        raise InputError(f"{path}: expected a name that ends in .csv, .tsv or .parquet.")
+    if not path.parent.is_dir():
+        raise InputError(f"{path}: expected the folder {path.parent} to exist.")
+    if path.exists() and not force:
+        raise InputError(f"{path}: exists; --force replaces it.")
+
+
+def _is_ascii(table: "pd.DataFrame") -> bool:
+    texts = table.select_dtypes(["object", "string"])
+    return all(str(cell).isascii() for name in texts for cell in (name, *texts[name].unique()))
+
+
+def write_table(table: "pd.DataFrame", path: Path) -> None:
+    """Write a table as CSV, TSV or Parquet, by the ending of the name; a file that exists is replaced.
+
+    Excel takes a CSV file for UTF-8 only if it begins with a byte order mark; it gets one if there is a need.
+    """
+    draft = path.with_name(path.name + ".new")
+    try:
+        if path.suffix.lower() == ".parquet":
+            table.to_parquet(draft, index=False)
+        else:
+            encoding = "utf-8-sig" if path.suffix.lower() == ".csv" and not _is_ascii(table) else "utf-8"
+            table.to_csv(draft, index=False, sep=SEPARATOR[path.suffix.lower()], encoding=encoding)
+        os.replace(draft, path)
+    except OSError as error:
+        with suppress(OSError):  # a read-only disk
+            draft.unlink()
+        raise InputError(f"{path}: cannot be written: {error.strerror or error}.") from None
