@@ -5,9 +5,9 @@ regressions are compared, one on the target layer's columns and one that also ha
 negatives that they were not fitted to.
 
 The pairs that estimate a gain had no part in choosing the layer. Where there are at most `MAX_LAYERS` other layers, all
-are compared and nothing is chosen, so all training edges can be tested (each by regressions fitted to other folds).
-Where there are more, the policies choose the layers, and they have learnt from training edges; so validation edges are
-tested.
+are compared and nothing is chosen, so all edges can be tested (each by regressions fitted to other folds), on the graph
+that predictions see; what other targets there are makes no difference. Where there are more layers, the policies choose
+some, and they have learnt from training edges; so validation edges are tested, which are hidden.
 
 Pairs that share a node are not independent: a layer without any relation to the target can fit the popularity of a
 node by chance, in all its pairs at once. So the variance of the mean adds up the products of all pairs that share a
@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from scipy import stats
 from torch import Tensor
 
-from banditplex.nn import compute_pair_features
+from banditplex.nn import PackedGraph, compute_pair_features
 from banditplex.nn.paths import Paths
 from banditplex.nn.spectral import fold_of
 from banditplex.rng import stream
@@ -51,20 +51,21 @@ def layer_gains(data: TrainingData, chosen: Ints, seed: int, *, unseen: bool = T
     NaN without edges to test.
     """
     every = data.full_mx.num_layers - 1 <= MAX_LAYERS
-    paths, rows = Paths.of(data.train_graph), []
+    graph = data.full_graph if every else data.train_graph
+    paths, rows = Paths.of(graph), []
     layers = _all_others(data) if every else chosen
     if not layers.size:
         return []
     family = layers.size if unseen else _all_others(data).size
     mine = np.arange(len(data.targets)) if data.held is None else np.flatnonzero(data.held)
-    for turn in range(data.train_graph.most(len(mine))):
+    for turn in range(graph.most(len(mine))):
         instance = int(mine[turn]) if turn < len(mine) else 0
         target = int(data.targets[instance])
-        compare = Comparison(data, paths, target, layers[instance], stream(seed, "gains", target))
+        compare = Comparison(data, graph, paths, target, layers[instance], stream(seed, "gains", target))
         edges = data.train_edges.of(instance), data.validation_edges.of(instance)
         if turn >= len(mine):  # other processes have more targets, and ask this one for its layers
             edges = edges[0][:0], edges[1][:0]
-        pairs, label, fall = compare.across_folds(edges[0]) if every else compare.on(*edges)
+        pairs, label, fall = compare.across_folds(np.concatenate(edges)) if every else compare.on(*edges)
         if turn >= len(mine):
             continue
         for layer, each in zip(layers[instance].tolist(), fall, strict=True):
@@ -88,8 +89,11 @@ def _all_others(data: TrainingData) -> Ints:
 class Comparison:
     """Compares models of a target layer alone with models that also see one of some other layers (m,)."""
 
-    def __init__(self, data: TrainingData, paths: Paths, target: int, layers: Ints, rng: np.random.Generator) -> None:
-        self._data, self._paths, self._target, self._layers, self._rng = data, paths, target, layers, rng
+    def __init__(
+        self, data: TrainingData, graph: PackedGraph, paths: Paths, target: int, layers: Ints, rng: np.random.Generator
+    ) -> None:
+        self._data, self._graph, self._paths = data, graph, paths
+        self._target, self._layers, self._rng = target, layers, rng
 
     def across_folds(self, edges: Ints) -> tuple[Ints, Floats, Floats]:
         """Return edges and negatives (n, 2), labels (n,), and falls of their losses (m, n), each fold by the others."""
@@ -124,9 +128,9 @@ class Comparison:
         data, m = self._data, len(self._layers)
         target = torch.full((len(pairs),), self._target, device=data.device)
         table = torch.from_numpy(self._layers).to(data.device).expand(len(pairs), -1)
-        graph = data.train_graph.fetch(pairs, torch.cat([target.unsqueeze(1), table], 1))
+        graph = self._graph.fetch(pairs, torch.cat([target.unsqueeze(1), table], 1))
         own, other = compute_pair_features(graph, pairs, target, table, data.visibility, listed=False)
-        row = data.train_graph.both.rows(target.repeat(2), pairs.T.reshape(-1)).view(2, -1)
+        row = self._graph.both.rows(target.repeat(2), pairs.T.reshape(-1)).view(2, -1)
         longer = torch.log1p(self._paths.between(pairs, target, row))
         others = other.values.view(len(pairs), m, other.values.shape[1]).transpose(0, 1)
         return torch.cat([own.values, longer], 1).double(), others.double()
