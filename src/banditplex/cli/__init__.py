@@ -29,14 +29,14 @@ app = typer.Typer(
 )
 app.add_typer(datasets.app, name="datasets")
 for _command in (
-    formats.formats,
-    convert.convert,
+    demo.demo,
     train.train,
     predict.predict,
+    report.report,
     evaluate.evaluate,
     compare.compare,
-    report.report,
-    demo.demo,
+    convert.convert,
+    formats.formats,
     reproduce.reproduce,
 ):
     app.command(cls=PlainCommand)(_command)

@@ -1,4 +1,4 @@
-"""What all commands share: help without types of flags, help where no command is given, and completion."""
+"""What all commands share: help in plain words instead of types, help where no command is given, and completion."""
 
 from pathlib import Path
 from typing import Any
@@ -10,12 +10,16 @@ LARGE = 1 << 24
 """Bytes of a file whose layers are not looked up while someone types."""
 
 
+WORDS = {"<int>": "INTEGER", "<int range>": "INTEGER", "<float>": "NUMBER", "<str>": "TEXT", "<path>": "PATH"}
+"""What help says instead of types."""
+
+
 class PlainCommand(TyperCommand):
-    """A command whose help shows flags without the type `<bool>`."""
+    """A command whose help shows no types of Python: flags have none, and others a word."""
 
     def get_params(self, ctx: Any) -> list[Any]:
         """Return all parameters."""
-        return _without_types(super().get_params(ctx))
+        return _in_words(super().get_params(ctx), ctx)
 
 
 class PlainGroup(TyperGroup):
@@ -23,14 +27,21 @@ class PlainGroup(TyperGroup):
 
     def get_params(self, ctx: Any) -> list[Any]:
         """Return all parameters."""
-        return _without_types(super().get_params(ctx))
+        return _in_words(super().get_params(ctx), ctx)
 
 
-def _without_types(params: list[Any]) -> list[Any]:
+def _in_words(params: list[Any], ctx: Any) -> list[Any]:
     for each in params:
-        if getattr(each, "is_flag", False) and each.metavar is None:
-            each.metavar = ""
+        if each.param_type_name == "argument":
+            each.display_type_rich = lambda ctx: None  # its name and its text say it all
+        elif each.metavar is None:
+            each.metavar = "" if each.is_flag else WORDS.get(each.display_type(ctx)) if _shows_type(each) else None
     return params
+
+
+def _shows_type(option: Any) -> bool:
+    """Return whether this version of typer shows types of Python."""
+    return hasattr(option, "display_type")
 
 
 def help_alone(ctx: typer.Context) -> None:
