@@ -369,3 +369,12 @@ def test_pairs_of_users_and_items(tmp_path):
     with says("semicolons"):
         pairs = read_pairs(path, mx, columns=ROLES)
     assert pairs.tolist() == [["user/1", "item/4"], ["user/2", "item/1"]]
+
+
+def test_the_columns_of_an_export_are_suggested_by_their_values(tmp_path):
+    """Numbers of documents, dates and amounts come before the names, which repeat."""
+    names = [f"firm {i % 4};client {i % 5};{('offer', 'order')[i % 2]}" for i in range(12)]
+    rows = [f"{i};0{1 + i % 9}.02.2024;{i % 7},50;{each}" for i, each in enumerate(names)]
+    text = "\n".join(["No.;Date;Amount;Supplier;Customer;Event", *rows])
+    with refuses("source='Supplier', destination='Customer', layer='Event'"):
+        bx.read(put(tmp_path / "export.csv", text))

@@ -27,6 +27,7 @@ DIRECTION = {"directed": True, "undirected": False}
 """Words in the column Type of an edge table of Gephi."""
 _INDEX = {"", "Unnamed: 0", "__index_level_0__"}  # names of the index of a pandas table, in a file
 _DATE = re.compile(r"\d{1,4}([./-])\d{1,2}\1\d{1,4}(\D|$)")
+_DECIMAL = re.compile(r"-?[\d.,' ]*[.,]\d+")
 MANY = 20
 """A column of more distinct values than this, in more than half of its rows, is no layer."""
 
@@ -93,12 +94,38 @@ def choose_columns(
             listed = ", ".join(map(repr, available))
             other = f"; {role}=NAME selects another column" if wanted is None else ""
             if wanted is None and role == "source" and len(available) > 1 and not given.get("destination"):
-                other += f", as in source={available[0]!r}, destination={available[1]!r}"
-                others = [name for name in available[2:] if _plain(name) not in (*ROLES["weight"], *ROLES["time"])]
-                layer = next((name for name in others if sample is not None and _repeats(sample(name))), None)
-                other += f", layer={layer!r}" * (layer is not None and "layer" in roles and not given.get("layer"))
+                other += f", as in {_suggestion(available, sample or (lambda name: ()), given, roles)}"
             raise FormatError(f"expected a column {expected} as {role}, got columns {listed}{other}{hint}", path=path)
     return chosen
+
+
+def _suggestion(available: Sequence[str], sample: Sample, given: Mapping[str, object], roles: Sequence[str]) -> str:
+    """Return columns that source, destination and, if it is not given, layer may be."""
+    ends = _likely_ends(available, sample)
+    taken = {*ends, *(name for name in available if _plain(name) in (*ROLES["weight"], *ROLES["time"]))}
+    kinds = (
+        name for name in available if name not in taken and _repeats(sample(name)) and not _are_dates(sample(name))
+    )
+    layer = next(kinds, None) if "layer" in roles and not given.get("layer") else None
+    return f"source={ends[0]!r}, destination={ends[1]!r}" + (f", layer={layer!r}" if layer is not None else "")
+
+
+def _likely_ends(available: Sequence[str], sample: Sample) -> list[str]:
+    """Return the two columns that look most like names of nodes: many distinct values, but some of them repeated.
+
+    Numbers of rows, dates and decimal numbers do not. Where no two columns look so, they are the first two.
+
+    >>> table = {"no": "1234", "kind": "aabb", "who": "uvvw", "whom": "xyyz"}
+    >>> _likely_ends(list(table), table.get)
+    ['who', 'whom']
+    """
+    distinct = {}
+    for name in available:
+        values = [str(value) for value in sample(name) if _is_filled(value)]
+        if len(set(values)) < len(values) and not _are_dates(values) and not all(map(_DECIMAL.fullmatch, values)):
+            distinct[name] = len(set(values))
+    best = sorted(distinct, key=lambda name: -distinct[name])[:2]
+    return [name for name in available if name in best] if len(best) == 2 else list(available[:2])
 
 
 def _match(available: Sequence[str], name: str, path: object = None) -> str | None:
