@@ -13,7 +13,7 @@ import typer
 from banditplex.cli import options
 from banditplex.cli.data import DATA, Reading, as_name, is_dataset, load, reads_data, title_of
 from banditplex.cli.output import Json, print_json, print_lines, print_table
-from banditplex.cli.report import write_comparison_page
+from banditplex.cli.report import last_line, page_beside, write_comparison_page
 from banditplex.cli.resuming import resume_command, say_new
 from banditplex.errors import InputError
 from banditplex.pairs.visibility import HIDE
@@ -95,6 +95,7 @@ def compare(
     from banditplex.leaderboard.board import Leaderboard
     from banditplex.leaderboard.methods import choose_methods
     from banditplex.leaderboard.parts import Parts
+    from banditplex.report.about import PAGE
 
     given = QUICK if quick else FULL
     names = methods if methods is not None else given["methods"]
@@ -135,16 +136,18 @@ def compare(
         say(f"stopped after {done} fits; {how}")
         raise typer.Exit(130) from None
     board = Leaderboard(title, about, plan, lines.make_lines(rows), lines.layer_lines(rows), fixed is not None)
+    files = pages.write(board, out, by_layer=by_layer) if out is not None else []
+    place = out / PAGE if out is not None else None if as_json else page_beside(data, "comparison")
     page = None
-    if out is not None:
-        files = pages.write(board, out, by_layer=by_layer)
-        page = write_comparison_page(out, title, mx, pages.for_page(board))
+    if place is not None:
+        page = write_comparison_page(place, title, mx, pages.for_page(board), asked=out is not None)
     if as_json:
         print_json(pages.as_json(board) | {"out": out and str(out), "report": page and str(page)})
         return
     _print_board(board, by_layer)
-    if page is not None:
-        print_lines(f"\nFiles: {', '.join(map(str, files))}. Report: {page}")
+    listed = ", ".join(map(str, files))
+    print_lines("")
+    print_lines(last_line([f"Files: {listed}."] * bool(files), page))
 
 
 def _list_methods(as_json: bool) -> None:
