@@ -79,8 +79,8 @@ def compare(
 ) -> None:
     """Compare our learner with all other methods on the same splits: the leaderboard.
 
-    Every method has the same tuning budget and the same limits. A method that
-    fails, or exceeds its time or memory, is a row that says so.
+    Every method has the same tuning budget and the same limits. A method that fails, or exceeds its time or memory, is
+    a row that says so.
     """
     if list_methods:
         _list_methods(as_json)

@@ -56,8 +56,8 @@ def train(
 ) -> None:
     """Train a model on a multiplex and save it in a folder; --resume continues a run that was stopped.
 
-    With --resume, settings and reading options that are not given stay as they
-    were; more --epochs train it longer. If there is no run yet, one starts.
+    With --resume, settings and reading options that are not given stay as they were; more --epochs train it longer. If
+    there is no run yet, a new one starts.
     """
     from banditplex.persistence.run_folder import RunFolder
     from banditplex.report.about import write_about
