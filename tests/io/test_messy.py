@@ -378,3 +378,12 @@ def test_the_columns_of_an_export_are_suggested_by_their_values(tmp_path):
     text = "\n".join(["No.;Date;Amount;Supplier;Customer;Event", *rows])
     with refuses("source='Supplier', destination='Customer', layer='Event'"):
         bx.read(put(tmp_path / "export.csv", text))
+
+
+def test_titles_and_matrices_are_told_from_tables(tmp_path):
+    with refuses("title above"):
+        bx.read(put(tmp_path / "title.csv", "Report 2024;;\n;;\nwho;whom;kind\na;b;x\nb;c;x\n"))
+    people = [f"p{i}" for i in range(15)]
+    rows = [",".join([name, *("01"[i == j] for j in range(15))]) for i, name in enumerate(people)]
+    with refuses("matrix", "and 4 more"):
+        bx.read(put(tmp_path / "matrix.csv", "\n".join([",".join(["", *people]), *rows])))

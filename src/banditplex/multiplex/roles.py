@@ -28,6 +28,8 @@ DIRECTION = {"directed": True, "undirected": False}
 _INDEX = {"", "Unnamed: 0", "__index_level_0__"}  # names of the index of a pandas table, in a file
 _DATE = re.compile(r"\d{1,4}([./-])\d{1,2}\1\d{1,4}(\D|$)")
 _DECIMAL = re.compile(r"-?[\d.,' ]*[.,]\d+")
+LISTED = 12
+"""Columns that a message names."""
 MANY = 20
 """A column of more distinct values than this, in more than half of its rows, is no layer."""
 
@@ -91,12 +93,25 @@ def choose_columns(
             chosen[role] = found
         elif role in PAIR_ROLES or not (wanted is None or isinstance(wanted, tuple)):
             expected = " or ".join(map(repr, names[:2]))
-            listed = ", ".join(map(repr, available))
+            listed = ", ".join(map(repr, available[:LISTED])) + f" and {len(available) - LISTED} more" * (
+                len(available) > LISTED
+            )
             other = f"; {role}=NAME selects another column" if wanted is None else ""
             if wanted is None and role == "source" and len(available) > 1 and not given.get("destination"):
-                other += f", as in {_suggestion(available, sample or (lambda name: ()), given, roles)}"
+                cells = sample or (lambda name: ())
+                other = _no_header(available, cells) or f"{other}, as in {_suggestion(available, cells, given, roles)}"
             raise FormatError(f"expected a column {expected} as {role}, got columns {listed}{other}{hint}", path=path)
     return chosen
+
+
+def _no_header(available: Sequence[str], sample: Sample) -> str:
+    """Return what is wrong with a table whose first line does not name columns; nothing of other tables."""
+    if sum(not str(name).strip() or str(name).startswith("Unnamed: ") for name in available) > 1:
+        return "; cells of the first line are empty: remove a title above the line with the names of columns"
+    first = {str(value) for value in sample(available[0]) if _is_filled(value)}
+    if len(first) > 2 and first <= set(map(str, available[1:])):
+        return "; this looks like a matrix, and a row per link is expected: source, target and layer"
+    return ""
 
 
 def _suggestion(available: Sequence[str], sample: Sample, given: Mapping[str, object], roles: Sequence[str]) -> str:
