@@ -60,6 +60,7 @@ def test_completion_of_the_layers_of_a_model(tmp_path):
     bx.LinkPredictor(epochs=1, width=0).fit(mx).save(tmp_path / "run")
     assert complete("predict", "run", "--layer", "h", cwd=tmp_path) == ["home"]
     assert complete("report", "run", "--layer", "h", cwd=tmp_path) == ["home"]
+    assert complete("compare", "twins", "--methods", "svd,jacc", cwd=tmp_path) == ["svd,jaccard", "svd,jaccard-union"]
 
 
 def test_estimates(monkeypatch, capsys):

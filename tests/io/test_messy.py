@@ -380,6 +380,15 @@ def test_the_columns_of_an_export_are_suggested_by_their_values(tmp_path):
         bx.read(put(tmp_path / "export.csv", text))
 
 
+def test_words_between_spaces_are_a_question_of_the_delimiter(tmp_path):
+    path = put(tmp_path / "links.txt", "a b x\nb c y\n")
+    with refuses("csv", "header=False"):
+        bx.read(path)
+    with refuses("'1'", "delimiter="):
+        bx.read(path, format="csv", header=False)
+    assert bx.read(path, format="csv", header=False, delimiter=" ").layer_names == ("x", "y")
+
+
 def test_titles_and_matrices_are_told_from_tables(tmp_path):
     with refuses("title above"):
         bx.read(put(tmp_path / "title.csv", "Report 2024;;\n;;\nwho;whom;kind\na;b;x\nb;c;x\n"))

@@ -85,6 +85,14 @@ def complete_policy(incomplete: str) -> list[str]:
     return [f"{before}{comma}{name}" for name in SETTINGS["policy"].choices if name.startswith(last)]
 
 
+def complete_method(incomplete: str) -> list[str]:
+    """Return the methods of `compare` that begin as typed; those before a comma stay."""
+    from banditplex.leaderboard import find_methods
+
+    before, comma, last = incomplete.rpartition(",")
+    return [f"{before}{comma}{name}" for name in find_methods() if name.startswith(last)]
+
+
 def complete_layer(ctx: typer.Context, incomplete: str) -> list[str]:
     """Return the layers of DATA, or of the model in RUN, that begin as typed."""
     params = dict(ctx.params)

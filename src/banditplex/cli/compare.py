@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from banditplex.cli import options
+from banditplex.cli.commands import complete_method
 from banditplex.cli.data import DATA, Reading, as_name, is_dataset, load, reads_data, title_of
 from banditplex.cli.output import Json, print_json, print_lines, print_table
 from banditplex.cli.report import last_line, page_beside, write_comparison_page
@@ -38,7 +39,12 @@ def compare(
     data: Annotated[list[str] | None, DATA] = None,
     methods: Annotated[
         str | None,
-        typer.Option(metavar="A,B,..", help="Methods; quick, main and ours stand for several.", show_default="all"),
+        typer.Option(
+            metavar="A,B,..",
+            help="Methods; quick, main and ours stand for several.",
+            show_default="all",
+            autocompletion=complete_method,
+        ),
     ] = None,
     hide: Annotated[
         str, typer.Option(metavar="layer|pair", help="Hide held-out pairs in their own layer or in every layer.")

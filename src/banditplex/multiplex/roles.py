@@ -97,6 +97,8 @@ def choose_columns(
                 len(available) > LISTED
             )
             other = f"; {role}=NAME selects another column" if wanted is None else ""
+            if len(available) == 1 and str(path).lower().endswith((".csv", ".tsv", ".txt")):
+                other = "; delimiter= says what is between columns, if it is not a comma, semicolon or tab"
             if wanted is None and role == "source" and len(available) > 1 and not given.get("destination"):
                 cells = sample or (lambda name: ())
                 other = _no_header(available, cells) or f"{other}, as in {_suggestion(available, cells, given, roles)}"
