@@ -223,6 +223,7 @@ def assign_columns(
         if "layer" not in chosen and given.get("layer") is None:
             likely = next((name for name in rest if _repeats(sample(name))), None)
             hint = f"; if {likely!r} is the layer, say layer={likely!r}" if likely is not None else ""
+            hint = _layers_side_by_side(rest, sample) or hint
             said[-1] += f"; all edges are in one layer{hint}"
         dated = next((name for name in rest if _are_dates(sample(name))), None)
         if dated is not None and "time" not in chosen and given.get("time") is None:
@@ -232,6 +233,22 @@ def assign_columns(
     used = ", ".join(f"{name!r} as {ALIAS.get(role, role)}" for role, name in chosen.items())
     note(f"{place(path)}columns used: {used}.", quiet=True)
     return chosen
+
+
+def _layers_side_by_side(names: Collection[str], sample: Sample) -> str:
+    """Return what to do with a table that has a column of yes and no for each layer; nothing for other tables.
+
+    >>> table = {"friend": ["1", "0", ""], "work": ["1", "1", "0"], "age": ["7", "8", "9"]}
+    >>> _layers_side_by_side(table, table.get)
+    "; 'friend' and 'work' hold yes or no: if each is a layer, expected is a row per link and layer"
+    """
+    words = {"0", "1", "0.0", "1.0", "yes", "no", "true", "false", "x"}
+    found = []
+    for name in names:
+        values = {str(value).strip().casefold() for value in sample(name) if _is_filled(value)}
+        found += [name] * (bool(values) and values <= words)
+    shown = ", ".join(map(repr, found[:-1])) + f" and {found[-1]!r}" if len(found) > 1 else ""
+    return f"; {shown} hold yes or no: if each is a layer, expected is a row per link and layer" if shown else ""
 
 
 def _repeats(values: Sequence[object]) -> bool:
