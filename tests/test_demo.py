@@ -8,6 +8,7 @@ import pytest
 
 from banditplex import demo
 from banditplex.datasets import load_dataset
+from banditplex.demo_page import write_demo_page
 from banditplex.evaluation import split
 from banditplex.plots import spread
 
@@ -63,6 +64,18 @@ def test_gains_are_the_truth(measured):
     assert "8 of 8" in demo.judge_gains(rows)
     assert "7 of 8" in demo.judge_gains([{**rows[0], "helps": ["b"]}, *rows[1:]])
     assert "7 of 8" in demo.judge_gains([*rows[:-1], {**rows[-1], "helps": ["b"]}])
+
+
+def test_the_page_has_links_and_quality_of_a_model_of_the_whole_graph(measured, tmp_path):
+    text = write_demo_page(measured, tmp_path).read_text(encoding="utf-8")
+    data = json.loads(text.partition('<script id="data" type="application/json">')[2].partition("</script>")[0])
+    mx = load_dataset("twins")
+    assert len(data["held_out"]["targets"]) == len(data["history"]["targets"]) == mx.num_layers
+    part = data["links"]["targets"][0]
+    pairs = np.stack([part["source"], part["destination"]], 1).astype(int)
+    assert len(pairs) == 100
+    assert not mx.has_edges(pairs, mx.layer_names[part["target"]]).any()
+    assert [each["value"] for each in data["about"]["settings"] if each["name"] == "epochs"] == [str(EPOCHS)]
 
 
 @pytest.fixture

@@ -66,6 +66,7 @@ class Measured:
     results: pd.DataFrame  # with the weights that were best in validation
     beliefs: pd.DataFrame  # target x layer: what the bandits learnt, mean over seeds
     gains: pd.DataFrame  # `layer_gains_` of all layers, on the whole graph
+    model: LinkPredictor | None = None  # with default settings, fitted to the whole graph: for the page
 
 
 # Measuring
@@ -88,9 +89,9 @@ def measure(*, seeds: int = SEEDS, epochs: int = EPOCHS, on_epoch: Progress | No
                 results += watch.judge(model, epochs)
             curves += watch.rows
             beliefs += [model.layer_probabilities_] * (policy == "bandit")
-    gains = LinkPredictor(epochs=1, device="cpu").fit(mx).layer_gains_  # with few layers, training has no part in them
+    whole = LinkPredictor(epochs=epochs, device="cpu").fit(mx)
     learnt = sum(beliefs[1:], beliefs[0]) / seeds
-    return Measured(relevant, pd.DataFrame(curves), pd.DataFrame(results), learnt, gains)
+    return Measured(relevant, pd.DataFrame(curves), pd.DataFrame(results), learnt, whole.layer_gains_, whole)
 
 
 def make_model(policy: str, mx: Multiplex, relevant: Mapping[Name, Name], *, epochs: int, seed: int) -> LinkPredictor:

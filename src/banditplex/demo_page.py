@@ -3,26 +3,27 @@
 from pathlib import Path
 from typing import Any
 
-from banditplex.datasets import load_dataset
 from banditplex.demo import ALONE, POLICIES, Measured, compare, explain_ways, in_best_way, introduce, summarise
-from banditplex.report.about import PAGE, describe
-from banditplex.report.collect import collect_about, collect_graph, collect_probabilities
+from banditplex.report.about import PAGE, describe, quality
+from banditplex.report.collect import collect_model, collect_probabilities
 from banditplex.report.comparison import learning_curves
 from banditplex.report.page import write_page
 
 METRICS = {"roc_auc": ("auc", "ROC-AUC"), "accuracy": ("accuracy", "accuracy")}
 """Metrics of the page: their columns in what the demo measured, and their titles."""
 
+OTHER = "Training, quality and predicted links are those of another model: default settings, fitted to the whole graph."
+
 
 def write_demo_page(measured: Measured, folder: Path) -> Path:
     """Write the page of the demo into a folder, which is there; return the file."""
-    mx = load_dataset("twins")
-    about = describe("twins", mx)
-    data = collect_graph(mx, "twins", about["relevant"], measured.gains) | {
+    model = measured.model
+    assert model is not None
+    about = describe("twins", model.multiplex_) | {"held_out": quality(model)}
+    data = collect_model(model, about) | {
         "kind": "demo",
-        "probabilities": collect_probabilities(measured.beliefs, mx),
+        "probabilities": collect_probabilities(measured.beliefs, model.multiplex_),
         "comparison": collect_comparison(measured),
-        "about": collect_about(about, {}),
     }
     write_page(folder / PAGE, data)
     return folder / PAGE
@@ -55,7 +56,7 @@ def collect_comparison(measured: Measured) -> dict[str, Any]:
         "runs": measured.results["seed"].nunique(),
         "unit": "split",
         "spread": "one standard deviation over splits",
-        "text": f"{introduce(measured)} {explain_ways(rows)} {ALONE}",
+        "text": f"{introduce(measured)} {explain_ways(rows)} {ALONE} {OTHER}",
         "by_layer": [
             {"layer": target, "values": [means.loc[(target, policy)].tolist() for policy in policies]}
             for target in measured.relevant

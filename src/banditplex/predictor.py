@@ -265,7 +265,8 @@ class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
         """Return the ROC-AUC of other edges against as many drawn pairs without an edge, the mean over target layers.
 
         So `GridSearchCV(LinkPredictor(), {...}, cv=5).fit(table)` works. A pair's edges in other layers stay visible.
-        Edges of nodes that training has not seen are left out, with a warning. `evaluate` is more careful.
+        Edges of nodes or layers that training has not seen are left out, with a warning: folds are consecutive rows, so
+        shuffle a table that is sorted by layer. `evaluate` is more careful.
         """
         fitted = self._check_fitted()
         test = as_multiplex(mx, directed=fitted.mx.directed)

@@ -38,6 +38,18 @@ def test_the_score_is_the_auc_against_all_that_is_no_edge():
         model.score([[0, 1]])
 
 
+def test_folds_of_a_table_sorted_by_layer_are_warned_of():
+    """The second half of the rows is a layer that the first half does not have."""
+    mx = bx.planted(2, 1, 1.0, num_nodes=40, edges_per_layer=120, communities=4, seed=0)
+    table = mx.to_pandas()
+    first, last = table["layer"].iloc[0], table["layer"].iloc[-1]
+    seen = table[table["layer"] != last]
+    test = pd.concat([table[table["layer"] == first].head(9), table[table["layer"] == last].head(7)])
+    model = bx.LinkPredictor(epochs=1, width=0).fit(seen)
+    with pytest.warns(UserWarning, match=f"^7 of 16 .*: '{last}'.*sample"):
+        model.score(test)
+
+
 @pytest.mark.filterwarnings("ignore:.*does not know")
 def test_grids_are_searched_on_tables(tmp_path):
     mx = bx.planted(2, 1, 1.0, num_nodes=40, edges_per_layer=120, communities=4, seed=0)

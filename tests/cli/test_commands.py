@@ -22,10 +22,11 @@ def test_a_group_alone_prints_its_help(words, tmp_path, call):
 
 
 @pytest.mark.parametrize("words", ["", "datasets show", "convert", "train", "predict", "evaluate", "demo", "reproduce"])
-def test_flags_have_no_type(words, tmp_path, call):
+def test_help_shows_no_types_of_python(words, tmp_path, call):
     _, out, _ = call(*words.split(), "--help", cwd=tmp_path)
     assert "--help" in out
     assert "bool" not in out
+    assert re.findall("<[a-z].*?>", out) == []
 
 
 def complete(*words, cwd):
@@ -58,6 +59,8 @@ def test_completion_of_the_layers_of_a_model(tmp_path):
     mx = bx.Multiplex.from_edges([0, 1, 2, 0] * 2, [1, 2, 3, 3] * 2, ["work"] * 4 + ["home"] * 4)
     bx.LinkPredictor(epochs=1, width=0).fit(mx).save(tmp_path / "run")
     assert complete("predict", "run", "--layer", "h", cwd=tmp_path) == ["home"]
+    assert complete("report", "run", "--layer", "h", cwd=tmp_path) == ["home"]
+    assert complete("compare", "twins", "--methods", "svd,jacc", cwd=tmp_path) == ["svd,jaccard", "svd,jaccard-union"]
 
 
 def test_estimates(monkeypatch, capsys):

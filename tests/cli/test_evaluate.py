@@ -240,5 +240,6 @@ def test_means_of_each_layer(call, folder):
 
 def test_hide_must_be_chosen(call, folder):
     status, _, error = call("evaluate", "data.csv", cwd=folder)
+    assert "layer|pair" in error
     assert status == 2
     assert "--hide" in error

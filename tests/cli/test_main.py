@@ -49,6 +49,7 @@ def test_no_arguments_show_the_help_and_a_wrong_word_is_a_usage_error():
         ("predict run --layer a --top 0", "--top", "'0'"),
         ("predict run --layer a --prior 50%", "--prior", "'50%'"),
         ("train twins", "Missing option '-o' / '--out'", ""),
+        ("train twins -o", "'-o' requires an argument", ""),
         ("train -o run", "Missing argument", ""),
         ("train twins -o run --epoch 3", "No such option: --epoch", ""),
     ],

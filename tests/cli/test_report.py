@@ -5,8 +5,12 @@ import shutil
 
 import pytest
 
+import banditplex as bx
+from banditplex.cli.report import write_comparison_page
 from banditplex.report.about import ABOUT, PAGE
 from tests.cli.conftest import FAST
+from tests.persistence.killed import multiplex
+from tests.refusals import refuses
 
 
 def data_of(page):
@@ -88,6 +92,45 @@ def test_evaluate_writes_a_page_beside_its_rows(place, trained, call):
     ]
     shown = [line["mean"] for line in found["lines"] if (line["method"], line["metric"]) == ("none", "roc_auc")]
     assert shown == [pytest.approx(sum(means) / 2)]
+
+
+EVALUATE = ("evaluate", "data.bx", "--hide", "layer", "--trials", "1", "--folds", "2", "--engine", "serial")
+UNASKED = {
+    "evaluation": (*EVALUATE, "--policy", "none", "--target", "a", *FAST, "--quiet"),
+    "comparison": (
+        "compare", "data.bx", "--methods", "jaccard", "--seeds", "1", "--trials", "1", "--engine", "serial", "--quiet",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", ["evaluation", pytest.param("comparison", marks=pytest.mark.slow)])
+def test_a_page_is_written_without_being_asked_for(call, tmp_path, what):
+    bx.write(multiplex(), tmp_path / "data.bx")
+    status, text, _ = call(*UNASKED[what], cwd=tmp_path)
+    assert (status, text.rstrip().splitlines()[-1]) == (0, f"Report: data-{what}.html")
+    found = data_of(tmp_path / f"data-{what}.html")
+    if what == "evaluation":
+        assert found["comparison"]["curves"][0]["epochs"] == [1, 2, 3]
+    else:
+        assert [line["method"] for line in found["leaderboard"]["methods"]] == ["jaccard"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("what", UNASKED)
+def test_json_comes_without_a_page_that_was_not_asked_for(call, tmp_path, what):
+    bx.write(multiplex(), tmp_path / "data.bx")
+    assert json.loads(call(*UNASKED[what], "--json", cwd=tmp_path)[1])["report"] is None
+    assert [path.name for path in tmp_path.iterdir()] == ["data.bx"]
+
+
+def test_a_page_that_was_not_asked_for_loses_no_results(tmp_path, capsys):
+    """There is a folder in its place."""
+    (tmp_path / "page.html").mkdir()
+    board = {"by_layer": None, "seeds_text": "0"}
+    assert write_comparison_page(tmp_path / "page.html", "data", multiplex(), board, asked=False) is None
+    assert "page.html" in capsys.readouterr().err
+    with refuses("page.html"):
+        write_comparison_page(tmp_path / "page.html", "data", multiplex(), board, asked=True)
 
 
 @pytest.mark.parametrize(

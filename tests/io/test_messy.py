@@ -442,3 +442,30 @@ def test_pairs_of_users_and_items(tmp_path):
     with says("semicolons"):
         pairs = read_pairs(path, mx, columns=ROLES)
     assert pairs.tolist() == [["user/1", "item/4"], ["user/2", "item/1"]]
+
+
+def test_the_columns_of_an_export_are_suggested_by_their_values(tmp_path):
+    """Numbers of documents, dates and amounts come before the names, which repeat."""
+    names = [f"firm {i % 4};client {i % 5};{('offer', 'order')[i % 2]}" for i in range(12)]
+    rows = [f"{i};0{1 + i % 9}.02.2024;{i % 7},50;{each}" for i, each in enumerate(names)]
+    text = "\n".join(["No.;Date;Amount;Supplier;Customer;Event", *rows])
+    with refuses("source='Supplier', destination='Customer', layer='Event'"):
+        bx.read(put(tmp_path / "export.csv", text))
+
+
+def test_words_between_spaces_are_a_question_of_the_delimiter(tmp_path):
+    path = put(tmp_path / "links.txt", "a b x\nb c y\n")
+    with refuses("csv", "header=False"):
+        bx.read(path)
+    with refuses("'1'", "delimiter="):
+        bx.read(path, format="csv", header=False)
+    assert bx.read(path, format="csv", header=False, delimiter=" ").layer_names == ("x", "y")
+
+
+def test_titles_and_matrices_are_told_from_tables(tmp_path):
+    with refuses("title above"):
+        bx.read(put(tmp_path / "title.csv", "Report 2024;;\n;;\nwho;whom;kind\na;b;x\nb;c;x\n"))
+    people = [f"p{i}" for i in range(15)]
+    rows = [",".join([name, *("01"[i == j] for j in range(15))]) for i, name in enumerate(people)]
+    with refuses("matrix", "and 4 more"):
+        bx.read(put(tmp_path / "matrix.csv", "\n".join([",".join(["", *people]), *rows])))

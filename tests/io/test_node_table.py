@@ -192,6 +192,19 @@ def test_later_edges_are_added():
     assert plain.with_edges(bx.Multiplex.from_edges([1], [2], "x")).time is None
 
 
+@pytest.mark.filterwarnings("ignore:.* ids are shared by")
+def test_later_edges_of_users_and_items_that_share_ids(tmp_path):
+    """The few later edges share none, and would be read as 7 instead of user/7."""
+    (tmp_path / "log.csv").write_text("user,item,kind\n1,1,view\n7,2,view\n2,3,buy\n7,1,buy\n")
+    (tmp_path / "new.csv").write_text("user,item,kind\n7,3,view\n9,2,view\n")
+    columns = {"source": "user", "destination": "item", "layer": "kind", "bipartite": True}
+    joint = bx.read(tmp_path / "log.csv", **columns).with_edges(bx.read(tmp_path / "new.csv", **columns))
+    assert joint.node_names.tolist()[-1] == "user/9"
+    assert joint.node_types.tolist()[-1] == "user"
+    assert joint.has_edges(joint.node_index([["user/7", "item/3"], ["user/9", "item/2"]]), "view").all()
+    assert joint.num_edges == 6
+
+
 @pytest.mark.parametrize(
     ("later", "values"),
     [

@@ -302,11 +302,11 @@ BROKEN = """() => [...document.querySelectorAll('#links tbody bdi.id')].filter(e
 """Names of one word that are cut, or broken into lines."""
 
 
-@pytest.mark.parametrize("width", [1200, 1440])
-def test_no_column_is_cut_off(opened, written, width):
+@pytest.mark.parametrize(("width", "tables"), [(390, "#quality .table"), (1200, ".table"), (1440, ".table")])
+def test_no_column_is_cut_off(opened, written, width, tables):
     with opened(written, viewport={"width": width, "height": 900}) as page:
         script = "all => all.filter(each => each.scrollWidth > each.clientWidth + 1).map(each => each.innerText)"
-        assert page.eval_on_selector_all(".table", script) == []
+        assert page.eval_on_selector_all(tables, script) == []
 
 
 def test_epochs_are_played(page):

@@ -29,14 +29,14 @@ app = typer.Typer(
 )
 app.add_typer(datasets.app, name="datasets")
 for _command in (
-    formats.formats,
-    convert.convert,
+    demo.demo,
     train.train,
     predict.predict,
+    report.report,
     evaluate.evaluate,
     compare.compare,
-    report.report,
-    demo.demo,
+    convert.convert,
+    formats.formats,
     reproduce.reproduce,
 ):
     app.command(cls=PlainCommand)(_command)
@@ -86,10 +86,19 @@ def main() -> NoReturn:
 def _in_one_line(error: Any) -> str:
     """Return what is wrong with options or arguments, what came, and where to look."""
     text = " ".join(error.format_message().split()).rstrip(".")
-    came = _given(getattr(error, "param", None))
+    option = getattr(error, "param", None)
+    came, words = _given(option), getattr(option, "metavar", None) or ""
+    text += f" {words}" * (text.startswith("Missing option") and words not in text)
     got = f", got {came!r}" if came is not None and repr(came) not in text else ""
     stop = "" if text.endswith("?") else "."
-    return f"{text}{got}{stop} See `{error.ctx.command_path} --help`."
+    return f"{text}{got}{stop} See `{_command_of(error)} --help`."
+
+
+def _command_of(error: Any) -> str:
+    """Return the command whose options or arguments are wrong; an option that lacks its value does not say it."""
+    if error.ctx is not None:
+        return str(error.ctx.command_path)
+    return " ".join(["banditplex", *(word for word in sys.argv[1:2] if not word.startswith("-"))])
 
 
 def _given(option: Any) -> str | None:

@@ -1,4 +1,4 @@
-"""What all commands share: help without types of flags, help where no command is given, and completion."""
+"""What all commands share: help in plain words instead of types, help where no command is given, and completion."""
 
 from pathlib import Path
 from typing import Any
@@ -10,8 +10,12 @@ LARGE = 1 << 24
 """Bytes of a file whose layers are not looked up while someone types."""
 
 
+WORDS = {"<int>": "INTEGER", "<int range>": "INTEGER", "<float>": "NUMBER", "<str>": "TEXT", "<path>": "PATH"}
+"""What help says instead of types."""
+
+
 class PlainCommand(TyperCommand):
-    """A command whose help shows flags without the type `<bool>`, and paragraphs as wide as the terminal."""
+    """A command whose help shows no types of Python, and paragraphs as wide as the terminal."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -19,7 +23,7 @@ class PlainCommand(TyperCommand):
 
     def get_params(self, ctx: Any) -> list[Any]:
         """Return all parameters."""
-        return _without_types(super().get_params(ctx))
+        return _in_words(super().get_params(ctx), ctx)
 
 
 class PlainGroup(TyperGroup):
@@ -27,7 +31,7 @@ class PlainGroup(TyperGroup):
 
     def get_params(self, ctx: Any) -> list[Any]:
         """Return all parameters."""
-        return _without_types(super().get_params(ctx))
+        return _in_words(super().get_params(ctx), ctx)
 
 
 def _flowing(text: str) -> str:
@@ -39,11 +43,18 @@ def _flowing(text: str) -> str:
     return "\n\n".join(" ".join(part.split()) for part in text.split("\n\n"))
 
 
-def _without_types(params: list[Any]) -> list[Any]:
+def _in_words(params: list[Any], ctx: Any) -> list[Any]:
     for each in params:
-        if getattr(each, "is_flag", False) and each.metavar is None:
-            each.metavar = ""
+        if each.param_type_name == "argument":
+            each.display_type_rich = lambda ctx: None  # its name and its text say it all
+        elif each.metavar is None:
+            each.metavar = "" if each.is_flag else WORDS.get(each.display_type(ctx)) if _shows_type(each) else None
     return params
+
+
+def _shows_type(option: Any) -> bool:
+    """Return whether this version of typer shows types of Python."""
+    return hasattr(option, "display_type")
 
 
 def help_alone(ctx: typer.Context) -> None:
@@ -85,6 +96,14 @@ def complete_policy(incomplete: str) -> list[str]:
 
     before, comma, last = incomplete.rpartition(",")
     return [f"{before}{comma}{name}" for name in SETTINGS["policy"].choices if name.startswith(last)]
+
+
+def complete_method(incomplete: str) -> list[str]:
+    """Return the methods of `compare` that begin as typed; those before a comma stay."""
+    from banditplex.leaderboard import find_methods
+
+    before, comma, last = incomplete.rpartition(",")
+    return [f"{before}{comma}{name}" for name in find_methods() if name.startswith(last)]
 
 
 def complete_layer(ctx: typer.Context, incomplete: str) -> list[str]:

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from banditplex.cli import options
+from banditplex.cli.commands import complete_method
 from banditplex.cli.data import DATA, Reading, as_name, is_dataset, load, reads_data, title_of
 from banditplex.cli.output import Json, print_json, print_lines, print_table
-from banditplex.cli.report import write_comparison_page
+from banditplex.cli.report import last_line, page_beside, write_comparison_page
 from banditplex.cli.resuming import resume_command, say_new
 from banditplex.cli.time_left import TimeLeft
 from banditplex.errors import InputError
@@ -37,7 +38,12 @@ def compare(
     data: Annotated[list[str] | None, DATA] = None,
     methods: Annotated[
         str | None,
-        typer.Option(metavar="A,B,..", help="Methods; quick, main and ours stand for several.", show_default="all"),
+        typer.Option(
+            metavar="A,B,..",
+            help="Methods; quick, main and ours stand for several.",
+            show_default="all",
+            autocompletion=complete_method,
+        ),
     ] = None,
     hide: Annotated[
         str, typer.Option(metavar="layer|pair", help="Hide held-out pairs in their own layer or in every layer.")
@@ -105,13 +111,14 @@ def compare(
     from banditplex.leaderboard.device import describe_device, find_device
     from banditplex.leaderboard.methods import choose_methods
     from banditplex.leaderboard.parts import Parts
+    from banditplex.report.about import PAGE
 
     given = QUICK if quick else FULL
     names = methods if methods is not None else given["methods"]
     chosen = choose_methods(names.split(",") if names is not None else None)
     if out is not None:
         check_folder(out, resume=resume, how="--resume")
-    place = find_device(device, engine)
+    where = find_device(device, engine)
     title = title_of(data)
     leaks = _leaks(split, hide)
     fixed = None if leaks is None else fixed_split(fetch(title) if is_dataset(title) else title, leaks=leaks)
@@ -119,11 +126,11 @@ def compare(
     plan = Plan(
         hide=hide, seeds=seeds, memory=memory, trials=trials if trials is not None else given["trials"],
         budget=budget if budget is not None else given["budget"],
-        targets=tuple(as_name(name, mx.layer_names) for name in target) if target else None, device=place,
+        targets=tuple(as_name(name, mx.layer_names) for name in target) if target else None, device=where,
     )  # fmt: skip
     plan.check(mx)
     about = facts.describe(mx, Parts(mx, hide, fixed).split(0), plan.targets)
-    board = Leaderboard(title, about, plan, fixed=leaks, device=describe_device(place))
+    board = Leaderboard(title, about, plan, fixed=leaks, device=describe_device(where))
     if not as_json:
         _print_start(board)
     if out is not None and resume and not begun(out) and not quiet:
@@ -147,16 +154,18 @@ def compare(
         say(f"stopped after {done} fits; {how}")
         raise typer.Exit(130) from None
     board = replace(board, lines=lines.make_lines(rows), layers=lines.layer_lines(rows))
+    files = pages.write(board, out, by_layer=by_layer) if out is not None else []
+    place = out / PAGE if out is not None else None if as_json else page_beside(data, "comparison")
     page = None
-    if out is not None:
-        files = pages.write(board, out, by_layer=by_layer)
-        page = write_comparison_page(out, title, mx, pages.for_page(board))
+    if place is not None:
+        page = write_comparison_page(place, title, mx, pages.for_page(board), asked=out is not None)
     if as_json:
         print_json(pages.as_json(board) | {"out": out and str(out), "report": page and str(page)})
         return
     _print_board(board, by_layer)
-    if page is not None:
-        print_lines(f"\nFiles: {', '.join(map(str, files))}. Report: {page}")
+    listed = ", ".join(map(str, files))
+    print_lines("")
+    print_lines(last_line([f"Files: {listed}."] * bool(files), page))
 
 
 def _list_methods(as_json: bool) -> None:

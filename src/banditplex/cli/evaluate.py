@@ -18,7 +18,7 @@ from banditplex.cli.data import Data, Reading, as_name, load, reading_notes, rea
 from banditplex.cli.gains import gain_records, gains_on, print_gains
 from banditplex.cli.output import Json, print_json, print_lines, print_table
 from banditplex.cli.policy_options import options_by_policy
-from banditplex.cli.report import write_evaluation_page
+from banditplex.cli.report import last_line, page_beside, write_evaluation_page
 from banditplex.cli.resuming import check_file, exit_status, resume_command, say_new, stoppable
 from banditplex.errors import InputError
 from banditplex.terminal import Estimate, bars, say
@@ -98,6 +98,7 @@ def evaluate(
         settings.setdefault("epochs", 20)
     metrics = _metrics(metric)
     check_file(out, resume=resume)
+    place = out.with_suffix(".html") if out is not None else None if as_json else page_beside(data, "evaluation")
     mx = load(data, reading, quiet=quiet)
     methods = {
         name: LinkPredictor(policy=name, policy_options=own or None, **options.plain(settings))
@@ -110,7 +111,7 @@ def evaluate(
             found = rows_of(
                 methods, mx, hide=hide, trials=trials, folds=folds, seed=seed, negatives=negatives,
                 negative_nodes=settings.get("negative_nodes", "all"), targets=targets, after=cut, engine=engine,
-                jobs=jobs, out=out, resume=resume, curves=out is not None, on_progress=on_progress,
+                jobs=jobs, out=out, resume=resume, curves=place is not None, on_progress=on_progress,
             )  # fmt: skip
             if resume and out is not None and not out.exists() and not quiet:
                 say_new(out)
@@ -130,8 +131,10 @@ def evaluate(
     page, asked = None, {"hide": hide, "trials": trials, "folds": folds, "seed": seed, "negatives": negatives}
     asked |= {"after": after} if after is not None else {}
     asked |= held_out_edges(rows)
-    if out is not None:
-        page = write_evaluation_page(out, title_of(data), mx, gains, rows, list(methods), asked)
+    if place is not None:
+        page = write_evaluation_page(
+            place, title_of(data), mx, gains, rows, list(methods), asked, asked=out is not None
+        )
     lines = [_without_nan(line) for line in summary(rows, methods=list(methods), metrics=metrics).to_dict("records")]
     if as_json:
         asked = {"data": title_of(data)} | asked
@@ -153,8 +156,7 @@ def evaluate(
         print_table(["metric", "layer", *methods], _layer_cells(_layer_lines(rows, metrics), list(methods)))
     for name in dict.fromkeys(line["metric"] for line in lines if line["mean"] is None):
         print(fill(_unknown(name, negatives), WIDTH))
-    if out:
-        print_lines(f"Rows: {out}. Report: {page}")
+    print_lines(last_line([f"Rows: {out}."] * (out is not None), page))
 
 
 def _time(text: str, date_format: str | None = None) -> int | float | np.datetime64:

@@ -5,11 +5,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from banditplex.cli.commands import complete_layer
 from banditplex.cli.data import as_name
 from banditplex.cli.output import Json, print_json
 from banditplex.cli.predict import load_model
 from banditplex.errors import InputError
-from banditplex.terminal import bars
+from banditplex.terminal import bars, say
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,6 +32,7 @@ def report(
             metavar="LAYER",
             help="List predicted links of this layer; may be repeated.",
             show_default="the largest layers",
+            autocompletion=complete_layer,
         ),
     ] = None,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, ...")] = "auto",
@@ -70,31 +72,58 @@ def write_run_page(
 
 
 def write_evaluation_page(
-    rows_file: Path,
+    page: Path,
     data: str,
     mx: "Multiplex",
     gains: "pd.DataFrame",
     rows: list[dict[str, Any]],
     methods: list[str],
     settings: dict[str, Any],
-) -> Path:
-    """Write the page of an evaluation beside the file of its rows; return its path."""
+    *,
+    asked: bool,
+) -> Path | None:
+    """Write the page of an evaluation; return its path, None if it cannot be written there and was not `asked` for."""
     from banditplex.report.collect import collect_evaluation
-    from banditplex.report.page import write_page
 
-    path = rows_file.with_suffix(".html")
-    write_page(path, collect_evaluation(data, mx, gains, rows, methods, settings))
-    return path
+    return _write(page, collect_evaluation(data, mx, gains, rows, methods, settings), asked=asked)
 
 
-def write_comparison_page(folder: Path, data: str, mx: "Multiplex", board: dict[str, Any]) -> Path:
-    """Write the page of a comparison into its folder; return its path."""
-    from banditplex.report.about import PAGE
+def write_comparison_page(page: Path, data: str, mx: "Multiplex", board: dict[str, Any], *, asked: bool) -> Path | None:
+    """Write the page of a comparison; return its path, None if it cannot be written there and was not `asked` for."""
     from banditplex.report.collect import collect_leaderboard
+
+    return _write(page, collect_leaderboard(data, mx, board), asked=asked)
+
+
+def page_beside(data: "Sequence[str]", what: str) -> Path:
+    """Return a place for a page for which none was asked: in the working folder, named after the data.
+
+    >>> page_beside(["tables/links.csv"], "evaluation").name
+    'links-evaluation.html'
+    """
+    return Path(f"{Path(data[0]).resolve().stem}-{what}.html")
+
+
+def last_line(files: "Sequence[str]", page: Path | None) -> str:
+    """Return what a command says last: which files it wrote, and its page.
+
+    >>> last_line(["Rows: e.jsonl."], Path("e.html")), last_line([], Path("e.html"))
+    ('Rows: e.jsonl. Report: e.html', 'Report: e.html')
+    """
+    return " ".join([*files, *([] if page is None else [f"Report: {page}"])])
+
+
+def _write(page: Path, data: dict[str, Any], *, asked: bool) -> Path | None:
     from banditplex.report.page import write_page
 
-    write_page(folder / PAGE, collect_leaderboard(data, mx, board))
-    return folder / PAGE
+    try:
+        write_page(page, data)
+    except InputError as error:
+        if asked:
+            raise
+        say(f"no report: {error}")  # results, which took long, are printed all the same
+        return None
+    return page
 
 
 def check_page(path: Path, *, force: bool = False) -> None:

@@ -184,6 +184,8 @@ def detect(path: Path) -> Format:
         found = next((each for each in formats.values() if each.matches(path)), None)
     if found is None:
         hint = f"read with format=NAME, one of {', '.join(formats)}"
+        if path.suffix.lower() == ".txt":
+            hint += "; a table of text is csv, with header=False if its first line is a link"
         raise InputError(f"{path}: expected a known format, got a name and content that show none; {hint}.")
     return found
 

@@ -26,10 +26,11 @@ def with_edges(mx: "Multiplex", later: "Multiplex") -> "Multiplex":
     """
     if later.directed != mx.directed:
         raise InputError(f"Expected later edges with directed={mx.directed}, got directed={later.directed}.")
-    if (later.node_names.dtype == object) != (mx.node_names.dtype == object) and later.num_nodes and mx.num_nodes:
-        kinds = ["strings" if each.node_names.dtype == object else "integers" for each in (mx, later)]
+    names = _named_alike(mx, later)
+    if (names.dtype == object) != (mx.node_names.dtype == object) and later.num_nodes and mx.num_nodes:
+        kinds = ["strings" if each.dtype == object else "integers" for each in (mx.node_names, names)]
         raise InputError(f"Expected later edges between nodes whose names are {kinds[0]}, got {kinds[1]}.")
-    place = NameIndex(mx.node_names, "node").find(later.node_names)
+    place = NameIndex(mx.node_names, "node").find(names)
     new = np.flatnonzero(place < 0)
     place[new] = mx.num_nodes + np.arange(len(new))
     layer = np.array([mx.layer_index(name) for name in later.layer_names], np.int64)
@@ -41,7 +42,7 @@ def with_edges(mx: "Multiplex", later: "Multiplex") -> "Multiplex":
         ends[0],
         ends[1],
         np.concatenate([mx.edge_layer, layer[later.edge_layer]]),
-        node_names=np.concatenate([mx.node_names, later.node_names[new]]),
+        node_names=np.concatenate([mx.node_names, names[new]]),
         layer_names=list(mx.layer_names),
         weight=np.concatenate(weights) if both else None,
         time=np.concatenate([each.time for each in (mx, later) if each.time is not None]) if timed else None,
@@ -50,6 +51,24 @@ def with_edges(mx: "Multiplex", later: "Multiplex") -> "Multiplex":
         directed=mx.directed,
         metadata=mx.metadata,
     )
+
+
+def _named_alike(mx: "Multiplex", later: "Multiplex") -> Any:
+    """Return the names of later nodes as those of `mx` are: with the type in front, as in 'user/7', if ids are shared.
+
+    Of few later edges, users and items may share no id; they are then read without it.
+    """
+    if mx.node_types is None or later.node_types is None or not _begin_with_type(mx) or _begin_with_type(later):
+        return later.node_names
+    pairs = zip(later.node_types.tolist(), later.node_names.tolist(), strict=True)
+    return np.array([f"{kind}/{name}" for kind, name in pairs], dtype=object)
+
+
+def _begin_with_type(mx: "Multiplex") -> bool:
+    if mx.node_types is None or mx.node_names.dtype != object:
+        return False
+    pairs = zip(mx.node_types.tolist(), mx.node_names.tolist(), strict=True)
+    return all(name.startswith(f"{kind}/") for kind, name in pairs)
 
 
 def _extend(mx: "Multiplex", later: "Multiplex", new: Any, what: str) -> Any:

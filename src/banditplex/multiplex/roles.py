@@ -30,6 +30,9 @@ _DATE = re.compile(r"\d{1,4}([./-])\d{1,2}\1\d{1,4}(\D|$)|\d{4}[./-]\d{1,2}$")
 _NUMBER = re.compile(r"[-+]?[\d.,' ]*\d[ ]?%?")
 ONE_LAYER = "; all edges are in one layer"
 """What a note says if no column is the layer."""
+_DECIMAL = re.compile(r"-?[\d.,' ]*[.,]\d+")
+LISTED = 12
+"""Columns that a message names."""
 MANY = 20
 """A column of more distinct values than this, in more than half of its rows, is no layer."""
 
@@ -103,15 +106,54 @@ def choose_columns(
             chosen[role] = found
         elif role in PAIR_ROLES or not (wanted is None or isinstance(wanted, tuple)):
             expected = " or ".join(map(repr, names[:2]))
-            listed = ", ".join(map(repr, available))
+            listed = ", ".join(map(repr, available[:LISTED])) + f" and {len(available) - LISTED} more" * (
+                len(available) > LISTED
+            )
             other = f"; {role}=NAME selects another column" if wanted is None or isinstance(wanted, tuple) else ""
+            if len(available) == 1 and str(path).lower().endswith((".csv", ".tsv", ".txt")):
+                other = "; delimiter= says what is between columns, if it is not a comma, semicolon or tab"
             if wanted is None and role == "source" and len(available) > 1 and not given.get("destination"):
-                other += f", as in source={available[0]!r}, destination={available[1]!r}"
-                others = [name for name in available[2:] if _plain(name) not in (*ROLES["weight"], *ROLES["time"])]
-                layer = next((name for name in others if sample is not None and _like_layers(sample(name))), None)
-                other += f", layer={layer!r}" * (layer is not None and "layer" in roles and not given.get("layer"))
+                cells = sample or (lambda name: ())
+                other = _no_header(available, cells) or f"{other}, as in {_suggestion(available, cells, given, roles)}"
             raise FormatError(f"expected a column {expected} as {role}, got columns {listed}{other}{hint}", path=path)
     return chosen
+
+
+def _no_header(available: Sequence[str], sample: Sample) -> str:
+    """Return what is wrong with a table whose first line does not name columns; nothing of other tables."""
+    if sum(not str(name).strip() or str(name).startswith("Unnamed: ") for name in available) > 1:
+        return "; cells of the first line are empty: remove a title above the line with the names of columns"
+    first = {str(value) for value in sample(available[0]) if _is_filled(value)}
+    if len(first) > 2 and first <= set(map(str, available[1:])):
+        return "; this looks like a matrix, and a row per link is expected: source, target and layer"
+    return ""
+
+
+def _suggestion(available: Sequence[str], sample: Sample, given: Mapping[str, object], roles: Sequence[str]) -> str:
+    """Return columns that source, destination and, if it is not given, layer may be."""
+    ends = _likely_ends(available, sample)
+    taken = {*ends, *(name for name in available if _plain(name) in (*ROLES["weight"], *ROLES["time"]))}
+    kinds = (name for name in available if name not in taken and _like_layers(sample(name)))
+    layer = next(kinds, None) if "layer" in roles and not given.get("layer") else None
+    return f"source={ends[0]!r}, destination={ends[1]!r}" + (f", layer={layer!r}" if layer is not None else "")
+
+
+def _likely_ends(available: Sequence[str], sample: Sample) -> list[str]:
+    """Return the two columns that look most like names of nodes: many distinct values, but some of them repeated.
+
+    Numbers of rows, dates and decimal numbers do not. Where no two columns look so, they are the first two.
+
+    >>> table = {"no": "1234", "kind": "aabb", "who": "uvvw", "whom": "xyyz"}
+    >>> _likely_ends(list(table), table.get)
+    ['who', 'whom']
+    """
+    distinct = {}
+    for name in available:
+        values = [str(value) for value in sample(name) if _is_filled(value)]
+        if len(set(values)) < len(values) and not are_dates(values) and not all(map(_DECIMAL.fullmatch, values)):
+            distinct[name] = len(set(values))
+    best = sorted(distinct, key=lambda name: -distinct[name])[:2]
+    return [name for name in available if name in best] if len(best) == 2 else list(available[:2])
 
 
 def _match(available: Sequence[str], name: str, path: object = None) -> str | None:
@@ -192,6 +234,7 @@ def assign_columns(
         if "layer" not in chosen and given.get("layer") is None:
             likely = next((name for name in rest if _like_layers(sample(name))), None)
             hint = f"; if {likely!r} is the layer, say layer={likely!r}" if likely is not None else ""
+            hint = _layers_side_by_side(rest, sample) or hint
             said[-1] += f"{ONE_LAYER}{hint}"
         dated = next((name for name in rest if are_dates(sample(name))), None)
         if dated is not None and "time" not in chosen and given.get("time") is None:
@@ -201,6 +244,22 @@ def assign_columns(
     used = ", ".join(f"{name!r} as {ALIAS.get(role, role)}" for role, name in chosen.items())
     note(f"{place(path)}columns used: {used}.", quiet=True)
     return chosen
+
+
+def _layers_side_by_side(names: Collection[str], sample: Sample) -> str:
+    """Return what to do with a table that has a column of yes and no for each layer; nothing for other tables.
+
+    >>> table = {"friend": ["1", "0", ""], "work": ["1", "1", "0"], "age": ["7", "8", "9"]}
+    >>> _layers_side_by_side(table, table.get)
+    "; 'friend' and 'work' hold yes or no: if each is a layer, expected is a row per link and layer"
+    """
+    words = {"0", "1", "0.0", "1.0", "yes", "no", "true", "false", "x"}
+    found = []
+    for name in names:
+        values = {str(value).strip().casefold() for value in sample(name) if _is_filled(value)}
+        found += [name] * (bool(values) and values <= words)
+    shown = ", ".join(map(repr, found[:-1])) + f" and {found[-1]!r}" if len(found) > 1 else ""
+    return f"; {shown} hold yes or no: if each is a layer, expected is a row per link and layer" if shown else ""
 
 
 def _like_layers(values: Sequence[object]) -> bool:

@@ -54,10 +54,14 @@ def write_about(folder: Path, data: str, mx: Multiplex, model: LinkPredictor) ->
     """Write how a run was made, and the quality of its model on held-out edges, unless this was done before."""
     if (folder / ABOUT).exists():
         return
-    found = model.held_out_
-    quality = None if found is None else held_out.summarise(found, stream(model.seed, "reliability"))
-    about = describe(data, mx) | {"held_out": quality}
+    about = describe(data, mx) | {"held_out": quality(model)}
     replace_file(folder / ABOUT, json.dumps(plain(about), indent=1, ensure_ascii=False).encode())
+
+
+def quality(model: LinkPredictor) -> dict[str, Any] | None:
+    """Return the quality of a model on held-out edges; None of a loaded one, which does not know them."""
+    found = model.held_out_
+    return None if found is None else held_out.summarise(found, stream(model.seed, "reliability"))
 
 
 def read_about(folder: Path) -> dict[str, Any]:

@@ -35,15 +35,20 @@ def collect_run(folder: Path, model: LinkPredictor, layers: Sequence[Name] | Non
     """
     about, run = read_about(folder), RunFolder(folder)
     about |= {"notes": run.notes() or about.get("notes", [])}  # as the command line says them, if it read the data
-    mx, likely, history = model.multiplex_, model.layer_probabilities_, model.history_.to_dict("records")
     kept = list(run.progress().kept_epochs) if run.begun else []
-    data = collect_graph(mx, about.get("data") or folder.resolve().name, about.get("relevant"), model.layer_gains_)
-    return data | {
-        "kind": "train",
-        "folder": folder.name,
+    data = collect_model(model, {"data": folder.resolve().name} | about, kept, layers)
+    return data | {"kind": "train", "folder": folder.name}
+
+
+def collect_model(
+    model: LinkPredictor, about: Mapping[str, Any], kept: Sequence[int] = (), layers: Sequence[Name] | None = None
+) -> Data:
+    """Return the data of all sections about a model; `kept` are the epochs whose weights it has."""
+    mx, likely, history = model.multiplex_, model.layer_probabilities_, model.history_.to_dict("records")
+    return collect_graph(mx, about["data"], about.get("relevant"), model.layer_gains_) | {
         "used": model.k_.tolist(),
         "probabilities": collect_probabilities(likely, mx),
-        "history": collect_history(history, likely, mx) | {"kept_epochs": kept},
+        "history": collect_history(history, likely, mx) | {"kept_epochs": list(kept)},
         "held_out": about.get("held_out"),
         "links": top_links(model, layers),
         "about": collect_about(about, model.get_params(deep=False)),

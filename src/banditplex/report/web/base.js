@@ -53,7 +53,8 @@ page.short = function (name, most = 28) {
   return signs.length > most ? `${signs.slice(0, most - 1).join("")}…` : signs.join("");
 };
 page.layer = (index) => page.data.layers[index];
-page.name = (text) => page.el("bdi", { class: /[\s\-_/.]/.test(text) ? "name" : "name id", title: page.short(text, 300) }, page.short(text, 120));
+page.name = (text) => page.el("bdi", { class: /[\s\-_/.]/.test(text) ? "name" : "name id", title: page.short(text, 300) },
+  page.short(text, 120).split(/(?<=_)/).flatMap((part, i) => (i ? [page.el("wbr"), part] : [part]))); /* a_name may be broken after _ */
 page.layerName = (index) => page.name(page.layer(index));
 page.list = function (indices, most = 8) {
   const parts = [];

@@ -38,7 +38,7 @@ page.quality = function (block, lede) {
     { title: "99 % limits", cell: (row) => (page.known(row.low) ? `${page.number(row.low)} to ${page.number(row.high)}` : "–"), by: (row) => row.low, number: true, class: "wide" },
     { title: el("span", { class: "wide" }, "ROC-AUC with its limits"), cell: (row) => (page.known(row.low) ? page.interval(row.auc, row.low, row.high, scale, page.shown(row), 0.5) : ""), class: "graphic" },
     { title: "Accuracy", cell: (row) => page.number(row.right), by: (row) => row.right, number: true, class: "wide" },
-    { title: "Log loss", cell: (row) => page.number(row.loss), by: (row) => row.loss, number: true },
+    { title: "Log loss", cell: (row) => page.number(row.loss), by: (row) => row.loss, number: true, class: "wide" },
   ], rows, { text: (row) => layers[row.index], label: "Quality by target", shown: 12 });
   const enough = 10, solid = (bin) => bin.links >= enough, few = !bins.every(solid);
   const limit = Math.min(1, Math.max(0.1, Math.ceil(10 * Math.max(...bins.map((bin) => Math.max(bin.probability, bin.share)))) / 10));

@@ -307,7 +307,7 @@
         { title: "Policy", cell: (line) => page.name(line.method), by: (line) => line.method },
         { title: "Mean", cell: (line) => page.number(line.mean), by: (line) => line.mean, number: true },
         { title: "", cell: (line) => (page.known(line.mean) ? page.interval(line.mean, line.low ?? line.mean, line.high ?? line.mean, scale, true) : ""), class: "graphic" },
-        { title: `Difference to ${c.reference}`, cell: (line) => (line.method === c.reference ? el("span", { class: "muted" }, "reference") : fixed(line.difference)), by: (line) => line.difference, number: true },
+        { title: ["Difference", el("span", { class: "wide" }, ` to ${c.reference}`)], cell: (line) => (line.method === c.reference ? el("span", { class: "muted" }, "reference") : fixed(line.difference)), by: (line) => line.difference, number: true },
         ...(lines.some((line) => page.known(line.p)) ? [{ title: "p", cell: (line) => (page.known(line.p) ? line.p.toPrecision(2) : ""), by: (line) => line.p, number: true, class: "wide" }] : []),
       ], lines, { label: "Policies" });
       host.replaceChildren(table.element);
