@@ -44,6 +44,13 @@ def test_gains_do_not_depend_on_training():
     pd.testing.assert_frame_equal(*tables)
 
 
+def test_gains_do_not_depend_on_other_targets():
+    mx = load_dataset("twins")
+    alone, all_of_them = (LinkPredictor(epochs=1).fit(mx, targets=each).layer_gains_ for each in (["a"], None))
+    gains = [each.query("target == 'a'").set_index("layer")["gain"].sort_index() for each in (alone, all_of_them)]
+    np.testing.assert_allclose(gains[0], gains[1], rtol=1e-6)
+
+
 def test_the_report_counts_fits_by_hand():
     row = {"data": "x", "similarity": None, "seed": 0, "layers": 3, "compared": 6, "copies": 0, "found": 0, "wrong": 0}
     copy = row | {"data": "planted", "similarity": 0.5, "copies": 4}
