@@ -4,6 +4,7 @@ from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import banditplex as bx
@@ -27,6 +28,19 @@ def test_scores_do_not_depend_on_what_else_is_asked(fitted):
     alone = np.concatenate([model.score_pairs(pairs[i : i + 1], layer) for i in range(len(pairs))])
     np.testing.assert_allclose(together, alone, rtol=1e-4, atol=1e-5)
     np.testing.assert_allclose(together, model.score_pairs(pairs[:, ::-1], layer), rtol=1e-4, atol=1e-5)
+
+
+def test_a_table_of_pairs_may_have_their_layers(fitted):
+    mx, model = fitted
+    pairs, layers = mx.node_names[some_pairs(mx)[:6]], [mx.layer_names[i] for i in (0, 1, 1, 0, 2, 0)]
+    table = pd.DataFrame({"Kind": 1, "Layer": layers, "from": pairs[:, 0], "to": pairs[:, 1]})
+    alone = [model.predict_proba(pairs[i : i + 1], layers[i], prior=0.3)[0] for i in range(6)]
+    np.testing.assert_allclose(model.predict_proba(table, prior=0.3), alone, rtol=1e-5)
+    assert model.predict(table, prior=0.3).tolist() == [int(each >= 0.5) for each in alone]
+    with refuses("layer=", "4 targets"):
+        model.predict(pairs)
+    with refuses("layer=", "Kind"):
+        model.predict(table[["Kind", "from", "to"]])
 
 
 def test_new_nodes_with_features_are_scored_in_their_own_context():

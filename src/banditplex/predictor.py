@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, clone
 
+from banditplex.answers.asked_table import in_own_layers
 from banditplex.answers.embedding import embed
 from banditplex.answers.explanation import explain, which_layers
 from banditplex.answers.quality import mean_auc
@@ -239,9 +241,17 @@ class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
         return fitted.logits_by_layer(index, target, table)
 
     def predict_proba(
-        self, pairs: ArrayLike, layer: Name, *, prior: float | None = None, context: Multiplex | None = None
+        self,
+        pairs: ArrayLike,
+        layer: Name | None = None,
+        *,
+        prior: float | None = None,
+        context: Multiplex | None = None,
     ) -> Floats:
-        """Return calibrated probabilities (n,) that pairs are links.
+        """Return calibrated probabilities (n,) that pairs are links in a layer.
+
+        Without a layer, `pairs` may be a table with columns source, target and layer; if there is one target, it is
+        the layer.
 
         One number per pair, not the (n, 2) of scikit-learn's classifiers: a pair is a link with this probability, and
         the other column would be 1 less it. Ranking metrics and thresholds want this one.
@@ -250,11 +260,19 @@ class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
         divided by all possible pairs, as if any pair of nodes could be asked about.
         """
         fitted = self._check_fitted().within(context)
+        if layer is None:
+            targets = [fitted.layer_names[target] for target in fitted.targets.tolist()]
+            again = partial(self.predict_proba, prior=prior, context=context)
+            return in_own_layers(pairs, targets, again)
         scores = fitted.logits(as_pairs(fitted.mx, pairs), layer)
         return fitted.calibration.probability(scores, fitted.instance(layer), fitted.check_prior(prior, layer))
 
-    def predict(self, pairs: ArrayLike, layer: Name, *, prior: float = 0.5, context: Multiplex | None = None) -> Ints:
-        """Return 1 for pairs (n, 2) that are links with a probability of at least .5, and 0 for others, (n,).
+    def predict(
+        self, pairs: ArrayLike, layer: Name | None = None, *, prior: float = 0.5, context: Multiplex | None = None
+    ) -> Ints:
+        """Return 1 for pairs that are links with a probability of at least .5, and 0 for others, (n,).
+
+        Pairs and layer are those of `predict_proba`.
 
         `prior` is the share of links among the pairs you ask about. With the density of a sparse layer as the prior
         (None), few pairs or none reach .5.
