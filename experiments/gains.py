@@ -7,8 +7,7 @@ most 5 % of the fits may be wrong.
 Planted copies: two pairs of layers that share a part of their 500 edges, and two layers of noise. Each of the four is a
 target that its copy helps. At least 95 % of the copies should be found.
 
-Up to 40 other layers, gains do not depend on the trained network, only on the edges that are held out for validation.
-So a few epochs are enough.
+Up to 40 other layers, gains do not depend on the trained network, so a few epochs are enough.
 """
 
 from argparse import ArgumentParser, Namespace
