@@ -25,8 +25,7 @@ from banditplex.training.data import TrainingData, node_features
 from banditplex.training.draws import to_layer
 from banditplex.training.loop import Trainer
 from banditplex.training.members import choose_layers
-from banditplex.training.regression import Fitted as FittedRegression
-from banditplex.training.regression import Used, put_beside
+from banditplex.training.regression import MemberRegression, Used, put_beside
 
 Ints = NDArray[np.int64]
 FOLDS = 8
@@ -67,13 +66,14 @@ class FittedModel:
             return replace(fitted, calibration=Calibration.scaled(len(data.targets)))
         held_out = fitted._score_held_out(trainers, [fitted._before_validation(each) for each in trainers])
         if len(trainers) > 1 and config.has_regression:
-            beside = [FittedRegression(each.ema_model, each.data, Used(*layers), each.config.seed) for each in trainers]
+            used = Used(*layers)
+            beside = [MemberRegression.fit(each.ema_model, each.data, used, each.config.seed) for each in trainers]
             regression, held_out = put_beside(held_out, beside, fitted._score_held_out(trainers, beside))
             fitted = replace(fitted, model=joined(members_of(model), regression))
         return replace(fitted, calibration=fit(*held_out), held_out=held_out)
 
     def _score_held_out(
-        self, trainers: Sequence[Trainer], models: Sequence["FittedModel | FittedRegression"]
+        self, trainers: Sequence[Trainer], models: Sequence["FittedModel | MemberRegression"]
     ) -> HeldOut:
         """Return the scores that models of the members give to held-out pairs, always the same ones."""
         alone = [(trainer.data, model.logits_of_targets) for trainer, model in zip(trainers, models, strict=True)]

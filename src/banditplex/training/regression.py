@@ -7,6 +7,7 @@ say how much either counts (stacking; Wolpert, Neural Networks, 1992).
 
 import copy
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import reduce
 from typing import NamedTuple
 
@@ -49,20 +50,28 @@ class Used(NamedTuple):
         return np.where(np.arange(most) < self.counts[:, None], self.layers[:, :most], -1)
 
 
-class Fitted:
-    """The regressions of a member, fitted to its training edges; `logits_of_targets` scores pairs as a network does."""
+@dataclass(frozen=True, eq=False)
+class MemberRegression:
+    """The regressions of a member; `logits_of_targets` scores pairs as a network does."""
 
-    def __init__(self, model: MultiplexModel, data: TrainingData, used: Used, seed: int) -> None:
-        self._model, self.data, self._table = model, data, torch.from_numpy(used.table).to(data.device)
-        self.regression = Regression.like(model, self._table.shape[1]).to(data.device)
-        self.regression.layers[torch.from_numpy(data.targets).to(data.device)] = self._table
+    model: MultiplexModel  # the member's network, which says what columns there are
+    data: TrainingData
+    table: Tensor  # (T, m): the other layers that targets look at; -1: none
+    regression: Regression
+
+    @classmethod
+    def fit(cls, model: MultiplexModel, data: TrainingData, used: Used, seed: int) -> "MemberRegression":
+        """Fit a regression to the training edges of each target; each process fits those of its targets."""
+        table = torch.from_numpy(used.table).to(data.device)
+        regression = Regression.like(model, table.shape[1]).to(data.device)
+        regression.layers[torch.from_numpy(data.targets).to(data.device)] = table
+        member = cls(model, data, table, regression)
         here = np.arange(len(data.targets)) if data.held is None else np.flatnonzero(data.held)
-        self.instances = np.flatnonzero(data.train_edges.size >= LEAST)  # which targets have one
-        samples = {place: _sample(data, place, seed) for place in np.intersect1d(here, self.instances).tolist()}
+        samples = {place: _sample(data, place, seed) for place in np.intersect1d(here, member.instances).tolist()}
         pairs = np.concatenate([np.empty((0, 2), np.int64), *(pairs for pairs, _ in samples.values())])
         size = [len(label) for _, label in samples.values()]
-        instance = np.repeat(np.array(list(samples), np.int64), size)
-        parts = [torch.split(each, size) for each in self._columns(pairs, instance)]
+        seen = member._columns(pairs, np.repeat(np.array(list(samples), np.int64), size))
+        parts = [torch.split(each, size) for each in seen]
         fits = [
             (place, fit_target(Columns(own, other), pairs, label, data.full_mx.num_nodes))
             for (place, (pairs, label)), own, other in zip(samples.items(), *parts, strict=True)
@@ -71,8 +80,13 @@ class Fitted:
             fits = [each for part in data.group.gather_objects(fits) for each in part]
         for place, (own, other) in fits:
             target = int(data.targets[place])
-            self.regression.own[target] = own.to(data.device)
-            self.regression.other[target] = other.to(data.device)
+            regression.own[target], regression.other[target] = own.to(data.device), other.to(data.device)
+        return member
+
+    @property
+    def instances(self) -> Ints:
+        """Which targets have a regression."""
+        return np.flatnonzero(self.data.train_edges.size >= LEAST)
 
     def logits_of_targets(self, pairs: Ints, instance: Ints) -> Floats:
         """Return the logits (n,) of pairs (n, 2) in the targets number (n,), on the graph without validation edges."""
@@ -85,12 +99,12 @@ class Fitted:
     def _places(self, instance: Ints) -> tuple[Tensor, Tensor]:
         """Return target layers (n,) and the other layers that they look at (n, m), -1 for none."""
         at = torch.from_numpy(np.ascontiguousarray(instance)).to(self.data.device)
-        return torch.from_numpy(self.data.targets).to(at.device)[at], self._table[at]
+        return torch.from_numpy(self.data.targets).to(at.device)[at], self.table[at]
 
     def _columns(self, pairs: Ints, instance: Ints) -> Columns:
         target, layers = self._places(instance)
         asked = torch.from_numpy(np.ascontiguousarray(pairs)).to(target.device)
-        seen = columns(self._model, self.data.train_graph, asked, target, layers.clamp(min=0))
+        seen = columns(self.model, self.data.train_graph, asked, target, layers.clamp(min=0))
         return Columns(seen.own, seen.other * (layers >= 0).unsqueeze(2))
 
 
@@ -176,7 +190,9 @@ def weigh(networks: HeldOut, regressions: HeldOut, instances: Ints) -> tuple[flo
     return float(found.x[0]), float(found.x[1])
 
 
-def put_beside(networks: HeldOut, members: Sequence[Fitted], regressions: HeldOut) -> tuple[Regression, HeldOut]:
+def put_beside(
+    networks: HeldOut, members: Sequence[MemberRegression], regressions: HeldOut
+) -> tuple[Regression, HeldOut]:
     """Return the regression to put beside the mean of the networks, and the scores of both together.
 
     Since regressions are linear, their mean over the members is one regression.
