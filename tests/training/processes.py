@@ -25,8 +25,9 @@ CASES: dict[str, dict[str, Any]] = {
     "default": {},
     "free": {"relevance": "euclidean", "width": 4, "k": 2, "targets_per_step": 3},
     "drawn": {"evidence": "drawn", "hide": "pair", "targets_per_step": 1},
+    "several": {"members": 2, "epochs": 2, "warmup": 0},  # networks, with regressions beside them
 }
-APART = ("default", "free", "drawn")
+APART = ("default", "free", "drawn", "several")
 """Cases in which several processes divide the layers among them, too: `shard_layers`."""
 SETTINGS = ["--epochs", "3", "--warmup", "1", "--width", "0", "--json"]
 
@@ -38,7 +39,7 @@ def multiplex() -> bx.Multiplex:
 
 def outcome(**settings: Any) -> dict[str, Any]:
     """Fit a model; return its history, its policies, and some predictions."""
-    model = bx.LinkPredictor(epochs=4, warmup=1, members=1, **settings).fit(multiplex())
+    model = bx.LinkPredictor(**{"epochs": 4, "warmup": 1, "members": 1} | settings).fit(multiplex())
     data = model._trainer.data
     return {
         "held": torch.nonzero(torch.diff(data.train_graph.layer_rows)).flatten().tolist(),
@@ -67,7 +68,7 @@ def exchanged(group: Group) -> dict[str, Any]:
 def work(folder: Path) -> int:
     """Do what each of the processes does; return the status of the command."""
     with joined() as group:
-        names = CASES if group.size == 1 else ("default", "free")
+        names = CASES if group.size == 1 else ("default", "free", "several")
         found = {name: outcome(**CASES[name]) for name in names}
         if group.size > 1:
             known.CHUNK, scoring.CHUNK = 500, 200  # so that processes need different numbers of rounds

@@ -125,7 +125,7 @@ def outcomes(folder, case):
     return [json.loads((folder / f"{name}.json").read_text()).get(case) for name, case in names.items()]
 
 
-@pytest.mark.parametrize("case", ["default", "free", *(f"{case}, apart" for case in processes.APART)])
+@pytest.mark.parametrize("case", ["default", "free", "several", *(f"{case}, apart" for case in processes.APART)])
 def test_two_processes_learn_what_one_learns(case, folder):
     alone, first, second = outcomes(folder, case)
     for each in (alone, first, second):
