@@ -149,10 +149,8 @@ def _features(frame: "pd.DataFrame", given: str | None, path: Path) -> tuple["pd
         column = frame[name]
         if column.dtype.kind in "iufb":
             if column.isna().any():
-                row, other = (
-                    int(np.argmax(column.isna())) + 1,
-                    "; node_columns={'features': 'NAME+NAME'} chooses others",
-                )
+                row = int(np.argmax(column.isna())) + 1
+                other = "; node_columns={'features': 'NAME+NAME'} chooses others"
                 raise FormatError(f"expected numbers as feature {name!r}, got an empty cell{other}", path=path, row=row)
             parts.append(column.rename(str(name)))
             plain.append(str(name))
