@@ -30,24 +30,10 @@ class Ensemble(nn.Module):
         """The first member's encoder, if members have any."""
         return members_of(self)[0].encoder
 
-    def forward(
-        self,
-        graph: PackedGraph,
-        features: Tensor | None,
-        pairs: Tensor,
-        target: Tensor,
-        layers: Tensor,
-        hidden: HiddenEdges,
-        known: Known | None = None,
-    ) -> Logits:
-        """Score pairs (P, 2) of target layers (P,) with layers (P, k); structure is looked at once for all members."""
-        described = self.describe(graph, pairs, target, layers, known)
-        return self.score(graph, features, pairs, target, layers, hidden, described)
-
     def describe(
         self, graph: PackedGraph, pairs: Tensor, target: Tensor, layers: Tensor, known: Known | None = None
     ) -> Described:
-        """Return what all members see of pairs; see `MultiplexModel.describe`."""
+        """Return what all members see of pairs, looked at once; see `MultiplexModel.describe`."""
         return members_of(self)[0].describe(graph, pairs, target, layers, known)
 
     def score(
@@ -60,7 +46,7 @@ class Ensemble(nn.Module):
         hidden: HiddenEdges,
         described: Described,
     ) -> Logits:
-        """Score pairs as `forward` does, given what `describe` returns."""
+        """Score pairs (P, 2) of target layers (P,) with layers (P, k), given what `describe` returns of them."""
         asked = graph, features, pairs, target, layers, hidden, described
         found = [member.score(*asked) for member in members_of(self)]
         own, other = (torch.stack([getattr(each, name) for each in found]).mean(0) for name in ("own", "other"))

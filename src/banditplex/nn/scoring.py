@@ -40,7 +40,7 @@ def score_terms(
         near, part = bring_near(graph, *asked, part, model.visibility)
         if not len(asked[0]) and model.encoder is None:  # other processes have more pairs
             continue
-        logits = model(near, features, *asked, hidden, known=part)
+        logits = model.score(near, features, *asked, hidden, model.describe(near, *asked, part))
         parts.append(torch.cat([logits.own.unsqueeze(1), logits.other], 1))
     return torch.cat(parts)
 
