@@ -59,8 +59,8 @@ class There(Degrees):
     def get_params(self, deep=True):
         return {"device": self.device}
 
-    def set_params(self, device):
-        self.device = device
+    def set_params(self, **settings):
+        vars(self).update(settings)
         return self
 
     def fit(self, mx, targets=None, on_epoch=None):
