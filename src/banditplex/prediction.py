@@ -2,9 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
@@ -13,7 +15,7 @@ from banditplex.bandits import Policy
 from banditplex.errors import InputError
 from banditplex.multiplex import Multiplex, Name
 from banditplex.nn import HiddenEdges, Network, PackedGraph
-from banditplex.nn.ensemble import joined, members_of
+from banditplex.nn.ensemble import beside_of, joined, members_of
 from banditplex.nn.evidence import pack
 from banditplex.nn.scoring import score_by_layer, score_terms, score_unlinked
 from banditplex.pairs.known import KnownPairs
@@ -25,7 +27,8 @@ from banditplex.training.data import TrainingData, node_features
 from banditplex.training.draws import to_layer
 from banditplex.training.loop import Trainer
 from banditplex.training.members import choose_layers
-from banditplex.training.regression import MemberRegression, Used, put_beside
+from banditplex.training.regression import Used
+from banditplex.training.stacking import Member, put_beside
 
 Ints = NDArray[np.int64]
 FOLDS = 8
@@ -52,7 +55,7 @@ class FittedModel:
     def from_trainers(cls, trainers: Sequence[Trainer], *, finished: bool = True) -> "FittedModel":
         """Take over the state of the trainers of all members so far.
 
-        If training has finished, a regression may be put beside the networks, and probabilities are calibrated; before,
+        If training has finished, other terms may be put beside the networks, and probabilities are calibrated; before,
         a temperature is fitted to the validation pairs.
         """
         data, config = trainers[0].data, trainers[0].config
@@ -65,16 +68,13 @@ class FittedModel:
         if not any(len(each.data.validation_edges) for each in trainers):
             return replace(fitted, calibration=Calibration.scaled(len(data.targets)))
         held_out = fitted._score_held_out(trainers, [fitted._before_validation(each) for each in trainers])
-        if len(trainers) > 1 and config.has_regression:
-            used = Used(*layers)
-            beside = [MemberRegression.fit(each.ema_model, each.data, used, each.config.seed) for each in trainers]
-            regression, held_out = put_beside(held_out, beside, fitted._score_held_out(trainers, beside))
-            fitted = replace(fitted, model=joined(members_of(model), regression))
+        if len(trainers) > 1 and config.sees_all:  # models of drawn layers alone stay as in the paper
+            score = partial(fitted._score_held_out, trainers)
+            beside, held_out = put_beside(held_out, trainers, Used(*layers), score)
+            fitted = replace(fitted, model=joined(members_of(model), beside))
         return replace(fitted, calibration=fit(*held_out), held_out=held_out)
 
-    def _score_held_out(
-        self, trainers: Sequence[Trainer], models: Sequence["FittedModel | MemberRegression"]
-    ) -> HeldOut:
+    def _score_held_out(self, trainers: Sequence[Trainer], models: Sequence[Member]) -> HeldOut:
         """Return the scores that models of the members give to held-out pairs, always the same ones."""
         alone = [(trainer.data, model.logits_of_targets) for trainer, model in zip(trainers, models, strict=True)]
         return score_held_out(alone, stream(self.config.seed, "calibration"), self.config.unknown_share)
@@ -85,7 +85,7 @@ class FittedModel:
 
     @property
     def networks(self) -> "FittedModel":
-        """The model without the regression beside its networks."""
+        """The model without what is beside its networks."""
         return replace(self, model=joined(members_of(self.model)))
 
     @property
@@ -113,7 +113,11 @@ class FittedModel:
         if context is None:
             return self
         mx = self._check_context(context)
-        return replace(self, mx=mx, source=pack(mx, self.source.device, self.model.visibility))
+        model, beside = self.model, beside_of(self.model)
+        if beside is not None and not np.array_equal(mx.node_names, self.mx.node_names):
+            place = pd.Index(self.mx.node_names).get_indexer(pd.Index(mx.node_names))
+            model = joined(members_of(model), beside.in_graph(torch.from_numpy(place).to(self.source.device)))
+        return replace(self, mx=mx, model=model, source=pack(mx, self.source.device, self.model.visibility))
 
     def density(self, layer: Name) -> float:
         """Return the share of links among all possible pairs of a layer, never 0 or 1."""
@@ -135,7 +139,7 @@ class FittedModel:
         """Return the logits (n,) of pairs (n, 2) of node indices in a target layer.
 
         With `draws`, the result is the mean over this many draws of the policy instead of its most probable layers, by
-        the networks alone: a regression beside them knows the most probable layers only.
+        the networks alone: what is beside them does not know of draws.
         """
         if not isinstance(draws, int | np.integer) or draws < 0:
             raise InputError(f"Expected draws to be an integer of at least 0, got {draws!r}.")

@@ -54,7 +54,9 @@ def test_the_terms_of_a_pair_add_up_to_its_score(settings, directed):
 @pytest.mark.parametrize("directed", [False, True])
 def test_a_term_of_several_networks_is_the_mean_of_theirs(directed):
     mx = small().to_directed() if directed else small()
-    model = bx.LinkPredictor(**{**FAST, "k": 2, "members": 3, "epochs": 1, "regression": False}).fit(mx, [LAYER])
+    model = bx.LinkPredictor(
+        **{**FAST, "k": 2, "members": 3, "epochs": 1, "regression": False, "rotations": False}
+    ).fit(mx, [LAYER])
     pairs = np.unique(some(mx, "g2-base"), axis=0)
     key, whole = ["source", "destination", "term", "layer"], model._fitted
     networks = [replace(whole, model=member) for member in members_of(whole.model)]

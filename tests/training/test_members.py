@@ -19,7 +19,7 @@ def mx():
 
 @pytest.fixture(scope="module")
 def model(mx):
-    return bx.LinkPredictor(**FAST, width=4, regression=False).fit(mx)
+    return bx.LinkPredictor(**FAST, width=4, regression=False, rotations=False).fit(mx)
 
 
 def test_scores_are_the_mean_of_the_members_scores(model, mx):

@@ -13,10 +13,9 @@ from banditplex.evaluation import roc_auc
 from banditplex.nn.ensemble import members_of
 from banditplex.nn.regression import Columns, Regression
 from banditplex.nn.spectral import FOLDS, fold_of
-from banditplex.training.calibration import HeldOut, Scored
-from banditplex.training.regression import PENALTIES, Used, fit_target, path, weigh
+from banditplex.training.regression import PENALTIES, Used, fit_target, path
 
-FAST = {"members": 2, "epochs": 2, "warmup": 0}
+FAST = {"members": 2, "epochs": 2, "warmup": 0, "rotations": False}
 
 
 @pytest.fixture(scope="module")
@@ -111,54 +110,24 @@ def test_layers_used_end_where_a_target_uses_fewer():
     assert used.table.tolist() == [[4, 5], [-1, -1]]
 
 
-# Weights of both
-
-
-def held_out(links, unknown, instance=0):
-    part = [Scored(np.full(len(each), instance), each, np.ones(len(each))) for each in (links, unknown)]
-    return HeldOut(*part, np.array([0.1, 0.1]))
-
-
-def test_factors_are_those_of_a_logistic_regression_on_both_scores():
-    rng = np.random.default_rng(3)
-    truth = rng.normal(0, 2, 40_000)
-    label = rng.random(40_000) < 1 / (1 + np.exp(-truth))
-    first, second = truth + rng.normal(0, 1, 40_000), truth + rng.normal(0, 2, 40_000)
-    networks, regressions = (held_out(each[label], each[~label]) for each in (first, second))
-    expected = by_sklearn(
-        np.column_stack([first, second]), label, np.where(label, 1, label.sum() / (~label).sum()), 1e-6
-    )
-    assert weigh(networks, regressions, np.array([0])) == pytest.approx(expected.coef_[0], abs=2e-3)
-
-
-def test_scores_that_say_nothing_count_nothing():
-    rng = np.random.default_rng(4)
-    truth, noise = rng.normal(0, 2, 4_000), rng.normal(0, 2, 4_000)
-    label = rng.random(4_000) < 1 / (1 + np.exp(-truth))
-    good, bad = (held_out(each[label], each[~label]) for each in (truth, noise))
-    assert weigh(good, bad, np.array([0])) == pytest.approx([1, 0], abs=0.1)
-    assert weigh(bad, good, np.array([0])) == pytest.approx([0, 1], abs=0.1)
-    assert weigh(bad, good, np.array([1])) == (1, 0)  # a target without pairs: what holds a priori
-
-
 # In a model
 
 
 def test_logits_are_terms_of_networks_and_of_the_regression(model, mx):
     fitted, layer = model._fitted, mx.layer_names[1]
-    regression, pairs = fitted.model.regression, np.array([[0, 5], [3, 9], [20, 31]])
+    beside, pairs = fitted.model.beside, np.array([[0, 5], [3, 9], [20, 31]])
     alone = [replace(fitted, model=each).logits(pairs, layer) for each in members_of(fitted.model)]
     target, chosen = mx.layer_index(layer), fitted._choose(1, 0)[0]
     asked = torch.from_numpy(pairs), torch.full((3,), target), torch.from_numpy(chosen).expand(3, -1)
     own, other, _ = members_of(fitted.model)[0].describe(fitted.graph, *asked)
-    linear = []
+    regression, linear = beside.regression, []
     for row in range(3):
         total = float(own.values[row] @ regression.own[target, :-1] + regression.own[target, -1])
         for place, number in enumerate(chosen.tolist()):
             at = regression.layers[target].tolist().index(number)
             total += float(other.values[row * len(chosen) + place] @ regression.other[target, at])
         linear.append(total)
-    expected = float(regression.factor[target]) * np.mean(alone, axis=0) + linear
+    expected = float(beside.factor[target]) * np.mean(alone, axis=0) + linear
     assert model.score_pairs(mx.node_names[pairs], layer) == pytest.approx(expected, abs=1e-4)
 
 
@@ -187,8 +156,7 @@ def test_known_edges_of_a_random_layer_cannot_be_told_from_other_pairs(mx):
     regression = bx.LinkPredictor(**FAST).fit(alone)._fitted
     every = np.stack(np.triu_indices(40, 1), 1)
     label = alone.has_edges(every, "c")
-    factor = regression.model.regression.factor
-    factor.zero_()  # what is left is the regression
+    regression.model.beside.factor.zero_()  # what is left is the regression
     size = label.sum(), (~label).sum()
     error = np.sqrt(1 / 12 * (1 / size[0] + 1 / size[1]))
     assert abs(roc_auc(label, regression.logits(every, "c")) - 0.5) < 4 * error
@@ -196,7 +164,7 @@ def test_known_edges_of_a_random_layer_cannot_be_told_from_other_pairs(mx):
 
 def test_targets_with_few_edges_have_no_regression(mx):
     some = mx.keep_edges((mx.edge_layer != 3) | (np.arange(mx.num_edges) % 10 == 0))
-    regression = bx.LinkPredictor(**FAST).fit(some)._fitted.model.regression
-    assert regression.factor[3] == 1
-    assert not regression.own[3].any()
-    assert regression.own[:3].any(1).all()
+    beside = bx.LinkPredictor(**FAST).fit(some)._fitted.model.beside
+    assert beside.factor[3] == 1
+    assert not beside.regression.own[3].any()
+    assert beside.regression.own[:3].any(1).all()

@@ -6,7 +6,7 @@ import torch
 from numpy.typing import NDArray
 
 from banditplex.multiplex import Multiplex, Name
-from banditplex.nn.ensemble import members_of, network_factor
+from banditplex.nn.ensemble import beside_of, members_of
 from banditplex.pairs.known import Ints
 from banditplex.pairs.negatives import uniform_pairs
 from banditplex.pairs.space import PairSpace
@@ -70,7 +70,9 @@ def _layers_that_have(fitted: FittedModel, pairs: Ints, target: int) -> tuple[In
     asked = torch.from_numpy(np.array(pairs)).to(fitted.graph.device)
     of = torch.full((len(pairs),), target, device=asked.device)
     found = evidence.layers_of(asked, of)
-    part = network_factor(fitted.model, target) * torch.stack([w.each(len(pairs), of, *found) for w in weights]).mean(0)
+    beside, part = beside_of(fitted.model), torch.stack([w.each(len(pairs), of, *found) for w in weights]).mean(0)
+    if beside is not None:
+        part = beside.factor[target] * part
     which, layer, reverse = (each.cpu().numpy() for each in found)
     return which, layer, reverse, part.cpu().numpy().astype(np.float64)
 

@@ -23,25 +23,28 @@ class Columns(NamedTuple):
 class Regression(nn.Module):
     """Linear terms of the logits of pairs; weights belong to a target, or to a target and one of its `layers`.
 
-    Weights of all start at 0. `factor` is what the terms of the networks beside are multiplied by.
+    All weights start at 0.
     """
 
     layers: Tensor  # (L, m): the other layers that each target looks at; -1: none
     own: Tensor  # (L, F + 1): weights of the columns in the target layer, and a constant
     other: Tensor  # (L, m, G)
-    factor: Tensor  # (L,)
 
     def __init__(self, num_layers: int, num_others: int, num_own: int, num_other: int) -> None:
         super().__init__()
         self.register_buffer("layers", torch.full((num_layers, num_others), -1))
         self.register_buffer("own", torch.zeros(num_layers, num_own + 1))
         self.register_buffer("other", torch.zeros(num_layers, num_others, num_other))
-        self.register_buffer("factor", torch.ones(num_layers))
 
     @classmethod
     def like(cls, model: MultiplexModel, num_others: int) -> "Regression":
         """Return one for the columns that a network sees."""
         return cls(len(model.own.of_layer), num_others, len(model.own.mean), len(model.other.mean))
+
+    def scale(self, targets: Tensor, factor: Tensor) -> None:
+        """Multiply the terms of targets (T,) by factors (T,)."""
+        self.own[targets] *= factor.unsqueeze(1)
+        self.other[targets] *= factor.view(-1, 1, 1)
 
     def forward(self, seen: Columns, target: Tensor, layers: Tensor) -> tuple[Tensor, Tensor]:
         """Return the terms of target layers (n,) and of other layers (n, k), given what is `seen` of pairs in them.

@@ -31,7 +31,7 @@ from banditplex.training.loop import Trainer
 from banditplex.training.members import Members
 
 FILE = "checkpoint.safetensors"
-FORMAT = "banditplex checkpoint 8"
+FORMAT = "banditplex checkpoint 9"
 _SIZE_AND_CHECKSUM = Kind(
     "a size and a checksum", lambda value: isinstance(value, tuple) and [*map(type, value)] == [int, str]
 )

@@ -8,6 +8,7 @@ from safetensors import SafetensorError, safe_open
 
 from banditplex.errors import FormatError
 from banditplex.multiplex import Multiplex
+from banditplex.nn.rotations import DIMENSION, FOLDS
 from banditplex.schema import ANY_NUMBER, ANYTHING, NAMES, NUMBER, SHA256, check, one_of, whole
 from banditplex.training.config import Config
 from banditplex.training.history import ROW
@@ -30,7 +31,7 @@ SCHEMA = {
     "layers": [[int]],
     "counts": [int],
     "members": whole(1),
-    "regression": bool,
+    "beside": [one_of("regression", "rotations")],
     "gains": (type(None), [_GAIN]),
     "calibration": {"low": [NUMBER], "high": [NUMBER], "bias": [NUMBER], "knot": NUMBER},
     "policy": {"*": int},
@@ -64,7 +65,7 @@ def check_numbers(index: Mapping[str, Any], path: Path) -> None:
         check(len(types), one_of(len(index["node_names"])), path=path, what="the length of node_types")
 
 
-def check_sizes(path: Path, config: Config, mx: Multiplex, members: int) -> None:
+def check_sizes(path: Path, config: Config, mx: Multiplex, members: int, *, rotations: bool) -> None:
     """Refuse settings that ask for more or larger networks than the file of weights holds, from its header alone."""
     try:
         with safe_open(path, framework="numpy") as file:
@@ -76,7 +77,7 @@ def check_sizes(path: Path, config: Config, mx: Multiplex, members: int) -> None
         if len(found) != members:
             raise FormatError(f"expected weights of {members} networks (members), got those of {len(found)}", path=path)
         first = "members.0."
-        shapes = {name.removeprefix(first): shape for name, shape in shapes.items() if name.startswith(first)}
+        shapes = {name.removeprefix(first): shape for name, shape in shapes.items()}
     width, num_layers = choose_width(config, mx), mx.num_layers
     expected: dict[str, tuple[str, tuple[int, ...]]] = {
         "own.net.first.bias": ("hidden_units", (choose_hidden_units(config, mx),)),
@@ -86,6 +87,8 @@ def check_sizes(path: Path, config: Config, mx: Multiplex, members: int) -> None
         features = 0 if mx.node_features is None else mx.node_features.shape[1]
         rows = (width, features) if features else (mx.num_nodes, width)
         expected |= {"encoder.degree.bias": ("width", (width,)), "encoder.input.weight": ("width", rows)}
+    if rotations:
+        expected["beside.rotations.node"] = ("beside", (members, FOLDS, mx.num_nodes, 2, DIMENSION))
     for name, (setting, shape) in expected.items():
         if shapes.get(name) != shape:
             got = f"{shapes[name]}" if name in shapes else "none"

@@ -18,12 +18,14 @@ from banditplex.errors import FormatError, InputError
 from banditplex.multiplex import Multiplex, Name
 from banditplex.multiplex.join import FEATURE_NAMES
 from banditplex.multiplex.stored import StoredMultiplex
-from banditplex.nn import Convolution
+from banditplex.nn import Convolution, MultiplexModel
+from banditplex.nn.beside import Beside
 from banditplex.nn.encoder import name_of
-from banditplex.nn.ensemble import Ensemble, joined, members_of
+from banditplex.nn.ensemble import beside_of, joined, members_of
 from banditplex.nn.evidence import pack
 from banditplex.nn.regression import Regression
 from banditplex.nn.relevance import get_relevance
+from banditplex.nn.rotations import Rotations
 from banditplex.pairs.visibility import Visibility
 from banditplex.persistence.model_check import SCHEMA, check_numbers, check_sizes
 from banditplex.persistence.tree import draft_of, locked_folder, put_in_place, replace_file, write_draft
@@ -35,7 +37,7 @@ from banditplex.training.data import choose_device
 from banditplex.training.likeness import check_like
 from banditplex.training.setup import build_network, make_policies
 
-FORMAT = 7
+FORMAT = 8
 Row = dict[str, Any]
 INDEX = "model.json"
 FILES = ("graph.safetensors", "policy.safetensors", "weights.safetensors")
@@ -59,6 +61,7 @@ def _save(folder: Path, fitted: FittedModel, history: list[Row], arguments: Row)
     state = {} if fitted.policy is None else fitted.policy.state_dict()
     arrays = {name: value for name, value in state.items() if isinstance(value, np.ndarray)}
     weights = {name: value.detach().cpu().contiguous() for name, value in fitted.model.state_dict().items()}
+    beside = beside_of(fitted.model)
     index = {
         "format": FORMAT,
         "config": config_to_json(fitted.config),
@@ -72,7 +75,7 @@ def _save(folder: Path, fitted: FittedModel, history: list[Row], arguments: Row)
         "layers": fitted.layers.tolist(),
         "counts": fitted.counts.tolist(),
         "members": len(members_of(fitted.model)),
-        "regression": isinstance(fitted.model, Ensemble) and fitted.model.regression is not None,
+        "beside": [] if beside is None else [name for name, _ in beside.named_children()],
         "gains": fitted.gains,
         "calibration": asdict(fitted.calibration),
         "policy": {name: value for name, value in state.items() if name not in arrays},
@@ -116,13 +119,12 @@ def _from_index(
     config = _config_from_json(index["config"], device, conv)
     files = [_known_file(folder / name, index["sha256"].get(name)) for name in FILES]
     mx = _multiplex(load_arrays(files[0]), index, files[0])
-    check_sizes(files[2], config, mx, index["members"])
+    check_sizes(files[2], config, mx, index["members"], rotations="rotations" in index["beside"])
     arrays, weights = load_arrays(files[1]), load_tensors(files[2])
     where = choose_device(device)
     visibility = Visibility.of_training(config.hide, mx, evidence=config.sees_all, weighted=config.weighted)
     networks = [build_network(mx, config, visibility) for _ in range(index["members"])]
-    beside = Regression.like(networks[0], max(index["counts"])) if index["regression"] else None
-    model = joined(networks, beside)
+    model = joined(networks, _beside(networks, index, mx))
     if not mx.directed:
         weights |= {
             name.replace(".source.", ".destination."): value for name, value in weights.items() if ".source." in name
@@ -143,6 +145,18 @@ def _from_index(
     if arguments["policy_options"]:
         (arguments["policy_options"],) = _with_names([arguments["policy_options"]], fitted.layer_names)
     return fitted, _with_names(index["history"], fitted.layer_names), arguments
+
+
+def _beside(networks: Sequence[MultiplexModel], index: Mapping[str, Any], mx: Multiplex) -> Beside | None:
+    """Return what is beside networks, with weights of 0."""
+    if not index["beside"]:
+        return None
+    regression = rotations = None
+    if "regression" in index["beside"]:
+        regression = Regression.like(networks[0], max(index["counts"]))
+    if "rotations" in index["beside"]:
+        rotations = Rotations.like(mx, len(networks), networks[0].visibility)
+    return Beside(mx.num_layers, regression, rotations)
 
 
 def _calibration(values: Mapping[str, Any]) -> Calibration:

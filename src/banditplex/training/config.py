@@ -162,6 +162,10 @@ class Config:
         True, "Whether several networks that see all layers (evidence) have a logistic regression for each target "
         "beside them, which counts as much as validation edges say.",
     )  # fmt: skip
+    rotations: bool = setting(
+        True, "Whether several networks that see all layers (evidence) of at most 2,000 nodes have positions of nodes "
+        "beside them, which each layer turns in its own way (RotatE); they count as much as validation edges say.",
+    )  # fmt: skip
     negative_nodes: str = setting(
         "all", "Nodes whose pairs are negatives: all, or only those with an edge in the layer (active).", choices=NODES
     )
@@ -210,11 +214,6 @@ class Config:
     def sees_all(self) -> bool:
         """Whether all layers are looked at, not target and drawn layers alone."""
         return self.evidence == EVIDENCE[0]
-
-    @property
-    def has_regression(self) -> bool:
-        """Whether several networks have a regression beside them; models of drawn layers alone stay as in the paper."""
-        return self.regression and self.sees_all
 
     @property
     def fanouts(self) -> tuple[int, ...] | None:

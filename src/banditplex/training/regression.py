@@ -1,29 +1,24 @@
-"""Logistic regressions beside the networks of a small multiplex: one for each target, weighed on validation edges.
+"""Logistic regressions beside the networks of a small multiplex: one for each target.
 
 Weights that targets share save a network from learning by heart, but on some data each target has its own way. A
-regression with a penalty chosen by cross-validation finds it from few edges. Validation edges, which neither has seen,
-say how much either counts (stacking; Wolpert, Neural Networks, 1992).
+regression with a penalty chosen by cross-validation finds it from few edges. `stacking` says how much it counts.
 """
 
 import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import reduce
 from typing import NamedTuple
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 from numpy.typing import NDArray
-from scipy.optimize import minimize
-from scipy.special import expit
 from torch import Tensor
 
 from banditplex.nn import MultiplexModel
 from banditplex.nn.regression import Columns, Regression, columns
 from banditplex.nn.spectral import FOLDS, fold_of
 from banditplex.rng import stream
-from banditplex.training.calibration import SPREAD, HeldOut, Scored
 from banditplex.training.data import TrainingData
 
 Ints = NDArray[np.int64]
@@ -67,7 +62,7 @@ class MemberRegression:
         regression.layers[torch.from_numpy(data.targets).to(data.device)] = table
         member = cls(model, data, table, regression)
         here = np.arange(len(data.targets)) if data.held is None else np.flatnonzero(data.held)
-        samples = {place: _sample(data, place, seed) for place in np.intersect1d(here, member.instances).tolist()}
+        samples = {place: _sample(data, place, seed) for place in np.intersect1d(here, large_targets(data)).tolist()}
         pairs = np.concatenate([np.empty((0, 2), np.int64), *(pairs for pairs, _ in samples.values())])
         size = [len(label) for _, label in samples.values()]
         seen = member._columns(pairs, np.repeat(np.array(list(samples), np.int64), size))
@@ -82,11 +77,6 @@ class MemberRegression:
             target = int(data.targets[place])
             regression.own[target], regression.other[target] = own.to(data.device), other.to(data.device)
         return member
-
-    @property
-    def instances(self) -> Ints:
-        """Which targets have a regression."""
-        return np.flatnonzero(self.data.train_edges.size >= LEAST)
 
     def logits_of_targets(self, pairs: Ints, instance: Ints) -> Floats:
         """Return the logits (n,) of pairs (n, 2) in the targets number (n,), on the graph without validation edges."""
@@ -106,6 +96,19 @@ class MemberRegression:
         asked = torch.from_numpy(np.ascontiguousarray(pairs)).to(target.device)
         seen = columns(self.model, self.data.train_graph, asked, target, layers.clamp(min=0))
         return Columns(seen.own, seen.other * (layers >= 0).unsqueeze(2))
+
+
+def large_targets(data: TrainingData) -> Ints:
+    """Return which targets have enough edges for a regression."""
+    return np.flatnonzero(data.train_edges.size >= LEAST)
+
+
+def mean_of(fits: Sequence[MemberRegression]) -> Regression:
+    """Return the mean of the members' regressions: as they are linear, it is one regression."""
+    every = [each.regression for each in fits]
+    mean = copy.deepcopy(every[0])
+    mean.own, mean.other = (torch.stack([getattr(each, name) for each in every]).mean(0) for name in ("own", "other"))
+    return mean
 
 
 def _sample(data: TrainingData, instance: int, seed: int) -> tuple[Ints, Ints]:
@@ -160,57 +163,3 @@ def path(x: Tensor, label: Tensor, weight: Tensor, penalties: Sequence[float] = 
                 break
         found.append(beta)
     return found
-
-
-def weigh(networks: HeldOut, regressions: HeldOut, instances: Ints) -> tuple[float, float]:
-    """Return the factors, 0 or above, of networks and of regressions that predict validation edges best together.
-
-    Both have scored the same pairs. Unknown pairs weigh as much as the edges, in each target of `instances` (those that
-    have a regression). A priori, networks count 1 and regressions 0, with a standard deviation of `SPREAD`.
-    """
-    share = networks.balance()
-    scores, weight, sign = [], [], []
-    for ours, theirs, of, way in (
-        (networks.links, regressions.links, np.ones_like(share), 1.0),
-        (networks.unknown, regressions.unknown, share, -1.0),
-    ):
-        at = np.isin(ours.instance, instances)
-        scores.append(np.stack([ours.score, theirs.score, np.ones_like(ours.score)], 1)[at])
-        weight.append((ours.weight * of[ours.instance])[at])
-        sign.append(np.full(int(at.sum()), way))
-    x, w, s = np.concatenate(scores), np.concatenate(weight), np.concatenate(sign)
-    centre, precision = np.array([1.0, 0.0, 0.0]), np.array([SPREAD**-2, SPREAD**-2, 0.0])
-
-    def loss(beta: Floats) -> tuple[float, Floats]:
-        margin, off = s * (x @ beta), beta - centre
-        value = w @ np.logaddexp(0, -margin) + 0.5 * precision @ off**2
-        return float(value), x.T @ (-s * w * expit(-margin)) + precision * off
-
-    found = minimize(loss, centre, jac=True, method="L-BFGS-B", bounds=[(0, None), (0, None), (None, None)])
-    return float(found.x[0]), float(found.x[1])
-
-
-def put_beside(
-    networks: HeldOut, members: Sequence[MemberRegression], regressions: HeldOut
-) -> tuple[Regression, HeldOut]:
-    """Return the regression to put beside the mean of the networks, and the scores of both together.
-
-    Since regressions are linear, their mean over the members is one regression.
-    """
-    instances = reduce(np.intersect1d, [each.instances for each in members])  # those that have one in every member
-    ours, theirs = weigh(networks, regressions, instances)
-    has = np.isin(np.arange(len(networks.density)), instances)
-    factors = np.where(has, ours, 1.0), np.where(has, theirs, 0.0)
-    every = [each.regression for each in members]
-    mean, at = copy.deepcopy(every[0]), torch.from_numpy(members[0].data.targets).to(every[0].factor.device)
-    mean.factor[at], share = (torch.from_numpy(each).to(mean.factor) for each in factors)
-    mean.own[at] = share[:, None] * torch.stack([each.own for each in every]).mean(0)[at]
-    mean.other[at] = share[:, None, None] * torch.stack([each.other for each in every]).mean(0)[at]
-
-    def both(first: Scored, second: Scored) -> Scored:
-        of = first.instance
-        return first._replace(score=factors[0][of] * first.score + factors[1][of] * second.score)
-
-    return mean, networks._replace(
-        links=both(networks.links, regressions.links), unknown=both(networks.unknown, regressions.unknown)
-    )

@@ -1,0 +1,39 @@
+"""Terms of the logits of pairs beside those of networks: a regression, rotations, or both."""
+
+import torch
+from torch import Tensor, nn
+
+from banditplex.nn.model import Described, Logits
+from banditplex.nn.regression import Columns, Regression
+from banditplex.nn.rotations import Rotations
+
+
+class Beside(nn.Module):
+    """Other terms, and the factor of the networks' terms in each target layer."""
+
+    factor: Tensor  # (L,)
+
+    def __init__(self, num_layers: int, regression: Regression | None, rotations: Rotations | None) -> None:
+        super().__init__()
+        self.register_buffer("factor", torch.ones(num_layers))
+        self.regression, self.rotations = regression, rotations
+
+    def forward(self, logits: Logits, pairs: Tensor, target: Tensor, layers: Tensor, described: Described) -> Logits:
+        """Return the logits of networks together with the other terms, for pairs as in `Ensemble.score`."""
+        factor = self.factor[target]
+        own, other = factor * logits.own, factor.unsqueeze(1) * logits.other
+        if self.regression is not None:
+            values = described[1].values
+            seen = Columns(described[0].values, values.view(*layers.shape, values.shape[1]))
+            linear = self.regression(seen, target, layers)
+            own, other = own + linear[0], other + linear[1]
+        if self.rotations is not None:
+            own = own + self.rotations(pairs, target)
+        return Logits(own, other, None, None)
+
+    def in_graph(self, place: Tensor) -> "Beside":
+        """Return the same for another graph; `place` as for `Rotations.in_graph`."""
+        rotations = None if self.rotations is None else self.rotations.in_graph(place)
+        other = Beside(len(self.factor), self.regression, rotations)
+        other.factor = self.factor
+        return other

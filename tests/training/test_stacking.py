@@ -1,0 +1,50 @@
+"""How much the parts of a model count: against scikit-learn, and by hand."""
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+from banditplex.training.calibration import HeldOut, Scored
+from banditplex.training.stacking import add_up, weigh
+
+
+def held_out(links, unknown, instance=0):
+    part = [Scored(np.full(len(each), instance), each, np.ones(len(each))) for each in (links, unknown)]
+    return HeldOut(*part, np.array([0.1, 0.1]))
+
+
+def test_factors_are_those_of_a_logistic_regression_on_all_scores():
+    rng = np.random.default_rng(3)
+    truth = rng.normal(0, 2, 40_000)
+    label = rng.random(40_000) < 1 / (1 + np.exp(-truth))
+    scores = [truth + rng.normal(0, noise, 40_000) for noise in (1, 2, 3)]
+    parts = [held_out(each[label], each[~label]) for each in scores]
+    weight = np.where(label, 1, label.sum() / (~label).sum())
+    expected = LogisticRegression(C=1e6, tol=1e-10, max_iter=10_000).fit(np.stack(scores, 1), label, weight)
+    found = weigh(parts, np.array([0]))
+    assert found[:, 0] == pytest.approx(expected.coef_[0], abs=2e-3)
+    assert found[:, 1].tolist() == [1, 0, 0]  # a target that is not asked: what holds a priori
+
+
+def test_scores_that_say_nothing_count_nothing():
+    rng = np.random.default_rng(4)
+    truth, noise = rng.normal(0, 2, 4_000), rng.normal(0, 2, 4_000)
+    label = rng.random(4_000) < 1 / (1 + np.exp(-truth))
+    good, bad = (held_out(each[label], each[~label]) for each in (truth, noise))
+    assert weigh([good, bad], np.array([0]))[:, 0] == pytest.approx([1, 0], abs=0.1)
+    assert weigh([bad, good], np.array([0]))[:, 0] == pytest.approx([0, 1], abs=0.1)
+    assert weigh([bad, good], np.array([1])).tolist() == [[1, 1], [0, 0]]  # a target without pairs
+
+
+def test_scores_add_up_by_target():
+    parts = [
+        HeldOut(
+            Scored(np.array([0, 1]), np.array([a, 2 * a]), np.ones(2)),
+            Scored(np.array([1]), np.array([3 * a]), np.ones(1)),
+            np.array([0.1, 0.1]),
+        )
+        for a in (1.0, 10.0)
+    ]
+    total = add_up(parts, np.array([[1.0, 0.5], [2.0, 0.0]]))
+    assert total.links.score.tolist() == [1 + 20, 1]
+    assert total.unknown.score.tolist() == [1.5]
