@@ -14,15 +14,15 @@ import numpy as np
 import pandas as pd
 
 from banditplex.errors import InputError
-from banditplex.jobs.results import Row, read_results
+from banditplex.jobs.results import Row
 from banditplex.leaderboard.measure import MEDIANS
 from banditplex.leaderboard.methods import OURS, VARIANTS
+from banditplex.leaderboard.pages import SEEDS
 from banditplex.leaderboard.tables import HEADS
 from banditplex.markdown import markdown_table, number
 from experiments.runner import Experiment, Page
 
 QUICK: dict[str, Any] = {}
-ROWS = "rows.jsonl"
 METRICS = ("roc_auc", "hard_mrr")
 UNRANKED = ("roc_auc", "average_precision", "f1", "ap_at_50", *(f"median_{name}" for name in MEDIANS))
 """Metrics of leaderboards without rankings."""
@@ -45,23 +45,23 @@ def add_options(parser: ArgumentParser) -> None:
 
 def prepare(options: Namespace) -> Experiment:
     """Return the experiment."""
-    found = sorted(path.parent for path in Path(options.folder).glob(f"*/{ROWS}"))
+    found = sorted(path.parent for path in Path(options.folder).glob(f"*/{SEEDS}"))
     if not found:
-        raise InputError(f"{options.folder}: expected folders with {ROWS}, written by `banditplex compare`, got none.")
+        raise InputError(f"{options.folder}: expected folders with {SEEDS}, written by `banditplex compare`, got none.")
     boards = [Board(path.name, str(path)) for path in found]
     return Experiment(measure, boards, report, [0])
 
 
 def measure(board: Board) -> Iterator[Row]:
     """Yield one row per metric and rival: means, and the difference of our default to it."""
-    _, rows = read_results(Path(board.folder) / ROWS)
-    tests: Any = pd.DataFrame([row for row in rows if row["scope"] == "mean" and not row["tuning"]])
-    seeds = tests.loc[tests["method"] == OURS, "trial"].nunique() if len(tests) else 0
-    if not seeds:
+    tests: Any = pd.read_csv(Path(board.folder) / SEEDS).dropna(axis=1, how="all")
+    if OURS not in set(tests["method"]):
         raise InputError(f"{board.folder}: expected results of the method {OURS!r}, got none.")
     metrics = METRICS if METRICS[-1] in tests else UNRANKED
     for metric in (name for name in metrics if name in tests):
-        table: Any = tests.pivot_table(metric, "trial", "method").dropna(axis=1)
+        table: Any = tests.pivot_table(metric, "seed", "method").dropna(axis=1)
+        if OURS not in table:
+            raise InputError(f"{board.folder}: expected results of the method {OURS!r} with every seed, got some.")
         for method in [name for name in table if name not in VARIANTS]:
             gap = (table[OURS] - table[method]).to_numpy()
             error = float(gap.std(ddof=1) / np.sqrt(len(gap))) if len(gap) > 1 else None

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from banditplex.jobs.results import RowStore
+from banditplex.leaderboard.pages import SEEDS, seed_frame
 from experiments.leaderboard import Board, measure, report
 from experiments.runner import run
 from tests.refusals import refuses
@@ -10,20 +10,19 @@ from tests.refusals import refuses
 AUC = {"default": (0.8, 0.9), "svd": (0.85, 0.9), "katz": (0.5, 0.7), "union": (0.99, 0.99)}
 
 
-def row(method, seed, auc, tuning=False, **more):
-    return {"method": method, "trial": seed, "scope": "mean", "tuning": tuning, "roc_auc": auc} | more
+def row(method, seed, auc, **more):
+    return {"method": method, "trial": seed, "roc_auc": auc} | more
+
+
+def write(folder, rows):
+    folder.mkdir()
+    seed_frame(rows).to_csv(folder / SEEDS, index=False)
 
 
 @pytest.fixture
 def folder(tmp_path):
-    (tmp_path / "twins-layer").mkdir()
-    store = RowStore(tmp_path / "twins-layer" / "rows.jsonl", {})
-    for method, values in AUC.items():
-        for seed, auc in enumerate(values):
-            store.add(f"{method} {seed}", [row(method, seed, auc)])
-    store.add("tuning", [row("svd", 0, 1.0, tuning=True)])
-    store.add("half", [row("half", 0, 0.95)])  # failed with the other seed
-    store.close()
+    rows = [row(method, seed, auc) for method, values in AUC.items() for seed, auc in enumerate(values)]
+    write(tmp_path / "twins-layer", [*rows, row("half", 0, 0.95)])  # which failed with the other seed
     return tmp_path
 
 
@@ -44,10 +43,8 @@ def test_leaderboards_without_rankings_have_other_metrics_and_medians(tmp_path):
     more = {"average_precision": 0.6, "f1": 0.5, "ap_at_50": 0.4, "median_roc_auc": 0.7, "hits": 1.0}
     ranked = {"f1": 0.5, "hard_mrr": 0.3, "median_roc_auc": 0.7}
     for name, columns in (("fixed", more), ("random", ranked)):
-        (tmp_path / name).mkdir()
-        store = RowStore(tmp_path / name / "rows.jsonl", {})
-        store.add("a", [row("default", 0, 0.8, **columns), row("svd", 0, 0.9, **columns | {"f1": 0.45})])
-        store.close()
+        rows = [row("default", 0, 0.8, **columns), row("svd", 0, 0.9, **columns | {"f1": 0.45})]
+        write(tmp_path / name, rows)
     rows = [each for name in ("fixed", "random") for each in measure(Board(name, str(tmp_path / name)))]
     assert [each["metric"] for each in rows if each["board"] == "random"] == ["roc_auc", "hard_mrr"]
     cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in report(rows).parts[0].splitlines()[2:7]]
@@ -61,5 +58,5 @@ def test_leaderboards_without_rankings_have_other_metrics_and_medians(tmp_path):
 def test_the_command_reads_a_folder(folder, capsys, monkeypatch, tmp_path):
     run("leaderboard", ["--folder", str(folder), "--engine", "serial", "--json"])
     assert {each["board"] for each in json.loads(capsys.readouterr().out)} == {"twins-layer"}
-    with refuses("rows.jsonl"):
+    with refuses("seeds.csv"):
         run("leaderboard", ["--folder", str(tmp_path / "twins-layer"), "--engine", "serial"])

@@ -9,7 +9,7 @@ import pytest
 from banditplex.leaderboard import Plan
 from banditplex.leaderboard.board import Leaderboard
 from banditplex.leaderboard.facts import Facts
-from banditplex.leaderboard.lines import layer_lines, make_lines
+from banditplex.leaderboard.lines import finished, layer_lines, make_lines
 from banditplex.leaderboard.pages import as_json, for_page, write
 from tests.leaderboard.test_lines import failure, row
 
@@ -21,7 +21,8 @@ def board():
     rows = [row("default", seed, auc) for seed, auc in enumerate((0.9, 0.8))]
     rows += [row("a|b<c>", seed, auc, '{"rank": 4}') for seed, auc in enumerate((0.7, 0.8))]
     rows += [row("default", 0, 0.6, scope="layer", layer="x & y"), failure("slow", 0, "out of time (3 s)")]
-    return Leaderboard("my.csv", FACTS, Plan(seeds=2, budget=3), make_lines(rows), layer_lines(rows))
+    lines = make_lines(rows), layer_lines(rows), finished(rows)
+    return Leaderboard("my.csv", FACTS, Plan(seeds=2, budget=3), *lines)
 
 
 def test_csv_has_all_numbers(board, tmp_path):
@@ -35,6 +36,10 @@ def test_csv_has_all_numbers(board, tmp_path):
     assert table["seeds"].tolist() == [2, 2, 0]
     layers = pd.read_csv(tmp_path / "layers.csv")
     assert layers[["layer", "method", "roc_auc"]].values.tolist() == [["x & y", "default", 0.6]]
+    seeds = pd.read_csv(tmp_path / "seeds.csv")
+    assert seeds[["method", "seed", "roc_auc"]].values.tolist() == [
+        ["a|b<c>", 0, 0.7], ["a|b<c>", 1, 0.8], ["default", 0, 0.9], ["default", 1, 0.8],
+    ]  # fmt: skip
 
 
 def test_markdown_marks_ours_and_the_best(board, tmp_path):

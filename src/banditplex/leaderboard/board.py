@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from banditplex.jobs.results import Row
 from banditplex.leaderboard.device import on_cuda
 from banditplex.leaderboard.facts import Facts
 from banditplex.leaderboard.lines import Line
@@ -20,13 +21,14 @@ FIXED = {
 
 @dataclass(frozen=True)
 class Leaderboard:
-    """All that there is to show: the data, the conditions, a line per method, and one per layer and method."""
+    """All that there is to show: the data, the conditions, lines per method, per layer and method, and per seed."""
 
     name: str
     facts: Facts
     plan: Plan
     lines: Sequence[Line] = ()
     layers: Sequence[dict[str, Any]] = ()
+    tests: Sequence[Row] = ()  # means over layers, of each method with each seed
     fixed: str | None = None  # what became of pairs that leak, if the split came with the data: "drop" or "keep"
     device: str = "cpu"  # in words
 

@@ -83,6 +83,11 @@ def make_lines(rows: Iterable[Row], reference: str = OURS, ours: Collection[str]
     return sorted(lines, key=lambda line: -line.mean.get(SORTED_BY, -math.inf))
 
 
+def finished(rows: Iterable[Row]) -> list[Row]:
+    """Return the means over layers of all tests that were finished."""
+    return [row for row in rows if row["scope"] == "mean" and not row.get("error")]
+
+
 def layer_lines(rows: Iterable[Row]) -> list[Row]:
     """Return a row per layer and method: means and deviations of all metrics over seeds, the highest ROC-AUC first."""
     found: dict[tuple[Any, str], list[Row]] = {}

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from banditplex.jobs.results import Row
 from banditplex.leaderboard.board import Leaderboard
 from banditplex.leaderboard.lines import METRICS, Line
 from banditplex.leaderboard.tables import HEADS, Table, difference_table, layer_table, main_table, shown_columns
@@ -15,7 +16,7 @@ from banditplex.markdown import markdown_table
 from banditplex.multiplex import Name
 from banditplex.persistence.tree import replace_file
 
-CSV, LAYERS, MARKDOWN = "leaderboard.csv", "layers.csv", "leaderboard.md"
+CSV, LAYERS, SEEDS, MARKDOWN = "leaderboard.csv", "layers.csv", "seeds.csv", "leaderboard.md"
 
 
 def write(board: Leaderboard, folder: Path, *, by_layer: bool = False) -> list[Path]:
@@ -23,6 +24,7 @@ def write(board: Leaderboard, folder: Path, *, by_layer: bool = False) -> list[P
     texts = {
         CSV: line_frame(board.lines).to_csv(index=False),
         LAYERS: layer_frame(board.layers).to_csv(index=False),
+        SEEDS: seed_frame(board.tests).to_csv(index=False),
         MARKDOWN: "\n".join(_markdown(board, by_layer)),
     }
     for name, text in texts.items():
@@ -52,6 +54,13 @@ def layer_frame(layers: Sequence[dict[str, Any]]) -> pd.DataFrame:
         numbers = {f"{name}_deviation": value for name, value in line["deviation"].items()}
         rows.append({**{n: v for n, v in line.items() if n not in ("mean", "deviation")}, **line["mean"], **numbers})
     return pd.DataFrame(rows)
+
+
+def seed_frame(tests: Sequence[Row]) -> pd.DataFrame:
+    """Return a table with a row per method and seed."""
+    told = (*METRICS, "fit_seconds", "score_seconds", "memory", "parameters", "settings")
+    rows = [{"method": row["method"], "seed": row["trial"]} | {name: row.get(name) for name in told} for row in tests]
+    return pd.DataFrame(rows, columns=["method", "seed", *told]).sort_values(["method", "seed"])
 
 
 def layer_tables(board: Leaderboard) -> Iterator[tuple[Name, Table]]:
