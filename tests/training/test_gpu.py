@@ -8,7 +8,10 @@ import torch.nn.functional as F
 import banditplex as bx
 from banditplex.datasets import planted
 from banditplex.nn import neighbour_sampling as sampling
+from banditplex.nn.packing import EdgeTensors
+from banditplex.nn.rotations import Folds
 from banditplex.persistence.checkpoint import restore, snapshot
+from banditplex.training import rotations
 from banditplex.training.batches import Batch
 from banditplex.training.threads import Later
 from tests.training.test_loop import trainer_of
@@ -109,3 +112,24 @@ def test_predictions_are_those_of_the_cpu(mx, layers, tmp_path):
         assert model._fitted.graph.device.type == device
         scores.append(model.score_pairs(pairs, mx.layer_names[2]))
     np.testing.assert_allclose(scores[0], scores[1], rtol=1e-4, atol=1e-4)
+
+
+def test_rotations_are_learnt_alike(mx, monkeypatch):
+    monkeypatch.setattr(rotations, "STEPS", 5)  # later steps enlarge rounding errors
+    folds = Folds(mx.num_nodes, False, 0)
+    cpu, gpu = (rotations.learn(EdgeTensors.of(mx, device), folds, 3) for device in ("cpu", GPU))
+    for there, here in zip(gpu, cpu, strict=True):
+        np.testing.assert_allclose(there.cpu(), here, atol=1e-3)
+
+
+def test_several_networks_with_all_that_is_beside_them_score_alike(mx, tmp_path):
+    model = bx.LinkPredictor(members=2, epochs=2, warmup=0, device=GPU).fit(mx)
+    beside = model._fitted.model.beside
+    assert beside.rotations.node.device.type == "cuda"
+    assert beside.rotations.factor.max() > 0
+    pairs = np.random.default_rng(0).integers(0, mx.num_nodes, (500, 2))
+    pairs = mx.node_names[pairs[pairs[:, 0] != pairs[:, 1]]]
+    scores = model.score_pairs(pairs, mx.layer_names[0])
+    model.save(tmp_path / "model")
+    there = bx.LinkPredictor.load(tmp_path / "model", device="cpu").score_pairs(pairs, mx.layer_names[0])
+    np.testing.assert_allclose(scores, there, atol=2e-3)

@@ -51,6 +51,17 @@ def test_a_score_is_the_margin_minus_distances_after_a_turn():
     assert float(found) == pytest.approx(expected, abs=1e-4)
 
 
+def test_scores_of_lists_are_the_same_compiled_and_in_parts(monkeypatch):
+    vectors, generator = random_vectors(), torch.Generator().manual_seed(1)
+    asked = [torch.randint(size, (500,), generator=generator) for size in (FOLDS, 30, 30, 3)]
+    expected = vectors.score(*asked).tolist()
+    assert vectors.score_only(*asked).tolist() == pytest.approx(expected, abs=1e-5)
+    monkeypatch.setattr("banditplex.nn.compiled.INSTALLED", False)
+    monkeypatch.setattr("banditplex.nn.rotations.CHUNK", 200)
+    assert vectors.score_only(*asked).tolist() == pytest.approx(expected, abs=1e-5)
+    assert vectors.score_only(*(each[:0] for each in asked)).shape == (0,)
+
+
 @torch.no_grad()
 @pytest.mark.parametrize("directed", [False, True])
 def test_a_term_is_the_mean_over_sets_of_the_vectors_of_the_pair_s_fold(directed):

@@ -57,7 +57,7 @@ def score_unlinked(
 ) -> Tensor:
     """Return the terms that `score_terms` would return if no other layer than the target had the pairs.
 
-    Node embeddings stay as they are.
+    Node embeddings and rotations stay as they are.
     """
     hiding = model.visibility.everywhere()
     if graph.evidence is not None:
