@@ -247,6 +247,14 @@ def test_a_context_may_have_other_nodes(model, mx):
     assert np.isfinite(model.score_pairs([[99, 3]], "a", context=other)).all()
 
 
+def test_rotations_that_count_nothing_are_left_out(mx, monkeypatch):
+    factors = np.array([[1.0] * 3, [0.5] * 3, [0.0] * 3])
+    monkeypatch.setattr("banditplex.training.stacking.weigh", lambda parts, instances: factors)
+    beside = bx.LinkPredictor(**FAST).fit(mx)._fitted.model.beside
+    assert beside.rotations is None
+    assert beside.regression.own.any()
+
+
 def test_large_multiplexes_have_no_rotations(mx, monkeypatch):
     monkeypatch.setattr("banditplex.training.stacking.MOST_NODES", 29)
     model = bx.LinkPredictor(**FAST).fit(mx)

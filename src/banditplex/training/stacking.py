@@ -53,6 +53,8 @@ def put_beside(
     targets = torch.from_numpy(every[0].targets).to(every[0].device)
     factors = weigh(parts, reduce(np.intersect1d, [large_targets(data) for data in every]))
     shares = [torch.from_numpy(each).float().to(targets.device) for each in factors]
+    if not shares[-1].any():
+        rotations = None  # they count nothing, and are many numbers
     beside = Beside(every[0].full_mx.num_layers, regression, rotations).to(targets.device)
     beside.factor[targets] = shares[0]
     if regression is not None:
