@@ -28,7 +28,7 @@ from banditplex.training.draws import to_layer
 from banditplex.training.loop import Trainer
 from banditplex.training.members import choose_layers
 from banditplex.training.regression import Used
-from banditplex.training.stacking import Member, put_beside
+from banditplex.training.stacking import MemberModel, put_beside
 
 Ints = NDArray[np.int64]
 FOLDS = 8
@@ -74,7 +74,7 @@ class FittedModel:
             fitted = replace(fitted, model=joined(members_of(model), beside))
         return replace(fitted, calibration=fit(*held_out), held_out=held_out)
 
-    def _score_held_out(self, trainers: Sequence[Trainer], models: Sequence[Member]) -> HeldOut:
+    def _score_held_out(self, trainers: Sequence[Trainer], models: Sequence[MemberModel]) -> HeldOut:
         """Return the scores that models of the members give to held-out pairs, always the same ones."""
         alone = [(trainer.data, model.logits_of_targets) for trainer, model in zip(trainers, models, strict=True)]
         return score_held_out(alone, stream(self.config.seed, "calibration"), self.config.unknown_share)

@@ -92,6 +92,8 @@ def test_nodes_of_another_graph_have_the_vectors_of_the_same_nodes():
     assert moved(torch.tensor([[10, 20], [30, 35]]), target).tolist() == expected
     assert moved(torch.tensor([[10, 21], [21, 35]]), target).tolist() == [0, 0]  # node 21 is new
     assert rotations(pairs, target).tolist() == expected  # as before
+    again = moved.in_graph(torch.tensor([10, 20, -1, 21]))  # a graph whose nodes are those of the other graph
+    assert again(torch.tensor([[0, 1], [0, 2]]), target).tolist() == [expected[0], 0]
 
 
 # Folds
@@ -207,17 +209,16 @@ def mx():
 
 @pytest.fixture(scope="module")
 def model(mx):
-    return bx.LinkPredictor(**FAST).fit(mx)
+    return bx.LinkPredictor(**FAST, regression=False).fit(mx)
 
 
 def test_rotations_are_a_part_of_the_logit(model, mx):
     alone = bx.LinkPredictor(**FAST, rotations=False, regression=False).fit(mx)
-    turned = bx.LinkPredictor(**FAST, regression=False).fit(mx)
-    beside, pairs = turned._fitted.model.beside, np.array([[0, 5], [3, 9], [20, 28]])
+    beside, pairs = model._fitted.model.beside, np.array([[0, 5], [3, 9], [20, 28]])
     term = beside.rotations(torch.from_numpy(pairs), torch.ones(3, dtype=torch.int64)).detach().numpy()
     expected = float(beside.factor[1]) * alone.score_pairs(mx.node_names[pairs], "b") + term
     assert beside.rotations.factor[1] > 0
-    assert turned.score_pairs(mx.node_names[pairs], "b") == pytest.approx(expected, abs=1e-5)
+    assert model.score_pairs(mx.node_names[pairs], "b") == pytest.approx(expected, abs=1e-5)
     assert model.num_parameters_ == alone.num_parameters_ + 2 * FOLDS * DIMENSION * (30 * 2 + 3)
 
 
@@ -247,16 +248,30 @@ def test_a_context_may_have_other_nodes(model, mx):
     assert np.isfinite(model.score_pairs([[99, 3]], "a", context=other)).all()
 
 
-def test_rotations_that_count_nothing_are_left_out(mx, monkeypatch):
+def test_rotations_that_count_nothing_are_left_out(mx, monkeypatch, tmp_path):
     factors = np.array([[1.0] * 3, [0.5] * 3, [0.0] * 3])
     monkeypatch.setattr("banditplex.training.stacking.weigh", lambda parts, instances: factors)
     beside = bx.LinkPredictor(**FAST).fit(mx)._fitted.model.beside
     assert beside.rotations is None
     assert beside.regression.own.any()
+    monkeypatch.setattr("banditplex.training.stacking.weigh", lambda parts, instances: factors[::2])
+    alone = bx.LinkPredictor(**FAST, regression=False).fit(mx)
+    assert alone._fitted.model.beside is None
+    alone.save(tmp_path / "model")
+    pairs = mx.node_names[[[0, 5]]]
+    assert bx.LinkPredictor.load(tmp_path / "model").score_pairs(pairs, "b") == alone.score_pairs(pairs, "b")
+
+
+def test_where_negatives_are_given_there_are_no_rotations(mx):
+    pairs, _ = every_pair(30, 0)
+    pairs = pairs[pairs[:, 0] < pairs[:, 1]].numpy()
+    negatives = {"a": mx.node_names[pairs[~mx.has_edges(pairs, "a")][:100]]}
+    model = bx.LinkPredictor(**FAST).fit(mx, ["a"], negatives=negatives)
+    assert model._fitted.model.beside.rotations is None
 
 
 def test_large_multiplexes_have_no_rotations(mx, monkeypatch):
-    monkeypatch.setattr("banditplex.training.stacking.MOST_NODES", 29)
+    monkeypatch.setattr(training, "MOST_NODES", 29)
     model = bx.LinkPredictor(**FAST).fit(mx)
     assert model._fitted.model.beside.rotations is None
     assert model._fitted.model.beside.regression is not None
@@ -265,5 +280,5 @@ def test_large_multiplexes_have_no_rotations(mx, monkeypatch):
 def test_a_model_is_the_same_in_both_ways_to_compute_gradients(model, mx, monkeypatch):
     monkeypatch.setattr(training, "descent", by_torch)
     pairs = mx.node_names[[[0, 5], [3, 9], [20, 28]]]
-    plain = bx.LinkPredictor(**FAST).fit(mx).score_pairs(pairs, "b")
+    plain = bx.LinkPredictor(**FAST, regression=False).fit(mx).score_pairs(pairs, "b")
     assert model.score_pairs(pairs, "b") == pytest.approx(plain, abs=1e-3)

@@ -1,4 +1,4 @@
-"""Positions of nodes that all layers share: vectors, which each layer turns in its own way (RotatE).
+"""Vectors of nodes that all layers share, and each layer turns in its own way (RotatE).
 
 The score of a pair (u, v) in a layer is a margin minus the sum of |x_u,i w_i - x_v,i|, with complex vectors x of nodes
 and w of the layer, whose entries have length 1 (Sun et al., ICLR 2019). In small and dense layers this finds what counts
@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from banditplex.multiplex import Multiplex
@@ -36,8 +37,8 @@ class Vectors(NamedTuple):
 
     def score(self, fold: Tensor, source: Tensor, destination: Tensor, layer: Tensor) -> Tensor:
         """Return the scores of pairs in layers by the vectors of folds; all have the same shape."""
-        (a, b), (c, d) = (self.node[fold, ends].unbind(-2) for ends in (source, destination))
-        angle = self.angle[fold, layer]
+        (a, b), (c, d) = (rows(self.node, fold, ends).unbind(-2) for ends in (source, destination))
+        angle = rows(self.angle, fold, layer)
         cos, sin = angle.cos(), angle.sin()
         across, up = a * cos - b * sin - c, a * sin + b * cos - d
         return MARGIN - (across * across + up * up + TINY).sqrt().sum(-1)
@@ -53,6 +54,12 @@ class Vectors(NamedTuple):
         arrays = [each.detach().contiguous().numpy() for each in tensors]
         compiled.in_parts(len(fold), lambda part: _distances(part.start, part.stop, *arrays, TINY))
         return MARGIN - found
+
+
+def rows(table: Tensor, fold: Tensor, place: Tensor) -> Tensor:
+    """Return table[fold, place], with gradients that are always added up in the same order on a CPU."""
+    found = F.embedding(fold * table.shape[1] + place, table.flatten(2).flatten(0, 1))
+    return found.view(*fold.shape, *table.shape[2:])
 
 
 class Folds(NamedTuple):
@@ -106,7 +113,7 @@ class Rotations(nn.Module):
     def in_graph(self, place: Tensor) -> "Rotations":
         """Return the same for another graph, whose nodes are those at `place` (N',), -1 if they are new."""
         other = copy.copy(self)
-        other.place = place
+        other.place = place if self.place is None else torch.where(place >= 0, self.place[place], -1)
         return other
 
     def forward(self, pairs: Tensor, target: Tensor) -> Tensor:

@@ -11,7 +11,8 @@ layer losses that compare embeddings):
 | "pair" | every edge between u and v | every edge between u and v | an edge between u and v in any layer |
 
 The union of all layers shows an edge if some layer shows it.
-Node embeddings come from undirected messages, so for them "edge" also hides the reverse edge of the target layer.
+Node embeddings come from undirected messages, and folds of rotations are the same for both directions of a pair, so for
+them "edge" also hides the reverse edge of the target layer.
 """  # noqa: E501
 
 from dataclasses import dataclass, replace

@@ -163,7 +163,7 @@ class Config:
         "beside them, which counts as much as validation edges say.",
     )  # fmt: skip
     rotations: bool = setting(
-        True, "Whether several networks that see all layers (evidence) of at most 2,000 nodes have positions of nodes "
+        True, "Whether several networks that see all layers (evidence) of at most 2,000 nodes have vectors of nodes "
         "beside them, which each layer turns in its own way (RotatE); they count as much as validation edges say.",
     )  # fmt: skip
     negative_nodes: str = setting(

@@ -2,7 +2,7 @@
 
 The loss is logistic, of edges against random pairs; steps are those of Adagrad, with one rate per row. All that is
 random in a step is a hash of the edge and the step. So the vectors of a fold depend on the edges of the other folds
-alone, to the last bit.
+alone, on a CPU to the last bit.
 """
 
 from collections.abc import Sequence
@@ -55,6 +55,11 @@ class MemberRotations:
         return found
 
 
+def can_learn(data: TrainingData) -> bool:
+    """Say whether there may be rotations: for not too many nodes, and where negatives are any pairs of nodes."""
+    return data.full_mx.num_nodes <= MOST_NODES and not data.negatives.only_host
+
+
 @torch.no_grad()
 def learn_all(members: Sequence[TrainingData], seed: int) -> Rotations:
     """Return one set of vectors for each member, learnt from its graph; factors are 0."""
@@ -62,7 +67,8 @@ def learn_all(members: Sequence[TrainingData], seed: int) -> Rotations:
     mx, device = data.full_mx, data.device
     rotations = Rotations.like(mx, len(members), data.visibility).to(device)
     for number, member in enumerate(members):
-        vectors = learn(EdgeTensors.of(member.train_mx, device), rotations.folds(number), new_seed(rng) // 2)
+        first = new_seed(rng) // 2  # of as many seeds as there are steps, and more
+        vectors = learn(EdgeTensors.of(member.train_mx, device), rotations.folds(number), first)
         rotations.node[number], rotations.angle[number] = vectors
     target = torch.arange(mx.num_layers, device=device).repeat_interleave(USUAL)
     drawn = random_integers(torch.arange(2 * len(target), device=device), new_seed(rng)) % mx.num_nodes

@@ -17,13 +17,13 @@ from banditplex.nn.beside import Beside
 from banditplex.training.calibration import SPREAD, HeldOut, Scored
 from banditplex.training.loop import Trainer
 from banditplex.training.regression import MemberRegression, Used, large_targets, mean_of
-from banditplex.training.rotations import MOST_NODES, MemberRotations, learn_all
+from banditplex.training.rotations import MemberRotations, can_learn, learn_all
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 
-class Member(Protocol):
+class MemberModel(Protocol):
     """What scores pairs on the graph of a member, without its validation edges."""
 
     def logits_of_targets(self, pairs: Ints, instance: Ints) -> Floats:
@@ -32,7 +32,7 @@ class Member(Protocol):
 
 
 def put_beside(
-    networks: HeldOut, trainers: Sequence[Trainer], used: Used, score: Callable[[Sequence[Member]], HeldOut]
+    networks: HeldOut, trainers: Sequence[Trainer], used: Used, score: Callable[[Sequence[MemberModel]], HeldOut]
 ) -> tuple[Beside | None, HeldOut]:
     """Return what to put beside the mean of the networks, and the scores of all together.
 
@@ -45,16 +45,16 @@ def put_beside(
         fits = [MemberRegression.fit(each.ema_model, each.data, used, each.config.seed) for each in trainers]
         regression = mean_of(fits)
         parts.append(score(fits))
-    if config.rotations and every[0].full_mx.num_nodes <= MOST_NODES:
+    if config.rotations and can_learn(every[0]):
         rotations = learn_all(every, config.seed)
         parts.append(score([MemberRotations(rotations, number, data) for number, data in enumerate(every)]))
-    if len(parts) == 1:
-        return None, networks
     targets = torch.from_numpy(every[0].targets).to(every[0].device)
     factors = weigh(parts, reduce(np.intersect1d, [large_targets(data) for data in every]))
     shares = [torch.from_numpy(each).float().to(targets.device) for each in factors]
     if not shares[-1].any():
         rotations = None  # they count nothing, and are many numbers
+    if regression is None and rotations is None:
+        return None, networks
     beside = Beside(every[0].full_mx.num_layers, regression, rotations).to(targets.device)
     beside.factor[targets] = shares[0]
     if regression is not None:
