@@ -8,7 +8,7 @@ from banditplex.jobs.results import Row
 from banditplex.leaderboard.device import on_cuda
 from banditplex.leaderboard.facts import Facts
 from banditplex.leaderboard.lines import Line
-from banditplex.leaderboard.measure import EARLY
+from banditplex.leaderboard.measure import EARLY, OURS_EARLY
 from banditplex.leaderboard.parts import RANKED, SHARE
 from banditplex.leaderboard.plan import Plan
 from banditplex.leaderboard.verdict import verdict
@@ -52,7 +52,8 @@ class Leaderboard:
         limits = [f"Methods that can use a GPU run on {self.device}."] if on_gpu else []
         limits += [
             f"A fit may take {plan.budget:g} s of {time} time and {plan.memory:g} GB{memory}; methods that learn in "
-            f"epochs stop after {100 * EARLY:.0f} % of this time, with what they have learnt."
+            f"epochs stop after {100 * EARLY:.0f} % of this time (ours: {100 * OURS_EARLY:.0f} %), with what they have "
+            "learnt."
         ]
         if plan.seeds > 1:
             limits += ["A method that exceeds a limit with the first seed is not tried with the others."]

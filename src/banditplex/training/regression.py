@@ -29,7 +29,7 @@ NEGATIVES = 3
 """Negatives per edge; all negatives together weigh as much as the edges."""
 PENALTIES = (1000.0, 100.0, 10.0, 1.0)
 """Penalties on squared weights of standardised columns, in pairs, that are tried."""
-STEPS, ENOUGH = 20, 1e-7
+STEPS, ENOUGH = 20, 1e-4
 
 
 class Used(NamedTuple):
@@ -150,14 +150,16 @@ def path(x: Tensor, label: Tensor, weight: Tensor, penalties: Sequence[float] = 
     """
     free = torch.ones(x.shape[1], dtype=x.dtype, device=x.device)
     free[-1] = 1e-6
+    rough = x.float()  # for the curvature, which need not be exact: gradients decide where a fit ends
     beta, found = torch.zeros(len(weight), x.shape[1], dtype=x.dtype, device=x.device), []
     for penalty in penalties:
         ridge = penalty * free
         for _ in range(STEPS):
             p = torch.sigmoid(beta @ x.T)
             gradient = (weight * (p - label)) @ x + ridge * beta
-            curvature = torch.stack([x.T @ (each.unsqueeze(1) * x) for each in weight * p * (1 - p)])
-            step = torch.linalg.solve_ex(curvature + torch.diag(ridge), gradient)[0]
+            share = (weight * p * (1 - p)).float()
+            curvature = torch.stack([rough.T @ (each.unsqueeze(1) * rough) for each in share])
+            step = torch.linalg.solve_ex(curvature.to(x.dtype) + torch.diag(ridge), gradient)[0]
             beta = beta - step
             if step.abs().max() < ENOUGH:
                 break
