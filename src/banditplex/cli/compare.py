@@ -153,8 +153,9 @@ def compare(
         how = "nothing was kept, as there is no -o DIR" if out is None else f"continue with: {resume_command()}"
         say(f"stopped after {done} fits; {how}")
         raise typer.Exit(130) from None
-    found = lines.make_lines(rows), lines.layer_lines(rows), lines.finished(rows)
-    board = replace(board, lines=found[0], layers=found[1], tests=found[2])
+    board = replace(
+        board, lines=lines.make_lines(rows), layers=lines.layer_lines(rows), tests=lines.finished(rows)
+    )  # fmt: skip
     files = pages.write(board, out, by_layer=by_layer) if out is not None else []
     place = out / PAGE if out is not None else None if as_json else page_beside(data, "comparison")
     page = None
