@@ -96,8 +96,8 @@ def unlinked_by_hand(fitted, pair, chosen):
     kept = [own + 2, *range(values.shape[1] - 2 * NUM_COLUMNS, values.shape[1])]
     values[:, kept] = whole.values[:, kept]
     other = other_features(graph, place, known.row, layers, visibility, listed=False)
-    first = net.own(PairFeatures.without_lists(values, place, target, known.row), target, None, None)
-    rest = net.other(other, target.repeat_interleave(len(chosen)), None, None)
+    first = net.own(PairFeatures.without_lists(values, place, target, known.row), target)
+    rest = net.other(other, target.repeat_interleave(len(chosen)))
     assert not len(known.lists.places)
     return [*first.tolist(), *rest.tolist()]
 

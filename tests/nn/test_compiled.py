@@ -1,6 +1,7 @@
 import math
 import threading
 
+import numpy as np
 import pytest
 import torch
 
@@ -8,7 +9,7 @@ from banditplex.nn import compiled
 from banditplex.nn.evidence import pack
 from banditplex.nn.known import Known
 from banditplex.nn.pair_features import compute_pair_features
-from banditplex.nn.silu import silu
+from banditplex.nn.silu import compute_silu
 from banditplex.pairs.visibility import Visibility
 from tests.nn.test_graph import random_multiplex
 
@@ -33,13 +34,14 @@ def test_compiled_loops_return_what_torch_does(monkeypatch, directed, hide, thre
 
     def look():
         known = Known.of(graph, pairs, target, visibility)
-        return known.values, compute_pair_features(graph, pairs, target, others, visibility, listed=False)[1]
+        return known, compute_pair_features(graph, pairs, target, others, visibility, listed=False)[1]
 
     found = look()
     torch.set_num_threads(before)
     monkeypatch.setattr(compiled, "INSTALLED", False)
     expected = look()
-    torch.testing.assert_close(found[0], expected[0], rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(found[0].values, expected[0].values, rtol=1e-5, atol=1e-5)
+    assert all(map(torch.equal, found[0].lists, expected[0].lists))
     torch.testing.assert_close(found[1].values, expected[1].values, rtol=1e-5, atol=1e-5)
     assert torch.equal(found[1].row, expected[1].row)
 
@@ -79,42 +81,44 @@ def test_torch_has_one_thread_in_each_of_our_own():
     before = threading.get_ident()
     with compiled.own_threads():
         assert (torch.get_num_threads(), compiled.num_threads()) == (1, 2)
-        with torch.no_grad():
-            here, beside = compiled.both(
-                lambda: (threading.get_ident(), torch.get_num_threads(), torch.is_grad_enabled()),
-                lambda: (threading.get_ident(), torch.get_num_threads(), torch.is_grad_enabled()),
-            )
-    assert here == (before, 1, False)
-    assert beside[0] != before
-    assert beside[1:] == (1, False)
+        seen = {}
+        compiled.in_parts(
+            2, lambda part: seen.update({part.start: (threading.get_ident(), torch.get_num_threads())}), few=1
+        )
+    assert seen[0] == (before, 1)
+    assert seen[1][0] != before
+    assert seen[1][1] == 1
     assert (torch.get_num_threads(), compiled.num_threads()) == (2, 2)
-    assert compiled.both(threading.get_ident, threading.get_ident) == (before, before)
+
+
+def test_lists_of_some_pairs_are_those_of_a_plain_loop():
+    start, entries = np.array([0, 2, 2, 5]), np.array([7, 8, 4, 5, 6])
+    begin, found = compiled.take_lists(np.array([2, 1, 0, 2]), start, entries)
+    assert begin.tolist() == [0, 3, 3, 5, 8]
+    assert found.tolist() == [4, 5, 6, 7, 8, 4, 5, 6]
 
 
 def plain_silu(x):
     return x / (1 + math.exp(-x))
 
 
-@pytest.mark.parametrize("threads", [1, 2])
-def test_silu_and_its_slope_are_those_of_the_formula(threads):
-    before = torch.get_num_threads()
-    torch.set_num_threads(threads)
-    values = torch.linspace(-60, 60, 40_001)
-    x = values.clone().requires_grad_()
-    found = silu(x)
-    (slope,) = torch.autograd.grad(found.sum(), x)
-    torch.set_num_threads(before)
-    expected = torch.tensor([plain_silu(each) for each in values.tolist()])
-    torch.testing.assert_close(found.detach(), expected, rtol=1e-6, atol=1e-6)
+def silu_and_slope(values):
+    result, slope = np.empty_like(values), np.empty_like(values)
+    compute_silu(values, result, slope)
+    return result, slope
+
+
+def test_silu_and_its_slope_are_those_of_the_formula():
+    values = np.linspace(-60, 60, 40_001, dtype=np.float32)
+    found, slope = silu_and_slope(values)
+    np.testing.assert_allclose(found, [plain_silu(each) for each in values.tolist()], rtol=1e-6, atol=1e-6)
     step = 1e-4
     rise = [(plain_silu(each + step) - plain_silu(each - step)) / (2 * step) for each in values.tolist()]
-    torch.testing.assert_close(slope, torch.tensor(rise), rtol=0, atol=2e-6)
+    np.testing.assert_allclose(slope, rise, rtol=0, atol=2e-6)
 
 
 def test_silu_of_what_is_far_off_or_no_number():
-    found = silu(torch.tensor([1e4, -1e4, 0.0, float("nan"), float("inf")]))
+    found, _ = silu_and_slope(np.array([1e4, -1e4, 0, np.nan, np.inf], np.float32))
     assert found[:3].tolist() == pytest.approx([1e4, 0.0, 0.0])
-    assert found[3].isnan()
-    assert found[4] == float("inf")
-    double = torch.tensor([0.5], dtype=torch.float64)
-    assert silu(double).item() == pytest.approx(plain_silu(0.5), abs=1e-15)
+    assert np.isnan(found[3])
+    assert found[4] == np.inf

@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-import torch.nn.functional as F
 
 import banditplex as bx
 from banditplex.persistence.run_folder import RunFolder
@@ -21,6 +20,7 @@ from banditplex.training.feedback import layer_losses
 from banditplex.training.threads import Later
 from tests.refusals import refuses
 from tests.training import processes
+from tests.training.gradients import gradients
 from tests.training.test_loop import trainer_of
 
 TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
@@ -80,18 +80,16 @@ def test_parts_of_a_step_add_up_to_the_step(settings):
     pairs, places = trainer.supply.epoch(1, order, trainer.rng["negatives"])
     edges, instances = next(plan.steps())
     step = Batch.of(row[edges], pairs[:, edges], instances, trainer._draw_layers(instances)[1])
-    weights = [*trainer.model.parameters()]
 
     def learn(batch):
         at = torch.isin(torch.from_numpy(step.instances)[step.row], torch.from_numpy(batch.instances))
         known = None if places is None else trainer.supply.known(places[:, edges].flatten()[at])
         logits = trainer._score(batch, known, Later())
-        loss = batch.mean(F.binary_cross_entropy_with_logits(logits.total, batch.label, reduction="none"))
-        return torch.autograd.grad(loss, weights, allow_unused=True, materialize_grads=True), logits
+        return gradients(trainer, batch, logits), logits
 
-    gradients, logits = learn(step)
+    whole, logits = learn(step)
     losses = layer_losses(trainer.relevance, step, logits)
-    mine, total = np.arange(5) % 2 == 0, [torch.zeros_like(weight) for weight in weights]
+    mine, total = np.arange(5) % 2 == 0, [torch.zeros_like(weight) for weight in trainer.model.parameters()]
     for some in (mine, ~mine):
         part = step.part(some)
         assert set(part.instances.tolist()) == set(np.flatnonzero(some).tolist()) & set(instances.tolist())
@@ -102,7 +100,7 @@ def test_parts_of_a_step_add_up_to_the_step(settings):
         np.testing.assert_allclose(found.values[here], losses.values[here], rtol=1e-5)
         assert not found.values[~here].any()
         assert (found.layers == losses.layers).all()
-    torch.testing.assert_close(total, [*gradients], atol=1e-6, rtol=1e-4)
+    torch.testing.assert_close(total, whole, atol=1e-6, rtol=1e-4)
 
 
 # Two processes

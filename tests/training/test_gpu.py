@@ -14,6 +14,7 @@ from banditplex.persistence.checkpoint import restore, snapshot
 from banditplex.training import rotations
 from banditplex.training.batches import Batch
 from banditplex.training.threads import Later
+from tests.training.gradients import gradients
 from tests.training.test_loop import trainer_of
 
 pytestmark = [
@@ -48,10 +49,9 @@ def one_step(trainer, state):
         batch, None if places is None else trainer.supply.known(places[:, edges].flatten()), Later()
     )
     loss = F.binary_cross_entropy_with_logits(logits.total, batch.label)
-    names, weights = zip(*trainer.model.named_parameters(), strict=True)
-    gradients = torch.autograd.grad(loss, weights, allow_unused=True, materialize_grads=True)
-    assert all(gradient.device.type == data.device.type for gradient in gradients)
-    return loss.item(), {name: gradient.cpu() for name, gradient in zip(names, gradients, strict=True)}
+    names, found = [name for name, _ in trainer.model.named_parameters()], gradients(trainer, batch, logits)
+    assert all(gradient.device.type == data.device.type for gradient in found)
+    return loss.item(), {name: gradient.cpu() for name, gradient in zip(names, found, strict=True)}
 
 
 @pytest.mark.parametrize("relevance", ["predictive", "euclidean"])

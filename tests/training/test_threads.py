@@ -44,6 +44,36 @@ def test_errors_of_the_second_thread_come_through():
     assert torch.get_num_threads() == 3
 
 
+@pytest.mark.usefixtures("three_threads")
+def test_jobs_are_done_one_ahead_and_in_order():
+    begun = []
+
+    def job(i):
+        begun.append(i)
+        return i, threading.get_ident()
+
+    with second_thread(wanted=True) as later:
+        found = later.ahead(lambda i=i: job(i) for i in range(4))
+        first = next(found)
+        later.start(lambda: None)
+        later.wait()  # what was asked for before is done by now
+        assert begun == [0, 1]
+        rest = list(found)
+    assert [i for i, _ in (first, *rest)] == [0, 1, 2, 3]
+    assert threading.get_ident() not in {thread for _, thread in (first, *rest)}
+
+
+def test_without_a_second_thread_jobs_are_done_when_they_are_needed():
+    begun = []
+    with second_thread(wanted=False) as later:
+        found = later.ahead(lambda i=i: begun.append(i) for i in range(3))
+        next(found)
+        assert begun == [0]
+        assert len(list(found)) == 2
+    with second_thread(wanted=False) as later:
+        assert list(later.ahead([])) == []
+
+
 def test_without_a_second_thread_work_is_done_at_once():
     found = []
     with second_thread(wanted=False) as later:

@@ -1,7 +1,6 @@
 """All layers at once: the network of `LinkPredictor` with the mean, or attention, over all other layers."""
 
 from functools import partial
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -10,7 +9,7 @@ from banditplex.baselines.base import BASELINES
 from banditplex.baselines.neural import NetworkData, NeuralBaseline, PairNetwork
 from banditplex.errors import InputError
 from banditplex.nn import HiddenEdges, PackedGraph
-from banditplex.nn.embedding import embed, gather
+from banditplex.nn.embedding import embed
 from banditplex.rng import stream
 from banditplex.training.config import Config
 from banditplex.training.draws import to_layer
@@ -78,17 +77,13 @@ class AggregationNetwork(PairNetwork):
         model, others = self.model, graph.num_layers - 1
         layers = to_layer(target.unsqueeze(1), torch.arange(others, device=pairs.device).expand(len(pairs), -1))
         own, other, _ = model.describe(graph, pairs, target, layers)
-        ends: Any = (None, None)
-        between: Any = (None, None)
+        embedded = None
         if model.encoder is not None:
-            found = embed(model.encoder, graph, self.features, (own, other), hidden)
-            ends, between = gather(*found, own, other)
-        logit: Tensor = model.own(own, target, ends[0], between[0])
+            embedded = embed(model.encoder, graph, self.features, (own, other), hidden)
+        logit, terms = model.terms((own, other, None), target, others, embedded)
         if not others:
             return logit
-        terms: Tensor = model.other(other, target.repeat_interleave(others), ends[1], between[1]).view(
-            len(pairs), others
-        )
+        terms = terms.view(len(pairs), others)
         if self.prior is None:
             return logit + terms.mean(1)
         values = (other.values - model.other.mean) / model.other.scale

@@ -14,27 +14,32 @@ from functools import cache
 from importlib.util import find_spec
 from itertools import pairwise
 from threading import Barrier
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-Value = TypeVar("Value")
 INSTALLED = find_spec("numba") is not None
 FEW = 512
 """Pairs that are not worth a second thread."""
+MANY = 1 << 13
+"""Pairs for each of the parts that a thread takes in turn ..."""
 TURNS = 8
-"""Parts that a thread takes in turn, where some may take longer than others."""
+"""... of which there are so many at most, where some may take longer than others."""
 
 
-def compile_loop(function: Any) -> Any:
-    """Compile a loop that other threads may run beside, and keep the result on disk; without numba, return it."""
+def compile_loop(function: Any, *, reorder: bool = False) -> Any:
+    """Compile a loop that other threads may run beside, and keep the result on disk; without numba, return it.
+
+    With `reorder`, sums of floating point numbers may be computed in another order.
+    """
     if not INSTALLED:
         return function
     from numba import njit
 
-    return njit(nogil=True, cache=True, error_model="numpy", fastmath={"contract"})(function)
+    allowed = {"contract", "reassoc"} if reorder else {"contract"}
+    return njit(nogil=True, cache=True, error_model="numpy", fastmath=allowed)(function)
 
 
 def usable(tensor: Tensor) -> bool:
@@ -74,21 +79,43 @@ def other_features(
     asked = [each.contiguous().numpy() for each in (pairs, row, layers.reshape(-1))]
     lists = [each.numpy() for each in (layer_rows, row_key, indptr, neighbour, arc_degree)]
     more, found = (layers.shape[1], num_nodes, hidden), (values.numpy(), there.numpy())
-    in_parts(size, lambda part: _other(part.start, part.stop, *asked, *lists, *more, *found))
+    in_parts(size, lambda part: _other(part.start, part.stop, *asked, *lists, *more, *found), turns=TURNS)
     return values, there
+
+
+def find_lists(
+    key: Tensor, target: Tensor, pair_key: Tensor, pair_layer: Tensor, num_layers: int
+) -> tuple[Tensor, Tensor]:
+    """Return the layers that have n pairs, targets (n,) excepted, as start (n + 1,) and places; see `Lists`.
+
+    `key` (1 or 2, n) are the keys of pairs, and of the reverse pairs; pairs of all layers are sorted by `pair_key`.
+    """
+    size = len(target)
+    first, count = np.empty(key.shape, np.int64), np.empty(size, np.int64)
+    asked = [each.contiguous().numpy() for each in (key, target, pair_key, pair_layer)]
+    in_parts(size, lambda part: _count_lists(part.start, part.stop, *asked, first, count))
+    start = np.zeros(size + 1, np.int64)
+    np.cumsum(count, out=start[1:])
+    places = np.empty(start[-1], np.int64)
+    in_parts(size, lambda part: _fill_lists(part.start, part.stop, *asked, first, num_layers, start, places))
+    return torch.from_numpy(start), torch.from_numpy(places)
 
 
 def _run(loop: Callable[..., None], width: int, a: Tensor, b: Tensor, *lists: Tensor) -> Tensor:
     """Run a loop over the rows a (n,) and b (n,) on as many threads as torch uses; return its results (n, width)."""
     result = np.zeros((len(a), width), np.float32)
     arrays, rows = [each.numpy() for each in lists], (a.contiguous().numpy(), b.contiguous().numpy())
-    in_parts(len(a), lambda part: loop(rows[0][part], rows[1][part], *arrays, result[part]))
+    in_parts(len(a), lambda part: loop(rows[0][part], rows[1][part], *arrays, result[part]), turns=TURNS)
     return torch.from_numpy(result)
 
 
 def in_parts(size: int, work: Callable[[slice], Any], *, few: int = 0, turns: int = 1) -> None:
-    """Do work for each part of so many things, `few` (0: `FEW`) at least, on as many threads as torch may use."""
+    """Do work for each part of so many things, `few` (0: `FEW`) at least, on as many threads as torch may use.
+
+    If there are many things, a thread takes several parts in turn.
+    """
     threads = min(num_threads(), size // (few or FEW))
+    turns = min(turns, max(1, size // MANY))
     if threads < 2:
         if size:
             work(slice(0, size))
@@ -111,20 +138,6 @@ def run_all(jobs: Sequence[Callable[[], Any]]) -> None:
     jobs[0]()
     for other in others:
         other.result()
-
-
-def both(first: Callable[[], Value], second: Callable[[], Value]) -> tuple[Value, Value]:
-    """Return what two functions return, which run beside each other inside `own_threads`."""
-    if not _own or _own[-1] < 2:
-        return first(), second()
-    graph = torch.is_grad_enabled()
-
-    def beside() -> Value:
-        with torch.set_grad_enabled(graph):
-            return second()
-
-    other = _pool(_own[-1]).submit(beside)
-    return first(), other.result()
 
 
 _own: list[int] = []
@@ -166,6 +179,19 @@ if hasattr(os, "register_at_fork"):  # threads do not survive a fork
 
 
 @compile_loop
+def take_lists(at: Any, start: Any, entries: Any) -> Any:
+    """Return some of the lists entries[start[i] : start[i + 1]], the same way."""
+    begin = np.zeros(len(at) + 1, np.int64)
+    for i in range(len(at)):
+        begin[i + 1] = begin[i] + start[at[i] + 1] - start[at[i]]
+    found = np.empty(begin[-1], entries.dtype)
+    for i in range(len(at)):
+        for j in range(begin[i + 1] - begin[i]):
+            found[begin[i] + j] = entries[start[at[i]] + j]
+    return begin, found
+
+
+@compile_loop
 def _common(a: Any, b: Any, indptr: Any, neighbour: Any, arc_degree: Any) -> Any:
     """Return three sums over the common neighbours of two rows."""
     x, y, end_x, end_y = indptr[a], indptr[b], indptr[a + 1], indptr[b + 1]
@@ -201,6 +227,35 @@ def find_place(value: Any, low: Any, high: Any, values: Any) -> Any:
         else:
             high = middle
     return low
+
+
+@compile_loop
+def _count_lists(
+    low: Any, high: Any, key: Any, target: Any, pair_key: Any, pair_layer: Any, first: Any, count: Any
+) -> None:
+    for i in range(low, high):
+        count[i] = 0
+        for way in range(len(key)):
+            at = first[way, i] = find_place(key[way, i], 0, len(pair_key), pair_key)
+            while at < len(pair_key) and pair_key[at] == key[way, i]:
+                count[i] += pair_layer[at] != target[i]
+                at += 1
+
+
+@compile_loop
+def _fill_lists(
+    low: Any, high: Any, key: Any, target: Any, pair_key: Any, pair_layer: Any, first: Any, num_layers: Any, start: Any,
+    places: Any,
+) -> None:  # fmt: skip
+    for i in range(low, high):
+        into = start[i]
+        for way in range(len(key)):
+            at = first[way, i]
+            while at < len(pair_key) and pair_key[at] == key[way, i]:
+                if pair_layer[at] != target[i]:
+                    places[into] = pair_layer[at] + way * num_layers
+                    into += 1
+                at += 1
 
 
 @compile_loop

@@ -125,6 +125,10 @@ class Evidence:
 
     def lists_of(self, pairs: Tensor, target: Tensor) -> Lists:
         """Return what `layers_of` does as one list for each pair."""
+        if compiled.usable(pairs) and not self.visibility.hides_everywhere:
+            ways = [pairs, pairs.flip(1)] if self.graph.directed else [pairs.sort(1).values]
+            key = torch.stack([way[:, 0] * self.graph.num_nodes + way[:, 1] for way in ways])
+            return Lists(*compiled.find_lists(key, target, self.pair_key, self.pair_layer, self.graph.num_layers - 1))
         which, layer, reverse = self.layers_of(pairs, target)
         start = torch.searchsorted(which, torch.arange(len(pairs) + 1, device=which.device))
         return Lists(start, layer + reverse * (self.graph.num_layers - 1))

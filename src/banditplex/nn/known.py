@@ -10,6 +10,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from banditplex.nn import compiled
 from banditplex.nn.graph import PackedGraph, ranges
 from banditplex.nn.pair_features import own_features
 from banditplex.pairs.visibility import Visibility
@@ -33,6 +34,9 @@ class Lists(NamedTuple):
 
     def take(self, at: Tensor) -> "Lists":
         """Return the lists of some pairs."""
+        if compiled.usable(self.places):
+            found = compiled.take_lists(at.numpy(), self.start.numpy(), self.places.numpy())
+            return Lists(*(torch.from_numpy(each) for each in found))
         size = self.start[at + 1] - self.start[at]
         _, which = ranges(self.start[at], size)
         return Lists(torch.cat([size.new_zeros(1), torch.cumsum(size, 0)]), self.places[which])

@@ -29,7 +29,7 @@ class PairFeatures:
     """
 
     values: Tensor
-    pairs: Tensor  # (n, 2)
+    pairs: Tensor  # (n, 2), or of all pairs of the layers once, if there are no lists
     layer: Tensor  # (n,)
     row: Tensor  # (2, n), rows of the graph
     which: Tensor
@@ -114,7 +114,7 @@ def other_features(
         values, there = compiled.other_features(
             pairs, row, layers, *arrays, num_nodes=graph.num_nodes, hidden=visibility.hides_everywhere
         )
-        return PairFeatures.without_lists(values, pairs.repeat_interleave(k, 0), layer, there)
+        return PairFeatures.without_lists(values, pairs, layer, there)
     ends, row = pairs.repeat_interleave(k, 0), row.repeat_interleave(k, 1)
     there = graph.both.rows(layer.repeat(2), ends.T.reshape(-1)).view(2, -1)
     sums, common = _look(graph.both, there, listed=listed)

@@ -73,7 +73,8 @@ class Paths:
         found = torch.zeros(len(pairs), 2, device=pairs.device)
         known = (row != self.lists.missing).all(0)
         listed = self.start.index_select(0, layer) >= 0
-        whole, part = len(pairs), len(pairs) if kernels.usable(row) else PART
+        loops = kernels.usable(row) or compiled.usable(row)  # they need no memory for single paths
+        whole, part = len(pairs), len(pairs) if loops else PART
         for where, look, size in (
             (known & listed, self._look_up, whole), (known & ~listed, self._enumerate, part),
         ):  # fmt: skip

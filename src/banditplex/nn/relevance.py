@@ -3,15 +3,19 @@
 A relevance turns the logits and embeddings of a step into one layer loss per comparison of a target with a layer.
 """
 
-from collections.abc import Callable, Collection
+import math
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from banditplex.bandits.checks import LARGEST_LOSS
 from banditplex.errors import InputError
+from banditplex.nn import compiled
 from banditplex.registry import Registry
 
 
@@ -53,6 +57,12 @@ class Diverged(InputError):
             f"Expected finite losses{where}, but training diverged: try a smaller learning_rate, or node features and "
             "weights of a smaller scale."
         )
+
+    @classmethod
+    def during(cls, epoch: int, layers: Sequence[Any]) -> "Diverged":
+        """Return an error about the target layers of a step."""
+        names = ", ".join(map(repr, layers[:3])) + ", ..." * (len(layers) > 3)
+        return cls(f" in epoch {epoch} in target layer{'s' * (len(layers) > 1)} {names}")
 
 
 LayerLoss = Callable[[RelevanceBatch], Tensor]
@@ -116,12 +126,13 @@ class Relevance:
             expected = f"a tensor of shape ({batch.num_groups},)"
             raise InputError(f"Expected relevance {self.name!r} to return {expected}, got {got}.")
         losses = losses.detach().to("cpu", torch.float64)
-        wrong = ~torch.isfinite(losses) | (losses < 0) | (losses > LARGEST_LOSS)
+        values = losses.numpy()
+        wrong = ~((values >= 0) & (values <= LARGEST_LOSS))  # NaN is neither
         if wrong.any() and not batch.is_finite():
             raise Diverged
         if wrong.any():
             expected = f"layer losses from 0 to {LARGEST_LOSS:g} from relevance {self.name!r}"
-            raise InputError(f"Expected finite {expected}, got {losses[wrong][0].item()}.")
+            raise InputError(f"Expected finite {expected}, got {values[wrong][0]}.")
         return losses
 
 
@@ -144,10 +155,29 @@ def _predictive(batch: RelevanceBatch) -> Tensor:
 
     On the pairs of the batch, before the gradient step: below 1 if the layer helps.
     """
+    if compiled.usable(batch.own):
+        flat = (each.contiguous().numpy() for each in (batch.pair_group, batch.label, batch.own, batch.other))
+        return torch.from_numpy(_ratios(batch.num_groups, *flat))
     alone = F.binary_cross_entropy_with_logits(batch.own, batch.label, reduction="none")
     with_layer = F.binary_cross_entropy_with_logits(batch.own + batch.other, batch.label, reduction="none")
     below = batch.mean(alone, batch.pair_group).clamp(min=1e-12)
     return batch.mean(with_layer, batch.pair_group) / below
+
+
+@compiled.compile_loop
+def _ratios(num_groups: Any, group: Any, label: Any, own: Any, other: Any) -> Any:
+    """Return sums of the link loss of own + other, divided by those of own; 0 for groups without pairs."""
+    alone, with_layer = np.zeros(num_groups), np.zeros(num_groups)
+    for i in range(len(group)):
+        alone[group[i]] += _link_loss(own[i], label[i])
+        with_layer[group[i]] += _link_loss(own[i] + other[i], label[i])
+    return with_layer / np.maximum(alone, 1e-12)
+
+
+@compiled.compile_loop
+def _link_loss(logit: Any, label: Any) -> Any:
+    """Return log(1 + exp(logit)) - label * logit."""
+    return max(logit, 0.0) - label * logit + math.log1p(math.exp(-abs(logit)))
 
 
 predictive = Relevance(_predictive, needs={"logits"})

@@ -1,4 +1,4 @@
-"""The activation of the heads, silu(x) = x / (1 + exp(-x)), with its slope in the same compiled pass, on all cores.
+"""The activation of the heads, silu(x) = x / (1 + exp(-x)), with its slope, in a compiled loop.
 
 exp(-x) = 2^k 2^f with |f| <= 1/2, the latter by its series to full precision: such loops become vector instructions.
 """
@@ -6,40 +6,16 @@ exp(-x) = 2^k 2^f with |f| <= 1/2, the latter by its series to full precision: s
 from typing import Any
 
 import numpy as np
-import torch
-import torch.nn.functional as F
-from torch import Tensor
 
 from banditplex.nn import compiled
 
-FEW, BLOCK = 1 << 14, 1 << 10
-"""Numbers that are not worth a second thread, and that are looked at twice while they are in the fastest cache."""
-
-
-def silu(x: Tensor) -> Tensor:
-    """Return x / (1 + exp(-x)), element by element."""
-    if not compiled.usable(x) or x.dtype != torch.float32:
-        return F.silu(x)
-    return _Silu.apply(x)  # type: ignore[no-any-return, no-untyped-call]
-
-
-class _Silu(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, x: Tensor) -> Tensor:
-        result, slope = torch.empty_like(x, memory_format=torch.contiguous_format), torch.empty(x.shape)
-        arrays = x.contiguous().view(-1).numpy(), result.view(-1).numpy(), slope.view(-1).numpy()
-        compiled.in_parts(x.numel(), lambda part: _silu(*(each[part] for each in arrays)), few=FEW)
-        ctx.save_for_backward(slope)
-        return result
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> Tensor:
-        slope: Tensor = ctx.saved_tensors[0]
-        return gradient * slope
+BLOCK = 1 << 10
+"""Numbers that are looked at twice while they are in the fastest cache."""
 
 
 @compiled.compile_loop
-def _silu(x: Any, h: Any, slope: Any) -> None:
+def compute_silu(x: Any, h: Any, slope: Any) -> None:
+    """Compute silu(x) as h, and its slope."""
     bits = np.empty(BLOCK, np.int32)
     power = bits.view(np.float32)
     for low in range(0, len(x), BLOCK):

@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from banditplex.nn import HiddenEdges
+from banditplex.nn import HiddenEdges, compiled
 from banditplex.nn.graph import ranges
 from banditplex.nn.hidden_edges import hide_pairs
 from banditplex.nn.random_numbers import BITS, new_seed, random_integers
@@ -172,11 +172,16 @@ class Batch:
 
         The step has `size` pairs; None: these are all.
         """
-        label = torch.zeros(2 * len(row), device=pairs.device)
-        label[: len(row)] = 1
-        row = row.repeat(2)
-        layers = torch.from_numpy(table).to(pairs.device)[row]
-        return cls(instances, table, row, pairs.reshape(-1, 2), label, layers, len(row) if size is None else size)
+        of_all = 2 * len(row) if size is None else size
+        if compiled.usable(row):
+            flat = (torch.from_numpy(each) for each in _lay_out(row.numpy(), np.ascontiguousarray(table)))
+            row, label, layers = flat
+        else:
+            label = torch.zeros(2 * len(row), device=pairs.device)
+            label[: len(row)] = 1
+            row = row.repeat(2)
+            layers = torch.from_numpy(table).to(pairs.device)[row]
+        return cls(instances, table, row, pairs.reshape(-1, 2), label, layers, of_all)
 
     def part(self, mine: NDArray[np.bool_] | None) -> "Batch":
         """Return the batch of some of all targets (T,), in which `whole` is this batch; itself for None."""
@@ -188,6 +193,11 @@ class Batch:
         row = (torch.cumsum(chosen, 0) - 1)[self.row[at]]
         of_pairs = self.pairs[at], self.label[at], self.layers[at]
         return Batch(self.instances[here], self.table[here], row, *of_pairs, self.size, whole=self)
+
+    @property
+    def count(self) -> int:
+        """The number of pairs that means are taken over."""
+        return len(self.row) if self.whole is None else self.size
 
     def mean(self, values: Tensor) -> Tensor:
         """Return the share of this batch in the mean over all pairs of the step, of values (P,) of its pairs."""
@@ -225,6 +235,20 @@ class Batch:
         """Return each (layer, node) of encoded layers and nodes of the batch, as layers (m,) and nodes (m,)."""
         layers, nodes = torch.from_numpy(self.encoded).to(self.pairs.device), torch.unique(self.pairs)
         return layers.repeat_interleave(len(nodes)), nodes.repeat(len(layers))
+
+
+@compiled.compile_loop
+def _lay_out(row: Any, table: Any) -> Any:
+    """Return rows, labels and layers (2 E,) of E edges and as many negatives."""
+    size, width = len(row), table.shape[1]
+    rows, layers = np.empty(2 * size, np.int64), np.empty((2 * size, width), np.int64)
+    label = np.zeros(2 * size, np.float32)
+    label[:size] = 1
+    for i in range(2 * size):
+        rows[i] = row[i if i < size else i - size]
+        for j in range(width):
+            layers[i, j] = table[rows[i], j]
+    return rows, label, layers
 
 
 class StepSize(NamedTuple):

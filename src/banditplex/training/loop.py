@@ -25,6 +25,7 @@ from banditplex.training.data import TrainingData
 from banditplex.training.draws import DrawSchedule, most_probable_layers, to_layer
 from banditplex.training.feedback import LayerLosses, SideInformation, free_observations, layer_losses
 from banditplex.training.history import EpochRecord, Regret
+from banditplex.training.learning import make_learning
 from banditplex.training.optimizer import FlatAdamW
 from banditplex.training.supply import Supply
 from banditplex.training.tensor_cores import on_tensor_cores
@@ -74,6 +75,7 @@ class Trainer:
         self.warmup_epochs = config.warmup_epochs(self.epochs) if warmup_policy is not None else 0
         steps = self.epochs * self.steps_per_epoch
         self.optimizer = FlatAdamW(self.model, self.ema_model, config, steps, len(data.train_edges), data.group)
+        self.learning = make_learning(self.model, self.optimizer)
         self.early_stopping, self.supply = EarlyStopping(config.patience), Supply(data, config)
         self.regret = Regret(num_targets, len(data.layer_names) - 1, k)
         self.history: list[dict[str, Any]] = []
@@ -100,14 +102,13 @@ class Trainer:
         pairs, places = self.supply.epoch(self.epoch, order, self.rng["negatives"])  # (2, E, 2), (2, E)
         record, first_step = EpochRecord(len(data.targets), data.device, data.group), self.optimizer.num_done
         with second_thread(wanted=has_short_steps(self)) as later:
-            for (edges, instances), size in zip(steps, plan.num_pairs, strict=True):
-                known = None if places is None else self.supply.known(places[:, edges].flatten())
+            looked_up = later.ahead(self.supply.look_ups(places, steps))
+            for (edges, instances), size, known in zip(steps, plan.num_pairs, looked_up, strict=True):
                 try:
                     self._run_step(instances, row[edges], pairs[:, edges], known, record, later, size)
                 except Diverged:
                     raise self._diverged(instances) from None
-        bad = self.optimizer.first_bad_step()
-        if bad is not None:  # later steps have learnt nothing
+        if (bad := self.optimizer.first_bad_step()) is not None:  # later steps have learnt nothing
             raise self._diverged(steps[bad - first_step][1])
         self.epoch += 1
         found = self.validate()
@@ -119,9 +120,7 @@ class Trainer:
 
     def _diverged(self, instance: Ints) -> Diverged:
         """Return an error about the epoch and the target layers of a step."""
-        names = [repr(self.data.layer_names[target]) for target in self.data.targets[instance].tolist()]
-        layers = ", ".join(names[:3]) + ", ..." * (len(names) > 3)
-        return Diverged(f" in epoch {self.epoch + 1} in target layer{'s' * (len(names) > 1)} {layers}")
+        return Diverged.during(self.epoch + 1, [self.data.layer_names[each] for each in self.data.targets[instance]])
 
     def _plan(self, rng: np.random.Generator) -> Plan:
         config, data = self.config, self.data
@@ -142,7 +141,7 @@ class Trainer:
         batch = (step := Batch.of(row, pairs, instances, table, size)).part(self.data.mine)
         logits = self._score(batch, known, later)
         loss = F.binary_cross_entropy_with_logits(logits.total, batch.label, reduction="none")
-        later.start(self.optimizer.step, batch.mean(loss), step.encoded)  # neither policies nor the next pairs see it
+        later.start(self.learning.learn, batch, logits, loss, step.encoded)  # policies and next pairs do not see it
         if self.policy is not None and draw is not None and self.policy.k:
             losses = layer_losses(self.relevance, batch, logits, self.data.group)
             self._update_policy(self.policy, draw, step, losses, record)
@@ -162,11 +161,13 @@ class Trainer:
         data, asked = self.data, (batch.pairs, batch.layers[:, 0], batch.layers[:, 1:])
         graph, known = self.supply.graph_for(*asked, known)
         if not len(batch.row) and graph.origin is None:  # all targets of the step are those of other processes
-            return Logits(batch.label, batch.layers[:, 1:].float(), None, None)
+            return Logits(batch.label, batch.layers[:, 1:].float())
         described = self.model.describe(graph, *asked, known)
+        later.wait()
+        if self.model.encoder is None:
+            return self.learning.score(*asked[1:], described)
         hidden = batch.hidden_edges(data.visibility, self.relevance)
         wanted = batch.every_embedding() if self.relevance.is_free else None
-        later.wait()
         fanout = Fanout.of(self.config.fanouts, data.device, self.rng["neighbours"])
         return self.model.score(graph, data.node_features, *asked, hidden, described, wanted, fanout)
 

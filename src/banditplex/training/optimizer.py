@@ -4,8 +4,10 @@ One operation on a long vector takes a fraction of the time of one operation per
 what `torch.optim` takes, which also imports a compiler.
 """
 
+import copy
 import math
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -13,11 +15,13 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from banditplex.errors import InputError
+from banditplex.nn import compiled
 from banditplex.schema import check, whole
 from banditplex.training.config import Config
 from banditplex.training.distributed import ALONE, Group
 from banditplex.training.likeness import check_like
 
+Model = TypeVar("Model", bound=nn.Module)
 LOCAL = ("own.of_", "other.of_", "encoder.", ".interaction.")
 """Parts of names of weights that belong to single layers, or see single nodes: they overfit most easily."""
 OF_LAYERS = ("own.of_layer", "other.of_layer", "other.of_target", "listed.of_target", "encoder.adapt")
@@ -63,16 +67,25 @@ class FlatAdamW:
             if weight.requires_grad:
                 groups[any(part in name for part in LOCAL)].append(name)
         weights = dict(model.named_parameters())
-        self._weights: list[Tensor] = [weights[name] for names in groups for name in names]
-        self._of_layers = [name in OF_LAYERS for names in groups for name in names]
+        self._names = [name for names in groups for name in names]
+        self._weights: list[Tensor] = [weights[name] for name in self._names]
+        self._of_layers = [name in OF_LAYERS for name in self._names]
         self._vector = flatten(self._weights)
-        self._average = flatten([averages[name] for names in groups for name in names])
+        self._average = flatten([averages[name] for name in self._names])
         self._gradient, self._gradients = room_for(self._weights)
         self._moments = {"mean": torch.zeros_like(self._vector), "square": torch.zeros_like(self._vector)}
         decays = (config.weight_decay * min(1.0, FEW_EDGES / max(1, num_edges)), config.layer_decay)
         self._share, self._decay = torch.ones_like(self._vector), torch.full_like(self._vector, decays[0])
         local = len(room_for([weights[name] for name in groups[0]])[0]) if groups[0] else 0
         self._share[local:], self._decay[local:] = LOCAL_RATE, decays[1] * LOCAL_RATE
+
+    def gradient_of(self, model: Model) -> Model:
+        """Return a copy of the model whose weights are, and stay, the gradient: what is written there is descended."""
+        same = copy.deepcopy(model)
+        weights = dict(same.named_parameters())
+        for name, gradient in zip(self._names, self._gradients, strict=True):
+            weights[name].data = gradient
+        return same
 
     @torch.no_grad()
     def step(self, loss: Tensor, layers: NDArray[np.int64] | None = None) -> None:
@@ -83,17 +96,20 @@ class FlatAdamW:
         if loss.requires_grad:
             gradients = torch.autograd.grad(loss, self._weights, allow_unused=True, materialize_grads=True)
             torch._foreach_copy_(self._gradients, list(gradients))
-        else:
-            self._gradient.zero_()
+        self.descend(layers, empty=not loss.requires_grad)
+
+    @torch.no_grad()
+    def descend(self, layers: NDArray[np.int64] | None = None, *, empty: bool = False) -> None:
+        """Take a step along the gradient that has been computed; `empty`: other processes alone have one."""
+        if empty:
+            self.clear()
         self._add_up(layers)
         if self.num_done == 0:
             self._gradient[self._gradient.abs() < ROUNDING * self._gradient.abs().max()] = 0
-        self._watch()
         self.rate = self._config.learning_rate * rate_share(self.num_done / self._num_steps)
         self.num_done += 1
-        self._descend(self.rate)
         decay = min(self._config.ema_decay, (1 + self.num_done) / (10 + self.num_done))
-        self._average.lerp_(self._vector, 1 - decay)
+        self._descend(self.rate, 1 - decay)
 
     def _add_up(self, layers: NDArray[np.int64] | None) -> None:
         """Add up the gradients of all processes in one sum, in which other layers than those of the step have no part.
@@ -112,19 +128,35 @@ class FlatAdamW:
         for gradient, row, part, values in zip(self._gradients, rows, parts, found, strict=True):
             gradient[row] = values.view_as(part)
 
-    def _descend(self, rate: float) -> None:
-        """Change the weights by AdamW (Loshchilov and Hutter, ICLR 2019); local ones at a share of the rate."""
+    def clear(self) -> None:
+        """Set the gradient to 0."""
+        self._gradient.zero_()
+
+    def _descend(self, rate: float, new: float) -> None:
+        """Change the weights by AdamW (Loshchilov and Hutter, ICLR 2019); local ones at a share of the rate.
+
+        Their average moves towards them by a share `new` of the way.
+        """
         mean, square = self._moments["mean"], self._moments["square"]
+        first, second = (1 - beta**self.num_done for beta in BETAS)
+        if compiled.usable(self._vector):
+            vectors = self._vector, self._gradient, mean, square, self._share, self._decay, self._average
+            numbers = (1 - BETAS[0], 1 - BETAS[1], rate, rate / first, math.sqrt(second), EPS, new)
+            total = _descend_in_one_pass(*(each.numpy() for each in vectors), *map(np.float32, numbers))
+            if self._first_bad is None and not math.isfinite(total):
+                self._first_bad = torch.tensor(self.num_done - 1)
+            return
+        self._watch()
         mean.lerp_(self._gradient, 1 - BETAS[0])
         square.mul_(BETAS[1]).addcmul_(self._gradient, self._gradient, value=1 - BETAS[1])
-        first, second = (1 - beta**self.num_done for beta in BETAS)
         self._vector.addcmul_(self._vector, self._decay, value=-rate)
         direction = mean / square.sqrt().div_(math.sqrt(second)).add_(EPS)
         self._vector.addcmul_(direction, self._share, value=-rate / first)
+        self._average.lerp_(self._vector, new)
 
     def _watch(self) -> None:
         """Remember the first step with gradients that are not finite; it is read later, as reading makes a GPU wait."""
-        step = torch.where(torch.isfinite(self._gradient.sum()), -1, self.num_done)
+        step = torch.where(torch.isfinite(self._gradient.sum()), -1, self.num_done - 1)
         before = step.new_full((), -1) if self._first_bad is None else self._first_bad
         self._first_bad = torch.where(before >= 0, before, step)
 
@@ -149,6 +181,23 @@ class FlatAdamW:
         self.num_done = state["num_done"]
         for name, each in self._moments.items():
             each.copy_(state["moments"][name])
+
+
+@partial(compiled.compile_loop, reorder=True)
+def _descend_in_one_pass(
+    vector: Any, gradient: Any, mean: Any, square: Any, share: Any, decay: Any, average: Any, less_mean: Any,
+    less_square: Any, rate: Any, step: Any, root: Any, eps: Any, new: Any,
+) -> Any:  # fmt: skip
+    """Descend; return the sum of the gradient, which is not finite if the gradient is not."""
+    total = np.float32(0)
+    for i in range(len(vector)):
+        total += gradient[i]
+        mean[i] += less_mean * (gradient[i] - mean[i])
+        square[i] += less_square * (gradient[i] * gradient[i] - square[i])
+        weight = vector[i] - rate * decay[i] * vector[i]
+        vector[i] = weight - step * share[i] * mean[i] / (np.sqrt(square[i]) / root + eps)
+        average[i] += new * (vector[i] - average[i])
+    return total
 
 
 def rate_share(done: float) -> float:

@@ -5,7 +5,9 @@ negatives of its own, drawn once, which take turns. Without evidence, or if ther
 negatives are drawn anew in every epoch.
 """
 
-from functools import cached_property
+from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 import torch
@@ -21,6 +23,7 @@ from banditplex.training.config import Config
 from banditplex.training.data import TrainingData
 from banditplex.training.negatives import Part
 
+LookUp = Callable[[], Known | None]
 TURNS = 4
 """Negatives of each edge, if evidence is kept."""
 MOST = 12 << 30
@@ -51,8 +54,15 @@ class Supply:
         places = torch.stack([order, order + (1 + number % TURNS) * len(data.train_edges.pairs)])
         return self._kept[0][places], places
 
-    def known(self, places: Tensor) -> Known:
-        """Return what is known of those pairs at places (n,) that are of this process's targets."""
+    def look_ups(self, places: Tensor | None, steps: Iterable[tuple[slice, Any]]) -> Iterator[LookUp]:
+        """Yield for each step a function that returns what is known of its edges and negatives, if it is kept."""
+        for edges, _ in steps:
+            yield partial(self.known, None if places is None else places[:, edges].flatten())
+
+    def known(self, places: Tensor | None) -> Known | None:
+        """Return what is known of those pairs at places (n,) that are of this process's targets, if it is kept."""
+        if places is None:
+            return None
         if self._own is not None:
             places = self._own.index_select(0, places)
             places = places[places >= 0]

@@ -1,9 +1,9 @@
 """How many threads there are: torch uses one for small graphs; in large ones, gradient steps have a second thread."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import torch
 
@@ -12,6 +12,7 @@ from banditplex.nn.compiled import make_pool, own_threads
 if TYPE_CHECKING:
     from banditplex.training.loop import Trainer
 
+Value = TypeVar("Value")
 SMALL = 20_000
 """Up to this many edges, one thread: on a busy machine, synchronising threads costs more than it saves."""
 
@@ -44,6 +45,18 @@ class Later:
             work(*arguments)
         else:
             self._pending = self._pool.submit(work, *arguments)
+
+    def ahead(self, jobs: Iterable[Callable[[], Value]]) -> Iterator[Value]:
+        """Yield what each job returns, in turn; a second thread does the next one meanwhile."""
+        if self._pool is None:
+            yield from (job() for job in jobs)
+            return
+        waiting: list[Future[Value]] = []
+        for job in jobs:
+            waiting.append(self._pool.submit(job))
+            if len(waiting) > 1:
+                yield waiting.pop(0).result()
+        yield from (each.result() for each in waiting)
 
     def wait(self) -> None:
         """Wait until the work is done."""
