@@ -29,7 +29,7 @@ class PairFeatures:
     """
 
     values: Tensor
-    pairs: Tensor  # (n, 2), or of all pairs of the layers once, if there are no lists
+    pairs: Tensor  # (n, 2); without lists, each pair once for all its layers
     layer: Tensor  # (n,)
     row: Tensor  # (2, n), rows of the graph
     which: Tensor
