@@ -31,8 +31,8 @@ class HeadWeights(NamedTuple):
     bias: Tensor  # (1,)
     first: Tensor  # (H, F)
     first_bias: Tensor  # (H,)
-    second: Tensor  # (H, H), or (0, H): there is no second layer
-    second_bias: Tensor  # (H,)
+    second: Tensor  # (H, H), or (0, 1): there is no second layer
+    second_bias: Tensor  # (H,), or (0,)
     last: Tensor  # (1, H)
     last_bias: Tensor  # (1,)
     of_layer: Tensor  # (L, R, F + 1)
@@ -42,7 +42,7 @@ class HeadWeights(NamedTuple):
 class ListedWeights(NamedTuple):
     """The weights of the layers that have a pair."""
 
-    of_layer: Tensor  # (L or 2 L, R), or (0, R): layers do not count
+    of_layer: Tensor  # (L or 2 L, R), or (0, 1): layers do not count
     of_target: Tensor  # (L, R)
 
 
