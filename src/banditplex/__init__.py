@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from banditplex.version import __version__
 
 if TYPE_CHECKING:
-    from banditplex.datasets import load_dataset, planted
+    from banditplex.datasets import groups, load_dataset, planted
     from banditplex.errors import InputError
     from banditplex.evaluation import evaluate
     from banditplex.io import read, write
@@ -25,6 +25,7 @@ __all__ = [
     "Multiplex",
     "__version__",
     "evaluate",
+    "groups",
     "load_dataset",
     "planted",
     "read",
@@ -36,6 +37,7 @@ _HOME = {
     "LinkPredictor": "predictor",
     "Multiplex": "multiplex",
     "evaluate": "evaluation",
+    "groups": "datasets",
     "load_dataset": "datasets",
     "planted": "datasets",
     "read": "io",

@@ -28,9 +28,9 @@ def number(cell):
 
 
 def test_names():
-    assert list_datasets()[:2] == ["twins", "mixed"]
-    assert list_datasets()[2:16] == REAL
-    assert list_datasets()[16:18] == ["rand-internship", "small-3-layers"]  # what users register comes after
+    assert list_datasets()[:3] == ["twins", "mixed", "groups"]
+    assert list_datasets()[3:17] == REAL
+    assert list_datasets()[17:19] == ["rand-internship", "small-3-layers"]  # what users register comes after
 
 
 @pytest.mark.parametrize("dataset", CATALOG, ids=REAL)
@@ -72,7 +72,7 @@ def test_the_terms_of_euair_are_told():
 def test_the_documentation_has_the_same_counts():
     rows = [cells(line) for line in DOCS.read_text(encoding="utf-8").splitlines() if line.startswith("| `")]
     shown = {row[0]: row[1:] for row in rows}
-    assert list(shown) == list_datasets()[:18]
+    assert list(shown) == list_datasets()[:19]
     for name, (nodes, layers, edges, undirected, direction, weights, *_) in shown.items():
         facts = dataset_info(name)
         assert [number(nodes), number(layers), number(edges), number(undirected)] == [

@@ -2,6 +2,7 @@
 
 from banditplex.datasets.base import Dataset, File
 from banditplex.datasets.checks import check_dataset
+from banditplex.datasets.groups import groups
 from banditplex.datasets.loading import check_files, dataset_info, fetch, list_datasets, load_dataset, register
 from banditplex.datasets.mixed import mixed
 from banditplex.datasets.planted import planted, similar_layer
@@ -13,6 +14,7 @@ __all__ = [
     "check_files",
     "dataset_info",
     "fetch",
+    "groups",
     "list_datasets",
     "load_dataset",
     "mixed",

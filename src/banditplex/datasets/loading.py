@@ -7,6 +7,7 @@ from typing import Any
 from banditplex.datasets.base import Dataset
 from banditplex.datasets.catalog import CATALOG, CKM, VICKERS
 from banditplex.datasets.download import Progress, fetch_files
+from banditplex.datasets.groups import groups
 from banditplex.datasets.mixed import mixed
 from banditplex.datasets.paper import rand_internship, small_3_layers
 from banditplex.datasets.twins import twins
@@ -43,9 +44,8 @@ def load_dataset(name: str, *, progress: Progress | None = None, **options: Any)
     progress
         Called with (bytes done, bytes in total) during a download.
     options
-        Options of the data set: `seed` and `whole` for the paper's synthetic sets, `seed` for
-        "mixed", `part` for "gatne-amazon" and
-        "polypharmacy".
+        Options of the data set: `seed` and `whole` for the paper's synthetic sets, `seed` for "mixed", those of
+        `banditplex.datasets.groups` for "groups", `part` for "gatne-amazon" and "polypharmacy".
 
     Returns
     -------
@@ -57,7 +57,7 @@ def load_dataset(name: str, *, progress: Progress | None = None, **options: Any)
     ['a-twin']
     >>> load_dataset("twin")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    banditplex.errors.InputError: Unknown data set 'twin'; did you mean 'twins'? Known: twins, mixed, ckm, ...
+    banditplex.errors.InputError: Unknown data set 'twin'; did you mean 'twins'? Known: twins, mixed, groups, ...
     """
     dataset = _datasets[name]
     if dataset.files:
@@ -130,6 +130,18 @@ for _dataset in (
         num_layers=9,
         num_edges=5394,
         num_undirected=5394,
+        directed=False,
+        weighted=False,
+        terms="Part of banditplex, under its licence (Apache-2.0).",
+    ),
+    Dataset(
+        "groups",
+        "Twelve groups of five layers that share communities",
+        groups,
+        num_nodes=400,
+        num_layers=60,
+        num_edges=48000,
+        num_undirected=48000,
         directed=False,
         weighted=False,
         terms="Part of banditplex, under its licence (Apache-2.0).",

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from banditplex.datasets.sampling import decode, distinct, encode, num_pairs, permutations, skip
+from banditplex.datasets.communities import Communities
+from banditplex.datasets.sampling import check_share, decode, distinct, encode, near_copy, num_pairs, permutations
 from banditplex.errors import InputError
 from banditplex.multiplex import Multiplex
 from banditplex.multiplex.names import Ints
@@ -138,12 +139,12 @@ def similar_layer(
         raise InputError("Expected distinct edges, got duplicates.")
     population = num_pairs(num_nodes, directed=directed)
     kept = check_similarity(similarity, base.size, num_nodes, population)
-    return np.stack(decode(_copy(rng, base, population, kept).ravel(), num_nodes, directed=directed))
+    return np.stack(decode(near_copy(rng, base, population, kept).ravel(), num_nodes, directed=directed))
 
 
 def check_similarity(similarity: float, num_edges: int, num_nodes: int, population: int) -> int:
     """Return how many edges a near copy keeps; refuse bad shares, and layers with too few non-edges for the others."""
-    _check_share("similarity", similarity)
+    check_share("similarity", similarity)
     kept = round(similarity * num_edges)
     free = population - num_edges
     if num_edges - kept > free:
@@ -176,10 +177,8 @@ class _Plan:
         return round(self.within * self.edges_per_layer)
 
     @property
-    def sizes(self) -> Ints:
-        """Sizes of the communities, the larger ones first."""
-        small, larger = divmod(self.num_nodes, self.communities)
-        return small + (np.arange(self.communities) < larger).astype(np.int64)
+    def layout(self) -> Communities:
+        return Communities(self.num_nodes, self.communities)
 
     def check(self) -> None:
         at_least = {
@@ -190,16 +189,12 @@ class _Plan:
                 raise InputError(f"Expected {option} of at least {least}, got {getattr(self, option)}.")
         if self.num_nodes > 1 << 31:  # pairs are numbered in 62 bits
             raise InputError(f"Expected num_nodes of at most {1 << 31:,}, got {self.num_nodes:,}.")
-        _check_share("similarity", self.similarity)
-        _check_share("within", self.within)
+        check_share("similarity", self.similarity)
+        check_share("within", self.within)
         if self.groups * self.group_size > self.num_layers:
             raise InputError(
                 f"Expected num_layers of at least {self.groups * self.group_size:,} for {self.groups:,} groups of "
                 f"{self.group_size:,} layers, got {self.num_layers:,}."
-            )
-        if self.communities > self.num_nodes:
-            raise InputError(
-                f"Expected communities of at most {self.num_nodes:,}, the number of nodes, got {self.communities:,}."
             )
         self._check_room()
 
@@ -213,17 +208,7 @@ class _Plan:
         if not self.groups:
             return
         check_similarity(self.similarity, self.edges_per_layer, self.num_nodes, population)
-        room = int(num_pairs(self.sizes).sum())
-        for needed, pairs, where in (
-            (self.inside, room, "inside"),
-            (self.edges_per_layer - self.inside, population - room, "across"),
-        ):
-            if needed > pairs:
-                raise InputError(
-                    f"Expected enough pairs {where} communities for {needed:,} of {self.edges_per_layer:,} edges "
-                    f"(within={self.within:g}), got {pairs:,} pairs ({self.communities:,} communities of "
-                    f"{self.num_nodes:,} nodes)."
-                )
+        self.layout.check_room(self.inside, self.edges_per_layer, within=self.within)
 
 
 def _layers(plan: _Plan, rng: np.random.Generator) -> Iterator[Ints]:
@@ -236,12 +221,12 @@ def _layers(plan: _Plan, rng: np.random.Generator) -> Iterator[Ints]:
     for first in range(0, plan.groups, groups_at_once):
         base = _base(plan, rng, min(groups_at_once, plan.groups - first))
         if len(base) * copies <= batch:
-            near = _copy(rng, np.repeat(base, copies, axis=0), population, plan.kept)
+            near = near_copy(rng, np.repeat(base, copies, axis=0), population, plan.kept)
             yield np.concatenate([base[:, None], near.reshape(len(base), copies, -1)], axis=1)
         else:  # a group that does not fit into one batch
             yield base
             for done in range(0, copies, batch):
-                yield _copy(rng, np.repeat(base, min(batch, copies - done), axis=0), population, plan.kept)
+                yield near_copy(rng, np.repeat(base, min(batch, copies - done), axis=0), population, plan.kept)
     noise = plan.num_layers - plan.groups * plan.group_size
     for first in range(0, noise, batch):
         yield distinct(rng, min(batch, noise - first), population, plan.edges_per_layer)
@@ -249,41 +234,14 @@ def _layers(plan: _Plan, rng: np.random.Generator) -> Iterator[Ints]:
 
 def _base(plan: _Plan, rng: np.random.Generator, rows: int) -> Ints:
     """Draw base layers: random communities, and exact numbers of edges inside and across them."""
-    sizes = plan.sizes
-    ends = np.cumsum(sizes)
-    inside, across = num_pairs(sizes), sizes * (plan.num_nodes - ends)
-    code = distinct(rng, rows, int(inside.sum()), plan.inside)
-    community, local = _locate(code, inside)
-    one, other = decode(local, sizes[community])
-    start = (ends - sizes)[community]
-    pairs_inside = one + start, other + start
-    code = distinct(rng, rows, int(across.sum()), plan.edges_per_layer - plan.inside)
-    community, local = _locate(code, across)
-    one, other = np.divmod(local, plan.num_nodes - ends[community])
-    pairs_across = one + (ends - sizes)[community], other + ends[community]
+    layout = plan.layout
+    inside = layout.inside(distinct(rng, rows, layout.num_inside, plan.inside))
+    across = layout.across(distinct(rng, rows, layout.num_across, plan.edges_per_layer - plan.inside))
     node = permutations(rng, rows, plan.num_nodes)
     one, other = (
-        np.take_along_axis(node, np.concatenate(places, axis=1), axis=1)
-        for places in zip(pairs_inside, pairs_across, strict=True)
+        np.take_along_axis(node, np.concatenate(places, axis=1), axis=1) for places in zip(inside, across, strict=True)
     )
     codes = encode(np.minimum(one, other), np.maximum(one, other), plan.num_nodes)
-    codes.sort(axis=1)
-    return codes
-
-
-def _locate(code: Ints, counts: Ints) -> tuple[Ints, Ints]:
-    """Return the block of each code and its position in the block; blocks hold `counts` codes each."""
-    ends = np.cumsum(counts)
-    block = np.searchsorted(ends, code, side="right")
-    return block, code - (ends - counts)[block]
-
-
-def _copy(rng: np.random.Generator, base: Ints, population: int, kept: int) -> Ints:
-    """Draw a near copy of each row of `base` (rows, edges): `kept` of its codes, the others from all other codes."""
-    rows, num_edges = base.shape
-    keep = np.take_along_axis(base, distinct(rng, rows, num_edges, kept), axis=1)
-    new = skip(distinct(rng, rows, population - num_edges, num_edges - kept), base, population)
-    codes = np.concatenate([keep, new], axis=1)
     codes.sort(axis=1)
     return codes
 
@@ -304,8 +262,3 @@ def _names(plan: _Plan) -> tuple[tuple[str, ...], dict[str, list[str]]]:
 def _numbered(word: str, count: int) -> list[str]:
     width = len(str(count))
     return [f"{word}{number:0{width}}" for number in range(1, count + 1)]
-
-
-def _check_share(option: str, share: float) -> None:
-    if not 0 <= share <= 1:
-        raise InputError(f"Expected {option} between 0 and 1, got {share}.")

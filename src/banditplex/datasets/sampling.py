@@ -9,6 +9,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from banditplex.errors import InputError
 from banditplex.multiplex.names import Ints
 
 Count = TypeVar("Count", int, Ints)
@@ -105,3 +106,22 @@ def skip(rank: Ints, taken: Ints, population: int) -> Ints:
     passed = np.searchsorted(before, (rank + starts).ravel(), side="right").reshape(rank.shape)
     left: Ints = rank + passed - np.arange(rows)[:, None] * count
     return left
+
+
+def near_copy(rng: np.random.Generator, base: Ints, population: int, kept: int) -> Ints:
+    """Draw a near copy of each row of `base` (rows, count): `kept` of its integers and new ones, sorted.
+
+    New integers are drawn from those below `population` that are not in the row.
+    """
+    rows, count = base.shape
+    keep = np.take_along_axis(base, distinct(rng, rows, count, kept), axis=1)
+    new = skip(distinct(rng, rows, population - count, count - kept), base, population)
+    codes = np.concatenate([keep, new], axis=1)
+    codes.sort(axis=1)
+    return codes
+
+
+def check_share(option: str, share: float) -> None:
+    """Refuse a share that is not between 0 and 1."""
+    if not 0 <= share <= 1:
+        raise InputError(f"Expected {option} between 0 and 1, got {share}.")

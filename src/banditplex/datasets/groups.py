@@ -1,0 +1,177 @@
+"""Many layers of which few matter: groups of layers that share communities or positions, but not their edges."""
+
+from typing import Literal, get_args
+
+import numpy as np
+
+from banditplex.datasets.communities import Communities
+from banditplex.datasets.sampling import (
+    check_share,
+    decode,
+    distinct,
+    encode,
+    near_copy,
+    num_pairs,
+    permutations,
+    skip,
+    words,
+)
+from banditplex.errors import InputError
+from banditplex.multiplex import Multiplex
+from banditplex.multiplex.names import Ints
+from banditplex.rng import stream
+
+Shared = Literal["communities", "positions"]
+Overlap = Literal["independent", "disjoint", "copied"]
+
+
+def groups(
+    num_layers: int = 60,
+    group_size: int = 5,
+    *,
+    noise_layers: int = 0,
+    num_nodes: int = 400,
+    edges_per_layer: int = 800,
+    shared: Shared = "communities",
+    num_communities: int = 10,
+    within: float = 0.85,
+    overlap: Overlap = "independent",
+    copied: float = 0.5,
+    seed: int = 0,
+) -> Multiplex:
+    """Return an undirected multiplex in which the layers of a group help each other, and no other layer helps.
+
+    Each group has its own near pairs of nodes. A layer draws `within * edges_per_layer` edges from the near pairs of
+    its group, and the others from the other pairs; all counts are exact.
+
+    Parameters
+    ----------
+    num_layers, group_size
+        Total number of layers, and number of layers per group.
+    noise_layers
+        How many of all layers are noise: pairs at random.
+    num_nodes, edges_per_layer
+        Size of each layer.
+    shared
+        What a group shares. "communities": near pairs are those inside `num_communities` communities of equal size
+        (up to one node). "positions": nodes have positions in a square, and the nearest pairs are near, as many as
+        "communities" would have. All pairs of nodes are compared, once for each group.
+    num_communities
+        Number of communities.
+    within
+        Share of the edges between near pairs, 0 to 1; the count is rounded.
+    overlap
+        How the edges of a group's layers are drawn. "independent": each layer on its own. "disjoint": no pair is linked
+        in two layers of the group. "copied": the second layer and those after it keep a share of the first one's
+        edges, and draw the others from its non-edges.
+    copied
+        With `overlap="copied"`, the share of edges kept, 0 to 1; rounded for near and for other pairs.
+    seed
+        Seed of the random numbers.
+
+    Returns
+    -------
+    Multiplex
+        `metadata["relevant"]` maps each layer to the other layers of its group, and noise to [].
+
+    >>> mx = groups(7, 3, noise_layers=1, num_nodes=100, num_communities=4, edges_per_layer=200,
+    ...             overlap="disjoint")
+    >>> mx
+    Multiplex(100 nodes, 7 layers, 1,400 edges, undirected): 'g0-0' (200), 'g0-1' (200), 'g0-2' (200), 'g1-0' (200),
+    ... 3 more
+    >>> mx.metadata["relevant"]["g1-0"], mx.metadata["relevant"]["noise-0"]
+    (['g1-1', 'g1-2'], [])
+    >>> int(mx.subset(["g0-0", "g0-1", "g0-2"]).union().num_edges)
+    600
+    """
+    _check_choice("shared", shared, get_args(Shared))
+    _check_choice("overlap", overlap, get_args(Overlap))
+    _check_counts(
+        num_layers=(num_layers, 1), group_size=(group_size, 1), noise_layers=(noise_layers, 0),
+        num_nodes=(num_nodes, 2), edges_per_layer=(edges_per_layer, 1), num_communities=(num_communities, 1),
+    )  # fmt: skip
+    check_share("within", within)
+    check_share("copied", copied)
+    num_groups, left = divmod(num_layers - noise_layers, group_size)
+    if num_groups < 0 or left:
+        raise InputError(
+            f"Expected num_layers to be noise_layers and a multiple of group_size, got {num_layers:,} layers, "
+            f"{noise_layers:,} of noise, and groups of {group_size:,}."
+        )
+    layout = Communities(num_nodes, num_communities)
+    near = round(within * edges_per_layer)
+    layout.check_room(near, edges_per_layer, within=within)
+    rng = stream(seed, "groups")
+    codes = np.empty((num_layers, edges_per_layer), np.int64)
+    for first in range(0, num_groups * group_size, group_size):
+        inside = _draw(rng, group_size, layout.num_inside, near, overlap, copied)
+        across = _draw(rng, group_size, layout.num_across, edges_per_layer - near, overlap, copied)
+        place = _in_communities if shared == "communities" else _in_the_plane
+        codes[first : first + group_size] = place(rng, layout, inside, across)
+    codes[num_groups * group_size :] = distinct(rng, noise_layers, num_pairs(num_nodes), edges_per_layer)
+    codes.sort(axis=1)
+    relevant = _relevant(num_groups, group_size, noise_layers)
+    return Multiplex(
+        np.stack(decode(codes.ravel(), num_nodes)),
+        np.arange(num_layers + 1, dtype=np.int64) * edges_per_layer,
+        tuple(relevant),
+        np.arange(num_nodes),
+        metadata={"name": "groups", "relevant": relevant},
+    )
+
+
+def _check_choice(option: str, value: str, known: tuple[str, ...]) -> None:
+    if value not in known:
+        raise InputError(f"Expected {option} to be one of {', '.join(known)}, got {value!r}.")
+
+
+def _check_counts(**counts: tuple[int, int]) -> None:
+    """Refuse counts, given as (value, least), that are too small."""
+    for option, (value, least) in counts.items():
+        if value < least:
+            raise InputError(f"Expected {option} of at least {least}, got {value}.")
+
+
+def _draw(rng: np.random.Generator, layers: int, pairs: int, count: int, overlap: Overlap, copied: float) -> Ints:
+    """Draw `count` of the numbers below `pairs` for each layer of a group: (layers, count)."""
+    if overlap == "independent":
+        return distinct(rng, layers, pairs, count)
+    kept = round(copied * count) if overlap == "copied" else 0
+    needed = layers * count if overlap == "disjoint" else 2 * count - kept
+    if needed > pairs and layers > 1:
+        raise InputError(
+            f"Expected at least {needed:,} pairs to draw {count:,} edges for each of {layers:,} layers with "
+            f"overlap={overlap!r}, got {pairs:,}."
+        )
+    if overlap == "disjoint":
+        drawn, order = distinct(rng, 1, pairs, layers * count), permutations(rng, 1, layers * count)
+        return np.take_along_axis(drawn, order, axis=1).reshape(layers, count)
+    base = distinct(rng, 1, pairs, count)
+    return np.concatenate([base, near_copy(rng, np.repeat(base, layers - 1, axis=0), pairs, kept)])
+
+
+def _in_communities(rng: np.random.Generator, layout: Communities, inside: Ints, across: Ints) -> Ints:
+    """Return the codes of edges, given by their numbers among the pairs inside and across random communities."""
+    node = permutations(rng, 1, layout.num_nodes)[0]
+    one, other = node[np.concatenate([layout.inside(inside), layout.across(across)], axis=2)]
+    return encode(np.minimum(one, other), np.maximum(one, other), layout.num_nodes)
+
+
+def _in_the_plane(rng: np.random.Generator, layout: Communities, inside: Ints, across: Ints) -> Ints:
+    """Return the codes of edges, given by their numbers among the near and the other pairs of random positions."""
+    position = (words(rng, 2 * layout.num_nodes) >> np.uint64(44)).astype(np.int64).reshape(-1, 2)  # exact distances
+    population = num_pairs(layout.num_nodes)
+    one, other = decode(np.arange(population), layout.num_nodes)
+    distance = ((position[one] - position[other]) ** 2).sum(1)
+    near = np.sort(np.argsort(distance, kind="stable")[: layout.num_inside])
+    others = skip(across, np.repeat(near[None], len(across), axis=0), population)
+    return np.concatenate([near[inside], others], axis=1)
+
+
+def _relevant(num_groups: int, group_size: int, noise_layers: int) -> dict[str, list[str]]:
+    """Return the names of all layers in order, each with the other layers of its group."""
+    relevant: dict[str, list[str]] = {}
+    for group in range(num_groups):
+        names = [f"g{group}-{member}" for member in range(group_size)]
+        relevant |= {name: [other for other in names if other != name] for name in names}
+    return relevant | {f"noise-{number}": [] for number in range(noise_layers)}
