@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 
 from banditplex import plots
+from banditplex.bandits.arms import to_arm
 from banditplex.datasets import load_dataset
 from banditplex.errors import InputError
 from banditplex.evaluation import Split, accuracy, roc_auc, split
@@ -25,7 +26,6 @@ from banditplex.multiplex import Multiplex, Name
 from banditplex.policy_scores import DRAWS, MEAN, PREDICTED, VALIDATED, ways_to_score
 from banditplex.predictor import LinkPredictor
 from banditplex.training.config import Config
-from banditplex.training.draws import to_arm
 from banditplex.training.threads import fitting_threads
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from banditplex.bandits.arms import to_layer
 from banditplex.multiplex import Name
 from banditplex.predictor import LinkPredictor
-from banditplex.training.draws import to_layer
 from banditplex.training.loop import Trainer
 from banditplex.training.validation import Validation
 

@@ -1,38 +1,86 @@
-"""What a fitted model answers: logits of pairs, on the training graph or on another one with the same layers."""
+"""What a fitted model answers: logits of pairs, on the training graph or on another one with the same layers.
 
-from collections.abc import Sequence
+Nothing is learnt here: `training/default.py` makes the model.
+"""
+
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
 import torch
 from numpy.typing import NDArray
+from scipy.special import expit
 from torch import Tensor
 
 from banditplex.bandits import Policy
+from banditplex.bandits.arms import to_layer
 from banditplex.errors import InputError
 from banditplex.multiplex import Multiplex, Name
 from banditplex.nn import HiddenEdges, Network, PackedGraph
 from banditplex.nn.ensemble import beside_of, joined, members_of
 from banditplex.nn.evidence import pack
+from banditplex.nn.packing import node_features
 from banditplex.nn.scoring import score_by_layer, score_terms, score_unlinked
 from banditplex.pairs.known import KnownPairs
 from banditplex.pairs.space import restrict
 from banditplex.rng import stream
-from banditplex.training.calibration import Calibration, HeldOut, fit, score_held_out
-from banditplex.training.config import Config
-from banditplex.training.data import TrainingData, node_features
-from banditplex.training.draws import to_layer
-from banditplex.training.loop import Trainer
-from banditplex.training.members import choose_layers
-from banditplex.training.regression import Used
-from banditplex.training.stacking import MemberModel, put_beside
 
 Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
 FOLDS = 8
 """Known edges are scored in this many groups; the encoder does not see the edges of the group that is scored."""
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """Maps the scores of each target to log likelihood ratios of links, which grow with the score.
+
+    They are bias + low * score below the `knot` and, in a smooth transition, grow by `high` per unit above it.
+    """
+
+    low: Floats  # (T,) slope of low scores, > 0
+    high: Floats  # (T,) slope of high scores, > 0
+    bias: Floats  # (T,)
+    knot: float
+
+    @classmethod
+    def scaled(cls, num_targets: int, slope: float = 1.0) -> "Calibration":
+        """Return a calibration that multiplies all scores by a slope."""
+        slopes = np.full(num_targets, slope)
+        return cls(slopes, slopes, np.zeros(num_targets), 0.0)
+
+    def ratio(self, score: Floats, instance: int) -> Floats:
+        """Return the log likelihood ratio (n,) of scores (n,) of a target.
+
+        >>> bent = Calibration(np.array([1.0]), np.array([0.5]), np.array([-1.0]), 10.0)
+        >>> bent.ratio(np.array([-90.0, 10.0, 110.0]), 0).round(2)
+        array([-91.  ,   8.65,  59.  ])
+        """
+        above = np.logaddexp(0, score - self.knot)
+        found: Floats = self.low[instance] * (score - above) + self.high[instance] * above + self.bias[instance]
+        return found
+
+    def probability(self, score: Floats, instance: int, prior: float) -> Floats:
+        """Return the probability (n,) of links among pairs of which a share `prior` are links.
+
+        >>> Calibration.scaled(1).probability(np.array([0.0, 2.0]), 0, prior=0.1).round(3)
+        array([0.1  , 0.451])
+        """
+        found: Floats = expit(self.ratio(score, instance) + np.log(prior / (1 - prior)))
+        return found
+
+
+class GraphSource(Protocol):
+    """What makes the graph that predictions see when they first need it: the data of a training."""
+
+    @property
+    def device(self) -> torch.device:
+        """Where the graph is."""
+
+    @property
+    def full_graph(self) -> PackedGraph:
+        """The graph on the device."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,47 +89,14 @@ class FittedModel:
 
     mx: Multiplex  # the training graph
     model: Network
-    source: PackedGraph | TrainingData  # the same on the device, or what can make it
+    source: PackedGraph | GraphSource  # the same on the device, or what can make it
     policy: Policy | None
     targets: Ints  # (T,) layer indices
     layers: Ints  # (T, m): other layers of each target, the most probable first
     counts: Ints  # (T,): how many of them predictions use
     calibration: Calibration
-    config: Config  # the settings that it was trained with
+    seed: int  # of random streams
     gains: list[dict[str, Any]] | None = None  # rows of `layer_gains`, once they have been computed
-    held_out: HeldOut | None = None  # what probabilities were calibrated with, after training; it is not saved
-
-    @classmethod
-    def from_trainers(cls, trainers: Sequence[Trainer], *, finished: bool = True) -> "FittedModel":
-        """Take over the state of the trainers of all members so far.
-
-        If training has finished, other terms may be put beside the networks, and probabilities are calibrated; before,
-        a temperature is fitted to the validation pairs.
-        """
-        data, config = trainers[0].data, trainers[0].config
-        layers = choose_layers(trainers, finished=finished)
-        calibration = Calibration.scaled(len(data.targets), 1 / trainers[-1].validate().temperature())
-        model = joined([trainer.ema_model for trainer in trainers])
-        fitted = cls(data.full_mx, model, data, trainers[-1].policy, data.targets, *layers, calibration, config)
-        if not finished:
-            return fitted
-        if not any(len(each.data.validation_edges) for each in trainers):
-            return replace(fitted, calibration=Calibration.scaled(len(data.targets)))
-        held_out = fitted._score_held_out(trainers, [fitted._before_validation(each) for each in trainers])
-        if len(trainers) > 1 and config.sees_all:  # models of drawn layers alone stay as in the paper
-            score = partial(fitted._score_held_out, trainers)
-            beside, held_out = put_beside(held_out, trainers, Used(*layers), score)
-            fitted = replace(fitted, model=joined(members_of(model), beside))
-        return replace(fitted, calibration=fit(*held_out), held_out=held_out)
-
-    def _score_held_out(self, trainers: Sequence[Trainer], models: Sequence[MemberModel]) -> HeldOut:
-        """Return the scores that models of the members give to held-out pairs, always the same ones."""
-        alone = [(trainer.data, model.logits_of_targets) for trainer, model in zip(trainers, models, strict=True)]
-        return score_held_out(alone, stream(self.config.seed, "calibration"), self.config.unknown_share)
-
-    def _before_validation(self, trainer: Trainer) -> "FittedModel":
-        """Return the network of one member on the graph that it was trained on, without its validation edges."""
-        return replace(self, model=trainer.ema_model, source=trainer.data.train_graph)
 
     @property
     def networks(self) -> "FittedModel":
@@ -135,7 +150,7 @@ class FittedModel:
             raise InputError(f"Expected prior between 0 and 1, got {prior!r}.")
         return float(prior)
 
-    def logits(self, pairs: Ints, layer: Name, *, draws: int = 0) -> NDArray[np.float64]:
+    def logits(self, pairs: Ints, layer: Name, *, draws: int = 0) -> Floats:
         """Return the logits (n,) of pairs (n, 2) of node indices in a target layer.
 
         With `draws`, the result is the mean over this many draws of the policy instead of its most probable layers, by
@@ -149,7 +164,7 @@ class FittedModel:
         result = terms.sum(1) if share is None else terms[:, 0] + terms[:, 1:] @ share
         return result.cpu().numpy().astype(np.float64)
 
-    def logits_of_targets(self, pairs: Ints, instance: Ints) -> NDArray[np.float64]:
+    def logits_of_targets(self, pairs: Ints, instance: Ints) -> Floats:
         """Return the logits (n,) of pairs (n, 2) in the targets number (n,)."""
         result = np.empty(len(pairs))
         if self.model.encoder is not None:  # which hides edges of one target at a time
@@ -171,7 +186,7 @@ class FittedModel:
             result[at] = terms.sum(1).cpu().numpy()
         return result
 
-    def terms(self, pairs: Ints, layer: Name, *, linked: bool = True) -> tuple[Ints, NDArray[np.float64]]:
+    def terms(self, pairs: Ints, layer: Name, *, linked: bool = True) -> tuple[Ints, Floats]:
         """Return the layers (m,) that predictions in a target use, and the terms (n, 1 + m) that make up the logits.
 
         The first term is that of the target layer and of the evidence of all layers. Unless `linked`, terms are those
@@ -203,7 +218,7 @@ class FittedModel:
             result[at] = score(self.model, graph, features, place[at], layers[at, 0], layers[at, 1:], hidden)
         return result
 
-    def logits_by_layer(self, pairs: Ints, target: Ints, others: Ints) -> NDArray[np.float64]:
+    def logits_by_layer(self, pairs: Ints, target: Ints, others: Ints) -> Floats:
         """Return the logits (n, m) of pairs (n, 2) in target layers (n,) with each of the other layers (n, m) alone.
 
         They are those of the networks alone, as with `draws`.
@@ -226,7 +241,7 @@ class FittedModel:
         """Return the layers (m,) to look at, and the share of draws (m,) that each has, if layers are drawn."""
         if not draws or self.policy is None:
             return self.layers[instance, : self.counts[instance]], None
-        rng = stream(self.config.seed, "prediction draws")
+        rng = stream(self.seed, "prediction draws")
         drawn = np.concatenate([self.policy.draw(rng, [instance]).arms[0] for _ in range(draws)])
         arms, count = np.unique(drawn, return_counts=True)
         share = torch.tensor(count / draws, dtype=torch.float32, device=self.graph.device)

@@ -17,13 +17,13 @@ from banditplex.answers.embedding import embed
 from banditplex.answers.explanation import explain, which_layers
 from banditplex.answers.quality import mean_auc
 from banditplex.answers.ranking import recommend
+from banditplex.bandits.arms import to_layer
 from banditplex.errors import InputError
 from banditplex.io import read
 from banditplex.multiplex import Multiplex, Name
 from banditplex.nn import Convolution
 from banditplex.nn.ensemble import members_of
 from banditplex.pairs.asked import as_pairs
-from banditplex.pairs.visibility import Visibility
 from banditplex.persistence.checkpoint import Checkpoint
 from banditplex.persistence.model_folder import load, save
 from banditplex.persistence.warm_start import carry_over
@@ -31,15 +31,13 @@ from banditplex.prediction import FittedModel
 from banditplex.terminal import LOG, epoch_bar, warn
 from banditplex.training.calibration import HeldOut
 from banditplex.training.config import SETTINGS, Config, Setting, numpydoc
-from banditplex.training.draws import to_layer
+from banditplex.training.default import Learnt, learn, make_networks
 from banditplex.training.gains import layer_gains
 from banditplex.training.generators import seeded
 from banditplex.training.history import summary
 from banditplex.training.loop import Trainer
-from banditplex.training.members import Members, member_seed
+from banditplex.training.members import Members, while_training
 from banditplex.training.memory import limited
-from banditplex.training.setup import make_trainer
-from banditplex.training.targets import check_targets, num_edges, resolve_policy
 from banditplex.training.threads import fitting_threads
 from banditplex.training.validation import MAX_USED
 
@@ -129,24 +127,25 @@ class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
         LOG.info("Training on %s; %d target layers.", mx.title, len(members.current.data.targets))
         turn = seeded(config.seed, "torch", device) if config.uses_torch_generators else nullcontext()
         bar, lock = epoch_bar(quiet=not self.verbose, lines=True), nullcontext() if kept is None else kept.held()
+
+        def after_epoch(rows: list[dict[str, Any]]) -> bool:
+            row = summary(rows) | {"epochs": members.count * members.current.epochs}
+            row |= {"member": members.trainers.index(members.current) + 1, "members": members.count}
+            LOG.info("Epoch %d: loss %.4f, validation %.4f", *(row[name] for name in LOGGED))
+            if kept is not None:
+                kept.save()
+            if show is not None:
+                show(row)
+            if on_epoch is None:
+                return False
+            self._take(members, Learnt(while_training(members.trainers), None))
+            stop = on_epoch(self, row) is True
+            return members.current.data.group.from_first(lambda: stop)
+
         with fitting_threads(mx.num_edges), turn, lock, bar as show:
             if kept is not None:
                 kept.begin(resume=resume)
-            while not members.finished:
-                row = summary(members.run_epoch()) | {"epochs": members.count * members.current.epochs}
-                row |= {"member": members.trainers.index(members.current) + 1, "members": members.count}
-                LOG.info("Epoch %d: loss %.4f, validation %.4f", *(row[name] for name in LOGGED))
-                if kept is not None:
-                    kept.save()
-                if show is not None:
-                    show(row)
-                if on_epoch is not None:
-                    self._take(members, finished=False)
-                    stop = on_epoch(self, row) is True
-                    if members.current.data.group.from_first(lambda: stop):  # noqa: B023
-                        break
-            members.finish()
-            self._take(members, finished=True)
+            self._take(members, learn(members, after_epoch))
             if members.current.data.held is not None:
                 self._gains()  # while the others are there, who hold the other layers
 
@@ -170,20 +169,12 @@ class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
         """Return what `fit` runs: the trainer of each network in turn."""
         if not isinstance(mx, Multiplex):
             raise InputError(f"Expected a Multiplex to learn from, got {type(mx).__name__}.")
-        config = self.checked()
-        visibility = Visibility.of_training(config.hide, mx, evidence=config.sees_all, weighted=config.weighted)
-        chosen = check_targets(mx, targets, visibility)
-        config = resolve_policy(config, mx, chosen)
-        given = None if negatives is None else self._given(mx, chosen, negatives)
 
-        def make(member: int) -> Trainer:
-            seeded = replace(config, seed=member_seed(config.seed, member))
-            trainer = make_trainer(mx, chosen, seeded, negatives=given)
+        def begin(trainer: Trainer, member: int) -> None:
             if self.warm_start and hasattr(self, "_fitted"):
                 carry_over(self._fitted, trainer, member)
-            return trainer
 
-        return Members(make, config.num_members(mx.num_edges))
+        return make_networks(mx, targets, self.checked(), negatives, begin)
 
     def check_settings(self, mx: Multiplex, targets: Sequence[Name] | None = None) -> None:
         """Refuse settings that `fit` would refuse on this multiplex."""
@@ -192,23 +183,9 @@ class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
             same.device = "cpu"  # a look needs no GPU
         same.make_trainer(mx, targets)
 
-    def _given(self, mx: Multiplex, targets: Ints, negatives: Mapping[Name, ArrayLike]) -> dict[int, Ints]:
-        if not isinstance(negatives, Mapping):
-            raise InputError(f"Expected negatives as a dictionary, layer: pairs, got {type(negatives).__name__}.")
-        given = {mx.layer_index(name): as_pairs(mx, pairs) for name, pairs in negatives.items()}
-        for name, pairs in ((mx.layer_names[layer], pairs) for layer, pairs in given.items()):
-            known = mx.has_edges(pairs, name)
-            if known.any():
-                pair = tuple(mx.node_names[pairs[np.argmax(known)]].tolist())
-                raise InputError(f"Expected negatives that are not edges of layer {name!r}, got {pair}.")
-        for target in targets[num_edges(mx)[targets] > 0].tolist():
-            if not len(given.get(target, ())):
-                raise InputError(f"Expected negatives for target layer {mx.layer_names[target]!r}, got none.")
-        return given
-
-    def _take(self, members: Members, *, finished: bool) -> None:
-        self._fitted = FittedModel.from_trainers(members.trainers, finished=finished)
-        self._rows, self._trainer = members.history, members.current
+    def _take(self, members: Members, learnt: Learnt) -> None:
+        self._fitted, self._held_out = learnt
+        self._rows, self._trainer, self._config = members.history, members.current, members.trainers[0].config
 
     # Predicting
 
@@ -288,7 +265,7 @@ class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
         """
         fitted = self._check_fitted()
         test = as_multiplex(mx, directed=fitted.mx.directed)
-        return mean_auc(fitted, test, fitted.config.seed)
+        return mean_auc(fitted, test, fitted.seed)
 
     def which_layers(
         self, pairs: ArrayLike, *, prior: float | None = None, context: Multiplex | None = None
@@ -410,8 +387,8 @@ class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
         if fitted.gains is None:
             looked_at = self._trainer.most_probable_layers(max(MAX_USED, fitted.layers.shape[1]))
             alone = len(members_of(fitted.model)) == 1  # else policies have learnt from validation edges of others
-            with limited(fitted.config.memory_limit, fitted.mx.num_edges):
-                found = layer_gains(self._trainer.data, looked_at, fitted.config.seed, unseen=alone)
+            with limited(self._config.memory_limit, fitted.mx.num_edges):
+                found = layer_gains(self._trainer.data, looked_at, fitted.seed, unseen=alone)
             self._fitted = fitted = replace(fitted, gains=found)
         assert fitted.gains is not None
         return fitted.gains
@@ -443,21 +420,22 @@ class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
     @property
     def held_out_(self) -> HeldOut | None:
         """Scores of validation edges and of unknown pairs, on the graph without them; None in a loaded model."""
-        return self._check_fitted().held_out
+        self._check_fitted()
+        return self._held_out
 
     # Keeping
 
     def save(self, folder: str | Path) -> None:
         """Write the model and the training graph to a folder: safetensors and JSON."""
         self._gains()
-        save(folder, self._check_fitted(), self._rows, self._arguments())
+        save(folder, self._check_fitted(), self._config, self._rows, self._arguments())
 
     @classmethod
     def load(cls, folder: str | Path, *, device: str = "auto", conv: Convolution | None = None) -> "LinkPredictor":
         """Read a model that `save` wrote; it predicts without the training data."""
-        fitted, history, arguments = load(folder, device=device, conv=conv)
-        model = cls(**fitted.config.values() | arguments)
-        model._fitted, model._rows = fitted, history
+        fitted, config, history, arguments = load(folder, device=device, conv=conv)
+        model = cls(**config.values() | arguments)
+        model._fitted, model._config, model._rows, model._held_out = fitted, config, history, None
         return model
 
     def _arguments(self) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from banditplex.nn import model as network
 from banditplex.nn.scoring import score_by_layer
 from banditplex.pairs.visibility import HIDE, Visibility
 from banditplex.training.config import EVIDENCE
+from banditplex.training.default import complete
 from tests.nn.test_evidence import forget_sizes
 from tests.nn.test_graph import random_multiplex
 from tests.nn.test_model import make_model
@@ -89,7 +90,7 @@ def watch(hide, directed, evidence):
         calls.clear()
         trainer.validate()
         seen["validate"] = (trainer.data.train_mx, calls[:])
-        model._take(members, finished=True)
+        model._take(members, complete(members.trainers))
         calls.clear()
         model.score_pairs(list(itertools.permutations(range(16), 2)), TARGET)  # edges and others
         seen["predict"] = (mx, calls[:])

@@ -1,13 +1,16 @@
 """Calibration: recovers what is known, stays finite and rising, and keeps few edges close to what all targets share."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize
 
 from banditplex.datasets import planted
-from banditplex.prediction import FittedModel
+from banditplex.prediction import Calibration, FittedModel
 from banditplex.training import calibration
-from banditplex.training.calibration import Calibration, Scored, fit, grouped, score_held_out
+from banditplex.training.calibration import HeldOutPairs, Scored, fit, grouped
+from banditplex.training.default import complete
 from tests.training.test_loop import random_layers, trainer_of
 
 
@@ -142,7 +145,7 @@ def test_groups_keep_the_highest_scores_and_the_sums():
 def test_without_validation_edges_scores_stay_as_they_are():
     trainer = trainer_of(random_layers(0, copied=False), validation=0.0, epochs=1, width=0)
     trainer.run_epoch()
-    found = FittedModel.from_trainers([trainer]).calibration
+    found = complete([trainer]).fitted.calibration
     assert found.ratio(np.array([-1.0, 2.5]), 1).tolist() == [-1.0, 2.5]
 
 
@@ -155,7 +158,7 @@ def test_scores_are_those_of_the_graph_without_validation_edges(monkeypatch):
         asked.append((pairs, instance))
         return np.arange(float(len(pairs)))
 
-    score_held_out([(trainer.data, logits)], np.random.default_rng(0))
+    HeldOutPairs.draw([trainer.data], np.random.default_rng(0)).score([SimpleNamespace(logits_of_targets=logits)])
     edges, mx = trainer.data.validation_edges, trainer.data.full_mx
     ((pairs, instance),) = asked
     for number, layer in enumerate(mx.layer_names):
@@ -165,7 +168,7 @@ def test_scores_are_those_of_the_graph_without_validation_edges(monkeypatch):
         assert len(here) == 60 * 59 / 2 - mx.layer_sizes[number] + len(mine)  # all unknown pairs
     seen = []
     monkeypatch.setattr(FittedModel, "logits", lambda self, *asked: seen.append(self.graph) or np.zeros(len(asked[0])))
-    FittedModel.from_trainers([trainer])
+    complete([trainer])
     assert [id(graph) for graph in seen] == [id(trainer.data.train_graph)] * 2
 
 
@@ -181,7 +184,7 @@ def test_the_expected_number_of_links_is_that_of_the_prior():
         while not trainer.finished:
             trainer.run_epoch()
         trainer.finish()
-        fitted = FittedModel.from_trainers([trainer])
+        fitted = complete([trainer]).fitted
         for target, name in enumerate(mx.layer_names):
             unknown = pairs[~mx.has_edges(pairs, name)]
             prior = fitted.density(name)

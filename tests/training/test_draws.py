@@ -5,11 +5,12 @@ import pytest
 import torch
 
 from banditplex.bandits import make_policy
+from banditplex.bandits.arms import to_arm, to_layer
 from banditplex.datasets import planted
 from banditplex.predictor import LinkPredictor
 from banditplex.rng import stream
 from banditplex.training import draws
-from banditplex.training.draws import most_probable_layers, to_arm, to_layer
+from banditplex.training.draws import most_probable_layers
 from tests.training.test_loop import trainer_of
 
 

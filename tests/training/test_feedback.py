@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from banditplex.bandits import make_policy
-from banditplex.training.draws import to_layer
+from banditplex.bandits.arms import to_layer
 from banditplex.training.feedback import LayerLosses, encoding_probability, free_observations
 from tests.training.test_draws import learnt_policy
 

@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 from banditplex.multiplex import Name
 from banditplex.nn import HiddenEdges, PackedGraph
 from banditplex.nn.ensemble import members_of
+from banditplex.nn.packing import node_features
 from banditplex.nn.spectral import Spectral
 from banditplex.pairs.candidates import Positions
 from banditplex.prediction import FittedModel
-from banditplex.training.data import node_features
 
 Vectors = NDArray[np.float32]
 

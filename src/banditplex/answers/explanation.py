@@ -56,7 +56,7 @@ def _typical_pairs(fitted: FittedModel, layer: Name) -> Ints:
     """Return a sample of the pairs that a layer may link, all equally likely, always the same."""
     mx = fitted.mx
     propose = uniform_pairs(mx, None if mx.node_types is None else PairSpace(mx))
-    return propose(np.full(TYPICAL, mx.layer_index(layer)), stream(fitted.config.seed, "typical pairs"))
+    return propose(np.full(TYPICAL, mx.layer_index(layer)), stream(fitted.seed, "typical pairs"))
 
 
 @torch.no_grad()

@@ -5,6 +5,7 @@ from functools import partial
 import torch
 from torch import Tensor, nn
 
+from banditplex.bandits.arms import to_layer
 from banditplex.baselines.base import BASELINES
 from banditplex.baselines.neural import NetworkData, NeuralBaseline, PairNetwork
 from banditplex.errors import InputError
@@ -12,7 +13,6 @@ from banditplex.nn import HiddenEdges, PackedGraph
 from banditplex.nn.embedding import embed
 from banditplex.rng import stream
 from banditplex.training.config import Config
-from banditplex.training.draws import to_layer
 from banditplex.training.setup import build_network, normalise
 
 KINDS = ("mean", "attention")

@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor, nn
 
+from banditplex.bandits.arms import to_layer
 from banditplex.baselines.base import BASELINES
 from banditplex.baselines.convolution import perceptron
 from banditplex.baselines.dgcnn import DENSE, SubgraphEncoder, choose_keep
@@ -12,7 +13,6 @@ from banditplex.baselines.seen import visible_link
 from banditplex.baselines.subgraphs import enclosing_subgraphs
 from banditplex.nn import HiddenEdges, PackedGraph
 from banditplex.rng import stream
-from banditplex.training.draws import to_layer
 
 SAMPLE = 500
 """Edges, and as many negatives, whose subgraphs say how many vertices sorting keeps."""

@@ -17,11 +17,12 @@ from banditplex.errors import InputError
 from banditplex.multiplex import Multiplex, Name
 from banditplex.nn import HiddenEdges, PackedGraph
 from banditplex.nn.encoder import column_scales
+from banditplex.nn.packing import node_features
 from banditplex.pairs.known import KnownPairs
 from banditplex.rng import stream
 from banditplex.training.batches import Plan, plan_epoch
 from banditplex.training.config import Config
-from banditplex.training.data import TrainingData, node_features, prepare
+from banditplex.training.data import TrainingData, prepare
 from banditplex.training.generators import seeded
 from banditplex.training.threads import fitting_threads
 

@@ -29,9 +29,8 @@ from banditplex.nn.rotations import Rotations
 from banditplex.pairs.visibility import Visibility
 from banditplex.persistence.model_check import SCHEMA, check_numbers, check_sizes
 from banditplex.persistence.tree import draft_of, locked_folder, put_in_place, replace_file, write_draft
-from banditplex.prediction import FittedModel
+from banditplex.prediction import Calibration, FittedModel
 from banditplex.schema import ANYTHING, check, parse
-from banditplex.training.calibration import Calibration
 from banditplex.training.config import SETTINGS, Config
 from banditplex.training.data import choose_device
 from banditplex.training.likeness import check_like
@@ -44,18 +43,18 @@ FILES = ("graph.safetensors", "policy.safetensors", "weights.safetensors")
 GRAPH = ("edge_index", "layer_offsets", "weight", "time", "node_features")
 
 
-def save(folder: str | Path, fitted: FittedModel, history: list[Row], arguments: Row) -> None:
+def save(folder: str | Path, fitted: FittedModel, config: Config, history: list[Row], arguments: Row) -> None:
     """Write a model folder, which at any moment holds the old model or the new one, whole.
 
     The index `model.json` knows the other files. It is replaced once their drafts are written, which then take their
-    places; a draft that the index knows counts as the file. `arguments` are those of the constructor that training
-    resolves: `hide`, `policy_options`, `warm_start`.
+    places; a draft that the index knows counts as the file. `config` has the settings of training, `arguments` those
+    of the constructor that training resolves: `hide`, `policy_options`, `warm_start`.
     """
     with locked_folder(Path(folder)):
-        _save(Path(folder), fitted, history, arguments)
+        _save(Path(folder), fitted, config, history, arguments)
 
 
-def _save(folder: Path, fitted: FittedModel, history: list[Row], arguments: Row) -> None:
+def _save(folder: Path, fitted: FittedModel, config: Config, history: list[Row], arguments: Row) -> None:
     mx = fitted.mx
     graph = {name: np.ascontiguousarray(value) for name in GRAPH if (value := getattr(mx, name)) is not None}
     state = {} if fitted.policy is None else fitted.policy.state_dict()
@@ -64,7 +63,7 @@ def _save(folder: Path, fitted: FittedModel, history: list[Row], arguments: Row)
     beside = beside_of(fitted.model)
     index = {
         "format": FORMAT,
-        "config": config_to_json(fitted.config),
+        "config": config_to_json(config),
         "arguments": arguments,
         "directed": mx.directed,
         "layer_names": list(mx.layer_names),
@@ -93,8 +92,8 @@ def _save(folder: Path, fitted: FittedModel, history: list[Row], arguments: Row)
 
 def load(
     folder: str | Path, *, device: str = "auto", conv: Convolution | None = None
-) -> tuple[FittedModel, list[Row], Row]:
-    """Read model, history and arguments from a folder.
+) -> tuple[FittedModel, Config, list[Row], Row]:
+    """Read model, settings, history and arguments from a folder.
 
     `conv` is needed if the encoder was built from a class or function that is not PyG's.
     """
@@ -113,7 +112,7 @@ def load(
 
 def _from_index(
     folder: Path, index: dict[str, Any], device: str, conv: Convolution | None
-) -> tuple[FittedModel, list[Row], Row]:
+) -> tuple[FittedModel, Config, list[Row], Row]:
     check(index, SCHEMA, path=folder / INDEX)
     check_numbers(index, folder / INDEX)
     config = _config_from_json(index["config"], device, conv)
@@ -139,12 +138,12 @@ def _from_index(
     fitted = FittedModel(
         mx, model.to(where).eval(), pack(mx, where, visibility), policy, targets,
         np.array(index["layers"], np.int64).reshape(len(targets), -1), np.array(index["counts"], np.int64),
-        _calibration(index["calibration"]), config, index["gains"],
+        _calibration(index["calibration"]), config.seed, index["gains"],
     )  # fmt: skip
     arguments = index["arguments"]
     if arguments["policy_options"]:
         (arguments["policy_options"],) = _with_names([arguments["policy_options"]], fitted.layer_names)
-    return fitted, _with_names(index["history"], fitted.layer_names), arguments
+    return fitted, config, _with_names(index["history"], fitted.layer_names), arguments
 
 
 def _beside(networks: Sequence[MultiplexModel], index: Mapping[str, Any], mx: Multiplex) -> Beside | None:

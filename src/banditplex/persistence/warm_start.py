@@ -6,6 +6,7 @@ import torch
 from banditplex.errors import InputError
 from banditplex.nn.ensemble import members_of
 from banditplex.prediction import FittedModel
+from banditplex.training.config import EVIDENCE
 from banditplex.training.loop import Trainer
 
 BASE = "encoder.input.weight"
@@ -23,10 +24,11 @@ def carry_over(fitted: FittedModel, trainer: Trainer, member: int = 0) -> None:
     if trainer.data.layer_names != fitted.layer_names:
         found = list(trainer.data.layer_names)
         raise InputError(f"Expected the layers of the first fit for a warm start, got {found!r}.")
-    for name in ("hide", "evidence"):
-        before = getattr(fitted.config, name)
-        if getattr(trainer.config, name) != before:
-            raise InputError(f"Expected {name}={before!r}, as in the first fit, for a warm start.")
+    before, now = fitted.model.visibility, trainer.data.visibility
+    if now.hide != before.hide:
+        raise InputError(f"Expected hide={before.hide!r}, as in the first fit, for a warm start.")
+    if now.evidence != before.evidence:
+        raise InputError(f"Expected evidence={EVIDENCE[not before.evidence]!r}, as in the first fit, for a warm start.")
     networks = members_of(fitted.model)
     weights = {name: value.clone() for name, value in networks[member % len(networks)].state_dict().items()}
     fresh = trainer.model.state_dict()

@@ -5,8 +5,7 @@ target has few validation edges, so all targets share one curve, from which each
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import torch
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from banditplex.pairs.unknown import UnknownPairs
+from banditplex.prediction import Calibration
 from banditplex.training.data import TrainingData
 
 Ints = NDArray[np.int64]
@@ -34,56 +34,12 @@ MANY = 1 << 16
 """If there are more links than this, they are treated in groups as well."""
 
 
-@dataclass(frozen=True, eq=False)
-class Calibration:
-    """Maps the scores of each target to log likelihood ratios of links, which grow with the score.
-
-    They are bias + low * score below the `knot` and, in a smooth transition, grow by `high` per unit above it.
-    """
-
-    low: Floats  # (T,) slope of low scores, > 0
-    high: Floats  # (T,) slope of high scores, > 0
-    bias: Floats  # (T,)
-    knot: float
-
-    @classmethod
-    def scaled(cls, num_targets: int, slope: float = 1.0) -> "Calibration":
-        """Return a calibration that multiplies all scores by a slope."""
-        slopes = np.full(num_targets, slope)
-        return cls(slopes, slopes, np.zeros(num_targets), 0.0)
-
-    def ratio(self, score: Floats, instance: int) -> Floats:
-        """Return the log likelihood ratio (n,) of scores (n,) of a target.
-
-        >>> bent = Calibration(np.array([1.0]), np.array([0.5]), np.array([-1.0]), 10.0)
-        >>> bent.ratio(np.array([-90.0, 10.0, 110.0]), 0).round(2)
-        array([-91.  ,   8.65,  59.  ])
-        """
-        above = np.logaddexp(0, score - self.knot)
-        found: Floats = self.low[instance] * (score - above) + self.high[instance] * above + self.bias[instance]
-        return found
-
-    def probability(self, score: Floats, instance: int, prior: float) -> Floats:
-        """Return the probability (n,) of links among pairs of which a share `prior` are links.
-
-        >>> Calibration.scaled(1).probability(np.array([0.0, 2.0]), 0, prior=0.1).round(3)
-        array([0.1  , 0.451])
-        """
-        found: Floats = expit(self.ratio(score, instance) + np.log(prior / (1 - prior)))
-        return found
-
-
 class Scored(NamedTuple):
     """Scores of pairs."""
 
     instance: Ints  # (n,) which target
     score: Floats  # (n,)
     weight: Floats  # (n,) how many pairs each stands for
-
-
-Member = tuple[TrainingData, Callable[[Ints, Ints], Floats]]
-"""What a network was trained on, and a function that returns its scores (n,) of pairs (n, 2) of targets number (n,), on
-the graph without its validation edges."""
 
 
 class HeldOut(NamedTuple):
@@ -107,24 +63,47 @@ class HeldOut(NamedTuple):
         return factor
 
 
-def score_held_out(
-    members: Sequence[Member], rng: np.random.Generator, unknown_share: float = UNKNOWN_SHARE
-) -> HeldOut:
-    """Score the validation edges of each member, of which there must be some, and a sample of the unknown pairs."""
-    every = [data for data, _ in members]
-    if every[0].held is None:
-        samples, density = sample_unknown(every, rng)
-    else:  # the first process alone looks at all edges
-        samples, density = every[0].group.from_first(lambda: sample_unknown(every, rng))
-    scored = [score_pairs(*member, sample) for member, sample in zip(members, samples, strict=True)]
-    links, unknown = (
-        Scored(*(np.concatenate(each) for each in zip(*part, strict=True))) for part in zip(*scored, strict=True)
-    )
-    return HeldOut(links, unknown, density, unknown_share)
+class MemberModel(Protocol):
+    """What scores pairs on the graph of a member, without its validation edges: its network, regressions or vectors."""
+
+    def logits_of_targets(self, pairs: Ints, instance: Ints) -> Floats:
+        """Return the logits (n,) of pairs (n, 2) in the targets number (n,)."""
+        ...
 
 
-Sample = tuple[Ints, Ints, Floats]
-"""Unknown pairs: the target of each (n,), the pairs (n, 2), and how many pairs each stands for (n,)."""
+class Sample(NamedTuple):
+    """Unknown pairs of the targets of a member."""
+
+    instance: Ints  # (n,) which target
+    pairs: Ints  # (n, 2)
+    weight: Floats  # (n,) how many pairs each stands for
+
+
+class HeldOutPairs(NamedTuple):
+    """The validation edges of each member, of which there must be some, and a sample of the unknown pairs."""
+
+    members: Sequence[TrainingData]
+    unknown: Sequence[Sample]  # one for each member
+    density: Floats  # (T,) of links among all pairs of each target
+    unknown_share: float
+
+    @classmethod
+    def draw(
+        cls, members: Sequence[TrainingData], rng: np.random.Generator, unknown_share: float = UNKNOWN_SHARE
+    ) -> "HeldOutPairs":
+        """Draw the unknown pairs."""
+        if members[0].held is None:
+            return cls(members, *sample_unknown(members, rng), unknown_share)
+        # the first process alone looks at all edges
+        return cls(members, *members[0].group.from_first(lambda: sample_unknown(members, rng)), unknown_share)
+
+    def score(self, models: Sequence[MemberModel]) -> HeldOut:
+        """Return the scores that each member's pairs get from its model."""
+        scored = [score_pairs(*each) for each in zip(self.members, models, self.unknown, strict=True)]
+        links, unknown = (
+            Scored(*(np.concatenate(each) for each in zip(*part, strict=True))) for part in zip(*scored, strict=True)
+        )
+        return HeldOut(links, unknown, self.density, self.unknown_share)
 
 
 def sample_unknown(every: Sequence[TrainingData], rng: np.random.Generator) -> tuple[list[Sample], Floats]:
@@ -135,21 +114,21 @@ def sample_unknown(every: Sequence[TrainingData], rng: np.random.Generator) -> t
     for each in every:
         having = np.unique(each.validation_edges.instance)  # others say nothing: what all share holds for them
         which, pairs, weight = UnknownPairs(each.train_mx, known, negatives).sample(data.targets[having], size, rng)
-        samples.append((having[which], pairs, weight))
+        samples.append(Sample(having[which], pairs, weight))
     links = mx.layer_sizes[data.targets]
     return samples, links / (links + known.num_free()[data.targets])
 
 
-def score_pairs(data: TrainingData, logits: Callable[[Ints, Ints], Floats], unknown: Sample) -> tuple[Scored, Scored]:
+def score_pairs(data: TrainingData, model: MemberModel, unknown: Sample) -> tuple[Scored, Scored]:
     """Return the scores of all validation edges and of unknown pairs; each process scores those of its targets."""
     edges = data.validation_edges
-    instance, pairs = np.concatenate([edges.instance, unknown[0]]), np.concatenate([edges.pairs, unknown[1]])
+    instance, pairs = np.concatenate([edges.instance, unknown.instance]), np.concatenate([edges.pairs, unknown.pairs])
     here = np.arange(len(instance)) if data.mine is None else np.flatnonzero(data.mine[instance])
-    found = logits(pairs[here], instance[here])
+    found = model.logits_of_targets(pairs[here], instance[here])
     if data.mine is not None:
         found = data.group.put_together(torch.from_numpy(found), torch.from_numpy(here), len(instance)).numpy()
     links = Scored(edges.instance, found[: len(edges)], np.ones(len(edges)))
-    return links, Scored(unknown[0], found[len(edges) :], unknown[2])
+    return links, Scored(unknown.instance, found[len(edges) :], unknown.weight)
 
 
 def fit(links: Scored, unknown: Scored, density: Floats, unknown_share: float = UNKNOWN_SHARE) -> Calibration:

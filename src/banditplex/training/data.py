@@ -20,7 +20,7 @@ from banditplex.nn import PackedGraph
 from banditplex.nn.evidence import pack, pack_edges
 from banditplex.nn.graph import ranges
 from banditplex.nn.known import Known, look_up
-from banditplex.nn.packing import EdgeTensors, contains
+from banditplex.nn.packing import EdgeTensors, contains, node_features
 from banditplex.nn.random_numbers import BITS, new_seed, random_integers
 from banditplex.pairs.known import edge_parts
 from banditplex.pairs.negatives import GivenNegatives
@@ -279,11 +279,6 @@ def divide_given(
         count = min(max(1, int(share * len(pairs))), len(pairs) - 1)
         train[layer], validation[layer] = mixed[count:], mixed[:count] if count else mixed
     return train, validation
-
-
-def node_features(mx: Multiplex, device: torch.device) -> Tensor | None:
-    """Return node features as a tensor on a device, with the precision that they have."""
-    return None if mx.node_features is None else torch.from_numpy(np.array(mx.node_features)).to(device)
 
 
 def choose_device(device: str) -> torch.device:

@@ -1,4 +1,4 @@
-"""Layers as the policies see them, and for how many steps a draw is used."""
+"""Which layers policies are most likely to draw, and for how many steps a draw is used."""
 
 from typing import Any
 
@@ -6,26 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from banditplex.bandits import Draw, Policy
+from banditplex.bandits.arms import to_layer
 from banditplex.rng import stream
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 PROBABILITIES = 1 << 20
 """Probabilities that are looked at at once."""
-
-
-def to_layer(target: Any, arm: Any) -> Any:
-    """Return the layer that an arm of a target stands for: arms count the layers, the target left out.
-
-    >>> to_layer(np.array([2]), np.array([1])), to_layer(np.array([2]), np.array([2]))
-    (array([1]), array([3]))
-    """
-    return arm + (arm >= target)
-
-
-def to_arm(target: Any, layer: Any) -> Any:
-    """Return the arm of a target that stands for a layer."""
-    return layer - (layer > target)
 
 
 class DrawSchedule:

@@ -8,12 +8,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from banditplex.bandits import Draw, Observations, observation_probability
+from banditplex.bandits.arms import to_arm, to_layer
 from banditplex.errors import InputError
 from banditplex.nn import Logits
 from banditplex.nn.relevance import Diverged, Relevance, RelevanceBatch
 from banditplex.training.batches import Batch
 from banditplex.training.distributed import ALONE, Group
-from banditplex.training.draws import to_arm, to_layer
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from banditplex.bandits import POLICIES
+from banditplex.bandits.arms import to_arm
 from banditplex.errors import InputError
 from banditplex.multiplex import Multiplex, Name
-from banditplex.training.draws import to_arm
 
 Ints = NDArray[np.int64]
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from banditplex.bandits import Draw, Policy
+from banditplex.bandits.arms import to_layer
 from banditplex.nn import Logits, MultiplexModel
 from banditplex.nn.known import Known
 from banditplex.nn.neighbour_sampling import Fanout
@@ -22,7 +23,7 @@ from banditplex.rng import stream
 from banditplex.training.batches import Batch, Plan, StepSize, plan_epoch
 from banditplex.training.config import Config
 from banditplex.training.data import TrainingData
-from banditplex.training.draws import DrawSchedule, most_probable_layers, to_layer
+from banditplex.training.draws import DrawSchedule, most_probable_layers
 from banditplex.training.feedback import LayerLosses, SideInformation, free_observations, layer_losses
 from banditplex.training.history import EpochRecord, Regret
 from banditplex.training.learning import make_learning

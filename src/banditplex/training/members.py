@@ -5,16 +5,15 @@ divisions, negatives and first weights averages out. The policies go on learning
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from banditplex.nn.ensemble import joined
+from banditplex.prediction import Calibration, FittedModel
 from banditplex.rng import stream
 from banditplex.training.loop import Trainer
+from banditplex.training.regression import Used
 from banditplex.training.validation import MAX_USED, choose_counts
-
-Ints = NDArray[np.int64]
 
 
 def member_seed(seed: int, member: int) -> int:
@@ -80,15 +79,29 @@ class Members:
             trainer.finish()
 
 
-def choose_layers(trainers: Sequence[Trainer], *, finished: bool) -> tuple[Ints, Ints]:
-    """Return layers (T, m), the most probable first, and how many of them predictions in each target use (T,).
+def choose_layers(trainers: Sequence[Trainer]) -> Used:
+    """Return the layers that predictions in each target use, the most probable first.
 
-    With k = "auto" the number is chosen once training has finished, from 0 up, on the validation pairs of each member,
-    scored by that member alone.
+    With k = "auto" their number is chosen, from 0 up, on the validation pairs of each member, scored by that member
+    alone.
     """
     last = trainers[-1]
-    if not finished or last.policy is None or not last.config.chooses_k or not last.policy.takes_k:
-        layers = last.most_probable_layers()
-        return layers, np.full(len(layers), layers.shape[1], np.int64)
+    if last.policy is None or not last.config.chooses_k or not last.policy.takes_k:
+        return Used.all_of(last.most_probable_layers())
     layers = last.most_probable_layers(MAX_USED)
-    return layers, choose_counts([(trainer.ema_model, trainer.data) for trainer in trainers], layers)
+    return Used(layers, choose_counts([(trainer.ema_model, trainer.data) for trainer in trainers], layers))
+
+
+def mean_of_networks(trainers: Sequence[Trainer], used: Used) -> FittedModel:
+    """Return the mean of networks, which look at the layers `used`; scores count as they are."""
+    data, policy, seed = trainers[0].data, trainers[-1].policy, trainers[0].config.seed
+    model, as_they_are = joined([each.ema_model for each in trainers]), Calibration.scaled(len(data.targets))
+    return FittedModel(data.full_mx, model, data, policy, data.targets, *used, as_they_are, seed)
+
+
+def while_training(trainers: Sequence[Trainer]) -> FittedModel:
+    """Return the mean of the networks so far, at the temperature that suits the last one's validation pairs."""
+    last = trainers[-1]
+    mean = mean_of_networks(trainers, Used.all_of(last.most_probable_layers()))
+    slope = 1 / last.validate().temperature()
+    return replace(mean, calibration=Calibration.scaled(len(mean.targets), slope))

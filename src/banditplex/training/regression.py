@@ -38,6 +38,11 @@ class Used(NamedTuple):
     layers: Ints  # (T, m), the most probable first
     counts: Ints  # (T,): how many of them
 
+    @classmethod
+    def all_of(cls, layers: Ints) -> "Used":
+        """Use all layers (T, m)."""
+        return cls(layers, np.full(len(layers), layers.shape[1], np.int64))
+
     @property
     def table(self) -> Ints:
         """The layers (T, most), with -1 where a target uses fewer."""

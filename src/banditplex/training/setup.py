@@ -7,6 +7,7 @@ import torch
 from numpy.typing import NDArray
 
 from banditplex.bandits import Policy, make_policy
+from banditplex.bandits.arms import to_layer
 from banditplex.errors import InputError
 from banditplex.multiplex import Multiplex
 from banditplex.nn import MultiplexModel
@@ -16,7 +17,6 @@ from banditplex.pairs.visibility import Visibility
 from banditplex.rng import stream
 from banditplex.training.config import AUTO, MANY_EDGES, SETTINGS, Config
 from banditplex.training.data import TrainingData, prepare
-from banditplex.training.draws import to_layer
 from banditplex.training.generators import seeded
 from banditplex.training.loop import Trainer
 from banditplex.training.negatives import Part

@@ -3,9 +3,8 @@
 This is stacking (Wolpert, Neural Networks, 1992). It is for a small multiplex, whose networks are several.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import reduce
-from typing import Protocol
 
 import numpy as np
 import torch
@@ -14,47 +13,32 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 from banditplex.nn.beside import Beside
+from banditplex.nn.regression import Regression
+from banditplex.nn.rotations import Rotations
 from banditplex.training.calibration import SPREAD, HeldOut, Scored
-from banditplex.training.loop import Trainer
-from banditplex.training.regression import MemberRegression, Used, large_targets, mean_of
-from banditplex.training.rotations import MemberRotations, can_learn, learn_all
+from banditplex.training.data import TrainingData
+from banditplex.training.regression import large_targets
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 
-class MemberModel(Protocol):
-    """What scores pairs on the graph of a member, without its validation edges."""
-
-    def logits_of_targets(self, pairs: Ints, instance: Ints) -> Floats:
-        """Return the logits (n,) of pairs (n, 2) in the targets number (n,)."""
-        ...
-
-
-def put_beside(
-    networks: HeldOut, trainers: Sequence[Trainer], used: Used, score: Callable[[Sequence[MemberModel]], HeldOut]
+def stack(
+    parts: Sequence[HeldOut], regression: Regression | None, rotations: Rotations | None, every: Sequence[TrainingData]
 ) -> tuple[Beside | None, HeldOut]:
-    """Return what to put beside the mean of the networks, and the scores of all together.
+    """Return what to put beside the mean of the networks, with its factors, and the scores of all together.
 
-    `networks` are the scores of held-out pairs by the members' networks; `score` returns those by other models of the
-    members, which look at the other layers that are `used`.
+    `parts` are the scores of the same pairs by networks, regression and rotations, as far as there are any.
     """
-    config, every = trainers[0].config, [trainer.data for trainer in trainers]
-    parts, regression, rotations = [networks], None, None
-    if config.regression:
-        fits = [MemberRegression.fit(each.ema_model, each.data, used, each.config.seed) for each in trainers]
-        regression = mean_of(fits)
-        parts.append(score(fits))
-    if config.rotations and can_learn(every[0]):
-        rotations = learn_all(every, config.seed)
-        parts.append(score([MemberRotations(rotations, number, data) for number, data in enumerate(every)]))
+    if regression is None and rotations is None:
+        return None, parts[0]
     targets = torch.from_numpy(every[0].targets).to(every[0].device)
     factors = weigh(parts, reduce(np.intersect1d, [large_targets(data) for data in every]))
     shares = [torch.from_numpy(each).float().to(targets.device) for each in factors]
     if not shares[-1].any():
         rotations = None  # they count nothing, and are many numbers
     if regression is None and rotations is None:
-        return None, networks
+        return None, parts[0]
     beside = Beside(every[0].full_mx.num_layers, regression, rotations).to(targets.device)
     beside.factor[targets] = shares[0]
     if regression is not None:

@@ -1,0 +1,90 @@
+"""The default model, from top to bottom: all that `LinkPredictor.fit` learns, in the order in which it is learnt.
+
+    1. networks      several, trained in turn, each without validation edges of its own; bandits learn which other
+                     layers help, and go on learning from one network to the next
+    2. layers        the most probable ones of each target, as many as the validation edges ask for
+    3. regression    for each target a logistic regression on the columns that the networks see
+    4. vectors       of nodes and layers (RotatE), where there are few nodes
+    5. stacking      how much networks, regression and vectors count, from the validation edges
+    6. calibration   from scores to probabilities, from the validation edges and a sample of unknown pairs
+    7. fitted model  a value that answers; nothing is learnt in it
+
+Steps 3 to 5 are for several networks that see all layers. A large multiplex has one network, which needs no help.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from numpy.typing import ArrayLike
+
+from banditplex.multiplex import Multiplex, Name
+from banditplex.nn.ensemble import joined, members_of
+from banditplex.prediction import FittedModel
+from banditplex.rng import stream
+from banditplex.training.calibration import HeldOut, HeldOutPairs, fit
+from banditplex.training.config import Config
+from banditplex.training.loop import Trainer
+from banditplex.training.members import Members, choose_layers, mean_of_networks, member_seed
+from banditplex.training.regression import MemberRegression, mean_of
+from banditplex.training.rotations import MemberRotations, can_learn, learn_all
+from banditplex.training.setup import make_trainer
+from banditplex.training.stacking import stack
+from banditplex.training.targets import check_task
+
+
+class Learnt(NamedTuple):
+    """A fitted model, and the scores that its probabilities were calibrated with; None without validation edges."""
+
+    fitted: FittedModel
+    held_out: HeldOut | None
+
+
+def make_networks(
+    mx: Multiplex, targets: Sequence[Name] | None, config: Config, negatives: Mapping[Name, ArrayLike] | None,
+    begin: Callable[[Trainer, int], None],
+) -> Members:  # fmt: skip
+    """Return the networks to train; input is checked, and nothing is learnt. `begin` changes what they start from."""
+    chosen, config, given = check_task(mx, targets, config, negatives)
+
+    def make(member: int) -> Trainer:
+        own = replace(config, seed=member_seed(config.seed, member))
+        trainer = make_trainer(mx, chosen, own, negatives=given)
+        begin(trainer, member)
+        return trainer
+
+    return Members(make, config.num_members(mx.num_edges))
+
+
+def learn(networks: Members, after_epoch: Callable[[list[dict[str, Any]]], bool]) -> Learnt:
+    """Train the networks, one epoch after the other, and learn the rest; training ends if `after_epoch` says so."""
+    while not networks.finished and not after_epoch(networks.run_epoch()):
+        pass
+    networks.finish()
+    return complete(networks.trainers)
+
+
+def complete(trainers: Sequence[Trainer]) -> Learnt:
+    """Learn all that comes after the networks have been trained."""
+    every, config = [each.data for each in trainers], trainers[0].config
+    several = len(trainers) > 1 and config.sees_all  # networks that see drawn layers alone stay as in the paper
+    # Layers, and what the mean of the networks says with them.
+    used = choose_layers(trainers)
+    mean = mean_of_networks(trainers, used)
+    if not any(len(data.validation_edges) for data in every):
+        return Learnt(mean, None)
+    # Validation edges and unknown pairs, scored by each network on the graph that it was trained on.
+    pairs = HeldOutPairs.draw(every, stream(config.seed, "calibration"), config.unknown_share)
+    alone = [replace(mean, model=each.ema_model, source=each.data.train_graph) for each in trainers]
+    scores, regression, rotations = [pairs.score(alone)], None, None
+    if several and config.regression:
+        fits = [MemberRegression.fit(each.ema_model, each.data, used, each.config.seed) for each in trainers]
+        regression = mean_of(fits)
+        scores.append(pairs.score(fits))
+    if several and config.rotations and can_learn(every[0]):
+        rotations = learn_all(every, config.seed)
+        scores.append(pairs.score([MemberRotations(rotations, number, data) for number, data in enumerate(every)]))
+    # Stacking, calibration, and all together.
+    beside, held_out = stack(scores, regression, rotations, every)
+    model = joined(members_of(mean.model), beside)
+    return Learnt(replace(mean, model=model, calibration=fit(*held_out)), held_out)
