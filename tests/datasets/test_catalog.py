@@ -29,8 +29,8 @@ def number(cell):
 
 def test_names():
     assert list_datasets()[:3] == ["twins", "mixed", "groups"]
-    assert list_datasets()[3:17] == REAL
-    assert list_datasets()[17:19] == ["rand-internship", "small-3-layers"]  # what users register comes after
+    assert list_datasets()[3:20] == REAL
+    assert list_datasets()[20:22] == ["rand-internship", "small-3-layers"]  # what users register comes after
 
 
 @pytest.mark.parametrize("dataset", CATALOG, ids=REAL)
@@ -72,7 +72,7 @@ def test_the_terms_of_euair_are_told():
 def test_the_documentation_has_the_same_counts():
     rows = [cells(line) for line in DOCS.read_text(encoding="utf-8").splitlines() if line.startswith("| `")]
     shown = {row[0]: row[1:] for row in rows}
-    assert list(shown) == list_datasets()[:19]
+    assert list(shown) == list_datasets()[:22]
     for name, (nodes, layers, edges, undirected, direction, weights, *_) in shown.items():
         facts = dataset_info(name)
         assert [number(nodes), number(layers), number(edges), number(undirected)] == [
@@ -126,7 +126,7 @@ def test_counts_agree_with_the_tables_beside_the_data(real_data):
     text = (real_data / "README.md").read_text(encoding="utf-8")
     counts = re.search(r"^\| folder \| layers \| nodes.*?\n\n", text, re.MULTILINE | re.DOTALL)[0].split("\n")[2:-2]
     rows = {row[0]: row[1:] for row in map(cells, counts)}
-    assert set(rows) == set(REAL) - {"gatne-amazon", "polypharmacy"}
+    assert set(rows) == set(REAL) - {"gatne-amazon", "polypharmacy", "nations", "kinships", "umls"}
     for name, (layers, nodes, lines, undirected, union, loops, *_) in rows.items():
         facts, mx = dataset_info(name), load_dataset(name)
         assert [number(layers), number(nodes), number(lines), number(undirected)] == [
@@ -184,6 +184,24 @@ def test_fao_loads_from_its_extracts_too(real_data, folder, monkeypatch):
 
 def test_gatne_without_its_test_edges(real_data):
     assert load_dataset("gatne-amazon", part="train").num_edges == 126535
+
+
+@pytest.mark.parametrize(
+    ("name", "sizes"), [("nations", (1592, 199, 201)), ("kinships", (8544, 1068, 1074)), ("umls", (5216, 652, 661))]
+)
+def test_knowledge_graphs_have_the_split_in_print(real_data, name, sizes):
+    """Sizes as their README gives them; the parts have the same names, no common edge, and make up the whole."""
+    whole, parts = load_dataset(name), [load_dataset(name, part=part) for part in ("train", "valid", "test")]
+    assert tuple(part.num_edges for part in parts) == sizes
+    assert whole.num_edges == sum(sizes)
+    for part in parts:
+        assert part.layer_names == whole.layer_names
+        assert part.node_names.tolist() == whole.node_names.tolist()
+
+
+def test_every_pair_has_one_kinship_term(real_data):
+    mx = load_dataset("kinships")
+    assert mx.union().num_edges == mx.num_edges
 
 
 @pytest.mark.slow

@@ -64,6 +64,7 @@ def test_every_format_is_listed():
             "comune",
             "multinet",
             "muxviz",
+            "triples",
             "gatne",
             "graphml",
             "gml",

@@ -1,6 +1,6 @@
 """The real data sets: sources, terms of use, checksums and counts.
 
-All but two come from the collection of multilayer networks of Manlio De Domenico and the CoMuNe Lab. Checksums are
+The first twelve come from the collection of multilayer networks of Manlio De Domenico and the CoMuNe Lab. Checksums are
 those of the files, not of the archives. docs/datasets.md has a table of all data sets.
 """
 
@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from banditplex.datasets.base import Dataset, File
-from banditplex.datasets.stored import load_comune, load_gatne, load_split_tables
+from banditplex.datasets.stored import load_comune, load_gatne, load_split_tables, load_triples
 
 COLLECTION = "https://manliodedomenico.com/data.php"
 ARCHIVE = "https://manliodedomenico.com/data/{}.zip"
@@ -404,7 +404,69 @@ POLYPHARMACY = Dataset(
     files=_POLYPHARMACY,
 )
 
+_PYKEEN = _GITHUB + "pykeen/pykeen/v1.11.1/src/pykeen/datasets/{}/"
+_KEMP = (
+    "C. Kemp, J. B. Tenenbaum, T. L. Griffiths, T. Yamada, N. Ueda, Learning Systems of Concepts with an Infinite "
+    "Relational Model, AAAI (2006)"
+)
+
+
+def _triples(
+    name: str, title: str, train: str, valid: str, test: str, *, source: str, counts: tuple[int, int, int, int]
+) -> Dataset:
+    """Declare a knowledge graph with the split that is used in print.
+
+    `train`, `valid` and `test` are sha256 checksums; `counts` are those of nodes, layers, edges and undirected edges.
+    """
+    files = tuple(
+        File(f"{name}/{part}.txt", f"sha256:{checksum}", _PYKEEN.format(name) + f"{part}.txt")
+        for part, checksum in (("train", train), ("valid", valid), ("test", test))
+    )
+    return Dataset(
+        name,
+        title,
+        partial(load_triples, files[0]),
+        *counts,
+        directed=True,
+        weighted=False,
+        terms="Part of PyKEEN, under the MIT licence; for the original collection, no licence is named: cite it.",
+        citation=f"{source}; {_KEMP}",
+        address="https://github.com/pykeen/pykeen",
+        note="All triples; part='train', 'valid' or 'test' loads one part of the split that is used in print.",
+        files=files,
+    )
+
+
+NATIONS = _triples(
+    "nations",
+    "Relations between countries in the 1950s and 1960s",
+    "0830fa9da8e5bba2ccdaa45b7bdc9130451ba66b09ff2708f35fccaf82473e57",
+    "2b337a62e51a2f45c283eac98a70d21b7e0e102136be1539b2a52c652a7b0530",
+    "3971085165b47b6aeaec68058c6d8d98b3005e929db81268410b95ae4db770ab",
+    source="R. J. Rummel, Dimensionality of Nations Project (1999)",
+    counts=(14, 55, 1992, 1314),
+)
+KINSHIPS = _triples(
+    "kinships",
+    "Kinship terms of the Alyawarra; every pair has one",
+    "738612111a6acf0e39662bde24c7e72a4d1edf20931beea077da367dda689731",
+    "c56f8630a583178b1e569f11a64aa535ae1ce0b0912d8b1e24716be2b37f04da",
+    "05e5733265761d55be9c05bfaff5a8d0808df46f9c1e9d66cc3f2fe114e43d88",
+    source="W. W. Denham, The Detection of Patterns in Alyawarra Nonverbal Behavior, University of Washington (1973)",
+    counts=(104, 25, 10686, 9258),
+)
+UMLS = _triples(
+    "umls",
+    "Relations between medical concepts",
+    "873ef4925516b83e7f6f8cc02b4be51d848828710a7f65a956f0ac4a9e452f35",
+    "025c98f8a4891e2a6582ec5b40ee0d904031edad9c52554522f4b7904820c98e",
+    "a7eb529a3d2810fcc96341ccc97c625a5e202f8389673aa6bd317eeebbb79014",
+    source="A. T. McCray, An Upper-Level Ontology for the Biomedical Domain, Comparative and Functional Genomics 4, "
+    "80-84 (2003)",
+    counts=(135, 46, 6529, 5979),
+)
+
 CATALOG = (
     CKM, VICKERS, LAZEGA, LAZEGA_CORRECTED, EUAIR, FAO, CELEGANS, ARXIV, LONDON, HOMO, SACCHCERE, MOSCOW, GATNE_AMAZON,
-    POLYPHARMACY,
+    POLYPHARMACY, NATIONS, KINSHIPS, UMLS,
 )  # fmt: skip

@@ -45,7 +45,8 @@ def load_dataset(name: str, *, progress: Progress | None = None, **options: Any)
         Called with (bytes done, bytes in total) during a download.
     options
         Options of the data set: `seed` and `whole` for the paper's synthetic sets, `seed` for "mixed", those of
-        `banditplex.datasets.groups` for "groups", `part` for "gatne-amazon" and "polypharmacy".
+        `banditplex.datasets.groups` for "groups", `part` for "gatne-amazon", "polypharmacy" and
+        the knowledge graphs "nations", "kinships" and "umls".
 
     Returns
     -------

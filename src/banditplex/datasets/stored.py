@@ -56,6 +56,13 @@ def load_gatne(train: File, *, part: str = "all") -> Multiplex:
     return read(_locate(train)[1].parent, format="gatne", part=part, directed=True)
 
 
+def load_triples(train: File, *, part: str = "all") -> Multiplex:
+    """Read a folder of triples, or one part of it ("train", "valid" or "test")."""
+    from banditplex.io import read
+
+    return read(_locate(train)[1].parent, format="triples", part=part)
+
+
 def load_split_tables(train: File, *, part: str = "all") -> Multiplex:
     """Read a folder of tables: the training edges (`part="train"`), or also those for validation and test ("all")."""
     from banditplex.io.split_tables import read_all_parts

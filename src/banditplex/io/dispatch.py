@@ -19,6 +19,7 @@ from banditplex.io import (
     muxviz,
     parquet,
     tables,
+    triples,
 )
 from banditplex.io.base import Format, Progress
 from banditplex.io.edge_tables import tables_in
@@ -41,6 +42,7 @@ for _format in (
     delimited.TSV,
     excel.FORMAT,
     comune.FORMAT,
+    triples.FORMAT,
     gatne.FORMAT,
     tables.FORMAT,
     edgelists.FORMAT,

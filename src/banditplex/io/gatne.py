@@ -58,19 +58,18 @@ def read(
     if part not in ("train", "all"):
         raise InputError(f"Expected part 'train' or 'all', got {part!r}.")
     there = [name for name in PARTS if name == "train" or part == "all" or (path / f"{name}.txt").exists()]
-    table = _read_table(path, there, progress)
-    return table.multiplex(table.label if part == "all" else table.span(0), directed)
+    table = _read_folder(path, there, progress)
+    return table.multiplex(table.label if part == "all" else table.span(0), table.direction(directed))
 
 
 def read_gatne_splits(path: str | Path, *, directed: bool | None = None) -> Splits:
     """Read the splits of a GATNE folder: the training graph, and the labelled pairs of valid.txt and test.txt."""
-    table = _read_table(Path(path), PARTS, None)
-    return Splits(table.multiplex(table.span(0), directed), table.pairs(1), table.pairs(2))
+    return _read_folder(Path(path), PARTS, None).splits(directed)
 
 
 @dataclass(frozen=True)
-class _Table:
-    """The concatenated lines of all files."""
+class Parts:
+    """The concatenated lines of several files: names as indices, and whether a line is an edge."""
 
     parts: list[Rows]
     note: dict[str, Any]
@@ -82,41 +81,77 @@ class _Table:
     label: npt.NDArray[np.bool_]
 
     def span(self, part: int) -> slice:
+        """Return which lines are those of a file."""
         start = sum(len(rows) for rows in self.parts[:part])
         return slice(start, start + len(self.parts[part]))
 
-    def multiplex(self, keep: Any, directed: bool | None) -> Multiplex:
+    def direction(self, directed: bool | None, default: bool = False) -> bool:
+        """Return whether edges are directed: as asked, as the side note says, or by default."""
+        return bool(self.note.get("directed", default)) if directed is None else directed
+
+    def multiplex(self, keep: Any, directed: bool) -> Multiplex:
+        """Return some of the lines as a multiplex."""
         return Multiplex.from_indices(
             self.source[keep],
             self.destination[keep],
             self.layer[keep],
             node_names=self.nodes,
             layer_names=self.layers,
-            directed=self.note.get("directed", False) if directed is None else directed,
+            directed=directed,
         )
 
+    def splits(self, directed: bool | None, default: bool = False) -> Splits:
+        """Return the first file as the training graph, and the pairs of the two others."""
+        train = self.multiplex(self.span(0), self.direction(directed, default))
+        return Splits(train, self.pairs(1), self.pairs(2))
+
     def pairs(self, part: int) -> LabelledPairs:
+        """Return the lines of a file as labelled pairs."""
         keep = self.span(part)
         pairs = np.stack([self.source[keep], self.destination[keep]], axis=1)
         return LabelledPairs(self.layer[keep], pairs, self.label[keep])
 
 
-def _read_table(path: Path, names: Sequence[str], progress: Progress | None) -> _Table:
+def _read_folder(path: Path, names: Sequence[str], progress: Progress | None) -> Parts:
+    widths = [3 if name == "train" else 4 for name in names]
     files = [path / f"{name}.txt" for name in names]
+    return read_parts(files, widths, (0, 1, 2), BLANKS, "type u v", progress)
+
+
+def read_parts(
+    files: Sequence[Path],
+    widths: Sequence[int],
+    columns: tuple[int, int, int],
+    delimiter: str,
+    line: str,
+    progress: Progress | None,
+) -> Parts:
+    """Read files with a link per line.
+
+    Parameters
+    ----------
+    files, widths
+        The files, and how many fields a line of each has; a fourth field is the label, 0 or 1.
+    columns, delimiter
+        The columns of layer, source and destination, and what is between them.
+    line
+        What a line of the first file looks like, for a message.
+    progress
+        Called with (bytes done, bytes in total).
+    """
     texts = [read_text(file) for file in files]
     done = np.cumsum([len(text) for text in texts]).tolist()
     parts: list[Rows] = []
-    for name, file, text in zip(names, files, texts, strict=True):
-        width = 3 if name == "train" else 4
-        parts.append(parse_rows(text, file, delimiter=BLANKS, widths=range(width, width + 1)))
+    for file, width, text in zip(files, widths, texts, strict=True):
+        parts.append(parse_rows(text, file, delimiter=delimiter, widths=range(width, width + 1)))
         if progress:
             progress(done[len(parts) - 1], done[-1])
     note = read_side_note(files[0])
     if not len(parts[0]) and not note:
-        raise FormatError("expected lines `type u v`, got an empty file", path=files[0])
-    layers, (layer,) = index_fields(parts, [0], "layers", note)
-    nodes, (source, destination) = index_fields(parts, [1, 2], "nodes", note)
-    return _Table(parts, note, nodes, layers, layer, source, destination, np.concatenate([*map(_labels, parts)]))
+        raise FormatError(f"expected lines `{line}`, got an empty file", path=files[0])
+    layers, (layer,) = index_fields(parts, columns[:1], "layers", note)
+    nodes, (source, destination) = index_fields(parts, columns[1:], "nodes", note)
+    return Parts(parts, note, nodes, layers, layer, source, destination, np.concatenate([*map(_labels, parts)]))
 
 
 def _labels(rows: Rows) -> npt.NDArray[np.bool_]:
