@@ -77,7 +77,7 @@ def test_from_a_multigraph_by_key_or_attribute():
 
 def test_from_networkx_refuses_half_of_a_column():
     graph = nx.Graph([(1, 2, {"time": 3}), (2, 3)])
-    with refuses("edge", "'time'", (2, 3)):
+    with refuses("edge from 2 to 3", "'time'", "none"):
         Multiplex.from_networkx(graph)
     graph = nx.Graph([(1, 2)])
     graph.nodes[1]["features"] = [0.5]

@@ -107,7 +107,7 @@ READING = {
             metavar="SIZE",
             parser=_size,
             help="Largest size after decompression, or of a GraphML or GML file, as 2G. Default: 64M, or 100 times the "
-            "compressed size; 1G for GraphML and GML.",
+            "compressed size; 64M for GraphML and GML.",
         ),
     ],
     "num_nodes": Annotated[int | None, _option(min=1, metavar="N", help="Nodes are 0 to N-1, isolated ones included.")],

@@ -1,31 +1,249 @@
-"""Shared by GraphML and GML: a multiplex as a networkx graph with numbers and strings as attributes."""
+"""GraphML and GML, read and written by networkx: layers in an edge attribute, and numbers and strings as attributes."""
 
 import json
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+import re
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from xml.etree.ElementTree import ParseError
 
 import numpy as np
 
-from banditplex.errors import InputError
-from banditplex.io.attributes import Graph
-from banditplex.io.base import are_strings, parse_names, strings_note
+from banditplex.errors import FormatError, InputError
+from banditplex.io.base import Format, Progress, are_strings, begins_with, parse_names, redirect, strings_note
+from banditplex.io.limits import check_file_size
+from banditplex.io.lines import read_text
+from banditplex.io.writing import refuse_names
 from banditplex.multiplex import Multiplex
-from banditplex.multiplex.build import EdgeError, Floats, Numbers
-from banditplex.multiplex.names import Ints, Names, as_names, factorize
-from banditplex.multiplex.notes import note
-from banditplex.multiplex.roles import suggest_layer
+from banditplex.multiplex.build import Floats
+from banditplex.multiplex.convert import as_number, from_attributes
 from banditplex.schema import DISTINCT_NAMES, one_of, parse, whole
 
 if TYPE_CHECKING:
     import networkx as nx
 
+MEMORY = 34  # times its size is what reading a file takes
 NOTE = "banditplex"  # the graph attribute with the side note, as JSON
 SCHEMA = {
     "layers?": DISTINCT_NAMES, "strings?": [one_of("nodes", "layers")], "features?": whole(0), "types?": bool,
 }  # fmt: skip
+Attributes = Mapping[Any, Mapping[str, Any]]
+"""The attributes of each node."""
 _FEATURE = "feature_{}"
 _TYPE = "node_type"
+
+
+def read(
+    path: Path,
+    parse_file: Callable[[Path], "nx.Graph"],
+    *,
+    directed: bool | None = None,
+    layer: str | None = None,
+    weight: str | None = None,
+    time: str | None = None,
+    features: Sequence[str] | None = None,
+    types: str | None = None,
+    names: str | None = None,
+    max_size: int | None = None,
+    progress: Progress | None = None,
+) -> Multiplex:
+    """Read a graph file; other edge attributes are ignored.
+
+    Parameters
+    ----------
+    path, parse_file
+        The file, and what makes a graph of networkx of it.
+    directed
+        None: as the graph. In a directed multiplex, undirected edges are stored in both directions.
+    layer
+        Edge attribute with the layer. None: "layer" or, if all edges have it, "relation", "type", "kind" or "label";
+        otherwise all edges are in the layer "edges".
+    weight, time
+        Edge attributes with weight (1 if missing) and time. None: "weight" and "time", if some edge has them.
+    features
+        Node attributes with the node features. None: those written by banditplex, if there are any.
+    types
+        Node attribute with the node type. None: "node_type", if banditplex wrote it.
+    names
+        Node attribute with the names of nodes. None: in GML, "label" if all nodes have it; otherwise the ids.
+    max_size
+        The size of the largest file that is read. None: 64 MiB.
+    progress
+        Called with (bytes done, bytes in total).
+    """
+    check_file_size(path, max_size, MEMORY)
+    graph = _parse(path, parse_file)
+    if progress:
+        progress(path.stat().st_size, path.stat().st_size)
+    note = _read_note(graph)
+    if names is None and parse_file is _parse_gml and all("label" in each for _, each in graph.nodes(data=True)):
+        names = "label"
+    nodes = [str(node) for node in graph] if names in (None, "id") else _names(graph, str(names))
+    attributes = dict(graph.nodes(data=True))
+    mx = from_attributes(
+        Multiplex,
+        graph,
+        layer=layer,
+        weight=weight,
+        time=time,
+        layer_names=_layers(graph, note) if layer is None else None,
+        node_names=parse_names(nodes, strings=are_strings("nodes", note)),
+        node_features=_features(attributes, nodes, features, note),
+        node_types=_types(attributes, nodes, types, note),
+        metadata=_metadata(graph, nodes, note),
+    )
+    return redirect(mx, directed)
+
+
+def _parse(path: Path, parse_file: Callable[[Path], "nx.Graph"]) -> "nx.Graph":
+    what = "GML" if parse_file is _parse_gml else "GraphML"
+    try:
+        with warnings.catch_warnings(action="ignore"):  # of networkx, on keys without a type
+            return parse_file(path)
+    except ParseError as error:
+        line, column = error.position
+        message = f"expected GraphML, got {error.msg.partition(':')[0]} in column {column}"
+        raise FormatError(message, path=path, line=line) from None
+    except (FormatError, OSError):
+        raise
+    except Exception as error:  # networkx raises many types
+        message = " ".join(str(error).split()) or type(error).__name__
+        where = re.search(r" at \((\d+), \d+\)$", message)  # line and column
+        if where is None:
+            raise FormatError(f"expected {what}, got: {message}", path=path) from None
+        raise FormatError(f"expected {what}, got: {message[: where.start()]}", path=path, line=int(where[1])) from None
+
+
+def _parse_graphml(path: Path) -> "nx.Graph":
+    from networkx.readwrite.graphml import GraphMLReader
+
+    class Reader(GraphMLReader):  # type: ignore[misc]
+        """Refuses edges of nodes that are not declared, if some are."""
+
+        def add_edge(self, graph: Any, edge: Any, keys: Any) -> None:
+            unknown = next((end for end in (edge.get("source"), edge.get("target")) if end not in graph), None)
+            if declared and unknown is not None:
+                raise ValueError(f"an edge of {unknown!r}, which is no declared node")
+            super().add_edge(graph, edge, keys)
+
+        def add_node(self, graph: Any, *others: Any) -> None:
+            declared.append(True)
+            super().add_node(graph, *others)
+
+    declared: list[bool] = []
+    graph = next(iter(Reader(str, int, True)(path=str(path))), None)
+    if graph is None:
+        raise ValueError("no graph")
+    for default in ("node_default", "edge_default"):
+        graph.graph.pop(default, None)
+    return graph
+
+
+def _parse_gml(path: Path) -> "nx.Graph":
+    import networkx as nx
+
+    text = read_text(path).decode()
+    if not re.search(r"\bmultigraph\b", text):  # parallel edges are allowed, unless a file says otherwise
+        text = re.sub(r"^(\s*graph\s*\[)", r"\1 multigraph 1 ", text, count=1, flags=re.MULTILINE)
+    return nx.parse_gml(text.split("\n"), label="id")
+
+
+def _read_note(graph: "nx.Graph") -> dict[str, Any]:
+    text, what = graph.graph.pop(NOTE, "{}"), f"the graph attribute {NOTE!r}"
+    note: dict[str, Any] = parse(text if isinstance(text, str) else repr(text), SCHEMA, what=what)
+    for node, attributes in graph.nodes(data=True) if note.get("features") else ():  # a few bytes could ask for many
+        if len(attributes) < note["features"]:
+            wanted = f"expected {note['features']} features on every node"
+            raise InputError(f"{wanted}, got {len(attributes)} on {node!r}")
+    return note
+
+
+def _names(graph: "nx.Graph", attribute: str) -> list[str]:
+    """Return the names of nodes in an attribute, which is then none of their other attributes."""
+    names = [attributes.pop(attribute, None) for _, attributes in graph.nodes(data=True)]
+    for number, name in enumerate(names):
+        if name is None or isinstance(name, list | dict):
+            got = "no" if name is None else "several values of"
+            raise InputError(
+                f"expected {attribute!r} as the name of every node, got node #{number} with {got} {attribute!r}"
+            )
+    return [str(name) for name in names]
+
+
+def _layers(graph: "nx.Graph", note: Mapping[str, Any]) -> list[Any] | None:
+    """Return the layers of the note, and write those of edges as they are there: 1 for "1"."""
+    if "layers" not in note:
+        return None
+    known = {str(name): name for name in note["layers"]}
+    for _, _, attributes in graph.edges(data=True):
+        if "layer" in attributes and str(attributes["layer"]) not in known:
+            got = attributes["layer"]
+            raise InputError(f"expected one of the layers in the graph attribute {NOTE!r}, got {got!r}")
+        if "layer" in attributes:
+            attributes["layer"] = known[str(attributes["layer"])]
+    return list(note["layers"])
+
+
+def _features(
+    attributes: Mapping[Any, Mapping[str, Any]],
+    nodes: Sequence[str],
+    wanted: Sequence[str] | None,
+    note: Mapping[str, Any],
+) -> Floats | None:
+    if wanted is None:
+        if "features" not in note:
+            return None
+        wanted = [_FEATURE.format(place) for place in range(note["features"])]
+    table = np.empty((len(nodes), len(wanted)))
+    for row, (node, values) in enumerate(zip(nodes, attributes.values(), strict=True)):
+        table[row] = [as_number(values.get(name), name, f"the node {node!r}") for name in wanted]
+    return table
+
+
+def _types(
+    attributes: Attributes, nodes: Sequence[str], wanted: str | None, note: Mapping[str, Any]
+) -> list[str] | None:
+    if wanted is None:
+        return [str(values.get(_TYPE, "")) for values in attributes.values()] if note.get("types") else None
+    pairs = zip(nodes, attributes.values(), strict=True)
+    missing = next((node for node, values in pairs if wanted not in values), None)
+    if missing is not None:
+        raise InputError(f"expected {wanted!r} on every node, got none on {missing!r}")
+    return [str(values[wanted]) for values in attributes.values()]
+
+
+def _metadata(graph: "nx.Graph", nodes: Sequence[str], note: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the graph attributes and, by name and node, the node attributes that are neither features nor types."""
+    found: dict[str, dict[str, Any]] = {}
+    for node, (_, attributes) in zip(nodes, graph.nodes(data=True), strict=True):
+        for name, value in attributes.items():
+            if not name.startswith(_FEATURE.format("")) and not (name == _TYPE and note.get("types")):
+                found.setdefault(name, {})[node] = value
+    return dict(graph.graph) | ({"node_attributes": found} if found else {})
+
+
+# Writing
+
+
+def write_graphml(mx: Multiplex, path: Path) -> None:
+    """Write a GraphML file, for networkx, igraph, Gephi and others."""
+    import networkx as nx
+
+    every = ("node", mx.node_names.tolist()), ("layer", mx.layer_names), ("type", mx.type_names)
+    for what, names in every:
+        refuse_names(names, "[\x00-\x1f\ud800-\udfff\ufffe\uffff]", what, "XML cannot store all of its characters")
+    with path.open("xb") as file:
+        nx.write_graphml_xml(to_graph(mx), file)
+
+
+def write_gml(mx: Multiplex, path: Path) -> None:
+    """Write a GML file; non-ASCII characters become entities, and integers beyond 32 bits become strings."""
+    import networkx as nx
+
+    with path.open("xb") as file:
+        nx.write_gml(to_graph(mx), file)
 
 
 def to_graph(mx: Multiplex) -> "nx.MultiGraph":
@@ -54,156 +272,22 @@ def to_graph(mx: Multiplex) -> "nx.MultiGraph":
     return graph
 
 
-def from_graph(
-    graph: Graph,
-    *,
-    directed: bool | None = None,
-    layer: str | None = None,
-    weight: str | None = None,
-    time: str | None = None,
-    features: Sequence[str] | None = None,
-    types: str | None = None,
-) -> Multiplex:
-    """Build a multiplex from a graph that was read from a file: names are strings, and numbers may be.
-
-    Parameters
-    ----------
-    graph
-        The nodes and edges of the file, with all their attributes.
-    directed
-        None: as the graph. In a directed multiplex, undirected edges are stored in both directions.
-    layer
-        Edge attribute with the layer. None: "layer" or, if all edges have it, "relation", "type", "kind" or "label";
-        otherwise all edges are in the layer "edges".
-    weight, time
-        Edge attributes with weight (1 if missing) and time. None: "weight" and "time", if some edge has them.
-    features
-        Node attributes with the node features. None: those written by banditplex, if there are any.
-    types
-        Node attribute with the node type. None: "node_type", if banditplex wrote it.
-    """
-    note = _read_note(graph)
-    source, destination = graph.source, graph.destination
-    layers, codes = _layers(graph, layer, note)
-    numbers = [_edge_numbers(graph, weight, "weight", 1), _edge_numbers(graph, time, "time", None)]
-    row = np.arange(len(source))
-    if directed and not graph.directed:  # both ways
-        row = np.concatenate([row, np.flatnonzero(source != destination)])
-        back = np.arange(len(row)) >= len(source)
-        source, destination = (
-            np.where(back, destination[row], source[row]),
-            np.where(back, source[row], destination[row]),
-        )
-    try:
-        return Multiplex.from_indices(
-            source,
-            destination,
-            codes[row],
-            node_names=parse_names([str(node) for node in graph.nodes], strings=are_strings("nodes", note)),
-            layer_names=layers,
-            weight=None if numbers[0] is None else numbers[0][row],
-            time=None if numbers[1] is None else numbers[1][row],
-            node_features=_features(graph, features, note),
-            node_types=_types(graph, types, note),
-            directed=graph.directed if directed is None else directed,
-            metadata=_metadata(graph, note),
-        )
-    except EdgeError as error:
-        raise InputError(f"{error.message} on {graph.edge(int(row[error.edge]))}") from None
-
-
-def _read_note(graph: Graph) -> dict[str, Any]:
-    text, what = graph.attributes.get(NOTE, "{}"), f"the graph attribute {NOTE!r}"
-    note: dict[str, Any] = parse(text if isinstance(text, str) else repr(text), SCHEMA, what=what)
-    if note.get("features"):  # a few bytes could ask for any number
-        has = graph.node_values.count(len(graph.nodes))
-        few = np.flatnonzero(has < note["features"])
-        if len(few):
-            where = f"got {has[few[0]]} on {graph.nodes[few[0]]!r}"
-            raise InputError(f"expected {note['features']} features on every node, {where}")
-    return note
-
-
-def _layers(graph: Graph, layer: str | None, note: dict[str, Any]) -> tuple[Names, Ints]:
-    """Return the layer names, and the layer index of each edge."""
-    key, size = layer or _suggested(graph), len(graph.source)
-    there = graph.edge_values.rows(key)
-    if not len(there) and layer is not None:
-        known = ", ".join(sorted(graph.edge_values)) or "there are none"
-        raise InputError(f"expected an edge attribute ({known}) as layer, got {layer!r}")
-    if 0 < len(there) < size:
-        missing = int(np.setdiff1d(np.arange(size), there)[0])
-        raise InputError(f"expected {key!r} on every edge, got none on {graph.edge(missing)}")
-    given = graph.edge_values.column(key, size, "edges")
-    if "layers" not in note or layer is not None:
-        return factorize(as_names(given, "layer"))
-    place = {str(name): position for position, name in enumerate(note["layers"])}
-    unknown = next((each for each in given if str(each) not in place), None)
-    if unknown is not None:
-        raise InputError(f"expected one of the layers in the graph attribute {NOTE!r}, got {unknown!r}")
-    return as_names(note["layers"], "layer"), np.array([place[str(each)] for each in given], np.int64)
-
-
-def _suggested(graph: Graph) -> str:
-    """Return "layer" or, if no edge has this attribute, one that all edges have and that is usual for layers."""
-    values, size = graph.edge_values, len(graph.source)
-    if not size or "layer" in values:
-        return "layer"
-    whole = [name for name in values if len(values.rows(name)) == size]
-    found = suggest_layer(whole, lambda name: values.column(name, size)[:1000])
-    if found is not None:
-        note(f"The edge attribute {found!r} is read as the layer; layer=NAME selects another.")
-    return found or "layer"
-
-
-def _edge_numbers(graph: Graph, name: str | None, role: str, missing: int | None) -> Numbers | None:
-    key, size = name or role, len(graph.source)
-    if key not in graph.edge_values:
-        if name is None or not size:
-            return None
-        raise InputError(f"expected an edge attribute as {role}, got {name!r}, which no edge has")
-    given = graph.edge_values.column(key, size, missing)
-    return np.array([_number(value, key, graph.edge, row) for row, value in enumerate(given)])
-
-
-def _features(graph: Graph, names: Sequence[str] | None, note: dict[str, Any]) -> Floats | None:
-    if names is None:
-        if "features" not in note:
-            return None
-        names = [_FEATURE.format(place) for place in range(note["features"])]
-    table = np.empty((len(graph.nodes), len(names)))
-    for column, name in enumerate(names):
-        given = graph.node_values.column(name, len(graph.nodes))
-        table[:, column] = [_number(value, name, graph.node, row) for row, value in enumerate(given)]
-    return table
-
-
-def _types(graph: Graph, name: str | None, note: dict[str, Any]) -> list[str] | None:
-    if name is None and not note.get("types"):
-        return None
-    there = graph.node_values.rows(name or _TYPE)
-    if name is not None and len(there) < len(graph.nodes):
-        missing = graph.nodes[np.setdiff1d(np.arange(len(graph.nodes)), there)[0]]
-        raise InputError(f"expected {name!r} on every node, got none on {missing!r}")
-    return [str(value) for value in graph.node_values.column(name or _TYPE, len(graph.nodes), "")]
-
-
-def _number(value: Any, name: str, owner: Callable[[int], str], row: int) -> int | float:
-    if isinstance(value, int | float):
-        return value
-    for kind in (int, float) if isinstance(value, str) else ():
-        with suppress(ValueError):
-            return kind(value)
-    got = "none" if value is None else repr(value)
-    raise InputError(f"expected a number as {name!r} of {owner(row)}, got {got}")
-
-
-def _metadata(graph: Graph, note: dict[str, Any]) -> dict[str, Any]:
-    """Return the graph attributes and, by name and node, the node attributes that are neither features nor types."""
-    metadata = {key: value for key, value in graph.attributes.items() if key != NOTE}
-    nodes: dict[str, dict[Any, Any]] = {
-        key: {graph.nodes[row]: value for row, value in graph.node_values.items(key)}
-        for key in graph.node_values
-        if not key.startswith(_FEATURE.format("")) and not (key == _TYPE and note.get("types"))
-    }
-    return metadata | ({"node_attributes": nodes} if nodes else {})
+_HOLDS = frozenset({"weight", "time", "features", "types"})
+GRAPHML = Format(
+    name="graphml",
+    description="GraphML, with the layer as an edge attribute",
+    suffixes=(".graphml",),
+    read=partial(read, parse_file=_parse_graphml),
+    write=write_graphml,
+    holds=_HOLDS,
+    matches=partial(begins_with, pattern=rb"<(?:[\w.-]+:)?graphml[\s>]"),
+)
+GML = Format(
+    name="gml",
+    description="GML, with the layer as an edge attribute",
+    suffixes=(".gml",),
+    read=partial(read, parse_file=_parse_gml),
+    write=write_gml,
+    holds=_HOLDS,
+    matches=partial(begins_with, pattern=rb"^[ \t]*graph\s*\["),
+)

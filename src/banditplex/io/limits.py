@@ -8,9 +8,7 @@ from typing import BinaryIO
 from banditplex.errors import FormatError, InputError
 
 FLOOR, FACTOR = 1 << 26, 100
-"""A compressed file may always grow to 64 MiB, and beyond that to 100 times its size."""
-PARSED = 1 << 30
-"""A file that is parsed into many times its size may have 1 GiB."""
+"""A compressed file may always grow to 64 MiB, and beyond that to 100 times its size; graph files may have 64 MiB."""
 
 
 def check_max_size(max_size: int | None) -> None:
@@ -32,7 +30,7 @@ def unpacked_limit(size: int, max_size: int | None = None) -> int:
 def check_file_size(path: Path, max_size: int | None, times: int) -> None:
     """Refuse a file that is parsed into `times` its size in memory, if it is larger than the limit."""
     check_max_size(max_size)
-    size, limit = path.stat().st_size, PARSED if max_size is None else max_size
+    size, limit = path.stat().st_size, FLOOR if max_size is None else max_size
     if size > limit:
         memory = f"reading it takes about {times} times as much memory; max_size={size} allows it"
         raise FormatError(f"expected a file of at most {limit:,} bytes, got {size:,}; {memory}", path=path)

@@ -1,12 +1,15 @@
 """The conversion methods of `Multiplex`: networkx, PyG, pandas and scipy, each imported only when it is used."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from banditplex.errors import InputError
-from banditplex.multiplex.names import Ints, Name, as_names
+from banditplex.multiplex.build import EdgeError
+from banditplex.multiplex.names import Ints, Name, as_names, as_python
 from banditplex.multiplex.notes import note
 
 if TYPE_CHECKING:
@@ -162,8 +165,8 @@ def from_networkx(
     graph: "nx.Graph",
     *,
     layer: str | None = None,
-    weight: str = "weight",
-    time: str = "time",
+    weight: str | None = None,
+    time: str | None = None,
     features: str = "features",
     types: str = "node_type",
     **options: Any,
@@ -172,23 +175,10 @@ def from_networkx(
 
     The layer of an edge is its attribute `layer`, by default "layer"; without it, its key in a multigraph. If keys are
     networkx's own (0, 1, ...), an attribute such as "relation" or "type" is the layer, and a warning says so; if there
-    is none, all edges are in the layer "edges". The edge attributes `weight` and `time` are used if any edge has them
-    (a missing weight is 1, a missing time is an error), the node attributes `features` and `types` (by default
-    "node_type") if any node has them.
+    is none, all edges are in the layer "edges". The edge attributes `weight` and `time` (by default those of this name)
+    are used if any edge has them (a missing weight is 1, a missing time is an error), the node attributes `features`
+    and `types` (by default "node_type") if any node has them.
     """
-    keyed = graph.is_multigraph()
-    rows = list(graph.edges(keys=True, data=True) if keyed else graph.edges(data=True))
-    data = [row[-1] for row in rows]
-    keys = [row[2] for row in rows] if keyed and not _are_default(graph, rows) else ["edges"] * len(rows)
-    chosen = _layer_attribute(data, layer, keyed and keys[:1] == ["edges"], graph)
-    names = [attributes.get(chosen, key) for attributes, key in zip(data, keys, strict=True)]
-    if any(time in attributes for attributes in data):
-        missing = next((row for row in rows if time not in row[-1]), None)
-        if missing:
-            raise InputError(f"Expected every edge to have {time!r}, got none on ({missing[0]!r}, {missing[1]!r}).")
-        options["time"] = [attributes[time] for attributes in data]
-    if any(weight in attributes for attributes in data):
-        options["weight"] = [float(attributes.get(weight, 1.0)) for attributes in data]
     for attribute, option in ((features, "node_features"), (types, "node_types")):
         if option not in options and any(attribute in attributes for _, attributes in graph.nodes(data=True)):
             given = dict(graph.nodes(data=attribute))
@@ -196,41 +186,94 @@ def from_networkx(
             if bare is not None:
                 raise InputError(f"Expected every node to have {attribute!r}, got none on {bare!r}.")
             options[option] = list(given.values())
-    return cls.from_edges(
-        [row[0] for row in rows],
-        [row[1] for row in rows],
-        names,
-        node_names=list(graph.nodes),
-        layer_names=options.pop("layer_names", graph.graph.get("layers")),
-        directed=graph.is_directed(),
-        **options,
-    )
+    keys = None
+    if graph.is_multigraph() and not _are_default(graph):
+        keys = [key for _, _, key in graph.edges(keys=True)]
+    options = {"node_names": list(graph.nodes), "layer_names": graph.graph.get("layers")} | options
+    return from_attributes(cls, graph, keys, layer=layer, weight=weight, time=time, **options)
 
 
-def _are_default(graph: "nx.MultiGraph", rows: list[Any]) -> bool:
+def from_attributes(
+    cls: type["Multiplex"],
+    graph: "nx.Graph",
+    keys: list[Any] | None = None,
+    *,
+    layer: str | None,
+    weight: str | None,
+    time: str | None,
+    node_names: Any,
+    layer_names: Any,
+    **options: Any,
+) -> "Multiplex":
+    """Build a multiplex from the edge attributes of a graph; `keys` are layers of edges that have no such attribute.
+
+    `node_names` has the names of the nodes of the graph, in their order.
+    """
+    names, place = as_names(node_names, "node"), {node: index for index, node in enumerate(graph)}
+    rows = [(place[u], place[v], attributes) for u, v, attributes in graph.edges(data=True)]
+    data = [attributes for *_, attributes in rows]
+
+    def edge(row: Sequence[Any]) -> str:
+        return f"the edge from {as_python(names[row[0]])!r} to {as_python(names[row[1]])!r}"
+
+    chosen = _layer_attribute(data, layer, graph, keyed=keys is not None)
+    if keys is None and 0 < sum(chosen in attributes for attributes in data) < len(data):
+        missing = next(row for row in rows if chosen not in row[-1])
+        raise InputError(f"Expected {chosen!r} on every edge, got none on {edge(missing)}.")
+    default = keys or ["edges"] * len(rows)
+    layers = [attributes.get(chosen, key) for attributes, key in zip(data, default, strict=True)]
+    for role, name, absent in (("weight", weight, 1), ("time", time, None)):
+        attribute = role if name is None else name
+        if any(attribute in attributes for attributes in data):
+            options[role] = np.array([as_number(row[-1].get(attribute, absent), attribute, edge(row)) for row in rows])
+        elif name is not None and rows:
+            raise InputError(f"Expected an edge attribute as {role}, got {name!r}, which no edge has.")
+    try:
+        return cls.from_edges(
+            [row[0] for row in rows], [row[1] for row in rows], layers, num_nodes=len(place), node_names=names,
+            layer_names=layer_names, directed=graph.is_directed(), **options,
+        )  # fmt: skip
+    except EdgeError as error:
+        raise InputError(f"{error.message} on {edge(rows[error.edge])}.") from None
+
+
+def as_number(value: Any, name: str, owner: str) -> Any:
+    """Return an attribute as a number; text is read as one, and dates stay what they are."""
+    if isinstance(value, float | np.number | np.datetime64 | datetime):
+        return value
+    for kind in (int, float) if isinstance(value, int | str) else ():
+        with suppress(ValueError, OverflowError):
+            float(value)  # refuses integers beyond all floats
+            return kind(value)
+    got = "none" if value is None else repr(value) if len(repr(value)) < 80 else "one of many digits"
+    raise InputError(f"Expected a number as {name!r} of {owner}, got {got}.")
+
+
+def _are_default(graph: "nx.MultiGraph") -> bool:
     """Return whether the keys of parallel edges are those that networkx gives: 0, 1, ..."""
-    return all(isinstance(key, int) and 0 <= key < graph.number_of_edges(u, v) for u, v, key, _ in rows)
+    edges = graph.edges(keys=True)
+    return all(isinstance(key, int) and 0 <= key < graph.number_of_edges(u, v) for u, v, key in edges)
 
 
-def _layer_attribute(data: list[dict[str, Any]], given: str | None, merged: bool, graph: "nx.Graph") -> str:
-    """Return the edge attribute with the layer; `merged` if there are parallel edges without keys of their own."""
+def _layer_attribute(data: list[dict[str, Any]], given: str | None, graph: "nx.Graph", *, keyed: bool) -> str:
+    """Return the edge attribute with the layer; `keyed`: edges without it have a layer, their key."""
     from banditplex.multiplex.roles import suggest_layer
 
     known = list(dict.fromkeys(name for attributes in data for name in attributes))
     if given is not None:
         if data and given not in known:
-            listed = ", ".join(map(repr, known)) or "none"
-            raise InputError(f"Expected an edge attribute as layer, got {given!r}; attributes of edges: {listed}.")
+            listed = ", ".join(sorted(map(str, known))) or "there are none"
+            raise InputError(f"Expected an edge attribute ({listed}) as layer, got {given!r}.")
         return given
-    if "layer" in known or not data:
+    if "layer" in known or keyed or not data:
         return "layer"
     whole = [name for name in known if isinstance(name, str) and all(name in attributes for attributes in data)]
     found = suggest_layer(whole, lambda name: [attributes[name] for attributes in data[:1000]])
-    if found is not None and (merged or not graph.is_multigraph()):
+    if found is not None:
         note(f"The edge attribute {found!r} is read as the layer; layer=NAME selects another.")
         return found
-    if merged and len(data) > len({frozenset((u, v)) for u, v in graph.edges()}):
-        note("Parallel edges are merged: their keys are networkx's own; layer=NAME selects an attribute as layer.")
+    if graph.is_multigraph() and len(data) > len({frozenset((u, v)) for u, v in graph.edges()}):
+        note("Parallel edges are merged; layer=NAME selects an edge attribute as layer.")
     return "layer"
 
 
