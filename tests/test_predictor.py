@@ -1,13 +1,21 @@
 """The estimator: manners, bad input, files, directions, new nodes."""
 
 import math
+import pickle
+import re
+from dataclasses import replace
 
+import joblib
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import cross_val_score
 
 import banditplex as bx
+from banditplex.answers.notebook import as_html
 from banditplex.datasets import planted
 from banditplex.evaluation import brier, roc_auc, split
 from banditplex.nn.relevance import RELEVANCES
@@ -427,3 +435,68 @@ def test_a_complete_layer_does_not_stop_the_others():
         bx.LinkPredictor(epochs=1, width=0).fit(mx, targets=["full"])
     with refuses("complete"):
         bx.LinkPredictor(epochs=1, width=0).fit(mx.subset(layers=["full"]))
+
+
+@pytest.mark.parametrize("settings", [{"members": 1}, {"members": 2}, {"members": 1, "width": 4}])
+def test_a_model_can_be_pickled_after_fit(settings, tmp_path):
+    """As scikit-learn's users keep models: by pickle and joblib; it answers as before, and can learn on."""
+    mx = small()
+    model = bx.LinkPredictor(**FAST | {"width": 0} | settings).fit(mx, ["g1-base", "g2-base"])
+    joblib.dump(model, tmp_path / "model.joblib")
+    for again in (pickle.loads(pickle.dumps(model)), joblib.load(tmp_path / "model.joblib")):
+        pairs = some_pairs(mx)
+        assert np.array_equal(again.score_pairs(pairs, "g1-base"), model.score_pairs(pairs, "g1-base"))
+        pd.testing.assert_frame_equal(again.layer_gains_, model.layer_gains_)
+        pd.testing.assert_frame_equal(again.history_, model.history_)
+        assert again.get_params() == model.get_params()
+    again.set_params(warm_start=True).fit(mx, ["g1-base", "g2-base"])
+    assert len(pickle.dumps(bx.LinkPredictor())) < 10_000
+
+
+def test_a_model_that_is_not_fitted_says_so_in_the_words_of_scikit_learn():
+    model = bx.LinkPredictor()
+    with pytest.raises(NotFittedError, match="call fit first") as error:
+        model.recommend("a")
+    assert isinstance(error.value, bx.InputError)
+    assert not hasattr(model, "layer_gains_")
+
+
+def test_scikit_learn_is_told_how_to_split_a_multiplex():
+    with refuses("cross_val_score", "mx.to_pandas()"):
+        cross_val_score(bx.LinkPredictor(**FAST), small())
+    assert np.array([small()] * 2, dtype=object).shape == (2,)
+
+
+def test_a_notebook_shows_which_layers_help(fitted):
+    model = fitted[1]
+    told = model._repr_mimebundle_()
+    assert told["text/plain"] == repr(model)
+    cells = np.reshape(re.findall("<td>(.*)</td>", told["text/html"]), (-1, 5))
+    helping = model.layer_gains_.query("helps").sort_values("gain", ascending=False)[:10]
+    assert len(helping) > 1
+    assert cells[:, :2].tolist() == helping[["target", "layer"]].to_numpy().tolist()
+    assert cells[:, 2:].astype(float) == pytest.approx(helping[["gain", "low", "high"]].to_numpy(), abs=6e-4)
+    assert "40 nodes" in told["text/html"]
+    assert "LinkPredictor()" in bx.LinkPredictor()._repr_html_()
+
+
+def test_names_in_a_notebook_stay_text():
+    row = {"target": "<b>", "layer": "a", "gain": 0.1, "low": 0.05, "high": 0.2, "helps": True}
+    html = as_html("<i>", pd.DataFrame([row] * 12))
+    assert "<i>" not in html
+    assert "&lt;b&gt;" in html
+    assert "And 2 more" in html
+    assert "No other layer helps" in as_html("mx", pd.DataFrame([row | {"helps": False}]))
+    assert "model.layer_gains_" in as_html("mx", None)
+
+
+def test_weights_that_are_not_used_are_said():
+    """They are used by an encoder, and if `weighted` says so; where all are the same there is nothing to use."""
+    mx = small()
+    weighted = replace(mx, weight=np.arange(1.0, mx.num_edges + 1))
+    targets, model = ["g1-base"], bx.LinkPredictor(**FAST | {"width": 0, "members": 1})
+    with pytest.warns(UserWarning, match="Edge weights are not used; the setting weighted"):
+        model.fit(weighted, targets)
+    model.fit(replace(mx, weight=np.full(mx.num_edges, 2.0)), targets)
+    bx.LinkPredictor(**FAST | {"members": 1}).fit(weighted, targets)
+    model.set_params(weighted=True).fit(weighted, targets)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, clone
+from sklearn.exceptions import NotFittedError
 
 from banditplex.answers.asked_table import in_own_layers
 from banditplex.answers.embedding import embed
 from banditplex.answers.explanation import explain, which_layers
+from banditplex.answers.notebook import as_html
 from banditplex.answers.quality import mean_auc
 from banditplex.answers.ranking import recommend
 from banditplex.bandits.arms import to_layer
@@ -44,6 +47,12 @@ from banditplex.training.validation import MAX_USED
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 LOGGED = ("epoch", "train_loss", "validation_loss")
+QUICK_GAINS = 20_000
+"""Edges up to which a notebook shows gains that have not been asked for yet: they take seconds."""
+
+
+class NotFitted(NotFittedError, InputError):  # type: ignore[misc]
+    """`fit` has not been called yet; scikit-learn knows it as `NotFittedError`."""
 
 
 @dataclass(kw_only=True, repr=False, eq=False)
@@ -118,6 +127,8 @@ class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
         resume: bool,
     ) -> None:
         members = self.make_members(mx, targets, negatives=negatives)
+        if unused_weights(mx, members.current):
+            warn("Edge weights are not used; the setting weighted makes them count in common neighbours.")
         if self.shard_layers and members.current.data.group.size == 1:
             warn("shard_layers has no effect: there is one process, which holds all layers (torchrun starts several).")
         kept = None
@@ -438,13 +449,31 @@ class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
         model._fitted, model._config, model._rows, model._held_out = fitted, config, history, None
         return model
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a pickle holds: what `save` writes, and nothing of training but its results."""
+        if not hasattr(self, "_fitted"):
+            return dict(super().__getstate__())
+        self._gains()
+        state = {name: value for name, value in super().__getstate__().items() if name != "_trainer"}
+        return state | {"_fitted": replace(self._fitted, source=self._fitted.graph)}
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: which layers help."""
+        if not hasattr(self, "_fitted"):
+            return f"<pre>{escape(repr(self))}</pre>"
+        quick = self._fitted.gains is not None or self._fitted.mx.num_edges <= QUICK_GAINS
+        return as_html(self._fitted.mx.title, self.layer_gains_ if quick else None)
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+        return {"text/plain": repr(self), "text/html": self._repr_html_()}
+
     def _arguments(self) -> dict[str, Any]:
         """Return the arguments of the constructor that training resolves, as they were given."""
         return {name: getattr(self, name) for name in ("hide", "policy_options", "warm_start")}
 
     def _check_fitted(self) -> FittedModel:
         if not hasattr(self, "_fitted"):
-            raise InputError("Expected a fitted LinkPredictor, got one that is not fitted: call fit first.")
+            raise NotFitted("Expected a fitted LinkPredictor, got one that is not fitted: call fit first.")
         return self._fitted
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -459,6 +488,12 @@ if LinkPredictor.__doc__:  # python -OO has none
     LinkPredictor.__doc__ = LinkPredictor.__doc__.replace(
         "{parameters}", numpydoc(SETTINGS | _ALSO).replace("\n", "\n    ")
     )
+
+
+def unused_weights(mx: Multiplex, trainer: Trainer) -> bool:
+    """Say whether a multiplex has weights that training does not look at."""
+    used = trainer.config.weighted or trainer.model.encoder is not None
+    return mx.weight is not None and not used and bool(np.ptp(mx.weight) > 0)
 
 
 def as_multiplex(data: "Multiplex | pd.DataFrame | str | Path", *, directed: bool = False) -> Multiplex:

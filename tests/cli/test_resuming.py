@@ -1,11 +1,13 @@
 """Commands that can be resumed: what they refuse, and what they say."""
 
+import os
+import signal
 import sys
 from pathlib import Path
 
 import pytest
 
-from banditplex.cli.resuming import as_typed, check_file, resumable
+from banditplex.cli.resuming import as_typed, check_file, resumable, stoppable
 from tests.refusals import refuses
 
 
@@ -39,3 +41,15 @@ def test_files_and_folders_that_exist_name_the_flag(tmp_path):
 def test_commands_show_no_path_of_this_machine(tmp_path):
     assert as_typed(Path("docs/results/regret")) == "docs/results/regret"
     assert as_typed(tmp_path / "regret") == "regret"
+
+
+@pytest.mark.parametrize(("of_ctrl_c", "how"), [(signal.SIG_DFL, "Ctrl-C"), (signal.SIG_IGN, f"kill {os.getpid()}")])
+def test_one_way_to_stop_is_named(of_ctrl_c, how, capsys):
+    """Where Ctrl-C is ignored, no line says that it stops the command."""
+    before = signal.signal(signal.SIGINT, of_ctrl_c)
+    try:
+        with stoppable(quiet=False) as told:
+            assert told == how
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert how in capsys.readouterr().err or how == "Ctrl-C"

@@ -39,23 +39,26 @@ class Terminated(KeyboardInterrupt):
 
 
 @contextmanager
-def stoppable(*, quiet: bool = True) -> Iterator[None]:
-    """Let SIGTERM stop a command as Ctrl-C does; where Ctrl-C is ignored, say how to stop it.
+def stoppable(*, quiet: bool = True) -> Iterator[str]:
+    """Let SIGTERM stop a command as Ctrl-C does; yield how to stop it, and say so where Ctrl-C is ignored.
 
     It is ignored in what a shell script starts in the background.
     """
+    how = "Ctrl-C"
     if threading.current_thread() is not threading.main_thread():  # which alone may set signals
-        yield
+        yield how
         return
 
     def stop(number: int, frame: object) -> None:
         raise Terminated
 
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN and not quiet:
-        say(f"Ctrl-C is ignored here, as in the background of a script; to stop it: kill {os.getpid()}")
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        how = f"kill {os.getpid()}"
+        if not quiet:
+            say(f"Ctrl-C is ignored here, as in the background of a script; to stop it: {how}")
     before = signal.signal(signal.SIGTERM, stop)
     try:
-        yield
+        yield how
     finally:
         signal.signal(signal.SIGTERM, before)
 

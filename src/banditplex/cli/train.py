@@ -81,8 +81,8 @@ def train(
     targets = [as_name(name, mx.layer_names) for name in target] if target else None
     try:
         events = event_files(None if others else tensorboard)
-        with stoppable(quiet=quiet), epoch_bar(quiet=quiet) as show, events as write, joined():
-            clock = Estimate("epochs at most", "Ctrl-C leaves a run that --resume continues", sets_up=True)
+        with stoppable(quiet=quiet) as how, epoch_bar(quiet=quiet) as show, events as write, joined():
+            clock = Estimate("epochs at most", f"{how} leaves a run that --resume continues", sets_up=True)
 
             def on_epoch(model: "LinkPredictor", row: dict[str, Any]) -> None:
                 if not quiet and not resume:

@@ -7,7 +7,7 @@ from typing import Any
 from banditplex.jobs.results import Row
 from banditplex.leaderboard.device import on_cuda
 from banditplex.leaderboard.facts import Facts
-from banditplex.leaderboard.lines import Line
+from banditplex.leaderboard.lines import PLANNED, Line
 from banditplex.leaderboard.measure import EARLY, OURS_EARLY
 from banditplex.leaderboard.parts import RANKED, SHARE
 from banditplex.leaderboard.plan import Plan
@@ -82,8 +82,8 @@ class Leaderboard:
         references = {each.to for line in self.lines for each in line.difference.values()}
         if references:
             text += [
-                f"Differences to {references.pop()} on the same splits: Nadeau and Bengio's t-test over seeds; p "
-                "is adjusted for the number of methods (Holm)."
+                f"Differences to {references.pop()} on the same splits: Nadeau and Bengio's t-test over seeds. p of "
+                f"{PLANNED}, the one planned comparison, stands alone; the others are adjusted for their number (Holm)."
             ]
         return text
 

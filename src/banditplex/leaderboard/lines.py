@@ -20,6 +20,8 @@ METRICS = (
     *(f"{kind}_{metric}" for kind in ("random", "hard") for metric in RANKING),
 )  # fmt: skip
 SORTED_BY = TOLD_APART[0]
+PLANNED = "none"
+"""Our learner on the target layer alone: the one comparison with ours that is planned, not chosen after the fact."""
 
 
 @dataclass(frozen=True)
@@ -28,9 +30,8 @@ class Difference:
 
     to: str
     mean: float
-    p_alone: float  # corrected t-test over seeds, for a comparison that was planned as the only one
-    p: float  # the same, adjusted for the number of methods (Holm)
-    p_wilcoxon: float  # signed-rank test, adjusted as well
+    p: float  # corrected t-test over seeds, adjusted for the number of methods (Holm) unless `PLANNED`
+    p_wilcoxon: float  # signed-rank test, adjusted in the same way
 
 
 @dataclass(frozen=True)
@@ -139,12 +140,12 @@ def _paired_tests(finished: Mapping[str, list[Row]], reference: str) -> dict[str
             found[name] = table[table["method"] == name].set_index("metric")
     tests: dict[str, dict[str, Difference]] = {name: {} for name in found}
     for metric in METRICS:
-        names = [name for name, table in found.items() if metric in table.index]
-        adjusted = {column: holm([found[name].loc[metric, column] for name in names]) for column in ("p", "p_wilcoxon")}
-        for index, name in enumerate(names):
-            mean, p_alone = (float(found[name].loc[metric, column]) for column in ("difference", "p"))
-            p_values = (float(adjusted[column][index]) for column in ("p", "p_wilcoxon"))
-            tests[name][metric] = Difference(reference, mean, p_alone, *p_values)
+        tested = {name: table.loc[metric] for name, table in found.items() if metric in table.index}
+        families = [[name for name in tested if (name == PLANNED) == planned] for planned in (True, False)]
+        for names in families:
+            p_values = zip(*(holm([tested[name][each] for name in names]) for each in ("p", "p_wilcoxon")), strict=True)
+            for name, each in zip(names, p_values, strict=True):
+                tests[name][metric] = Difference(reference, float(tested[name]["difference"]), *map(float, each))
     return tests
 
 

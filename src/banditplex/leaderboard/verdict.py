@@ -3,30 +3,27 @@
 import math
 from collections.abc import Sequence
 
-from banditplex.leaderboard.lines import SORTED_BY, Line
+from banditplex.leaderboard.lines import PLANNED, SORTED_BY, Line
 from banditplex.leaderboard.methods import OURS
 from banditplex.leaderboard.tables import p_value
 from banditplex.markdown import number
 
 LEVEL = 0.05
-ALONE = "none"
-"""Our learner on the target layer alone."""
 
 
 def verdict(lines: Sequence[Line]) -> str | None:
     """Return the answer, from lines whose reference is our default; None if it has not been compared.
 
-    A difference is clear if p < .05. The comparison with the target layer alone is planned: its p-value is not
-    adjusted. The best rival is chosen after the fact: its p-value is adjusted for the number of methods.
+    A difference is clear if p < .05; p-values are those of the table.
     """
     by_name = {line.method: line for line in lines if line.seeds}
-    alone, rivals = by_name.get(ALONE), [line for line in by_name.values() if not line.ours]
+    alone, rivals = by_name.get(PLANNED), [line for line in by_name.values() if not line.ours]
     if OURS not in by_name or not (alone or rivals):
         return None
     ours = number(by_name[OURS].mean[SORTED_BY])
     parts, helps, tied = [], True, False
     if alone is not None:
-        p = _p(alone, planned=True)
+        p = _p(alone)
         clear = _clear(alone, p)
         before, helps = number(alone.mean[SORTED_BY]), clear > 0
         change = {1: f"rises from {before} to {ours}", -1: f"falls from {before} to {ours}"}
@@ -34,7 +31,7 @@ def verdict(lines: Sequence[Line]) -> str | None:
         parts.append(f"with the other layers, ROC-AUC {change.get(clear, same)}{_show(p, ' ({})')}")
     if rivals:
         best = max(rivals, key=lambda line: line.mean[SORTED_BY])
-        p = _p(best, planned=False)
+        p = _p(best)
         clear = _clear(best, p)
         helps = helps and clear >= 0
         many = f"the best of {len(rivals)} other methods" if len(rivals) > 1 else "the other method"
@@ -54,9 +51,9 @@ def verdict(lines: Sequence[Line]) -> str | None:
     return f"{answer}: {'; '.join(parts)}."
 
 
-def _p(other: Line, *, planned: bool) -> float:
+def _p(other: Line) -> float:
     found = other.difference.get(SORTED_BY)
-    return math.nan if found is None else found.p_alone if planned else found.p
+    return math.nan if found is None else found.p
 
 
 def _clear(other: Line, p: float) -> int:
