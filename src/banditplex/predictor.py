@@ -6,13 +6,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, clone
-from sklearn.exceptions import NotFittedError
 
 from banditplex.answers.asked_table import in_own_layers
 from banditplex.answers.embedding import embed
@@ -22,6 +20,7 @@ from banditplex.answers.quality import mean_auc
 from banditplex.answers.ranking import recommend
 from banditplex.bandits.arms import to_layer
 from banditplex.errors import InputError
+from banditplex.estimator import Estimator
 from banditplex.io import read
 from banditplex.multiplex import Multiplex, Name
 from banditplex.nn import Convolution
@@ -51,12 +50,8 @@ QUICK_GAINS = 20_000
 """Edges up to which a notebook shows gains that have not been asked for yet: they take seconds."""
 
 
-class NotFitted(NotFittedError, InputError):  # type: ignore[misc]
-    """`fit` has not been called yet; scikit-learn knows it as `NotFittedError`."""
-
-
 @dataclass(kw_only=True, repr=False, eq=False)
-class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
+class LinkPredictor(Config, Estimator):
     """Predicts links in the layers of a multiplex; bandits learn which other layers to look at.
 
     The constructor stores its arguments, `fit` learns. On a directed multiplex, links are directed. Edge weights are
@@ -83,7 +78,7 @@ class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
         self,
         mx: "Multiplex | pd.DataFrame | str | Path",
         targets: Sequence[Name] | None = None,
-        on_epoch: Callable[["LinkPredictor", dict[str, Any]], Any] | None = None,
+        on_epoch: Callable[[Self, dict[str, Any]], Any] | None = None,
         *,
         negatives: Mapping[Name, ArrayLike] | None = None,
         checkpoint: str | Path | None = None,
@@ -121,7 +116,7 @@ class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
         self,
         mx: Multiplex,
         targets: Sequence[Name] | None,
-        on_epoch: Callable[["LinkPredictor", dict[str, Any]], Any] | None,
+        on_epoch: Callable[[Self, dict[str, Any]], Any] | None,
         negatives: Mapping[Name, ArrayLike] | None,
         checkpoint: str | Path | None,
         resume: bool,
@@ -189,7 +184,7 @@ class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
 
     def check_settings(self, mx: Multiplex, targets: Sequence[Name] | None = None) -> None:
         """Refuse settings that `fit` would refuse on this multiplex."""
-        same = clone(self)
+        same = replace(self)
         if same.device == "auto":
             same.device = "cpu"  # a look needs no GPU
         same.make_trainer(mx, targets)
@@ -452,9 +447,9 @@ class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
     def __getstate__(self) -> dict[str, Any]:
         """Return what a pickle holds: what `save` writes, and nothing of training but its results."""
         if not hasattr(self, "_fitted"):
-            return dict(super().__getstate__())
+            return dict(vars(self))
         self._gains()
-        state = {name: value for name, value in super().__getstate__().items() if name != "_trainer"}
+        state = {name: value for name, value in vars(self).items() if name != "_trainer"}
         return state | {"_fitted": replace(self._fitted, source=self._fitted.graph)}
 
     def _repr_html_(self) -> str:
@@ -473,6 +468,8 @@ class LinkPredictor(Config, BaseEstimator):  # type: ignore[misc]
 
     def _check_fitted(self) -> FittedModel:
         if not hasattr(self, "_fitted"):
+            from banditplex.answers.not_fitted import NotFitted
+
             raise NotFitted("Expected a fitted LinkPredictor, got one that is not fitted: call fit first.")
         return self._fitted
 

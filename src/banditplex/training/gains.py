@@ -20,7 +20,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 from numpy.typing import NDArray
-from scipy import stats
+from scipy.special import stdtrit
 from torch import Tensor
 
 from banditplex.nn import PackedGraph, compute_pair_features
@@ -188,5 +188,5 @@ def interval(fall: Floats, pairs: Ints, label: Floats, family: int) -> tuple[flo
     of_node = np.bincount(ends[:, 0], part, ends.max() + 1) + np.bincount(ends[:, 1], part, ends.max() + 1)
     alone = float(part @ part)
     variance = max(float(of_node @ of_node) - alone, alone)
-    reach = stats.t.ppf(1 - (1 - LEVEL) / 2 / family, max(edges - 1, 1)) * np.sqrt(variance)
+    reach = stdtrit(max(edges - 1, 1), 1 - (1 - LEVEL) / 2 / family) * np.sqrt(variance)
     return mean, mean - reach, mean + reach

@@ -9,7 +9,6 @@ from functools import reduce
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 from scipy.special import expit
 
 from banditplex.nn.beside import Beside
@@ -55,6 +54,8 @@ def weigh(parts: Sequence[HeldOut], instances: Ints) -> Floats:
     have the same factors. A priori the first part counts 1 and the others 0, with a standard deviation of `SPREAD`; so
     it is in other targets.
     """
+    from scipy.optimize import minimize  # takes long to import; predictions do without
+
     first, share = parts[0], parts[0].balance()
     scores, weight, sign = [], [], []
     for of, factor, way in (("links", np.ones_like(share), 1.0), ("unknown", share, -1.0)):
