@@ -34,6 +34,17 @@ def test_help_imports_nothing_heavy():
     assert loaded_after(code + "assert CliRunner().invoke(app, ['--help']).exit_code == 0") == set()
 
 
+def test_a_model_imports_no_more_than_it_needs():
+    assert loaded_after("import banditplex; banditplex.LinkPredictor") == {"torch", "pandas", "scipy", "pyarrow"}
+
+
+def test_a_missing_option_is_noticed_before_anything_heavy_is_imported(tmp_path):
+    (tmp_path / "model.json").write_text('{"layer_names": ["a", "b", "c"], "targets": [0, 2]}')
+    command = f"import banditplex.cli.predict as it\nfrom pathlib import Path\nrun = Path({str(tmp_path)!r})\n"
+    refused = "try: it.predict(run)\nexcept it.InputError as error: assert \"'a', 'c'\" in str(error)\nelse: assert 0"
+    assert loaded_after(command + refused) == set()
+
+
 def test_help_answers_at_once():
     """Processor time, as other tests run beside this one, and relative to that of importing typer on this machine."""
 

@@ -125,9 +125,9 @@ def _layers(argument: str | None, params: dict[str, Any]) -> list[str]:
         return []
     try:
         if argument == "run":
-            from banditplex.predictor import LinkPredictor
+            from banditplex.persistence.index import read_layers
 
-            return [str(name) for name in LinkPredictor.load(paths[0]).multiplex_.layer_names]
+            return read_layers(Path(paths[0]))[0]
         reading = {name: params[name] for name in READING if params.get(name) not in (None, ())}
         return [str(name) for name in load(paths, reading, quiet=True).layer_names]
     except (InputError, OSError):

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,6 +17,7 @@ from banditplex.cli.table_file import check_table, without_formulas, write_table
 from banditplex.errors import InputError
 from banditplex.multiplex.join import FEATURE_NAMES
 from banditplex.multiplex.roles import with_usual
+from banditplex.persistence.index import read_layers
 from banditplex.terminal import progress, say
 
 if TYPE_CHECKING:
@@ -114,10 +116,12 @@ def predict(
         check_table(out, force=force)
     elif force:
         raise InputError("Expected -o FILE with --force, got none.")
+    if layer is None and node is None and pairs is None:
+        _check_one_target(run)
     roles = _columns_of(run) | parse_columns(columns)
     fold_case = bool(_reading_of(run).get("fold_case"))
     model = load_model(run, device=device)
-    layers = [layer] if layer is not None else _targets(model, several=node is not None or pairs is not None)
+    layers = [layer] if layer is not None else [str(name) for name in model.layer_probabilities_.index]
     later = None if context is None else _read_context(context, run, model.multiplex_, nodes)
     tables = []
     with progress("Ranking pairs") as on_progress:
@@ -218,13 +222,14 @@ def _warn_of_chance(run: Path, model: "LinkPredictor", layers: list[str]) -> Non
     say(f"On held-out edges of {some} the model is not clearly better than chance.")
 
 
-def _targets(model: "LinkPredictor", *, several: bool) -> list[str]:
-    """Return the targets of a model; refuse more than one, unless `several` are asked for."""
-    targets = [str(name) for name in model.layer_probabilities_.index]
-    if len(targets) > 1 and not several:
+def _check_one_target(run: Path) -> None:
+    """Refuse a run of several targets; a folder that cannot be read is refused when the model is loaded."""
+    targets: list[str] = []
+    with suppress(InputError, OSError, IndexError):
+        targets = read_layers(run)[1]
+    if len(targets) > 1:
         listed = ", ".join(map(repr, targets[:SHOWN])) + ", ..." * (len(targets) > SHOWN)
         raise InputError(f"Expected --layer NAME, one of the {len(targets)} targets {listed}, got none.")
-    return targets
 
 
 def _reading_of(run: Path) -> dict[str, Any]:

@@ -27,6 +27,7 @@ from banditplex.nn.regression import Regression
 from banditplex.nn.relevance import get_relevance
 from banditplex.nn.rotations import Rotations
 from banditplex.pairs.visibility import Visibility
+from banditplex.persistence.index import INDEX
 from banditplex.persistence.model_check import SCHEMA, check_numbers, check_sizes
 from banditplex.persistence.tree import draft_of, locked_folder, put_in_place, replace_file, write_draft
 from banditplex.prediction import Calibration, FittedModel
@@ -38,7 +39,6 @@ from banditplex.training.setup import build_network, make_policies
 
 FORMAT = 8
 Row = dict[str, Any]
-INDEX = "model.json"
 FILES = ("graph.safetensors", "policy.safetensors", "weights.safetensors")
 GRAPH = ("edge_index", "layer_offsets", "weight", "time", "node_features")
 

@@ -11,7 +11,8 @@ import numpy as np
 from banditplex.errors import InputError
 from banditplex.lock import IN_FOLDER
 from banditplex.persistence.checkpoint import FILE, read_checkpoint
-from banditplex.persistence.model_folder import FILES, INDEX
+from banditplex.persistence.index import INDEX
+from banditplex.persistence.model_folder import FILES
 from banditplex.persistence.tree import draft_of, locked_folder, replace_file
 from banditplex.schema import ANYTHING, parse
 

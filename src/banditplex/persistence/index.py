@@ -1,0 +1,17 @@
+"""What the index of a model folder says about layers, without the model: read at once, as torch is not needed."""
+
+from pathlib import Path
+from typing import Any
+
+from banditplex.schema import ANYTHING, NAMES, parse, whole
+
+INDEX = "model.json"
+
+
+def read_layers(folder: Path) -> tuple[list[str], list[str]]:
+    """Return the names of the layers and of the targets of the model in a folder."""
+    path = folder / INDEX
+    schema = {"layer_names": NAMES, "targets": [whole(0)], "*": ANYTHING}
+    index: dict[str, Any] = parse(path.read_bytes(), schema, path=path)
+    layers = list(map(str, index["layer_names"]))
+    return layers, [layers[target] for target in index["targets"]]
