@@ -7,7 +7,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: audit demo docs package faults fuzz mutants test test-all lint bench clean
+.PHONY: audit demo docs package faults fuzz mutants test test-all pytest lint bench clean
 .DEFAULT_GOAL := test
 
 $(READY): pyproject.toml constraints.txt
@@ -29,11 +29,16 @@ lint: $(READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-test: lint
-	$(BIN)/python -m pytest -q -n 2
+# lint keeps one core busy for a minute, so it runs beside the tests
+test: $(READY)
+	@$(MAKE) --no-print-directory --jobs 2 lint pytest
 
-test-all: lint
-	$(BIN)/python -m pytest -q -n 2 -m 'not download and not gpu' --hypothesis-profile=new
+test-all: $(READY)
+	@$(MAKE) --no-print-directory --jobs 2 lint pytest PYTEST_ARGS="-m 'not download and not gpu' --hypothesis-profile=new"
+
+# worksteal: a process runs tests that stand together, so that few fixtures are made twice
+pytest: $(READY)
+	$(BIN)/python -m pytest -q -n 2 --dist worksteal $(PYTEST_ARGS)
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks

@@ -1,15 +1,17 @@
 """Help, completion and estimates, as a user meets them."""
 
+import contextlib
+import io
 import os
 import re
-import subprocess
-import sys
+from unittest import mock
 
 import pytest
 
 import banditplex as bx
 from banditplex import terminal
 from banditplex.bandits import POLICIES
+from banditplex.cli import app
 from banditplex.datasets import list_datasets
 
 
@@ -31,11 +33,12 @@ def test_help_shows_no_types_of_python(words, tmp_path, call):
 
 def complete(*words, cwd):
     """Return what the shell would offer for the last of some words."""
-    code = "import sys; sys.argv = ['banditplex']; from banditplex.cli import app; app(prog_name='banditplex')"
     line = {"COMP_WORDS": " ".join(["banditplex", *words]), "COMP_CWORD": str(len(words))}
-    environment = os.environ | line | {"_BANDITPLEX_COMPLETE": "complete_bash"}
-    done = subprocess.run([sys.executable, "-c", code], cwd=cwd, env=environment, capture_output=True, text=True)
-    return done.stdout.split()
+    asked = mock.patch.dict(os.environ, line | {"_BANDITPLEX_COMPLETE": "complete_bash"})
+    said = io.StringIO()
+    with asked, contextlib.chdir(cwd), contextlib.redirect_stdout(said), pytest.raises(SystemExit):
+        app([], prog_name="banditplex")
+    return said.getvalue().split()
 
 
 def test_completion(tmp_path):
@@ -54,7 +57,6 @@ def test_completion(tmp_path):
     assert complete("train", "nowhere.csv", "--target", "w", cwd=tmp_path) == []
 
 
-@pytest.mark.slow
 def test_completion_of_the_layers_of_a_model(tmp_path):
     mx = bx.Multiplex.from_edges([0, 1, 2, 0] * 2, [1, 2, 3, 3] * 2, ["work"] * 4 + ["home"] * 4)
     bx.LinkPredictor(epochs=1, width=0).fit(mx).save(tmp_path / "run")

@@ -1,17 +1,42 @@
-"""The command line as a user meets it: real processes, real files."""
+"""The command line as a user meets it: real files, and real processes where the process is what matters."""
 
+import contextlib
+import io
 import json
 import subprocess
 import sys
+import warnings
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
 import banditplex as bx
+from banditplex.cli import main
+from tests.conftest import print_warning
+
+
+def in_process(*words: str) -> subprocess.CompletedProcess[str]:
+    """Run a command in a process of its own, which takes a second or more."""
+    return subprocess.run([sys.executable, "-m", "banditplex", *words], capture_output=True, text=True)
 
 
 def run(*words: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "banditplex", *words], cwd=cwd, capture_output=True, text=True)
+    """Run a command in this process; return the same as from one of its own."""
+    out, error = (io.TextIOWrapper(io.BytesIO(), "utf-8", newline="", write_through=True) for _ in range(2))
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(contextlib.chdir(cwd or "."))
+        stack.enter_context(contextlib.redirect_stdout(out))
+        stack.enter_context(contextlib.redirect_stderr(error))
+        stack.enter_context(mock.patch.object(sys, "argv", ["banditplex", *words]))
+        stack.enter_context(mock.patch.object(warnings, "formatwarning", warnings.formatwarning))
+        stack.enter_context(warnings.catch_warnings())
+        warnings.showwarning = print_warning
+        warnings.simplefilter("always")
+        with pytest.raises(SystemExit) as stop:
+            main()
+    said = (each.buffer.getvalue().decode() for each in (out, error))
+    return subprocess.CompletedProcess(words, stop.value.code or 0, *said)
 
 
 def answer(*words: str, cwd: Path | None = None) -> str:
@@ -32,11 +57,14 @@ def refusal(*words: str, cwd: Path | None = None) -> str:
 
 
 def test_version():
-    assert answer("--version") == f"banditplex {bx.__version__}\n"
+    done = in_process("--version")
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"banditplex {bx.__version__}\n", "")
 
 
 def test_no_arguments_show_the_help_and_a_wrong_word_is_a_usage_error():
     assert "Usage" in run().stdout
+    done = in_process("frobnicate")
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
     assert "'frobnicate'" in refusal("frobnicate")
 
 

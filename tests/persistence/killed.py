@@ -1,7 +1,7 @@
 """Train in child processes that are killed, resume, and leave what came out for a test to compare.
 
-Run as `python killed.py FOLDER`. Children are forked from here, where everything is imported already; one thread only,
-since a fork does not take others along.
+Run as `python killed.py FOLDER WAY`, where WAY is random or writing. Children are forked from here, where everything is
+imported already; one thread only, since a fork does not take others along.
 """
 
 import json
@@ -139,7 +139,7 @@ def die_at(folder: Path, moment: str, *, after: int, first: bool) -> None:
 
 
 if __name__ == "__main__":
-    place = Path(sys.argv[1])
+    place, way = Path(sys.argv[1]), sys.argv[2]
     train(place / "whole", resume=False)
-    kills = {"random": at_random_times(place / "random"), "writing": while_writing(place / "writing")}
-    (place / "kills.json").write_text(json.dumps(kills))
+    kill = {"random": at_random_times, "writing": while_writing}[way]
+    (place / "kills.json").write_text(json.dumps(kill(place / way)))

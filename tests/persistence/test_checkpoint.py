@@ -41,21 +41,15 @@ def predictor(**settings):
 # Killed processes
 
 
-@pytest.fixture(scope="module")
-def killed(tmp_path_factory):
-    """Train in processes that get killed: the folder with what came out."""
-    folder = tmp_path_factory.mktemp("killed")
-    environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    done = subprocess.run([sys.executable, SCRIPT, folder], env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return folder
-
-
 @pytest.mark.parametrize(("way", "at_least"), [pytest.param("random", 3, marks=pytest.mark.slow), ("writing", 6)])
-def test_killed_and_resumed_is_as_if_nothing_had_happened(way, at_least, killed):
-    assert json.loads((killed / "kills.json").read_text())[way] >= at_least
+def test_killed_and_resumed_is_as_if_nothing_had_happened(way, at_least, tmp_path):
+    """Train in processes that get killed."""
+    environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    done = subprocess.run([sys.executable, SCRIPT, tmp_path, way], env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert json.loads((tmp_path / "kills.json").read_text()) >= at_least
     for name in (FILE, "scores.npy", "history.txt"):
-        assert (killed / way / name).read_bytes() == (killed / "whole" / name).read_bytes(), name
+        assert (tmp_path / way / name).read_bytes() == (tmp_path / "whole" / name).read_bytes(), name
 
 
 # Resuming
