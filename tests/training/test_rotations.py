@@ -208,7 +208,15 @@ def mx():
 
 
 @pytest.fixture(scope="module")
-def model(mx):
+def few_steps():
+    """Learn vectors in a quarter of the time: what is tested here is what becomes of them."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(training, "STEPS", 15)
+        yield
+
+
+@pytest.fixture(scope="module")
+def model(mx, few_steps):
     return bx.LinkPredictor(**FAST, regression=False).fit(mx)
 
 
@@ -248,7 +256,7 @@ def test_a_context_may_have_other_nodes(model, mx):
     assert np.isfinite(model.score_pairs([[99, 3]], "a", context=other)).all()
 
 
-def test_rotations_that_count_nothing_are_left_out(mx, monkeypatch, tmp_path):
+def test_rotations_that_count_nothing_are_left_out(mx, few_steps, monkeypatch, tmp_path):
     factors = np.array([[1.0] * 3, [0.5] * 3, [0.0] * 3])
     monkeypatch.setattr("banditplex.training.stacking.weigh", lambda parts, instances: factors)
     beside = bx.LinkPredictor(**FAST).fit(mx)._fitted.model.beside
