@@ -168,10 +168,8 @@ class FittedModel:
         """Return the logits (n,) of pairs (n, 2) in the targets number (n,)."""
         result = np.empty(len(pairs))
         if self.model.encoder is not None:  # which hides edges of one target at a time
-            numbers = np.unique(instance).tolist()
-            for turn in range(self.graph.most(len(numbers))):
-                number = numbers[turn] if turn < len(numbers) else 0  # none, while other processes ask for layers
-                at = instance == number if turn < len(numbers) else instance < 0
+            for number in np.unique(instance).tolist():
+                at = instance == number
                 result[at] = self.logits(pairs[at], self.layer_names[self.targets[number]])
             return result
         ordered = pairs if self.graph.directed else np.sort(pairs, axis=1)
@@ -200,9 +198,7 @@ class FittedModel:
         """Return the terms (n, 1 + m) of pairs (n, 2) in a target, with some other layers (m,)."""
         score = score_terms if linked else score_unlinked
         table = np.append(self.targets[instance], chosen)[None]
-        graph = self.graph
-        if graph.elsewhere is None:
-            graph = graph.only(torch.from_numpy(np.unique(table)).to(graph.device))
+        graph = self.graph.only(torch.from_numpy(np.unique(table)).to(self.graph.device))
         if not graph.directed:
             pairs = np.sort(pairs, axis=1)
         place = torch.from_numpy(np.array(pairs)).to(graph.device)
@@ -211,7 +207,7 @@ class FittedModel:
         hiding = np.unique(self.model.visibility.hidden_layers(table))
         known, fold = self._known_edges(hiding), self._folds(graph, place, hiding)
         result = torch.zeros(layers.shape, device=graph.device)
-        for number in torch.unique(fold).tolist() if graph.elsewhere is None else range(-1, FOLDS * graph.directed):
+        for number in torch.unique(fold).tolist():
             at = fold == number
             here = known.pairs.sum(1) % FOLDS == number
             hidden = HiddenEdges(known.pairs[here], known.layer[here])

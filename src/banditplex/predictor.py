@@ -124,8 +124,6 @@ class LinkPredictor(Config, Estimator):
         members = self.make_members(mx, targets, negatives=negatives)
         if unused_weights(mx, members.current):
             warn("Edge weights are not used; the setting weighted makes them count in common neighbours.")
-        if self.shard_layers and members.current.data.group.size == 1:
-            warn("shard_layers has no effect: there is one process, which holds all layers (torchrun starts several).")
         kept = None
         if checkpoint is not None:
             kept = Checkpoint(checkpoint, mx, members, negatives=negatives, arguments=self._arguments())
@@ -152,8 +150,6 @@ class LinkPredictor(Config, Estimator):
             if kept is not None:
                 kept.begin(resume=resume)
             self._take(members, learn(members, after_epoch))
-            if members.current.data.held is not None:
-                self._gains()  # while the others are there, who hold the other layers
 
     def make_trainer(
         self,

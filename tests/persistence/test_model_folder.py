@@ -87,8 +87,12 @@ def test_broken_model_folders_are_refused(fitted, tmp_path):
             bx.LinkPredictor.load(tmp_path / "flipped")
         file.write_bytes(whole)
     shutil.copytree(tmp_path / "run", tmp_path / "swapped")
-    wider = {**index, "config": {**index["config"], "width": 8}}
-    for wrong, *values in (({"format": FORMAT}, "'config'"), (wider, "weights.safetensors", "width", (8,), (4,))):
+    wider, older = ({**index, "config": index["config"] | more} for more in ({"width": 8}, {"shard_layers": False}))
+    for wrong, *values in (
+        ({"format": FORMAT}, "'config'"),
+        (wider, "weights.safetensors", "width", (8,), (4,)),
+        (older, "shard_layers was removed"),
+    ):
         (tmp_path / "swapped/model.json").write_text(json.dumps(wrong))
         with refuses(tmp_path / "swapped", *values, error=FormatError):
             bx.LinkPredictor.load(tmp_path / "swapped")

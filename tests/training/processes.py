@@ -18,8 +18,7 @@ import torch
 import banditplex as bx
 from banditplex.cli import main
 from banditplex.datasets import planted
-from banditplex.nn import known, scoring
-from banditplex.training.distributed import Group, joined
+from banditplex.training.distributed import joined
 
 CASES: dict[str, dict[str, Any]] = {
     "default": {},
@@ -27,8 +26,6 @@ CASES: dict[str, dict[str, Any]] = {
     "drawn": {"evidence": "drawn", "hide": "pair", "targets_per_step": 1},
     "several": {"members": 2, "epochs": 2, "warmup": 0},  # networks, with regressions beside them
 }
-APART = ("default", "free", "drawn", "several")
-"""Cases in which several processes divide the layers among them, too: `shard_layers`."""
 SETTINGS = ["--epochs", "3", "--warmup", "1", "--width", "0", "--json"]
 
 
@@ -40,10 +37,7 @@ def multiplex() -> bx.Multiplex:
 def outcome(**settings: Any) -> dict[str, Any]:
     """Fit a model; return its history, its policies, and some predictions."""
     model = bx.LinkPredictor(**{"epochs": 4, "warmup": 1, "members": 1} | settings).fit(multiplex())
-    data = model._trainer.data
     return {
-        "held": torch.nonzero(torch.diff(data.train_graph.layer_rows)).flatten().tolist(),
-        "edges": len(data.train_edges.pairs),
         "gains": model.layer_gains_["gain"].tolist(),
         "history": model.history_.to_dict("records"),
         "policies": model.layer_probabilities_.to_numpy().tolist(),
@@ -52,28 +46,12 @@ def outcome(**settings: Any) -> dict[str, Any]:
     }
 
 
-def exchanged(group: Group) -> dict[str, Any]:
-    """Send 1 + p rows to each process p, whose numbers say from where they come and where they go."""
-    send = [1 + process for process in range(group.size)]
-    rows = torch.cat([torch.full((count, 2), 10 * group.rank + place) for place, count in enumerate(send)])
-    values, receive = group.exchange(rows, send)
-    gathered = group.gather(torch.full((group.rank,), group.rank))
-    together = group.put_together(torch.ones(1) + group.rank, torch.tensor([group.rank]), group.size)
-    return {
-        "values": values[:, 0].tolist(), "receive": receive, "gathered": [each.tolist() for each in gathered],
-        "together": together.tolist(), "most": group.most(7 * group.rank),
-    }  # fmt: skip
-
-
 def work(folder: Path) -> int:
     """Do what each of the processes does; return the status of the command."""
     with joined() as group:
-        names = CASES if group.size == 1 else ("default", "free", "several")
-        found = {name: outcome(**CASES[name]) for name in names}
-        if group.size > 1:
-            known.CHUNK, scoring.CHUNK = 500, 200  # so that processes need different numbers of rounds
-            found |= {f"{name}, apart": outcome(**CASES[name], shard_layers=True) for name in APART}
-            found["exchanged"] = exchanged(group)
+        found: dict[str, Any] = {name: outcome(**settings) for name, settings in CASES.items()}
+        rows = group.put_together(torch.ones(1) + group.rank, torch.tensor([group.rank]), group.size)
+        found["put together"] = rows.tolist()
         name = f"{group.rank} of {group.size}"
         (folder / f"{name}.json").write_text(json.dumps(found))
         sys.argv[1:] = ["train", str(folder / "data.bx"), "-o", str(folder / f"run of {group.size}"), *SETTINGS]

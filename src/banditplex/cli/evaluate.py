@@ -31,7 +31,7 @@ WIDTH = 79
 
 
 @reads_data
-@options.with_settings("policy", "hide", "seed", "shard_layers")
+@options.with_settings("policy", "hide", "seed")
 @options.with_policy_flags
 def evaluate(
     data: Data,

@@ -2,7 +2,7 @@
 
 import re
 
-from banditplex.training.config import SETTINGS
+from banditplex.training.config import REMOVED, SETTINGS
 
 FLAGS: dict[str, str | None] = {
     "overwrite=True": "--force",
@@ -50,8 +50,8 @@ FLAGS: dict[str, str | None] = {
     "memory=": "--memory",
     "evidence=": "--evidence",
     "policy_options=": "--policy-option",
+    **{name: f"--{name.replace('_', '-')}" for name in (*SETTINGS, *REMOVED) if "_" in name},
     "policy_options": "--policy-option",
-    **{name: f"--{name.replace('_', '-')}" for name in SETTINGS if "_" in name and name != "policy_options"},
     "interlayer=": None,
     "labels=": None,
     "its options:": None,

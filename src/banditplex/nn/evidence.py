@@ -10,7 +10,6 @@ layers. Where the pair is hidden in every layer, the list is empty and degrees l
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
@@ -25,9 +24,6 @@ from banditplex.nn.paths import Paths
 from banditplex.nn.spectral import NUM_COLUMNS, Spectral
 from banditplex.pairs.visibility import Visibility
 
-if TYPE_CHECKING:
-    from banditplex.nn.elsewhere import Elsewhere
-
 NUM_STRUCTURAL = 17
 
 
@@ -41,15 +37,15 @@ def pack(mx: Multiplex, device: torch.device | str, visibility: Visibility) -> P
     return pack_edges(EdgeTensors.of(mx, device), visibility)
 
 
-def pack_edges(edges: EdgeTensors, visibility: Visibility, elsewhere: "Elsewhere | None" = None) -> PackedGraph:
-    """Return edges on a device, and those that are `elsewhere`, as a network with this visibility sees them."""
-    graph = PackedGraph.from_edges(edges, union=visibility.evidence, elsewhere=elsewhere)
+def pack_edges(edges: EdgeTensors, visibility: Visibility) -> PackedGraph:
+    """Return edges on a device as a network with this visibility sees them."""
+    graph = PackedGraph.from_edges(edges, union=visibility.evidence)
     return replace(graph, evidence=Evidence.of(graph, visibility)) if visibility.evidence else graph
 
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """The index of a graph whose last layer is the union of all others; pairs of layers elsewhere are not in it."""
+    """The index of a graph whose last layer is the union of all others."""
 
     graph: PackedGraph
     visibility: Visibility
@@ -63,8 +59,6 @@ class Evidence:
         assert graph.pair_key is not None
         assert graph.pair_layer is not None
         size = torch.bincount(graph.pair_layer, minlength=graph.num_layers)
-        if graph.elsewhere is not None:
-            size = graph.elsewhere.add_up(size)
         share = torch.log((size.float() + 1) / (int(size.sum()) + 1))
         return cls(graph, visibility, graph.pair_key, graph.pair_layer, share)
 
@@ -156,7 +150,7 @@ class Evidence:
         )  # fmt: skip
         near, far = self.paths.between(pairs, target, row), self.paths.between(pairs, union, merged)
         columns = [torch.log1p(near), self.layer_share[target].unsqueeze(1), self._common(merged), torch.log1p(far)]
-        columns += [self._across(row, merged), self._elsewhere(pairs, target, row, merged)]
+        columns += [self._across(row, merged), self._in_others(pairs, target, row, merged)]
         if graph.directed:
             columns.append(self._directions(self.lists_of(pairs, target) if having is None else having))
         columns += [self.spectral.columns(pairs, target, row), self.spectral.columns(pairs, union, merged)]
@@ -186,7 +180,7 @@ class Evidence:
         sums = shared_sums(self.graph.both, *ends).view(2, -1, 3).sum(0)
         return torch.cat([torch.log1p(sums[:, :2]), torch.sqrt(sums[:, 2:])], 1)
 
-    def _elsewhere(self, pairs: Tensor, target: Tensor, row: Tensor, merged: Tensor) -> Tensor:
+    def _in_others(self, pairs: Tensor, target: Tensor, row: Tensor, merged: Tensor) -> Tensor:
         """Return how many other layers have the pair, and the edges of its nodes in other layers."""
         lists = self.graph.both
         assert lists.copies is not None

@@ -17,7 +17,6 @@ from banditplex.nn import kernels
 from banditplex.nn.packing import LAST, Arcs, EdgeTensors, pack_both, pack_into, pack_out, unite
 
 if TYPE_CHECKING:
-    from banditplex.nn.elsewhere import Elsewhere
     from banditplex.nn.evidence import Evidence
 
 
@@ -184,8 +183,6 @@ class PackedGraph:
     pair_key: Tensor | None = None  # (E,) with a union: source * num_nodes + destination of every edge, sorted
     pair_layer: Tensor | None = None  # (E,) the layer of each
     evidence: "Evidence | None" = None
-    elsewhere: "Elsewhere | None" = None  # what holds the layers that are not here; they look empty
-    origin: "PackedGraph | None" = None  # the graph that this one has some rows of, fetched from elsewhere
 
     @classmethod
     def from_multiplex(cls, mx: Multiplex, device: torch.device | str = "cpu", *, union: bool = False) -> "PackedGraph":
@@ -196,17 +193,14 @@ class PackedGraph:
         return cls.from_edges(EdgeTensors.of(mx, device), union=union)
 
     @classmethod
-    def from_edges(
-        cls, edges: EdgeTensors, *, union: bool = False, elsewhere: "Elsewhere | None" = None
-    ) -> "PackedGraph":
-        """Pack edges where they are; parameters as for `from_multiplex`. The union is that of layers elsewhere, too."""
+    def from_edges(cls, edges: EdgeTensors, *, union: bool = False) -> "PackedGraph":
+        """Pack edges where they are; parameters as for `from_multiplex`."""
         edges = edges.keep(~edges.is_loop)
         pairs, copies, pair_copies = edges.undirected(), None, None
         index: tuple[Tensor, Tensor] | tuple[None, None] = (None, None)
         if union:
-            join = None if elsewhere is None else elsewhere.join
-            merged = unite(edges, join)
-            pairs_merged = unite(replace(pairs, weight=None), join) if edges.directed else merged
+            merged = unite(edges)
+            pairs_merged = unite(replace(pairs, weight=None)) if edges.directed else merged
             copies, pair_copies = merged.copies, pairs_merged.copies
             index = merged.pair_key, merged.pair_layer
             edges = edges.followed_by(merged.edges)
@@ -218,23 +212,12 @@ class PackedGraph:
             out, into = Neighbours(num_nodes, *pack_out(arcs, copies)), Neighbours(num_nodes, *pack_into(arcs))
         starts = torch.arange(num_layers + 1, device=edges.layer.device) * num_nodes
         rows = torch.searchsorted(both.row_key, starts)
-        return cls(
-            num_nodes, num_layers, edges.directed, both, out, into, rows, union, index[0], index[1], None, elsewhere
-        )
-
-    @cached_property
-    def layer_shapes(self) -> tuple[Tensor, Tensor]:
-        """The numbers of rows and of arcs, two per edge, of each layer, (num_layers,), here or elsewhere."""
-        shapes = torch.stack([torch.diff(self.layer_rows), torch.diff(self.both.indptr[self.layer_rows])])
-        if self.elsewhere is not None:
-            united = shapes[:, self.num_layers - self.union :]  # which every process has
-            shapes = torch.cat([self.elsewhere.add_up(shapes[:, : self.num_layers - self.union].clone()), united], 1)
-        return shapes[0], shapes[1]
+        return cls(num_nodes, num_layers, edges.directed, both, out, into, rows, union, *index)
 
     @cached_property
     def max_arcs(self) -> int:
         """The number of arcs of the largest layer, two per edge."""
-        return int(self.layer_shapes[1].max()) if self.num_layers else 0
+        return int(torch.diff(self.both.indptr[self.layer_rows]).max()) if self.num_layers else 0
 
     @property
     def device(self) -> torch.device:
@@ -250,17 +233,6 @@ class PackedGraph:
         out, into = (self.out.only(layers), self.into.only(layers)) if self.directed else (both, both)
         starts = torch.arange(self.num_layers + 1, device=self.device) * self.num_nodes
         return replace(self, both=both, out=out, into=into, layer_rows=torch.searchsorted(both.row_key, starts))
-
-    def most(self, number: int) -> int:
-        """Return the largest of the numbers of all processes that hold some of the layers."""
-        return number if self.elsewhere is None else self.elsewhere.most(number)
-
-    def fetch(self, pairs: Tensor, table: Tensor) -> "PackedGraph":
-        """Return a graph that has the rows of pairs (n, 2) in layers (n, m), which may be elsewhere."""
-        if self.elsewhere is None:
-            return self
-        key = table.unsqueeze(2) * self.num_nodes + pairs.unsqueeze(1)
-        return self.elsewhere.fetch(self, torch.unique(key))
 
     def has_edge(self, pairs: Tensor, layer: Tensor) -> Tensor:
         """Say for each pair (n, 2) whether it is an edge, in its direction, of its layer (n,)."""

@@ -70,8 +70,6 @@ class Known:
 
 def lists_of(graph: PackedGraph, pairs: Tensor, target: Tensor) -> Lists:
     """Return the layers that have pairs (n, 2), their targets (n,) excepted, in a graph with evidence."""
-    if graph.elsewhere is not None:
-        return graph.elsewhere.lists_of(graph, pairs, target)
     assert graph.evidence is not None
     return graph.evidence.lists_of(pairs, target)
 
@@ -91,11 +89,11 @@ def joined(parts: list[Known]) -> Known:
 def look_up(graph: PackedGraph, pairs: Tensor, target: Tensor, visibility: Visibility) -> Known:
     """Return what is known of pairs (n, 2) of targets (n,), looked up in chunks; lists, if they are not too long."""
     per_pair = 0.0 if graph.evidence is None else graph.evidence.layers_per_pair
-    length = graph.most(math.ceil(len(pairs) * per_pair))
+    length = math.ceil(len(pairs) * per_pair)
     chunk = GPU_CHUNK if pairs.device.type == "cuda" else CHUNK
     found: list[Known] = []
     groups: list[Known] = []
-    for low in range(0, chunk * max(1, graph.most(-(-len(pairs) // chunk))), chunk):
+    for low in range(0, max(1, len(pairs)), chunk):
         part = pairs[low : low + chunk], target[low : low + chunk]
         found.append(Known.of(graph, *part, visibility, lists=length <= MAX_LISTED))
         if len(found) == GROUP:

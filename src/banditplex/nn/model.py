@@ -10,7 +10,6 @@ from functools import cached_property
 from torch import Tensor, nn
 
 from banditplex.nn.compiled_terms import NO_WEIGHTS, Asked, Pass, Weights, compute_terms, usable
-from banditplex.nn.elsewhere import FetchedBlock
 from banditplex.nn.embedding import embed, gather
 from banditplex.nn.encoder import Convolution, Encoder
 from banditplex.nn.evidence import num_evidence
@@ -27,7 +26,7 @@ MAX_OTHER = 16
 
 Described = tuple[PairFeatures, PairFeatures, Lists | None]
 """Pairs in their target layers and in drawn layers, and the layers that have them."""
-Embedded = tuple[Block | FetchedBlock, Tensor]
+Embedded = tuple[Block, Tensor]
 """Vertices, and their embeddings."""
 
 
@@ -37,7 +36,7 @@ class Logits:
 
     own: Tensor  # (P,) target layer and evidence
     other: Tensor  # (P, k)
-    block: Block | FetchedBlock | None = None
+    block: Block | None = None
     embedding: Tensor | None = None  # (V, width), of the vertices of the block
     found: Pass | None = None  # what the gradient needs, if it is not computed by autograd
 

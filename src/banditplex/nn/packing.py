@@ -6,7 +6,6 @@ neighbours of a row are its incoming arcs, all from smaller nodes, and then its 
 another sort or search.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -45,16 +44,12 @@ class EdgeTensors:
     weight: Tensor | None  # (E,)
 
     @classmethod
-    def of(cls, mx: Multiplex, device: torch.device | str, layers: NDArray[np.bool_] | None = None) -> "EdgeTensors":
-        """Move the edges of a multiplex, or of some of its layers (num_layers,), to a device."""
-        sizes, spans = mx.layer_sizes, [(0, mx.num_edges)]
-        if layers is not None:
-            sizes, first = sizes * layers, mx.layer_offsets[:-1][layers]
-            spans = list(zip(first.tolist(), (first + sizes[layers]).tolist(), strict=True))
-        source, destination = _copy(mx.edge_index, spans, torch.int64).to(device)
-        layer = torch.repeat_interleave(torch.from_numpy(sizes).to(device), output_size=len(source))
+    def of(cls, mx: Multiplex, device: torch.device | str) -> "EdgeTensors":
+        """Move the edges of a multiplex to a device."""
+        source, destination = _copy(mx.edge_index, torch.int64).to(device)
+        layer = torch.repeat_interleave(torch.from_numpy(mx.layer_sizes).to(device), output_size=len(source))
         wide = torch.float32 if layer.device.type == "mps" else torch.float64  # mps has no float64
-        weight = None if mx.weight is None else _copy(mx.weight, spans, wide).to(device)
+        weight = None if mx.weight is None else _copy(mx.weight, wide).to(device)
         return cls(mx.num_nodes, mx.num_layers, mx.directed, source, destination, layer, weight)
 
     @property
@@ -108,18 +103,13 @@ class Union(NamedTuple):
     pair_layer: Tensor  # (E,) the layer of each
 
 
-def unite(edges: EdgeTensors, join: Callable[[Tensor], Tensor] | None = None) -> Union:
-    """Merge all layers; `join` returns values (n,) with those of layers that are elsewhere after them."""
+def unite(edges: EdgeTensors) -> Union:
+    """Merge all layers."""
     key = torch.add(edges.destination, edges.source, alpha=edges.num_nodes)
     key, order = stable_sort(key, edges.num_nodes**2)
     key = key.long()
     pair, count = torch.unique_consecutive(key, return_counts=True)
     weight = None if edges.weight is None else _reduce(edges.weight.index_select(0, order), count, "sum")
-    if join is not None:
-        pair, again = torch.sort(join(pair), stable=True)
-        pair, parts = torch.unique_consecutive(pair, return_counts=True)
-        count = _reduce(join(count)[again].double(), parts, "sum").long()
-        weight = None if weight is None else _reduce(join(weight)[again], parts, "sum")
     source = pair // edges.num_nodes
     merged = EdgeTensors(
         edges.num_nodes, edges.num_layers + 1, edges.directed, source, pair - source * edges.num_nodes,
@@ -325,10 +315,8 @@ def _select(values: Tensor | None, at: Tensor) -> Tensor | None:
     return None if values is None else values.index_select(0, at)
 
 
-def _copy(values: NDArray[np.generic], spans: list[tuple[int, int]], kind: torch.dtype) -> Tensor:
-    """Copy spans of an array (..., n), which may be read-only or a file, one after the other."""
-    result, done = torch.empty(*values.shape[:-1], sum(high - low for low, high in spans), dtype=kind), 0
-    for low, high in spans:
-        result.numpy()[..., done : done + high - low] = values[..., low:high]
-        done += high - low
+def _copy(values: NDArray[np.generic], kind: torch.dtype) -> Tensor:
+    """Copy an array, which may be read-only or a file."""
+    result = torch.empty(values.shape, dtype=kind)
+    result.numpy()[...] = values
     return result

@@ -46,9 +46,8 @@ class Paths:
         lists, first = graph.both, graph.layer_rows[:-1]
         size = torch.diff(graph.layer_rows)
         mean_degree = torch.diff(lists.indptr[graph.layer_rows]) / size.clamp(min=1)
-        rows, arcs = graph.layer_shapes  # all layers share the room for tables, those elsewhere too
-        order = torch.argsort(arcs / rows.clamp(min=1), descending=True, stable=True)
-        fits = torch.cumsum((rows * rows)[order], 0) <= TABLE
+        order = torch.argsort(mean_degree, descending=True, stable=True)
+        fits = torch.cumsum((size * size)[order], 0) <= TABLE
         chosen = torch.sort(order[fits]).values
         start = torch.full_like(size, -1)
         area = (size * size)[chosen]

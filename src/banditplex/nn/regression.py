@@ -5,7 +5,6 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from banditplex.nn.elsewhere import bring_near
 from banditplex.nn.graph import PackedGraph
 from banditplex.nn.model import MultiplexModel
 
@@ -63,10 +62,8 @@ def columns(model: MultiplexModel, graph: PackedGraph, pairs: Tensor, target: Te
     """Return what a regression sees of pairs (n, 2) in target layers (n,) and in other layers (n, m)."""
     others, num_other = layers.shape[1], len(model.other.mean)
     parts = [Columns(model.own.mean.new_zeros(0, len(model.own.mean)), model.own.mean.new_zeros(0, others, num_other))]
-    for low in range(0, CHUNK * graph.most(-(-len(pairs) // CHUNK)), CHUNK):
+    for low in range(0, len(pairs), CHUNK):
         asked = pairs[low : low + CHUNK], target[low : low + CHUNK], layers[low : low + CHUNK]
-        near, known = bring_near(graph, *asked, None, model.visibility)
-        if len(asked[0]):  # else other processes have more pairs
-            own, other, _ = model.describe(near, *asked, known)
-            parts.append(Columns(own.values, other.values.view(len(asked[0]), others, num_other)))
+        own, other, _ = model.describe(graph, *asked)
+        parts.append(Columns(own.values, other.values.view(len(asked[0]), others, num_other)))
     return Columns(*(torch.cat(each) for each in zip(*parts, strict=True)))

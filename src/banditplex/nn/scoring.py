@@ -5,7 +5,6 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from banditplex.nn.elsewhere import bring_near
 from banditplex.nn.ensemble import Network
 from banditplex.nn.graph import HiddenEdges, PackedGraph
 from banditplex.nn.hidden_edges import hide_pairs
@@ -33,14 +32,11 @@ def score_terms(
     it is not given.
     """
     parts = [torch.zeros(0, 1 + layers.shape[1], device=graph.device)]
-    for low in range(0, CHUNK * graph.most(-(-len(pairs) // CHUNK)), CHUNK):
+    for low in range(0, len(pairs), CHUNK):
         at = slice(low, low + CHUNK)
         asked = pairs[at], target[at], layers[at]
         part = None if known is None else known.take(torch.arange(len(pairs), device=graph.device)[at])
-        near, part = bring_near(graph, *asked, part, model.visibility)
-        if not len(asked[0]) and model.encoder is None:  # other processes have more pairs
-            continue
-        logits = model.score(near, features, *asked, hidden, model.describe(near, *asked, part))
+        logits = model.score(graph, features, *asked, hidden, model.describe(graph, *asked, part))
         parts.append(torch.cat([logits.own.unsqueeze(1), logits.other], 1))
     return torch.cat(parts)
 

@@ -235,7 +235,7 @@ def compare(kept: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
     """Say in words how a run differs from the one that was kept; it may be longer, and use memory in another way."""
     before, after = kept["settings"], now["settings"]
     longer = {name: after[name] for name in LONGER if type(before.get(name)) is int and after[name] > before[name]}
-    yield from differences(before | longer | {name: after[name] for name in ("memory", "shard_layers")}, after)
+    yield from differences(before | longer | {"memory": after["memory"]}, after)
     for name, old in kept["data"].items():
         new = now["data"].get(name)
         if old != new:

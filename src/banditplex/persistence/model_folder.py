@@ -32,7 +32,7 @@ from banditplex.persistence.model_check import SCHEMA, check_numbers, check_size
 from banditplex.persistence.tree import draft_of, locked_folder, put_in_place, replace_file, write_draft
 from banditplex.prediction import Calibration, FittedModel
 from banditplex.schema import ANYTHING, check, parse
-from banditplex.training.config import SETTINGS, Config
+from banditplex.training.config import SETTINGS, Config, refuse_removed
 from banditplex.training.data import choose_device
 from banditplex.training.likeness import check_like
 from banditplex.training.setup import build_network, make_policies
@@ -245,8 +245,8 @@ def config_to_json(config: Config) -> dict[str, Any]:
 
 
 def _config_from_json(values: dict[str, Any], device: str, conv: Convolution | None) -> Config:
-    unknown = sorted(set(values) - SETTINGS.keys())
-    if unknown:
+    refuse_removed(values)
+    if unknown := sorted(set(values) - SETTINGS.keys()):
         raise InputError(f"Expected settings this version knows, got {', '.join(unknown)}.")
     if conv is not None:
         values["conv"] = conv

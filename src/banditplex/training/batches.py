@@ -45,42 +45,21 @@ class Examples:
         return self.pairs[first:last]
 
 
-def shifts(size: Ints, held: NDArray[np.bool_] | None) -> Ints:
-    """Return how many edges come before those of each target (T,), of `size` (T,) edges, and are not held.
-
-    >>> shifts(np.array([5, 2, 7]), np.array([False, True, True]))
-    array([0, 5, 5])
-    """
-    missing = np.zeros_like(size) if held is None else size * ~held
-    return np.cumsum(missing) - missing
-
-
 @dataclass(frozen=True, eq=False)
 class TargetEdges:
-    """Edges of the targets on the device, sorted by target; those of targets held elsewhere are only counted."""
+    """Edges of the targets on the device, sorted by target."""
 
     size: Ints  # (T,) how many edges each target has
     instance: Tensor  # (n,) which target
     pairs: Tensor  # (n, 2) node indices
-    held: NDArray[np.bool_] | None = None  # (T,) the targets whose edges are here; None: all
 
     def __len__(self) -> int:
         """Return the number of edges of all targets."""
-        return int(self.size.sum())
-
-    @property
-    def shift(self) -> Ints:
-        """How many edges before those of each target (T,) are not here: place here = place among all - shift."""
-        return shifts(self.size, self.held)
-
-    def places(self) -> Tensor:
-        """Return the place of each edge (n,) among those of all targets."""
-        place = torch.arange(len(self.instance), device=self.instance.device)
-        return place if self.held is None else place + torch.from_numpy(self.shift).to(place.device)[self.instance]
+        return len(self.pairs)
 
     def of(self, instance: int) -> Ints:
-        """Return the pairs of one target, which is here."""
-        last = int(self.size[: instance + 1].sum() - self.shift[instance])
+        """Return the pairs of one target."""
+        last = int(self.size[: instance + 1].sum())
         return self.pairs[last - int(self.size[instance]) : last].cpu().numpy()
 
     def take(self, at: Tensor) -> "TargetEdges":
@@ -114,38 +93,24 @@ class Plan:
         """Where each step starts, (steps + 1,)."""
         return np.append(0, np.cumsum(self.length))[self.first]
 
-    def edges(self, device: torch.device, held: NDArray[np.bool_] | None = None) -> tuple[Tensor, Tensor]:
-        """Return all edges in the order of the steps: places among the edges (E,), and which of the step's targets.
-
-        If the edges of some targets (T,) alone are held, these are the edges, and places are among them.
-        """
-        here, shift = slice(None) if held is None else held[self.instance], shifts(self.size, held)
-        begin, length, batch = (
-            torch.from_numpy(each[here]).to(device)
-            for each in (self.begin - shift[self.instance], self.length, self._place)
+    def edges(self, device: torch.device) -> tuple[Tensor, Tensor]:
+        """Return all edges in the order of the steps: places among the edges (E,), and which of the step's targets."""
+        begin, length, batch, size = (
+            torch.from_numpy(each).to(device) for each in (self.begin, self.length, self._place, self.size)
         )
-        size, before = torch.from_numpy(self.size if held is None else self.size * held), torch.from_numpy(shift)
-        number = torch.repeat_interleave(size.to(device))
+        number = torch.repeat_interleave(size)
         place = torch.arange(len(number), device=device)
-        if held is not None:
-            place += before.to(device)[number]
         number <<= SHUFFLE
         number += random_integers(place, self.seed) >> (BITS - SHUFFLE)
         shuffled = torch.sort(number, stable=True).indices
         which, at = ranges(begin, length)
         return shuffled.index_select(0, at), batch.index_select(0, which)
 
-    def steps(self, held: NDArray[np.bool_] | None = None) -> Iterator[tuple[slice, Ints]]:
+    def steps(self) -> Iterator[tuple[slice, Ints]]:
         """Yield the edges of each step, as `edges` returns them, and its targets (B,), sorted."""
-        length = self.length if held is None else self.length * held[self.instance]
-        start = np.append(0, np.cumsum(length))[self.first]
+        start = self.start
         for low, high, a, b in zip(start[:-1], start[1:], self.first[:-1], self.first[1:], strict=True):
             yield slice(int(low), int(high)), self.instance[a:b]
-
-    @property
-    def num_pairs(self) -> list[int]:
-        """The number of pairs, edges and negatives, of each step."""
-        return [2 * int(size) for size in np.diff(self.start)]
 
     @property
     def _place(self) -> Ints:
@@ -163,16 +128,11 @@ class Batch:
     pairs: Tensor  # (P, 2) node indices
     label: Tensor  # (P,) 1 = edge, 0 = negative
     layers: Tensor  # (P, 1 + k) target layer and drawn layers of each pair
-    size: int  # pairs of the step, here and in other processes
     whole: "Batch | None" = None  # the step that this is a part of, if other processes have the rest of it
 
     @classmethod
-    def of(cls, row: Tensor, pairs: Tensor, instances: Ints, table: Ints, size: int | None = None) -> "Batch":
-        """Lay out edges and negatives `pairs` (2, E, 2) of targets instances[row] (E,) as one flat list.
-
-        The step has `size` pairs; None: these are all.
-        """
-        of_all = 2 * len(row) if size is None else size
+    def of(cls, row: Tensor, pairs: Tensor, instances: Ints, table: Ints) -> "Batch":
+        """Lay out edges and negatives `pairs` (2, E, 2) of targets instances[row] (E,) as one flat list."""
         if compiled.usable(row):
             flat = (torch.from_numpy(each) for each in _lay_out(row.numpy(), np.ascontiguousarray(table)))
             row, label, layers = flat
@@ -181,7 +141,7 @@ class Batch:
             label[: len(row)] = 1
             row = row.repeat(2)
             layers = torch.from_numpy(table).to(pairs.device)[row]
-        return cls(instances, table, row, pairs.reshape(-1, 2), label, layers, of_all)
+        return cls(instances, table, row, pairs.reshape(-1, 2), label, layers)
 
     def part(self, mine: NDArray[np.bool_] | None) -> "Batch":
         """Return the batch of some of all targets (T,), in which `whole` is this batch; itself for None."""
@@ -192,16 +152,16 @@ class Batch:
         at = torch.nonzero(chosen[self.row]).squeeze(1)
         row = (torch.cumsum(chosen, 0) - 1)[self.row[at]]
         of_pairs = self.pairs[at], self.label[at], self.layers[at]
-        return Batch(self.instances[here], self.table[here], row, *of_pairs, self.size, whole=self)
+        return Batch(self.instances[here], self.table[here], row, *of_pairs, whole=self)
 
     @property
     def count(self) -> int:
         """The number of pairs that means are taken over."""
-        return len(self.row) if self.whole is None else self.size
+        return len(self.row if self.whole is None else self.whole.row)
 
     def mean(self, values: Tensor) -> Tensor:
         """Return the share of this batch in the mean over all pairs of the step, of values (P,) of its pairs."""
-        return values.mean() if self.whole is None else values.sum() / self.size
+        return values.mean() if self.whole is None else values.sum() / self.count
 
     @property
     def target(self) -> Ints:

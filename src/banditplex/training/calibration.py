@@ -92,10 +92,7 @@ class HeldOutPairs(NamedTuple):
         cls, members: Sequence[TrainingData], rng: np.random.Generator, unknown_share: float = UNKNOWN_SHARE
     ) -> "HeldOutPairs":
         """Draw the unknown pairs."""
-        if members[0].held is None:
-            return cls(members, *sample_unknown(members, rng), unknown_share)
-        # the first process alone looks at all edges
-        return cls(members, *members[0].group.from_first(lambda: sample_unknown(members, rng)), unknown_share)
+        return cls(members, *sample_unknown(members, rng), unknown_share)
 
     def score(self, models: Sequence[MemberModel]) -> HeldOut:
         """Return the scores that each member's pairs get from its model."""

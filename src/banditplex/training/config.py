@@ -3,7 +3,7 @@
 The documentation of `LinkPredictor`, the options of the command line and the table in the docs are made from here.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,6 +16,8 @@ from banditplex.pairs.visibility import HIDE
 from banditplex.training.memory import as_bytes
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from banditplex.nn.encoder import Convolution
     from banditplex.nn.relevance import LayerLoss, Relevance
 
@@ -78,11 +80,27 @@ LONG = 30
 BATCH, ENSEMBLE_BATCH = 64, 128
 """Pairs per target and step, and those of the largest ensemble: fewer steps make up for more networks."""
 _LAYERS, _NETWORK = "Which layers are drawn", "Network"
+REMOVED = {
+    "shard_layers": "shard_layers was removed: leave it out; each process that torchrun starts holds all layers.",
+}
+"""Settings of earlier versions, and what to write instead."""
+
+
+def refuse_removed(names: Iterable[str]) -> None:
+    """Refuse settings that were removed, with a line that says what to write instead."""
+    for name in names:
+        if name in REMOVED:
+            raise InputError(REMOVED[name])
 
 
 @dataclass(kw_only=True, repr=False, eq=False)
 class Config:
     """All settings of training; the defaults are those of the benchmarks. Values are checked by `checked`."""
+
+    def __new__(cls, **settings: Any) -> "Self":
+        """Refuse settings that were removed."""
+        refuse_removed(settings)
+        return super().__new__(cls)
 
     policy: str = setting(
         "default", "Policy that decides which layers are drawn.", choices=tuple(POLICIES), closed=False, group=_LAYERS
@@ -192,10 +210,6 @@ class Config:
     memory: int | str | None = setting(
         None, "Most memory that training may take, such as 2GB (Linux); what does not fit is in files. None: no limit.",
         optional=True,
-    )  # fmt: skip
-    shard_layers: bool = setting(
-        False, "Whether each of several processes (torchrun) holds the edges of its own layers only, and asks the "
-        "others for what it needs of theirs.",
     )  # fmt: skip
     device: str = setting("auto", "Device: auto (CUDA if there is one), cpu, cuda, ...")
     seed: int = setting(0, "Seed of every random stream.", low=0)

@@ -5,7 +5,7 @@ negatives do not avoid them; otherwise they would show in the neighbourhoods of 
 negatives. Predictions see all edges.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 
@@ -22,7 +22,6 @@ from banditplex.nn.graph import ranges
 from banditplex.nn.known import Known, look_up
 from banditplex.nn.packing import EdgeTensors, contains, node_features
 from banditplex.nn.random_numbers import BITS, new_seed, random_integers
-from banditplex.pairs.known import edge_parts
 from banditplex.pairs.negatives import GivenNegatives
 from banditplex.pairs.space import NODES
 from banditplex.pairs.visibility import Visibility
@@ -31,11 +30,8 @@ from banditplex.training.batches import Examples, TargetEdges
 from banditplex.training.config import Config
 from banditplex.training.distributed import ALONE, Group, current
 from banditplex.training.negatives import DeviceNegatives, pair_keys
-from banditplex.training.sharding import Shard
 
 Ints = NDArray[np.int64]
-Join = Callable[[Tensor], Tensor]
-"""Returns values (n,) and, if other processes hold other layers, theirs after them."""
 MAX_VALIDATION = 1_000
 """Validation edges of a target: more would say little more, and are missed in the graph that is trained on."""
 SPREAD = 6
@@ -47,7 +43,7 @@ class TrainingData:
     """The graphs of a training, its edges and its negatives."""
 
     full_mx: Multiplex  # all that predictions see
-    kept: Tensor | None  # (num_edges,) mask of the edges that training sees; None: all, or layers are divided
+    kept: Tensor | None  # (num_edges,) mask of the edges that training sees; None: all
     targets: Ints  # (T,) layer indices; target i has policy instance i
     visibility: Visibility
     device: torch.device
@@ -58,35 +54,22 @@ class TrainingData:
     train_graph: PackedGraph  # the training graph on the device
     group: Group = ALONE  # the processes that train together
 
-    @property
-    def held(self) -> NDArray[np.bool_] | None:
-        """The targets (T,) whose edges this process holds; None: all."""
-        return self.train_edges.held
-
     @cached_property
     def mine(self) -> NDArray[np.bool_] | None:
         """Which targets (T,) this process scores; None: all."""
-        return self.group.divide(self.train_edges.size) if self.held is None else self.held
+        return self.group.divide(self.train_edges.size)
 
     @cached_property
     def train_mx(self) -> Multiplex:
         """The multiplex without the validation edges, and what is hidden with them."""
-        if not len(self.validation_edges):
+        if self.kept is None or not len(self.validation_edges):
             return self.full_mx
-        return self.full_mx.keep_edges(self._seen if self.kept is None else self.kept.cpu().numpy())
-
-    @property
-    def _seen(self) -> NDArray[np.bool_]:
-        """The mask of the edges that training sees, on the host: as `kept`, where that is not here."""
-        hide, num_nodes, edges = self.visibility, self.full_mx.num_nodes, self.validation_edges
-        hidden = np.unique(hide.keys(self.targets[edges.instance], edges.pairs, num_nodes))
-        parts = (hide.keys(layer, ends.T, num_nodes) for layer, ends in edge_parts(self.full_mx))
-        return np.concatenate([~np.isin(keys, hidden) for keys in parts])
+        return self.full_mx.keep_edges(self.kept.cpu().numpy())
 
     @cached_property
     def full_graph(self) -> PackedGraph:
-        """The graph with the validation edges on the device; all of it, also where layers are divided."""
-        if self.held is None and not len(self.validation_edges):
+        """The graph with the validation edges on the device."""
+        if not len(self.validation_edges):
             return self.train_graph
         return pack(self.full_mx, self.device, self.visibility)
 
@@ -136,36 +119,32 @@ def prepare(
     `negatives`, pairs (n, 2) per layer index, are used instead of negatives that are drawn at random.
     """
     visibility = Visibility.of_training(config.hide, mx, evidence=config.sees_all, weighted=config.weighted)
-    device, group = choose_device(config.device), current()
-    shard = Shard.of(mx, targets, group if config.shard_layers else ALONE, device)
-    edges = EdgeTensors.of(mx, device, shard.layers)
+    device = choose_device(config.device)
+    edges = EdgeTensors.of(mx, device)
     examples, position = edges_of(edges, targets)
-    examples, rng = shard.count(examples, targets), stream(config.seed, "validation")
-    held_out = divide(examples, config.validation, visibility, mx.num_nodes, rng, shard.join)
+    held_out = divide(examples, config.validation, visibility, mx.num_nodes, stream(config.seed, "validation"))
     train, kept, shown = examples, None, edges
     if config.validation:
         train = examples.take(others(held_out, len(examples.pairs)))
-        kept = visible_edges(edges, position.index_select(0, held_out), visibility, shard.join)
-        train, shown = shard.count(train, targets), edges.keep(kept)
-    validation = shard.copy(examples.take(held_out)).to_host()
+        kept = visible_edges(edges, position.index_select(0, held_out), visibility)
+        shown = edges.keep(kept)
+    validation = examples.take(held_out).to_host()
     layer, rng = targets[validation.instance], stream(config.seed, "validation negatives")
     if negatives is None:
         nodes = config.negative_nodes
         only_host = mx.node_types is not None or nodes != NODES[0]
         of_all = cache(lambda: visibility.negative_sampler(mx, nodes))
         of_shown = cache(lambda: visibility.negative_sampler(data.train_mx, nodes, links_of=mx))
-        sampler = full = DeviceNegatives(edges, visibility, of_all, only_host=only_host, join=shard.join)
+        sampler = full = DeviceNegatives(edges, visibility, of_all, only_host=only_host)
         if len(layer):
-            sampler = DeviceNegatives(shown, visibility, of_shown, only_host=only_host, join=shard.join)
+            sampler = DeviceNegatives(shown, visibility, of_shown, only_host=only_host)
     else:
         parts = divide_given(negatives, config.validation, rng) if len(layer) else (negatives, negatives)
         first, second = (GivenNegatives(part, mx.num_layers) for part in parts)
         sampler = DeviceNegatives(edges, visibility, lambda: first, only_host=True)
         full = DeviceNegatives(edges, visibility, lambda: second, only_host=True)
-    drawn = shard.draw(full, targets, layer, rng)
-    graph = pack_edges(shown, visibility, None if shard.layers is None else shard)
-    kept = kept if shard.layers is None else None
-    data = TrainingData(mx, kept, targets, visibility, device, train, validation, sampler, drawn, graph, group)
+    drawn, graph = full.draw(layer, rng), pack_edges(shown, visibility)
+    data = TrainingData(mx, kept, targets, visibility, device, train, validation, sampler, drawn, graph, current())
     return data
 
 
@@ -187,12 +166,7 @@ def edges_of(edges: EdgeTensors, targets: Ints) -> tuple[TargetEdges, Tensor]:
 
 
 def divide(
-    examples: TargetEdges,
-    share: float,
-    visibility: Visibility,
-    num_nodes: int,
-    rng: np.random.Generator,
-    join: Join = lambda values: values,
+    examples: TargetEdges, share: float, visibility: Visibility, num_nodes: int, rng: np.random.Generator
 ) -> Tensor:
     """Choose validation edges at random, and return their places, sorted; edges that are hidden together stay together.
 
@@ -201,13 +175,13 @@ def divide(
     all of them, keeps them.
 
     Each pair has a random number, a hash of its key; those with the least numbers are chosen. To find them, only pairs
-    with small numbers are sorted. `join` is for pairs that are hidden everywhere, of targets held elsewhere.
+    with small numbers are sorted.
     """
     instance, (source, destination) = examples.instance, examples.pairs.unbind(1)
     key, seed = pair_keys(instance, source, destination, num_nodes, visibility), new_seed(rng)
     size = examples.size
     if visibility.hides_everywhere:
-        every = torch.unique(join(torch.unique(key)))
+        every = torch.unique(key)
         count = np.minimum(np.floor(share * len(every)), MAX_VALIDATION * np.count_nonzero(size)).astype(np.int64)
         first = least(random_integers(every, seed), torch.zeros_like(every), np.array([len(every)]), count[None])
         at = torch.nonzero(contains(every[first], key)).squeeze(1)
@@ -215,14 +189,12 @@ def divide(
         if visibility.hides_together:
             size = torch.bincount(torch.unique(key) // num_nodes**2, minlength=len(size)).cpu().numpy()
         count = np.minimum(np.floor(share * size), MAX_VALIDATION).astype(np.int64)
-        at = least(
-            random_integers(key, seed), instance, size, count if examples.held is None else count * examples.held
-        )
+        at = least(random_integers(key, seed), instance, size, count)
     held = torch.bincount(instance.index_select(0, at), minlength=len(examples.size)).cpu().numpy()
     short = examples.size - held < np.maximum(1, (1 - 2 * share) * examples.size)
     lost = torch.from_numpy(short).to(at.device)[instance.index_select(0, at)]
     chosen = key.index_select(0, at)
-    return at[~torch.isin(chosen, join(chosen[lost]))]
+    return at[~torch.isin(chosen, chosen[lost])]
 
 
 def least(number: Tensor, group: Tensor, size: Ints, count: Ints) -> Tensor:
@@ -256,14 +228,14 @@ def others(at: Tensor, size: int) -> Tensor:
     return torch.nonzero(rest).squeeze(1)
 
 
-def visible_edges(edges: EdgeTensors, held_out: Tensor, visibility: Visibility, join: Join) -> Tensor:
-    """Mark the edges (E,) that are seen when those at positions `held_out` (n,) are hidden; `join` as in `divide`."""
+def visible_edges(edges: EdgeTensors, held_out: Tensor, visibility: Visibility) -> Tensor:
+    """Mark the edges (E,) that are seen when those at positions `held_out` (n,) are hidden."""
     if not visibility.hides_everywhere:
         seen = torch.ones_like(edges.layer, dtype=torch.bool)
         seen[held_out] = False
         return seen
     keys = pair_keys(edges.layer, edges.source, edges.destination, edges.num_nodes, visibility)
-    return ~contains(torch.sort(join(keys.index_select(0, held_out))).values, keys)
+    return ~contains(torch.sort(keys.index_select(0, held_out)).values, keys)
 
 
 def divide_given(

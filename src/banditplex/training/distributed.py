@@ -75,54 +75,6 @@ class Group:
         """Return `size` rows, of which each process has some: this one has `values` (n, ...) at places `at` (n,)."""
         return self.add_up(values.new_zeros(size, *values.shape[1:]).index_copy_(0, at, values))
 
-    def most(self, number: int) -> int:
-        """Return the largest of the numbers of all processes."""
-        import torch
-
-        return max(int(each) for each in self.gather(torch.tensor([number])))
-
-    def gather(self, values: "Tensor") -> "list[Tensor]":
-        """Return the values (n, ...) of all processes, in their order; n may differ."""
-        import torch
-
-        copies = values.unsqueeze(0).expand(self.size, *values.shape).flatten(0, 1)
-        found, counts = self.exchange(copies, [len(values)] * self.size)
-        return list(torch.split(found, counts))
-
-    def exchange(
-        self, values: "Tensor", send: list[int], receive: list[int] | None = None
-    ) -> "tuple[Tensor, list[int]]":
-        """Send the first send[0] of values (n, ...) to the first process, the next send[1] to the second, and so on.
-
-        Returned are what all processes have sent to this one, in their order, and how many rows each (`receive`).
-        """
-        if self.size == 1:
-            return values, send
-        import torch
-        import torch.distributed as dist
-
-        at = values.device
-        device = at if f"{at.type}:nccl" in dist.get_backend_config() else torch.device("cpu")  # Gloo has CPUs only
-        with reaching():
-            if receive is None:
-                counts = torch.tensor(send, device=device)
-                found = torch.empty_like(counts)
-                dist.all_to_all_single(found, counts)
-                receive = found.tolist()
-            own = values.to(device).contiguous()
-            result = own.new_empty(sum(receive), *own.shape[1:])
-            dist.all_to_all_single(result, own, receive, send)
-        return result.to(at), receive
-
-    def gather_objects(self, value: Value) -> list[Value]:
-        """Return the values of all processes, in their order."""
-        import torch.distributed as dist
-
-        held: list[Any] = [None] * self.size
-        with reaching():
-            dist.all_gather_object(held, value)
-        return held
-
     def copy_first(self, tensors: "Iterable[Tensor]") -> None:
         """Replace tensors by those of the first process, in place."""
         if self.size > 1:

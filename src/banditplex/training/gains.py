@@ -57,28 +57,15 @@ def layer_gains(data: TrainingData, chosen: Ints, seed: int, *, unseen: bool = T
     if not layers.size:
         return []
     family = layers.size if unseen else _all_others(data).size
-    mine = np.arange(len(data.targets)) if data.held is None else np.flatnonzero(data.held)
-    for turn in range(graph.most(len(mine))):
-        instance = int(mine[turn]) if turn < len(mine) else 0
-        target = int(data.targets[instance])
+    for instance, target in enumerate(data.targets.tolist()):
         compare = Comparison(data, graph, paths, target, layers[instance], stream(seed, "gains", target))
         edges = data.train_edges.of(instance), data.validation_edges.of(instance)
-        if turn >= len(mine):  # other processes have more targets, and ask this one for its layers
-            edges = edges[0][:0], edges[1][:0]
         pairs, label, fall = compare.across_folds(np.concatenate(edges)) if every else compare.on(*edges)
-        if turn >= len(mine):
-            continue
         for layer, each in zip(layers[instance].tolist(), fall, strict=True):
             gain, low, high = interval(each, pairs, label, family)
             limits = {"gain": gain, "low": low, "high": high, "helps": bool(low > 0)}
             rows.append({"target": target, "layer": layer} | limits)
-    return rows if data.held is None else _of_all(rows, data)
-
-
-def _of_all(rows: list[dict[str, Any]], data: TrainingData) -> list[dict[str, Any]]:
-    """Return the rows of all processes, in the order of the targets."""
-    every = [row for part in data.group.gather_objects(rows) for row in part]
-    return sorted(every, key=lambda row: int(data.instance_of[row["target"]]))
+    return rows
 
 
 def _all_others(data: TrainingData) -> Ints:
@@ -128,8 +115,7 @@ class Comparison:
         data, m = self._data, len(self._layers)
         target = torch.full((len(pairs),), self._target, device=data.device)
         table = torch.from_numpy(self._layers).to(data.device).expand(len(pairs), -1)
-        graph = self._graph.fetch(pairs, torch.cat([target.unsqueeze(1), table], 1))
-        own, other = compute_pair_features(graph, pairs, target, table, data.visibility, listed=False)
+        own, other = compute_pair_features(self._graph, pairs, target, table, data.visibility, listed=False)
         row = self._graph.both.rows(target.repeat(2), pairs.T.reshape(-1)).view(2, -1)
         longer = torch.log1p(self._paths.between(pairs, target, row))
         others = other.values.view(len(pairs), m, other.values.shape[1]).transpose(0, 1)

@@ -99,14 +99,14 @@ class Trainer:
         if self.epoch == self.warmup_epochs:
             self.schedule.reset()
         plan = self._plan(self.rng["batches"])
-        (order, row), steps = plan.edges(data.device, data.held), list(plan.steps(data.held))
+        (order, row), steps = plan.edges(data.device), list(plan.steps())
         pairs, places = self.supply.epoch(self.epoch, order, self.rng["negatives"])  # (2, E, 2), (2, E)
         record, first_step = EpochRecord(len(data.targets), data.device, data.group), self.optimizer.num_done
         with second_thread(wanted=has_short_steps(self)) as later:
             looked_up = later.ahead(self.supply.look_ups(places, steps))
-            for (edges, instances), size, known in zip(steps, plan.num_pairs, looked_up, strict=True):
+            for (edges, instances), known in zip(steps, looked_up, strict=True):
                 try:
-                    self._run_step(instances, row[edges], pairs[:, edges], known, record, later, size)
+                    self._run_step(instances, row[edges], pairs[:, edges], known, record, later)
                 except Diverged:
                     raise self._diverged(instances) from None
         if (bad := self.optimizer.first_bad_step()) is not None:  # later steps have learnt nothing
@@ -134,12 +134,11 @@ class Trainer:
 
     @on_tensor_cores
     def _run_step(
-        self, instances: Ints, row: Tensor, pairs: Tensor, known: Known | None, record: EpochRecord, later: Later,
-        size: int | None = None,
-    ) -> None:  # fmt: skip
+        self, instances: Ints, row: Tensor, pairs: Tensor, known: Known | None, record: EpochRecord, later: Later
+    ) -> None:
         """Learn from edges and negatives `pairs` (2, E, 2) of targets instances[row] (E,), sorted."""
         draw, table = self._draw_layers(instances)
-        batch = (step := Batch.of(row, pairs, instances, table, size)).part(self.data.mine)
+        batch = (step := Batch.of(row, pairs, instances, table)).part(self.data.mine)
         logits = self._score(batch, known, later)
         loss = F.binary_cross_entropy_with_logits(logits.total, batch.label, reduction="none")
         later.start(self.learning.learn, batch, logits, loss, step.encoded)  # policies and next pairs do not see it
@@ -160,17 +159,16 @@ class Trainer:
     def _score(self, batch: Batch, known: Known | None, later: Later) -> Logits:
         """Score the pairs of a batch, once the gradient step before has been taken; the encoder does not see them."""
         data, asked = self.data, (batch.pairs, batch.layers[:, 0], batch.layers[:, 1:])
-        graph, known = self.supply.graph_for(*asked, known)
-        if not len(batch.row) and graph.origin is None:  # all targets of the step are those of other processes
+        if not len(batch.row):  # all targets of the step are those of other processes
             return Logits(batch.label, batch.layers[:, 1:].float())
-        described = self.model.describe(graph, *asked, known)
+        described = self.model.describe(data.train_graph, *asked, known)
         later.wait()
         if self.model.encoder is None:
             return self.learning.score(*asked[1:], described)
         hidden = batch.hidden_edges(data.visibility, self.relevance)
         wanted = batch.every_embedding() if self.relevance.is_free else None
         fanout = Fanout.of(self.config.fanouts, data.device, self.rng["neighbours"])
-        return self.model.score(graph, data.node_features, *asked, hidden, described, wanted, fanout)
+        return self.model.score(data.train_graph, data.node_features, *asked, hidden, described, wanted, fanout)
 
     def _update_policy(self, policy: Policy, draw: Draw, batch: Batch, losses: LayerLosses, log: EpochRecord) -> None:
         """Update the policies whose draws end with this step."""

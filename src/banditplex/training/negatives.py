@@ -5,7 +5,6 @@ given the negatives, or because a layer has few of them, the samplers of `bandit
 """  # noqa: E501
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -22,13 +21,6 @@ Ints = NDArray[np.int64]
 HostSampler = NegativeSampler | GivenNegatives
 
 
-class Part(NamedTuple):
-    """Some of many things: the place of each (n,) among all, and the number of all."""
-
-    place: Tensor
-    total: int
-
-
 class DeviceNegatives:
     """Draws negatives, given the edges of a multiplex.
 
@@ -42,25 +34,17 @@ class DeviceNegatives:
         Returns the sampler for layers whose negatives are not drawn on the device.
     only_host
         Whether these are all layers.
-    join
-        Returns keys and, if other processes hold other layers, theirs after them.
     """
 
     def __init__(
-        self,
-        edges: EdgeTensors,
-        visibility: Visibility,
-        on_host: Callable[[], HostSampler],
-        *,
-        only_host: bool,
-        join: Callable[[Tensor], Tensor] = lambda keys: keys,
+        self, edges: EdgeTensors, visibility: Visibility, on_host: Callable[[], HostSampler], *, only_host: bool
     ) -> None:
         self._device, self._num_nodes, self._directed = edges.layer.device, edges.num_nodes, edges.directed
         self._visibility, self._on_host, self.only_host = visibility, on_host, only_host
         if only_host:
             return
         check_key_size(edges.num_layers, edges.num_nodes)
-        self._known = known_keys(edges, visibility, join)
+        self._known = known_keys(edges, visibility)
         num_pairs = edges.num_nodes * (edges.num_nodes - 1) // (1 if visibility.ordered else 2)
         free = num_pairs - self._num_known(edges.num_layers)
         self._scarce = (free < SCARCE * num_pairs) | (free == 0)
@@ -72,29 +56,20 @@ class DeviceNegatives:
         bounds = torch.arange(num_layers + 1, device=self._device) * self._num_nodes**2
         return torch.diff(torch.searchsorted(self._known, bounds))
 
-    def scarce(self, layers: Ints) -> Ints:
-        """Return those of some layers (n,) that have so few negatives that they are drawn on the host."""
-        found: Ints = layers[self._scarce.cpu().numpy()[layers]]
-        return found
-
-    def draw(self, layer: Ints, rng: np.random.Generator, part: "Part | None" = None) -> Ints:
+    def draw(self, layer: Ints, rng: np.random.Generator) -> Ints:
         """Return one negative (n, 2) for each layer index in `layer` (n,), on the host."""
-        return self.draw_tensor(torch.from_numpy(layer).to(self._device), rng, part).cpu().numpy()
+        return self.draw_tensor(torch.from_numpy(layer).to(self._device), rng).cpu().numpy()
 
-    def draw_tensor(self, layer: Tensor, rng: np.random.Generator, part: "Part | None" = None) -> Tensor:
-        """Return one negative (n, 2) for each layer index in `layer` (n,); fastest if sorted.
-
-        They may be a part of what is drawn: where each is among all does not depend on who draws it.
-        """
+    def draw_tensor(self, layer: Tensor, rng: np.random.Generator) -> Tensor:
+        """Return one negative (n, 2) for each layer index in `layer` (n,); fastest if sorted."""
         if self.only_host:
             return self._draw_on_host(layer, rng)
-        place, total = part or Part(torch.arange(len(layer), device=self._device), len(layer))
         seed, scarce = new_seed(rng), self._scarce.index_select(0, layer)
-        pairs = self._propose(place, seed)
+        pairs = self._propose(torch.arange(len(layer), device=self._device), seed)
         missing = torch.nonzero(~scarce & self._is_known(layer, pairs)).squeeze(1)
         tries = 1
         while len(missing):
-            drawn = self._propose(place.index_select(0, missing) + tries * total, seed)
+            drawn = self._propose(missing + tries * len(layer), seed)
             pairs.index_copy_(0, missing, drawn)
             missing = missing[self._is_known(layer.index_select(0, missing), drawn)]
             tries += 1
@@ -122,13 +97,13 @@ class DeviceNegatives:
         return contains(self._known, key)
 
 
-def known_keys(edges: EdgeTensors, visibility: Visibility, join: Callable[[Tensor], Tensor]) -> Tensor:
+def known_keys(edges: EdgeTensors, visibility: Visibility) -> Tensor:
     """Return the keys of the pairs that are no negatives, sorted; self loops do not count."""
     edges = edges.keep(~edges.is_loop)
     keys = pair_keys(edges.layer, edges.source, edges.destination, edges.num_nodes, visibility)
     if visibility.hides_together:
         keys = torch.unique_consecutive(torch.sort(keys).values)
-    return torch.unique(join(keys)) if visibility.hides_everywhere else keys
+    return torch.unique(keys) if visibility.hides_everywhere else keys
 
 
 def pair_keys(layer: Tensor, source: Tensor, destination: Tensor, num_nodes: int, visibility: Visibility) -> Tensor:

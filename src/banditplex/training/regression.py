@@ -61,13 +61,12 @@ class MemberRegression:
 
     @classmethod
     def fit(cls, model: MultiplexModel, data: TrainingData, used: Used, seed: int) -> "MemberRegression":
-        """Fit a regression to the training edges of each target; each process fits those of its targets."""
+        """Fit a regression to the training edges of each target."""
         table = torch.from_numpy(used.table).to(data.device)
         regression = Regression.like(model, table.shape[1]).to(data.device)
         regression.layers[torch.from_numpy(data.targets).to(data.device)] = table
         member = cls(model, data, table, regression)
-        here = np.arange(len(data.targets)) if data.held is None else np.flatnonzero(data.held)
-        samples = {place: _sample(data, place, seed) for place in np.intersect1d(here, large_targets(data)).tolist()}
+        samples = {place: _sample(data, place, seed) for place in large_targets(data).tolist()}
         pairs = np.concatenate([np.empty((0, 2), np.int64), *(pairs for pairs, _ in samples.values())])
         size = [len(label) for _, label in samples.values()]
         seen = member._columns(pairs, np.repeat(np.array(list(samples), np.int64), size))
@@ -76,8 +75,6 @@ class MemberRegression:
             (place, fit_target(Columns(own, other), pairs, label, data.full_mx.num_nodes))
             for (place, (pairs, label)), own, other in zip(samples.items(), *parts, strict=True)
         ]
-        if data.held is not None:
-            fits = [each for part in data.group.gather_objects(fits) for each in part]
         for place, (own, other) in fits:
             target = int(data.targets[place])
             regression.own[target], regression.other[target] = own.to(data.device), other.to(data.device)

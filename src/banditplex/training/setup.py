@@ -11,7 +11,6 @@ from banditplex.bandits.arms import to_layer
 from banditplex.errors import InputError
 from banditplex.multiplex import Multiplex
 from banditplex.nn import MultiplexModel
-from banditplex.nn.elsewhere import bring_near
 from banditplex.nn.relevance import get_relevance
 from banditplex.pairs.visibility import Visibility
 from banditplex.rng import stream
@@ -19,7 +18,6 @@ from banditplex.training.config import AUTO, MANY_EDGES, SETTINGS, Config
 from banditplex.training.data import TrainingData, prepare
 from banditplex.training.generators import seeded
 from banditplex.training.loop import Trainer
-from banditplex.training.negatives import Part
 
 Ints = NDArray[np.int64]
 WIDTH = 16
@@ -103,22 +101,14 @@ def normalise(model: MultiplexModel, data: TrainingData, rng: np.random.Generato
     num_layers, edges = len(data.layer_names), data.train_edges
     at = np.sort(rng.integers(0, len(edges), SAMPLE))
     instance = np.searchsorted(np.cumsum(edges.size), at, side="right")
-    here = np.arange(SAMPLE) if data.held is None else np.flatnonzero(data.held[instance])
-    place = torch.from_numpy(at - edges.shift[instance]).to(data.device)
-    part = Part(torch.from_numpy(here).to(data.device), SAMPLE)
-    negatives = data.negatives.draw_tensor(torch.from_numpy(data.targets[instance[here]]).to(data.device), rng, part)
-    pairs = torch.cat([edges.pairs.index_select(0, place[part.place]), negatives])
+    negatives = data.negatives.draw_tensor(torch.from_numpy(data.targets[instance]).to(data.device), rng)
+    pairs = torch.cat([edges.pairs.index_select(0, torch.from_numpy(at).to(data.device)), negatives])
     target = np.tile(data.targets[instance], 2)
     layers = np.empty((len(target), 0), np.int64)
     if num_layers > 1:
         layers = to_layer(target, rng.integers(0, num_layers - 1, len(target)))[:, None]
-    both = np.concatenate([here, here + SAMPLE])
-    of_target, drawn = (torch.from_numpy(each[both]).to(data.device) for each in (target, layers))
-    graph, known = bring_near(data.train_graph, pairs, of_target, drawn, None, data.visibility)
-    own, other = (each.values for each in model.describe(graph, pairs, of_target, drawn, known)[:2])
-    if data.held is not None:
-        places = torch.from_numpy(both).to(data.device)
-        own, other = (data.group.put_together(each, places[: len(each)], len(target)) for each in (own, other))
-    model.own.normalise(own)
+    of_target, drawn = (torch.from_numpy(each).to(data.device) for each in (target, layers))
+    own, other, _ = model.describe(data.train_graph, pairs, of_target, drawn)
+    model.own.normalise(own.values)
     if num_layers > 1:
-        model.other.normalise(other)
+        model.other.normalise(other.values)

@@ -13,15 +13,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from banditplex.nn import PackedGraph
-from banditplex.nn.elsewhere import bring_near
 from banditplex.nn.evidence import num_evidence
 from banditplex.nn.known import Known, look_up
 from banditplex.nn.pair_features import num_features
 from banditplex.rng import stream
 from banditplex.training.config import Config
 from banditplex.training.data import TrainingData
-from banditplex.training.negatives import Part
 
 LookUp = Callable[[], Known | None]
 TURNS = 4
@@ -68,17 +65,11 @@ class Supply:
             places = places[places >= 0]
         return self._kept[1].take(places)
 
-    def graph_for(
-        self, pairs: Tensor, target: Tensor, layers: Tensor, known: Known | None
-    ) -> tuple[PackedGraph, Known | None]:
-        """Return a graph that has pairs (n, 2) in targets (n,) and layers (n, k), and what is known of them in it."""
-        return bring_near(self._data.train_graph, pairs, target, layers, known, self._data.visibility)
-
     @cached_property
     def _own(self) -> Tensor | None:
         """Where each pair of `_kept` is among those of this process's targets, -1 if it is not; None: all are."""
         mine = self._data.mine
-        if mine is None or self._data.held is not None:
+        if mine is None:
             return None
         here = torch.from_numpy(mine).to(self._data.device)[self._data.train_edges.instance].repeat(1 + TURNS)
         return torch.where(here, torch.cumsum(here, 0) - 1, -1)
@@ -90,10 +81,8 @@ class Supply:
         return layers.index_select(0, self._data.train_edges.instance)
 
     def _negatives(self, rng: np.random.Generator) -> Tensor:
-        """Return a negative (n, 2) for each edge that this process holds."""
-        edges = self._data.train_edges
-        part = None if edges.held is None else Part(edges.places(), len(edges))
-        return self._data.negatives.draw_tensor(self._target, rng, part)
+        """Return a negative (n, 2) for each edge."""
+        return self._data.negatives.draw_tensor(self._target, rng)
 
     @cached_property
     def _kept(self) -> tuple[Tensor, Known]:

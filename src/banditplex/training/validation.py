@@ -89,8 +89,6 @@ def _validation_terms(model: MultiplexModel, data: TrainingData, layers: Ints) -
     hidden = hide_pairs(asked, data.visibility.hidden_layers(where))  # their reverse edges; edges elsewhere
     at = torch.from_numpy(data.own_validation).to(data.device)
     asked, where = asked.index_select(0, at), where.index_select(0, at)
-    if data.held is not None:  # each process hides its own pairs, wherever their layers are
-        hidden = hide_pairs(asked, data.visibility.hidden_layers(where))
     pairs_in = asked, where[:, 0], where[:, 1:], hidden, data.validation_known
     terms = score_terms(model, data.train_graph, data.node_features, *pairs_in)
     if data.mine is None:
