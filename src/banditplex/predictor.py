@@ -39,7 +39,6 @@ from banditplex.training.generators import seeded
 from banditplex.training.history import summary
 from banditplex.training.loop import Trainer
 from banditplex.training.members import Members, while_training
-from banditplex.training.memory import limited
 from banditplex.training.threads import fitting_threads
 from banditplex.training.validation import MAX_USED
 
@@ -108,19 +107,6 @@ class LinkPredictor(Config, Estimator):
         if resume and checkpoint is None:
             raise InputError("Expected checkpoint=, the folder of the run to resume, got none.")
         mx = as_multiplex(mx)
-        with limited(self.checked().memory_limit, mx.num_edges, checkpoint):
-            self._fit(mx, targets, on_epoch, negatives, checkpoint, resume)
-        return self
-
-    def _fit(
-        self,
-        mx: Multiplex,
-        targets: Sequence[Name] | None,
-        on_epoch: Callable[[Self, dict[str, Any]], Any] | None,
-        negatives: Mapping[Name, ArrayLike] | None,
-        checkpoint: str | Path | None,
-        resume: bool,
-    ) -> None:
         members = self.make_members(mx, targets, negatives=negatives)
         if unused_weights(mx, members.current):
             warn("Edge weights are not used; the setting weighted makes them count in common neighbours.")
@@ -150,6 +136,7 @@ class LinkPredictor(Config, Estimator):
             if kept is not None:
                 kept.begin(resume=resume)
             self._take(members, learn(members, after_epoch))
+        return self
 
     def make_trainer(
         self,
@@ -389,8 +376,7 @@ class LinkPredictor(Config, Estimator):
         if fitted.gains is None:
             looked_at = self._trainer.most_probable_layers(max(MAX_USED, fitted.layers.shape[1]))
             alone = len(members_of(fitted.model)) == 1  # else policies have learnt from validation edges of others
-            with limited(self._config.memory_limit, fitted.mx.num_edges):
-                found = layer_gains(self._trainer.data, looked_at, fitted.seed, unseen=alone)
+            found = layer_gains(self._trainer.data, looked_at, fitted.seed, unseen=alone)
             self._fitted = fitted = replace(fitted, gains=found)
         assert fitted.gains is not None
         return fitted.gains

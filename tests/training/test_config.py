@@ -133,7 +133,7 @@ def test_where_an_epoch_has_100_steps_there_are_fewer_epochs(num_edges, max_step
 
 
 def test_the_estimator_documents_all_its_parameters():
-    assert len(PARAMETERS) == 37
+    assert len(PARAMETERS) == 36
     text = inspect.getdoc(LinkPredictor)
     section = text[text.index("Parameters\n----------\n") : text.index("Examples\n--------\n")]
     assert "{parameters}" not in text

@@ -47,7 +47,6 @@ FLAGS: dict[str, str | None] = {
     "layers=": "--layers",
     "prices=": "--price",
     "width=": "--width",
-    "memory=": "--memory",
     "evidence=": "--evidence",
     "policy_options=": "--policy-option",
     **{name: f"--{name.replace('_', '-')}" for name in (*SETTINGS, *REMOVED) if "_" in name},

@@ -13,7 +13,6 @@ from banditplex.errors import InputError
 from banditplex.multiplex import build, convert, join
 from banditplex.multiplex.adjacency import Adjacency, build_adjacency
 from banditplex.multiplex.names import Ints, Name, NameIndex, Names, as_array, as_names, check_distinct, factorize
-from banditplex.scratch import PART, room
 
 if TYPE_CHECKING:
     from banditplex.multiplex.summary import Summary
@@ -287,18 +286,10 @@ class Multiplex:
         kept = np.asarray(keep)
         if kept.dtype != np.bool_ or kept.shape != (self.num_edges,):
             raise InputError(f"Expected {self.num_edges} truth values, one per edge, got {kept.dtype} {kept.shape}.")
-        place = room(int(np.count_nonzero(kept)))
-        edges = room(2 * len(place)).reshape(2, -1)
-        size = 0
-        for low in range(0, len(kept), PART):
-            some = np.flatnonzero(kept[low : low + PART]) + low
-            place[size : size + len(some)] = some
-            edges[:, size : size + len(some)] = self.edge_index[:, some]
-            size += len(some)
         return replace(
             self,
-            edge_index=edges,
-            layer_offsets=np.searchsorted(place, self.layer_offsets),
+            edge_index=np.ascontiguousarray(self.edge_index[:, kept]),
+            layer_offsets=np.append(0, np.cumsum(kept))[self.layer_offsets],
             weight=build.take(self.weight, kept),
             time=build.take(self.time, kept),
         )

@@ -12,7 +12,6 @@ import torch
 from torch import Tensor
 
 from banditplex.nn.compiled import compile_loop, num_threads, run_all
-from banditplex.scratch import room
 
 PARTS = 4
 """Ranges of layers per thread."""
@@ -36,13 +35,13 @@ def count_lists(
     run_all([partial(_count, *part, start, source, destination, num_nodes, rows) for part in parts])
     row_start = np.append(0, np.cumsum(rows[:-1]))
     num_rows = int(row_start[-1])
-    row_key, indptr = room(num_rows + 1), room(num_rows + 2)
-    neighbour, arc_key, arc_row = (room(2 * size + 1) for _ in range(3))
-    arc_degree = room(2 * size + 1, np.float32)
+    row_key, indptr = np.empty(num_rows + 1, np.int64), np.empty(num_rows + 2, np.int64)
+    neighbour, arc_key, arc_row = (np.empty(2 * size + 1, np.int64) for _ in range(3))
+    arc_degree = np.empty(2 * size + 1, np.float32)
     of_edge = [np.empty(0) if weight is None else weight.numpy(), np.empty(0, np.int64)]
-    of_arc = [room(0 if weight is None else 2 * size + 1, np.float32), room(0, np.int32)]
+    of_arc = [np.empty(0 if weight is None else 2 * size + 1, np.float32), np.empty(0, np.int32)]
     if copies is not None:
-        of_edge[1], of_arc[1] = copies.numpy(), room(2 * size + 1, np.int32)
+        of_edge[1], of_arc[1] = copies.numpy(), np.empty(2 * size + 1, np.int32)
     for each in of_arc:
         each.fill(0)
     arrays = start, source, destination, num_nodes, row_start, row_key, indptr, neighbour, arc_key, arc_row, arc_degree

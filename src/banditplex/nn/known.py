@@ -17,8 +17,6 @@ from banditplex.pairs.visibility import Visibility
 
 CHUNK, GPU_CHUNK = 1 << 15, 1 << 19
 """Pairs that are looked up at once, on a CPU and on a GPU."""
-GROUP = 16
-"""Chunks that are joined at once: what is large may be kept in a file."""
 MAX_LISTED = 1 << 26
 """Layers in the lists of all pairs, about: if there are more, lists are looked up in every step."""
 
@@ -91,11 +89,7 @@ def look_up(graph: PackedGraph, pairs: Tensor, target: Tensor, visibility: Visib
     per_pair = 0.0 if graph.evidence is None else graph.evidence.layers_per_pair
     length = math.ceil(len(pairs) * per_pair)
     chunk = GPU_CHUNK if pairs.device.type == "cuda" else CHUNK
-    found: list[Known] = []
-    groups: list[Known] = []
-    for low in range(0, max(1, len(pairs)), chunk):
-        part = pairs[low : low + chunk], target[low : low + chunk]
-        found.append(Known.of(graph, *part, visibility, lists=length <= MAX_LISTED))
-        if len(found) == GROUP:
-            groups, found = [*groups, joined(found)], []
-    return joined([*groups, *found])
+    parts = (slice(low, low + chunk) for low in range(0, max(1, len(pairs)), chunk))
+    return joined(
+        [Known.of(graph, pairs[part], target[part], visibility, lists=length <= MAX_LISTED) for part in parts]
+    )

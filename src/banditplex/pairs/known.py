@@ -1,6 +1,5 @@
 """Look up which pairs are edges: each pair has an integer key, and keys are found by binary search."""
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -8,7 +7,6 @@ from numpy.typing import NDArray
 
 from banditplex.errors import InputError
 from banditplex.multiplex import Multiplex
-from banditplex.scratch import PART, room
 
 if TYPE_CHECKING:
     from banditplex.pairs.space import PairSpace
@@ -48,16 +46,9 @@ class KnownPairs:
         self.everywhere, self.directed = everywhere, mx.directed
         self.ordered = mx.directed if ordered is None else ordered
         self.space: PairSpace | None = None
-        keys, size = room(mx.num_edges), 0
-        for layer, ends in edge_parts(mx):
-            no_loop = ends[0] != ends[1]
-            found = self._lookup_keys(self.keys(layer[no_loop], ends[:, no_loop].T))
-            keys[size : size + len(found)] = found
-            size += len(found)
-        self._sorted = keys[:size]
-        if everywhere or self.ordered != mx.directed:
-            self._sorted.sort()
-            self._sorted = without_repeats(self._sorted)
+        no_loop = mx.edge_index[0] != mx.edge_index[1]
+        keys = self._lookup_keys(self.keys(mx.edge_layer[no_loop], mx.edge_index[:, no_loop].T))
+        self._sorted = np.unique(keys) if everywhere or self.ordered != mx.directed else keys
 
     def keys(self, layer: Ints, pairs: Ints) -> Ints:
         """Return the key of each pair (n, 2) of node indices in its layer (n,); equal pairs have equal keys."""
@@ -130,14 +121,6 @@ class KnownPairs:
         return np.where(flip[:, None], pairs[:, ::-1], pairs)
 
 
-def edge_parts(mx: Multiplex) -> Iterator[tuple[Ints, Ints]]:
-    """Yield all edges, some at a time: layers (n,) and node indices (2, n)."""
-    edges, offsets, layers = mx.edge_index, mx.layer_offsets, np.arange(mx.num_layers)
-    for low in range(0, mx.num_edges, PART):
-        high = min(low + PART, mx.num_edges)
-        yield np.repeat(layers, np.diff(offsets.clip(low, high))), np.asarray(edges[:, low:high])
-
-
 def check_key_size(num_layers: int, num_nodes: int) -> None:
     """Refuse multiplexes whose pairs have no 64-bit keys."""
     if num_layers * num_nodes**2 >= 2**63:
@@ -187,25 +170,9 @@ def merged(a: Ints, b: Ints) -> Ints:
     array([1, 2, 4])
     """
     both = np.sort(np.concatenate([a, b]), kind="stable")  # a stable sort merges two sorted runs
-    return without_repeats(both)
-
-
-def without_repeats(sorted_keys: Ints) -> Ints:
-    """Move the distinct keys of a sorted array to its front, and return that part of it.
-
-    >>> without_repeats(np.array([1, 1, 2, 4, 4]))
-    array([1, 2, 4])
-    """
-    size = 0
-    for low in range(0, len(sorted_keys), PART):
-        part = sorted_keys[low : low + PART]
-        new = np.ones(len(part), np.bool_)
-        new[1:] = part[1:] != part[:-1]
-        new[0] = not size or part[0] != sorted_keys[size - 1]
-        found = part[new]
-        sorted_keys[size : size + len(found)] = found
-        size += len(found)
-    return sorted_keys[:size]
+    new = np.ones(len(both), np.bool_)
+    new[1:] = both[1:] != both[:-1]
+    return both[new]
 
 
 def repeated(keys: Ints) -> Bools:

@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from banditplex.multiplex import Multiplex
-from banditplex.pairs.known import Ints, KnownPairs, contains, edge_parts, without_repeats
+from banditplex.pairs.known import Ints, KnownPairs, contains
 from banditplex.pairs.negatives import NegativeSampler
-from banditplex.scratch import room
 
 Floats = NDArray[np.float64]
 CHUNK = 1 << 12
@@ -28,18 +27,11 @@ class NearbyPairs:
     """
 
     def __init__(self, mx: Multiplex) -> None:
-        num_nodes, nodes = mx.num_nodes, np.arange(mx.num_nodes + 1)
-        keys, size = room(2 * mx.num_edges + num_nodes), num_nodes
-        keys[:size] = nodes[:-1] * (num_nodes + 1)
-        for _, (source, destination) in edge_parts(mx):
-            for one, other in ((source, destination), (destination, source)):
-                keys[size : size + len(one)] = one * num_nodes + other
-                size += len(one)
-        keys.sort()
-        self._num_nodes, self._keys = num_nodes, without_repeats(keys)
-        self._ends = room(len(self._keys))
-        np.remainder(self._keys, num_nodes, out=self._ends)
-        self._start = np.searchsorted(self._keys, nodes * num_nodes)
+        (source, destination), nodes = mx.edge_index, np.arange(mx.num_nodes)
+        first, last = np.concatenate([source, destination, nodes]), np.concatenate([destination, source, nodes])
+        self._num_nodes, self._keys = mx.num_nodes, np.unique(first * mx.num_nodes + last)
+        node, self._ends = np.divmod(self._keys, mx.num_nodes)
+        self._start = np.searchsorted(node, np.arange(mx.num_nodes + 1))
         self._degree = np.diff(self._start)
 
     def draw(self, size: int, rng: np.random.Generator) -> Ints:

@@ -23,7 +23,7 @@ from banditplex.multiplex import Multiplex, Name
 from banditplex.persistence.model_folder import config_to_json
 from banditplex.persistence.tree import locked_folder, read_tree, write_tree
 from banditplex.schema import ANYTHING, NAMES, Kind, check, one_of, whole
-from banditplex.training.config import SETTINGS
+from banditplex.training.config import REMOVED, SETTINGS, refuse_removed
 from banditplex.training.generators import get_state, set_state
 from banditplex.training.history import ROW
 from banditplex.training.likeness import check_like
@@ -48,7 +48,7 @@ _STATE = {
 }  # fmt: skip
 SCHEMA = {
     "identity": {
-        "settings": {f"{name}?": ANYTHING for name in SETTINGS if name != "device"} | {"targets": NAMES},
+        "settings": {f"{name}?": ANYTHING for name in (*SETTINGS, *REMOVED) if name != "device"} | {"targets": NAMES},
         "data": {"*": ANYTHING},
         "layers": {"*": _SIZE_AND_CHECKSUM},
     },
@@ -201,6 +201,10 @@ def read_checkpoint(path: Path) -> dict[str, Any]:
         raise InputError(f"{path}: no such file.")
     kept: dict[str, Any] = read_tree(path, format=FORMAT)
     check(kept, SCHEMA, path=path)
+    try:
+        refuse_removed(kept["identity"]["settings"])
+    except InputError as error:
+        raise FormatError(f"of an earlier version: {str(error).removesuffix('.')}", path=path) from None
     return kept
 
 
@@ -232,10 +236,10 @@ def identify(mx: Multiplex, trainer: Trainer, negatives: Mapping[Name, ArrayLike
 
 
 def compare(kept: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
-    """Say in words how a run differs from the one that was kept; it may be longer, and use memory in another way."""
+    """Say in words how a run differs from the one that was kept; it may be longer."""
     before, after = kept["settings"], now["settings"]
     longer = {name: after[name] for name in LONGER if type(before.get(name)) is int and after[name] > before[name]}
-    yield from differences(before | longer | {"memory": after["memory"]}, after)
+    yield from differences(before | longer, after)
     for name, old in kept["data"].items():
         new = now["data"].get(name)
         if old != new:

@@ -172,7 +172,7 @@ def collect_about(about: Mapping[str, Any], settings: Mapping[str, Any]) -> Data
 def _shown(value: Any, setting: Setting) -> str:
     """Return the value of a setting in words; None is what its documentation says that it means.
 
-    >>> _shown(None, SETTINGS["hide"]), _shown(None, SETTINGS["memory"]), _shown(3, SETTINGS["epochs"])
+    >>> _shown(None, SETTINGS["hide"]), _shown(None, SETTINGS["max_steps"]), _shown(3, SETTINGS["epochs"])
     ('edge', 'no limit', '3')
     """
     if value is None:

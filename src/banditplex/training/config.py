@@ -13,7 +13,6 @@ from banditplex.bandits import POLICIES
 from banditplex.errors import InputError
 from banditplex.pairs.space import NODES
 from banditplex.pairs.visibility import HIDE
-from banditplex.training.memory import as_bytes
 
 if TYPE_CHECKING:
     from typing import Self
@@ -81,6 +80,7 @@ BATCH, ENSEMBLE_BATCH = 64, 128
 """Pairs per target and step, and those of the largest ensemble: fewer steps make up for more networks."""
 _LAYERS, _NETWORK = "Which layers are drawn", "Network"
 REMOVED = {
+    "memory": "memory was removed: leave it out; a smaller batch_size, fewer targets or evidence='drawn' need less.",
     "shard_layers": "shard_layers was removed: leave it out; each process that torchrun starts holds all layers.",
 }
 """Settings of earlier versions, and what to write instead."""
@@ -207,10 +207,6 @@ class Config:
     )  # fmt: skip
     hidden_units: int = setting(0, "Hidden units of the heads; 0: 8, from 20,000 edges on 64.", low=0, group=_NETWORK)
     rank: int = setting(2, "Rank of the correction for each pair of target and drawn layer.", low=1, group=_NETWORK)
-    memory: int | str | None = setting(
-        None, "Most memory that training may take, such as 2GB (Linux); what does not fit is in files. None: no limit.",
-        optional=True,
-    )  # fmt: skip
     device: str = setting("auto", "Device: auto (CUDA if there is one), cpu, cuda, ...")
     seed: int = setting(0, "Seed of every random stream.", low=0)
 
@@ -259,11 +255,6 @@ class Config:
         return max(1, (self.batch_size or (ENSEMBLE_BATCH if many else BATCH)) // 2)
 
     @property
-    def memory_limit(self) -> int | None:
-        """The most memory that training may take, in bytes; None: no limit."""
-        return as_bytes(self.memory)
-
-    @property
     def uses_torch_generators(self) -> bool:
         """Whether training may draw from torch's global generators: a convolution of the user's own may."""
         return not isinstance(self.conv, str)
@@ -278,7 +269,6 @@ class Config:
         fanout, depth = values["fanout"], values["depth"]
         if isinstance(fanout, tuple) and len(fanout) != depth:
             raise InputError(f"Expected one fanout for each of the {depth} convolutions (depth), got {[*fanout]}.")
-        as_bytes(values["memory"])
         return replace(Config(**values), hide=values["hide"] or HIDE[0])
 
 

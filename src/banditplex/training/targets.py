@@ -10,7 +10,6 @@ from banditplex.bandits import POLICIES
 from banditplex.errors import InputError
 from banditplex.multiplex import Multiplex, Name
 from banditplex.pairs.asked import as_pairs
-from banditplex.pairs.known import edge_parts
 from banditplex.pairs.visibility import Visibility
 from banditplex.terminal import warn
 from banditplex.training.config import Config
@@ -81,10 +80,8 @@ def check_negatives(mx: Multiplex, targets: Ints, negatives: Mapping[Name, Array
 
 def num_edges(mx: Multiplex) -> Ints:
     """Return the number of edges of each layer, without self loops."""
-    count = np.zeros(mx.num_layers, np.int64)
-    for layer, (source, destination) in edge_parts(mx):
-        count += np.bincount(layer[source != destination], minlength=mx.num_layers)
-    return count
+    source, destination = mx.edge_index
+    return np.bincount(mx.edge_layer[source != destination], minlength=mx.num_layers)
 
 
 def _complete(mx: Multiplex, visibility: Visibility) -> NDArray[np.bool_]:

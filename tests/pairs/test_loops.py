@@ -1,30 +1,15 @@
-"""Arrays that are made in parts, in memory or in files, are those that a plain loop makes."""
+"""Known pairs, kept edges and walks are those that a plain loop finds."""
 
-import sys
-from contextlib import nullcontext
 from itertools import product
 
 import numpy as np
 import pytest
 
-from banditplex.multiplex import Multiplex, value
-from banditplex.pairs import known
+from banditplex.multiplex import Multiplex
 from banditplex.pairs.known import KnownPairs
 from banditplex.pairs.unknown import NearbyPairs
-from banditplex.scratch import in_files
 
 NUM_NODES = 9
-PLACES = ["memory", pytest.param("files", marks=pytest.mark.skipif(sys.platform != "linux", reason="Linux only"))]
-
-
-@pytest.fixture(params=PLACES, autouse=True)
-def in_parts(request, monkeypatch, tmp_path):
-    """Make arrays in parts of three numbers."""
-    monkeypatch.setattr(known, "PART", 3)
-    monkeypatch.setattr(value, "PART", 3)
-    with in_files(tmp_path, 8) if request.param == "files" else nullcontext():
-        yield
-    assert not [*tmp_path.iterdir()]
 
 
 def multiplex(directed):
