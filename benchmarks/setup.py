@@ -18,7 +18,7 @@ import numpy as np
 import torch
 
 from banditplex.multiplex import Multiplex
-from banditplex.nn.evidence import pack
+from banditplex.nn.view import pack
 from banditplex.pairs.visibility import Visibility
 from banditplex.training.config import Config
 from banditplex.training.data import prepare

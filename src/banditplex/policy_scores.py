@@ -55,7 +55,7 @@ def validated_layers(model: LinkPredictor) -> Ints:
     trainer = model._trainer
     data, drawn = trainer.data, _drawn_in_training(trainer)
     best = trainer.most_probable_layers(1)[:, 0].copy()
-    fitted = replace(model._fitted, mx=data.train_mx, model=trainer.ema_model, source=data.train_graph)
+    fitted = replace(model._fitted, mx=data.train_mx, model=trainer.ema_model, source=data.train_view)
     for instance, target in enumerate(data.targets.tolist()):
         here = data.validation_edges.instance == instance  # edges that this network and graph have not seen
         if not here.any():

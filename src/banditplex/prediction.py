@@ -19,9 +19,9 @@ from banditplex.errors import InputError
 from banditplex.multiplex import Multiplex, Name
 from banditplex.nn import HiddenEdges, Network, PackedGraph
 from banditplex.nn.ensemble import beside_of, joined, members_of
-from banditplex.nn.evidence import pack
-from banditplex.nn.packing import node_features
+from banditplex.nn.query import Query
 from banditplex.nn.scoring import score_by_layer, score_terms, score_unlinked
+from banditplex.nn.view import View, pack
 from banditplex.pairs.known import KnownPairs
 from banditplex.pairs.space import restrict
 from banditplex.rng import stream
@@ -71,7 +71,7 @@ class Calibration:
         return found
 
 
-class GraphSource(Protocol):
+class Source(Protocol):
     """What makes the graph that predictions see when they first need it: the data of a training."""
 
     @property
@@ -79,7 +79,7 @@ class GraphSource(Protocol):
         """Where the graph is."""
 
     @property
-    def full_graph(self) -> PackedGraph:
+    def full_view(self) -> View:
         """The graph on the device."""
 
 
@@ -89,7 +89,7 @@ class FittedModel:
 
     mx: Multiplex  # the training graph
     model: Network
-    source: PackedGraph | GraphSource  # the same on the device, or what can make it
+    source: View | Source  # the same on the device, or what can make it
     policy: Policy | None
     targets: Ints  # (T,) layer indices
     layers: Ints  # (T, m): other layers of each target, the most probable first
@@ -104,9 +104,9 @@ class FittedModel:
         return replace(self, model=joined(members_of(self.model)))
 
     @property
-    def graph(self) -> PackedGraph:
+    def view(self) -> View:
         """The training graph on the device."""
-        return self.source if isinstance(self.source, PackedGraph) else self.source.full_graph
+        return self.source if isinstance(self.source, View) else self.source.full_view
 
     @property
     def layer_names(self) -> tuple[Name, ...]:
@@ -172,16 +172,10 @@ class FittedModel:
                 at = instance == number
                 result[at] = self.logits(pairs[at], self.layer_names[self.targets[number]])
             return result
-        ordered = pairs if self.graph.directed else np.sort(pairs, axis=1)
-        nothing = HiddenEdges(self.graph.layer_rows.new_zeros(0, 2), self.graph.layer_rows.new_zeros(0))
         for count in np.unique(self.counts).tolist():  # at most as many as there are layers to choose from
             at = np.flatnonzero(self.counts[instance] == count)
-            place, target, layers = (
-                torch.from_numpy(np.ascontiguousarray(each)).to(self.graph.device)
-                for each in (ordered[at], self.targets[instance[at]], self.layers[instance[at], :count])
-            )
-            terms = score_terms(self.model, self.graph, None, place, target, layers, nothing)
-            result[at] = terms.sum(1).cpu().numpy()
+            query = self._query(pairs[at], self.targets[instance[at]], self.layers[instance[at], :count])
+            result[at] = score_terms(self.model, self.view, query).sum(1).cpu().numpy()
         return result
 
     def terms(self, pairs: Ints, layer: Name, *, linked: bool = True) -> tuple[Ints, Floats]:
@@ -198,20 +192,17 @@ class FittedModel:
         """Return the terms (n, 1 + m) of pairs (n, 2) in a target, with some other layers (m,)."""
         score = score_terms if linked else score_unlinked
         table = np.append(self.targets[instance], chosen)[None]
-        graph = self.graph.only(torch.from_numpy(np.unique(table)).to(self.graph.device))
-        if not graph.directed:
-            pairs = np.sort(pairs, axis=1)
-        place = torch.from_numpy(np.array(pairs)).to(graph.device)
-        layers = torch.from_numpy(table).to(graph.device).expand(len(pairs), -1)
-        features = node_features(self.mx, graph.device)
-        hiding = np.unique(self.model.visibility.hidden_layers(table))
-        known, fold = self._known_edges(hiding), self._folds(graph, place, hiding)
-        result = torch.zeros(layers.shape, device=graph.device)
+        view = self.view.only(torch.from_numpy(np.unique(table)).to(self.view.device))
+        size = len(pairs)
+        query = self._query(pairs, np.full(size, self.targets[instance]), np.broadcast_to(chosen, (size, len(chosen))))
+        hiding = np.unique(view.visibility.hidden_layers(table))
+        known, fold = self._known_edges(hiding), self._folds(view.graph, query.pairs, hiding)
+        result = torch.zeros(size, 1 + len(chosen), device=view.device)
         for number in torch.unique(fold).tolist():
             at = fold == number
             here = known.pairs.sum(1) % FOLDS == number
             hidden = HiddenEdges(known.pairs[here], known.layer[here])
-            result[at] = score(self.model, graph, features, place[at], layers[at, 0], layers[at, 1:], hidden)
+            result[at] = score(self.model, view, replace(query.take(at), hidden=hidden))
         return result
 
     def logits_by_layer(self, pairs: Ints, target: Ints, others: Ints) -> Floats:
@@ -221,17 +212,20 @@ class FittedModel:
         """
         for index in np.unique(target[~np.isin(target, self.targets)])[:1].tolist():
             self.instance(self.mx.layer_names[index])  # refuses
-        ordered = pairs if self.graph.directed else np.sort(pairs, axis=1)
-        place, layer, other = (
-            torch.from_numpy(np.ascontiguousarray(array)).to(self.graph.device) for array in (ordered, target, others)
-        )
-        known = self.graph.has_edge(place, layer)
+        query = self._query(pairs, target, others)
+        known = self.view.graph.has_edge(query.pairs, query.target)
         if known.any():
             pair = tuple(self.mx.node_names[pairs[int(known.nonzero()[0])]].tolist())
             raise InputError(f"Expected pairs that are not edges of their layer in the training graph, got {pair}.")
-        features = node_features(self.mx, self.graph.device)
-        logits = score_by_layer(self.networks.model, self.graph, features, place, layer, other)
+        logits = score_by_layer(self.networks.model, self.view, query)
         return logits.cpu().numpy().astype(np.float64)
+
+    def _query(self, pairs: Ints, target: Ints, layers: Ints) -> Query:
+        """Return a query about pairs (n, 2) in targets (n,) with other layers (n, m)."""
+        ordered = pairs if self.mx.directed else np.sort(pairs, axis=1)
+        arrays = (np.array(each, order="C") for each in (ordered, target, layers))
+        place, of_target, others = (torch.from_numpy(each).to(self.view.device) for each in arrays)
+        return Query(place, of_target, others)
 
     def _choose(self, instance: int, draws: int) -> tuple[Ints, Tensor | None]:
         """Return the layers (m,) to look at, and the share of draws (m,) that each has, if layers are drawn."""
@@ -240,7 +234,7 @@ class FittedModel:
         rng = stream(self.seed, "prediction draws")
         drawn = np.concatenate([self.policy.draw(rng, [instance]).arms[0] for _ in range(draws)])
         arms, count = np.unique(drawn, return_counts=True)
-        share = torch.tensor(count / draws, dtype=torch.float32, device=self.graph.device)
+        share = torch.tensor(count / draws, dtype=torch.float32, device=self.view.device)
         return to_layer(self.targets[instance], arms), share
 
     def _folds(self, graph: PackedGraph, pairs: Tensor, layers: Ints) -> Tensor:
@@ -263,7 +257,7 @@ class FittedModel:
         found = [self.mx.edges(names[layer]) for layer in layers.tolist()]
         layer = torch.from_numpy(np.repeat(layers, [each.shape[1] for each in found]))
         pairs = torch.from_numpy(np.concatenate(found, axis=1).T)
-        return HiddenEdges(pairs.to(self.graph.device), layer.to(self.graph.device))
+        return HiddenEdges(pairs.to(self.view.device), layer.to(self.view.device))
 
     def _check_context(self, context: Multiplex) -> Multiplex:
         """Return the context with the layers in the order of training; refuse one that the model cannot read."""

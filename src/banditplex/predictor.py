@@ -432,7 +432,7 @@ class LinkPredictor(Config, Estimator):
             return dict(vars(self))
         self._gains()
         state = {name: value for name, value in vars(self).items() if name != "_trainer"}
-        return state | {"_fitted": replace(self._fitted, source=self._fitted.graph)}
+        return state | {"_fitted": replace(self._fitted, source=self._fitted.view)}
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: which layers help."""

@@ -8,11 +8,11 @@ import torch
 
 import banditplex as bx
 from banditplex.answers.explanation import _typical_pairs, explain
-from banditplex.nn import evidence
 from banditplex.nn.ensemble import members_of
 from banditplex.nn.known import Known
 from banditplex.nn.pair_features import PairFeatures, num_features, other_features
 from banditplex.nn.spectral import NUM_COLUMNS
+from banditplex.nn.view import pack
 from tests.refusals import refuses
 from tests.test_predictor import FAST, small
 
@@ -87,15 +87,14 @@ def unlinked_by_hand(fitted, pair, chosen):
     """
     net, place = fitted.model, torch.tensor([pair])
     visibility, mx = net.visibility, without_pair(fitted.mx, pair, LAYER)
-    graph = evidence.pack(mx, "cpu", visibility)
+    view = pack(mx, "cpu", visibility)
     target = torch.tensor([mx.layer_index(LAYER)])
     layers = torch.from_numpy(chosen)[None]
-    known = Known.of(graph, place, target, visibility)
-    whole = Known.of(fitted.graph, place, target, visibility)
+    known, whole = Known.of(view, place, target), Known.of(fitted.view, place, target)
     values, own = known.values.clone(), num_features(visibility)[0]
     kept = [own + 2, *range(values.shape[1] - 2 * NUM_COLUMNS, values.shape[1])]
     values[:, kept] = whole.values[:, kept]
-    other = other_features(graph, place, known.row, layers, visibility, listed=False)
+    other = other_features(view.graph, place, known.row, layers, visibility, listed=False)
     first = net.own(PairFeatures.without_lists(values, place, target, known.row), target)
     rest = net.other(other, target.repeat_interleave(len(chosen)))
     assert not len(known.lists.places)

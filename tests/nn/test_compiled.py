@@ -6,10 +6,10 @@ import pytest
 import torch
 
 from banditplex.nn import compiled
-from banditplex.nn.evidence import pack
 from banditplex.nn.known import Known
 from banditplex.nn.pair_features import compute_pair_features
 from banditplex.nn.silu import compute_silu
+from banditplex.nn.view import pack
 from banditplex.pairs.visibility import Visibility
 from tests.nn.test_graph import random_multiplex
 
@@ -25,7 +25,7 @@ def test_compiled_loops_return_what_torch_does(monkeypatch, directed, hide, thre
     torch.set_num_threads(threads)
     mx = random_multiplex(0, num_nodes=30, num_edges=300, directed=directed)
     visibility = Visibility.of_training(hide, mx, evidence=True)
-    graph = pack(mx, "cpu", visibility)
+    view = pack(mx, "cpu", visibility)
     generator = torch.Generator().manual_seed(0)
     pairs = torch.randint(mx.num_nodes, (500, 2), generator=generator)
     pairs = pairs[pairs[:, 0] != pairs[:, 1]]
@@ -33,8 +33,8 @@ def test_compiled_loops_return_what_torch_does(monkeypatch, directed, hide, thre
     others = torch.randint(mx.num_layers, (len(pairs), 2), generator=generator)
 
     def look():
-        known = Known.of(graph, pairs, target, visibility)
-        return known, compute_pair_features(graph, pairs, target, others, visibility, listed=False)[1]
+        known = Known.of(view, pairs, target)
+        return known, compute_pair_features(view.graph, pairs, target, others, visibility, listed=False)[1]
 
     found = look()
     torch.set_num_threads(before)

@@ -9,7 +9,7 @@ import torch.nn.functional as F
 
 from banditplex.nn import MultiplexModel, compiled, compiled_terms
 from banditplex.nn.compiled_terms import Pass
-from banditplex.nn.known import Lists
+from banditplex.nn.evidence import Lists
 from banditplex.nn.pair_features import PairFeatures
 from banditplex.pairs.visibility import Visibility
 

@@ -10,8 +10,9 @@ import pytest
 import torch
 
 from banditplex.multiplex import Multiplex
-from banditplex.nn.evidence import Evidence, num_evidence, pack
+from banditplex.nn.evidence import Evidence, num_evidence
 from banditplex.nn.spectral import NUM_COLUMNS
+from banditplex.nn.view import pack
 from banditplex.pairs.visibility import HIDE, Visibility
 from tests.nn.test_graph import all_questions, as_networkx, random_multiplex
 from tests.nn.test_paths import plain_paths
@@ -182,6 +183,6 @@ def test_an_empty_graph_and_an_empty_question_have_evidence():
 
 def test_without_evidence_there_is_no_union():
     mx = random_multiplex(6)
-    graph = pack(mx, "cpu", Visibility("edge", False, evidence=False))
-    assert (graph.num_layers, graph.union, graph.evidence) == (3, False, None)
-    assert pack(mx, "cpu", Visibility("edge", False, evidence=True)).num_layers == 4
+    view = pack(mx, "cpu", Visibility("edge", False, evidence=False))
+    assert (view.graph.num_layers, view.graph.union, view.evidence) == (3, False, None)
+    assert pack(mx, "cpu", Visibility("edge", False, evidence=True)).graph.num_layers == 4

@@ -1,5 +1,6 @@
 """The network: what it may see, what it may touch, and that encoders of any kind fit in."""
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -8,8 +9,10 @@ import torch
 from torch_geometric.nn import ChebConv, GATConv, GINConv, SGConv
 
 from banditplex.multiplex import Multiplex
-from banditplex.nn import HiddenEdges, MultiplexModel, PackedGraph
+from banditplex.nn import HiddenEdges, MultiplexModel
 from banditplex.nn.encoder import CONVOLUTIONS, make_convolution
+from banditplex.nn.query import Query
+from banditplex.nn.view import pack
 from banditplex.pairs.visibility import Visibility
 from tests.nn.test_graph import random_multiplex
 from tests.refusals import refuses
@@ -37,6 +40,10 @@ def without(mx, layer, pair):
     )  # fmt: skip
 
 
+def view_of(mx, model):
+    return pack(mx, "cpu", model.visibility)
+
+
 @pytest.mark.parametrize("directed", [False, True])
 @pytest.mark.parametrize("conv", ["sage", "gcn", GATConv])
 def test_the_pairs_own_edge_changes_nothing_in_the_target_layer(conv, directed):
@@ -46,39 +53,39 @@ def test_the_pairs_own_edge_changes_nothing_in_the_target_layer(conv, directed):
     target, layers = torch.tensor([1]), torch.tensor([[0, 2]])
     for pair in edges[:4]:
         asked = torch.tensor([pair])
-        seen = model(PackedGraph.from_multiplex(mx), None, asked, target, layers, HiddenEdges(asked, target))
-        blind = PackedGraph.from_multiplex(without(mx, 1, pair))
-        unseen = model(blind, None, asked, target, layers, HiddenEdges(asked[:0], target[:0]))
+        seen = model(view_of(mx, model), Query(asked, target, layers, hidden=HiddenEdges(asked, target)))
+        unseen = model(view_of(without(mx, 1, pair), model), Query(asked, target, layers))
         torch.testing.assert_close(seen.total, unseen.total)
 
 
 def test_undirected_scores_do_not_depend_on_the_order_of_a_pair():
     mx = random_multiplex(6)
-    model, graph = make_model(mx), PackedGraph.from_multiplex(mx)
-    pairs = torch.tensor([[0, 1], [3, 7], [2, 11]])
-    target, layers = torch.zeros(3, dtype=torch.long), torch.tensor([[1], [2], [1]])
-    rest = target, layers, HiddenEdges(pairs[:0], target[:0])
-    torch.testing.assert_close(model(graph, None, pairs, *rest).total, model(graph, None, pairs.flip(1), *rest).total)
+    model = make_model(mx)
+    query = Query(
+        torch.tensor([[0, 1], [3, 7], [2, 11]]), torch.zeros(3, dtype=torch.long), torch.tensor([[1], [2], [1]])
+    )
+    one, other = (model(view_of(mx, model), each) for each in (query, replace(query, pairs=query.pairs.flip(1))))
+    torch.testing.assert_close(one.total, other.total)
 
 
 def test_a_flat_batch_of_targets_equals_one_by_one():
     mx = random_multiplex(7)
-    model, graph = make_model(mx), PackedGraph.from_multiplex(mx)
+    model = make_model(mx)
     pairs, target = torch.tensor([[0, 1], [3, 7], [2, 11], [4, 5]]), torch.tensor([0, 2, 1, 1])
     layers = torch.tensor([[1, 2], [0, 1], [2, 0], [0, 2]])
-    nothing = HiddenEdges(pairs[:0], target[:0])
-    together = model(graph, None, pairs, target, layers, nothing)
+    view = view_of(mx, model)
+    together = model(view, Query(pairs, target, layers))
     for i in range(4):
         at = slice(i, i + 1)
-        alone = model(graph, None, pairs[at], target[at], layers[at], nothing)
+        alone = model(view, Query(pairs[at], target[at], layers[at]))
         torch.testing.assert_close(together.total[at], alone.total)
 
 
 def test_layers_neither_target_nor_drawn_are_not_encoded_and_get_no_gradient():
     mx = random_multiplex(8, num_layers=9, num_edges=200)
-    model, graph = make_model(mx), PackedGraph.from_multiplex(mx)
+    model = make_model(mx)
     pairs, target, layers = torch.tensor([[0, 1], [2, 3]]), torch.tensor([4, 4]), torch.tensor([[1], [1]])
-    logits = model(graph, None, pairs, target, layers, HiddenEdges(pairs, target))
+    logits = model(view_of(mx, model), Query(pairs, target, layers, hidden=HiddenEdges(pairs, target)))
     assert set(logits.block.layer.tolist()) == {1, 4}
     active = sum(len(mx.active_nodes(layer)) for layer in (1, 4))
     assert len(logits.embedding) - active <= 4  # further vertices only for nodes of the pairs

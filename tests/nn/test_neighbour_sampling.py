@@ -2,6 +2,7 @@
 
 import itertools
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,6 +13,8 @@ from banditplex.multiplex import Multiplex
 from banditplex.nn import HiddenEdges, PackedGraph
 from banditplex.nn import neighbour_sampling as sampling
 from banditplex.nn.neighbour_sampling import Fanout, choose, near_block
+from banditplex.nn.query import Query, Vertices
+from banditplex.nn.view import pack
 from tests.nn.test_graph import random_multiplex
 from tests.nn.test_model import make_model
 
@@ -149,18 +152,20 @@ def test_the_mean_over_the_drawn_neighbours_is_unbiased_and_never_uses_a_hidden_
 @pytest.mark.parametrize("size", [None, 100])
 def test_with_enough_fanout_the_network_says_what_it_says_of_whole_layers(conv, size, directed, monkeypatch):
     mx = random_multiplex(11, num_nodes=60, num_layers=4, num_edges=300, directed=directed, weighted=conv != GATConv)
-    model, graph = make_model(mx, conv=conv), PackedGraph.from_multiplex(mx)
+    model = make_model(mx, conv=conv)
+    view = pack(mx, "cpu", model.visibility)
     pairs, target = torch.tensor([[0, 1], [3, 7], [2, 59], [4, 5]]), torch.tensor([0, 2, 1, 1])
     layers = torch.tensor([[1, 2], [0, 1], [2, 0], [0, 2]])
     table = torch.tensor(some_hidden(mx, 0.2))
-    asked = torch.tensor([0, 2, 1]), torch.tensor([9, 10, 59])
-    rest = None, pairs, target, layers, HiddenEdges(table[:, 1:], table[:, 0].contiguous()), asked
-    near = model(graph, *rest, None if size is None else fanout(size))
+    asked = Vertices(torch.tensor([0, 2, 1]), torch.tensor([9, 10, 59]))
+    hidden = HiddenEdges(table[:, 1:], table[:, 0].contiguous())
+    query = Query(pairs, target, layers, hidden=hidden, wanted=asked)
+    near = model(view, query if size is None else replace(query, fanout=fanout(size)))
     near.total.sum().backward()
     gradient = {name: weight.grad.clone() for name, weight in model.named_parameters()}
     monkeypatch.setattr(sampling, "WHOLE", 10_000)
     model.zero_grad()
-    whole = model(graph, *rest)
+    whole = model(view, query)
     whole.total.sum().backward()
     assert len(near.block.key) < len(whole.block.key)
     torch.testing.assert_close(near.total, whole.total)

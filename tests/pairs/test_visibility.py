@@ -13,7 +13,9 @@ from banditplex.evaluation import roc_auc
 from banditplex.multiplex import Multiplex
 from banditplex.nn import Encoder, PackedGraph, compute_pair_features
 from banditplex.nn import model as network
+from banditplex.nn.query import Query
 from banditplex.nn.scoring import score_by_layer
+from banditplex.nn.view import pack as pack_view
 from banditplex.pairs.visibility import HIDE, Visibility
 from banditplex.training.config import EVIDENCE
 from banditplex.training.default import complete
@@ -208,8 +210,8 @@ def test_scores_by_layer_are_those_of_a_graph_without_the_pair(directed):
     pairs = [pair for pair in itertools.permutations(range(11), 2) if apart(mx, pair) != mx]
     for pair in [pair for pair in pairs if not mx.has_edges([pair, pair[::-1]], 1).any()][:20]:
         asked = torch.tensor([pair])
-        seen = score_by_layer(model, PackedGraph.from_multiplex(mx), None, asked, target, layers)
-        unseen = score_by_layer(model, PackedGraph.from_multiplex(apart(mx, pair)), None, asked, target, layers)
+        views = (pack_view(each, "cpu", model.visibility) for each in (mx, apart(mx, pair)))
+        seen, unseen = (score_by_layer(model, view, Query(asked, target, layers)) for view in views)
         torch.testing.assert_close(seen, unseen)
 
 

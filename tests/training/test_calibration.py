@@ -167,9 +167,9 @@ def test_scores_are_those_of_the_graph_without_validation_edges(monkeypatch):
         assert not mx.has_edges(here[len(mine) :], layer).any()
         assert len(here) == 60 * 59 / 2 - mx.layer_sizes[number] + len(mine)  # all unknown pairs
     seen = []
-    monkeypatch.setattr(FittedModel, "logits", lambda self, *asked: seen.append(self.graph) or np.zeros(len(asked[0])))
+    monkeypatch.setattr(FittedModel, "logits", lambda self, *asked: seen.append(self.view) or np.zeros(len(asked[0])))
     complete([trainer])
-    assert [id(graph) for graph in seen] == [id(trainer.data.train_graph)] * 2
+    assert [id(view) for view in seen] == [id(trainer.data.train_view)] * 2
 
 
 def test_the_expected_number_of_links_is_that_of_the_prior():

@@ -186,18 +186,18 @@ def test_validation_edges_are_neither_in_their_layer_nor_alone_in_the_union():
     for name, edges in zip(mx.layer_names, left, strict=True):
         assert sorted(map(tuple, data.train_mx.edges(name).T.tolist())) == edges
     left.append(sorted(set().union(*left)))
-    assert data.train_graph.num_layers == len(left) == len(data.layer_names) + 1
+    assert data.train_view.graph.num_layers == len(left) == len(data.layer_names) + 1
     pairs = torch.tensor(list(combinations(range(60), 2)))
     for layer, edges in enumerate(left):
-        found = data.train_graph.has_edge(pairs, torch.full((len(pairs),), layer))
+        found = data.train_view.graph.has_edge(pairs, torch.full((len(pairs),), layer))
         assert sorted(map(tuple, pairs[found].tolist())) == [pair for pair in edges if pair[0] != pair[1]]
-    assert data.train_graph.out.neighbour.numel() < data.full_graph.out.neighbour.numel()
+    assert data.train_view.graph.out.neighbour.numel() < data.full_view.graph.out.neighbour.numel()
 
 
 def test_without_validation_edges_there_is_one_graph():
     data = data_of(random_multiplex(0), validation=0.0)
     assert data.train_mx is data.full_mx
-    assert data.train_graph is data.full_graph
+    assert data.train_view is data.full_view
     assert (len(data.validation_edges), len(data.validation_negatives)) == (0, 0)
 
 

@@ -109,7 +109,7 @@ def test_predictions_are_those_of_the_cpu(mx, layers, tmp_path):
     scores = []
     for device in ("cpu", GPU):
         model = bx.LinkPredictor.load(tmp_path / "run", device=device)
-        assert model._fitted.graph.device.type == device
+        assert model._fitted.view.device.type == device
         scores.append(model.score_pairs(pairs, mx.layer_names[2]))
     np.testing.assert_allclose(scores[0], scores[1], rtol=1e-4, atol=1e-4)
 

@@ -11,6 +11,7 @@ from sklearn.metrics import log_loss
 import banditplex as bx
 from banditplex.evaluation import roc_auc
 from banditplex.nn.ensemble import members_of
+from banditplex.nn.query import Query
 from banditplex.nn.regression import Columns, Regression
 from banditplex.nn.spectral import FOLDS, fold_of
 from banditplex.training.regression import PENALTIES, Used, fit_target, path
@@ -119,7 +120,7 @@ def test_logits_are_terms_of_networks_and_of_the_regression(model, mx):
     alone = [replace(fitted, model=each).logits(pairs, layer) for each in members_of(fitted.model)]
     target, chosen = mx.layer_index(layer), fitted._choose(1, 0)[0]
     asked = torch.from_numpy(pairs), torch.full((3,), target), torch.from_numpy(chosen).expand(3, -1)
-    own, other, _ = members_of(fitted.model)[0].describe(fitted.graph, *asked)
+    own, other, _ = members_of(fitted.model)[0].describe(fitted.view, Query(*asked))
     regression, linear = beside.regression, []
     for row in range(3):
         total = float(own.values[row] @ regression.own[target, :-1] + regression.own[target, -1])

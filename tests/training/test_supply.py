@@ -66,7 +66,7 @@ def test_what_takes_too_much_memory_is_not_kept_but_looked_up(monkeypatch):
         pairs, places = Supply(data, Config()).epoch(0, order, np.random.default_rng(0))
         assert pairs[0].tolist() == data.train_edges.pairs.tolist()
         assert (places is not None) == kept
-    assert not data.train_graph.has_edge(pairs[1], torch.from_numpy(data.targets)[data.train_edges.instance]).any()
+    assert not data.train_view.graph.has_edge(pairs[1], torch.from_numpy(data.targets)[data.train_edges.instance]).any()
 
 
 @pytest.mark.parametrize("most", [0, 1 << 20])
@@ -79,16 +79,16 @@ def test_what_is_known_is_that_of_the_pairs_in_the_order_of_the_epoch(monkeypatc
     pairs, places = supplied.epoch(1, order, np.random.default_rng(0))
     assert pairs[0].tolist() == data.train_edges.pairs[order].tolist()
     target = torch.from_numpy(data.targets[data.train_edges.instance[order]])
-    graph, nothing = data.train_graph, torch.zeros(1, 0, dtype=torch.long)
+    view, nothing = data.train_view, torch.zeros(1, 0, dtype=torch.long)
     for side in range(2):
         found = supplied.known(places[side, ::9])
         assert (found.lists is None) == (most == 0)
         for i, (pair, layer) in enumerate(zip(pairs[side, ::9], target[::9], strict=True)):
             asked = pair[None], layer[None]
-            own = compute_pair_features(graph, *asked, nothing, data.visibility)[0]
-            alone = torch.cat([own.values, graph.evidence.columns(*asked)], 1)
+            own = compute_pair_features(view.graph, *asked, nothing, data.visibility)[0]
+            alone = torch.cat([own.values, view.evidence.columns(*asked)], 1)
             torch.testing.assert_close(found.values[i], alone[0])
             assert found.row[:, i].tolist() == own.row[:, 0].tolist()
             if most:
                 start, end = found.lists.start[i : i + 2]
-                assert found.lists.places[start:end].tolist() == graph.evidence.layers_of(*asked)[1].tolist()
+                assert found.lists.places[start:end].tolist() == view.evidence.layers_of(*asked)[1].tolist()

@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 from banditplex.multiplex import Name
 from banditplex.nn import HiddenEdges, PackedGraph
 from banditplex.nn.ensemble import members_of
-from banditplex.nn.packing import node_features
 from banditplex.nn.spectral import Spectral
 from banditplex.pairs.candidates import Positions
 from banditplex.prediction import FittedModel
@@ -26,7 +25,7 @@ def embed(fitted: FittedModel, layer: Name) -> pd.DataFrame:
     if fitted.model.encoder is not None:
         vectors = np.concatenate(encoded(fitted, index), axis=1)
     else:
-        graph = fitted.graph.only(torch.tensor([index], device=fitted.graph.device))
+        graph = fitted.view.graph.only(torch.tensor([index], device=fitted.view.device))
         found = spectral_positions(graph, Spectral.of(graph, whole=True), index)
         vectors = (found.vectors * np.sqrt(np.abs(found.values)))[:, found.values != 0]
     columns = [f"x{place}" for place in range(vectors.shape[1])]
@@ -35,9 +34,9 @@ def embed(fitted: FittedModel, layer: Name) -> pd.DataFrame:
 
 def positions(fitted: FittedModel, layer: Name) -> list[Positions]:
     """Return positions in a layer, in the union of all layers if the model sees it, and those of the encoder."""
-    graph, index = fitted.graph, fitted.mx.layer_index(layer)
-    if graph.evidence is not None:
-        found = [spectral_positions(graph, graph.evidence.spectral, each) for each in (index, graph.num_layers - 1)]
+    graph, evidence, index = fitted.view.graph, fitted.view.evidence, fitted.mx.layer_index(layer)
+    if evidence is not None:
+        found = [spectral_positions(graph, evidence.spectral, each) for each in (index, graph.num_layers - 1)]
     else:
         graph = graph.only(torch.tensor([index], device=graph.device))
         found = [spectral_positions(graph, Spectral.of(graph, whole=True), index)]
@@ -61,10 +60,10 @@ def spectral_positions(graph: PackedGraph, spectral: Spectral, layer: int) -> Po
 @torch.no_grad()
 def encoded(fitted: FittedModel, layer: int) -> list[Vectors]:
     """Return the embeddings (num_nodes, width) of all nodes in a layer, of each network; none if it has no encoder."""
-    encoders, graph = [member.encoder for member in members_of(fitted.model)], fitted.graph
+    encoders, graph = [member.encoder for member in members_of(fitted.model)], fitted.view.graph
     node = torch.arange(graph.num_nodes, device=graph.device)
     where = torch.full_like(node, layer)
     nothing = HiddenEdges(torch.empty(0, 2, dtype=torch.int64, device=graph.device), node[:0])
     block = graph.block(where, node, nothing)
-    features, vertex = node_features(fitted.mx, graph.device), block.vertex(where, node)
+    vertex, features = block.vertex(where, node), fitted.view.features
     return [encoder(block, features)[vertex].cpu().numpy() for encoder in encoders if encoder is not None]

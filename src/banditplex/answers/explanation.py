@@ -62,12 +62,12 @@ def _typical_pairs(fitted: FittedModel, layer: Name) -> Ints:
 @torch.no_grad()
 def _layers_that_have(fitted: FittedModel, pairs: Ints, target: int) -> tuple[Ints, Ints, Ints, Floats]:
     """Return the other layers that have pairs, as a list: which pair, layer, whether reversed, part of the logit."""
-    evidence = fitted.graph.evidence
+    evidence = fitted.view.evidence
     weights = [member.listed for member in members_of(fitted.model) if member.listed is not None]
     if evidence is None or not weights:
         nothing = np.empty(0, np.int64)
         return nothing, nothing, nothing, np.empty(0)
-    asked = torch.from_numpy(np.array(pairs)).to(fitted.graph.device)
+    asked = torch.from_numpy(np.array(pairs)).to(fitted.view.device)
     of = torch.full((len(pairs),), target, device=asked.device)
     found = evidence.layers_of(asked, of)
     beside, part = beside_of(fitted.model), torch.stack([w.each(len(pairs), of, *found) for w in weights]).mean(0)

@@ -11,6 +11,8 @@ from banditplex.baselines.neural import NetworkData, NeuralBaseline, PairNetwork
 from banditplex.errors import InputError
 from banditplex.nn import HiddenEdges, PackedGraph
 from banditplex.nn.embedding import embed
+from banditplex.nn.query import Query
+from banditplex.nn.view import View
 from banditplex.rng import stream
 from banditplex.training.config import Config
 from banditplex.training.setup import build_network, normalise
@@ -76,10 +78,12 @@ class AggregationNetwork(PairNetwork):
         """Return the logits (P,) of pairs."""
         model, others = self.model, graph.num_layers - 1
         layers = to_layer(target.unsqueeze(1), torch.arange(others, device=pairs.device).expand(len(pairs), -1))
-        own, other, _ = model.describe(graph, pairs, target, layers)
+        view = View(graph, model.visibility, features=self.features)
+        query = Query(pairs, target, layers, hidden=hidden)
+        own, other, _ = model.describe(view, query)
         embedded = None
         if model.encoder is not None:
-            embedded = embed(model.encoder, graph, self.features, (own, other), hidden)
+            embedded = embed(model.encoder, view, query, (own, other))
         logit, terms = model.terms((own, other, None), target, others, embedded)
         if not others:
             return logit

@@ -4,6 +4,7 @@ import torch
 from torch import Tensor, nn
 
 from banditplex.nn.model import Described, Logits
+from banditplex.nn.query import Query
 from banditplex.nn.regression import Columns, Regression
 from banditplex.nn.rotations import Rotations
 
@@ -18,8 +19,9 @@ class Beside(nn.Module):
         self.register_buffer("factor", torch.ones(num_layers))
         self.regression, self.rotations = regression, rotations
 
-    def forward(self, logits: Logits, pairs: Tensor, target: Tensor, layers: Tensor, described: Described) -> Logits:
-        """Return the logits of networks together with the other terms, for pairs as in `Ensemble.score`."""
+    def forward(self, logits: Logits, query: Query, described: Described) -> Logits:
+        """Return the logits of networks together with the other terms."""
+        target, layers = query.target, query.layers
         factor = self.factor[target]
         own, other = factor * logits.own, factor.unsqueeze(1) * logits.other
         if self.regression is not None:
@@ -28,8 +30,8 @@ class Beside(nn.Module):
             linear = self.regression(seen, target, layers)
             own, other = own + linear[0], other + linear[1]
         if self.rotations is not None:
-            own = own + self.rotations(pairs, target)
-        return Logits(own, other, None, None)
+            own = own + self.rotations(query.pairs, target)
+        return Logits(own, other)
 
     def in_graph(self, place: Tensor) -> "Beside":
         """Return the same for another graph; `place` as for `Rotations.in_graph`."""

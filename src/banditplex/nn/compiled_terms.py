@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from banditplex.nn import compiled
-from banditplex.nn.known import Lists
+from banditplex.nn.evidence import Lists
 from banditplex.nn.term_loops import differentiate_terms, loss_gradient, score_terms
 
 Arrays = tuple[Any, Any, Any]

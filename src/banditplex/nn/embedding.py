@@ -5,39 +5,34 @@ from torch import Tensor
 
 from banditplex.nn import neighbour_sampling
 from banditplex.nn.encoder import Encoder
-from banditplex.nn.graph import Block, HiddenEdges, PackedGraph
+from banditplex.nn.graph import Block, HiddenEdges
 from banditplex.nn.kernels import take
-from banditplex.nn.neighbour_sampling import Fanout, near_block
+from banditplex.nn.neighbour_sampling import near_block
 from banditplex.nn.pair_features import PairFeatures
+from banditplex.nn.query import Query
+from banditplex.nn.view import View
 
 
 def embed(
-    encoder: Encoder,
-    graph: PackedGraph,
-    features: Tensor | None,
-    described: tuple[PairFeatures, PairFeatures],
-    hidden: HiddenEdges,
-    asked: tuple[Tensor, Tensor] | None = None,
-    fanout: Fanout | None = None,
+    encoder: Encoder, view: View, query: Query, described: tuple[PairFeatures, PairFeatures]
 ) -> tuple[Block, Tensor]:
-    """Return the embeddings (V, width) of all that is described or asked for, as vertices of a block.
-
-    Parameters as for `MultiplexModel.forward`.
-    """
+    """Return the embeddings (V, width) of all that is described or wanted, as vertices of a block."""
+    graph, wanted = view.graph, query.wanted
+    hidden = query.hidden or HiddenEdges(query.pairs[:0], query.target[:0])
     own, other = described
     layers = [own.layer, own.layer, other.layer, other.layer]
     nodes = [own.pairs.T.reshape(-1), other.pairs.T.reshape(-1)]
     rows = [own.row.reshape(-1), other.row.reshape(-1)]
-    if asked is not None:
-        layers, nodes, rows = [*layers, asked[0]], [*nodes, asked[1]], [*rows, graph.both.rows(*asked)]
+    if wanted is not None:
+        layers, nodes, rows = [*layers, wanted.layer], [*nodes, wanted.node], [*rows, graph.both.rows(*wanted)]
     layer, node, row = torch.cat(layers), torch.cat(nodes), torch.cat(rows)
     if graph.max_arcs <= neighbour_sampling.WHOLE:
         block = graph.block(layer, node, hidden, row)
     else:
-        fanout = fanout if encoder.averages else None
+        fanout = query.fanout if encoder.averages else None
         between = graph.both.arc_row[torch.cat([own.arc, other.arc])]
         block = near_block(graph, layer, node, hidden, row, between=between, depth=encoder.reach, fanout=fanout)
-    return block, encoder(block, features)
+    return block, encoder(block, view.features)
 
 
 def gather(block: Block, embedding: Tensor, *described: PairFeatures) -> tuple[list[Tensor], list[Tensor]]:

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from banditplex.nn.beside import Beside
 from banditplex.nn.encoder import Encoder
-from banditplex.nn.graph import HiddenEdges, PackedGraph
-from banditplex.nn.known import Known
 from banditplex.nn.model import Described, Logits, MultiplexModel
+from banditplex.nn.query import Query
+from banditplex.nn.view import View
 from banditplex.pairs.visibility import Visibility
 
 
@@ -30,28 +30,20 @@ class Ensemble(nn.Module):
         """The first member's encoder, if members have any."""
         return members_of(self)[0].encoder
 
-    def describe(
-        self, graph: PackedGraph, pairs: Tensor, target: Tensor, layers: Tensor, known: Known | None = None
-    ) -> Described:
-        """Return what all members see of pairs, looked at once; see `MultiplexModel.describe`."""
-        return members_of(self)[0].describe(graph, pairs, target, layers, known)
+    def forward(self, view: View, query: Query) -> Logits:
+        """Score pairs."""
+        return self.score(view, query, self.describe(view, query))
 
-    def score(
-        self,
-        graph: PackedGraph,
-        features: Tensor | None,
-        pairs: Tensor,
-        target: Tensor,
-        layers: Tensor,
-        hidden: HiddenEdges,
-        described: Described,
-    ) -> Logits:
-        """Score pairs (P, 2) of target layers (P,) with layers (P, k), given what `describe` returns of them."""
-        asked = graph, features, pairs, target, layers, hidden, described
-        found = [member.score(*asked) for member in members_of(self)]
+    def describe(self, view: View, query: Query) -> Described:
+        """Return what all members see of pairs, looked at once; see `MultiplexModel.describe`."""
+        return members_of(self)[0].describe(view, query)
+
+    def score(self, view: View, query: Query, described: Described) -> Logits:
+        """Score pairs, given what `describe` returns of them."""
+        found = [member.score(view, query, described) for member in members_of(self)]
         own, other = (torch.stack([getattr(each, name) for each in found]).mean(0) for name in ("own", "other"))
-        mean = Logits(own, other, None, None)
-        return mean if self.beside is None else self.beside(mean, pairs, target, layers, described)
+        mean = Logits(own, other)
+        return mean if self.beside is None else self.beside(mean, query, described)
 
 
 Network = MultiplexModel | Ensemble

@@ -8,17 +8,15 @@ layers. Where the pair is hidden in every layer, the list is empty and degrees l
 """
 
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-from banditplex.multiplex import Multiplex
 from banditplex.nn import compiled
 from banditplex.nn.graph import PackedGraph, ranges
-from banditplex.nn.known import Lists
-from banditplex.nn.packing import EdgeTensors
 from banditplex.nn.pair_features import shared_sums
 from banditplex.nn.paths import Paths
 from banditplex.nn.spectral import NUM_COLUMNS, Spectral
@@ -32,15 +30,23 @@ def num_evidence(visibility: Visibility) -> int:
     return (NUM_STRUCTURAL + 2 * visibility.directed + 2 * NUM_COLUMNS) * visibility.evidence
 
 
-def pack(mx: Multiplex, device: torch.device | str, visibility: Visibility) -> PackedGraph:
-    """Return a multiplex as a network with this visibility sees it."""
-    return pack_edges(EdgeTensors.of(mx, device), visibility)
+class Lists(NamedTuple):
+    """For each of n pairs, the other layers that have it: places[start[i] : start[i + 1]].
 
+    A place is the index of a layer; layers that have the reverse edge come after all layers.
+    """
 
-def pack_edges(edges: EdgeTensors, visibility: Visibility) -> PackedGraph:
-    """Return edges on a device as a network with this visibility sees them."""
-    graph = PackedGraph.from_edges(edges, union=visibility.evidence)
-    return replace(graph, evidence=Evidence.of(graph, visibility)) if visibility.evidence else graph
+    start: Tensor  # (n + 1,)
+    places: Tensor
+
+    def take(self, at: Tensor) -> "Lists":
+        """Return the lists of some pairs."""
+        if compiled.usable(self.places):
+            found = compiled.take_lists(at.numpy(), self.start.numpy(), self.places.numpy())
+            return Lists(*(torch.from_numpy(each) for each in found))
+        size = self.start[at + 1] - self.start[at]
+        _, which = ranges(self.start[at], size)
+        return Lists(torch.cat([size.new_zeros(1), torch.cumsum(size, 0)]), self.places[which])
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,7 @@ of layers only through the logarithm of a binary search.
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -15,9 +15,6 @@ from torch import Tensor
 from banditplex.multiplex import Multiplex
 from banditplex.nn import kernels
 from banditplex.nn.packing import LAST, Arcs, EdgeTensors, pack_both, pack_into, pack_out, unite
-
-if TYPE_CHECKING:
-    from banditplex.nn.evidence import Evidence
 
 
 class HiddenEdges(NamedTuple):
@@ -182,7 +179,6 @@ class PackedGraph:
     union: bool = False  # whether the last layer is the union of all others
     pair_key: Tensor | None = None  # (E,) with a union: source * num_nodes + destination of every edge, sorted
     pair_layer: Tensor | None = None  # (E,) the layer of each
-    evidence: "Evidence | None" = None
 
     @classmethod
     def from_multiplex(cls, mx: Multiplex, device: torch.device | str = "cpu", *, union: bool = False) -> "PackedGraph":

@@ -5,8 +5,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from banditplex.nn.compiled_terms import HeadWeights, ListedWeights, Rows
+from banditplex.nn.evidence import Lists
 from banditplex.nn.kernels import take
-from banditplex.nn.known import Lists
 from banditplex.nn.pair_features import PairFeatures
 
 WIDE = 32

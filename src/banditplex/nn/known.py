@@ -5,39 +5,18 @@ It stays the same while a model trains, so that training looks it up once for ea
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-from banditplex.nn import compiled
-from banditplex.nn.graph import PackedGraph, ranges
+from banditplex.nn.evidence import Lists
 from banditplex.nn.pair_features import own_features
-from banditplex.pairs.visibility import Visibility
+from banditplex.nn.view import View
 
 CHUNK, GPU_CHUNK = 1 << 15, 1 << 19
 """Pairs that are looked up at once, on a CPU and on a GPU."""
 MAX_LISTED = 1 << 26
 """Layers in the lists of all pairs, about: if there are more, lists are looked up in every step."""
-
-
-class Lists(NamedTuple):
-    """For each of n pairs, the other layers that have it: places[start[i] : start[i + 1]].
-
-    A place is the index of a layer; layers that have the reverse edge come after all layers.
-    """
-
-    start: Tensor  # (n + 1,)
-    places: Tensor
-
-    def take(self, at: Tensor) -> "Lists":
-        """Return the lists of some pairs."""
-        if compiled.usable(self.places):
-            found = compiled.take_lists(at.numpy(), self.start.numpy(), self.places.numpy())
-            return Lists(*(torch.from_numpy(each) for each in found))
-        size = self.start[at + 1] - self.start[at]
-        _, which = ranges(self.start[at], size)
-        return Lists(torch.cat([size.new_zeros(1), torch.cumsum(size, 0)]), self.places[which])
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,27 +28,19 @@ class Known:
     lists: Lists | None  # None: not looked up
 
     @classmethod
-    def of(
-        cls, graph: PackedGraph, pairs: Tensor, target: Tensor, visibility: Visibility, *, lists: bool = True
-    ) -> "Known":
+    def of(cls, view: View, pairs: Tensor, target: Tensor, *, lists: bool = True) -> "Known":
         """Look up pairs (n, 2) of targets (n,)."""
-        own = own_features(graph, pairs, target, visibility, listed=False)
-        if graph.evidence is None or not visibility.evidence:
+        own = own_features(view.graph, pairs, target, view.visibility, listed=False)
+        if view.evidence is None:
             return cls(own.values, own.row, None)
-        found = lists_of(graph, pairs, target) if lists or graph.directed else None
-        values = torch.cat([own.values, graph.evidence.columns(pairs, target, found)], 1)
+        found = view.evidence.lists_of(pairs, target) if lists or view.graph.directed else None
+        values = torch.cat([own.values, view.evidence.columns(pairs, target, found)], 1)
         return cls(values, own.row, found if lists else None)
 
     def take(self, at: Tensor) -> "Known":
         """Return what is known of some pairs."""
         lists = None if self.lists is None else self.lists.take(at)
         return Known(self.values.index_select(0, at), self.row.index_select(1, at), lists)
-
-
-def lists_of(graph: PackedGraph, pairs: Tensor, target: Tensor) -> Lists:
-    """Return the layers that have pairs (n, 2), their targets (n,) excepted, in a graph with evidence."""
-    assert graph.evidence is not None
-    return graph.evidence.lists_of(pairs, target)
 
 
 def joined(parts: list[Known]) -> Known:
@@ -84,12 +55,10 @@ def joined(parts: list[Known]) -> Known:
     return Known(torch.cat([part.values for part in parts]), torch.cat([part.row for part in parts], 1), both)
 
 
-def look_up(graph: PackedGraph, pairs: Tensor, target: Tensor, visibility: Visibility) -> Known:
+def look_up(view: View, pairs: Tensor, target: Tensor) -> Known:
     """Return what is known of pairs (n, 2) of targets (n,), looked up in chunks; lists, if they are not too long."""
-    per_pair = 0.0 if graph.evidence is None else graph.evidence.layers_per_pair
+    per_pair = 0.0 if view.evidence is None else view.evidence.layers_per_pair
     length = math.ceil(len(pairs) * per_pair)
     chunk = GPU_CHUNK if pairs.device.type == "cuda" else CHUNK
     parts = (slice(low, low + chunk) for low in range(0, max(1, len(pairs)), chunk))
-    return joined(
-        [Known.of(graph, pairs[part], target[part], visibility, lists=length <= MAX_LISTED) for part in parts]
-    )
+    return joined([Known.of(view, pairs[part], target[part], lists=length <= MAX_LISTED) for part in parts])

@@ -7,17 +7,19 @@ The first term sees the pair in its target layer and, if `visibility` allows it,
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+import torch
 from torch import Tensor, nn
 
 from banditplex.nn.compiled_terms import NO_WEIGHTS, Asked, Pass, Weights, compute_terms, usable
 from banditplex.nn.embedding import embed, gather
 from banditplex.nn.encoder import Convolution, Encoder
-from banditplex.nn.evidence import num_evidence
-from banditplex.nn.graph import Block, HiddenEdges, PackedGraph
+from banditplex.nn.evidence import Lists, num_evidence
+from banditplex.nn.graph import Block
 from banditplex.nn.heads import Head, Listed
-from banditplex.nn.known import Known, Lists, lists_of
-from banditplex.nn.neighbour_sampling import Fanout
+from banditplex.nn.known import Known
 from banditplex.nn.pair_features import PairFeatures, compute_pair_features, num_features, other_features
+from banditplex.nn.query import Query
+from banditplex.nn.view import View
 from banditplex.pairs.visibility import Visibility
 
 MAX_OTHER = 16
@@ -44,6 +46,11 @@ class Logits:
     def total(self) -> Tensor:
         """The logit of each pair, (P,)."""
         return self.own + self.other.sum(1)
+
+    @property
+    def terms(self) -> Tensor:
+        """All terms, (P, 1 + k)."""
+        return torch.cat([self.own.unsqueeze(1), self.other], 1)
 
 
 class MultiplexModel(nn.Module):
@@ -81,46 +88,15 @@ class MultiplexModel(nn.Module):
         self.own = Head(own + num_evidence(visibility), width, hidden_units, num_layers, None, directed)
         self.other = Head(other, width, min(hidden_units, MAX_OTHER), num_layers, rank, directed)
 
-    def forward(
-        self,
-        graph: PackedGraph,
-        features: Tensor | None,
-        pairs: Tensor,
-        target: Tensor,
-        layers: Tensor,
-        hidden: HiddenEdges,
-        asked: tuple[Tensor, Tensor] | None = None,
-        fanout: Fanout | None = None,
-        known: Known | None = None,
-    ) -> Logits:
-        """Score pairs (P, 2) of target layers (P,) with drawn layers (P, k).
+    def forward(self, view: View, query: Query) -> Logits:
+        """Score pairs."""
+        return self.score(view, query, self.describe(view, query))
 
-        `features` are node features (num_nodes, F). The encoder does not see `hidden` edges; structural features follow
-        `visibility`. `asked`, layers (m,) and nodes (m,), names further embeddings wanted, of layers that are encoded
-        anyway. `fanout` limits the neighbours seen in large layers by an encoder that averages over neighbours.
-        What is `known` of the pairs is looked up if it is not given.
-        """
-        described = self.describe(graph, pairs, target, layers, known)
-        return self.score(graph, features, pairs, target, layers, hidden, described, asked, fanout)
-
-    def score(
-        self,
-        graph: PackedGraph,
-        features: Tensor | None,
-        pairs: Tensor,
-        target: Tensor,
-        layers: Tensor,
-        hidden: HiddenEdges,
-        described: Described,
-        asked: tuple[Tensor, Tensor] | None = None,
-        fanout: Fanout | None = None,
-    ) -> Logits:
+    def score(self, view: View, query: Query, described: Described) -> Logits:
         """Score pairs as `forward` does, given what `describe` returns."""
-        embedded = None
-        if self.encoder is not None:
-            embedded = embed(self.encoder, graph, features, described[:2], hidden, asked, fanout)
-        logit, terms = self.terms(described, target, layers.shape[1], embedded)
-        return Logits(logit, terms.view_as(layers), *(embedded or ()))
+        embedded = None if self.encoder is None else embed(self.encoder, view, query, described[:2])
+        logit, terms = self.terms(described, query.target, query.layers.shape[1], embedded)
+        return Logits(logit, terms.view_as(query.layers), *(embedded or ()))
 
     def terms(
         self, described: Described, target: Tensor, k: int, embedded: Embedded | None = None
@@ -154,17 +130,15 @@ class MultiplexModel(nn.Module):
         listed = NO_WEIGHTS if self.listed is None else self.listed.weights()
         return Weights(self.own.weights(), self.other.weights(), listed)
 
-    def describe(
-        self, graph: PackedGraph, pairs: Tensor, target: Tensor, layers: Tensor, known: Known | None = None
-    ) -> Described:
+    def describe(self, view: View, query: Query) -> Described:
         """Return the inputs of the two heads, for pairs in their target layers and in drawn layers, and the lists."""
-        if known is None:
-            known = Known.of(graph, pairs, target, self.visibility)
+        graph, pairs, target, layers = view.graph, query.pairs, query.target, query.layers
+        known = Known.of(view, pairs, target) if query.known is None else query.known
         lists = known.lists
-        if lists is None and self.listed is not None:
-            lists = lists_of(graph, pairs, target)
+        if lists is None and view.evidence is not None:
+            lists = view.evidence.lists_of(pairs, target)
         if self.encoder is None:
             own = PairFeatures.without_lists(known.values, pairs, target, known.row)
-            return own, other_features(graph, pairs, known.row, layers, self.visibility, listed=False), lists
-        own, other = compute_pair_features(graph, pairs, target, layers, self.visibility)
+            return own, other_features(graph, pairs, known.row, layers, view.visibility, listed=False), lists
+        own, other = compute_pair_features(graph, pairs, target, layers, view.visibility)
         return replace(own, values=known.values), other, lists

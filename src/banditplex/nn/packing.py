@@ -293,7 +293,7 @@ def contains(sorted_keys: Tensor, keys: Tensor) -> Tensor:
     return sorted_keys.index_select(0, place) == keys
 
 
-def node_features(mx: Multiplex, device: torch.device) -> Tensor | None:
+def node_features(mx: Multiplex, device: torch.device | str) -> Tensor | None:
     """Return node features as a tensor on a device, with the precision that they have."""
     return None if mx.node_features is None else torch.from_numpy(np.array(mx.node_features)).to(device)
 

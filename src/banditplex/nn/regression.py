@@ -5,8 +5,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from banditplex.nn.graph import PackedGraph
 from banditplex.nn.model import MultiplexModel
+from banditplex.nn.query import Query
+from banditplex.nn.view import View
 
 CHUNK = 1 << 14
 """Pairs described at once."""
@@ -58,12 +59,11 @@ class Regression(nn.Module):
 
 
 @torch.no_grad()
-def columns(model: MultiplexModel, graph: PackedGraph, pairs: Tensor, target: Tensor, layers: Tensor) -> Columns:
-    """Return what a regression sees of pairs (n, 2) in target layers (n,) and in other layers (n, m)."""
-    others, num_other = layers.shape[1], len(model.other.mean)
+def columns(model: MultiplexModel, view: View, query: Query) -> Columns:
+    """Return what a regression sees of pairs in target layers and in other layers."""
+    others, num_other = query.layers.shape[1], len(model.other.mean)
     parts = [Columns(model.own.mean.new_zeros(0, len(model.own.mean)), model.own.mean.new_zeros(0, others, num_other))]
-    for low in range(0, len(pairs), CHUNK):
-        asked = pairs[low : low + CHUNK], target[low : low + CHUNK], layers[low : low + CHUNK]
-        own, other, _ = model.describe(graph, *asked)
-        parts.append(Columns(own.values, other.values.view(len(asked[0]), others, num_other)))
+    for part in query.chunks(CHUNK):
+        own, other, _ = model.describe(view, part)
+        parts.append(Columns(own.values, other.values.view(len(part.pairs), others, num_other)))
     return Columns(*(torch.cat(each) for each in zip(*parts, strict=True)))

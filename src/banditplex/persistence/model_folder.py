@@ -22,10 +22,10 @@ from banditplex.nn import Convolution, MultiplexModel
 from banditplex.nn.beside import Beside
 from banditplex.nn.encoder import name_of
 from banditplex.nn.ensemble import beside_of, joined, members_of
-from banditplex.nn.evidence import pack
 from banditplex.nn.regression import Regression
 from banditplex.nn.relevance import get_relevance
 from banditplex.nn.rotations import Rotations
+from banditplex.nn.view import pack
 from banditplex.pairs.visibility import Visibility
 from banditplex.persistence.index import INDEX
 from banditplex.persistence.model_check import SCHEMA, check_numbers, check_sizes

@@ -12,6 +12,7 @@ from torch import Tensor
 from banditplex.nn import HiddenEdges, compiled
 from banditplex.nn.graph import ranges
 from banditplex.nn.hidden_edges import hide_pairs
+from banditplex.nn.query import Vertices
 from banditplex.nn.random_numbers import BITS, new_seed, random_integers
 from banditplex.nn.relevance import Relevance
 from banditplex.pairs.visibility import Visibility
@@ -191,10 +192,10 @@ class Batch:
         compared = "embeddings" in relevance.needs
         return hide_pairs(self.pairs, self.layers if compared else visibility.hidden_layers(self.layers))
 
-    def every_embedding(self) -> tuple[Tensor, Tensor]:
-        """Return each (layer, node) of encoded layers and nodes of the batch, as layers (m,) and nodes (m,)."""
+    def every_embedding(self) -> Vertices:
+        """Return each (layer, node) of encoded layers and nodes of the batch."""
         layers, nodes = torch.from_numpy(self.encoded).to(self.pairs.device), torch.unique(self.pairs)
-        return layers.repeat_interleave(len(nodes)), nodes.repeat(len(layers))
+        return Vertices(layers.repeat_interleave(len(nodes)), nodes.repeat(len(layers)))
 
 
 @compiled.compile_loop

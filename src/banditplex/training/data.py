@@ -16,12 +16,11 @@ from torch import Tensor
 
 from banditplex.errors import InputError
 from banditplex.multiplex import Multiplex, Name
-from banditplex.nn import PackedGraph
-from banditplex.nn.evidence import pack, pack_edges
 from banditplex.nn.graph import ranges
 from banditplex.nn.known import Known, look_up
 from banditplex.nn.packing import EdgeTensors, contains, node_features
 from banditplex.nn.random_numbers import BITS, new_seed, random_integers
+from banditplex.nn.view import View
 from banditplex.pairs.negatives import GivenNegatives
 from banditplex.pairs.space import NODES
 from banditplex.pairs.visibility import Visibility
@@ -51,7 +50,7 @@ class TrainingData:
     validation_edges: Examples
     negatives: DeviceNegatives  # draws negatives for training
     validation_negatives: Ints  # (n, 2), one for each validation edge
-    train_graph: PackedGraph  # the training graph on the device
+    train_view: View  # the training graph on the device
     group: Group = ALONE  # the processes that train together
 
     @cached_property
@@ -67,16 +66,11 @@ class TrainingData:
         return self.full_mx.keep_edges(self.kept.cpu().numpy())
 
     @cached_property
-    def full_graph(self) -> PackedGraph:
+    def full_view(self) -> View:
         """The graph with the validation edges on the device."""
         if not len(self.validation_edges):
-            return self.train_graph
-        return pack(self.full_mx, self.device, self.visibility)
-
-    @cached_property
-    def node_features(self) -> Tensor | None:
-        """Node features (num_nodes, F) on the device, if there are any."""
-        return node_features(self.full_mx, self.device)
+            return self.train_view
+        return View.of(EdgeTensors.of(self.full_mx, self.device), self.visibility, self.train_view.features)
 
     @cached_property
     def validation_pairs(self) -> Tensor:
@@ -96,7 +90,7 @@ class TrainingData:
         at = self.own_validation
         target = torch.from_numpy(self.targets[np.tile(self.validation_edges.instance, 2)[at]]).to(self.device)
         pairs = self.validation_pairs.index_select(0, torch.from_numpy(at).to(self.device))
-        return look_up(self.train_graph, pairs, target, self.visibility)
+        return look_up(self.train_view, pairs, target)
 
     @property
     def layer_names(self) -> tuple[Name, ...]:
@@ -143,8 +137,8 @@ def prepare(
         first, second = (GivenNegatives(part, mx.num_layers) for part in parts)
         sampler = DeviceNegatives(edges, visibility, lambda: first, only_host=True)
         full = DeviceNegatives(edges, visibility, lambda: second, only_host=True)
-    drawn, graph = full.draw(layer, rng), pack_edges(shown, visibility)
-    data = TrainingData(mx, kept, targets, visibility, device, train, validation, sampler, drawn, graph, current())
+    drawn, view = full.draw(layer, rng), View.of(shown, visibility, node_features(mx, device))
+    data = TrainingData(mx, kept, targets, visibility, device, train, validation, sampler, drawn, view, current())
     return data
 
 

@@ -75,7 +75,7 @@ def complete(trainers: Sequence[Trainer]) -> Learnt:
         return Learnt(mean, None)
     # Validation edges and unknown pairs, scored by each network on the graph that it was trained on.
     pairs = HeldOutPairs.draw(every, stream(config.seed, "calibration"), config.unknown_share)
-    alone = [replace(mean, model=each.ema_model, source=each.data.train_graph) for each in trainers]
+    alone = [replace(mean, model=each.ema_model, source=each.data.train_view) for each in trainers]
     scores, regression, rotations = [pairs.score(alone)], None, None
     if several and config.regression:
         fits = [MemberRegression.fit(each.ema_model, each.data, used, each.config.seed) for each in trainers]

@@ -51,7 +51,7 @@ def layer_gains(data: TrainingData, chosen: Ints, seed: int, *, unseen: bool = T
     NaN without edges to test.
     """
     every = data.full_mx.num_layers - 1 <= MAX_LAYERS
-    graph = data.full_graph if every else data.train_graph
+    graph = (data.full_view if every else data.train_view).graph
     paths, rows = Paths.of(graph), []
     layers = _all_others(data) if every else chosen
     if not layers.size:

@@ -11,6 +11,7 @@ from torch import Tensor
 from banditplex.nn import Logits, MultiplexModel
 from banditplex.nn.compiled_terms import Pass, usable
 from banditplex.nn.model import Described
+from banditplex.nn.query import Query
 from banditplex.training.batches import Batch
 from banditplex.training.optimizer import FlatAdamW
 
@@ -23,10 +24,10 @@ class Learning:
     def __init__(self, model: MultiplexModel, optimizer: FlatAdamW) -> None:
         self._model, self._optimizer = model, optimizer
 
-    def score(self, target: Tensor, layers: Tensor, described: Described) -> Logits:
-        """Score pairs of targets (P,) with drawn layers (P, k)."""
-        own, other = self._model.terms(described, target, layers.shape[1])
-        return Logits(own, other.view_as(layers))
+    def score(self, query: Query, described: Described) -> Logits:
+        """Score pairs."""
+        own, other = self._model.terms(described, query.target, query.layers.shape[1])
+        return Logits(own, other.view_as(query.layers))
 
     def learn(self, batch: Batch, logits: Logits, loss: Tensor, layers: Ints) -> None:
         """Take a gradient step, given logits and losses (P,) of a batch and the layers of the step."""
@@ -41,10 +42,10 @@ class CompiledLearning(Learning):
         self._weights, self._gradients = model.weights().arrays(), optimizer.gradient_of(model).weights().arrays()
 
     @torch.no_grad()
-    def score(self, target: Tensor, layers: Tensor, described: Described) -> Logits:
-        """Score pairs of targets (P,) with drawn layers (P, k)."""
-        found = Pass.of(self._model.asked(described, target, layers.shape[1]), self._weights)
-        return Logits(found.own, found.other.view_as(layers), found=found)
+    def score(self, query: Query, described: Described) -> Logits:
+        """Score pairs."""
+        found = Pass.of(self._model.asked(described, query.target, query.layers.shape[1]), self._weights)
+        return Logits(found.own, found.other.view_as(query.layers), found=found)
 
     def learn(self, batch: Batch, logits: Logits, loss: Tensor, layers: Ints) -> None:
         """Take a gradient step, given logits of a batch and the layers of the step."""

@@ -5,6 +5,7 @@ its graphs and edges, `feedback` turns a step into what policies learn, `validat
 """
 
 import copy
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from banditplex.bandits.arms import to_layer
 from banditplex.nn import Logits, MultiplexModel
 from banditplex.nn.known import Known
 from banditplex.nn.neighbour_sampling import Fanout
+from banditplex.nn.query import Query
 from banditplex.nn.relevance import Diverged, Relevance
 from banditplex.rng import stream
 from banditplex.training.batches import Batch, Plan, StepSize, plan_epoch
@@ -158,17 +160,17 @@ class Trainer:
 
     def _score(self, batch: Batch, known: Known | None, later: Later) -> Logits:
         """Score the pairs of a batch, once the gradient step before has been taken; the encoder does not see them."""
-        data, asked = self.data, (batch.pairs, batch.layers[:, 0], batch.layers[:, 1:])
+        view, query = self.data.train_view, Query(batch.pairs, batch.layers[:, 0], batch.layers[:, 1:], known)
         if not len(batch.row):  # all targets of the step are those of other processes
             return Logits(batch.label, batch.layers[:, 1:].float())
-        described = self.model.describe(data.train_graph, *asked, known)
+        described = self.model.describe(view, query)
         later.wait()
         if self.model.encoder is None:
-            return self.learning.score(*asked[1:], described)
-        hidden = batch.hidden_edges(data.visibility, self.relevance)
+            return self.learning.score(query, described)
+        hidden = batch.hidden_edges(view.visibility, self.relevance)
         wanted = batch.every_embedding() if self.relevance.is_free else None
-        fanout = Fanout.of(self.config.fanouts, data.device, self.rng["neighbours"])
-        return self.model.score(data.train_graph, data.node_features, *asked, hidden, described, wanted, fanout)
+        fanout = Fanout.of(self.config.fanouts, view.device, self.rng["neighbours"])
+        return self.model.score(view, replace(query, hidden=hidden, wanted=wanted, fanout=fanout), described)
 
     def _update_policy(self, policy: Policy, draw: Draw, batch: Batch, losses: LayerLosses, log: EpochRecord) -> None:
         """Update the policies whose draws end with this step."""

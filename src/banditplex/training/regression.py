@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from banditplex.nn import MultiplexModel
+from banditplex.nn.query import Query
 from banditplex.nn.regression import Columns, Regression, columns
 from banditplex.nn.spectral import FOLDS, fold_of
 from banditplex.rng import stream
@@ -96,7 +97,7 @@ class MemberRegression:
     def _columns(self, pairs: Ints, instance: Ints) -> Columns:
         target, layers = self._places(instance)
         asked = torch.from_numpy(np.ascontiguousarray(pairs)).to(target.device)
-        seen = columns(self.model, self.data.train_graph, asked, target, layers.clamp(min=0))
+        seen = columns(self.model, self.data.train_view, Query(asked, target, layers.clamp(min=0)))
         return Columns(seen.own, seen.other * (layers >= 0).unsqueeze(2))
 
 

@@ -11,6 +11,7 @@ from banditplex.bandits.arms import to_layer
 from banditplex.errors import InputError
 from banditplex.multiplex import Multiplex
 from banditplex.nn import MultiplexModel
+from banditplex.nn.query import Query
 from banditplex.nn.relevance import get_relevance
 from banditplex.pairs.visibility import Visibility
 from banditplex.rng import stream
@@ -96,8 +97,8 @@ def make_network(data: TrainingData, config: Config) -> MultiplexModel:
 
 def normalise(model: MultiplexModel, data: TrainingData, rng: np.random.Generator) -> None:
     """Take mean and scale of node features from all nodes, of structural features from a sample of pairs and layers."""
-    if model.encoder is not None and data.node_features is not None:
-        model.encoder.measure(data.node_features)
+    if model.encoder is not None and data.train_view.features is not None:
+        model.encoder.measure(data.train_view.features)
     num_layers, edges = len(data.layer_names), data.train_edges
     at = np.sort(rng.integers(0, len(edges), SAMPLE))
     instance = np.searchsorted(np.cumsum(edges.size), at, side="right")
@@ -108,7 +109,7 @@ def normalise(model: MultiplexModel, data: TrainingData, rng: np.random.Generato
     if num_layers > 1:
         layers = to_layer(target, rng.integers(0, num_layers - 1, len(target)))[:, None]
     of_target, drawn = (torch.from_numpy(each).to(data.device) for each in (target, layers))
-    own, other, _ = model.describe(data.train_graph, pairs, of_target, drawn)
+    own, other, _ = model.describe(data.train_view, Query(pairs, of_target, drawn))
     model.own.normalise(own.values)
     if num_layers > 1:
         model.other.normalise(other.values)

@@ -94,4 +94,4 @@ class Supply:
         if self._own is not None:
             at = torch.nonzero(self._own >= 0).squeeze(1)
             asked, target = asked.index_select(0, at), target.index_select(0, at)
-        return pairs, look_up(data.train_graph, asked, target, data.visibility)
+        return pairs, look_up(data.train_view, asked, target)

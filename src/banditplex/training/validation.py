@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from banditplex.bandits import Policy
 from banditplex.nn import MultiplexModel
 from banditplex.nn.hidden_edges import hide_pairs
+from banditplex.nn.query import Query
 from banditplex.nn.scoring import score_terms
 from banditplex.training.data import TrainingData
 
@@ -89,8 +90,8 @@ def _validation_terms(model: MultiplexModel, data: TrainingData, layers: Ints) -
     hidden = hide_pairs(asked, data.visibility.hidden_layers(where))  # their reverse edges; edges elsewhere
     at = torch.from_numpy(data.own_validation).to(data.device)
     asked, where = asked.index_select(0, at), where.index_select(0, at)
-    pairs_in = asked, where[:, 0], where[:, 1:], hidden, data.validation_known
-    terms = score_terms(model, data.train_graph, data.node_features, *pairs_in)
+    query = Query(asked, where[:, 0], where[:, 1:], data.validation_known, hidden)
+    terms = score_terms(model, data.train_view, query)
     if data.mine is None:
         return terms
     return data.group.put_together(terms, at, len(instance))
