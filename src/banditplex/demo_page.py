@@ -7,6 +7,7 @@ from banditplex.demo import ALONE, POLICIES, Measured, compare, explain_ways, in
 from banditplex.report.about import PAGE, describe, quality
 from banditplex.report.collect import collect_model, collect_probabilities
 from banditplex.report.comparison import learning_curves
+from banditplex.report.findings import find_policies
 from banditplex.report.page import write_page
 
 METRICS = {"roc_auc": ("auc", "ROC-AUC"), "accuracy": ("accuracy", "accuracy")}
@@ -20,12 +21,11 @@ def write_demo_page(measured: Measured, folder: Path) -> Path:
     model = measured.model
     assert model is not None
     about = describe("twins", model.multiplex_) | {"held_out": quality(model)}
-    data = collect_model(model, about) | {
-        "kind": "demo",
-        "probabilities": collect_probabilities(measured.beliefs, model.multiplex_),
-        "comparison": collect_comparison(measured),
-    }
-    write_page(folder / PAGE, data)
+    data, compared = collect_model(model, about), collect_comparison(measured)
+    learnt = {"probabilities": collect_probabilities(measured.beliefs, model.multiplex_), "comparison": compared}
+    write_page(
+        folder / PAGE, data | learnt | {"kind": "demo", "findings": [*data["findings"], find_policies(compared)]}
+    )
     return folder / PAGE
 
 

@@ -23,7 +23,7 @@ def test_train_writes_a_page_and_links_it_last(place, trained, call):
     _, text, _ = call("train", "data.bx", "-o", "run", "--resume", cwd=place)
     assert text.rstrip().splitlines()[-1].endswith(f"Report: run/{PAGE}")
     found = data_of(place / "run" / PAGE)
-    assert (found["title"], found["layers"]) == ("data.bx", ["a", "b", "c", "d"])
+    assert (found["title"], found["layers"]) == ("Data", ["a", "b", "c", "d"])
     assert found["history"]["targets"] == [0, 2]
     assert found["history"]["kept_epochs"] == trained["kept_epochs"]
     assert found["about"]["versions"]["Python"]
@@ -34,6 +34,12 @@ def test_report_writes_the_same_page_elsewhere(place, trained, call):
     status, text, _ = call("report", "run", "-o", "page.html", cwd=place)
     assert (status, text) == (0, "Report: page.html\n")
     assert (place / "page.html").read_bytes() == (place / "run" / PAGE).read_bytes()
+
+
+def test_a_page_has_the_title_asked_for(place, trained, call):
+    status, _, _ = call("report", "run", "-o", "named.html", "--title", "Calls & <mails>", cwd=place)
+    assert (status, data_of(place / "named.html")["title"]) == (0, "Calls & <mails>")
+    assert "<title>Calls &amp; &lt;mails&gt; · banditplex report</title>" in (place / "named.html").read_text("utf-8")
 
 
 def test_links_of_the_layers_asked_for(place, trained, call):
@@ -48,7 +54,7 @@ def test_a_saved_model_has_a_page_without_what_only_train_knows(place, trained, 
         (place / "bare" / name).unlink()
     assert call("report", "bare", "--quiet", cwd=place) == (0, "", "")
     found = data_of(place / "bare" / PAGE)
-    assert (found["title"], found["held_out"], found["history"]["kept_epochs"]) == ("bare", None, [])
+    assert (found["title"], found["held_out"], found["history"]["kept_epochs"]) == ("Bare", None, [])
 
 
 @pytest.mark.parametrize(
@@ -126,7 +132,7 @@ def test_json_comes_without_a_page_that_was_not_asked_for(call, tmp_path, what):
 def test_a_page_that_was_not_asked_for_loses_no_results(tmp_path, capsys):
     """There is a folder in its place."""
     (tmp_path / "page.html").mkdir()
-    board = {"by_layer": None, "seeds_text": "0"}
+    board = {"by_layer": None, "seeds_text": "0", "verdict": None, "warning": None}
     assert write_comparison_page(tmp_path / "page.html", "data", multiplex(), board, asked=False) is None
     assert "page.html" in capsys.readouterr().err
     with refuses("page.html"):

@@ -3,6 +3,7 @@
 import base64
 import json
 import shutil
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -119,9 +120,21 @@ def test_the_data_of_a_run_is_that_of_its_model(run, data):
     changed = {row["name"]: row["value"] for row in data["about"]["settings"] if row["value"] != row["default"]}
     assert changed == {"policy": "exp3", "epochs": "5", "warmup": "1", "width": "0"}
     shown = {row["name"]: row["value"] for row in data["about"]["settings"]}
-    assert [shown[name] for name in ("hide", "memory", "policy_options")] == ["edge", "no limit", "none"]
+    assert [shown[name] for name in ("hide", "policy_options")] == ["edge", "none"]
     assert len(data["held_out"]["targets"]) == 6
     json.loads(as_json(data))
+
+
+def test_the_layers_that_predictions_use(run):
+    """A model without a panel uses its most probable layers, as many as `k_` says; a panel has weights."""
+    _, model = run
+    names, found = model.multiplex_.layer_names, collect.collect_panel(model)
+    assert {names[target]: [each[0] for each in found].count(target) for target in range(6)} == model.k_.to_dict()
+    for target, layer, _ in found:
+        assert names[layer] in model.layer_probabilities_.loc[names[target]].nlargest(model.k_[names[target]]).index
+    panel = pd.DataFrame({"target": [names[0]] * 2, "layer": [names[3], names[1]], "weight": [0.75, 0.0]})
+    other = SimpleNamespace(multiplex_=model.multiplex_, _fitted=None, panel_=panel)
+    assert collect.collect_panel(other) == [(0, 3, 0.75), (0, 1, None)]
 
 
 def test_links_come_with_their_evidence(run):

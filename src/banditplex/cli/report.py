@@ -35,17 +35,21 @@ def report(
             autocompletion=complete_layer,
         ),
     ] = None,
+    title: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="Title of the page.", show_default="the name of the data")
+    ] = None,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, ...")] = "auto",
     force: Annotated[bool, typer.Option("--force", help="Replace FILE if it exists.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print only errors.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Write one HTML page about a run: which layers help, how training went, and the most likely new links."""
+    """Write one HTML page about a run: which layers help, and the most likely new links."""
     if out is not None:
         check_page(out, force=force)
     model = load_model(run, device=device)
     names = model.multiplex_.layer_names
-    page = write_run_page(run, model, out, [as_name(each, names) for each in layer] if layer else None, quiet=quiet)
+    layers = [as_name(each, names) for each in layer] if layer else None
+    page = write_run_page(run, model, out, layers, title, quiet=quiet)
     if as_json:
         print_json({"run": str(run), "report": str(page)})
     elif not quiet:
@@ -57,6 +61,7 @@ def write_run_page(
     model: "LinkPredictor",
     page: Path | None = None,
     layers: "Sequence[Name] | None" = None,
+    title: str | None = None,
     *,
     quiet: bool = False,
 ) -> Path:
@@ -67,7 +72,7 @@ def write_run_page(
 
     path = run / PAGE if page is None else page
     with bars(["Writing the report"], quiet=quiet):
-        write_page(path, collect_run(run, model, layers))
+        write_page(path, collect_run(run, model, layers, title))
     return path
 
 

@@ -17,6 +17,7 @@ from banditplex.persistence.run_folder import RunFolder
 from banditplex.predictor import LinkPredictor
 from banditplex.report.about import describe, read_about
 from banditplex.report.comparison import compare_rows, say_held_out
+from banditplex.report.findings import find_help, find_links, find_policies, find_quality
 from banditplex.report.glance import glance, in_matrices
 from banditplex.report.links import top_links
 from banditplex.report.packing import pack
@@ -28,16 +29,19 @@ FOLLOWED = 200_000
 CURVES = ("train_loss", "validation_loss", "validation_accuracy", "regret")
 
 
-def collect_run(folder: Path, model: LinkPredictor, layers: Sequence[Name] | None = None) -> Data:
+def collect_run(
+    folder: Path, model: LinkPredictor, layers: Sequence[Name] | None = None, title: str | None = None
+) -> Data:
     """Return the data of the page of a run: its folder, and the model that was saved there.
 
     `layers` are the targets whose links are listed; None: the largest, as many as can be ranked in a few seconds.
+    `title` is that of the page; None: made from the name of the data.
     """
     about, run = read_about(folder), RunFolder(folder)
     about |= {"notes": run.notes() or about.get("notes", [])}  # as the command line says them, if it read the data
     kept = list(run.progress().kept_epochs) if run.begun else []
     data = collect_model(model, {"data": folder.resolve().name} | about, kept, layers)
-    return data | {"kind": "train", "folder": folder.name}
+    return data | {"kind": "train"} | ({} if title is None else {"title": title})
 
 
 def collect_model(
@@ -45,12 +49,16 @@ def collect_model(
 ) -> Data:
     """Return the data of all sections about a model; `kept` are the epochs whose weights it has."""
     mx, likely, history = model.multiplex_, model.layer_probabilities_, model.history_.to_dict("records")
-    return collect_graph(mx, about["data"], about.get("relevant"), model.layer_gains_) | {
-        "used": model.k_.tolist(),
+    data = collect_graph(mx, about["data"], about.get("relevant"), model.layer_gains_)
+    held_out, links = about.get("held_out"), top_links(model, layers)
+    targets = [mx.layer_index(name) for name in likely.index]
+    return data | {
+        "findings": [*data["findings"], find_quality(targets, held_out), find_links(links, targets, held_out)],
+        "panel": collect_panel(model),
         "probabilities": collect_probabilities(likely, mx),
         "history": collect_history(history, likely, mx) | {"kept_epochs": list(kept)},
-        "held_out": about.get("held_out"),
-        "links": top_links(model, layers),
+        "held_out": held_out,
+        "links": links,
         "about": collect_about(about, model.get_params(deep=False)),
     }
 
@@ -74,8 +82,10 @@ def collect_evaluation(
         f"{how}, the same splits for all policies. {say_held_out(settings)} A held-out pair is hidden in {where}. "
         "p-values: Nadeau and Bengio's t-test over runs, adjusted for the number of comparisons (Holm)."
     )
-    return collect_graph(mx, title, about["relevant"], gains) | {
+    data = collect_graph(mx, title, about["relevant"], gains)
+    return data | {
         "kind": "evaluate",
+        "findings": [*data["findings"], find_policies(compared)],
         "comparison": compared | {"text": text},
         "about": collect_about(about, {}) | {"seed": settings["seed"]},
     }
@@ -84,30 +94,55 @@ def collect_evaluation(
 def collect_leaderboard(title: str, mx: Multiplex, board: Mapping[str, Any]) -> Data:
     """Return the data of the page of a comparison; `board` is plain: what `leaderboard.pages.for_page` returns."""
     about = describe(title, mx)
-    layers = {"title": title, "layers": [str(name) for name in mx.layer_names], "multiplex": glance(mx)}
+    layers = {"title": as_title(title), "layers": [str(name) for name in mx.layer_names], "multiplex": glance(mx)}
     by_layer = board["by_layer"] and board["by_layer"] | {"values": pack(board["by_layer"]["values"])}
     return layers | {
         "kind": "compare",
+        "findings": [[each] for each in (board["verdict"], board["warning"]) if each],
         "truth": about["relevant"],
         "leaderboard": {**board, "by_layer": by_layer},
         "about": collect_about(about, {}) | {"seed": board["seeds_text"]},
     }
 
 
-def collect_graph(mx: Multiplex, title: str, truth: Any, gains: pd.DataFrame) -> Data:
+def collect_graph(mx: Multiplex, data: str, truth: Any, gains: pd.DataFrame) -> Data:
     """Return what every page has: title, layers, the multiplex at a glance, gains, and the known truth (or None)."""
+    gains = gains.sort_values(["helps", "gain"], ascending=False, kind="stable")
     return {
-        "title": title,
+        "title": as_title(data),
         "layers": [str(name) for name in mx.layer_names],
+        "findings": [find_help(gains, mx)],
         "multiplex": glance(mx),
         "gains": collect_gains(gains, mx),
         "truth": truth,
     }
 
 
+def as_title(data: str) -> str:
+    """Return a title for a page about data of this name: without folder, ending and underscores.
+
+    >>> as_title("tables/shop_orders-2024.csv"), as_title("twins"), as_title("calls.csv, mails.csv")
+    ('Shop orders 2024', 'Twins', 'Calls, mails')
+    """
+    names = [re.sub(r"\.[a-z]{2,8}(\.gz)?$", "", re.split(r"[/\\]", name)[-1]) for name in data.split(", ")]
+    title = re.sub(r"(?<=\w)[_-]+(?=\w)", " ", ", ".join(names)).strip()
+    return title[:1].upper() + title[1:] or data
+
+
+def collect_panel(model: LinkPredictor) -> list[tuple[int, int, float | None]]:
+    """Return target, layer and weight of all layers that predictions look at in detail; None: it has no weight."""
+    table, mx, fitted = getattr(model, "panel_", None), model.multiplex_, model._fitted
+    if table is not None:
+        columns = table[["target", "layer", "weight"]].itertuples(index=False)
+        return [
+            (mx.layer_index(target), mx.layer_index(layer), float(weight) or None) for target, layer, weight in columns
+        ]
+    used = zip(fitted.targets.tolist(), fitted.layers.tolist(), fitted.counts.tolist(), strict=True)
+    return [(target, layer, None) for target, layers, count in used for layer in layers[:count]]
+
+
 def collect_gains(table: pd.DataFrame, mx: Multiplex) -> Data:
-    """Return `layer_gains_` column by column, the largest gain of a layer that helps first."""
-    table = table.sort_values(["helps", "gain"], ascending=False, kind="stable")
+    """Return `layer_gains_` column by column."""
     columns: Data = {name: [mx.layer_index(each) for each in table[name]] for name in ("target", "layer")}
     columns |= {name: pack(table[name].to_numpy(float)) for name in ("gain", "low", "high")}
     return columns | {"helps": [int(each) for each in table["helps"]]}

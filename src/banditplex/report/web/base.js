@@ -1,8 +1,10 @@
 "use strict";
 /* What all parts of the page share. Names come from other people's data: they are put on the page as text only. */
 const page = { data: JSON.parse(document.getElementById("data").textContent), themed: [], waiting: new Set(), charts: [], printing: false };
-addEventListener("beforeprint", () => { page.printing = true; });
+addEventListener("beforeprint", () => { page.printing = true; document.querySelectorAll("details").forEach((each) => { each.open = true; }); });
 addEventListener("afterprint", () => { page.printing = false; });
+
+document.documentElement.dataset.kind = page.data.kind ?? "train";
 
 /* An element with attributes and children; strings become text. */
 page.el = function (tag, attributes = {}, ...children) {
@@ -44,6 +46,7 @@ page.several = (word) => (!/^[a-z]+$/i.test(word) ? word : /[^aeiou]y$/i.test(wo
 page.plural = (count, one, many = `${one}s`) => `${page.count(count)} ${count === 1 ? one : many}`;
 page.probability = function (value) {
   if (!page.known(value)) return "–";
+  if (value > 0.9995 && value < 1) return "> 0.999";
   return value !== 0 && value < 0.001 ? value.toExponential(1).replace("-", "−") : value.toFixed(3);
 };
 
@@ -183,6 +186,9 @@ page.table = function (columns, rows, options = {}) {
   };
 };
 
+/* On a phone, one cell has what else are several, each with its label. */
+page.together = (lines) => page.el("div", { class: "together" }, lines.flatMap(([label, value]) => [page.el("span", { class: "label" }, label), page.el("span", {}, value)]));
+
 /* A table for spreadsheets. Cells that a spreadsheet could take for a formula get a leading apostrophe. */
 page.csv = function (heads, rows) {
   const cell = (value) => {
@@ -191,8 +197,8 @@ page.csv = function (heads, rows) {
   };
   return [heads, ...rows].map((row) => row.map(cell).join(",")).join("\r\n") + "\r\n";
 };
-page.download = function (name, text) {
-  const link = page.el("a", { href: URL.createObjectURL(new Blob(["\ufeff", text], { type: "text/csv" })), download: name });
+page.download = function (name, text, type = "text/csv") {
+  const link = page.el("a", { href: URL.createObjectURL(new Blob(type === "text/csv" ? ["\ufeff", text] : [text], { type })), download: name });
   document.body.append(link);
   link.click();
   link.remove();

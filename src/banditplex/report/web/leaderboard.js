@@ -6,7 +6,7 @@ page.leaderboard = function (block, lede) {
   const best = new Map(columns.map(({ name }) => [name, Math.max(...methods.map((line) => line[name] ?? -Infinity))]));
   const shown = (value, name) => (page.known(value) && value.toFixed(3) === best.get(name).toFixed(3) ? el("b", {}, page.number(value)) : page.number(value));
   const signed = (value) => (page.known(value) ? (value > 0 ? "+" : "") + page.number(value) : "–");
-  const chance = (p) => (page.known(p) ? (p < 0.001 ? "< 0.001" : p.toPrecision(2)) : "");
+  const chance = (p) => (page.known(p) ? (p < 0.001 ? "< 0.001" : page.number(p)) : "");
   const rows = methods.map((line, place) => ({ ...line, place }));
   const finished = rows.filter((line) => line.seeds > 0);
 
@@ -20,7 +20,7 @@ page.leaderboard = function (block, lede) {
     const table = page.table([
       { title: "Method", cell: named, by: (line) => line.method },
       { title: "Mean", cell: (line) => shown(line[metric], metric), by: (line) => line[metric], number: true },
-      { title: "", cell: (line) => { const spread = line[`${metric}_deviation`] ?? 0, value = line[metric]; return page.known(value) ? page.interval(value, value - spread, value + spread, scale, line.ours) : ""; }, class: "graphic" },
+      { title: el("span", { class: "hidden" }, "Mean with its deviation"), cell: (line) => { const spread = line[`${metric}_deviation`] ?? 0, value = line[metric]; return page.known(value) ? page.interval(value, value - spread, value + spread, scale, line.ours) : ""; }, class: "graphic" },
       ...(compared ? [{ title: `Difference to ${board.reference}`, cell: (line) => (line.method === board.reference ? el("span", { class: "muted" }, "reference") : signed(line[`${metric}_difference`])), by: (line) => line[`${metric}_difference`], number: true },
         { title: "p", cell: (line) => chance(line[`${metric}_p`]), by: (line) => line[`${metric}_p`], number: true, class: "wide" }] : []),
     ], sorted, { label: "Methods by one metric", text: (line) => line.method, shown: 15 });
@@ -44,8 +44,7 @@ page.leaderboard = function (block, lede) {
   const save = () => page.download("leaderboard.csv", page.csv(["method", ...columns.flatMap(({ name }) => [name, `${name}_deviation`]), "seconds", "memory_bytes", "parameters", "settings", "note"],
     rows.map((line) => [line.method, ...columns.flatMap(({ name }) => [line[name], line[`${name}_deviation`]]), line.fit_seconds, line.memory_bytes, line.parameters, line.settings, line.note])));
 
-  return ["Leaderboard", board.verdict ? el("p", { class: "lede" }, el("b", {}, board.verdict)) : null,
-    board.warning ? el("p", { class: "note" }, board.warning) : null, lede([...board.facts_text, ...board.conditions].join(" ")),
+  return ["Leaderboard", lede([...board.facts_text, ...board.conditions].join(" ")),
     block("Methods side by side", "Points are means over layers and seeds; lines show one standard deviation over seeds. Our learner and its variants are in bold.", host),
     block("All numbers", `Sorted by a click on a heading; the best of a column is in bold.${failed ? ` ${page.plural(failed, "method")} without a result: the last column says why.` : ""} ${board.legend.join(" ")}`,
       el("div", { class: "controls" }, el("button", { type: "button", class: "push", onclick: save }, "Download CSV")), all.element),

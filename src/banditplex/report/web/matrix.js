@@ -2,7 +2,7 @@
 /* Heat maps on canvas: any number of cells, hover, arrow keys, zoom, an order of rows and columns.
    spec: rows, columns (layers in the order shown), grid (numbers, row by row, of the layers gridRows x gridColumns),
    frame(target, layer), dot(target, layer), title(target, layer), describe(target, layer, number) -> [label, number] lines,
-   diverging, high, label. */
+   diverging, high, hue (the colour of high numbers), label. */
 page.matrix = function (host, spec, controls) {
   const GAP = 8, FONT = "12px ui-sans-serif, system-ui, sans-serif", READABLE = 11, LARGE = 44, TALL = 860;
   const canvas = page.el("canvas", { tabindex: 0, role: "img", "aria-label": spec.label });
@@ -27,7 +27,7 @@ page.matrix = function (host, spec, controls) {
     const share = Math.max(-1, Math.min(1, value / (spec.high || 1)));
     return share < 0 ? page.mix(ends.low, ends.negative, -share) : page.mix(ends.low, ends.high, share);
   }
-  const ends = () => ({ low: page.rgb("low"), high: page.rgb("high"), negative: page.rgb("negative") });
+  const ends = () => ({ low: page.rgb("low"), high: page.rgb(spec.hue ?? "high"), negative: page.rgb("negative") });
 
   function paint() { /* one pixel per cell */
     const width = spec.columns.length, height = spec.rows.length, colours = ends(), blank = page.mix(page.rgb("ground"), page.rgb("low"), 0.3);

@@ -12,17 +12,6 @@ page.shown = (row) => Boolean(row) && (row.clear ?? page.known(row.auc));
 page.tooFew = (row) => !row || !page.known(row.auc) || (!page.shown(row) && row.low > 0.5);
 page.ranged = (row) => `${page.number(row.auc)}, 99 % limits ${page.number(row.low)} to ${page.number(row.high)}`;
 
-/* The mean ROC-AUC, and over what it ranges. */
-page.qualityFact = function () {
-  const rows = [...page.qualities.values()].filter((row) => page.known(row.auc)).sort((a, b) => a.auc - b.auc);
-  if (!rows.length) return null;
-  const mean = rows.reduce((sum, row) => sum + row.auc, 0) / rows.length, clear = rows.filter(page.shown).length;
-  const label = ["ROC-AUC on held-out edges"];
-  if (rows.length > 1) label.push(`, the mean of ${rows.length} targets: lowest ${page.number(rows[0].auc)} in `, page.layerName(rows[0].index), `, highest ${page.number(rows.at(-1).auc)} in `, page.layerName(rows.at(-1).index));
-  if (clear < rows.length) label.push(rows.length === 1 ? "; not clearly better than chance" : `; ${clear || "none"} of them ${clear > 1 ? "are" : "is"} clearly better than chance`);
-  return [page.number(mean), label];
-};
-
 page.quality = function (block, lede) {
   const { el, data } = page, layers = data.layers, bins = data.held_out.bins, h = data.history, host = el("div", { class: "chart tall square" });
   const mean = (values) => { const known = values.filter(page.known); return known.length ? known.reduce((a, b) => a + b, 0) / known.length : NaN; };
@@ -36,7 +25,7 @@ page.quality = function (block, lede) {
     { title: "Held-out edges", cell: (row) => page.count(row.edges), by: (row) => row.edges, number: true, class: "wide" },
     { title: "ROC-AUC", cell: (row) => page.number(row.auc), by: (row) => row.auc, number: true },
     { title: "99 % limits", cell: (row) => (page.known(row.low) ? `${page.number(row.low)} to ${page.number(row.high)}` : "–"), by: (row) => row.low, number: true, class: "wide" },
-    { title: el("span", { class: "wide" }, "ROC-AUC with its limits"), cell: (row) => (page.known(row.low) ? page.interval(row.auc, row.low, row.high, scale, page.shown(row), 0.5) : ""), class: "graphic" },
+    { title: el("span", { class: "unseen" }, "ROC-AUC with its limits"), cell: (row) => (page.known(row.low) ? page.interval(row.auc, row.low, row.high, scale, page.shown(row), 0.5) : ""), class: "graphic" },
     { title: "Accuracy", cell: (row) => page.number(row.right), by: (row) => row.right, number: true, class: "wide" },
     { title: "Log loss", cell: (row) => page.number(row.loss), by: (row) => row.loss, number: true, class: "wide" },
   ], rows, { text: (row) => layers[row.index], label: "Quality by target", shown: 12 });
@@ -61,101 +50,111 @@ page.quality = function (block, lede) {
 };
 
 page.links = function (lede) {
-  const { el, data } = page, layers = data.layers, l = data.links, mx = data.multiplex, host = el("div"), ranked = el("p", { class: "caption" }), caution = el("div"), chances = el("div");
+  const { el, data } = page, layers = data.layers, l = data.links, mx = data.multiplex, host = el("div"), caution = el("div"), below = el("div", { class: "below" });
   if (!l.targets.length) return null;
   const paths = l.near === "paths", counted = paths ? "Paths of 3 steps" : "Common neighbours";
   const setting = (name) => data.about?.settings?.find((each) => each.name === name)?.value;
   const seesAll = setting("evidence") !== "drawn"; /* else terms of drawn layers include their links */
-  const title = (type) => type.charAt(0).toUpperCase() + type.slice(1);
-  /* It opens with the target whose quality is the best that has been shown. */
+  /* All links of targets that are predicted better than by chance, the most probable first. */
+  const clear = l.targets.filter((part) => page.shown(page.qualities.get(part.target))), all = clear.length > 1;
+  const rowsOf = (parts) => parts.flatMap((part) => part.source.map((_, i) => ({ part, i })));
   const merit = (each) => { const row = page.qualities.get(each.target); return row && page.known(row.low) ? row.low - !page.shown(row) : -2; };
-  const start = l.targets.reduce((best, each, i) => (merit(each) > merit(l.targets[best]) ? i : best), 0);
-  let part = null, table = null, asked = "", prior = null;
-  const layerList = (indices) => (indices.length ? indices.slice(0, 4).map((index) => el("bdi", { class: "chip", title: page.short(layers[index], 300) }, page.short(layers[index], 40))).concat(indices.length > 4 ? [`+${indices.length - 4}`] : []) : el("span", { class: "muted" }, "none"));
-  const odds = (p) => Math.log(p / (1 - p));
-  const chance = (i) => (prior === part.prior ? part.probability[i] : 1 / (1 + Math.exp(odds(part.prior) - odds(part.probability[i]) - odds(prior))));
-  const score = (i) => part.base + part.own[i] + part.by_layer[i].reduce((sum, [, value]) => sum + value, 0) + part.rest[i][1];
+  const best = l.targets.reduce((most, each, i) => (merit(each) > merit(l.targets[most]) ? i : most), 0);
+  let parts = [], rows = [], table = null, asked = "", supposed = null;
 
-  function evidence(i) {
-    const has = part.has[i], [further, sum] = part.rest[i];
+  const odds = (p) => Math.log(p / (1 - p)), known = (part) => part.possible - part.unknown;
+  function chance({ part, i }) { /* with fewer new links than the layer's density means, if they are supposed */
+    const prior = supposed === null ? part.prior : Math.min(part.prior, (supposed * known(part)) / part.unknown);
+    return prior === part.prior ? part.probability[i] : 1 / (1 + Math.exp(odds(part.prior) - odds(part.probability[i]) - odds(prior)));
+  }
+  const score = ({ part, i }) => part.base + part.own[i] + part.by_layer[i].reduce((sum, [, value]) => sum + value, 0) + part.rest[i][1];
+  const title = (type) => type.charAt(0).toUpperCase() + type.slice(1);
+  const ends = () => { const types = new Set(parts.map((part) => JSON.stringify(part.types))), [first] = types; return types.size === 1 && first !== "null" ? JSON.parse(first).map(title) : mx.directed ? ["From", "To"] : null; };
+  const chips = (indices, most = 4) => (indices.length ? indices.slice(0, most).map((index) => el("bdi", { class: "chip", title: page.short(layers[index], 300) }, page.short(layers[index], 40))).concat(indices.length > most ? [`+${indices.length - most}`] : []) : el("span", { class: "muted" }, "no layer"));
+
+  function evidence(row) {
+    const { part, i } = row, has = part.has[i], [further, sum] = part.rest[i];
     const terms = [{ label: [page.layerName(part.target), el("span", { class: "muted" }, layers.length > 1 && seesAll ? ": neighbourhood there, and in all layers together" : ": neighbourhood there")], value: part.own[i] },
       ...part.by_layer[i].map(([layer, value, kinds]) => ({ label: [page.layerName(layer), el("span", { class: "muted" }, `: ${[[1, "linked there"], [2, "linked there the other way round"], [4, "neighbourhood there"]].filter(([kind]) => kinds & kind || (kind === 1 && !seesAll && has.includes(layer))).map(([, words]) => words).join(", ")}`)], value })),
       ...(further ? [{ label: [el("span", { class: "muted" }, `${page.plural(further, "further layer")}`)], value: sum }] : [])];
     const most = Math.max(1e-9, ...terms.map((term) => Math.abs(term.value)));
-    const signed = (value) => `${value > 0 ? "+" : ""}${page.number(value, 2)}`;
     const bars = terms.flatMap(({ label, value }) => {
       const width = 50 * Math.abs(value) / most;
       return [el("span", {}, label),
-        page.svg("svg", { role: "img", "aria-hidden": "true" }, page.svg("line", { class: "axis", x1: "50%", x2: "50%", y1: 0, y2: 12 }), page.svg("rect", { class: value < 0 ? "minus" : "plus", x: `${value < 0 ? 50 - width : 50}%`, width: `${width}%`, y: 2, height: 8, rx: 2 })),
-        el("span", { class: "number" }, signed(value))];
+        page.svg("svg", { "aria-hidden": "true" }, page.svg("line", { class: "axis", x1: "50%", x2: "50%", y1: 0, y2: 12 }), page.svg("rect", { class: value < 0 ? "minus" : "plus", x: `${value < 0 ? 50 - width : 50}%`, width: `${width}%`, y: 2, height: 8, rx: 2 })),
+        el("span", { class: "number" }, `${value > 0 ? "+" : ""}${page.number(value, 2)}`)];
     });
     const between = part.near_any?.some((each) => each > 0) ? [el("dt", {}, counted), el("dd", {}, ...part.layers.flatMap((layer, m) => [m ? ", " : "", `${page.count(part.near[m]?.[i])} in `, page.layerName(layer)]), layers.length > 1 ? `; ${page.count(part.near_any?.[i])} in all layers together` : "")] : [];
-    const ends = [part.source[i], part.destination[i]], long = ends.some((name) => String(name).length > 24);
-    return el("dl", {}, ...(long ? [el("dt", {}, "Pair"), el("dd", {}, ends.flatMap((name, side) => [side ? (mx.directed ? " → " : " – ") : "", el("bdi", { class: "whole" }, page.short(name, 120))]))] : []), ...(layers.length > 1 ? [el("dt", {}, "Linked in"), el("dd", {}, has.length ? page.list(has, 30) : "no layer")] : []), ...between,
+    const pair = [part.source[i], part.destination[i]], long = pair.some((name) => String(name).length > 24);
+    return el("dl", {}, ...(long ? [el("dt", {}, "Pair"), el("dd", {}, pair.flatMap((name, side) => [side ? (mx.directed ? " → " : " – ") : "", el("bdi", { class: "whole" }, page.short(name, 120))]))] : []), ...(layers.length > 1 ? [el("dt", {}, "Linked in"), el("dd", {}, has.length ? page.list(has, 30) : "no layer")] : []), ...between,
       el("dt", {}, "For and against"), el("dd", { class: "terms" }, bars),
-      el("dt", {}, "Score"), el("dd", {}, `${page.number(score(i), 2)}: a typical pair has ${page.number(part.base, 2)}, and the terms above add up to the rest. Probabilities grow with the score.`));
+      el("dt", {}, "Score"), el("dd", {}, `${page.number(score(row), 2)}: a typical pair has ${page.number(part.base, 2)}, and the terms above add up to the rest. Probabilities grow with the score.`));
   }
-  function open(button, i) {
-    const row = button.closest("tr"), is = button.getAttribute("aria-expanded") === "true";
+  function open(button, row) {
+    const line = button.closest("tr"), is = button.getAttribute("aria-expanded") === "true";
     button.setAttribute("aria-expanded", String(!is));
     button.textContent = is ? "Why" : "Hide";
-    if (is) row.nextElementSibling.remove();
-    else row.after(el("tr", { class: "evidence" }, el("td", { colspan: row.children.length }, evidence(i))));
+    if (is) line.nextElementSibling.remove();
+    else line.after(el("tr", { class: "evidence" }, el("td", { colspan: line.children.length }, evidence(row))));
   }
-  /* What the probabilities rest on; fewer unknown links can be supposed. */
-  function suppose() {
-    const share = setting("unknown_share"), known = part.possible - part.unknown, usual = part.prior * part.unknown;
-    const choices = [[usual, `${page.count(Math.round(usual))}, as frequent as in the layer`], ...[0.25, 0.05, 0.01].map((per) => [per * known, `${page.count(Math.round(per * known))}, ${{ 0.25: "1 for 4", 0.05: "1 for 20", 0.01: "1 for 100" }[per]} known`])]
-      .filter(([number], place) => !place || (number >= 1 && number < usual));
-    const select = page.choose("New links supposed", choices.map(([, text], i) => [String(i), text]), (value) => { prior = Number(value) ? choices[Number(value)][0] / part.unknown : part.prior; list(); });
-    chances.replaceChildren(el("p", { class: "caption" }, `Probabilities suppose that links are as frequent among unknown pairs as in the whole layer, which means about ${page.plural(Math.round(usual), "new link")} beside ${page.count(known)} known${share === undefined || !page.qualities.size ? "" : `, and that ${Math.round(100 * share)} % of all links were unknown when they were calibrated`}. If fewer links are missing from your data, they are too high; the order of the links stays the same.`),
+  function together(row, heads) {
+    const { part, i } = row, [first, second] = heads ?? ["Between", "and"];
+    const lines = [[first, page.name(part.source[i])], [second, page.name(part.destination[i])], ...(parts.length > 1 ? [["Layer", page.layerName(part.target)]] : []), ...(layers.length > 1 ? [["Linked in", chips(part.has[i], 2)]] : [])];
+    return page.together(lines);
+  }
+  function list() {
+    const heads = ends(), [source, destination] = heads ?? ["Node", "Node"];
+    table = page.table([
+      { title: "Pair", cell: (row) => together(row, heads), class: "narrow" },
+      { title: source, cell: ({ part, i }) => page.name(part.source[i]), by: ({ part, i }) => String(part.source[i]), class: "end wide" },
+      { title: destination, cell: ({ part, i }) => page.name(part.destination[i]), by: ({ part, i }) => String(part.destination[i]), class: "end wide" },
+      ...(parts.length > 1 ? [{ title: "Layer", cell: ({ part }) => page.layerName(part.target), by: ({ part }) => layers[part.target], class: "wide" }] : []),
+      { title: "Probability", cell: (row) => page.probability(chance(row)), by: chance, number: true },
+      ...(layers.length > 1 ? [{ title: "Linked in", cell: ({ part, i }) => chips(part.has[i]), by: ({ part, i }) => part.has[i].length, class: "wide" }] : []),
+      ...(parts.some((part) => part.near_any?.some((each) => each > 0)) ? [{ title: counted, cell: ({ part, i }) => page.count(part.near_any?.[i]), by: ({ part, i }) => part.near_any?.[i], number: true, class: "wide" }] : []),
+      { title: el("span", { class: "hidden" }, "Reasons"), cell: (row) => el("button", { type: "button", class: "quiet", "aria-expanded": "false", "aria-label": `Why ${page.short(row.part.source[row.i], 40)} and ${page.short(row.part.destination[row.i], 40)}`, onclick(event) { open(event.currentTarget, row); } }, "Why"), number: true },
+    ], rows, { text: ({ part, i }) => `${part.source[i]}\n${part.destination[i]}\n${part.has[i].map((index) => layers[index]).join("\n")}`, label: "Predicted links", shown: parts.length > 1 ? 5 : 15, empty: "No link found." });
+    host.replaceChildren(table.element);
+    if (asked) table.filter(asked);
+  }
+  /* Which pairs were ranked, and what the probabilities rest on; fewer unknown links can be supposed. */
+  function explain() {
+    const [part] = parts, one = parts.length === 1, share = setting("unknown_share"), usual = (each) => each.prior * each.unknown;
+    const [from, to] = part.types ?? [], meaning = paths && from ? ` A path of 3 steps leads from a ${from} over a ${to} and another ${from} to a ${to}.` : "";
+    const ranked = !one ? "Known edges are left out, and so are layers that are not predicted clearly better than by chance."
+      : part.ranked < part.possible ? `${page.count(part.ranked)} of ${page.plural(part.possible, "pair")} of nodes were ranked (${part.chosen}); known edges are left out.`
+        : `All ${page.plural(part.ranked, "pair")} of nodes that the layer may link were ranked; known edges are left out.`;
+    const choices = [[null, one ? `${page.count(Math.round(usual(part)))}, as frequent as in the layer` : "as frequent as in each layer"], ...[[0.25, "1 for 4"], [0.05, "1 for 20"], [0.01, "1 for 100"]]
+      .filter(([per]) => parts.some((each) => per * known(each) >= 1 && per * known(each) < usual(each))).map(([per, words]) => [per, one ? `${page.count(Math.round(per * known(part)))}, ${words} known` : `${words} known`])];
+    const select = page.choose("New links supposed", choices.map(([, text], i) => [String(i), text]), (value) => { supposed = choices[Number(value)][0]; list(); });
+    const means = one ? `, which means about ${page.plural(Math.round(usual(part)), "new link")} beside ${page.count(known(part))} known` : "";
+    below.replaceChildren(el("p", { class: "caption" }, `${ranked}${meaning} Probabilities suppose that links are as frequent among unknown pairs as in the whole layer${means}${share === undefined || !page.qualities.size ? "" : `, and that ${Math.round(100 * share)} % of all links were unknown when they were calibrated`}. If fewer links are missing from your data, they are too high; the order of the links of a layer stays the same.`),
       el("div", { class: "controls" }, select));
   }
   function warn() {
-    const row = page.qualities.get(part.target);
-    const text = !page.qualities.size ? "It is not known how good these links are: this run has no results on held-out edges."
+    const row = page.qualities.get(parts[0].target);
+    const text = parts.length > 1 ? null : !page.qualities.size ? "It is not known how good these links are: this run has no results on held-out edges."
       : page.tooFew(row) ? `Caution: it is not known how good these links are. This target has ${page.plural(row?.edges ?? 0, "held-out edge")}, too few to tell.`
         : page.shown(row) ? null : `Caution: on ${page.plural(row.edges, "held-out edge")}, this target is not predicted clearly better than by chance (ROC-AUC ${page.ranged(row)}). The links below may be no better than guesses.`;
     caution.replaceChildren(...(text ? [el("p", { class: "note caution", role: "note" }, text)] : []));
   }
-  function list() {
-    const now = part, [source, destination] = now.types ? now.types.map(title) : mx.directed ? ["From", "To"] : ["Node", "Node"];
-    const counts = now.near_any?.some((each) => each > 0);
-    table = page.table([
-      { title: "#", cell: (i) => String(i + 1), by: (i) => i, number: true, class: "wide" },
-      { title: [source, el("span", { class: "narrow" }, ` ${mx.directed ? "→" : "–"} ${destination}`)], cell: (i) => [page.name(now.source[i]), el("div", { class: "narrow" }, page.name(now.destination[i]))], by: (i) => String(now.source[i]), class: "end" },
-      { title: destination, cell: (i) => page.name(now.destination[i]), by: (i) => String(now.destination[i]), class: "end wide" },
-      { title: "Probability", cell: (i) => page.probability(chance(i)), by: (i) => now.probability[i], number: true },
-      ...(layers.length > 1 ? [{ title: "Linked in", cell: (i) => layerList(now.has[i]), by: (i) => now.has[i].length, class: "wide" }] : []),
-      ...(counts ? [{ title: counted, cell: (i) => page.count(now.near_any[i]), by: (i) => now.near_any[i], number: true, class: "wide" }] : []),
-      { title: "", cell: (i) => el("button", { type: "button", class: "quiet", "aria-expanded": "false", onclick(event) { open(event.currentTarget, i); } }, "Why"), number: true },
-    ], now.source.map((_, i) => i), { text: (i) => `${now.source[i]}\n${now.destination[i]}\n${now.has[i].map((index) => layers[index]).join("\n")}`, label: "Predicted links", shown: 15, empty: "No link found." });
-    host.replaceChildren(table.element);
-    if (asked) table.filter(asked);
-  }
   function show(place) {
-    part = l.targets[place];
-    prior = part.prior;
-    const [one, other] = part.types ?? [];
-    const meaning = paths && one ? ` A path of 3 steps leads from a ${one} over a ${other} and another ${one} to a ${other}.` : "";
-    ranked.textContent = part.ranked < part.possible ? `${page.count(part.ranked)} of ${page.plural(part.possible, "pair")} of nodes were ranked (${part.chosen}); known edges are left out.${meaning}`
-      : `All ${page.plural(part.ranked, "pair")} of nodes that the layer may link were ranked; known edges are left out.${meaning}`;
+    [parts, supposed] = [place < 0 ? clear : [l.targets[place]], null];
+    rows = rowsOf(parts).sort((a, b) => b.part.probability[b.i] - a.part.probability[a.i]);
     warn();
-    suppose();
+    explain();
     list();
   }
-  function save() {
-    const heads = ["layer", "source", "destination", "probability", "score", "linked_in", paths ? "paths_of_3_steps" : "common_neighbours"];
-    const rows = part.source.map((source, i) => [layers[part.target], source, part.destination[i], chance(i), score(i).toFixed(4), part.has[i].map((index) => layers[index]).join("; "), part.near_any?.[i]]);
-    page.download(`links-${layers[part.target].replace(/[^\p{L}\p{N}]+/gu, "-").slice(0, 40) || "layer"}.csv`, page.csv(heads, rows));
-  }
-  const chooser = page.choose("Target", l.targets.map((each, i) => [String(i), layers[each.target]]), (value) => show(Number(value)));
+  page.linkTable = (some) => [["layer", "source", "destination", "probability", "score", "linked_in", paths ? "paths_of_3_steps" : "common_neighbours"],
+    some.map((row) => [layers[row.part.target], row.part.source[row.i], row.part.destination[row.i], chance(row), Number(score(row).toFixed(4)), row.part.has[row.i].map((index) => layers[index]).join("; "), row.part.near_any?.[row.i]])];
+  page.allLinks = () => page.linkTable(rowsOf(l.targets));
+  const save = () => page.download(parts.length > 1 ? "links.csv" : `links-${layers[parts[0].target].replace(/[^\p{L}\p{N}]+/gu, "-").slice(0, 40) || "layer"}.csv`, page.csv(...page.linkTable(rows)));
+  const chooser = page.choose("Layer", [...(all ? [["-1", `the ${clear.length} that are predicted best`]] : []), ...l.targets.map((each, i) => [String(i), layers[each.target]])], (value) => show(Number(value)));
+  const start = all ? -1 : best;
   chooser.querySelector("select").value = String(start);
   show(start);
-  const more = l.targets.length < l.all_targets ? ` Listed are ${l.targets.length} of ${page.count(l.all_targets)} targets; ` : "";
-  const command = more ? [more, el("code", {}, "banditplex report RUN --layer NAME"), " lists others."] : [];
-  const clear = l.targets.some((each) => page.shown(page.qualities.get(each.target)));
-  const best = !page.qualities.size ? "" : clear ? (l.targets.length > 1 ? " The list opens with the target that is predicted best." : "") : l.targets.length > 1 ? " No target is predicted clearly better than by chance: take none of these links as a finding." : "";
-  return ["Predicted links", lede(`The most likely new links of each target, by the model's scores, and why.${best}`, ...command),
-    el("div", { class: "controls" }, chooser, page.search("Search nodes or layers", (text) => { asked = text; table.filter(text); }), el("button", { type: "button", class: "push", onclick: save }, "Download CSV")), caution, ranked, chances, host];
+  const more = l.targets.length < l.all_targets ? [` Listed are ${l.targets.length} of ${page.count(l.all_targets)} targets; `, el("code", {}, "banditplex report RUN --layer NAME"), " lists others."] : [];
+  const nothing = page.qualities.size && !clear.length && l.targets.length > 1 ? " No target is predicted clearly better than by chance: take none of these links as a finding." : "";
+  return ["Predicted links", lede(`Pairs that are not known to be linked, the most probable first. Why says what speaks for a link and what against it.${nothing}`, ...more),
+    el("div", { class: "controls" }, chooser, page.search("Search nodes or layers", (text) => { asked = text; table.filter(text); }), el("button", { type: "button", class: "push", onclick: save }, "Download CSV")), caution, host, below];
 };

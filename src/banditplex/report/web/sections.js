@@ -40,7 +40,7 @@
     };
   }
 
-  /* 1 The multiplex */
+  /* The multiplex */
   function multiplex() {
     const c = mx.columns;
     const table = page.table([
@@ -68,11 +68,11 @@
     let heat = null;
     const sorter = page.choose("Order", large([["given", "as in the data"], ["size", "most edges first"], ["name", "by name"]], 1), (how) => { const [rows, columns] = order[how](); heat?.update({ rows, columns }); });
     page.lazy(overlap, () => {
-      const values = page.unpack(mx.overlap), high = values.reduce((most, value) => (value > most ? value : most), 0);
+      const values = page.unpack(mx.overlap);
       const grid = new Float32Array(n * n).fill(NaN);
       for (let i = 0, at = 0; i < n; i++) for (let j = i + 1; j < n; j++, at++) grid[i * n + j] = grid[j * n + i] = values[at];
       const [rows, columns] = order[many ? "size" : "given"]();
-      heat = page.matrix(overlap, { rows, columns, grid, gridRows: mx.shown, gridColumns: mx.shown, high, label: "Overlap of layers: Jaccard index of their edges; arrow keys move from cell to cell",
+      heat = page.matrix(overlap, { rows, columns, grid, gridRows: mx.shown, gridColumns: mx.shown, high: 1, label: "Overlap of layers: Jaccard index of their edges; arrow keys move from cell to cell",
         title: (a, b) => `${page.short(layers[a], 60)} and ${page.short(layers[b], 60)}`,
         describe: (a, b, value) => [["overlap (Jaccard)", a === b ? "same layer" : page.number(value)]] }, controls);
     });
@@ -84,18 +84,7 @@
         block("Layers per pair", `How many layers link the same two nodes, for all ${page.plural(total, "linked pair")}.`, perPair))];
   }
 
-  /* 2 Which layers help */
-  function answer() {
-    const parts = [];
-    if (!gains.length) return [el("p", { class: "answer" }, "There is only one layer, so no other layer can help.")];
-    if (unknown.length === byTarget.size) return [el("p", { class: "answer" }, "It is not known whether other layers help: there are too few edges.")];
-    if (!helped.length) parts.push(el("p", { class: "answer" }, el("strong", {}, "No other layer helps."), " The 95 % limits of a gain are above 0 for no target."));
-    else parts.push(el("p", { class: "answer" }, el("strong", {}, `${helped.length} of ${page.plural(byTarget.size, "target")} ${helped.length === 1 ? "is" : "are"} helped by another layer.`),
-      
-      !alone.length ? "" : alone.length > 6 ? ` For the other ${page.count(alone.length)}, no other layer helps.` : [" For ", ...page.list(alone), ", no other layer helps."]));
-    if (unknown.length) parts.push(el("p", { class: "caption" }, "Not known, because there are too few edges: ", ...page.list(unknown), "."));
-    return parts;
-  }
+  /* Which layers help */
   function truthNote() {
     if (!truth) return null;
     const found = new Set(gains.filter((row) => row.helps).map((row) => `${row.target} ${row.layer}`));
@@ -105,7 +94,7 @@
       + `${wrong ? `; ${page.plural(wrong, "layer")} would not have been needed` : ""}.`);
   }
   function help() {
-    if (!gains.length) return ["Which layers help", ...answer()];
+    if (!gains.length) return null;
     const known = gains.filter((row) => page.known(row.gain)), helping = known.filter((row) => row.helps);
     const start = helping.length ? helping : known;
     const scaleOf = (rows) => rows.reduce(([low, high], row) => [Math.min(low, row.low), Math.max(high, row.high)], [0, 1e-9]);
@@ -115,15 +104,37 @@
       { title: "Layer", cell: (row) => page.layerName(row.layer), by: (row) => layers[row.layer] },
       { title: "Gain", cell: (row) => page.number(row.gain), by: (row) => row.gain, number: true },
       { title: "95 % limits", cell: (row) => `${page.number(row.low)} to ${page.number(row.high)}`, by: (row) => row.low, number: true, class: "wide" },
-      { title: el("span", { class: "wide" }, "Gain with its limits"), cell: (row) => page.interval(row.gain, row.low, row.high, scale, row.helps), class: "graphic" },
-      { title: "", cell: (row) => el("span", { class: row.helps ? "yes" : "muted" }, row.helps ? "helps" : "no clear help"), class: "wide" },
+      { title: el("span", { class: "unseen" }, "Gain with its limits"), cell: (row) => page.interval(row.gain, row.low, row.high, scale, row.helps), class: "graphic" },
+      { title: el("span", { class: "hidden" }, "Verdict"), cell: (row) => el("span", { class: row.helps ? "yes" : "muted" }, row.helps ? "helps" : "no clear help"), class: "wide" },
       ...(truth ? [{ title: "Truth", cell: (row) => (isTrue(row.target, row.layer) ? "relevant" : el("span", { class: "muted" }, "not relevant")), by: (row) => Number(isTrue(row.target, row.layer)), class: "wide" }] : []),
     ], start, { text: (row) => `${layers[row.target]}\n${layers[row.layer]}`, label: "Gains", shown: 12 });
     const which = page.switch("Rows", [["helping", `Layers that help (${page.count(helping.length)})`], ["all", `All compared (${page.count(known.length)})`]], (value) => { const rows = value === "all" ? known : helping; scale = scaleOf(rows); table.replace(rows); });
-    return ["Which layers help", ...answer(),
-      lede("The gain is how far the log loss per pair falls when a layer is added to a model of the target layer alone, on pairs that the model was not fitted to. A model that knows nothing has a log loss of 0.693. A layer helps if the 95 % limits of its gain, which hold for all rows together, are above 0."),
-      truthNote(), block("Gains", null, el("div", { class: "controls" }, helping.length ? which : null, known.length > 12 ? page.search("Search target or layer", table.filter) : null), table.element),
+    const none = helping.length ? "" : " None does here.";
+    return ["Which layers help", lede(`A layer helps if the log loss falls when it is added to a model of the target layer alone: if the 95 % limits of this gain, which hold for all rows together, are above 0.${none}`),
+      unknown.length ? el("p", { class: "caption" }, "Not known, because there are too few edges: ", ...page.list(unknown), ".") : null,
+      truthNote(), panel(), block("Gains", "Measured on pairs that the model was not fitted to. A model that knows nothing has a log loss of 0.693.", el("div", { class: "controls" }, helping.length ? which : null, known.length > 12 ? page.search("Search target or layer", table.filter) : null), table.element),
       beside(heatMap(), layerGraph(helping))];
+  }
+  /* What a policy looked at, what predictions use, and what is proven: three different things. */
+  function panel() {
+    if (!data.panel || !data.probabilities) return null;
+    const { targets, layers: columns } = data.probabilities, values = page.unpack(data.probabilities.values), width = columns.length;
+    const used = new Map();
+    data.panel.forEach(([target, layer, weight]) => used.set(target, [...(used.get(target) ?? []), [layer, weight]]));
+    const rows = targets.map((target, i) => {
+      const chances = columns.map((layer, j) => [layer, values[i * width + j]]).filter(([, value]) => page.known(value)).sort((a, b) => b[1] - a[1]);
+      const even = chances.reduce((sum, [, value]) => sum + value, 0) / Math.max(1, chances.length);
+      return { target, looked: chances.filter(([, value]) => value > 2 * even).slice(0, 3), even: chances.length > 0, used: used.get(target) ?? [], proven: (byTarget.get(target) ?? []).filter((row) => row.helps).map((row) => [row.layer, row.gain]) };
+    });
+    const chips = (list, kind, nothing) => (list.length ? [...list.slice(0, 5).map(([layer, value]) => el("bdi", { class: `chip ${kind}`, title: page.short(layers[layer], 300) }, page.short(layers[layer], 40), page.known(value) ? el("small", {}, ` ${page.number(value, 2)}`) : null)), list.length > 5 ? ` +${list.length - 5}` : ""] : el("span", { class: "muted" }, nothing));
+    const kinds = [{ title: "Looked at", cell: (row) => chips(row.looked, "drawn", row.even ? "all alike" : "none"), by: (row) => row.looked[0]?.[1] ?? 0, class: "wide" },
+      { title: "Used", cell: (row) => chips(row.used, "", "none"), by: (row) => row.used.length, class: "wide" },
+      { title: "Proven", cell: (row) => chips(row.proven, "proven", unknown.includes(row.target) ? "not known" : "none"), by: (row) => row.proven[0]?.[1] ?? 0, class: "wide" }];
+    const table = page.table([{ title: "Target", cell: (row) => page.layerName(row.target), by: (row) => layers[row.target] },
+      { title: "Other layers", cell: (row) => page.together(kinds.map(({ title, cell }) => [title, cell(row)])), class: "narrow" }, ...kinds,
+    ], [...rows].sort((a, b) => (b.proven[0]?.[1] ?? -1) - (a.proven[0]?.[1] ?? -1)), { text: (row) => [row.target, ...[row.looked, row.used, row.proven].flat().map(([layer]) => layer)].map((index) => layers[index]).join("\n"), label: "Looked at, used, proven", shown: 8 });
+    return block("Looked at, used, proven", ["Three different things. ", el("b", {}, "Looked at"), ": what the policy drew most often in training, with the probability of being drawn. ", el("b", {}, "Used"), ": what predictions look at in detail, beside the target and the union of all layers. ", el("b", {}, "Proven"), ": layers that help, with their gain."],
+      rows.length > 12 ? el("div", { class: "controls" }, page.search("Search layers", table.filter)) : null, table.element);
   }
   function heatMap() {
     const shown = new Set(mx.shown), count = layers.length, cell = new Map(gains.map((row) => [row.target * count + row.layer, row]));
@@ -154,12 +165,12 @@
     });
     const measures = page.switch("Colour shows", [["gain", "Gain"], ["probability", "Probability of being drawn"]], (value) => {
       measure = value;
-      heat?.update({ grid: value === "gain" ? gainGrid : chanceGrid, diverging: value === "gain", high: value === "gain" ? highest : chanceGrid.reduce((most, each) => (each > most ? each : most), 1e-9) });
+      heat?.update({ grid: value === "gain" ? gainGrid : chanceGrid, diverging: value === "gain", hue: value === "gain" ? "high" : "drawn", high: value === "gain" ? highest : 1 });
     });
     const sorter = page.choose("Order", large([["given", "as in the data"], ["gain", "largest gain first"], ["size", "most edges first"], ["name", "by name"]], 1), (how) => { const [rows, cols] = order[how](); heat?.update({ rows, columns: cols }); });
     controls.append(...(likely ? [measures] : []), sorter);
     const part = gains.length < targets.length * (width - 1) ? " Gains were measured for the most probable layers of each target; other cells are empty." : "";
-    return block("Targets and layers", `A row is a target, a column a layer that may help it. Probabilities say what the policy looked at; only gains say whether it helps.${part}`,
+    return block("Targets and layers", `A row is a target, a column a layer that may help it.${likely ? " Probabilities have another colour: a layer that is drawn often need not help." : ""}${part}`,
       controls, host);
   }
   function layerGraph(helping) {
@@ -196,18 +207,12 @@
     return block("As a graph", `An arrow leads from a layer to a target that it helps; the thicker, the larger the gain. Larger dots have more edges.${many}${named ? "" : " Point at a dot for its name."}`, host, key);
   }
 
-  /* Several networks may have been trained one after the other. */
-  function keptWeights(epochs) {
-    if (epochs.length < 2) return epochs.map((epoch) => ` The weights of epoch ${epoch} were kept.`).join("");
-    return ` These are ${epochs.length} networks, one after the other; the weights of epochs ${epochs.join(", ")} were kept, and predictions use the mean of the networks.`;
-  }
-
-  /* 3 Training */
+  /* Training: every chart and the slider count the epochs of one network; several networks have a mean. */
   function training() {
     const h = data.history, epochs = h.epochs, count = epochs.length, targets = h.targets;
     const curve = Object.fromEntries(["train_loss", "validation_loss", "validation_accuracy", "regret"].map((name) => [name, page.unpack(h[name])]));
     const chances = page.unpack(h.probability), losses = page.unpack(h.layer_loss), followed = h.followed[0]?.length ?? 0;
-    let chosen = -1, at = count - 1, timer = null, moved = false;
+    let chosen = -1, timer = null, moved = false;
     const row = (values, t) => Array.from(values.subarray(t * count, (t + 1) * count));
     const of = (name) => (chosen >= 0 ? row(curve[name], chosen) : epochs.map((_, e) => mean(targets.map((_, t) => curve[name][t * count + e]))));
     const drawn = (values, t, m) => Array.from(values.subarray((t * followed + m) * count, (t * followed + m + 1) * count));
@@ -219,34 +224,33 @@
         return mark;
       });
     };
-    const every = () => [...h.kept_epochs.map((epoch) => ({ at: epochs.indexOf(epoch), text: "kept" })), ...(moved ? [{ at, strong: true }] : [])];
-    const marks = () => apart(every(), count);
     const [lossHost, regretHost, chanceHost, layerHost] = [0, 1, 2, 3].map(() => el("div", { class: "chart low" }));
     const charts = [], matrixHost = el("div"), keyHost = el("div");
     const networks = [...new Set(h.network)].map((number) => epochs.map((_, e) => e).filter((e) => h.network[e] === number)); // places of each network's epochs
     const within = new Map(networks.flatMap((places) => places.map((place, e) => [place, e])));
-    const longest = Math.max(...networks.map((places) => places.length)), ownEpochs = Array.from({ length: longest }, (_, e) => e + 1);
+    const longest = Math.max(...networks.map((places) => places.length)), ownEpochs = Array.from({ length: longest }, (_, e) => e + 1), several = networks.length > 1;
+    let at = longest - 1;
     const folded = (name, all) => { // the mean of networks in each of their epochs; one that has stopped keeps its last value
-      if (networks.length === 1) return { name, values: all };
+      if (!several) return { name, values: all };
       const each = ownEpochs.map((_, e) => networks.map((places) => all[places[Math.min(e, places.length - 1)]]).filter(page.known));
       const values = each.map(mean);
       return { name, values, band: each.map((some, e) => (some.length ? Math.sqrt(mean(some.map((value) => (value - values[e]) ** 2))) : 0)) };
     };
     const lossLines = () => [folded("training", of("train_loss")), folded("validation", of("validation_loss"))];
-    const ownMarks = () => apart(every().map((mark) => ({ ...mark, at: within.get(mark.at) })), longest);
-    page.lazy(lossHost, () => charts.push(page.lineChart(lossHost, { epochs: ownEpochs, marks: ownMarks, lines: lossLines }, "Training and validation loss by epoch")));
-    page.lazy(regretHost, () => charts.push(page.lineChart(regretHost, { epochs, marks, lines: () => [{ name: "regret", values: of("regret") }] }, "Regret by epoch")));
+    const marks = () => apart([...h.kept_epochs.map((epoch) => ({ at: within.get(epochs.indexOf(epoch)), text: "kept" })), ...(moved ? [{ at, strong: true }] : [])], longest);
+    page.lazy(lossHost, () => charts.push(page.lineChart(lossHost, { epochs: ownEpochs, marks, lines: lossLines }, "Training and validation loss by epoch")));
+    page.lazy(regretHost, () => charts.push(page.lineChart(regretHost, { epochs: ownEpochs, marks, lines: () => [folded("regret", of("regret"))] }, "Regret by epoch")));
     const policy = () => Math.max(0, chosen), top = Math.min(5, followed);
-    const likely = (values) => Array.from({ length: top }, (_, m) => ({ name: page.short(layers[h.followed[policy()][m]], 30), values: drawn(values, policy(), m) }));
-    page.lazy(chanceHost, () => charts.push(page.lineChart(chanceHost, { epochs, marks, min: 0, lines: () => likely(chances) }, "Probability of being drawn by epoch")));
-    page.lazy(layerHost, () => charts.push(page.lineChart(layerHost, { epochs: ownEpochs, marks: ownMarks, lines: () => likely(losses).map(({ name, values }) => folded(name, values)) }, "Layer loss by epoch")));
+    const likely = (values) => Array.from({ length: top }, (_, m) => folded(page.short(layers[h.followed[policy()][m]], 30), drawn(values, policy(), m)));
+    page.lazy(chanceHost, () => charts.push(page.lineChart(chanceHost, { epochs: ownEpochs, marks, min: 0, lines: () => likely(chances) }, "Probability of being drawn by epoch")));
+    page.lazy(layerHost, () => charts.push(page.lineChart(layerHost, { epochs: ownEpochs, marks, lines: () => likely(losses) }, "Layer loss by epoch")));
 
     const shown = new Set(mx.shown), rows = targets.filter((index) => shown.has(index)), columns = mx.shown, width = columns.length;
     const columnAt = new Map(columns.map((index, j) => [index, j])), targetAt = new Map(targets.map((index, t) => [index, t]));
     const frames = new Float32Array(rows.length * width);
     function fill() {
       frames.fill(NaN);
-      rows.forEach((index, i) => { const t = targetAt.get(index); h.followed[t].forEach((layer, m) => { const j = columnAt.get(layer); if (j !== undefined) frames[i * width + j] = chances[(t * followed + m) * count + at]; }); });
+      rows.forEach((index, i) => { const t = targetAt.get(index); h.followed[t].forEach((layer, m) => { const j = columnAt.get(layer); if (j !== undefined) frames[i * width + j] = mean(networks.map((places) => chances[(t * followed + m) * count + places[Math.min(at, places.length - 1)]])); }); });
     }
     let heat = null;
     const controls = el("div", { class: "controls" });
@@ -255,20 +259,20 @@
       const weight = new Map();
       h.followed.forEach((list, t) => list.forEach((layer, m) => weight.set(layer, (weight.get(layer) ?? 0) + (chances[(t * followed + m + 1) * count - 1] || 0))));
       const often = many ? [...columns].sort((a, b) => (weight.get(b) ?? 0) - (weight.get(a) ?? 0)) : columns;
-      const spec = { rows: orders(rows, columns)[many ? "gain" : "given"]()[0], columns: often, grid: frames, gridRows: rows, gridColumns: columns, high: 1, label: "Probability of being drawn in this epoch, targets by layers; arrow keys move from cell to cell",
+      const spec = { rows: orders(rows, columns)[many ? "gain" : "given"]()[0], columns: often, grid: frames, gridRows: rows, gridColumns: columns, high: 1, hue: "drawn", label: "Probability of being drawn in this epoch, targets by layers; arrow keys move from cell to cell",
         frame: truth ? isTrue : null,
         title: (target, layer) => `${page.short(layers[layer], 60)} for target ${page.short(layers[target], 60)}`,
-        describe: (target, layer, value) => [[`epoch ${epochs[at]}`, target === layer ? "the target itself" : page.known(value) ? page.probability(value) : "not drawn"]],
+        describe: (target, layer, value) => [[`epoch ${at + 1}`, target === layer ? "the target itself" : page.known(value) ? page.probability(value) : "not drawn"]],
         legend: () => [el("span", {}, "probability of being drawn"), truth ? el("span", {}, el("i", { class: "frame" }), "truly relevant") : null].filter(Boolean) };
       heat = page.matrix(matrixHost, spec, controls);
     });
-    const slider = el("input", { type: "range", min: 0, max: count - 1, value: count - 1, step: 1, "aria-label": "Epoch" }), label = el("output");
+    const slider = el("input", { type: "range", min: 0, max: longest - 1, value: longest - 1, step: 1, "aria-label": "Epoch" }), label = el("output");
     const play = el("button", { type: "button" }, "Play");
     function show(place) {
       at = place;
       moved = true;
       slider.value = String(place);
-      label.textContent = `epoch ${epochs[place]} of ${epochs[count - 1]}`;
+      label.textContent = `epoch ${place + 1} of ${longest}`;
       if (heat) { fill(); heat.repaint(); }
       charts.forEach(({ draw }) => draw());
     }
@@ -276,26 +280,27 @@
     play.addEventListener("click", () => {
       if (timer) { stop(); return; }
       play.textContent = "Pause";
-      if (at === count - 1) show(0);
-      timer = setInterval(() => { if (at >= count - 1) stop(); else show(at + 1); }, Math.max(120, Math.min(600, 9000 / count)));
+      if (at === longest - 1) show(0);
+      timer = setInterval(() => { if (at >= longest - 1) stop(); else show(at + 1); }, Math.max(120, Math.min(600, 9000 / longest)));
     });
     slider.addEventListener("input", () => { stop(); show(Number(slider.value)); });
     const names = () => { keyHost.replaceChildren(page.key(likely(chances))); title.replaceChildren("Policy of target ", page.layerName(targets[policy()])); };
     const title = el("h3");
     const select = page.choose("Target", [["-1", `mean of ${page.plural(targets.length, "target")}`], ...targets.map((index, t) => [String(t), layers[index]])], (value) => { chosen = Number(value); names(); charts.forEach(({ draw }) => draw()); });
-    label.textContent = `epoch ${epochs[at]} of ${epochs[count - 1]}`;
+    label.textContent = `epoch ${longest} of ${longest}`;
     if (followed) names();
-    const kept = keptWeights(h.kept_epochs);
+    const how = several ? `Curves are means of ${networks.length} networks, trained one after the other for at most ${page.plural(longest, "epoch")} each; the band is one standard deviation to each side, and a network that stopped early keeps its last value.` : `The network was trained for ${page.plural(longest, "epoch")}.`;
+    const kept = h.kept_epochs.length ? ` Predictions use the weights of the epochs marked as kept.` : "";
     const few = followed < layers.length - 1 ? ` Each target shows its ${followed} most probable layers.` : "";
-    return ["Training", lede(`The model was trained for ${page.plural(epochs[count - 1], "epoch")}.${kept} In each round, the policy of a target draws the layers to look at, and learns from their layer losses.`),
+    return ["Training", lede(`${how}${kept} In each round, the policy of a target draws the layers to look at, and learns from their layer losses.`),
       el("div", { class: "controls" }, select, play, slider, label),
-      el("div", { class: "pair" }, block("Loss", `Log loss per pair.${networks.length > 1 ? ` Mean of ${networks.length} networks, which are trained one after the other; the band is one standard deviation to each side. A network that stopped early keeps its last value.` : ""}`, lossHost, page.key(lossLines())),
-        block("Regret", `Layer losses of all draws so far, less those of the best fixed layers; an estimate. A flat line means that the policy has stopped losing.${networks.length > 1 ? " It begins anew with each network, after some epochs of even draws." : ""}`, regretHost)),
+      el("div", { class: "pair" }, block("Loss", "Log loss per pair.", lossHost, page.key(lossLines())),
+        block("Regret", `Layer losses of all draws so far, less those of the best fixed layers; an estimate. A flat line means that the policy has stopped losing.`, regretHost)),
       followed ? beside(block("All policies, epoch by epoch", `Press Play above to see the policies learn. Empty cells were not drawn in that epoch.${few}`, controls, matrixHost), el("div", {}, el("div", { class: "block" }, title, el("p", { class: "caption" }, `The ${top === 1 ? "most probable layer" : `${top} most probable layers`} at the end: the probability of being drawn, and the layer loss (small = relevant). Both are means over the rounds of an epoch in which the layer was drawn.`), keyHost),
-        el("div", { class: small ? "" : "pair" }, block("Probability of being drawn", null, chanceHost), block("Layer loss", networks.length > 1 ? "Mean of the networks, with a band as above." : null, layerHost)))) : null];
+        el("div", { class: small ? "" : "pair" }, block("Probability of being drawn", null, chanceHost), block("Layer loss", null, layerHost)))) : null];
   }
 
-  /* 4 Policies side by side */
+  /* Policies side by side */
   function comparison() {
     const c = data.comparison, host = el("div"), layerHost = el("div");
     const fixed = (value, digits = 3) => (page.known(value) ? (value > 0 ? "+" : "") + page.number(value, digits) : "–");
@@ -306,9 +311,9 @@
       const table = page.table([
         { title: "Policy", cell: (line) => page.name(line.method), by: (line) => line.method },
         { title: "Mean", cell: (line) => page.number(line.mean), by: (line) => line.mean, number: true },
-        { title: "", cell: (line) => (page.known(line.mean) ? page.interval(line.mean, line.low ?? line.mean, line.high ?? line.mean, scale, true) : ""), class: "graphic" },
+        { title: el("span", { class: "hidden" }, "Mean with its interval"), cell: (line) => (page.known(line.mean) ? page.interval(line.mean, line.low ?? line.mean, line.high ?? line.mean, scale, true) : ""), class: "graphic" },
         { title: ["Difference", el("span", { class: "wide" }, ` to ${c.reference}`)], cell: (line) => (line.method === c.reference ? el("span", { class: "muted" }, "reference") : fixed(line.difference)), by: (line) => line.difference, number: true },
-        ...(lines.some((line) => page.known(line.p)) ? [{ title: "p", cell: (line) => (page.known(line.p) ? line.p.toPrecision(2) : ""), by: (line) => line.p, number: true, class: "wide" }] : []),
+        ...(lines.some((line) => page.known(line.p)) ? [{ title: "p", cell: (line) => (page.known(line.p) ? (line.p < 0.001 ? "< 0.001" : page.number(line.p)) : ""), by: (line) => line.p, number: true, class: "wide" }] : []),
       ], lines, { label: "Policies" });
       host.replaceChildren(table.element);
       const place = c.metrics.findIndex((each) => each.name === metric);
@@ -330,7 +335,7 @@
       curves.length > 1 ? el("div", { class: "pair" }, curves) : curves[0], c.by_layer.length > 1 ? block("Each target", "Means over runs.", layerHost) : null];
   }
 
-  /* 5 About */
+  /* About */
   function aboutRun() {
     const settings = about.settings ?? [], changed = settings.filter((each) => each.value !== each.default);
     const table = page.table([{ title: "Setting", cell: (row) => el("code", {}, row.name), by: (row) => row.name }, { title: "Value", cell: (row) => page.name(row.value), by: (row) => row.value },
@@ -339,38 +344,49 @@
     const copy = el("button", { type: "button", class: "quiet", onclick: async () => { try { await navigator.clipboard.writeText(about.command); copy.textContent = "Copied"; } catch { copy.textContent = "Select the text to copy it"; } } }, "Copy");
     const facts = [["Data", about.data], ["Date", about.date], ["Seed", settings.find((each) => each.name === "seed")?.value ?? about.seed], ...Object.entries(about.versions ?? {})].filter(([, value]) => page.known(value));
     const notes = about.notes ?? [];
-    return ["About this run", notes.length ? block("How the data was read", null, el("ul", { class: "notes" }, notes.map((note) => el("li", { dir: "auto" }, page.short(note, 1000))))) : null, about.command ? block("Command", null, el("div", { class: "command" }, el("pre", { dir: "auto" }, about.command), copy)) : null,
+    return ["About this run", notes.length ? block("How the data was read", null, el("ul", { class: "notes" }, notes.map((note) => el("li", { dir: "auto" }, page.short(note, 1000))))) : null, about.command ? block("Command", null, el("div", { class: "command" }, el("pre", { dir: "auto", tabindex: 0 }, about.command), copy)) : null,
       el("div", { class: "third" }, settings.length ? block("Settings", changed.length ? "Settings that differ from their defaults come first." : "All settings have their defaults.", table.element) : null,
         block("Made with", null, el("dl", { class: "list" }, facts.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, page.name(value)))))))];
   }
 
   /* The page */
   function intro() {
-    const facts = [];
-    if (gains.length && unknown.length < byTarget.size) facts.push([helped.length ? [String(helped.length), el("small", {}, ` of ${byTarget.size}`)] : "None", `${helped.length || byTarget.size === 1 ? "targets that another layer helps" : `of ${byTarget.size} targets is helped by another layer`}`]);
-    if (helped.length) { const best = gains[0]; facts.push([page.number(best.gain), ["largest gain: ", page.layerName(best.layer), " for ", page.layerName(best.target)]]); }
-    const quality = page.qualityFact();
-    if (quality) facts.push(quality);
-    if (data.history) facts.push([String(data.history.epochs.at(-1)), data.history.kept_epochs.length ? `epochs; weights of ${data.history.kept_epochs.join(", ")} kept` : "epochs"]);
-    if (data.comparison) facts.push([String(data.comparison.methods.length), `policies compared in ${page.plural(data.comparison.runs, data.comparison.unit ?? "run")}`]);
-    const ours = data.leaderboard?.methods.find((line) => line.method === "default");
-    if (ours && page.known(ours.roc_auc)) facts.push([page.number(ours.roc_auc), `ROC-AUC of our default, rank ${1 + data.leaderboard.methods.filter((line) => line.roc_auc > ours.roc_auc).length}`]);
-    if (data.leaderboard) facts.push([String(data.leaderboard.methods.length), `methods compared, ${page.plural(data.leaderboard.seeds, "seed")}`]);
+    const said = (part) => (typeof part === "number" ? el("b", {}, el("bdi", { class: "whole" }, page.short(layers[part], 40))) : part);
+    const save = (text, onclick) => el("button", { type: "button", class: "quiet", onclick }, text);
+    const name = data.title.replace(/[^\p{L}\p{N}]+/gu, "-").replace(/^-|-$/g, "").slice(0, 40).toLowerCase() || "results";
     document.getElementById("intro").append(el("h1", { dir: "auto" }, page.short(data.title, 400)),
       el("p", { class: "sub" }, mx ? [nodes, page.plural(layers.length, "layer"), page.plural(mx.edges, "edge"), mx.directed ? "directed" : "undirected"].join(" · ") : ""),
-      el("dl", { class: "facts" }, facts.map(([value, label]) => el("div", {}, el("dd", {}, value), el("dt", {}, label)))));
+      el("ul", { class: "findings" }, (data.findings ?? []).filter((each) => each.length).map((each) => el("li", {}, each.map(said)))),
+      el("p", { class: "save" }, save("Save results as JSON", () => page.download(`${name}.json`, JSON.stringify(results(), null, 1), "application/json")),
+        gains.length ? save("Gains as CSV", () => page.download(`${name}-gains.csv`, page.csv(["target", "layer", "gain", "low", "high", "helps"], gains.map((row) => [layers[row.target], layers[row.layer], row.gain, row.low, row.high, row.helps])))) : null,
+        data.links?.targets.length ? save("Links as CSV", () => page.download(`${name}-links.csv`, page.csv(...page.allLinks()))) : null));
     document.getElementById("foot").textContent = `Made by banditplex ${data.version}. This page loads nothing from elsewhere. Charts: Apache ECharts ${echarts.version}.`;
   }
-  const wanted = [["leaderboard", "Leaderboard", () => page.leaderboard(block, lede), data.leaderboard], ["multiplex", "Multiplex", multiplex, mx], ["layers", "Which layers help", help, data.gains], ["training", "Training", training, data.history], ["policies", "Policies", comparison, data.comparison],
-    ["quality", "Quality", () => page.quality(block, lede), data.held_out && data.history], ["links", "Predicted links", () => page.links(lede), data.links], ["about", "About", aboutRun, data.about]].filter(([, , , there]) => there);
-  intro();
+  /* What can be saved: names instead of numbers of layers, rounded as packed. */
+  function results() {
+    const round = (value) => (page.known(value) ? Number(value.toPrecision(5)) : null), table = ([heads, rows]) => rows.map((row) => Object.fromEntries(heads.map((head, i) => [head, row[i] ?? null])));
+    const found = { title: data.title, findings: (data.findings ?? []).map((each) => each.map((part) => (typeof part === "number" ? layers[part] : part)).join("")).filter(Boolean),
+      gains: gains.map((row) => ({ target: layers[row.target], layer: layers[row.layer], gain: round(row.gain), low: round(row.low), high: round(row.high), helps: row.helps })) };
+    if (data.panel) found.used = data.panel.map(([target, layer, weight]) => ({ target: layers[target], layer: layers[layer], weight }));
+    if (page.qualities.size) found.quality = [...page.qualities.values()].map(({ index, ...row }) => ({ target: layers[index], ...row }));
+    if (data.links?.targets.length) found.links = table(page.allLinks());
+    if (data.comparison) found.policies = data.comparison.lines;
+    if (data.leaderboard) found.methods = data.leaderboard.methods;
+    const { settings, ...how } = about;
+    return { ...found, about: { ...how, settings: Object.fromEntries((settings ?? []).map((each) => [each.name, each.value])) } };
+  }
+  const compared = ["policies", "Policies", comparison, data.comparison], first = data.kind === "evaluate";
+  const wanted = [["leaderboard", "Leaderboard", () => page.leaderboard(block, lede), data.leaderboard], first ? compared : null, ["links", "Predicted links", () => page.links(lede), data.links], ["layers", "Which layers help", help, data.gains], first ? null : compared,
+    ["quality", "Quality", () => page.quality(block, lede), data.held_out && data.history], ["multiplex", "Multiplex", multiplex, mx], ["about", "About", aboutRun, data.about], ["training", "Training", training, data.history, "How losses, regret and policies went, epoch by epoch."]].filter((each) => each?.[3]);
   const nav = document.getElementById("contents"), home = document.getElementById("sections"), anchors = new Map();
-  for (const [id, text, build] of wanted) {
+  intro();
+  for (const [id, text, build, , folded] of wanted) {
     const parts = build();
     if (!parts) continue;
-    const [title, ...children] = parts, link = el("a", { href: `#${id}` }, text);
+    const [title, ...children] = parts, heading = el("h2", { id: `${id}-title` }, title), fold = folded ? el("details", {}, el("summary", {}, heading, el("span", { class: "caption" }, folded)), ...children) : null;
+    const link = el("a", { href: `#${id}`, onclick() { if (fold) fold.open = true; } }, text);
+    const section = el("section", { id, "aria-labelledby": `${id}-title` }, ...(fold ? [fold] : [heading, ...children]));
     nav.append(link);
-    const section = el("section", { id, "aria-labelledby": `${id}-title` }, el("h2", { id: `${id}-title` }, title), ...children);
     home.append(section);
     anchors.set(section, link);
   }
