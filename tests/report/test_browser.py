@@ -235,6 +235,22 @@ def saved(page, button):
     return waiting.value.path().read_text(encoding="utf-8-sig")
 
 
+def test_looked_at_used_and_proven_are_told_apart(page, data, run):
+    """What is proven has a gain that helps; what is looked at is drawn twice as often as by an even policy, or more."""
+    model, names = run[1], data["layers"]
+    rows = page.locator("#layers table").first.locator("tbody tr")
+    for row in rows.all():
+        target, _, looked, used, proven = [cell.locator("bdi.chip, bdi.name") for cell in row.locator("td").all()]
+        name = target.get_attribute("title")
+        name = next(each for each in names if each[:299] == name[:299])
+        gains, likely = model.layer_gains_.query("helps and target == @name"), model.layer_probabilities_.loc[name]
+        often = likely[likely > 2 * likely.sum() / 5].sort_values(ascending=False).index[:3]
+        assert [chip.get_attribute("title")[:299] for chip in proven.all()] == [each[:299] for each in gains["layer"]]
+        assert [chip.get_attribute("title")[:299] for chip in looked.all()] == [each[:299] for each in often]
+        assert used.count() == min(5, model.k_[name])
+    assert rows.count() == 6
+
+
 def test_results_are_saved_as_json_and_csv(page, data, run):
     """Findings, gains, quality and links are those of the model; the CSV has the same gains."""
     model = run[1]
@@ -593,6 +609,7 @@ def many_layers(number):
     quality = {"edges": 4, "roc_auc": 0.8, "low": 0.4, "high": 0.95, "clear": False}
     bins = [{"probability": 0.1, "share": 0.1, "low": 0.05, "high": 0.2, "links": 12}]
     return collect_graph(mx, "many", None, table) | {
+        "panel": [(i, (i + 1 + j) % number, 0.5) for i in range(number) for j in range(8)],
         "probabilities": collect_probabilities(likely, mx),
         "history": collect_history(history, likely, mx) | {"kept_epochs": [20]},
         "held_out": {"bins": bins, "targets": [quality] * number},

@@ -122,9 +122,9 @@
     const used = new Map();
     data.panel.forEach(([target, layer, weight]) => used.set(target, [...(used.get(target) ?? []), [layer, weight]]));
     const rows = targets.map((target, i) => {
-      const chances = columns.map((layer, j) => [layer, values[i * width + j]]).filter(([, value]) => page.known(value)).sort((a, b) => b[1] - a[1]);
-      const even = chances.reduce((sum, [, value]) => sum + value, 0) / Math.max(1, chances.length);
-      return { target, looked: chances.filter(([, value]) => value > 2 * even).slice(0, 3), even: chances.length > 0, used: used.get(target) ?? [], proven: (byTarget.get(target) ?? []).filter((row) => row.helps).map((row) => [row.layer, row.gain]) };
+      const chances = values.subarray(i * width, (i + 1) * width), even = mean(chances), looked = [];
+      chances.forEach((value, j) => { if (value > 2 * even) looked.push([columns[j], value]); });
+      return { target, looked: looked.sort((a, b) => b[1] - a[1]).slice(0, 3), even: page.known(even), used: used.get(target) ?? [], proven: (byTarget.get(target) ?? []).filter((row) => row.helps).map((row) => [row.layer, row.gain]) };
     });
     const chips = (list, kind, nothing) => (list.length ? [...list.slice(0, 5).map(([layer, value]) => el("bdi", { class: `chip ${kind}`, title: page.short(layers[layer], 300) }, page.short(layers[layer], 40), page.known(value) ? el("small", {}, ` ${page.number(value, 2)}`) : null)), list.length > 5 ? ` +${list.length - 5}` : ""] : el("span", { class: "muted" }, nothing));
     const kinds = [{ title: "Looked at", cell: (row) => chips(row.looked, "drawn", row.even ? "all alike" : "none"), by: (row) => row.looked[0]?.[1] ?? 0, class: "wide" },
