@@ -7,6 +7,7 @@ of threads: each number is computed by one of them.
 
 import math
 import os
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -21,6 +22,8 @@ import torch
 from torch import Tensor
 
 INSTALLED = find_spec("numba") is not None
+UNCACHED = "BANDITPLEX_UNCACHED"
+"""Set in the environment by the process that has said that loops cannot be kept."""
 FEW = 512
 """Pairs that are not worth a second thread."""
 MANY = 1 << 13
@@ -39,7 +42,23 @@ def compile_loop(function: Any, *, reorder: bool = False) -> Any:
     from numba import njit
 
     allowed = {"contract", "reassoc"} if reorder else {"contract"}
-    return njit(nogil=True, cache=True, error_model="numpy", fastmath=allowed)(function)
+    options: Any = {"nogil": True, "error_model": "numpy", "fastmath": allowed}
+    try:
+        return njit(cache=True, **options)(function)
+    except RuntimeError:  # no folder that can be written to
+        _say_uncached()
+        return njit(**options)(function)
+
+
+def _say_uncached() -> None:
+    """Warn, once for this process and those that it starts, that loops are compiled again in every process."""
+    if UNCACHED not in os.environ:
+        os.environ[UNCACHED] = "1"
+        warnings.warn(
+            "Compiled loops cannot be kept: neither the folder of the package nor that of a cache can be written to. "
+            "Each start compiles them anew, which may take a minute; NUMBA_CACHE_DIR names another folder.",
+            stacklevel=2,
+        )
 
 
 def usable(tensor: Tensor) -> bool:
