@@ -15,12 +15,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from banditplex.evaluation import Split, split
-from banditplex.jobs.results import Row
 from banditplex.markdown import markdown_table, number
 from banditplex.multiplex import Name
 from banditplex.plots import FAINT, figure, grid
 from banditplex.predictor import LinkPredictor
 from banditplex.rng import stream
+from banditplex.storage.rows import Row
 from experiments import comparison
 from experiments.comparison import SplitRun
 from experiments.runner import Experiment, Page, seeds_of

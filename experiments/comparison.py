@@ -13,12 +13,12 @@ from banditplex.datasets import load_dataset, planted
 from banditplex.datasets.mixed import mixed
 from banditplex.evaluation import Split, brier, roc_auc
 from banditplex.evaluation.statistics import corrected_t
-from banditplex.jobs.results import Row
 from banditplex.markdown import markdown_table, number
 from banditplex.multiplex import Multiplex, Name
 from banditplex.policy_scores import Score
 from banditplex.predictor import LinkPredictor
 from banditplex.scorer import LinkScorer
+from banditplex.storage.rows import Row
 from experiments.runner import Experiment, Page, seeds_of
 
 Ints = NDArray[np.int64]

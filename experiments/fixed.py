@@ -13,10 +13,10 @@ import pandas as pd
 
 from banditplex.datasets import fetch
 from banditplex.evaluation import Split, average_precision, average_precision_at, f1, fixed_split, roc_auc
-from banditplex.jobs.results import Row
 from banditplex.markdown import markdown_table, number
 from banditplex.predictor import LinkPredictor
 from banditplex.scorer import LinkScorer
+from banditplex.storage.rows import Row
 from experiments.runner import Experiment, Page, names_of, seeds_of
 
 QUICK = {"data": "gatne-amazon", "epochs": 1, "seeds": 1}

@@ -20,11 +20,11 @@ from scipy.stats import binomtest
 
 from banditplex.datasets import planted
 from banditplex.errors import InputError
-from banditplex.jobs.results import Row
 from banditplex.markdown import markdown_table
 from banditplex.multiplex import Multiplex
 from banditplex.predictor import LinkPredictor
 from banditplex.rng import stream
+from banditplex.storage.rows import Row
 from experiments import comparison
 from experiments.runner import Experiment, Page
 

@@ -14,12 +14,12 @@ import numpy as np
 import pandas as pd
 
 from banditplex.errors import InputError
-from banditplex.jobs.results import Row
 from banditplex.leaderboard.measure import MEDIANS
 from banditplex.leaderboard.methods import OURS, VARIANTS
 from banditplex.leaderboard.pages import SEEDS
 from banditplex.leaderboard.tables import HEADS
 from banditplex.markdown import markdown_table, number
+from banditplex.storage.rows import Row
 from experiments.runner import Experiment, Page
 
 QUICK: dict[str, Any] = {}

@@ -15,9 +15,9 @@ import pandas as pd
 
 from banditplex.datasets import fetch
 from banditplex.evaluation import fixed_split
-from banditplex.jobs.results import Row
 from banditplex.leaderboard import find_methods
 from banditplex.markdown import markdown_table, number
+from banditplex.storage.rows import Row
 from experiments.fixed import METRICS, by_layer
 from experiments.runner import Experiment, Page, names_of, seeds_of
 

@@ -17,11 +17,11 @@ import pandas as pd
 from banditplex.baselines import BASELINES
 from banditplex.errors import InputError
 from banditplex.evaluation import Split, roc_auc, split
-from banditplex.jobs.results import Row
 from banditplex.markdown import markdown_table, number
 from banditplex.multiplex import Name
 from banditplex.predictor import LinkPredictor
 from banditplex.scorer import LinkScorer
+from banditplex.storage.rows import Row
 from experiments import comparison
 from experiments.comparison import PairedDifference
 from experiments.runner import Experiment, Page, names_of, seeds_of

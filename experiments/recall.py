@@ -13,13 +13,13 @@ import pandas as pd
 
 from banditplex.answers.embedding import positions
 from banditplex.answers.ranking import plan
-from banditplex.jobs.results import Row
 from banditplex.markdown import markdown_table, number
 from banditplex.multiplex import Multiplex
 from banditplex.pairs.candidates import WAYS, find_candidates
 from banditplex.pairs.known import in_order
 from banditplex.prediction import FittedModel
 from banditplex.predictor import LinkPredictor
+from banditplex.storage.rows import Row
 from experiments import comparison
 from experiments.comparison import SplitRun
 from experiments.runner import Experiment, Page, seeds_of

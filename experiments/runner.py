@@ -14,9 +14,9 @@ import pandas as pd
 
 from banditplex.cli.resuming import as_typed, resumable
 from banditplex.errors import InputError
-from banditplex.jobs.result_folder import collect
-from banditplex.jobs.results import Row
+from banditplex.jobs.engine import collect
 from banditplex.jobs.task import Function
+from banditplex.storage.rows import Row
 from banditplex.terminal import say
 from banditplex.version import __version__
 

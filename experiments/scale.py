@@ -25,11 +25,11 @@ import torch
 from torch import Tensor, nn
 
 from banditplex.jobs.limits import fresh_start, peak_memory
-from banditplex.jobs.results import Row
 from banditplex.markdown import markdown_table, number
 from banditplex.multiplex import Multiplex
 from banditplex.plots import figure
 from banditplex.rng import stream
+from banditplex.storage.rows import Row
 from banditplex.training.config import Config
 from banditplex.training.data import choose_device
 from banditplex.training.setup import make_trainer

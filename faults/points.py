@@ -11,9 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from banditplex.io import staging
-from banditplex.jobs.results import RowStore
-from banditplex.persistence import model_folder, tree
+from banditplex.storage import files, staging
+from banditplex.storage.rows import RowStore
 
 CALLS = ("replace", "rename", "unlink", "remove", "rmdir", "mkdir", "fsync", "ftruncate")
 Action = Callable[["Points", str], None]
@@ -28,6 +27,7 @@ class Points:
     def __init__(self, root: Path, at: int | None = None, action: Action | None = None) -> None:
         self.root, self._at, self._action = str(root.resolve()), at, action
         self.seen: list[str] = []
+        self._names: dict[str, str] = {}  # of drafts, which are random, as steps are called
         self._inside = False
 
     def install(self) -> None:
@@ -35,18 +35,20 @@ class Points:
         for name in CALLS:
             setattr(os, name, self._watched(name, getattr(os, name)))
         staging.exchange = self._watched("exchange", staging.exchange)
-        whole, draft = RowStore._append, tree.write_draft
+        whole, draft = RowStore._append, files._draft_of
 
-        def append(store: RowStore, file: Any, data: bytes) -> None:
-            self._half(f"append {Path(store.path).name}", lambda: (file.write(data[: len(data) // 2]), file.flush()))
+        def append(store: RowStore, file: int, data: bytes) -> None:
+            self._half(f"append {store.path.name}", lambda: os.write(file, data[: len(data) // 2]))
             whole(store, file, data)
 
-        def write_draft(path: Path, data: bytes) -> None:
-            self._half(f"draft {path.name}", lambda: tree.draft_of(path).write_bytes(data[: len(data) // 2]))
-            draft(path, data)
+        def draft_of(path: Path) -> Path:
+            made = draft(path)
+            self._names[made.name] = f"draft of {path.name}"
+            self._half(f"draft of {path.name}", lambda: made.write_bytes(b"half"))
+            return made
 
         RowStore._append = append  # type: ignore[method-assign, assignment]
-        tree.write_draft = model_folder.write_draft = write_draft  # type: ignore[attr-defined]
+        files._draft_of = draft_of
 
     def _watched(self, name: str, call: Callable[..., Any]) -> Callable[..., Any]:
         def watched(*arguments: Any, **options: Any) -> Any:
@@ -68,7 +70,9 @@ class Points:
     def _where(self, place: Any) -> str | None:
         """Return a path or the path of an open file relative to the root; None if it is elsewhere."""
         text = os.readlink(f"/proc/self/fd/{place}") if isinstance(place, int) else os.path.abspath(os.fsdecode(place))
-        return os.path.relpath(text, self.root) if text.startswith(self.root + os.sep) else None
+        if not text.startswith(self.root + os.sep):
+            return None
+        return os.path.join(*(self._names.get(part, part) for part in Path(os.path.relpath(text, self.root)).parts))
 
     def _step(self, what: str) -> None:
         number = len(self.seen)

@@ -15,10 +15,10 @@ import numpy as np
 
 import banditplex as bx
 from banditplex.errors import FormatError
-from banditplex.jobs.results import read_results
 from banditplex.leaderboard import Plan
 from banditplex.leaderboard import compare as compare_methods
 from banditplex.persistence.run_folder import RunFolder
+from banditplex.storage.rows import read_results
 
 
 class Scenario(NamedTuple):

@@ -154,7 +154,7 @@ def _checkpoint() -> Target:
 
 
 def _results() -> Target:
-    from banditplex.jobs.results import RowStore, read_results
+    from banditplex.storage.rows import RowStore, read_results
 
     def make(folder: Path) -> None:
         store = RowStore(folder / "rows.jsonl", {"trials": 1, "hide": "layer"})

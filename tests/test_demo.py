@@ -11,6 +11,7 @@ from banditplex.datasets import load_dataset
 from banditplex.demo_page import write_demo_page
 from banditplex.evaluation import split
 from banditplex.plots import spread
+from tests.cli.links import contents, plant
 
 SEEDS, EPOCHS = 1, 5
 
@@ -145,7 +146,10 @@ def test_labels_keep_their_distance():
 def test_the_picture_is_a_picture(measured, tmp_path):
     from matplotlib.image import imread
 
+    plant(tmp_path / "outside", tmp_path / "new" / "folder", ["curves.png", "curves.png.new", ".lock"])
+    before = contents(tmp_path / "outside")
     path = demo.write_picture(measured, tmp_path / "new" / "folder")
+    assert contents(tmp_path / "outside") == before
     image = imread(path)
     assert image.shape[0] > 500
     assert image.shape[1] > 1500

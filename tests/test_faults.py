@@ -5,9 +5,9 @@ import pytest
 from faults.harness import Harness
 from faults.scenarios import convert, everything
 
-CUT = {  # steps of two conversions at which old and new stand beside each other, or the staging folder stays behind
-    "csv": ("after replace out.csv.meta.json", "before unlink .out.csv.new/.mixed"),
-    "banditplex": ("after exchange .out.bx.new/out.bx",),
+CUT = {  # steps of two conversions at which old and new stand beside each other, or a draft stays behind
+    "csv": ("after replace out.csv.meta.json", "before unlink .out.csv.mixed"),
+    "banditplex": ("after exchange draft of out.bx/out.bx",),
 }
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pandas as pd
 
-from banditplex.jobs.results import Row
 from banditplex.markdown import markdown_table, number
+from banditplex.storage.rows import Row
 from experiments.regret import figures, settings
 from experiments.regret.analysis import by_policy, detailed, expected_numbers, means_of, with_means
 from experiments.runner import Page

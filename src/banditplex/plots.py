@@ -7,6 +7,8 @@ from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from banditplex.storage.files import replace_file, replacing
+
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
@@ -34,12 +36,13 @@ def figure(folder: Path, name: str, *, size: tuple[float, float], svg: bool = Tr
         made = Figure(figsize=size, layout=ConstrainedLayoutEngine(w_pad=0.08, h_pad=0.08))
         FigureCanvasAgg(made)
         yield made
-        made.savefig(folder / f"{name}.png", dpi=140, metadata={"Software": None})
+        with replacing(folder / f"{name}.png") as file:
+            made.savefig(file, format="png", dpi=140, metadata={"Software": None})
         if svg:
             text = StringIO()
             made.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
             short = re.sub(r"\d+\.\d{3,}", lambda number: f"{float(number[0]):.2f}", text.getvalue())
-            (folder / f"{name}.svg").write_text(short, encoding="utf-8", newline="\n")
+            replace_file(folder / f"{name}.svg", short.encode())
 
 
 def grid(axes: "Axes", axis: Any = "y") -> None:

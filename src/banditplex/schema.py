@@ -6,7 +6,7 @@ a tuple of alternatives.
 """
 
 import json
-import math
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -29,8 +29,20 @@ class Kind:
 
 
 PLAIN = {str: "a string", int: "an integer", bool: "true or false", type(None): "null"}
-NUMBER = Kind("a finite number", lambda value: type(value) is int or (type(value) is float and math.isfinite(value)))
-ANY_NUMBER = Kind("a number", lambda value: type(value) in (int, float))
+LARGEST = sys.float_info.max
+
+
+def number(low: float = -LARGEST, high: float = LARGEST, *, phrase: str = "") -> Kind:
+    """Return the kind of numbers from `low` to `high`; integers that no float can hold are none.
+
+    >>> number(0, 1).phrase, number().test(10**400), number().test(float("nan"))
+    ('a number from 0 to 1', False, False)
+    """
+    return Kind(phrase or f"a number from {low:g} to {high:g}", lambda v: type(v) in (int, float) and low <= v <= high)
+
+
+NUMBER = number(phrase="a finite number")
+ANY_NUMBER = Kind("a number", lambda value: type(value) is float or NUMBER.test(value))
 SHA256 = Kind("a SHA-256", lambda value: type(value) is str and len(value) == 64)
 
 

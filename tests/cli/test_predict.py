@@ -259,10 +259,11 @@ def test_links_of_one_node_and_all_pairs_on_request(place, model, call, refusal,
     assert "candidates" not in note
 
 
-def test_a_draft_that_cannot_be_removed_is_not_what_is_named(tmp_path):
-    (tmp_path / "out.csv.new").mkdir()
+def test_the_place_of_a_table_is_named_not_that_of_its_draft(tmp_path):
+    (tmp_path / "out.csv").mkdir()
     with refuses(f"{tmp_path / 'out.csv'}: ", "directory"):
         write_table(pd.DataFrame({"source": [1]}), tmp_path / "out.csv")
+    assert [path.name for path in tmp_path.iterdir()] == ["out.csv"]
 
 
 def test_a_folder_is_no_table_of_pairs(model, tmp_path):

@@ -28,6 +28,7 @@ from banditplex.training.config import SETTINGS
 from tests.cli.conftest import FAST
 from tests.persistence.killed import multiplex
 from tests.refusals import refuses
+from tests.storage.drafts import dead_draft
 
 
 def train(mx, folder, *, targets=None, settings=None, **options):
@@ -282,9 +283,10 @@ def test_a_run_does_not_move_into_a_folder_or_file_of_the_user(tmp_path):
 
 
 def test_a_draft_that_was_cut_off_is_no_run(tmp_path):
-    (tmp_path / "checkpoint.safetensors.new").write_bytes(b"half")
+    draft = dead_draft(tmp_path / "checkpoint.safetensors")
+    draft.write_bytes(b"half")
     train(multiplex(), tmp_path, settings={"epochs": 1, "width": 0})
-    assert not (tmp_path / "checkpoint.safetensors.new").exists()
+    assert not draft.exists()
 
 
 def test_directions_are_merged_on_request_only(tmp_path, call, refusal):

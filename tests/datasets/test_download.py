@@ -2,7 +2,6 @@
 
 import hashlib
 import io
-import os
 import re
 import sys
 import zipfile
@@ -14,7 +13,9 @@ import pytest
 from banditplex.datasets import Dataset, File, download
 from banditplex.datasets.download import fetch_files
 from banditplex.datasets.stored import load_comune
+from banditplex.storage.files import draft_folder
 from tests.refusals import refuses
+from tests.storage.drafts import dead_draft
 
 EDGES = b"1 1 2 1\n1 2 1 1\n2 2 3 5\n"
 LAYERS = b"layerID layerLabel\n1 work\n2 at home\n"
@@ -88,10 +89,11 @@ def test_a_folder_in_the_place_of_a_file(tiny, folder):
 
 
 def test_what_a_killed_download_has_left_is_removed(tiny, folder):
-    (folder / f".download-{2**22 + 1}-abc").mkdir()
-    (folder / f".download-{os.getppid()}-abc").mkdir()  # of a process that runs
-    fetch_files(tiny)
-    assert [path.name for path in folder.glob(".*")] == [f".download-{os.getppid()}-abc"]
+    dead = dead_draft(folder / "tiny")
+    dead.mkdir()
+    with draft_folder(folder / "tiny") as alive:
+        fetch_files(tiny)
+        assert list(folder.glob(".*")) == [alive]
 
 
 def test_what_is_at_hand_is_not_downloaded_again(tiny, folder, site):

@@ -13,7 +13,7 @@ import numpy as np
 
 from banditplex.errors import InputError
 from banditplex.jobs.engine import run_tasks
-from banditplex.jobs.results import RowStore
+from banditplex.storage.rows import RowStore
 
 ABOUT = {"seed": 3, "data": {"edges": 7}}
 

@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 from banditplex.jobs.engine import run_tasks
-from banditplex.jobs.results import RowStore, read_results
 from banditplex.jobs.task import TaskError, TaskLost
+from banditplex.storage.rows import RowStore, read_results
 from tests.jobs import tasks as scripts
 from tests.jobs.tasks import run
 from tests.refusals import refuses

@@ -16,7 +16,6 @@ from sklearn.base import BaseEstimator
 import banditplex as bx
 from banditplex.evaluation import FixedSplit, Split, roc_auc
 from banditplex.jobs.limits import stop_child
-from banditplex.jobs.results import read_results
 from banditplex.leaderboard import Method, Plan, compare
 from banditplex.leaderboard.compare import _fit_all
 from banditplex.leaderboard.facts import describe
@@ -24,6 +23,7 @@ from banditplex.leaderboard.fits import Bench, Fit, Runner
 from banditplex.leaderboard.lines import make_lines
 from banditplex.leaderboard.measure import Job, count_parameters, measure, rank_split, stop_in_time
 from banditplex.leaderboard.parts import Parts
+from banditplex.storage.rows import read_results
 from tests.leaderboard.scorers import DEGREES, METHODS, Degrees, Epochs, Half
 from tests.refusals import refuses
 
@@ -143,7 +143,7 @@ def test_what_exceeds_a_limit_with_the_first_seed_is_not_tried_with_others():
     late, large, bad = "out of time (1 s)", "out of memory (1 GB)", "ValueError: out of luck"
     errors = {("a", '{"x": 1}'): late, ("b", "{}"): large, ("b", '{"x": 1}'): late, ("c", "{}"): bad}
     bench, totals = Outcomes(trials, errors | {("c", '{"x": 1}'): bad}), []
-    run = Runner(bench, None, False, "serial", None, lambda done, total, rows: totals.append(total), 3 * 3 * 4)
+    run = Runner(bench, None, "serial", None, lambda done, total, rows: totals.append(total), 3 * 3 * 4)
     rows = _fit_all(trials, 3, run)
     counts = {(name, seed): sum(fit[:2] == (name, seed) for fit in bench.fits) for name in "abc" for seed in range(3)}
     assert counts == {("a", 0): 4, ("b", 0): 2, ("c", 0): 2} | {
@@ -159,7 +159,7 @@ def test_what_exceeds_a_limit_with_the_first_seed_is_not_tried_with_others():
 
 def test_the_only_setting_that_finishes_is_tested_without_tuning():
     bench = Outcomes("a", {("a", "{}"): "out of time (1 s)"})
-    rows = _fit_all({"a": [{}, {"x": 1}]}, 2, Runner(bench, None, False, "serial", None, None, 6))
+    rows = _fit_all({"a": [{}, {"x": 1}]}, 2, Runner(bench, None, "serial", None, None, 6))
     assert bench.fits[2:] == [("a", 0, '{"x": 1}', False), ("a", 1, '{"x": 1}', False)]
     assert [row.get("error") for row in rows] == [None, None]
 
@@ -293,7 +293,7 @@ def test_long_fits_come_first(tmp_path):
     fits = [Fit(name, seed, "{}", True) for seed in (0, 1) for name in ("degrees", "half")]
     methods = {"degrees": DEGREES, "half": Method("half", Half)}
     run = Runner(
-        Bench(methods, Parts(multiplex(), "layer"), Plan(seeds=2, trials=1, budget=2, memory=1)), None, False, "serial",
+        Bench(methods, Parts(multiplex(), "layer"), Plan(seeds=2, trials=1, budget=2, memory=1)), None, "serial",
         None, lambda done, total, rows: told.append((rows[0]["method"], rows[0]["trial"])), 4,
     )  # fmt: skip
     try:

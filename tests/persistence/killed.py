@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 import banditplex as bx
-from banditplex.persistence import tree
+from banditplex.storage import files, tree
 
 EPOCHS = 12
 KILLS = 6
@@ -111,8 +111,10 @@ def die_at(folder: Path, moment: str, *, after: int, first: bool) -> None:
         writes += 1
         if writes > after:
             if moment == "half":
-                path.with_name(path.name + ".new").write_bytes(data[: len(data) // 2])
-                die()
+                with files.replacing(path) as file:
+                    file.write(data[: len(data) // 2])
+                    file.flush()
+                    die()
             os.fsync, os.replace = dying_fsync, dying_replace
         whole(path, data)
 

@@ -19,9 +19,8 @@ import banditplex as bx
 from banditplex.datasets import planted
 from banditplex.errors import FormatError, InputError
 from banditplex.nn import neighbour_sampling as sampling
-from banditplex.persistence import tree
 from banditplex.persistence.checkpoint import FILE, FORMAT, read_checkpoint, restore, snapshot
-from banditplex.persistence.tree import pack, read_tree, unpack, write_tree
+from banditplex.storage.tree import pack, read_tree, unpack, write_tree
 from tests.persistence.killed import multiplex
 from tests.refusals import refuses
 from tests.training.test_loop import trainer_of
@@ -351,7 +350,7 @@ def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
     def full(file):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(tree.os, "fsync", full)
+    monkeypatch.setattr("os.fsync", full)
     with refuses(tmp_path / "t", "No space left"):
         write_tree(tmp_path / "t", {"new": 2}, format="test 1")
     assert [path.name for path in tmp_path.iterdir()] == ["t"]

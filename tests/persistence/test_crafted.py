@@ -15,7 +15,7 @@ from banditplex import LinkPredictor
 from banditplex.errors import FormatError
 from banditplex.persistence.checkpoint import FILE, FORMAT, Checkpoint, read_checkpoint
 from banditplex.persistence.model_folder import INDEX
-from banditplex.persistence.tree import ABOUT, TREE, _digest, read_tree, write_tree
+from banditplex.storage.tree import ABOUT, TREE, _digest, read_tree, write_tree
 from tests.persistence.killed import multiplex
 from tests.persistence.test_checkpoint import predictor
 from tests.refusals import refuses
@@ -149,8 +149,13 @@ MODELS = {
     "ragged layers": (("layers", 0), [1], "layers"),
     "layers that do not exist": (("layers", 0, 0), -3, "layers"),
     "gains of nothing": (("gains", 0, "layer"), 99, "gains"),
+    "a gain that no float can hold": (("gains", 0, "gain"), 10**400, "gain"),
+    "a limit that no float can hold": (("gains", 0, "low"), -(10**400), "low"),
+    "a slope that no float can hold": (("calibration", "low", 0), 10**400, "calibration.low"),
+    "a history of a layer that does not exist": (("history", 0, "layer"), -1, "history"),
+    "a loss that no float can hold": (("history", 0, "train_loss"), 10**400, "train_loss"),
     "names that are numbers": (("layer_names",), 5, "layer_names"),
-    "a name twice": (("layer_names", 1), "a", "'a'"),
+    "a name twice": (("layer_names", 1), "a", "distinct"),
     "nodes that are missing": (("node_names",), [*range(39)], "encoder.input.weight|node indices"),
     "types of some nodes": (("node_types",), ["x"], "node_types"),
     "a word for a truth": (("directed",), "maybe", "directed"),

@@ -158,7 +158,7 @@ def test_a_save_that_is_cut_off_anywhere_leaves_the_old_model_or_the_new_one(tmp
             break
     assert left == sorted(left)
     assert set(left) == {0, 1}
-    assert len(left) == 13  # a draft of each of three files; draft, place and folder of the index; places and folders
+    assert len(left) == 17  # draft, place and folder of three successors and the index; three places and their folder
 
 
 def test_a_relevance_is_saved_by_its_name(tmp_path):

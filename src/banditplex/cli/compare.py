@@ -104,7 +104,6 @@ def compare(
         raise InputError("Expected -o DIR with --resume, got none.")
     from banditplex.datasets import fetch
     from banditplex.evaluation import fixed_split
-    from banditplex.jobs.result_folder import begun, check_folder
     from banditplex.leaderboard import Plan, facts, lines, pages
     from banditplex.leaderboard import compare as run_all
     from banditplex.leaderboard.board import Leaderboard
@@ -112,6 +111,7 @@ def compare(
     from banditplex.leaderboard.methods import choose_methods
     from banditplex.leaderboard.parts import Parts
     from banditplex.report.about import PAGE
+    from banditplex.storage.rows import begun, check_folder
 
     given = QUICK if quick else FULL
     names = methods if methods is not None else given["methods"]
@@ -203,8 +203,7 @@ def _print_start(board: "Leaderboard") -> None:
 
 
 def _print_board(board: "Leaderboard", by_layer: bool) -> None:
-    from banditplex.leaderboard.pages import layer_tables
-    from banditplex.leaderboard.tables import COST, INSTEAD, RANKING, TELLING, difference_table, main_table
+    from banditplex.leaderboard.tables import COST, INSTEAD, MEASURED, RANKING, TELLING, difference_table, main_table
 
     parts = ((*TELLING, "note"), RANKING, INSTEAD, (*COST, "settings"))
     tables = [main_table(board.lines, columns) for columns in parts]
@@ -213,9 +212,9 @@ def _print_board(board: "Leaderboard", by_layer: bool) -> None:
             _print(table)
             print()
     print(_wrap(["> ours; * the best of its column.", *board.legend]))
-    for name, table in layer_tables(board) if by_layer else ():
+    for name, lines in board.layers.items() if by_layer else ():
         print(f"\nLayer {name}")
-        _print(table)
+        _print(main_table(lines, MEASURED))
     if board.verdict:
         print(f"\n{_wrap([board.verdict])}")
 

@@ -210,7 +210,7 @@ def _warn_of_chance(run: Path, model: "LinkPredictor", layers: list[str]) -> Non
     from banditplex.report.about import read_about
 
     names = [str(name) for name in model.layer_probabilities_.index]
-    quality = dict(zip(names, (read_about(run).get("held_out") or {}).get("targets") or [], strict=False))
+    quality = dict(zip(names, (read_about(run, model).get("held_out") or {}).get("targets") or [], strict=False))
     unclear = [layer for layer in layers if not quality.get(layer, {}).get("clear", True)]
     if not unclear:
         return

@@ -17,7 +17,7 @@ from banditplex.training.distributed import launcher
 @contextmanager
 def resumable(folder: Path, *, resume: bool, program: str = "banditplex") -> Iterator[None]:
     """Run a command that keeps its results in a folder; after Ctrl-C, print the command that resumes it."""
-    from banditplex.jobs.result_folder import begun, check_folder
+    from banditplex.storage.rows import begun, check_folder
 
     check_folder(folder, resume=resume, how="--resume")
     if resume and not begun(folder):
@@ -39,13 +39,14 @@ class Terminated(KeyboardInterrupt):
 
 
 @contextmanager
-def stoppable(*, quiet: bool = True) -> Iterator[str]:
+def stoppable(*, quiet: bool = True, ends: bool = False) -> Iterator[str]:
     """Let SIGTERM stop a command as Ctrl-C does; yield how to stop it, and say so where Ctrl-C is ignored.
 
-    It is ignored in what a shell script starts in the background.
+    It is ignored in what a shell script starts in the background. With `ends`, SIGTERM ends the process at once: it has
+    nothing to write, and may wait for others.
     """
     how = "Ctrl-C"
-    if threading.current_thread() is not threading.main_thread():  # which alone may set signals
+    if ends or threading.current_thread() is not threading.main_thread():  # which alone may set signals
         yield how
         return
 

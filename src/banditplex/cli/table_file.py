@@ -1,11 +1,10 @@
 """Tables that commands write to a file: CSV, TSV or Parquet."""
 
-import os
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from banditplex.errors import InputError
+from banditplex.storage.files import replacing
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,15 +39,9 @@ def write_table(table: "pd.DataFrame", path: Path) -> None:
 
     Excel takes a CSV file for UTF-8 only if it begins with a byte order mark; it gets one if there is a need.
     """
-    draft = path.with_name(path.name + ".new")
-    try:
+    with replacing(path) as file:
         if path.suffix.lower() == ".parquet":
-            table.to_parquet(draft, index=False)
+            table.to_parquet(file, index=False)
         else:
             encoding = "utf-8-sig" if path.suffix.lower() == ".csv" and not _is_ascii(table) else "utf-8"
-            table.to_csv(draft, index=False, sep=SEPARATOR[path.suffix.lower()], encoding=encoding)
-        os.replace(draft, path)
-    except OSError as error:
-        with suppress(OSError):  # a read-only disk
-            draft.unlink()
-        raise InputError(f"{path}: cannot be written: {error.strerror or error}.") from None
+            table.to_csv(file, index=False, sep=SEPARATOR[path.suffix.lower()], encoding=encoding)

@@ -81,7 +81,7 @@ def train(
     targets = [as_name(name, mx.layer_names) for name in target] if target else None
     try:
         events = event_files(None if others else tensorboard)
-        with stoppable(quiet=quiet) as how, epoch_bar(quiet=quiet) as show, events as write, joined():
+        with stoppable(quiet=quiet, ends=others) as how, epoch_bar(quiet=quiet) as show, events as write, joined():
             clock = Estimate("epochs at most", f"{how} leaves a run that --resume continues", sets_up=True)
 
             def on_epoch(model: "LinkPredictor", row: dict[str, Any]) -> None:
@@ -234,7 +234,7 @@ def summarise(model: "LinkPredictor", folder: "RunFolder") -> dict[str, Any]:
     """
     from banditplex.report.about import read_about
 
-    quality = (read_about(folder.path).get("held_out") or {}).get("targets") or [{}] * len(model.k_)
+    quality = (read_about(folder.path, model).get("held_out") or {}).get("targets") or [{}] * len(model.k_)
     progress = folder.progress()
     kept = [row for row in progress.history if row["epoch"] in progress.kept_epochs]
     table, gains, used, fitted = model.layer_probabilities_, model.layer_gains_, model.k_, model._fitted

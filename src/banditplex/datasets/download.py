@@ -1,8 +1,7 @@
-"""Download missing files into a staging folder, check them, and only then move them into the data folder."""
+"""Download missing files into a draft folder, check them, and only then move them into the data folder."""
 
 import os
 import shutil
-import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable
@@ -14,12 +13,11 @@ from urllib.parse import urljoin, urlsplit
 from banditplex.datasets.base import Dataset, File, data_folder
 from banditplex.errors import InputError
 from banditplex.io.limits import unpacked_limit
-from banditplex.lock import is_running
+from banditplex.storage.files import clear_drafts, draft_folder
 
 Progress = Callable[[int, int], None]  # called with (bytes done, bytes in all)
 
 TIMEOUT = 30  # seconds without an answer
-STAGE = ".download-"
 
 
 def fetch_files(dataset: Dataset, *, known: Iterable[File] = (), progress: Progress | None = None) -> Path:
@@ -36,8 +34,8 @@ def fetch_files(dataset: Dataset, *, known: Iterable[File] = (), progress: Progr
     """
     dataset.check_files()
     folder = data_folder()
-    if folder is not None and dataset.files:
-        _clear(folder)
+    if folder is not None and folder.is_dir() and dataset.files:
+        clear_drafts(folder)
     missing = [file for file in dataset.files if not file.find(folder)]
     if missing and not dataset.can_be_downloaded:
         where = folder or "the folder in BANDITPLEX_DATA"
@@ -62,24 +60,16 @@ def _download(
         )
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=f"{STAGE}{os.getpid()}-", dir=folder) as stage:
-            _Download(dataset, folder, Path(stage), known, progress).run(missing)
+        with draft_folder(folder / dataset.name) as stage:
+            _Download(dataset, folder, stage, known, progress).run(missing)
     except OSError as error:
         raise InputError(f"{dataset.name}: {folder} cannot be written: {error.strerror or error}.") from None
     return folder
 
 
-def _clear(folder: Path) -> None:
-    """Remove what downloads that were killed have left: staging folders are named after their processes."""
-    for left in folder.glob(f"{STAGE}*"):
-        number = left.name.removeprefix(STAGE).partition("-")[0]
-        if number.isdigit() and not is_running(int(number)):
-            shutil.rmtree(left, ignore_errors=True)
-
-
 @dataclass(frozen=True)
 class _Download:
-    """One attempt to download the missing files of a data set, through a staging folder."""
+    """One attempt to download the missing files of a data set, through a draft folder."""
 
     dataset: Dataset
     folder: Path

@@ -20,5 +20,5 @@ from banditplex.evaluation.split import k_fold as k_fold
 from banditplex.evaluation.split import split as split
 from banditplex.evaluation.split import temporal_split as temporal_split
 from banditplex.evaluation.statistics import summary as summary
-from banditplex.jobs.results import read_results as read_results
 from banditplex.pairs.negatives import NegativeSampler as NegativeSampler
+from banditplex.storage.rows import read_results as read_results

@@ -15,12 +15,14 @@ from numpy.typing import NDArray
 
 from banditplex.errors import InputError
 from banditplex.evaluation.metrics import AT, evaluate_layers
+from banditplex.evaluation.rows import check_rows, describe_data, metric_schema, row_schemas
 from banditplex.evaluation.split import Split, check_options, k_fold, temporal_split
 from banditplex.jobs.engine import Finished, check_engine, run_tasks
-from banditplex.jobs.results import Row, RowStore, describe_data
 from banditplex.multiplex import Multiplex, Name
 from banditplex.rng import stream
+from banditplex.schema import whole
 from banditplex.scorer import LinkScorer
+from banditplex.storage.rows import Row, RowStore
 
 Progress = Callable[[int, int, list[Row]], Any]
 METRICS = ("accuracy", "roc_auc", "average_precision", "ap_at_50", "f1", "mrr", *(f"hits_at_{cut}" for cut in AT))
@@ -146,17 +148,40 @@ def evaluate(
     )  # fmt: skip
     _check_protocol(protocol, scorers, mx)
     runs = [Run(trial, index, name) for trial in range(trials) for index in range(folds) for name in scorers]
-    store = None if out is None else RowStore(out, _describe_protocol(protocol, scorers, mx), resume=resume)
+    store = None
+    if out is not None:
+        store = RowStore(out, _describe_protocol(protocol, scorers, mx), resume=resume, check=_rows_check(protocol))
     finished = run_tasks(Evaluator(protocol, scorers, mx, curves=curves), runs, engine=engine, jobs=jobs, store=store)
-    return _yield_rows(finished, len(runs), on_progress)
+    return _yield_rows(finished, len(runs), on_progress, store)
 
 
-def _yield_rows(finished: Generator[Finished], total: int, on_progress: Progress | None) -> Iterator[Row]:
-    with closing(finished):
-        for done, (_, rows) in enumerate(finished, 1):
-            if on_progress is not None:
-                on_progress(done, total, rows)
-            yield from rows
+def _rows_check(protocol: EvaluationProtocol) -> Callable[[str, list[Row]], None]:
+    """Return the check of rows that are read from a result file: they are those of the task with that key."""
+    head = {"method": str, "trial": whole(0, protocol.trials - 1), "fold": whole(0, protocol.folds - 1)}
+    schemas = row_schemas(head, metric_schema(protocol.metrics), protocol.targets)
+
+    def check(key: str, rows: list[Row]) -> None:
+        check_rows(rows, schemas)
+        for row in rows:
+            found = Run(row["trial"], row["fold"], row["method"]).key
+            if found != key:
+                raise InputError(f"Expected rows of {key!r}, got rows of {found!r}.")
+
+    return check
+
+
+def _yield_rows(
+    finished: Generator[Finished], total: int, on_progress: Progress | None, store: RowStore | None
+) -> Iterator[Row]:
+    try:
+        with closing(finished):
+            for done, (_, rows) in enumerate(finished, 1):
+                if on_progress is not None:
+                    on_progress(done, total, rows)
+                yield from rows
+    finally:
+        if store is not None:
+            store.close()
 
 
 # One run

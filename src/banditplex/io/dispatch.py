@@ -20,14 +20,14 @@ from banditplex.io import (
     tables,
     triples,
 )
-from banditplex.io.base import Format, Progress
+from banditplex.io.base import Format, Progress, side_note_path
 from banditplex.io.edge_tables import tables_in
 from banditplex.io.node_table import with_node_table
-from banditplex.io.staging import check_whole, staged
 from banditplex.multiplex import Multiplex
 from banditplex.multiplex.notes import KEY, collected
 from banditplex.multiplex.roles import EDGE_ROLES, by_role
 from banditplex.registry import Registry
+from banditplex.storage.staging import check_whole, staged
 
 formats: Registry[Format] = Registry("format")
 for _format in (
@@ -153,7 +153,7 @@ def write(
     assert chosen.write is not None  # check_place refuses such a format
     _check_options(chosen, chosen.write, options)
     try:
-        with staged(path, overwrite=overwrite) as stage:
+        with staged(path, overwrite=overwrite, companion=side_note_path(path)) as stage:
             chosen.write(mx, stage, **options)
     except UnicodeEncodeError as error:
         raise InputError(f"{path}: expected names that UTF-8 can encode, got {error.object!r}.") from None

@@ -4,19 +4,21 @@ The rows do not depend on the engine or on the number of jobs, only their order 
 """
 
 import os
-from collections.abc import Callable, Generator, Iterable
-from contextlib import closing
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import ExitStack, closing
 from importlib.util import find_spec
 from itertools import islice
+from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import Any
 
 from banditplex.errors import InputError
-from banditplex.jobs.results import Row, RowStore
 from banditplex.jobs.task import Function, Outcome, attempt, attempt_remotely, failure, key_of, rows_of
 from banditplex.jobs.worker import Worker, WorkerDied, pickled
 from banditplex.registry import Registry
+from banditplex.storage.rows import Row, RowStore, open_store
+from banditplex.terminal import counters
 
 RETRIES = 2
 """How often Ray runs a task again whose process or node was lost."""
@@ -47,7 +49,8 @@ def run_tasks(
     jobs
         Number of tasks that run at the same time. None: one per CPU.
     store
-        Stores the rows of each finished task. Tasks that it already has are not run again; they come first.
+        Stores the rows of each finished task. Tasks that it already has are not run again; they come first. It is
+        left open.
 
     >>> list(run_tasks(lambda n: [{"square": n["x"] ** 2}], [{"key": "a", "x": 3}], engine="serial"))
     [('a', [{'square': 9}])]
@@ -62,18 +65,34 @@ def run_tasks(
 
     def finish() -> Generator[Finished]:
         yield from stored.items()
-        try:
-            with closing(ENGINES[engine](function, remaining, jobs)) as results:
-                for key, outcome in results if remaining else ():
-                    rows = rows_of(key, outcome)
-                    if store is not None:
-                        store.add(key, rows)
-                    yield key, rows
-        finally:
-            if store is not None:
-                store.close()
+        with closing(ENGINES[engine](function, remaining, jobs)) as results:
+            for key, outcome in results if remaining else ():
+                rows = rows_of(key, outcome)
+                if store is not None:
+                    store.add(key, rows)
+                yield key, rows
 
     return finish()
+
+
+def collect(
+    folder: Path | None, function: Function, tasks: Sequence[Any], about: Mapping[str, Any], *, resume: bool = False,
+    **options: Any,
+) -> list[Row]:  # fmt: skip
+    """Run tasks with progress on stderr; return their rows, sorted by task key.
+
+    Rows are kept in `folder`, unless it is None. A folder with content is refused, unless `resume` is set and it holds
+    a run with the same `about`. `options` are those of `run_tasks`.
+    """
+    finished: dict[str, list[Row]] = {}
+    title = str(folder or "running")
+    with ExitStack() as stack:
+        store = None if folder is None else stack.enter_context(closing(open_store(folder, about, resume=resume)))
+        show = stack.enter_context(counters([title], len(tasks)))
+        for key, rows in run_tasks(function, tasks, store=store, **options):
+            finished[key] = rows
+            show(title, len(finished))
+    return [row for key in sorted(finished) for row in finished[key]]
 
 
 def check_engine(engine: str, jobs: int | None) -> None:

@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from banditplex.errors import InputError
-from banditplex.jobs.results import Row
 from banditplex.rng import stream
+from banditplex.storage.rows import Row
 
 Function = Callable[[Any], Iterable[Mapping[str, Any]]]
 

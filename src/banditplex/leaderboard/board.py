@@ -1,10 +1,8 @@
 """A leaderboard: what was compared, under which conditions, and what was found, in words."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
-from banditplex.jobs.results import Row
 from banditplex.leaderboard.device import on_cuda
 from banditplex.leaderboard.facts import Facts
 from banditplex.leaderboard.lines import PLANNED, Line
@@ -12,6 +10,8 @@ from banditplex.leaderboard.measure import EARLY, OURS_EARLY
 from banditplex.leaderboard.parts import RANKED, SHARE
 from banditplex.leaderboard.plan import Plan
 from banditplex.leaderboard.verdict import verdict
+from banditplex.multiplex import Name
+from banditplex.storage.rows import Row
 
 FIXED = {
     "drop": "without pairs that leak: that are training edges in either direction, or are listed twice",
@@ -27,7 +27,7 @@ class Leaderboard:
     facts: Facts
     plan: Plan
     lines: Sequence[Line] = ()
-    layers: Sequence[dict[str, Any]] = ()
+    layers: Mapping[Name, Sequence[Line]] = field(default_factory=dict)
     tests: Sequence[Row] = ()  # means over layers, of each method with each seed
     fixed: str | None = None  # what became of pairs that leak, if the split came with the data: "drop" or "keep"
     device: str = "cpu"  # in words

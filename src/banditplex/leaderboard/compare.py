@@ -2,21 +2,20 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from banditplex.errors import InputError
+from banditplex.evaluation.rows import describe_data
 from banditplex.evaluation.split import FixedSplit
 from banditplex.jobs.limits import stop_child
-from banditplex.jobs.result_folder import open_store
-from banditplex.jobs.results import Row, describe_data
 from banditplex.leaderboard.device import find_device, on_cuda
-from banditplex.leaderboard.fits import Bench, Fit, Progress, Runner, as_text, exceeds, failure
+from banditplex.leaderboard.fits import Bench, Fit, Progress, Runner, as_text, exceeds, failure, rows_check
 from banditplex.leaderboard.methods import Method, Settings, choose_methods
 from banditplex.leaderboard.parts import Parts
 from banditplex.leaderboard.plan import Plan
 from banditplex.multiplex import Multiplex
+from banditplex.storage.rows import Row, open_store
 
 TUNED_FOR = "roc_auc"
 FIRST_TRIALS = 2
@@ -66,14 +65,19 @@ def compare(
     chosen = {each.name: each for each in _as_methods(methods)}
     if not chosen:
         raise InputError("Expected at least one method, got none.")
-    opener = None if folder is None else partial(open_store, Path(folder), describe(plan, mx, fixed))
     bench = Bench(chosen, Parts(mx, plan.hide, fixed), plan)
     trials = {name: method.trials(plan.trials) for name, method in chosen.items()}
-    run = Runner(bench, opener, resume, engine, jobs, on_progress, _most_fits(trials, plan.seeds))
+    store = None
+    if folder is not None:
+        check = rows_check(plan, mx, ranked=fixed is None)
+        store = open_store(Path(folder), describe(plan, mx, fixed), resume=resume, check=check)
+    run = Runner(bench, store, engine, jobs, on_progress, _most_fits(trials, plan.seeds))
     try:
         return _fit_all(trials, plan.seeds, run)
     finally:
         stop_child()
+        if store is not None:
+            store.close()
 
 
 def describe(plan: Plan, mx: Multiplex, fixed: FixedSplit | None = None) -> dict[str, Any]:

@@ -7,13 +7,17 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
+from banditplex.errors import InputError
+from banditplex.evaluation.rows import check_rows, metric_schema, row_schemas
 from banditplex.jobs.engine import run_tasks
 from banditplex.jobs.limits import PATIENCE, REASONS, alone
-from banditplex.jobs.results import Row, RowStore
-from banditplex.leaderboard.measure import Job, measure
+from banditplex.leaderboard.measure import MEDIANS, RANKING, TOLD_APART, Job, measure
 from banditplex.leaderboard.methods import Method
 from banditplex.leaderboard.parts import Part, Parts
 from banditplex.leaderboard.plan import Plan
+from banditplex.multiplex import Multiplex
+from banditplex.schema import ANYTHING, one_of, parse, whole
+from banditplex.storage.rows import Row, RowStore
 
 Progress = Callable[[int, int, list[Row]], Any]
 """Called as on_progress(done, total, rows) after each fit."""
@@ -93,30 +97,46 @@ def exceeds(row: Row) -> bool:
     return str(row.get("error") or "").startswith(tuple(REASONS.values()))
 
 
+def rows_check(plan: Plan, mx: Multiplex, *, ranked: bool) -> Callable[[str, list[Row]], None]:
+    """Return the check of rows that are read from a result file: they are those of the fit with that key."""
+    head = {"method": str, "trial": whole(0, plan.seeds - 1), "fold": one_of(0), "tuning": bool, "settings": str}
+    measured = {**metric_schema(TOLD_APART), "memory": whole(), "parameters": (type(None), whole())}
+    test = row_schemas(head, measured, plan.targets or mx.layer_names)
+    test["mean"] |= metric_schema(f"median_{name}" for name in MEDIANS)
+    failed = {**head, "scope": str, "error": str}
+    tuning = {"mean": test["mean"], "none": failed}
+    rankings = metric_schema(f"{kind}_{name}" for kind in ("random", "hard") for name in RANKING) if ranked else {}
+    test = {"layer": test["layer"] | rankings, "pooled": test["pooled"], "mean": test["mean"] | rankings}
+
+    def check(key: str, rows: list[Row]) -> None:
+        if rows and rows[0].get("tuning") is True:
+            check_rows(rows, tuning, alone=("mean", "none"))
+        else:
+            check_rows(rows, {**test, "none": failed}, alone=("none",))
+        for row in rows:
+            parse(row["settings"], {"*": ANYTHING}, what="settings")
+            found = Fit(row["method"], row["trial"], row["settings"], row["tuning"]).key
+            if found != key:
+                raise InputError(f"Expected rows of {key!r}, got rows of {found!r}.")
+
+    return check
+
+
 class Runner:
-    """Runs fits, and counts them over all stages; each opens the row file anew, as its predecessor has closed it."""
+    """Runs fits, and counts them over all stages."""
 
     def __init__(
-        self,
-        bench: Bench,
-        opener: Callable[..., RowStore] | None,
-        resume: bool,
-        engine: str,
-        jobs: int | None,
-        tell: Progress | None,
-        total: int,
+        self, bench: Bench, store: RowStore | None, engine: str, jobs: int | None, tell: Progress | None, total: int
     ) -> None:
-        self._bench, self._opener, self._resume = bench, opener, resume
-        self._engine, self._jobs, self._tell = engine, jobs, tell
+        self._bench, self._store, self._tell = bench, store, tell
+        self._engine, self._jobs = engine, jobs
         self._done, self._total = 0, total
         self._seconds: dict[str, float] = {}
 
     def __call__(self, fits: Sequence[Fit]) -> dict[Fit, list[Row]]:
         """Return the rows of fits, in the order of the fits."""
         by_key, found = {fit.key: fit for fit in self._longest_first(fits)}, {}
-        store = None if self._opener is None else self._opener(resume=self._resume)
-        self._resume = True
-        finished = run_tasks(self._bench, by_key.values(), engine=self._engine, jobs=self._jobs, store=store)
+        finished = run_tasks(self._bench, by_key.values(), engine=self._engine, jobs=self._jobs, store=self._store)
         with closing(finished):
             for key, rows in finished:
                 found[by_key[key]] = rows

@@ -11,9 +11,10 @@ import numpy as np
 
 from banditplex.errors import InputError
 from banditplex.evaluation.statistics import holm, summary
-from banditplex.jobs.results import Row
 from banditplex.leaderboard.measure import MEDIANS, RANKING, TOLD_APART
 from banditplex.leaderboard.methods import OURS, VARIANTS
+from banditplex.multiplex import Name
+from banditplex.storage.rows import Row
 
 METRICS = (
     *TOLD_APART, *(f"median_{name}" for name in MEDIANS),
@@ -49,6 +50,7 @@ class Line:
     memory: float = math.nan  # bytes at the peak, median of the fits
     parameters: int | None = None
     settings: tuple[tuple[str, int], ...] = ()  # chosen settings, and for how many seeds
+    test_edges: int | None = None  # of the line of a layer
 
     @property
     def note(self) -> str:
@@ -89,18 +91,20 @@ def finished(rows: Iterable[Row]) -> list[Row]:
     return [row for row in rows if row["scope"] == "mean" and not row.get("error")]
 
 
-def layer_lines(rows: Iterable[Row]) -> list[Row]:
-    """Return a row per layer and method: means and deviations of all metrics over seeds, the highest ROC-AUC first."""
-    found: dict[tuple[Any, str], list[Row]] = {}
+def layer_lines(rows: Iterable[Row], ours: Collection[str] = tuple(VARIANTS)) -> dict[Name, list[Line]]:
+    """Return the lines of each layer: means and deviations of all metrics over seeds, the highest ROC-AUC first."""
+    found: dict[Name, dict[str, list[Row]]] = {}
     for row in rows:
         if row["scope"] == "layer":
-            found.setdefault((row["layer"], row["method"]), []).append(row)
-    lines: dict[Any, list[Row]] = {}
-    for (layer, method), runs in found.items():
-        means, deviations = _moments(runs)
-        line = {"layer": layer, "method": method, "seeds": len(runs), "test_edges": runs[0]["test_edges"]}
-        lines.setdefault(layer, []).append(line | {"mean": means, "deviation": deviations})
-    return [line for each in lines.values() for line in sorted(each, key=lambda line: -line["mean"][SORTED_BY])]
+            found.setdefault(row["layer"], {}).setdefault(row["method"], []).append(row)
+    lines = {
+        layer: [
+            Line(name, name in ours, len(runs), (), *_moments(runs), test_edges=runs[0]["test_edges"])
+            for name, runs in methods.items()
+        ]
+        for layer, methods in found.items()
+    }
+    return {layer: sorted(each, key=lambda line: -line.mean[SORTED_BY]) for layer, each in lines.items()}
 
 
 def _line(name: str, rows: list[Row], finished: list[Row], tests: Mapping[str, Any], ours: bool) -> Line:

@@ -12,11 +12,11 @@ from banditplex.evaluation.metrics import AT, hits, mrr, ranks
 from banditplex.evaluation.protocol import copy_scorer, score_split, testable
 from banditplex.evaluation.split import Split
 from banditplex.jobs.limits import Usage, limited
-from banditplex.jobs.results import Row
 from banditplex.leaderboard.device import start_device, use_device
 from banditplex.leaderboard.methods import Method, Settings
 from banditplex.leaderboard.parts import Part
 from banditplex.multiplex import Name
+from banditplex.storage.rows import Row
 
 TOLD_APART = ("roc_auc", "average_precision", "ap_at_50", "accuracy", "f1")
 MEDIANS = ("roc_auc", "average_precision", "ap_at_50")

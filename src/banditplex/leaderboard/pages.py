@@ -1,20 +1,20 @@
 """The leaderboard in files: CSV for machines, Markdown, and plain data for the report page."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from banditplex.jobs.results import Row
 from banditplex.leaderboard.board import Leaderboard
 from banditplex.leaderboard.lines import METRICS, Line
-from banditplex.leaderboard.tables import HEADS, Table, difference_table, layer_table, main_table, shown_columns
+from banditplex.leaderboard.tables import HEADS, MEASURED, Table, difference_table, main_table, shown_columns
 from banditplex.markdown import markdown_table
 from banditplex.multiplex import Name
-from banditplex.persistence.tree import replace_file
+from banditplex.storage.files import replace_file
+from banditplex.storage.rows import Row
 
 CSV, LAYERS, SEEDS, MARKDOWN = "leaderboard.csv", "layers.csv", "seeds.csv", "leaderboard.md"
 
@@ -47,13 +47,15 @@ def line_frame(lines: Sequence[Line]) -> pd.DataFrame:
     return pd.DataFrame(rows).astype({"parameters": "Int64"})
 
 
-def layer_frame(layers: Sequence[dict[str, Any]]) -> pd.DataFrame:
+def layer_frame(layers: Mapping[Name, Sequence[Line]]) -> pd.DataFrame:
     """Return a table with a row per layer and method."""
-    rows = []
-    for line in layers:
-        numbers = {f"{name}_deviation": value for name, value in line["deviation"].items()}
-        rows.append({**{n: v for n, v in line.items() if n not in ("mean", "deviation")}, **line["mean"], **numbers})
-    return pd.DataFrame(rows)
+    return pd.DataFrame([
+        {"layer": layer, "method": line.method, "seeds": line.seeds, "test_edges": line.test_edges}
+        | line.mean
+        | {f"{name}_deviation": value for name, value in line.deviation.items()}
+        for layer, lines in layers.items()
+        for line in lines
+    ])  # fmt: skip
 
 
 def seed_frame(tests: Sequence[Row]) -> pd.DataFrame:
@@ -63,20 +65,13 @@ def seed_frame(tests: Sequence[Row]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["method", "seed", *told]).sort_values(["method", "seed"])
 
 
-def layer_tables(board: Leaderboard) -> Iterator[tuple[Name, Table]]:
-    """Yield the table of each layer."""
-    ours = [line.method for line in board.lines if line.ours]
-    for name in dict.fromkeys(line["layer"] for line in board.layers):
-        yield name, layer_table([line for line in board.layers if line["layer"] == name], ours)
-
-
 def _sections(board: Leaderboard, by_layer: bool) -> Iterator[tuple[str, Table]]:
     """Yield the tables after the main one, with their titles."""
     differences = difference_table(board.lines)
     if differences is not None:
         yield "Differences", differences
-    for name, table in layer_tables(board) if by_layer else ():
-        yield f"Layer {name}", table
+    for name, lines in board.layers.items() if by_layer else ():
+        yield f"Layer {name}", main_table(lines, MEASURED)
 
 
 def _markdown(board: Leaderboard, by_layer: bool) -> Iterator[str]:
@@ -134,14 +129,14 @@ def _layer_values(board: Leaderboard, metrics: Sequence[str]) -> dict[str, Any] 
     """Return the means of each metric, layer and method: values (metrics, layers, methods), NaN where there is none."""
     if not board.layers:
         return None
-    layers = {name: place for place, name in enumerate(dict.fromkeys(line["layer"] for line in board.layers))}
-    methods = {name: place for place, name in enumerate(dict.fromkeys(line["method"] for line in board.layers))}
-    shown = [name for name in metrics if any(name in line["mean"] for line in board.layers)]
-    values = np.full((len(shown), len(layers), len(methods)), np.nan)
-    for line in board.layers:
-        found = [line["mean"].get(name, np.nan) for name in shown]
-        values[:, layers[line["layer"]], methods[line["method"]]] = found
-    return {"layers": [str(name) for name in layers], "methods": list(methods), "metrics": shown, "values": values}
+    every = [line for lines in board.layers.values() for line in lines]
+    methods = list(dict.fromkeys(line.method for line in every))
+    shown = [name for name in metrics if any(name in line.mean for line in every)]
+    values = np.full((len(shown), len(board.layers), len(methods)), np.nan)
+    for place, lines in enumerate(board.layers.values()):
+        for line in lines:
+            values[:, place, methods.index(line.method)] = [line.mean.get(name, np.nan) for name in shown]
+    return {"layers": [str(name) for name in board.layers], "methods": methods, "metrics": shown, "values": values}
 
 
 def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:

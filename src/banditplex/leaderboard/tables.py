@@ -1,11 +1,9 @@
 """Tables of the leaderboard, as text: what the terminal, Markdown and the page show."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from banditplex.jobs.results import Row
 from banditplex.leaderboard.lines import Line
 from banditplex.markdown import number, plus_minus
 
@@ -34,6 +32,8 @@ RANKING = ("random_mrr", "random_hits_at_10", "hard_mrr", "hard_hits_at_10")
 INSTEAD = ("ap_at_50", "median_roc_auc", "median_average_precision", "median_ap_at_50")
 UNRANKED = ("f1", *INSTEAD)
 """Shown where there are no rankings: splits that come with the data have no negatives to rank against."""
+MEASURED = (*TELLING, *INSTEAD, *RANKING)
+"""Columns of the table of a layer."""
 TESTED = ("roc_auc", "hard_mrr")
 """Metrics whose differences are shown."""
 
@@ -98,21 +98,6 @@ def difference_table(lines: Sequence[Line]) -> Table | None:
             cells += [Cell(_signed(found.mean)), Cell(p_value(found.p))] if found else [Cell(""), Cell("")]
         rows.append(TableRow(tuple(cells), line.ours, not line.seeds))
     return Table(("method", *(head for name in shown for head in (f"{HEADS[name]} difference", "p"))), tuple(rows))
-
-
-def layer_table(lines: Sequence[Row], ours: Sequence[str] = ()) -> Table:
-    """Return the table of one layer, from its `layer_lines`."""
-    ranked = any(name in line["mean"] for line in lines for name in RANKING)
-    shown = [
-        name for name in HEADS if not (ranked and name in UNRANKED) and any(name in line["mean"] for line in lines)
-    ]
-    best = {name: max((line["mean"].get(name, -math.inf) for line in lines), default=0.0) for name in shown}
-    rows = []
-    for line in lines:
-        mean, deviation = line["mean"], line["deviation"]
-        cells = [Cell(plus_minus(mean[name], deviation[name]), mean[name] == best[name]) for name in shown]
-        rows.append(TableRow((Cell(line["method"]), *cells), line["method"] in ours))
-    return Table(("method", *(HEADS[name] for name in shown)), tuple(rows))
 
 
 def p_value(p: float) -> str:

@@ -16,13 +16,14 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike
 
-from banditplex.changes import check_same, differences
 from banditplex.errors import FormatError, InputError
-from banditplex.lock import Lock
 from banditplex.multiplex import Multiplex, Name
 from banditplex.persistence.model_folder import config_to_json
-from banditplex.persistence.tree import locked_folder, read_tree, write_tree
 from banditplex.schema import ANYTHING, NAMES, Kind, check, one_of, whole
+from banditplex.storage.changes import check_same, differences
+from banditplex.storage.files import locked_folder
+from banditplex.storage.lock import Lock
+from banditplex.storage.tree import read_tree, write_tree
 from banditplex.training.config import REMOVED, SETTINGS, refuse_removed
 from banditplex.training.generators import get_state, set_state
 from banditplex.training.history import ROW

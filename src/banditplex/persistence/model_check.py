@@ -9,12 +9,13 @@ from safetensors import SafetensorError, safe_open
 from banditplex.errors import FormatError
 from banditplex.multiplex import Multiplex
 from banditplex.nn.rotations import DIMENSION, FOLDS
-from banditplex.schema import ANY_NUMBER, ANYTHING, NAMES, NUMBER, SHA256, check, one_of, whole
+from banditplex.schema import ANY_NUMBER, ANYTHING, DISTINCT_NAMES, NAMES, SHA256, Kind, check, number, one_of, whole
 from banditplex.training.config import Config
 from banditplex.training.history import ROW
 from banditplex.training.setup import choose_hidden_units, choose_width
 
 ARGUMENTS = {"hide": ANYTHING, "policy_options": (type(None), {"*": ANYTHING}), "warm_start": bool}
+_MODERATE = number(-1e9, 1e9)
 _GAIN = {
     "target": whole(0), "layer": whole(0), "gain": ANY_NUMBER, "low": ANY_NUMBER, "high": ANY_NUMBER, "helps": bool
 }  # fmt: skip
@@ -23,7 +24,7 @@ SCHEMA = {
     "config": {"*": ANYTHING},
     "arguments": ARGUMENTS,
     "directed": bool,
-    "layer_names": NAMES,
+    "layer_names": DISTINCT_NAMES,
     "node_names": NAMES,
     "node_types": (type(None), [str]),
     "feature_names?": [str],
@@ -33,7 +34,7 @@ SCHEMA = {
     "members": whole(1),
     "beside": [one_of("regression", "rotations")],
     "gains": (type(None), [_GAIN]),
-    "calibration": {"low": [NUMBER], "high": [NUMBER], "bias": [NUMBER], "knot": NUMBER},
+    "calibration": {"low": [_MODERATE], "high": [_MODERATE], "bias": [_MODERATE], "knot": _MODERATE},
     "policy": {"*": int},
     "history": [ROW],
     "sha256": {"*": SHA256},
@@ -60,6 +61,9 @@ def check_numbers(index: Mapping[str, Any], path: Path) -> None:
         check(len(values), one_of(len(targets)), path=path, what=f"the length of calibration.{name}")
         if name != "bias" and min(values) <= 0:
             raise FormatError(f"expected slopes above 0 as calibration.{name}, got {min(values)}", path=path)
+    names = set(index["layer_names"])
+    known = Kind("a layer", lambda value: type(value) in (int, str) and value in names)
+    check([row["layer"] for row in index["history"]], [known], path=path, what="layers of the history")
     types = index["node_types"]
     if types is not None:
         check(len(types), one_of(len(index["node_names"])), path=path, what="the length of node_types")

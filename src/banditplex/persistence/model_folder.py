@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -29,9 +30,9 @@ from banditplex.nn.view import pack
 from banditplex.pairs.visibility import Visibility
 from banditplex.persistence.index import INDEX
 from banditplex.persistence.model_check import SCHEMA, check_numbers, check_sizes
-from banditplex.persistence.tree import draft_of, locked_folder, put_in_place, replace_file, write_draft
 from banditplex.prediction import Calibration, FittedModel
 from banditplex.schema import ANYTHING, check, parse
+from banditplex.storage.files import locked_folder, replace_file, sync, writing
 from banditplex.training.config import SETTINGS, Config, refuse_removed
 from banditplex.training.data import choose_device
 from banditplex.training.likeness import check_like
@@ -46,9 +47,9 @@ GRAPH = ("edge_index", "layer_offsets", "weight", "time", "node_features")
 def save(folder: str | Path, fitted: FittedModel, config: Config, history: list[Row], arguments: Row) -> None:
     """Write a model folder, which at any moment holds the old model or the new one, whole.
 
-    The index `model.json` knows the other files. It is replaced once their drafts are written, which then take their
-    places; a draft that the index knows counts as the file. `config` has the settings of training, `arguments` those
-    of the constructor that training resolves: `hide`, `policy_options`, `warm_start`.
+    The index `model.json` knows the other files by their checksums. It is replaced once their successors are written
+    (NAME.new), which then take their places; one that the index knows counts as the file. `config` has the settings of
+    training, `arguments` those of the constructor that training resolves: `hide`, `policy_options`, `warm_start`.
     """
     with locked_folder(Path(folder)):
         _save(Path(folder), fitted, config, history, arguments)
@@ -82,12 +83,11 @@ def _save(folder: Path, fitted: FittedModel, config: Config, history: list[Row],
     }
     data = dict(zip(FILES, (array_bytes(graph), array_bytes(arrays), tensor_bytes(_distinct(weights))), strict=True))
     index["sha256"] = {name: hashlib.sha256(content).hexdigest() for name, content in data.items()}
-    _settle(folder)
+    _settle(folder, _known(folder))
     for name, content in data.items():
-        write_draft(folder / name, content)
+        replace_file(successor(folder / name), content)
     replace_file(folder / INDEX, json.dumps(index, default=_plain).encode())
-    for name in data:
-        put_in_place(folder / name)
+    _settle(folder, index["sha256"])
 
 
 def load(
@@ -177,25 +177,40 @@ def _read_index(path: Path) -> dict[str, Any]:
 
 
 def _known_file(path: Path, digest: str | None) -> Path:
-    """Return a file or its draft, whichever the index knows by its digest; refuse damaged files and those of others."""
+    """Return a file or its successor, whichever has this digest; refuse damaged files and those of others."""
     if digest is not None and _digest(path) == digest:
         return path
-    if digest is not None and _digest(draft_of(path)) == digest:
-        return draft_of(path)
+    if digest is not None and _digest(successor(path)) == digest:
+        return successor(path)
     if not path.exists():
         raise FileNotFoundError(path)
     raise FormatError("expected the file that model.json was written with, got another", path=path)
 
 
-def _settle(folder: Path) -> None:
-    """Let drafts that the index knows take their places: those of a model whose saving was cut off at its end."""
+def successor(path: Path) -> Path:
+    """Return where a file waits for the index that knows it."""
+    return path.with_name(f"{path.name}.new")
+
+
+def _known(folder: Path) -> dict[str, str]:
+    """Return the digests that the index of a folder knows; none if there is no index."""
     try:
-        known = _read_index(folder / INDEX).get("sha256", {})
+        found = _read_index(folder / INDEX).get("sha256")
     except InputError:
-        return
-    for path, digest in ((folder / name, known.get(name)) for name in FILES):
-        if digest and _digest(draft_of(path)) == digest:
-            put_in_place(path)
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _settle(folder: Path, known: Mapping[str, str]) -> None:
+    """Let successors that the index knows take their places, also those of a model whose saving was cut off."""
+    with writing(folder):
+        waiting = [
+            folder / name for name in FILES if name in known and _digest(successor(folder / name)) == known[name]
+        ]
+        for path in waiting:
+            os.replace(successor(path), path)
+        if waiting:
+            sync(folder)
 
 
 def _digest(path: Path) -> str | None:

@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from banditplex.errors import InputError
-from banditplex.lock import IN_FOLDER
 from banditplex.persistence.checkpoint import FILE, read_checkpoint
 from banditplex.persistence.index import INDEX
-from banditplex.persistence.model_folder import FILES
-from banditplex.persistence.tree import draft_of, locked_folder, replace_file
+from banditplex.persistence.model_folder import FILES, successor
 from banditplex.schema import ANYTHING, parse
+from banditplex.storage.files import is_draft, locked_folder, replace_file
+from banditplex.storage.lock import IN_FOLDER
 
 READING = "reading.json"
 """How the data of a run were read: the options that a resumed run need not be given again, and notes."""
@@ -52,9 +52,7 @@ class RunFolder:
         """Whether the folder holds anything besides a lock, and what is written before the first checkpoint."""
         if not self.path.is_dir():
             return self.path.exists()
-        reading = self.path / READING
-        nothing = draft_of(self._checkpoint), self.path / IN_FOLDER, reading, draft_of(reading)
-        return any(path not in nothing for path in self.path.iterdir())
+        return any(path.name not in (IN_FOLDER, READING) and not is_draft(path) for path in self.path.iterdir())
 
     @contextmanager
     def held(self) -> Iterator[None]:
@@ -79,7 +77,7 @@ class RunFolder:
         if self.path.exists() and not self.path.is_dir():
             raise InputError(f"{self.path}: expected a folder, got a file.")
         for name in (INDEX, FILE, READING, *FILES):
-            for path in (self.path / name, draft_of(self.path / name)):
+            for path in (self.path / name, successor(self.path / name)):
                 path.unlink(missing_ok=True)
 
     def settings(self) -> dict[str, Any]:

@@ -11,22 +11,19 @@ from typing import Any
 
 from banditplex.multiplex import Multiplex
 from banditplex.multiplex.notes import notes_of
-from banditplex.persistence.tree import replace_file
 from banditplex.predictor import LinkPredictor
 from banditplex.report import held_out
 from banditplex.report.packing import plain
 from banditplex.rng import stream
-from banditplex.schema import NUMBER, parse, whole
+from banditplex.schema import check, number, one_of, parse, whole
+from banditplex.storage.files import replace_file
 from banditplex.version import __version__
 
 ABOUT, PAGE = "about.json", "report.html"
-_BIN = {"probability": NUMBER, "share": NUMBER, "low": NUMBER, "high": NUMBER, "links": whole()}
-_MAYBE = (type(None), NUMBER)
+_SHARE = number(-1e-9, 1 + 1e-9, phrase="a number from 0 to 1")
+_BIN = {**dict.fromkeys(("probability", "share", "low", "high"), _SHARE), "links": whole()}
+_MAYBE = (type(None), _SHARE)
 _TARGET = {"edges": whole(), "roc_auc": _MAYBE, "low?": _MAYBE, "high?": _MAYBE, "clear?": bool}
-SCHEMA = {
-    "data?": str, "command?": str, "date?": str, "versions?": {"*": str}, "relevant?": (type(None), [[whole()]]),
-    "notes?": [str], "held_out?": (type(None), {"bins": [_BIN], "targets": [_TARGET]}),
-}  # fmt: skip
 PACKAGES = ("numpy", "scipy", "pandas", "torch", "torch-geometric")
 
 
@@ -64,14 +61,23 @@ def quality(model: LinkPredictor) -> dict[str, Any] | None:
     return None if found is None else held_out.summarise(found, stream(model.seed, "reliability"))
 
 
-def read_about(folder: Path) -> dict[str, Any]:
-    """Return what `write_about` wrote, empty if there is no such file."""
+def read_about(folder: Path, model: LinkPredictor) -> dict[str, Any]:
+    """Return what `write_about` wrote about a model, empty if there is no such file."""
     path = folder / ABOUT
     try:
         text = path.read_bytes()
     except FileNotFoundError:
         return {}
-    about: dict[str, Any] = parse(text, SCHEMA, path=path)
+    layer = whole(0, model.multiplex_.num_layers - 1)
+    about: dict[str, Any] = parse(text, {
+        "data?": str, "command?": str, "date?": str, "versions?": {"*": str}, "notes?": [str],
+        "relevant?": (type(None), [[layer]]), "held_out?": (type(None), {"bins": [_BIN], "targets": [_TARGET]}),
+    }, path=path)  # fmt: skip
+    for pair in about.get("relevant") or ():
+        check(len(pair), one_of(2), path=path, what="the length of an entry of relevant")
+    if about.get("held_out"):
+        found = len(about["held_out"]["targets"])
+        check(found, one_of(len(model.k_)), path=path, what="the number of held_out.targets")
     return about
 
 

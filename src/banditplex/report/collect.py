@@ -37,7 +37,7 @@ def collect_run(
     `layers` are the targets whose links are listed; None: the largest, as many as can be ranked in a few seconds.
     `title` is that of the page; None: made from the name of the data.
     """
-    about, run = read_about(folder), RunFolder(folder)
+    about, run = read_about(folder, model), RunFolder(folder)
     about |= {"notes": run.notes() or about.get("notes", [])}  # as the command line says them, if it read the data
     kept = list(run.progress().kept_epochs) if run.begun else []
     data = collect_model(model, {"data": folder.resolve().name} | about, kept, layers)

@@ -13,8 +13,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from banditplex.persistence.tree import replace_file
 from banditplex.report.packing import plain
+from banditplex.storage.files import replace_file
 from banditplex.version import __version__
 
 SCRIPTS = (

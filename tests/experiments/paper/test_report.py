@@ -11,12 +11,16 @@ from banditplex.experiments.paper.analysis import Runs, curve_table
 from banditplex.experiments.paper.claims import findings
 from banditplex.experiments.paper.figures import FIGURES, draw, write_figures
 from banditplex.experiments.paper.settings import DATASETS, METHODS, Size
+from tests.cli.links import contents, plant
 
 
 @pytest.fixture(scope="module")
 def folder(made_rows, tmp_path_factory):
-    path = tmp_path_factory.mktemp("report")
+    path, outside = tmp_path_factory.mktemp("report"), tmp_path_factory.mktemp("outside")
+    plant(outside, path, ["claims.csv", "claims.md", "curves.csv", "index.md", "variants.png", "variants.svg"])
+    before = contents(outside)
     report.write(Runs.from_rows(made_rows), path, command="banditplex reproduce", size=Size(5, 2, 4))
+    assert contents(outside) == before  # links in the places of files are replaced, not followed
     return path
 
 

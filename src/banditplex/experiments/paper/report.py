@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -11,6 +12,7 @@ from banditplex.experiments.paper.claims import Finding, as_records, findings, o
 from banditplex.experiments.paper.figures import FIGURES, write_figures
 from banditplex.experiments.paper.settings import DATASETS, FOLDS, JUDGED, METHODS, SEED, SYNTHETIC, TRAINING, Size
 from banditplex.markdown import markdown_table
+from banditplex.storage.files import replace_file
 from banditplex.version import __version__
 
 CLAIMS, CURVES, INDEX = "claims", "curves.csv", "index.md"
@@ -20,13 +22,16 @@ _text_table = partial(markdown_table, numbers=False)
 def write(runs: Runs, folder: Path, *, command: str, size: Size) -> list[Finding]:
     """Write all files but the rows into a folder that exists; return what was found."""
     found = findings(runs)
-    curve_table(runs).to_csv(folder / CURVES, index=False, float_format="%.4f", lineterminator="\n")
-    pd.DataFrame(as_records(found)).to_csv(
-        folder / f"{CLAIMS}.csv", index=False, float_format="%.4g", lineterminator="\n"
-    )
+    records: Any = pd.DataFrame(as_records(found))
+    texts = {
+        CURVES: curve_table(runs).to_csv(index=False, float_format="%.4f", lineterminator="\n"),
+        f"{CLAIMS}.csv": records.to_csv(index=False, float_format="%.4g", lineterminator="\n"),
+        f"{CLAIMS}.md": claims_page(runs, found),
+        INDEX: index_page(runs, found, command=command, size=size),
+    }
+    for name, text in texts.items():
+        replace_file(folder / name, text.encode())
     write_figures(runs, folder)
-    (folder / f"{CLAIMS}.md").write_text(claims_page(runs, found), encoding="utf-8")
-    (folder / INDEX).write_text(index_page(runs, found, command=command, size=size), encoding="utf-8")
     return found
 
 

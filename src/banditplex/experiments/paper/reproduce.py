@@ -6,13 +6,13 @@ from itertools import product
 from pathlib import Path
 
 from banditplex.errors import InputError
+from banditplex.evaluation.rows import describe_data
 from banditplex.experiments.paper.analysis import Runs
 from banditplex.experiments.paper.claims import Finding
 from banditplex.experiments.paper.measure import PaperRun, measure, multiplex_of
 from banditplex.experiments.paper.report import write
 from banditplex.experiments.paper.settings import DATASETS, FULL, HIDDEN_IN, METHODS, SEED, TRAINING, Size
-from banditplex.jobs.result_folder import collect
-from banditplex.jobs.results import describe_data
+from banditplex.jobs.engine import collect
 
 
 def reproduce(

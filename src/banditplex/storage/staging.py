@@ -1,14 +1,11 @@
-"""Writes that are done whole or not at all, whenever they are cut off.
+"""Files and folders that are replaced together, all or none as far as a system can do it.
 
-A write goes to a staging folder, `.NAME.new` beside its place NAME, under a lock, `.NAME.lock`. From there:
+They are written into a draft folder beside their place, under a lock, `.NAME.lock`. From there:
 
-- one file or folder takes its place in one step: at any moment there is the old one or the new one. A folder changes
-  places with the old one, where the system can do that in one step; elsewhere the old one is moved into the staging
-  folder first, and moved back by whoever finds it there.
-- several files (a format with companions, or a side note) take their places one after another. Meanwhile the staging
-  folder holds a mark; `check_whole` refuses to read files that it stands beside, as old and new may be mixed.
-
-The next write to the same place removes what one that was killed has left.
+- one file or folder takes its place in one step. A folder changes places with the old one, where the system can do that
+  in one step; elsewhere the old one is moved into the draft first, and moved back by whoever finds it there.
+- several files (a format with companions, or a side note) take their places one after another. Meanwhile there is a
+  mark, `.NAME.mixed`; `check_whole` refuses to read files that it stands beside, as old and new may be mixed.
 """
 
 import ctypes
@@ -21,43 +18,26 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from banditplex.errors import FormatError, InputError
-from banditplex.io.base import side_note_path
-from banditplex.lock import Lock
-
-MARK = ".mixed"  # in the staging folder, while several files take their places
-OLD = ".old"  # in the staging folder, the folder that was replaced
+from banditplex.storage.files import OLD, draft_folder, leftovers, replace_file, sync
+from banditplex.storage.lock import Lock, open_regular
 
 
 @contextmanager
-def staged(path: Path, *, overwrite: bool) -> Iterator[Path]:
-    """Yield a path of the same name in a staging folder; on success, move everything in it next to `path`.
+def staged(path: Path, *, overwrite: bool, companion: Path | None = None) -> Iterator[Path]:
+    """Yield a path of the same name in a draft folder; on success, move everything in it next to `path`.
 
-    On an error the staging folder is removed, and the files at `path` stay as they were.
+    An old `companion` that has no new one is removed. On an error the files at `path` stay as they were.
     """
-    stage = _beside(path, ".new")
     with Lock.take(_beside(path, ".lock"), path):
         _restore(path)
-        ours: set[str] = set()  # files that a write which was cut off has left
-        if (stage / MARK).exists():
-            ours = set((stage / MARK).read_text(encoding="utf-8").split("\n"))
-            _empty(stage, but=MARK)
-        else:
-            shutil.rmtree(stage, ignore_errors=True)
-            stage.mkdir()
-        try:
+        with draft_folder(path) as stage:
             yield stage / path.name
-            _commit(stage, path, ours, overwrite=overwrite)
-        except BaseException:
-            if not (stage / MARK).exists():
-                shutil.rmtree(stage, ignore_errors=True)
-            raise
-        (stage / MARK).unlink(missing_ok=True)
-        shutil.rmtree(stage, ignore_errors=True)
+            _commit(stage, path, companion, overwrite=overwrite)
 
 
 def check_whole(path: Path) -> None:
     """Refuse files of which some may be old and some new, since a write was cut off; bring an old folder back."""
-    if (_beside(path, ".new") / MARK).exists():
+    if os.path.lexists(_beside(path, ".mixed")):
         message = "expected files that belong together, got old and new ones mixed: a write was cut off; write it again"
         raise FormatError(message, path=path)
     if not path.exists():
@@ -70,37 +50,33 @@ def _beside(path: Path, ending: str) -> Path:
     return whole.parent / f".{whole.name}{ending}"
 
 
-def _empty(folder: Path, *, but: str) -> None:
-    for each in folder.iterdir():
-        if each.name != but:
-            shutil.rmtree(each) if each.is_dir() and not each.is_symlink() else each.unlink()
-
-
 def _restore(path: Path) -> None:
     """Move a folder back that was moved away to be replaced, if the write was cut off before it was."""
-    old = _beside(path, ".new") / OLD
-    if old.exists() and not path.exists():
-        os.replace(old, path)
+    for left in leftovers(path.parent, path):
+        if (left / OLD).is_dir():
+            if path.exists():
+                shutil.rmtree(left)
+            else:
+                os.replace(left / OLD, path)
 
 
-def _commit(stage: Path, path: Path, ours: set[str], *, overwrite: bool) -> None:
-    """Move everything in the staging folder to its place, all of it or nothing, as far as can be known before."""
-    made = sorted((each for each in stage.iterdir() if each.name != MARK), key=lambda each: each.name == path.name)
+def _commit(stage: Path, path: Path, companion: Path | None, *, overwrite: bool) -> None:
+    """Move everything in the draft to its place, all of it or nothing, as far as can be known before."""
+    mark = _beside(path, ".mixed")
+    ours = _names_in(mark)  # files that a write which was cut off has left
+    made = sorted(stage.iterdir(), key=lambda each: each.name == path.name)
     places = [path.parent / each.name for each in made]
-    stale = side_note_path(path)  # the side note of an earlier file
-    gone = [] if stale in places or not stale.exists() else [stale]
+    gone = [companion] if companion is not None and companion not in places and companion.exists() else []
     for place in (*places, *gone):
         if place.exists() and not overwrite and place.name not in ours:
             raise InputError(f"{place}: expected a new path, got an existing one; overwrite=True replaces it.")
     for new, place in zip(made, places, strict=True):
         _check_replaceable(new, place)
     for new in made:
-        _sync(new)
+        sync(new, within=True)
     fresh = [place.name for place in places if not place.exists() or place.name in ours]
     if len(made) + len(gone) > 1:
-        (stage / MARK).write_text("\n".join(fresh), encoding="utf-8")
-        _sync(stage / MARK)
-        _sync(stage, within=False)
+        replace_file(mark, "\n".join(fresh).encode())
     moved: list[Path] = []
     try:
         for new, place in zip(made, places, strict=True):
@@ -112,9 +88,20 @@ def _commit(stage: Path, path: Path, ours: set[str], *, overwrite: bool) -> None
         if not ours and all(place.name in fresh for place in moved):  # as it was before
             for place in moved:
                 place.unlink()
-            (stage / MARK).unlink(missing_ok=True)
+            mark.unlink(missing_ok=True)
         raise
-    _sync(path.parent, within=False)
+    sync(path.parent)
+    mark.unlink(missing_ok=True)
+
+
+def _names_in(mark: Path) -> set[str]:
+    """Return the names in a mark; none if there is no mark."""
+    try:
+        file = open_regular(mark)
+    except FileNotFoundError:
+        return set()
+    with os.fdopen(file, encoding="utf-8", errors="surrogateescape") as text:
+        return set(text.read().split("\n"))
 
 
 def _check_replaceable(new: Path, old: Path) -> None:
@@ -135,7 +122,11 @@ def _replace(new: Path, old: Path, away: Path) -> None:
         os.replace(new, old)
     elif not exchange(new, old):
         os.replace(old, away)
-        os.replace(new, old)
+        try:
+            os.replace(new, old)
+        except OSError:
+            os.replace(away, old)
+            raise
 
 
 def exchange(a: Path, b: Path) -> bool:
@@ -153,16 +144,3 @@ def exchange(a: Path, b: Path) -> bool:
     if number in (errno.EINVAL, errno.ENOSYS, errno.EXDEV, errno.ENOTSUP):
         return False
     raise OSError(number, os.strerror(number), str(b))
-
-
-def _sync(path: Path, *, within: bool = True) -> None:
-    """Have a file, or a folder and what is in it, written to the disk."""
-    if os.name != "posix":  # elsewhere a folder cannot be opened
-        return
-    for each in path.iterdir() if within and path.is_dir() else ():
-        _sync(each)
-    file = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(file)
-    finally:
-        os.close(file)

@@ -2,20 +2,21 @@
 
 A lock is a file that names its owner: process, start of that process, host, and since when. The system's own lock on
 that file (flock) makes taking it atomic, and frees it when the owner ends, however it ends; the names are for the one
-who is refused, and for file systems without such locks. A lock whose owner is gone is taken over.
+who is refused, and for file systems without such locks. A lock whose owner is gone is removed and made anew. Nothing is
+ever written to a file that this process has not made, and links are not followed.
 """
 
+import fcntl
 import json
 import os
 import socket
-import sys
+import stat
 import threading
 import time
 from contextlib import suppress
 from datetime import UTC, datetime
-from itertools import count
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from banditplex.errors import InputError
 from banditplex.schema import parse, whole
@@ -24,6 +25,8 @@ PATIENCE = 100
 """Hundredths of a second for the owner of a lock to write its name."""
 IN_FOLDER = ".lock"
 """The name of the lock of a folder, inside it."""
+EXCLUSIVE = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+"""How a file is made that must not be there yet."""
 OWNER = {"pid": whole(1), "start": (type(None), int), "host": str, "since": str}
 _HELD: dict[tuple[Path, int], "Lock"] = {}
 """Locks of this process by place and thread: one that is held may be taken again by its thread."""
@@ -33,7 +36,7 @@ class Owner(NamedTuple):
     """Who holds a lock."""
 
     pid: int
-    start: int | None  # when that process began, in the clock of its system: numbers of processes are used again
+    start: int | None
     host: str
     since: str
 
@@ -45,9 +48,7 @@ class Owner(NamedTuple):
     @property
     def is_alive(self) -> bool:
         """Whether the process still runs, as far as can be known: those of other machines may."""
-        if not self.here:
-            return True
-        return is_running(self.pid) and (self.start is None or process_start(self.pid) in (None, self.start))
+        return not self.here or is_alive(self.pid, self.start)
 
 
 class Lock:
@@ -60,7 +61,7 @@ class Lock:
     @classmethod
     def take(cls, path: Path, place: Path | None = None) -> "Lock":
         """Take a lock, of `place` if that is not the file itself; refuse if somebody else has it, and say who."""
-        key = Path(os.path.realpath(path)), threading.get_ident()
+        key = path.parent.resolve() / path.name, threading.get_ident()
         lock = _HELD.get(key)
         if lock is None:
             lock = cls(path, place or path)
@@ -78,7 +79,6 @@ class Lock:
             del _HELD[key]
         if self.is_in_place and os.getpid() == self._process:  # a process that was forked leaves it to this one
             with suppress(OSError):
-                os.ftruncate(self._file, 0)
                 self.path.unlink()
         os.close(self._file)
 
@@ -92,7 +92,7 @@ class Lock:
     def is_in_place(self) -> bool:
         """Whether the file is where it was: nobody removed or replaced its folder."""
         try:
-            return os.path.samestat(os.fstat(self._file), os.stat(self.path))
+            return os.path.samestat(os.fstat(self._file), os.lstat(self.path))
         except OSError:
             return False
 
@@ -105,44 +105,78 @@ class Lock:
             )
 
     def _acquire(self) -> None:
-        for attempt in count():
+        try:
+            for _ in range(PATIENCE):
+                if self._attempt():
+                    return
+                time.sleep(0.01)
+        except OSError as error:
+            raise InputError(f"{self.place}: cannot be written: {error.strerror or error}.") from None
+        raise InputError(f"{self.place}: expected to be the only writer, got another process that has locked it.")
+
+    def _attempt(self) -> bool:
+        """Make the lock, or remove one whose owner is gone; return whether this process has it now."""
+        is_new, taken = True, False
+        try:
+            self._file = os.open(self.path, EXCLUSIVE, 0o666)
+        except FileExistsError:
+            is_new = False
             try:
-                self._file = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o666)
-            except OSError as error:
-                raise InputError(f"{self.place}: cannot be written: {error.strerror or error}.") from None
-            try:
-                busy = _is_busy(self._file)
-                owner = _read_owner(self._file)
-                if busy and owner is None and attempt < PATIENCE:  # it is about to say who it is, or has just left
-                    os.close(self._file)
-                    time.sleep(0.01)
-                    continue
-                if busy or (owner is not None and owner.is_alive):
-                    raise InputError(_refusal(self, owner))
-                if not self.is_in_place:  # released and removed since it was opened
-                    os.close(self._file)
-                    continue
-                _write_owner(self._file)
-                return
-            except OSError as error:
+                self._file = open_regular(self.path, os.O_RDWR)
+            except FileNotFoundError:  # just released
+                return False
+        try:
+            busy = _is_busy(self._file)
+            if is_new and not busy:
+                try:
+                    _write_owner(self._file)
+                except OSError:
+                    self.path.unlink()
+                    raise
+                taken = self.is_in_place  # somebody may have taken it for one that was left
+                return taken
+            owner = self._owner()
+            if owner is not None and owner.is_alive and self.is_in_place:
+                raise InputError(_refusal(self, owner))
+            if not busy and self.is_in_place:
+                self.path.unlink()  # its owner is gone
+            return False
+        finally:
+            if not taken:
                 os.close(self._file)
-                raise InputError(f"{self.place}: cannot be written: {error.strerror or error}.") from None
-            except BaseException:
-                os.close(self._file)
-                raise
+
+    def _owner(self) -> Owner | None:
+        """Return whom the lock names; None if it is empty, as one that was cut off; refuse a file that is no lock."""
+        text = os.pread(self._file, 4096, 0)
+        try:
+            return Owner(**parse(text, OWNER)) if text else None
+        except InputError:
+            raise InputError(f"{self.path}: expected the lock of a process, got another file; move it away.") from None
 
 
-def is_running(pid: int) -> bool:
-    """Return whether there is a process of that number; True where this cannot be known."""
-    if os.name != "posix":
-        return True
+def open_regular(path: Path, flags: int = os.O_RDONLY) -> int:
+    """Open a file that is there; refuse links, folders and devices."""
+    try:
+        file = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        if path.is_symlink():
+            raise InputError(f"{path}: expected a file, got a link.") from None
+        raise
+    if not stat.S_ISREG(os.fstat(file).st_mode):
+        os.close(file)
+        raise InputError(f"{path}: expected a file, got a {'folder' if path.is_dir() else 'device or pipe'}.")
+    return file
+
+
+def is_alive(pid: int, start: int | None) -> bool:
+    """Return whether a process of this machine that began at `start` still runs; numbers of processes are reused."""
     try:
         os.kill(pid, 0)
     except (ProcessLookupError, OverflowError):
         return False
     except PermissionError:
         pass
-    return True
+    return start is None or process_start(pid) in (None, start)
 
 
 def process_start(pid: int) -> int | None:
@@ -155,10 +189,6 @@ def process_start(pid: int) -> int | None:
 
 
 def _is_busy(file: int) -> bool:
-    if sys.platform == "win32":
-        return False
-    import fcntl
-
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -168,28 +198,14 @@ def _is_busy(file: int) -> bool:
     return False
 
 
-def _read_owner(file: int) -> Owner | None:
-    """Return whom a lock names; None if it names nobody, as one that was cut off while it was written."""
-    os.lseek(file, 0, os.SEEK_SET)
-    try:
-        fields: dict[str, Any] = parse(os.read(file, 4096), OWNER)
-    except InputError:
-        return None
-    return Owner(**fields)
-
-
 def _write_owner(file: int) -> None:
     pid = os.getpid()
     since = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
     owner = Owner(pid, process_start(pid), socket.gethostname(), since)
-    os.ftruncate(file, 0)
-    os.lseek(file, 0, os.SEEK_SET)
     os.write(file, json.dumps(owner._asdict()).encode())
 
 
-def _refusal(lock: Lock, owner: Owner | None) -> str:
-    if owner is None:
-        return f"{lock.place}: expected to be the only writer, got another process that has locked it."
-    where, hint = "" if owner.here else f" on {owner.host}", "wait for it, or choose another place"
-    hint += "" if owner.here and os.name == "posix" else f"; if it has ended, remove {lock.path}"
+def _refusal(lock: Lock, owner: Owner) -> str:
+    where, more = ("", "") if owner.here else (f" on {owner.host}", f"; if it has ended, remove {lock.path}")
+    hint = f"wait for it, or choose another place{more}"
     return f"{lock.place}: locked by process {owner.pid}{where}, which has been writing since {owner.since}; {hint}."

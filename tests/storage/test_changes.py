@@ -2,7 +2,7 @@
 
 import pytest
 
-from banditplex.changes import check_same, differences
+from banditplex.storage.changes import check_same, differences
 from tests.refusals import refuses
 
 

@@ -11,13 +11,13 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from banditplex.errors import InputError
-from banditplex.jobs.results import RowStore
-from banditplex.lock import Lock, process_start
 from banditplex.persistence.run_folder import RunFolder
+from banditplex.storage.lock import Lock, process_start
+from banditplex.storage.rows import RowStore
 from tests.refusals import refuses
 
-HOLD = "import sys; from pathlib import Path; from banditplex.lock import Lock; lock = Lock.take(Path(sys.argv[1])); "
-HOLD += "print('held', flush=True); sys.stdin.read()"
+HOLD = "import sys; from pathlib import Path; from banditplex.storage.lock import Lock; "
+HOLD += "lock = Lock.take(Path(sys.argv[1])); print('held', flush=True); sys.stdin.read()"
 
 
 def start(path, code=HOLD):
@@ -81,14 +81,44 @@ def test_an_owner_without_a_lock_of_the_system_counts_if_it_is_alive(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "text", [owner(start=1), owner(pid=2**22 + 1), "", "{", '{"pid": 0}', "[" * 100_000],
-    ids=["another start", "no process", "empty", "half", "no start", "nested"],
-)  # fmt: skip
+    "text", [owner(start=1), owner(pid=2**22 + 1), ""], ids=["another start", "no process", "empty"]
+)
 def test_a_lock_of_nobody_is_taken_over(text, tmp_path):
     (tmp_path / "lock").write_text(text)
     with Lock.take(tmp_path / "lock"):
         assert json.loads((tmp_path / "lock").read_text())["pid"] == os.getpid()
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("text", ["mine", "{", '{"pid": 0}', "[" * 100_000])
+def test_a_file_that_is_no_lock_is_left_alone(text, tmp_path):
+    (tmp_path / "lock").write_text(text)
+    with refuses(tmp_path / "lock", "another file"):
+        Lock.take(tmp_path / "lock")
+    assert (tmp_path / "lock").read_text() == text
+
+
+@pytest.mark.parametrize("text", ["mine", "", owner(pid=2**22 + 1)], ids=["text", "empty", "a lock"])
+@pytest.mark.parametrize("kind", ["link", "second name", "link to nothing", "folder", "pipe"])
+def test_what_stands_in_the_place_of_a_lock_is_not_written_to(kind, text, tmp_path):
+    precious, path = tmp_path / "precious", tmp_path / "lock"
+    precious.write_text(text)
+    if kind == "second name":
+        os.link(precious, path)
+    elif kind == "folder":
+        path.mkdir()
+    elif kind == "pipe":
+        os.mkfifo(path)
+    else:
+        path.symlink_to(precious if kind == "link" else tmp_path / "nothing")
+    if kind == "second name" and text != "mine":  # only that name goes
+        Lock.take(path).release()
+    else:
+        with refuses(path):
+            Lock.take(path)
+        assert os.path.lexists(path)
+    assert precious.read_text() == text
+    assert not (tmp_path / "nothing").exists()
 
 
 def test_the_start_of_a_process_is_that_of_the_system():

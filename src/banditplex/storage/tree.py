@@ -1,25 +1,22 @@
-"""State as one file: a tree of plain values goes to JSON, its arrays and tensors to safetensors.
+"""State as bytes or one file: a tree of plain values goes to JSON, its arrays and tensors to safetensors.
 
 Nothing in it runs code when read, and what is read equals what was written, bit by bit and type by type.
 """
 
 import hashlib
 import json
-import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save as to_bytes
+from safetensors.numpy import load, save
 
 from banditplex.errors import FormatError, InputError
-from banditplex.lock import IN_FOLDER, Lock
 from banditplex.schema import ANYTHING, parse
+from banditplex.storage.files import replace_file
 
 Arrays = dict[str, NDArray[Any]]
 PLAIN = (type(None), bool, int, float, str)
@@ -35,6 +32,8 @@ def pack(tree: Any) -> tuple[Any, Arrays]:
     >>> pack({"loss": (0.5, np.arange(3))})
     ({'dict': [['loss', {'tuple': [0.5, {'array': '0'}]}]]}, {'0': array([0, 1, 2])})
     """
+    from torch import Tensor
+
     arrays: Arrays = {}
 
     def visit(value: Any) -> Any:
@@ -48,7 +47,7 @@ def pack(tree: Any) -> tuple[Any, Arrays]:
             return {"tuple": [visit(each) for each in value]}
         if isinstance(value, Mapping):
             return {"dict": [[visit(name), visit(each)] for name, each in value.items()]}
-        kind, array = ("tensor", value.detach().cpu().numpy()) if isinstance(value, torch.Tensor) else ("array", value)
+        kind, array = ("tensor", value.detach().cpu().numpy()) if isinstance(value, Tensor) else ("array", value)
         if not isinstance(array, np.ndarray) or array.dtype.kind not in "biuf":
             raise TypeError(f"State must be plain values, arrays and tensors; got {type(value).__name__}.")
         name = str(len(arrays))
@@ -74,14 +73,38 @@ def unpack(packed: Any, arrays: Arrays) -> Any:
         return {unpack(name, arrays): unpack(each, arrays) for name, each in value}
     if kind not in ("array", "tensor"):
         raise ValueError(f"unknown kind {kind!r}")
-    return arrays.pop(value).copy() if kind == "array" else torch.tensor(arrays.pop(value))
+    if kind == "array":
+        return arrays.pop(value).copy()
+    import torch
+
+    return torch.tensor(arrays.pop(value))
+
+
+def to_bytes(tree: Any, *, format: str = "") -> bytes:
+    """Return a tree as bytes, with its checksum.
+
+    >>> from_bytes(to_bytes({"seed": 7, "drawn": (2, 3)}))
+    {'seed': 7, 'drawn': (2, 3)}
+    """
+    packed, arrays = pack(tree)
+    arrays[TREE] = np.frombuffer(json.dumps(packed, separators=(",", ":")).encode(), np.uint8)
+    return save(arrays, {ABOUT: f"{format}, sha256 {_digest(arrays)}"})
+
+
+def from_bytes(data: bytes) -> Any:
+    """Return the tree in bytes that another process has sent."""
+    return from_arrays(load(data))
+
+
+def from_arrays(arrays: Arrays, path: Path | None = None) -> Any:
+    """Return the tree of what safetensors has stored."""
+    text = arrays.pop(TREE, np.empty(0, np.uint8)).tobytes()
+    return unpack(parse(text, ANYTHING, path=path, what=f"the entry {TREE!r}"), arrays)
 
 
 def write_tree(path: Path, tree: Any, *, format: str) -> None:
     """Write a tree to a file, which at any moment is the old one or the new one, whole."""
-    packed, arrays = pack(tree)
-    arrays[TREE] = np.frombuffer(json.dumps(packed, separators=(",", ":")).encode(), np.uint8)
-    replace_file(path, to_bytes(arrays, {ABOUT: f"{format}, sha256 {_digest(arrays)}"}))
+    replace_file(path, to_bytes(tree, format=format))
 
 
 def read_tree(path: Path, *, format: str) -> Any:
@@ -98,81 +121,13 @@ def read_tree(path: Path, *, format: str) -> Any:
         raise FormatError(f"expected an intact file ({format}), got a damaged one ({error})", path=path) from None
     if digest != _digest(arrays):
         raise FormatError(f"expected an intact file ({format}), got a damaged one (its checksum differs)", path=path)
-    text = arrays.pop(TREE, np.empty(0, np.uint8)).tobytes()
-    packed = parse(text, ANYTHING, path=path, what=f"the entry {TREE!r}")
     try:
-        return unpack(packed, arrays)
+        return from_arrays(arrays, path)
+    except FormatError:
+        raise
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         found = f"{type(error).__name__}: {error}"
         raise FormatError(f"expected the tree of a {format}, got one that is not ({found})", path=path) from None
-
-
-def make_folder(folder: Path) -> None:
-    """Make a folder unless it is there."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"{folder}: cannot be made: {error.strerror or error}.") from None
-
-
-@contextmanager
-def locked_folder(folder: Path) -> Iterator[Lock]:
-    """Make a folder unless it is there, and hold its lock; one that is left empty is removed if it was not there."""
-    new = not folder.exists()
-    make_folder(folder)
-    try:
-        with Lock.take(folder / IN_FOLDER, folder) as lock:
-            yield lock
-    finally:
-        if new:
-            with suppress(OSError):  # it is not empty
-                folder.rmdir()
-
-
-def replace_file(path: Path, data: bytes) -> None:
-    """Put `data` in place of a file in one go; it is on the disk when this returns."""
-    write_draft(path, data)
-    put_in_place(path)
-
-
-def draft_of(path: Path) -> Path:
-    """Return where the draft of a file is written."""
-    return path.with_name(path.name + ".new")
-
-
-def write_draft(path: Path, data: bytes) -> None:
-    """Write the draft of a file, which is on the disk when this returns; a draft that cannot be finished is removed."""
-    with _writing(path):
-        try:
-            with draft_of(path).open("wb", buffering=0) as file:
-                left = memoryview(data)
-                while left:
-                    left = left[file.write(left) :]
-                os.fsync(file.fileno())
-        except OSError:
-            draft_of(path).unlink(missing_ok=True)
-            raise
-
-
-def put_in_place(path: Path) -> None:
-    """Let the draft of a file take its place."""
-    with _writing(path):
-        os.replace(draft_of(path), path)
-        if os.name == "posix":  # elsewhere a folder cannot be opened
-            folder = os.open(path.parent, os.O_RDONLY)
-            try:
-                os.fsync(folder)
-            finally:
-                os.close(folder)
-
-
-@contextmanager
-def _writing(path: Path) -> Iterator[None]:
-    """Turn an error of the system into one line: a full disk, a read-only one, a folder that has gone."""
-    try:
-        yield
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written: {error.strerror or error}.") from None
 
 
 def _digest(arrays: Mapping[str, NDArray[Any]]) -> str:

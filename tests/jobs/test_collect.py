@@ -1,6 +1,7 @@
 """Result folders: refused if something is in them, continued if asked."""
 
-from banditplex.jobs.result_folder import ROWS, collect
+from banditplex.jobs.engine import collect
+from banditplex.storage.rows import ROWS
 from tests.refusals import refuses
 
 TASKS = [{"key": f"task {x}", "x": x} for x in (3, 1, 2)]

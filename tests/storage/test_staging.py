@@ -28,8 +28,8 @@ def failing(call, at):
 
 
 def test_new_files_of_which_one_cannot_be_moved_are_removed(tmp_path, monkeypatch):
-    """Of two files, an edge list and its side note, the second cannot be moved: neither stays."""
-    monkeypatch.setattr(os, "replace", failing(os.replace, 2))
+    """Of two files, an edge list and its side note, the second cannot be moved (the mark is first): neither stays."""
+    monkeypatch.setattr(os, "replace", failing(os.replace, 3))
     with refuses(tmp_path / "net.csv", "No space left on device"):
         write(NEW, tmp_path / "net.csv")
     assert names_in(tmp_path) == []
@@ -40,7 +40,7 @@ def test_old_files_of_which_one_is_replaced_are_kept_and_refused(tmp_path, monke
     write(OLD, tmp_path / "net.csv")
     edges, before = (tmp_path / "net.csv").read_bytes(), names_in(tmp_path)
     with monkeypatch.context() as patch:
-        patch.setattr(os, "replace", failing(os.replace, 2))
+        patch.setattr(os, "replace", failing(os.replace, 3))
         with refuses(tmp_path / "net.csv", "No space left on device"):
             write(NEW, tmp_path / "net.csv", overwrite=True)
     assert set(before) <= set(names_in(tmp_path))

@@ -1,0 +1,1 @@
+"""What all files that we write stand on: locks, atomic writes of files and folders, state trees, rows of results."""

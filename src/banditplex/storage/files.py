@@ -1,0 +1,146 @@
+"""Files that take their place in one step: at any moment there is the old one or the new one, whole.
+
+What is written goes to a draft, a new file or folder in the same folder. A draft is made exclusively (no file that is
+there is opened, no link is followed), under a name that nobody can foresee. The name says which process made it:
+the next write to the folder removes drafts whose process is gone, and nothing else.
+"""
+
+import hashlib
+import os
+import re
+import secrets
+import shutil
+import socket
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO
+
+from banditplex.errors import InputError
+from banditplex.storage.lock import EXCLUSIVE, IN_FOLDER, Lock, is_alive, process_start
+
+OLD = ".old"
+"""In the draft of a folder, the one that it replaces, for a moment: this is not removed but moved back."""
+DRAFT = re.compile(r"\.banditplex-draft-([0-9a-f]{8})-([0-9]+)-([0-9]+)-([0-9a-f]{8})-[0-9a-f]{16}")
+"""Names of drafts: checksum of the file's name, process, start of that process, checksum of the host, random."""
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[BinaryIO]:
+    """Yield a new file that takes the place of `path` at the end, and is on the disk then; on an error nothing changes.
+
+    An error of the system becomes one line: a full disk, a read-only one, a folder that has gone.
+    """
+    with writing(path):
+        draft = _draft_of(path)
+        file = os.fdopen(os.open(draft, EXCLUSIVE, 0o666), "wb")
+        try:
+            with file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(draft, path)
+        except BaseException:
+            with suppress(OSError):
+                draft.unlink()
+            raise
+        sync(path.parent)
+
+
+def replace_file(path: Path, data: bytes) -> None:
+    """Put `data` in place of a file in one step; it is on the disk when this returns."""
+    with replacing(path) as file:
+        file.write(data)
+
+
+@contextmanager
+def draft_folder(path: Path) -> Iterator[Path]:
+    """Yield a new folder beside `path` that nobody else can open; it is removed at the end."""
+    folder = _draft_of(path)
+    folder.mkdir(0o700)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder unless it is there."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be made: {error.strerror or error}.") from None
+
+
+@contextmanager
+def locked_folder(folder: Path) -> Iterator[Lock]:
+    """Make a folder unless it is there, and hold its lock; one that is left empty is removed if it was not there."""
+    new = not folder.exists()
+    make_folder(folder)
+    try:
+        with Lock.take(folder / IN_FOLDER, folder) as lock:
+            yield lock
+    finally:
+        if new:
+            with suppress(OSError):  # it is not empty
+                folder.rmdir()
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Turn an error of the system into one line."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written: {error.strerror or error}.") from None
+
+
+def sync(path: Path, *, within: bool = False) -> None:
+    """Have a file or folder, and if asked what is `within` a folder, written to the disk."""
+    for each in path.iterdir() if within and path.is_dir() else ():
+        sync(each, within=True)
+    file = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(file)
+    finally:
+        os.close(file)
+
+
+def is_draft(path: Path) -> bool:
+    """Return whether a file or folder has the name of a draft."""
+    return DRAFT.fullmatch(path.name) is not None
+
+
+def leftovers(folder: Path, of: Path | None = None) -> Iterator[Path]:
+    """Yield drafts in a folder that are provably ours and whose process is gone; those `of` a path, if one is given."""
+    with os.scandir(folder) as entries:
+        found = [(entry, match) for entry in entries if (match := DRAFT.fullmatch(entry.name))]
+    for entry, match in found:
+        name, pid, start, host = match.groups()
+        about = entry.stat(follow_symlinks=False)
+        alone = stat.S_ISDIR(about.st_mode) or (stat.S_ISREG(about.st_mode) and about.st_nlink == 1)
+        ours = host == _checksum(socket.gethostname()) and about.st_uid == os.geteuid()
+        if alone and ours and (of is None or name == _checksum(of.name)) and not is_alive(int(pid), int(start) or None):
+            yield Path(entry.path)
+
+
+def clear_drafts(folder: Path) -> None:
+    """Remove drafts that killed processes have left in a folder."""
+    for left in leftovers(folder):
+        if not left.is_dir():
+            left.unlink(missing_ok=True)
+        elif not (left / OLD).exists():
+            shutil.rmtree(left, ignore_errors=True)
+
+
+def _draft_of(path: Path) -> Path:
+    """Return a new name for a draft; earlier ones that were left in the folder are removed."""
+    clear_drafts(path.parent)
+    pid, name, host = os.getpid(), _checksum(path.name), _checksum(socket.gethostname())
+    draft = f".banditplex-draft-{name}-{pid}-{process_start(pid) or 0}-{host}-{secrets.token_hex(8)}"
+    return path.parent / draft
+
+
+def _checksum(name: str) -> str:
+    return hashlib.sha256(os.fsencode(name)).hexdigest()[:8]
