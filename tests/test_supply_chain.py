@@ -17,6 +17,8 @@ ATTRIBUTES = {
     ("torch", "load"), ("torch", "save"), ("pd", "read_pickle"), ("pandas", "read_pickle"), ("os", "system"),
     ("os", "popen"), ("torch.jit", "load"), ("np", "fromfile"),
 }  # fmt: skip
+COLLECTIVES = ("gather_object", "object_list")
+"""What torch.distributed sends as pickles."""
 PIPES = "jobs/worker.py"
 """Tasks and their outcomes go to processes of our own as pickles, through pipes: no file is read there."""
 
@@ -29,7 +31,9 @@ def found_in(tree):
             found |= {name for alias in node.names if (name := alias.name.partition(".")[0]) in RUNS_CODE}
         elif isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] in RUNS_CODE:
             found.add(node.module)
-        elif isinstance(node, ast.Attribute) and (ast.unparse(node.value), node.attr) in ATTRIBUTES:
+        elif isinstance(node, ast.Attribute) and (
+            (ast.unparse(node.value), node.attr) in ATTRIBUTES or node.attr.endswith(COLLECTIVES)
+        ):
             found.add(ast.unparse(node))
         elif isinstance(node, ast.Call):
             called = ast.unparse(node.func)
@@ -61,6 +65,9 @@ def test_nothing_that_is_read_can_run_code():
         ("np.load(path, allow_pickle=False)", set()),
         ("eval(text)", {"eval"}),
         ("model.eval()", set()),
+        ("dist.all_gather_object(a, b)", {"dist.all_gather_object"}),
+        ("dist.broadcast_object_list(a)", {"dist.broadcast_object_list"}),
+        ("dist.broadcast(a)", set()),
         ("subprocess.run(text, shell=True)", {"subprocess.run"}),
     ],
 )

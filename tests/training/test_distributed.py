@@ -148,6 +148,44 @@ def test_the_first_process_alone_prints_and_writes(folder):
     np.testing.assert_allclose(*scores, atol=1e-3)
 
 
+ALONE_AT_START = """
+import sys
+from banditplex.training import distributed
+distributed.START = float(sys.argv[1])
+print("begins", flush=True)
+try:
+    with distributed.joined():
+        pass
+except distributed.Lost as lost:
+    print(lost)
+"""
+
+
+def start_alone(seconds, port):
+    """Start the second of two processes, as torchrun does, whose store is in this process."""
+    names = {"RANK": "1", "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+    names |= {"TORCHELASTIC_USE_AGENT_STORE": "True"}
+    words = [sys.executable, "-c", ALONE_AT_START, str(seconds)]
+    child = subprocess.Popen(words, env=quiet_environment() | names, stdout=subprocess.PIPE, text=True)
+    assert child.stdout.readline() == "begins\n"
+    return child
+
+
+def test_a_process_that_waits_for_the_first_at_the_start_ends_by_itself_and_when_it_is_told_to():
+    store = torch.distributed.TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
+    waits, told = start_alone(2, store.port), start_alone(300, store.port)
+    said, _ = waits.communicate(timeout=200)
+    assert said.startswith("Expected an answer from the other processes")
+    assert said.count("\n") == 1
+    time.sleep(0.5)
+    assert told.poll() is None
+    begin = time.monotonic()
+    told.terminate()
+    assert told.wait(timeout=200) == -signal.SIGTERM
+    assert time.monotonic() - begin < 5
+    told.stdout.close()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("killed", [0, 1])
 def test_a_killed_process_leaves_a_run_that_can_be_resumed(killed, tmp_path):

@@ -9,11 +9,14 @@ Only this file knows of ranks. Without torchrun there is one process, and nothin
 
 import os
 import re
+import signal
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from datetime import timedelta
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +28,8 @@ if TYPE_CHECKING:
 
 Ints = NDArray[np.int64]
 Value = TypeVar("Value")
+START = 300.0
+"""Seconds that processes wait for each other at the start."""
 GRACE = 5.0
 """Seconds that other processes wait before they report an error: the first one may have the same to say."""
 
@@ -85,16 +90,22 @@ class Group:
                     dist.broadcast(each.detach(), 0)
 
     def from_first(self, make: Callable[[], Value]) -> Value:
-        """Return what `make` returns in the first process, which alone calls it."""
+        """Return what `make` returns in the first process, which alone calls it: plain values, arrays and tensors.
+
+        They travel as JSON and arrays (`storage.tree`), so that nothing that another machine sends is run.
+        """
         if self.size == 1:
             return make()
         import torch
-        import torch.distributed as dist
 
-        held: list[Any] = [make() if self.is_writer else None]
-        with reaching():
-            dist.broadcast_object_list(held, 0, device=torch.device("cpu"))
-        value: Value = held[0]
+        from banditplex.storage.tree import from_bytes, to_bytes
+
+        data = torch.frombuffer(bytearray(to_bytes(make()) if self.is_writer else b"-"), dtype=torch.uint8)
+        size = torch.tensor([len(data)])
+        self.copy_first([size])
+        data = data if self.is_writer else torch.empty(int(size), dtype=torch.uint8)
+        self.copy_first([data])
+        value: Value = from_bytes(data.numpy().tobytes())
         return value
 
 
@@ -119,13 +130,18 @@ def joined() -> Iterator[Group]:
         return
     import torch
     import torch.distributed as dist
+    from torch.distributed.rendezvous import rendezvous
 
     place, count = int(os.environ.get("LOCAL_RANK", "0")), torch.cuda.device_count()
     if count:
         torch.cuda.set_device(place % count)
     own_gpu = 0 < int(os.environ.get("LOCAL_WORLD_SIZE", "1")) <= count
-    with reaching():
-        dist.init_process_group("cpu:gloo,cuda:nccl" if own_gpu else "gloo")
+    with reaching(), ended_by_sigterm():
+        patience = timedelta(seconds=START)
+        store, rank, size = next(rendezvous("env://", timeout=patience))
+        store.set(f"banditplex {rank}", "here")  # torch itself would wait for half an hour
+        store.wait([f"banditplex {each}" for each in range(size)], patience)
+        dist.init_process_group("cpu:gloo,cuda:nccl" if own_gpu else "gloo", store=store, rank=rank, world_size=size)
     _joined.append(Group(dist.get_rank(), dist.get_world_size()))
     try:
         yield current()
@@ -134,6 +150,19 @@ def joined() -> Iterator[Group]:
         raise
     _joined.pop()
     dist.destroy_process_group()
+
+
+@contextmanager
+def ended_by_sigterm() -> Iterator[None]:
+    """Let SIGTERM end this process at once, as Python's own answer to it waits for torch."""
+    if threading.current_thread() is not threading.main_thread():  # which alone may set signals
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def is_first() -> bool:
