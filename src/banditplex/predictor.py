@@ -475,12 +475,8 @@ def unused_weights(mx: Multiplex, trainer: Trainer) -> bool:
     return mx.weight is not None and not used and bool(np.ptp(mx.weight) > 0)
 
 
-def as_multiplex(data: "Multiplex | pd.DataFrame | str | Path", *, directed: bool = False) -> Multiplex:
-    """Return data to learn from as a multiplex; the edges of a table are undirected unless `directed`."""
+def as_multiplex(data: Any, *, directed: bool = False) -> Multiplex:
+    """Return data to learn from as a multiplex: whatever `banditplex.read` takes; `directed` says how to read it."""
     if isinstance(data, Multiplex):
         return data
-    if isinstance(data, pd.DataFrame):
-        return Multiplex.from_pandas(data, directed=directed)
-    if isinstance(data, str | Path):
-        return read(data, directed=True) if directed else read(data)
-    raise InputError(f"Expected a Multiplex, a DataFrame or a path, got {type(data).__name__}.")
+    return read(data, directed=True) if directed else read(data)

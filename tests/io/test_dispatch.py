@@ -7,7 +7,7 @@ import shutil
 import tempfile
 from importlib import import_module
 from pathlib import Path
-from pkgutil import iter_modules
+from pkgutil import walk_packages
 
 import numpy as np
 import pytest
@@ -51,7 +51,8 @@ def names_in(folder):
 
 
 def test_every_format_is_listed():
-    modules = [import_module(f"banditplex.io.{each.name}") for each in iter_modules(banditplex.io.__path__)]
+    found = walk_packages(banditplex.io.__path__, "banditplex.io.")
+    modules = [import_module(each.name) for each in found]
     defined = {each.name for module in modules for each in vars(module).values() if isinstance(each, Format)}
     assert defined == set(formats)
     assert defined == {

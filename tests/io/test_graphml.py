@@ -105,7 +105,7 @@ def test_files_of_others(tmp_path, name, text):
     assert read(path, layer="type", directed=True).num_edges == 5  # undirected edges stand both ways
     with pytest.warns(UserWarning, match="'type' is read as the layer"):
         assert read(path) == read(path, layer="type")
-    other = lay_out(tmp_path, {name: text.replace("type", "medium")}) / name
+    other = lay_out(tmp_path, {name: text.replace("type", "topic")}) / name
     assert edges_by_name(read(other)) == [("edges", "n0", "n1", 1.5, None), ("edges", "n1", "n1", 2.0, None)]
 
 

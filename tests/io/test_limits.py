@@ -5,10 +5,14 @@ import resource
 import subprocess
 import sys
 import time
+import warnings
 import zipfile
 from contextlib import suppress
 
+import networkx as nx
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import banditplex as bx
@@ -16,6 +20,8 @@ from banditplex.datasets.base import Dataset, File
 from banditplex.datasets.download import _Download
 from banditplex.io import detect
 from banditplex.io.limits import FLOOR
+from banditplex.io.tables.nodes import with_node_table
+from banditplex.io.tables.pairs import read_pairs
 from tests.refusals import refuses
 
 
@@ -105,3 +111,72 @@ def test_sniffers_take_linear_time(tmp_path, unit):
     with suppress(bx.InputError):
         detect(path)
     assert time.process_time() - begin < 3  # 14 s were the measure for 64 KiB of line ends
+
+
+# Every table has the limits: nodes, pairs and edges, however they are packed
+
+
+def packed(folder, kind, header, line, rows):
+    """Write a table of many equal lines that takes few bytes."""
+    path = folder / f"big.{kind}"
+    if kind == "parquet":
+        columns = {name: pa.array([cell] * rows) for name, cell in zip(header.split(","), line.split(","), strict=True)}
+        pq.write_table(pa.table(columns), path, compression="zstd")
+    elif kind == "csv.gz":
+        path.write_bytes(gzip.compress(f"{header}\n".encode() + f"{line}\n".encode() * rows))
+    else:
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("big.csv", f"{header}\n" + f"{line}\n" * rows)
+    return path
+
+
+@pytest.mark.parametrize("kind", ["csv.gz", "parquet", "csv.zip"])
+def test_tables_of_nodes_and_pairs_are_bounded(tmp_path, kind):
+    """Seven million lines of ten bytes are more than 64 MiB; so are two columns of eight bytes."""
+    mx = bx.Multiplex.from_edges(["a"], ["b"], "x")
+    rows = 7_000_000
+    nodes = packed(tmp_path, kind, "id,type", "aaaa,bbbb", rows)
+    assert nodes.stat().st_size < 1 << 20
+    values = ["big.csv.zip"] if kind == "csv.zip" else [f"{FLOOR:,}", "max_size="]
+    with refuses(nodes, *values):
+        with_node_table(mx, nodes)
+    pairs = packed(tmp_path, kind, "source,target", "aaaa,bbbb", rows)
+    with refuses(pairs, *values):
+        read_pairs(pairs, mx)
+    if kind != "csv.zip":
+        with refuses(pairs, *values):
+            bx.read(pairs)
+
+
+def test_a_long_string_that_is_repeated_takes_memory_once(tmp_path):
+    """A thousand rows of one text of 4 MiB would be 4 GiB; the file, and what is read, has it once."""
+    text = "x" * (1 << 22)
+    pq.write_table(pa.table({"source": pa.array([text] * 1000), "target": ["b"] * 1000}), tmp_path / "net.parquet")
+    with warnings.catch_warnings(action="ignore"):
+        assert bx.read(tmp_path / "net.parquet").num_edges == 1
+        table = pq.read_table(tmp_path / "net.parquet").slice(0, 1)
+    assert len(table["source"][0].as_py()) == len(text)
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "idna", "punycode", "undefined", "base64", "nothing"])
+def test_encodings_are_refused_in_one_line(tmp_path, encoding):
+    (tmp_path / "net.csv").write_text("source,target\na,b\n")
+    with refuses("utf-16" if encoding == "utf-16" else repr(encoding)):
+        bx.read(tmp_path / "net.csv", encoding=encoding)
+
+
+def test_numbers_beyond_all_bounds(tmp_path):
+    (tmp_path / "net.csv").write_text("source,target\n0,1\n")
+    with refuses("num_nodes", f"{10**18:,}"):
+        bx.read(tmp_path / "net.csv", num_nodes=10**18)
+    with refuses("num_nodes", f"{10**18:,}"):
+        bx.Multiplex.from_edges([0], [1], "a", num_nodes=10**18)
+    for frame, column in (
+        ({"source": [2**64], "target": [1]}, "source"),
+        ({"source": [0], "target": [1], "weight": [10**400]}, "weight"),
+        ({"source": [0], "target": [1], "time": [10**400]}, "time"),
+    ):
+        with refuses(column, "64 bits"):
+            bx.Multiplex.from_pandas(pd.DataFrame(frame))
+    with refuses("weight", "0", "1"):
+        bx.Multiplex.from_networkx(nx.Graph([(0, 1, {"weight": 10**400})]))

@@ -6,7 +6,7 @@ import pytest
 
 import banditplex as bx
 from banditplex.cli.evaluate import _time as evaluate_time
-from banditplex.io.node_table import _ids
+from banditplex.io.tables.nodes import _ids
 from tests.refusals import refuses
 
 EDGES = "source,target,layer\nann,bob,work\nbob,cid,home\n"

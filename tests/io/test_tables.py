@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 
 import banditplex as bx
-from banditplex.io.tables import read as read_tables
+from banditplex.io.tables.reading import read_all as read_tables
+from banditplex.multiplex.options import TableOptions
 from tests.io.checks import edges_by_name, lay_out, refuses_file
 from tests.io.test_messy import said
 from tests.refusals import refuses
@@ -225,7 +226,7 @@ def test_lists_that_are_no_tables(tmp_path):
     with refuses("verify", "tables"):
         bx.read(tmp_path, verify=True)
     with refuses_file(tmp_path / "net.gml", "a folder"):
-        read_tables(tmp_path / "net.gml")
+        read_tables(tmp_path / "net.gml", TableOptions())
 
 
 @pytest.mark.filterwarnings("ignore")

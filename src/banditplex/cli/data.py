@@ -54,6 +54,13 @@ READING = {
             "layer= for no column. May be repeated, with other names for other files.",
         ),
     ],
+    "wide": Annotated[
+        bool | None, _option("--wide", help="Each column of numbers, or of yes and no, is a layer of its own.")
+    ],
+    "matrix": Annotated[
+        bool | None,
+        _option("--matrix", help="Tables are adjacency matrices, a layer per file, with names in row and column 1."),
+    ],
     "header": Annotated[bool | None, _option("--header/--no-header", help="Whether files start with column names.")],
     "delimiter": Annotated[
         str | None, _option(metavar="CHAR", help="Between the columns of a CSV file; tab for tabs. Default: sniffed.")

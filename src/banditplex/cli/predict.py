@@ -248,7 +248,7 @@ def _columns_of(run: Path) -> dict[str, Any]:
 def _read_context(path: Path, run: Path, mx: "Multiplex", nodes: Path | None) -> "Multiplex":
     """Return the training graph with the edges of a file; a table is read as that of the run was."""
     from banditplex.io import read
-    from banditplex.io.table_join import SUFFIXES
+    from banditplex.io.tables.files import SUFFIXES
     from banditplex.multiplex.table import ONLY_LAYER
 
     before = _reading_of(run)
@@ -298,7 +298,7 @@ def predictions(
     """
     import pandas as pd
 
-    from banditplex.io.pair_table import NodeFinder, read_pairs
+    from banditplex.io.tables.pairs import NodeFinder, read_pairs
 
     mx = model.multiplex_ if context is None else context
     name = as_name(layer, mx.layer_names)

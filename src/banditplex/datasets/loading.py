@@ -1,5 +1,6 @@
 """Data sets by name: list, register, describe, download and load them."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -110,43 +111,18 @@ def dataset_info(name: str) -> dict[str, Any]:
 
 _PAPER = "C. Baykal, V. K. Potluru, S. Shah, M. M. Veloso, Bandit Sampling for Multiplex Networks (2022)"
 
+
+def _built_in(name: str, title: str, load: Callable[..., Multiplex], counts: tuple[int, int, int]) -> Dataset:
+    terms = "Part of banditplex, under its licence (Apache-2.0)."
+    return Dataset(name, title, load, *counts, counts[-1], directed=False, weighted=False, terms=terms)
+
+
 for _dataset in (
-    Dataset(
-        "twins",
-        "Three pairs of twin layers and two layers of noise",
-        twins,
-        num_nodes=200,
-        num_layers=8,
-        num_edges=4800,
-        num_undirected=4800,
-        directed=False,
-        weighted=False,
-        terms="Part of banditplex, under its licence (Apache-2.0).",
+    _built_in("twins", "Three pairs of twin layers and two layers of noise", twins, (200, 8, 4800)),
+    _built_in(
+        "mixed", "Communities, places in a plane, hubs: each with a related layer, and noise", mixed, (300, 9, 5394)
     ),
-    Dataset(
-        "mixed",
-        "Communities, places in a plane, hubs: each with a related layer, and noise",
-        mixed,
-        num_nodes=300,
-        num_layers=9,
-        num_edges=5394,
-        num_undirected=5394,
-        directed=False,
-        weighted=False,
-        terms="Part of banditplex, under its licence (Apache-2.0).",
-    ),
-    Dataset(
-        "groups",
-        "Twelve groups of five layers that share communities",
-        groups,
-        num_nodes=400,
-        num_layers=60,
-        num_edges=48000,
-        num_undirected=48000,
-        directed=False,
-        weighted=False,
-        terms="Part of banditplex, under its licence (Apache-2.0).",
-    ),
+    _built_in("groups", "Twelve groups of five layers that share communities", groups, (400, 60, 48000)),
     *CATALOG,
     replace(
         CKM,

@@ -47,6 +47,8 @@ class Format:
         stores names, direction and isolated nodes, in a side note if necessary.
     matches
         `matches(path) -> bool`: whether the content of a file or folder looks like this format.
+    options
+        Of tables: which of `TableOptions` it has; `read` gets these as one object, `read(path, options, ...)`.
     """
 
     name: str
@@ -56,6 +58,7 @@ class Format:
     write: Callable[..., None] | None
     holds: frozenset[str] = frozenset()
     matches: Callable[[Path], bool] = _no_content
+    options: tuple[str, ...] | None = None
 
 
 def begins_with(path: Path, pattern: bytes) -> bool:

@@ -1,56 +1,46 @@
 """`read` and `write`: find the format of a path and call its functions."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from inspect import signature
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 from banditplex.errors import FormatError, InputError
-from banditplex.io import (
-    comune,
-    delimited,
-    edgelists,
-    excel,
-    folder,
-    gatne,
-    graphs,
-    multinet,
-    muxviz,
-    parquet,
-    tables,
-    triples,
-)
+from banditplex.io import comune, edgelists, folder, gatne, graphs, multinet, muxviz, triples
 from banditplex.io.base import Format, Progress, side_note_path
-from banditplex.io.edge_tables import tables_in
-from banditplex.io.node_table import with_node_table
+from banditplex.io.tables import reading as tables
+from banditplex.io.tables.folder import tables_in
+from banditplex.io.tables.nodes import with_node_table
 from banditplex.multiplex import Multiplex
+from banditplex.multiplex.convert import as_multiplex
 from banditplex.multiplex.notes import KEY, collected
-from banditplex.multiplex.roles import EDGE_ROLES, by_role
+from banditplex.multiplex.options import TableOptions, by_role
+from banditplex.multiplex.roles import EDGE_ROLES
 from banditplex.registry import Registry
 from banditplex.storage.staging import check_whole, staged
 
 formats: Registry[Format] = Registry("format")
 for _format in (
     folder.FORMAT,
-    parquet.FORMAT,
+    tables.PARQUET,
     graphs.GRAPHML,
     graphs.GML,
     multinet.FORMAT,
     muxviz.FORMAT,
-    delimited.CSV,
-    delimited.TSV,
-    excel.FORMAT,
+    tables.CSV,
+    tables.TSV,
+    tables.XLSX,
     comune.FORMAT,
     triples.FORMAT,
     gatne.FORMAT,
-    tables.FORMAT,
+    tables.TABLES,
     edgelists.FORMAT,
 ):  # `detect` tries the content in this order
     formats.add(_format.name, _format)
 
 
 def read(
-    path: str | Path | Sequence[str | Path],
+    path: str | Path | Iterable[str | Path] | Any,
     *,
     format: str | None = None,
     node_table: str | Path | None = None,
@@ -66,58 +56,104 @@ def read(
     ----------
     path
         File or folder. Unless `format` is given, its name decides on the format, then its content. Or a list of
-        tables (CSV, TSV, Excel, Parquet); each is a layer, unless it has a column of layers.
+        tables (CSV, TSV, Excel, Parquet); each is a layer, unless it has a column of layers. Or data in memory: a
+        table of pandas, a graph of networkx, a HeteroData, a scipy matrix, or a dict of them by layer; options are
+        then those of `Multiplex.from_pandas`, `from_networkx`, `from_hetero_data` or `from_scipy`.
     format
         One of `banditplex.io.formats`.
     node_table, node_columns
-        A table with attributes of nodes, and its columns; see `banditplex.io.node_table.with_node_table`.
+        A table with attributes of nodes, and its columns; see `banditplex.io.tables.nodes.with_node_table`.
     progress
         Called with (done, total) during a long read.
     options
-        Options of the format, such as `directed`; docs/formats.md lists them.
+        Options of the format, such as `directed`; those of tables are `banditplex.multiplex.options.TableOptions`.
+        docs/formats.md lists all of them.
 
     >>> read("nowhere.csv")
     Traceback (most recent call last):
     banditplex.errors.InputError: nowhere.csv: no such file or folder.
     """
-    paths = [Path(path)] if isinstance(path, str | Path) else [Path(each) for each in path]
+    if not isinstance(path, str | Path):
+        with collected() as notes:
+            mx = as_multiplex(Multiplex, path, **options)
+        if mx is not None:
+            return _finished(mx, notes, node_table, node_columns, options)
+    paths = _paths(path)
+    options = by_role(options)
+    try:
+        with collected() as notes:
+            chosen = formats[format] if format else _choose(paths, options)
+            _check_options(chosen, chosen.read, options)
+            mx = _read(chosen, paths, progress, options, node_table)
+        return _finished(mx, notes, node_table, node_columns, options)
+    except OSError as error:
+        raise InputError(f"{error.filename or paths[0]}: cannot be read: {error.strerror or error}.") from None
+    except MemoryError:
+        raise InputError(f"{paths[0]}: expected data that fit into memory, got more.") from None
+
+
+def _paths(path: Any) -> list[Path]:
+    if not isinstance(path, str | Path | Iterable):
+        kinds = "a table of pandas, a graph of networkx, a HeteroData or a scipy matrix"
+        raise InputError(f"Expected a file or folder to read, {kinds}, got {type(path).__name__}.")
+    paths = [Path(path)] if isinstance(path, str | Path) else list(path)
+    odd = next((each for each in paths if not isinstance(each, str | Path)), None)
+    if odd is not None:
+        hint = "Multiplex.from_edges takes columns"
+        raise InputError(f"Expected files to read, got a list with {type(odd).__name__}; {hint}.")
+    paths = [Path(each) for each in paths]
     if not paths:
         raise InputError("Expected a file or folder to read, got none.")
     for each in paths:
         check_whole(each)
         if not each.exists():
             raise InputError(f"{each}: no such file or folder.")
-    options = by_role(options)
-    try:
-        with collected() as notes:
-            chosen = formats[format] if format else _choose(paths, options)
-            _check_options(chosen, chosen.read, options)
-            apart = {"node_table": node_table} if chosen is tables.FORMAT else {}
-            mx = _read(chosen, paths, progress, options | apart)
-            if node_table is not None:
-                mx = with_node_table(mx, node_table, node_columns, fold_case=bool(options.get("fold_case")))
-    except OSError as error:
-        raise InputError(f"{error.filename or paths[0]}: cannot be read: {error.strerror or error}.") from None
+    return paths
+
+
+def _finished(
+    mx: Multiplex,
+    notes: list[str],
+    table: str | Path | None,
+    columns: Mapping[str, str] | None,
+    options: Mapping[str, Any],
+) -> Multiplex:
+    """Return a multiplex with the attributes of a table of nodes, and with notes on how it was read."""
+    if table is not None:
+        with collected() as more:
+            how = {name: options[name] for name in ("fold_case", "max_size") if name in options}
+            mx = with_node_table(mx, table, columns, **how)
+        notes = [*notes, *more]
     return mx.with_metadata(**{KEY: list(notes)}) if notes else mx
 
 
 def _choose(paths: Sequence[Path], options: Mapping[str, Any]) -> Format:
-    """Return the format of what is to be read: that of a file, or tables if there are several or columns are named."""
+    """Return the format of what is to be read: that of a file, or tables if there are several or options ask for it."""
     if len(paths) > 1:
-        return tables.FORMAT
+        return tables.TABLES
     (path,) = paths
-    if path.is_dir() and any(role in options for role in EDGE_ROLES) and tables_in(path):
-        return tables.FORMAT
+    asked = any(name in options for name in (*EDGE_ROLES, "wide", "matrix"))
+    if path.is_dir() and asked and tables_in(path):
+        return tables.TABLES
     found = detect(path)
-    return edgelists.FORMAT if found is tables.FORMAT and options.get("header") is False else found
+    return edgelists.FORMAT if found is tables.TABLES and options.get("header") is False else found
 
 
-def _read(chosen: Format, paths: Sequence[Path], progress: Progress | None, options: dict[str, Any]) -> Multiplex:
+def _read(
+    chosen: Format,
+    paths: Sequence[Path],
+    progress: Progress | None,
+    options: dict[str, Any],
+    node_table: str | Path | None,
+) -> Multiplex:
     path: Any = paths[0] if len(paths) == 1 else paths
-    if len(paths) > 1 and chosen is not tables.FORMAT:
+    if len(paths) > 1 and chosen is not tables.TABLES:
         raise InputError(f"Expected one file or folder of the format {chosen.name}, got {len(paths)}.")
     try:
-        return chosen.read(path, progress=progress, **options)
+        if chosen.options is None:
+            return chosen.read(path, progress=progress, **options)
+        apart = {"node_table": node_table} if chosen is tables.TABLES else {}
+        return chosen.read(path, TableOptions(**options), progress=progress, **apart)
     except FormatError:
         raise
     except InputError as error:
@@ -197,12 +233,9 @@ def _by_name(path: Path) -> Format | None:
 
 
 def _check_options(chosen: Format, function: Callable[..., object], options: dict[str, Any]) -> None:
-    known: list[str] = []
-    for each in signature(function).parameters.values():
-        if each.kind is each.VAR_KEYWORD:  # **columns: Unpack[Columns]
-            known += get_args(each.annotation)[0].__annotations__
-        elif each.kind is each.KEYWORD_ONLY and each.name != "progress":
-            known.append(each.name)
+    parameters = signature(function).parameters.values()
+    own = [each.name for each in parameters if each.kind is each.KEYWORD_ONLY and each.name != "progress"]
+    known = own if chosen.options is None or function is chosen.write else list(chosen.options)
     for option in options:
         if option not in known:
             listed = ", ".join(known) or "none"

@@ -1,6 +1,7 @@
 """Edge lists: a folder with one file per layer, and one line `u v [weight] [time]` per edge."""
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote
@@ -142,6 +143,25 @@ def _tell_header(parts: list[Rows], nodes: Names, ends: Ints) -> None:
         first = next(rows for rows in parts if len(rows))
         shown = " ".join(nodes[heads[:, 0]])
         tell(f"{first.path}, line {first.line(0)}: {shown!r} is read as an edge, but looks like a header; {_HINT}.")
+
+
+def looks_like_headers(heads: Sequence[tuple[list[str], list[list[str]]]]) -> bool:
+    """Return whether the first lines of files, given with the cells below, are no edges but names of two columns.
+
+    They are nowhere below, and stand above integers or in several files alike.
+
+    >>> looks_like_headers([(["one", "other"], [["1", "2"], ["2", "3"]])])
+    True
+    >>> looks_like_headers([(["ann", "bob"], [["bob"], ["cid"]])])
+    False
+    """
+    filled = [(names[:2], columns[:2]) for names, columns in heads if len(names) > 1]
+    words = {word for names, _ in filled for word in names}
+    below = {cell for _, columns in filled for column in columns for cell in column}
+    if not filled or not below or words & below or any(len(set(names)) < 2 for names, _ in filled):
+        return False
+    above = parse_names(sorted(below)).dtype != object and parse_names(sorted(words)).dtype == object
+    return above or (len(filled) > 1 and all(names == filled[0][0] for names, _ in filled))
 
 
 def _time(parts: list[Rows]) -> Any:

@@ -5,16 +5,11 @@ import zipfile
 from pathlib import Path
 from typing import BinaryIO
 
-from banditplex.errors import FormatError, InputError
+from banditplex.errors import FormatError
+from banditplex.multiplex.options import check_max_size
 
 FLOOR, FACTOR = 1 << 26, 100
 """A compressed file may always grow to 64 MiB, and beyond that to 100 times its size; graph files may have 64 MiB."""
-
-
-def check_max_size(max_size: int | None) -> None:
-    """Refuse a limit that is no size."""
-    if max_size is not None and (isinstance(max_size, bool) or not isinstance(max_size, int) or max_size < 1):
-        raise InputError(f"Expected max_size in bytes, got {max_size!r}.")
 
 
 def unpacked_limit(size: int, max_size: int | None = None) -> int:
@@ -42,10 +37,11 @@ def check_zip(path: Path, max_size: int | None = None) -> None:
     with zipfile.ZipFile(path) as archive:
         total = sum(member.file_size for member in archive.infolist())
     if total > limit:
-        raise _too_large(path, limit, f"; max_size={total} allows it")
+        raise too_large(path, limit, f"; max_size={total} allows it")
 
 
-def _too_large(path: Path, limit: int, hint: str = "; max_size= raises the limit") -> FormatError:
+def too_large(path: Path, limit: int, hint: str = "; max_size= raises the limit") -> FormatError:
+    """Return an error about a file that grows beyond the limit."""
     return FormatError(f"expected at most {limit:,} bytes after decompression, got more{hint}", path=path)
 
 
@@ -64,6 +60,6 @@ class Bounded(io.RawIOBase):
         block = self._stream.read(len(buffer))
         self._done += len(block)
         if self._done > self._limit:
-            raise _too_large(self._path, self._limit)
+            raise too_large(self._path, self._limit)
         buffer[: len(block)] = block
         return len(block)

@@ -97,6 +97,10 @@ def from_series(columns: "Mapping[str, pd.Series]") -> pa.Table:
     for role, column in columns.items():
         try:
             arrays[role] = pa.chunked_array([pa.array(column, from_pandas=True)])
+        except OverflowError:
+            raise InputError(
+                f"Expected {role}s of at most 64 bits, got a larger one in column {column.name!r}."
+            ) from None
         except (pa.ArrowException, UnicodeEncodeError):
             kinds = " and ".join(sorted({type(value).__name__ for value in column}))
             expected = "strings or integers" if role in _KINDS and role != "weight" else "numbers"
@@ -112,8 +116,6 @@ def leave_out_missing(table: pa.Table, origin: Origin, missing: str, *, blank: s
 
     In a file, an "empty" text is such a cell, or "spaces", too (`blank`).
     """
-    if missing not in MISSING:
-        raise InputError(f"Expected missing to be one of {', '.join(MISSING)}, got {missing!r}.")
     found = {role: _empty(table[role], blank=blank, drop=missing == "drop") for role in table.column_names}
     empty = {role: mask for role, mask in found.items() if mask is not None and mask.any()}
     if missing == "error" and empty:
@@ -129,7 +131,8 @@ def leave_out_missing(table: pa.Table, origin: Origin, missing: str, *, blank: s
         share = f"{int(wrong.sum()):,} of {len(table):,} rows left out, as a cell is empty"
         where = f"the first is {origin.where(int(np.argmax(wrong)))}, column {origin.columns[role]!r}"
         note(f"{place(origin.path)}{share}; {where}.")
-        table, origin = table.filter(pa.array(~wrong)), replace(origin, kept=np.flatnonzero(~wrong))
+        kept = np.flatnonzero(~wrong)
+        table, origin = table.take(kept), replace(origin, kept=kept if origin.kept is None else origin.kept[kept])
         empty = {role: mask[~wrong] for role, mask in empty.items()}
     for role in FILLED:
         if role in empty and empty[role].any():

@@ -9,7 +9,7 @@ import numpy as np
 
 from banditplex.errors import InputError
 from banditplex.multiplex.build import EdgeError
-from banditplex.multiplex.names import Ints, Name, as_names, as_python
+from banditplex.multiplex.names import Ints, Name, as_names, as_python, factorize
 from banditplex.multiplex.notes import note
 
 if TYPE_CHECKING:
@@ -20,7 +20,73 @@ if TYPE_CHECKING:
 
     from banditplex.multiplex.value import Multiplex
 
+LAYER = "edges"
+"""The layer of a single graph or matrix that says none."""
 NODE = "node"  # the only node type in the HeteroData of a multiplex without node types
+
+
+def as_multiplex(cls: type["Multiplex"], data: Any, **options: Any) -> "Multiplex | None":
+    """Return a multiplex from a table of pandas, a graph of networkx, a HeteroData, a matrix, or a dict of them.
+
+    Options are those of the method for the type of data, such as `from_pandas`. None: data are nothing of the kind.
+
+    >>> import networkx as nx
+    >>> from banditplex.multiplex import Multiplex
+    >>> as_multiplex(Multiplex, {"mail": nx.path_graph(3), "chat": nx.path_graph(2)})
+    Multiplex(3 nodes, 2 layers, 3 edges, undirected): 'mail' (2), 'chat' (1)
+    """
+    bases = {(each.__module__.partition(".")[0], each.__name__) for each in type(data).__mro__}
+    if isinstance(data, cls):
+        return data
+    if ("pandas", "DataFrame") in bases:
+        return from_pandas(cls, data, **options)
+    if ("networkx", "Graph") in bases:
+        return from_networkx(cls, data, **options)
+    if ("torch_geometric", "HeteroData") in bases:
+        return from_hetero_data(cls, data, **options)
+    if any(home == "scipy" for home, _ in bases) or (isinstance(data, np.ndarray) and data.ndim == 2):
+        return from_scipy(cls, {LAYER: data}, **options)
+    if ("torch_geometric", "Data") in bases:
+        raise InputError("Expected a HeteroData, got a Data with one kind of edges; data.to_heterogeneous() makes one.")
+    if any(home in ("polars", "pyarrow") for home, _ in bases):
+        raise InputError(
+            f"Expected a table of pandas, got {type(data).__name__} of {type(data).__module__}; call to_pandas()."
+        )
+    if isinstance(data, Mapping):
+        return _stacked(cls, data, options)
+    return None
+
+
+def _stacked(cls: type["Multiplex"], parts: Mapping[Name, Any], options: Mapping[str, Any]) -> "Multiplex":
+    """Join tables, graphs or matrices, one for each layer; a layer of a part that has several is named part/layer."""
+    found: dict[Name, tuple[Multiplex, Name]] = {}
+    for name, part in parts.items():
+        mx = as_multiplex(cls, part, **options)
+        if mx is None:
+            kinds = "tables of pandas, graphs of networkx, HeteroData or scipy matrices"
+            raise InputError(f"Expected a dict from layers to {kinds}, got {type(part).__name__} for {name!r}.")
+        found |= (
+            {name: (mx, mx.layer_names[0])}
+            if mx.num_layers == 1
+            else {f"{name}/{each}": (mx, each) for each in mx.layer_names}
+        )
+    if not found:
+        raise InputError("Expected at least one layer, got an empty dict.")
+    directed = any(mx.directed for mx, _ in found.values())
+    mxs = [(name, mx.to_directed() if directed else mx, layer) for name, (mx, layer) in found.items()]
+    ends = [mx.node_names[mx.edges(layer)] for _, mx, layer in mxs]
+    source, destination = np.concatenate(ends, axis=1)
+    timed = all(mx.time is not None for _, mx, _ in mxs)
+    return cls.from_edges(
+        source,
+        destination,
+        [name for name, mx, layer in mxs for _ in range(mx.edges(layer).shape[1])],
+        weight=np.concatenate([mx.weights(layer) for _, mx, layer in mxs]),
+        time=np.concatenate([mx.times(layer) for _, mx, layer in mxs]) if timed else None,
+        node_names=factorize(np.concatenate([mx.node_names for _, mx, _ in mxs]))[0],
+        layer_names=list(found),
+        directed=directed,
+    )
 
 
 # pandas
@@ -64,9 +130,11 @@ def from_pandas(cls: type["Multiplex"], /, frame: "pd.DataFrame", **options: Any
     Multiplex(3 nodes, 2 layers, 2 edges, undirected): 'a' (1), 'b' (1)
     """
     from banditplex.multiplex.frame import from_frame
-    from banditplex.multiplex.roles import by_role
+    from banditplex.multiplex.options import OPTIONS, TableOptions, by_role
 
-    return from_frame(cls, frame, **by_role(options))
+    options = by_role(options)
+    own = {name: options.pop(name) for name in OPTIONS if name in options}
+    return from_frame(cls, frame, TableOptions(**own), **options)
 
 
 # scipy
@@ -169,9 +237,10 @@ def from_networkx(
     time: str | None = None,
     features: str = "features",
     types: str = "node_type",
+    directed: bool | None = None,
     **options: Any,
 ) -> "Multiplex":
-    """Build a multiplex from any networkx graph.
+    """Build a multiplex from any networkx graph; `directed=None` is as the graph.
 
     The layer of an edge is its attribute `layer`, by default "layer"; without it, its key in a multigraph. If keys are
     networkx's own (0, 1, ...), an attribute such as "relation" or "type" is the layer, and a warning says so; if there
@@ -190,7 +259,10 @@ def from_networkx(
     if graph.is_multigraph() and not _are_default(graph):
         keys = [key for _, _, key in graph.edges(keys=True)]
     options = {"node_names": list(graph.nodes), "layer_names": graph.graph.get("layers")} | options
-    return from_attributes(cls, graph, keys, layer=layer, weight=weight, time=time, **options)
+    mx = from_attributes(cls, graph, keys, layer=layer, weight=weight, time=time, **options)
+    if directed in (None, mx.directed):
+        return mx
+    return mx.to_directed() if directed else mx.to_undirected(self_loops="keep")
 
 
 def from_attributes(

@@ -1,5 +1,6 @@
 """Times of edges: numbers, ISO dates, and dates as 19.09.2025 or 04/25/2025, whose order is found out or given."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -28,12 +29,6 @@ _PIVOT = 69
 Mask = npt.NDArray[np.bool_]
 
 
-def check_date_format(date_format: str | None) -> None:
-    """Refuse what is neither an order nor a format of `strftime`."""
-    if date_format is not None and date_format not in ORDERS and "%" not in date_format:
-        raise InputError(f"Expected date_format {', '.join(ORDERS)} or such as %d.%m.%Y, got {date_format!r}.")
-
-
 def with_times(table: pa.Table, origin: Origin, point: str = ".", date_format: str | None = None) -> pa.Table:
     """Turn a time column of strings into integers, floats or dates."""
     if "time" not in table.column_names or not is_text(table["time"].type):
@@ -45,6 +40,21 @@ def with_times(table: pa.Table, origin: Origin, point: str = ".", date_format: s
     if known is not None:
         times = earliest(pc.if_else(empty, pa.scalar(None, times.type), times))
     return table.set_column(table.column_names.index("time"), "time", times)
+
+
+def are_readable(values: Sequence[object]) -> bool:
+    """Return whether all values are times that can be read without being told how.
+
+    >>> are_readable(["19.09.2025", ""]), are_readable([5, 7]), are_readable(["04/05/2025"]), are_readable(["soon"])
+    (True, True, False, False)
+    """
+    texts = [str(value) for value in values if value is not None and value == value and str(value).strip()]
+    try:
+        with collected(silent=True):
+            _parse(pc.utf8_trim_whitespace(pa.chunked_array([texts])), Origin(None, {"time": "time"}), ".", None)
+    except InputError:
+        return False
+    return bool(texts)
 
 
 def date_of(text: str, date_format: str | None = None) -> np.datetime64:

@@ -1,6 +1,6 @@
 """Tables of pandas with a row per edge, in memory or from a sheet of Excel."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -9,44 +9,35 @@ import pyarrow as pa
 
 from banditplex.errors import InputError
 from banditplex.multiplex.cells import Origin, from_series, integer_names, leave_out_missing
-from banditplex.multiplex.dates import check_date_format, with_times
+from banditplex.multiplex.dates import with_times
 from banditplex.multiplex.names import Names, as_names, check_distinct
 from banditplex.multiplex.notes import note
-from banditplex.multiplex.numbers import check_spelling, is_guess, with_weights
-from banditplex.multiplex.roles import EDGE_ROLES, PAIR_ROLES, assign_columns, place
-from banditplex.multiplex.spelling import tidy_names
-from banditplex.multiplex.table import TYPES, from_table
+from banditplex.multiplex.numbers import is_guess, with_weights
+from banditplex.multiplex.options import TableOptions
+from banditplex.multiplex.roles import PAIR_ROLES, assign_columns, place
+from banditplex.multiplex.table import ONLY_LAYER, from_table
+from banditplex.multiplex.wide import LAYER, WEIGHT, from_matrices, widened
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from banditplex.multiplex.value import Multiplex
 
-CELLS = ("decimal", "thousands", "date_format", "missing", "line_of")
-"""Options about what is in the cells."""
-
 
 def from_frame(
-    cls: type["Multiplex"],
-    frame: "pd.DataFrame",
-    *,
-    num_nodes: int | None = None,
-    node_names: Any = None,
-    layer_names: Any = None,
-    path: object = None,
-    **options: Any,
+    cls: type["Multiplex"], frame: "pd.DataFrame", options: TableOptions, *, node_names: Any = None, **others: Any
 ) -> "Multiplex":
-    """Build a multiplex from a table as `from_pandas` does; names in a file (`path`) are tidied."""
-    given = {role: options.pop(role) for role in EDGE_ROLES if role in options}
-    if options.get("node_types") is not None:
-        given |= dict.fromkeys(TYPES, "")
-    how = {name: options.pop(name) for name in CELLS if name in options}
-    table, origin = read_frame(frame, given, path=path, **how)
+    """Build a multiplex from a table as `from_pandas` does; `others` are passed to `Multiplex.from_indices`."""
+    if options.matrix:
+        return from_matrices(cls, {ONLY_LAYER: frame}, options, **others)
+    if others.get("node_types") is not None:
+        options = replace(options, source_type="", destination_type="")
+    table, origin, _ = read_frame(frame, options)
     for roles in (PAIR_ROLES, ("layer",)):
-        table = table if path is None else tidy_names(table, roles, path)[0]
         table = integer_names(table, roles, origin)
+    num_nodes, layers = options.num_nodes, others.pop("layer_names", None)
     declared = node_names if num_nodes is None else np.arange(num_nodes)
-    mx = from_table(cls, table, origin, nodes=declared, layers=layer_names, **options)
+    mx = from_table(cls, table, origin, options, nodes=declared, layers=layers, **others)
     if num_nodes is None or node_names is None:
         return mx
     return replace(mx, node_names=check_distinct(_named(node_names, num_nodes), "node"))
@@ -54,26 +45,25 @@ def from_frame(
 
 def read_frame(
     frame: "pd.DataFrame",
-    given: Mapping[str, Any],
+    options: TableOptions,
     *,
-    decimal: str | None = None,
-    thousands: str | None = None,
-    date_format: str | None = None,
-    missing: str = "error",
     path: object = None,
     line_of: Callable[[int], int] | None = None,
-) -> tuple[pa.Table, Origin]:
-    """Return columns by role, and their origin; `path` and `line_of` say where the rows are from."""
-    check_spelling(decimal, thousands)
-    check_date_format(date_format)
+) -> tuple[pa.Table, Origin, str]:
+    """Return columns by role, their origin, and the decimal point; `path` and `line_of` say where the rows are from."""
+    rows = np.arange(len(frame))
+    if options.wide:
+        frame, rows = widened(frame, options, path)
+        options = replace(options, layer=LAYER, weight=WEIGHT)
     names, head = list(map(str, frame.columns)), frame.head(1000)
-    columns = assign_columns(names, given, lambda name: head.iloc[:, names.index(name)].tolist(), path=path)
+    columns = assign_columns(names, options.columns, lambda name: head.iloc[:, names.index(name)].tolist(), path=path)
     table = from_series({role: frame.iloc[:, names.index(name)] for role, name in columns.items()})
-    table, origin = leave_out_missing(table, Origin(path, columns, line_of), missing, blank="spaces" if path else "")
-    table, spelling = with_weights(table, origin, decimal, thousands)
-    if is_guess(spelling, decimal, thousands):
+    origin = Origin(path, columns, line_of, rows if options.wide else None)
+    table, origin = leave_out_missing(table, origin, options.missing, blank="spaces" if path else "")
+    table, spelling = with_weights(table, origin, options.decimal, options.thousands)
+    if is_guess(spelling, options.decimal, options.thousands):
         note(f"{place(path)}weights are read with {spelling}.")
-    return with_times(table, origin, spelling.point, date_format), origin
+    return with_times(table, origin, spelling.point, options.date_format), origin, spelling.point
 
 
 def _named(names: Any, count: int) -> Names:

@@ -59,6 +59,15 @@ def _from_objects(array: Names, what: str) -> Names:
     raise InputError(f"Expected {what} names that are all strings or all integers, got {found}.")
 
 
+MOST_NODES = 1 << 31
+
+
+def check_num_nodes(num_nodes: int | None) -> None:
+    """Refuse numbers of nodes that are none, or for which there is no memory anywhere."""
+    if num_nodes is not None and not 0 <= num_nodes <= MOST_NODES:
+        raise InputError(f"Expected num_nodes from 0 to {MOST_NODES:,}, got {num_nodes:,}.")
+
+
 def check_distinct(names: Names, what: str) -> Names:
     """Return `names`; refuse duplicates."""
     rising = names.dtype != object and bool((names[1:] > names[:-1]).all())

@@ -28,16 +28,6 @@ class Spelling(NamedTuple):
         return POINTS[self.point] + (f" and {_NAMES[self.thousands]} between thousands" if self.thousands else "")
 
 
-def check_spelling(decimal: str | None, thousands: str | None) -> None:
-    """Refuse options that are no way to write numbers."""
-    if decimal not in (None, ".", ","):
-        raise InputError(f"Expected decimal to be '.' or ',', got {decimal!r}.")
-    if thousands is not None and thousands not in THOUSANDS:
-        raise InputError(f"Expected thousands to be one of {', '.join(map(repr, THOUSANDS))}, got {thousands!r}.")
-    if thousands is not None and thousands == decimal:
-        raise InputError(f"Expected thousands other than decimal, got {thousands!r} for both.")
-
-
 def with_weights(
     table: pa.Table, origin: Origin, decimal: str | None = None, thousands: str | None = None
 ) -> tuple[pa.Table, Spelling]:

@@ -3,20 +3,28 @@
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import date
-from typing import Any, TypedDict
+from itertools import combinations
 
-from banditplex.errors import FormatError, InputError
+from banditplex.errors import FormatError
 from banditplex.multiplex.notes import note
 
 ROLES = {  # from the role of a column to its usual names; the first ones say it, the others of a layer only suggest it
-    "source": ("source", "from", "u", "src"),
-    "destination": ("target", "destination", "to", "v", "dst"),
-    "layer": ("layer", "relation", "relationship", "type", "kind", "label"),
+    "source": ("source", "from", "u", "src", "sender", "caller", "follower"),
+    "destination": (
+        "target", "destination", "to", "v", "dst", "recipient", "receiver", "callee", "called", "followee", "followed"
+    ),
+    "layer": ("layer", "relation", "relationship", "type", "kind", "label", "channel", "medium", "platform"),
     "weight": ("weight",),
     "time": ("time",),
     "source_type": ("source_type",),
     "destination_type": ("target_type", "destination_type"),
-}
+}  # fmt: skip
+TIMES = ("timestamp", "datetime", "date", "when", "sent", "sent_at", "created_at")
+"""Names of columns that are the time if their values can be read as such."""
+TWINS = ("12", "ab", "ij", "xy")
+"""Last letters of two columns of nodes, as in household_1 and household_2."""
+YES, NO = ("yes", "true", "x", "y"), ("no", "false", "n", "-")
+"""Words in a column that says which rows are edges of a layer."""
 EDGE_ROLES = tuple(ROLES)
 PAIR_ROLES = ("source", "destination")
 ALSO = {"target": "destination", "target_type": "destination_type"}
@@ -34,45 +42,16 @@ _DECIMAL = re.compile(r"-?[\d.,' ]*[.,]\d+")
 LISTED = 12
 """Columns that a message names."""
 MANY = 20
-"""A column of more distinct values than this, in more than half of its rows, is no layer."""
+"""A column of more distinct values than this, and than a tenth of its rows, is no layer."""
 
 Sample = Callable[[str], Sequence[object]]  # from the name of a column to some of its values
-
-
-class Columns(TypedDict, total=False):
-    """The column names of a table: options for reading CSV, TSV, Excel and Parquet, and of `Multiplex.from_pandas`.
-
-    Usual names are found in any case: "source" or "from"; "target", "destination" or "to"; "layer", "relation", "type",
-    "kind" or "label"; "weight"; "time"; "source_type" and "target_type". All but the first two are optional; without a
-    layer column, all edges are in the layer "edges". An empty name stands for no column.
-    """
-
-    source: str | None
-    destination: str | None
-    layer: str | None
-    weight: str | None
-    time: str | None
-    source_type: str | None
-    destination_type: str | None
-
-
-def by_role(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return options in which roles have their own names.
-
-    >>> by_role({"target": "to", "directed": True})
-    {'destination': 'to', 'directed': True}
-    """
-    for word, role in ALSO.items():
-        if word in options and role in options:
-            raise InputError(f"Expected either {word}= or {role}=, got both.")
-    return {ALSO.get(name, name): value for name, value in options.items()}
 
 
 def with_usual(role: str, given: str | tuple[str, ...] | None) -> tuple[str, ...] | str | None:
     """Return one or several names for the column of a role, then its usual ones; no column ("") stays none.
 
     >>> with_usual("source", "von")
-    ('von', 'source', 'from', 'u', 'src')
+    ('von', 'source', 'from', 'u', 'src', 'sender', 'caller', 'follower')
     """
     usual = ROLES[role][:1] if role == "layer" else ROLES[role]
     return (*(given if isinstance(given, tuple) else (given,)), *usual) if given else given
@@ -89,11 +68,18 @@ def choose_columns(
 ) -> dict[str, str]:
     """Return the column for each role: the given one, or one with a usual name; a suggested layer is not chosen here.
 
-    A tuple of names stands for the first of them that is there.
+    A tuple of names stands for the first of them that is there. If neither end of edges has a usual name, the two
+    columns that are alike in name or values are taken.
 
     >>> choose_columns(["u", "Target", "kind"], {"source": "u"})
     {'source': 'u', 'destination': 'Target'}
+    >>> choose_columns(["day", "household_1", "household_2"], {})
+    {'source': 'household_1', 'destination': 'household_2'}
     """
+    if not any(given.get(role) for role in PAIR_ROLES):
+        known = any(_match(available, name, path) for role in PAIR_ROLES for name in ROLES[role])
+        ends = None if known else guess_ends(available, sample)
+        given = given if ends is None else {**given, **dict(zip(PAIR_ROLES, ends, strict=True))}
     chosen: dict[str, str] = {}
     for role in roles:
         wanted = given.get(role)
@@ -125,7 +111,7 @@ def _no_header(available: Sequence[str], sample: Sample) -> str:
         return "; cells of the first line are empty: remove a title above the line with the names of columns"
     first = {str(value) for value in sample(available[0]) if _is_filled(value)}
     if len(first) > 2 and first <= set(map(str, available[1:])):
-        return "; this looks like a matrix, and a row per link is expected: source, target and layer"
+        return "; this looks like a matrix: matrix=True reads it, and other files as other layers"
     return ""
 
 
@@ -154,6 +140,46 @@ def _likely_ends(available: Sequence[str], sample: Sample) -> list[str]:
             distinct[name] = len(set(values))
     best = sorted(distinct, key=lambda name: -distinct[name])[:2]
     return [name for name in available if name in best] if len(best) == 2 else list(available[:2])
+
+
+def guess_ends(available: Sequence[str], sample: Sample | None) -> tuple[str, str] | None:
+    """Return two columns of nodes: twins in name, or alike in values under a header that is no edge itself.
+
+    >>> table = {"day": ["mo", "tu", "we"], "who": ["ann", "bob", "cid"], "whom": ["bob", "cid", "ann"]}
+    >>> guess_ends(list(table), table.get)
+    ('who', 'whom')
+    >>> guess_ends(["ann", "bob"], {"ann": ["bob", "cid"], "bob": ["cid", "dan"]}.get)
+    """
+    names = {name: _plain(name) for name in available}
+    pairs = [
+        (a, b) for a, b in combinations(available, 2)
+        if names[a][:-1] and names[a][:-1] == names[b][:-1] and names[a][-1:] + names[b][-1:] in TWINS
+    ]  # fmt: skip
+    if len(pairs) == 1 or sample is None:
+        return pairs[0] if len(pairs) == 1 else None
+    values = {name: {str(value).strip() for value in sample(name) if _is_filled(value)} for name in available}
+    values = {name: each for name, each in values.items() if each and not _are_no_nodes(name, each)}
+    if any(str(name).strip() in each for name in available for each in values.values()):
+        return None
+    alike = [
+        (a, b) for a, b in combinations(values, 2)
+        if len(values[a] & values[b]) >= max(3, min(len(values[a]), len(values[b])) / 2)
+    ]  # fmt: skip
+    return alike[0] if len(alike) == 1 else None
+
+
+def _are_no_nodes(name: str, values: Collection[str]) -> bool:
+    """Return whether a column is the key of a table of nodes, a weight, or has dates, decimals, or yes and no."""
+    known = ("id", "node", "node_id", "nodeid", "name", *ROLES["weight"])
+    few = {each.casefold() for each in values} <= {"0", "1", *YES, *NO}
+    return _plain(name) in known or few or are_dates(sorted(values)) or all(map(_DECIMAL.fullmatch, values))
+
+
+def _suggest_time(names: Collection[str], sample: Sample) -> str | None:
+    """Return the column whose name and values say that it is the time."""
+    from banditplex.multiplex.dates import are_readable
+
+    return next((name for name in names if _plain(name) in TIMES and are_readable(sample(name))), None)
 
 
 def _match(available: Sequence[str], name: str, path: object = None) -> str | None:
@@ -198,7 +224,7 @@ def _is_filled(value: object) -> bool:
 def _may_be_layer(values: Sequence[object]) -> bool:
     filled = [str(value) for value in values if _is_filled(value)]
     distinct = len(set(filled))
-    return distinct > 0 and not (distinct > MANY and 2 * distinct > len(filled))
+    return distinct > 0 and not (distinct > MANY and 10 * distinct > len(filled))
 
 
 def assign_columns(
@@ -220,6 +246,14 @@ def assign_columns(
         chosen["direction"] = direction
         rest.remove(direction)
     said = []
+    if not any(_plain(chosen[role]) in ROLES[role] or given.get(role) for role in PAIR_ROLES):
+        said.append(f"columns {chosen['source']!r} and {chosen['destination']!r} are read as source and target")
+    if "time" not in chosen and "time" in roles and given.get("time") is None:
+        time = _suggest_time(rest, sample)
+        if time is not None:
+            chosen["time"] = time
+            rest.remove(time)
+            said.append(f"column {time!r} is read as the time")
     if "layer" not in chosen and given.get("layer") is None:
         layer = suggest_layer(rest, sample)
         if layer is not None:
@@ -251,15 +285,15 @@ def _layers_side_by_side(names: Collection[str], sample: Sample) -> str:
 
     >>> table = {"friend": ["1", "0", ""], "work": ["1", "1", "0"], "age": ["7", "8", "9"]}
     >>> _layers_side_by_side(table, table.get)
-    "; 'friend' and 'work' hold yes or no: if each is a layer, expected is a row per link and layer"
+    "; 'friend' and 'work' hold yes or no: if each is a layer, wide=True reads them"
     """
-    words = {"0", "1", "0.0", "1.0", "yes", "no", "true", "false", "x"}
+    words = {"0", "1", "0.0", "1.0", *YES, *NO}
     found = []
     for name in names:
         values = {str(value).strip().casefold() for value in sample(name) if _is_filled(value)}
         found += [name] * (bool(values) and values <= words)
     shown = ", ".join(map(repr, found[:-1])) + f" and {found[-1]!r}" if len(found) > 1 else ""
-    return f"; {shown} hold yes or no: if each is a layer, expected is a row per link and layer" if shown else ""
+    return f"; {shown} hold yes or no: if each is a layer, wide=True reads them" if shown else ""
 
 
 def _like_layers(values: Sequence[object]) -> bool:
@@ -271,7 +305,7 @@ def _like_layers(values: Sequence[object]) -> bool:
     filled = [str(value).strip() for value in values if _is_filled(value)]
     if are_dates(values) or all(map(_NUMBER.fullmatch, filled)):
         return False
-    return 1 < len(set(filled)) <= max(2, len(filled) // 2)
+    return 1 < len(set(filled)) <= max(2, len(filled) // 10)
 
 
 def are_dates(values: Sequence[object]) -> bool:

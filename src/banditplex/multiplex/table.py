@@ -21,6 +21,7 @@ from banditplex.multiplex.roles import DIRECTION, PAIR_ROLES, ROLES, place
 from banditplex.multiplex.spelling import encoded, merge_alike
 
 if TYPE_CHECKING:
+    from banditplex.multiplex.options import TableOptions
     from banditplex.multiplex.value import Multiplex
 
 ONLY_LAYER = "edges"  # the layer of a table without a layer column
@@ -32,33 +33,32 @@ def from_table(
     cls: "type[Multiplex]",
     table: pa.Table,
     origin: Origin,
+    options: "TableOptions",
     *,
     nodes: Any = None,
     layers: Any = None,
     directed: bool | None = None,
-    bipartite: bool | None = None,
-    fold_case: bool = False,
-    **options: Any,
+    **others: Any,
 ) -> "Multiplex":
     """Build a multiplex from a table whose columns are named by role.
 
     Parameters
     ----------
-    cls, table, origin
-        The class, the table, and where it is from.
+    cls, table, origin, options
+        The class, the table, where it is from, and how to read it.
     nodes, layers
         Declare all names.
     directed
-        None: as the column of directions says, or undirected.
-    bipartite
-        Whether ids are unique only within their type. Types are those in the columns of types or, without them, the
-        names of the columns of source and destination. An id of two types is two nodes, and all names begin with
-        the type, as in "user/7". None: they are not, but a warning says if it looks so.
-    fold_case
-        Whether names that differ only by case or spaces are the same. If not, a warning says that there are some.
-    options
+        What is known of the direction if the options do not say it. None: as the column of directions says, or
+        undirected.
+    others
         Passed to `Multiplex.from_indices`.
+
+    Types of bipartite nodes are those in the columns of types or, without them, the names of the columns of source and
+    destination. An id of two types is two nodes, and all names begin with the type, as in "user/7".
     """
+    bipartite, fold_case = options.bipartite, options.fold_case
+    directed = directed if options.directed is None else options.directed
     columns = [table[role] for role in PAIR_ROLES]
     if bipartite and columns[0].type != columns[1].type:
         columns = [column.cast(pa.string()) for column in columns]
@@ -69,8 +69,8 @@ def from_table(
         node_names, ends, types = _typed(table, origin, node_names, ends, bool(bipartite))
         if bipartite and nodes is None:
             node_names, ends, types = _sources_first(node_names, ends, types)
-        options.setdefault("node_types", types)
-    elif options.get("node_types") is None and bipartite is None:
+        others.setdefault("node_types", types)
+    elif others.get("node_types") is None and bipartite is None:
         _tell_two_kinds(origin, ends, node_names)
     if "layer" in table.column_names:
         layer_names, codes = _index([table["layer"]], layers, "layer", origin)
@@ -83,14 +83,14 @@ def from_table(
         directed = direction(table, origin) or False
     for role in ("weight", "time"):
         if role in table.column_names:
-            options[role] = _numbers(table[role], role, origin)
+            others[role] = _numbers(table[role], role, origin)
     try:
         mx = cls.from_indices(
-            ends[0], ends[1], codes[0], node_names=node_names, layer_names=layer_names, directed=directed, **options
+            ends[0], ends[1], codes[0], node_names=node_names, layer_names=layer_names, directed=directed, **others
         )
     except EdgeError as error:
         raise origin.error(error.message, error.edge) from None
-    if "duplicates" not in options and options.get("self_loops", "keep") == "keep" and len(table) > mx.num_edges:
+    if "duplicates" not in others and others.get("self_loops", "keep") == "keep" and len(table) > mx.num_edges:
         _tell_repeated(mx, origin, ends, codes[0], guessed=guessed)
     return mx
 

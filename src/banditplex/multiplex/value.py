@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from functools import cached_property, partial
+from html import escape
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,17 @@ import numpy.typing as npt
 from banditplex.errors import InputError
 from banditplex.multiplex import build, convert, join
 from banditplex.multiplex.adjacency import Adjacency, build_adjacency
-from banditplex.multiplex.names import Ints, Name, NameIndex, Names, as_array, as_names, check_distinct, factorize
+from banditplex.multiplex.names import (
+    Ints,
+    Name,
+    NameIndex,
+    Names,
+    as_array,
+    as_names,
+    check_distinct,
+    check_num_nodes,
+    factorize,
+)
 
 if TYPE_CHECKING:
     from banditplex.multiplex.summary import Summary
@@ -20,6 +31,10 @@ if TYPE_CHECKING:
 DATES = "dates"
 """The entry of `metadata` that says that times were dates: they are then nanoseconds since 1970."""
 _ARRAYS = ("edge_index", "layer_offsets", "node_names", "weight", "time", "node_features", "node_types")
+
+
+_SHOWN = 20
+"""Layers that a notebook shows."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -445,6 +460,21 @@ class Multiplex:
         more = [f"... {self.num_layers - 4} more"] if self.num_layers > 4 else []
         return self.title + ": " * bool(shown) + ", ".join(shown + more)
 
+    def _repr_html_(self) -> str:
+        """Return the layers as a small table, for notebooks: edges, and their share of all pairs that may be linked."""
+        from banditplex.multiplex.types import linked_types, num_linkable
+
+        loops = np.bincount(self.edge_layer[self.edge_index[0] == self.edge_index[1]], minlength=self.num_layers)
+        density = (self.layer_sizes - loops) / np.maximum(num_linkable(self, linked_types(self)), 1)
+        rows = [
+            f"<tr><th>{escape(str(name))}</th><td>{size:,}</td><td>{share:.3g}</td></tr>"
+            for name, size, share in zip(self.layer_names[:_SHOWN], self.layer_sizes, density, strict=False)
+        ]
+        more = self.num_layers - _SHOWN
+        rows += [f"<tr><th>... {more:,} more</th><td></td><td></td></tr>"] * (more > 0)
+        head = "<thead><tr><th>layer</th><th>edges</th><th>density</th></tr></thead>"
+        return f"<p>{escape(self.title)}</p><table>{head}<tbody>{''.join(rows)}</tbody></table>"
+
     def _span(self, layer: Name) -> slice:
         index = self.layer_index(layer)
         return slice(int(self.layer_offsets[index]), int(self.layer_offsets[index + 1]))
@@ -480,6 +510,7 @@ def _index_layers(layer: Any, num_edges: int, declared: Any) -> tuple[Ints, Name
 def _index_nodes(source: Any, destination: Any, num_nodes: int | None, declared: Any) -> tuple[Ints, Ints, Names]:
     tail, head = as_names(source, "node"), as_names(destination, "node")
     names = None if declared is None else as_names(declared, "node")
+    check_num_nodes(num_nodes)
     if num_nodes is not None:
         if object in (tail.dtype, head.dtype):
             raise InputError("Expected integer node indices where num_nodes is given, got strings.")

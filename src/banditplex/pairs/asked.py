@@ -20,7 +20,7 @@ def as_pairs(mx: Multiplex, pairs: ArrayLike) -> Ints:
             raise InputError(f"Expected node indices from 0 to {mx.num_nodes - 1}, got {array.min()} to {array.max()}.")
         index = array.astype(np.int64)
     else:
-        index = mx.node_index(array)
+        index = _known(mx, array)
     same = index[:, 0] == index[:, 1]
     if same.any():
         raise InputError(f"Expected pairs of two different nodes, got {array[np.argmax(same)].tolist()}.")
@@ -33,4 +33,11 @@ def as_node(mx: Multiplex, node: Name) -> int:
         if not 0 <= node < mx.num_nodes:
             raise InputError(f"Expected a node index from 0 to {mx.num_nodes - 1}, got {node}.")
         return int(node)
-    return int(mx.node_index([node])[0])
+    return int(_known(mx, [node])[0])
+
+
+def _known(mx: Multiplex, nodes: ArrayLike) -> Ints:
+    try:
+        return mx.node_index(nodes)
+    except InputError as error:
+        raise InputError(f"{error} LinkPredictor takes nodes that came later with context=.") from None

@@ -12,7 +12,7 @@ from typing import BinaryIO
 from banditplex.errors import FormatError
 from banditplex.io.base import Progress
 from banditplex.io.limits import Bounded, unpacked_limit
-from banditplex.io.sniff import ENCODINGS, Dialect
+from banditplex.io.tables.sniff import ENCODINGS, Dialect
 from banditplex.io.text import open_binary, show
 from banditplex.multiplex.cells import in_all
 from banditplex.terminal import escape

@@ -2,33 +2,18 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from banditplex.errors import FormatError
-from banditplex.io import delimited, excel, parquet
 from banditplex.io.base import parse_names
+from banditplex.io.tables.files import SUFFIXES, Part
 from banditplex.multiplex.cells import Origin
 from banditplex.multiplex.notes import note, show_files
 from banditplex.multiplex.roles import EDGE_ROLES, PAIR_ROLES
 from banditplex.multiplex.table import TYPES, stem
-
-SUFFIXES = (*delimited.CSV.suffixes, *delimited.TSV.suffixes, *excel.FORMAT.suffixes, *parquet.FORMAT.suffixes)
-
-
-class Part(NamedTuple):
-    """One table, with its columns by role."""
-
-    table: pa.Table
-    origin: Origin
-    point: str = "."
-
-    @property
-    def path(self) -> Path:
-        """The file."""
-        return Path(str(self.origin.path))
 
 
 def join_tables(parts: Sequence[Part], named: object, *, typed: bool) -> tuple[pa.Table, list[Any] | None, Origin]:
@@ -74,7 +59,7 @@ def _layers(parts: Sequence[Part], named: object) -> tuple[list[pa.ChunkedArray]
     """Return the layer of each row; and all layers, in the order of the files, if these are the layers."""
     own = [part for part in parts if "layer" in part.table.column_names]
     files = [part for part in parts if "layer" not in part.table.column_names]
-    names = dict(zip([part.path for part in files], _file_names([part.path for part in files]), strict=True))
+    names = dict(zip([part.path for part in files], file_names([part.path for part in files]), strict=True))
     shown = ", ".join(list(names.values())[:5]) + f" and {len(names) - 5} more" * (len(names) > 5)
     if files and not own:
         note(f"{named}: {'each file is a layer' if len(files) > 1 else 'the file is a layer'}: {shown}.")
@@ -96,7 +81,7 @@ def _repeat(value: Any, part: Part) -> pa.ChunkedArray:
     )
 
 
-def _file_names(paths: Sequence[Path]) -> list[str]:
+def file_names(paths: Sequence[Path]) -> list[str]:
     """Return a name for each file: its stem or, if these are not distinct, more of the path."""
     stems = [_stem(path.name) for path in paths]
     longer = ["/".join((*path.parts[:-1][-1:], _stem(path.name))) for path in paths]

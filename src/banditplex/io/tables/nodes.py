@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from banditplex.errors import FormatError, InputError
-from banditplex.io import delimited, excel, parquet
-from banditplex.io.sniff import Dialect
-from banditplex.io.text_table import sniff
+from banditplex.errors import FormatError
+from banditplex.io.tables.files import read_whole
 from banditplex.multiplex import Multiplex
 from banditplex.multiplex.join import FEATURE_NAMES
 from banditplex.multiplex.notes import note
+from banditplex.multiplex.options import TableOptions
 from banditplex.multiplex.roles import are_dates
 from banditplex.multiplex.spelling import spelled_as
 
@@ -30,7 +29,12 @@ ROWS_EACH = 3
 
 
 def with_node_table(
-    mx: Multiplex, path: str | Path, columns: Mapping[str, str] | None = None, *, fold_case: bool = False
+    mx: Multiplex,
+    path: str | Path,
+    columns: Mapping[str, str] | None = None,
+    *,
+    fold_case: bool = False,
+    max_size: int | None = None,
 ) -> Multiplex:
     """Return a multiplex with the node types, features and names of a table.
 
@@ -46,9 +50,11 @@ def with_node_table(
         with few distinct values, each of which is a feature that is 1 or 0). An empty name stands for no column.
     fold_case
         Whether an id is that of a node whose name differs only by case or spaces.
+    max_size
+        How many bytes the table may grow to. None: 64 MiB, or 100 times its size if that is more.
     """
     path = Path(path)
-    frame, given = _read(path), dict(columns or {})
+    frame, given = read_whole(path, TableOptions(max_size=max_size)), dict(columns or {})
     found = {role: _choose(frame, role, given, path) for role in ROLES}
     ids = _ids(frame[found["id"] or frame.columns[0]], mx, path)
     if ids.dtype == object:
@@ -77,39 +83,6 @@ def _hint(unused: Sequence[Any], found: Mapping[str, Any]) -> str:
     if label is None or found["name"]:
         return ""
     return f"; if {label!r} has the names of nodes, say node_columns={{'name': {label!r}}}"
-
-
-def _read(path: Path) -> "pd.DataFrame":
-    import pandas as pd
-
-    if not path.is_file():
-        raise InputError(f"{path}: {'expected a file, got a folder' if path.is_dir() else 'no such file'}.")
-    name = path.name.lower()
-    try:
-        if name.endswith(parquet.FORMAT.suffixes):
-            frame = pd.read_parquet(path)
-        elif name.endswith(excel.FORMAT.suffixes):
-            frame = excel.read_sheet(path)
-        else:
-            usual = "\t" if name.endswith(delimited.TSV.suffixes) else ","
-            how = sniff(path, {}, (), Dialect(usual), header=True, fixed=(False, False))
-            frame = _parse(path, how, ".")
-            if how.delimiter != ",":  # decimal commas make columns of numbers of what are texts else
-                other = _parse(path, how, ",")
-                frame = max((frame, other), key=lambda each: len(each.select_dtypes("number").columns))
-    except (OSError, ValueError, ImportError) as error:  # what pandas and pyarrow raise for files that are no tables
-        if isinstance(error, InputError):
-            raise
-        raise FormatError(f"expected a table of nodes, got {' '.join(str(error).split())}", path=path) from None
-    if frame.empty:
-        raise FormatError("expected a header and rows, got an empty table", path=path)
-    return frame
-
-
-def _parse(path: Path, how: Dialect, decimal: str) -> "pd.DataFrame":
-    import pandas as pd
-
-    return pd.read_csv(path, sep=how.delimiter, encoding=how.encoding, decimal=decimal)
 
 
 def _choose(frame: "pd.DataFrame", role: str, given: Mapping[str, str], path: Path) -> Any:

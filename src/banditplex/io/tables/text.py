@@ -11,15 +11,23 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.csv
 
-from banditplex.errors import FormatError, InputError
+from banditplex.errors import FormatError
 from banditplex.io.base import Progress
-from banditplex.io.limits import check_max_size
-from banditplex.io.records import OtherEncoding, check_decoded, check_records, codec, line_of_row, opened, records
-from banditplex.io.sniff import ENCODINGS, SAMPLE, Dialect, delimiter_name, sniff_delimiter, sniff_encoding
+from banditplex.io.tables.records import (
+    OtherEncoding,
+    check_decoded,
+    check_records,
+    codec,
+    line_of_row,
+    opened,
+    records,
+)
+from banditplex.io.tables.sniff import ENCODINGS, SAMPLE, Dialect, delimiter_name, sniff_delimiter, sniff_encoding
 from banditplex.multiplex.cells import Origin, leave_out_missing
-from banditplex.multiplex.dates import check_date_format, with_times
+from banditplex.multiplex.dates import with_times
 from banditplex.multiplex.notes import note
-from banditplex.multiplex.numbers import check_spelling, is_guess, looks_grouped, with_weights
+from banditplex.multiplex.numbers import is_guess, looks_grouped, with_weights
+from banditplex.multiplex.options import TableOptions
 from banditplex.multiplex.roles import EDGE_ROLES, assign_columns, choose_columns
 from banditplex.multiplex.table import TYPES
 
@@ -29,31 +37,20 @@ _ROWS = 1000  # rows that show what is in a column
 def read_columns(
     path: Path,
     usual: str,
-    given: Mapping[str, object],
+    options: TableOptions,
     *,
     roles: Sequence[str] = EDGE_ROLES,
-    header: bool = True,
-    delimiter: str | None = None,
-    decimal: str | None = None,
-    thousands: str | None = None,
-    date_format: str | None = None,
-    encoding: str | None = None,
-    missing: str = "error",
-    max_size: int | None = None,
     progress: Progress | None = None,
     ours: bool = False,
 ) -> tuple[pa.Table, Origin, str]:
     """Return the columns of a file by role, its origin, and its decimal point.
 
     Weights are numbers, times are numbers or dates, all others are strings. Rows with an empty cell are refused or left
-    out (`missing`); in a file of `ours`, spaces alone are a name.
+    out; in a file of `ours`, spaces alone are a name. `usual` is the usual character between columns.
     """
-    _check_options(delimiter, encoding)
-    check_spelling(decimal, thousands)
-    check_date_format(date_format)
-    check_max_size(max_size)
-    dialect = Dialect(delimiter or usual, encoding or "utf-8", max_size)
-    dialect = sniff(path, given, roles, dialect, header=header, fixed=(delimiter is not None, encoding is not None))
+    header, decimal, thousands, encoding = options.header, options.decimal, options.thousands, options.encoding
+    given: Mapping[str, object] = options.columns
+    dialect = sniff(path, options, roles, usual)
     head = list(islice(records(path, dialect, header), 1 + _ROWS))
     if not head:
         raise FormatError("expected a header and rows, got an empty file", path=path)
@@ -75,13 +72,13 @@ def read_columns(
         with _in_one_encoding():
             table = _parse(path, dialect, names, columns, header, progress, as_written=as_written)
     origin = Origin(path, columns, partial(line_of_row, partial(records, path, dialect, header)))
-    table, origin = leave_out_missing(table, origin, missing, blank="empty" if ours else "spaces")
+    table, origin = leave_out_missing(table, origin, options.missing, blank="empty" if ours else "spaces")
     table, spelling = with_weights(table, origin, decimal, thousands)
-    table = with_times(table, origin, spelling.point, date_format)
+    table = with_times(table, origin, spelling.point, options.date_format)
     said = []
     if encoding is None and dialect.encoding in ENCODINGS:
         said.append(f"as {ENCODINGS[dialect.encoding]} text")
-    if delimiter is None and dialect.delimiter != usual:
+    if options.delimiter is None and dialect.delimiter != usual:
         said.append(f"with {delimiter_name(dialect.delimiter)}s")
     if is_guess(spelling, decimal, thousands):
         said.append(f"with {spelling}")
@@ -104,40 +101,24 @@ def _in_one_encoding() -> Iterator[None]:
         raise error.shown from None
 
 
-def _check_options(delimiter: str | None, encoding: str | None) -> None:
-    if delimiter is not None and (len(delimiter) != 1 or delimiter in '\r\n"'):
-        raise InputError(f"Expected one character as delimiter, got {delimiter!r}.")
-    try:
-        codecs.lookup(encoding or "utf-8")
-        "".encode(encoding or "utf-8")
-    except LookupError:
-        raise InputError(f"Expected encoding to be one that Python knows, such as utf-8, got {encoding!r}.") from None
-
-
-def sniff(
-    path: Path,
-    given: Mapping[str, object],
-    roles: Sequence[str],
-    dialect: Dialect,
-    *,
-    header: bool,
-    fixed: tuple[bool, bool] = (True, False),
-) -> Dialect:
-    """Return how a file is written, as far as delimiter and encoding are not fixed."""
-    with opened(path, max_size=dialect.max_size) as file:
+def sniff(path: Path, options: TableOptions, roles: Sequence[str], usual: str) -> Dialect:
+    """Return how a file is written, as far as the options do not say it."""
+    with opened(path, max_size=options.max_size) as file:
         sample = file.read(SAMPLE)
-    if not fixed[1]:
-        dialect = replace(dialect, encoding=sniff_encoding(sample))
-    if fixed[0]:
+    dialect = Dialect(options.delimiter or usual, options.encoding or sniff_encoding(sample), options.max_size)
+    if options.delimiter is not None:
         return dialect
 
     def accept(names: Sequence[str]) -> bool:
         try:
-            return bool(choose_columns(names, given, roles=roles)) if header else len(names) > 1
+            return bool(choose_columns(names, options.columns, roles=roles)) if options.header else len(names) > 1
         except FormatError:
             return False
 
-    text = codecs.getincrementaldecoder(codec(dialect))(errors="replace").decode(sample)
+    try:
+        text = codecs.getincrementaldecoder(codec(dialect))(errors="replace").decode(sample)
+    except UnicodeError as error:
+        raise FormatError(f"expected {dialect.encoding} text, got {error}", path=path) from None
     return replace(dialect, delimiter=sniff_delimiter(text, dialect.delimiter, accept))
 
 

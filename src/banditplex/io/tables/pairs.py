@@ -1,4 +1,4 @@
-"""Read pairs of nodes to score: a CSV, TSV or Parquet file with columns source and target."""
+"""Read pairs of nodes to score: a table with columns source and target."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -10,11 +10,11 @@ import numpy as np
 import pyarrow as pa
 
 from banditplex.errors import InputError
-from banditplex.io import delimited, parquet
-from banditplex.io.text_table import read_columns
+from banditplex.io.tables.files import load
 from banditplex.multiplex import Multiplex
 from banditplex.multiplex.cells import Origin
 from banditplex.multiplex.names import Ints, Names
+from banditplex.multiplex.options import TableOptions
 from banditplex.multiplex.roles import PAIR_ROLES
 from banditplex.multiplex.spelling import folded, tidy
 from banditplex.multiplex.table import stem
@@ -48,7 +48,12 @@ class NodeFinder:
 
 
 def read_pairs(
-    path: Path, mx: Multiplex, *, columns: Mapping[str, Any] | None = None, fold_case: bool = False
+    path: Path,
+    mx: Multiplex,
+    *,
+    columns: Mapping[str, Any] | None = None,
+    fold_case: bool = False,
+    max_size: int | None = None,
 ) -> Names:
     """Return the pairs of a file as names (n, 2); each pair must be two different nodes of `mx`.
 
@@ -58,7 +63,8 @@ def read_pairs(
     """
     if not path.is_file():
         raise InputError(f"{path}: {'expected a file, got a folder' if path.is_dir() else 'no such file'}.")
-    table, origin = _read(path, columns or {})
+    part = load(path, TableOptions(max_size=max_size, **(columns or {})), roles=PAIR_ROLES)
+    table, origin = part.table, part.origin
     finder = NodeFinder(mx, fold_case=fold_case)
     pairs = np.stack([_index(table[role], role, finder, mx, origin) for role in PAIR_ROLES], axis=1)
     same = pairs[:, 0] == pairs[:, 1]
@@ -67,16 +73,6 @@ def read_pairs(
         raise origin.error(f"expected two different nodes, got {table['source'][row].as_py()!r} twice", row)
     names: Names = mx.node_names[pairs]
     return names
-
-
-def _read(path: Path, columns: Mapping[str, Any]) -> tuple[pa.Table, Origin]:
-    name = path.name.lower()
-    if name.endswith(parquet.FORMAT.suffixes):
-        return parquet.read_columns(path, columns, roles=PAIR_ROLES)[:2]
-    for format, delimiter in ((delimited.CSV, ","), (delimited.TSV, "\t")):
-        if name.endswith(format.suffixes):
-            return read_columns(path, delimiter, columns, roles=PAIR_ROLES)[:2]
-    raise InputError(f"{path}: expected a name that ends in .csv, .tsv or .parquet, got {path.name!r}.")
 
 
 def _index(column: pa.ChunkedArray, role: str, finder: NodeFinder, mx: Multiplex, origin: Origin) -> Ints:

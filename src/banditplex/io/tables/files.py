@@ -1,0 +1,161 @@
+"""One way to read any table, with the same options and limits: its columns by role, all of it, or its head."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pyarrow as pa
+
+from banditplex.errors import FormatError, InputError
+from banditplex.io.base import Progress, read_side_note
+from banditplex.io.tables import excel, parquet
+from banditplex.io.tables.records import opened, records
+from banditplex.io.tables.sniff import Dialect
+from banditplex.io.tables.text import read_columns, sniff
+from banditplex.multiplex.cells import Origin, integer_names
+from banditplex.multiplex.dates import with_times
+from banditplex.multiplex.frame import read_frame
+from banditplex.multiplex.names import as_names
+from banditplex.multiplex.notes import collected
+from banditplex.multiplex.numbers import with_weights
+from banditplex.multiplex.options import TableOptions
+from banditplex.multiplex.roles import EDGE_ROLES, PAIR_ROLES
+from banditplex.multiplex.spelling import tidy_names
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+KINDS = {"csv": (".csv", ".csv.gz"), "tsv": (".tsv", ".tsv.gz"), "xlsx": (".xlsx",), "parquet": (".parquet", ".pq")}
+"""Kinds of tables, and how the names of their files end."""
+SUFFIXES = tuple(suffix for suffixes in KINDS.values() for suffix in suffixes)
+_USUAL = {"csv": ",", "tsv": "\t"}
+"""What is usual between the columns of text."""
+
+
+class Part(NamedTuple):
+    """One table, with its columns by role, its decimal point, and what the file says about itself."""
+
+    table: pa.Table
+    origin: Origin
+    point: str = "."
+    note: "dict[str, Any]" = {}  # noqa: RUF012
+    text: bool = False
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return Path(str(self.origin.path))
+
+    def with_names(self, nodes: Any, layers: Any) -> pa.Table:
+        """Return the table with tidy names, integers if they can be; names that a file declares are what they are."""
+        table = self.table
+        for roles, declared in ((PAIR_ROLES, nodes), (("layer",), layers)):
+            if not self.text:
+                table = table if self.note else tidy_names(table, roles, self.path)[0]
+                table = integer_names(table, roles, self.origin)
+            elif declared is None or as_names(declared, "declared").dtype != object:
+                table = integer_names(table, roles, self.origin, text=True, decimal=self.point)
+        return table
+
+
+def kind_of(path: Path) -> str | None:
+    """Return the kind of a table by the name of its file; None if that says none."""
+    name = path.name.lower()
+    return next((kind for kind, suffixes in KINDS.items() if name.endswith(suffixes)), None)
+
+
+def _kind(path: Path, kind: str | None) -> str:
+    found = kind or kind_of(path)
+    if found is None:
+        raise InputError(f"{path}: expected a table whose name ends in {', '.join(SUFFIXES)}, got {path.name!r}.")
+    return found
+
+
+def load(
+    path: Path,
+    options: TableOptions,
+    *,
+    kind: str | None = None,
+    roles: Sequence[str] = EDGE_ROLES,
+    progress: Progress | None = None,
+) -> Part:
+    """Return the columns of a table by role."""
+    kind = _kind(path, kind)
+    if options.wide:
+        frame = read_whole(path, options, kind=kind, texts=True)
+        return Part(*read_frame(frame, options, path=path, line_of=_lines(frame)), text=kind in _USUAL)
+    if kind in _USUAL:
+        note = read_side_note(path) if roles == EDGE_ROLES else {}
+        ours = "nodes" in note or "layers" in note
+        return Part(*read_columns(path, _USUAL[kind], options, roles=roles, progress=progress, ours=ours), note, True)
+    if kind == "xlsx":
+        frame = excel.read_sheet(path, options)
+        if progress:
+            progress(path.stat().st_size, path.stat().st_size)
+        return Part(*read_frame(frame, options, path=path, line_of=_lines(frame)))
+    table, origin, note = parquet.read_columns(path, options, roles=roles, progress=progress)
+    table, spelling = with_weights(table, origin, options.decimal, options.thousands)
+    return Part(with_times(table, origin, spelling.point, options.date_format), origin, spelling.point, note)
+
+
+def _lines(frame: "pd.DataFrame") -> Any:
+    rows = frame.index.to_numpy() + 2  # as spreadsheets count them: from 1, the header included
+    return lambda row: int(rows[row])
+
+
+def read_whole(path: Path, options: TableOptions, *, kind: str | None = None, texts: bool = False) -> "pd.DataFrame":
+    """Return all columns of a table; with `texts`, the cells of text files stay what they are."""
+    if not path.is_file():
+        raise InputError(f"{path}: {'expected a file, got a folder' if path.is_dir() else 'no such file'}.")
+    kind = kind or kind_of(path) or "csv"
+    if kind == "xlsx":
+        frame = excel.read_sheet(path, options)
+    elif kind == "parquet":
+        frame = parquet.read_whole(path, options)
+    else:
+        frame = _read_text(path, options, _USUAL[kind], texts=texts)
+    if frame.empty:
+        raise FormatError("expected a header and rows, got an empty table", path=path)
+    return frame
+
+
+def _read_text(path: Path, options: TableOptions, usual: str, *, texts: bool) -> "pd.DataFrame":
+    import pandas as pd
+
+    dialect = sniff(path, options, EDGE_ROLES, usual)
+    how: dict[str, Any] = {"sep": dialect.delimiter, "encoding": dialect.encoding, "thousands": options.thousands}
+    how |= {"header": 0 if options.header else None, "skipinitialspace": True, "encoding_errors": "strict"}
+    how |= {"dtype": str, "keep_default_na": False, "thousands": None} if texts else {}
+    points = [options.decimal] if options.decimal else [".", ","] if dialect.delimiter != "," and not texts else ["."]
+    frames = []
+    try:
+        for point in points:  # decimal commas make columns of numbers of what are texts else
+            with opened(path, max_size=options.max_size) as file:
+                frames.append(pd.read_csv(file, decimal=point, **how))
+    except (ValueError, LookupError) as error:  # what pandas raises for files that are no tables
+        if isinstance(error, InputError):
+            raise
+        raise FormatError(f"expected a table, got {' '.join(str(error).split())}", path=path) from None
+    best: pd.DataFrame = max(frames, key=lambda each: len(each.select_dtypes("number").columns))
+    return best.astype(object) if texts else best
+
+
+def head_of(path: Path, options: TableOptions, count: int = 1000) -> tuple[list[str], list[list[str]]]:
+    """Return the names of the columns of a table, and the texts in each of them in the first rows."""
+    kind = _kind(path, None)
+    if kind == "parquet":
+        return parquet.head_of(path, count)
+    if kind == "xlsx":
+        with collected(silent=True):
+            frame = excel.read_sheet(path, options, rows=count)
+        return [str(column) for column in frame], [frame[column].dropna().map(str).tolist() for column in frame]
+    dialect = sniff(path, replace(options, header=True), EDGE_ROLES, _USUAL[kind])
+    (_, names), *rows = list(islice(records(path, dialect, True), count + 1)) or [(1, [])]
+    return names, [[row[i] for _, row in rows if len(row) > i] for i in range(len(names))]
+
+
+def usual_dialect(path: Path, options: TableOptions) -> Dialect:
+    """Return how a text file seems to be written."""
+    return sniff(path, options, EDGE_ROLES, _USUAL.get(kind_of(path) or "csv", ","))

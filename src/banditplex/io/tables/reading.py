@@ -1,0 +1,245 @@
+"""Tables of edges with a header: one file, a list of files, or a folder; each of several is a layer, or has layers."""
+
+import gzip
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+
+from banditplex.errors import FormatError, InputError
+from banditplex.io.base import Format, Progress, begins_with, read_side_note, redirect, side_note, write_side_note
+from banditplex.io.edgelists import SUFFIXES as LISTS
+from banditplex.io.edgelists import looks_like_headers
+from banditplex.io.tables import parquet
+from banditplex.io.tables.files import KINDS, SUFFIXES, Part, head_of, kind_of, load, read_whole, usual_dialect
+from banditplex.io.tables.folder import edge_tables, has_edges, header_of, tables_in, tell_left_out
+from banditplex.io.tables.join import file_names, join_tables
+from banditplex.io.tables.records import records
+from banditplex.multiplex import Multiplex
+from banditplex.multiplex.cells import integer_names, tell_odd_names
+from banditplex.multiplex.notes import Quiet, collected, show_files, tell_together
+from banditplex.multiplex.options import OPTIONS, TableOptions
+from banditplex.multiplex.roles import ONE_LAYER, PAIR_ROLES, choose_columns, with_usual
+from banditplex.multiplex.table import ONLY_LAYER, direction, from_table, to_table
+from banditplex.multiplex.wide import from_matrices
+from banditplex.schema import check, whole
+
+
+def read(path: Path, options: TableOptions, *, kind: str, progress: Progress | None = None) -> Multiplex:
+    """Read one table of a kind; `progress` is called with (bytes done, bytes in total), or rows of Parquet."""
+    if options.matrix:
+        return from_matrices(Multiplex, {ONLY_LAYER: read_whole(path, options, kind=kind, texts=True)}, options)
+    part = load(path, options, kind=kind, progress=progress)
+    says, num_nodes = part.note, options.num_nodes
+    nodes, layers = says.get("nodes"), says.get("layers")
+    if num_nodes is not None:
+        nodes = np.arange(num_nodes)
+    elif not part.text:
+        nodes = parquet.expand_nodes(nodes, len(part.table), path)
+    table = part.with_names(nodes, layers)
+    marked = not part.text and "directed" in says  # as our own tables are: undirected edges are then stored both ways
+    how = replace(options, directed=None) if marked else options
+    mx = from_table(Multiplex, table, part.origin, how, nodes=nodes, layers=layers, directed=says.get("directed"))
+    if "types" in says and num_nodes is None:
+        names, index = says["types"]["names"], says["types"]["index"]
+        check(index, [whole(0, len(names) - 1)], path=path, what=f"types.index in {parquet.PLACE}")
+        mx = mx.with_node_types([names[place] for place in index])
+    if nodes is None and part.text:
+        tell_odd_names(mx.node_names, path)
+    return redirect(mx, options.directed) if marked else mx
+
+
+def read_all(
+    path: Path | Sequence[Path],
+    options: TableOptions,
+    *,
+    progress: Progress | None = None,
+    node_table: str | Path | None = None,
+) -> Multiplex:
+    """Read several tables.
+
+    A table with a column of layers has these; each other table is a layer, named after its file. Tables without
+    weights have weight 1. Each option applies to the tables that have a use for it.
+
+    Parameters
+    ----------
+    path
+        A folder, or tables. Of a folder, the tables with columns of source and destination are read, and a warning
+        names other files; those that look like edges under other headers are refused.
+    options
+        How to read them. Columns may be tuples of names; each table has one of them, or a usual one.
+    progress
+        Called with (bytes done, bytes in total).
+    node_table
+        A file of the folder that is no table of edges.
+    """
+    asked = options.columns
+    options = options.with_columns({role: with_usual(role, name) for role, name in asked.items()})
+    left: list[Path] = []
+    if isinstance(path, Path):
+        named = str(path)
+        files, left = edge_tables(path, options, apart=Path(node_table or path))
+    else:
+        named, files = show_files([str(file) for file in path]), list(path)
+    places = [file.resolve() for file in files]
+    twice = next((file for file, place in zip(files, places, strict=True) if places.count(place) > 1), None)
+    if twice is not None:
+        raise InputError(f"Expected different files, got {twice} more than once.")
+    if options.matrix:
+        matrices = [read_whole(file, options, texts=True) for file in files]
+        return from_matrices(Multiplex, dict(zip(file_names(files), matrices, strict=True)), options)
+    done = np.cumsum([file.stat().st_size for file in files]).tolist()
+    parts: list[Part] = []
+    notes: dict[object, list[str]] = {}
+    for file in files:
+        if kind_of(file) is None:
+            hint = f"expected one of several files to end in {', '.join(SUFFIXES)}"
+            raise InputError(f"{file}: {hint}, got {file.name!r}.")
+        _check_one_each(file, asked, options)
+        with collected(silent=True) as notes[file]:
+            parts.append(load(file, options))
+        notes[file] = [each if isinstance(each, Quiet) else each.replace(ONE_LAYER, "") for each in notes[file]]
+        if progress:
+            progress(done[len(parts) - 1], done[-1])
+    tell_left_out(left, parts, options, named)
+    tell_together(notes)
+    _check_used(asked, parts)
+    said = _common_direction(parts) if options.directed is None else None
+    table, layers, origin = join_tables(parts, named, typed=bool(options.bipartite))
+    points = {part.point for part in parts}
+    for roles in (PAIR_ROLES,) if layers else (PAIR_ROLES, ("layer",)):
+        table = integer_names(table, roles, origin, text=True, decimal="," if points == {","} else ".")
+    nodes = None if options.num_nodes is None else np.arange(options.num_nodes)
+    mx = from_table(Multiplex, table, origin, options, nodes=nodes, layers=layers, directed=said)
+    if nodes is None:
+        tell_odd_names(mx.node_names, named)
+    return mx
+
+
+def _check_one_each(file: Path, asked: Mapping[str, Any], options: TableOptions) -> None:
+    """Refuse a table with several columns that are given for one role."""
+    for role, names in asked.items():
+        if isinstance(names, tuple):
+            there = {column.casefold() for column in header_of(file, options)}
+            found = [name for name in names if name.casefold() in there]
+            if len(found) > 1:
+                raise FormatError(f"expected one column as {role}, got {' and '.join(map(repr, found))}", path=file)
+
+
+def _check_used(columns: Mapping[str, Any], parts: Sequence[Part]) -> None:
+    """Refuse a column that no table has."""
+    for role, names in columns.items():
+        used = {str(part.origin.columns.get(role, "")).casefold() for part in parts}
+        for name in names if isinstance(names, tuple) else (names,):
+            if name and name.casefold() not in used:
+                raise InputError(f"Expected a column {name!r} as {role} in one of {len(parts)} files, got none.")
+
+
+def _common_direction(parts: Sequence[Part]) -> bool | None:
+    """Return the direction that tables or their side notes say; refuse different ones."""
+    found = {part.path: direction(part.table, part.origin) for part in parts}
+    found = {path: read_side_note(path).get("directed") if says is None else says for path, says in found.items()}
+    said = {says: path for path, says in found.items() if says is not None}
+    if len(said) > 1:
+        hint = "directed=True or directed=False says how to read all edges"
+        raise FormatError(f"expected undirected edges, as in {said[False]}, got directed ones; {hint}", path=said[True])
+    return next(iter(said), None)
+
+
+# Formats
+
+
+def write_text(mx: Multiplex, path: Path, usual: str) -> None:
+    """Write one row per edge; names are quoted if some name needs it."""
+    names = [str(name) for name in (*mx.layer_names, *mx.node_names.tolist())]
+    if "" in names:
+        raise InputError("Expected non-empty names, got ''.")
+    quotes = any(not {usual, '"', "\n", "\r"}.isdisjoint(name) for name in names)
+    table = to_table(mx)
+    kinds = [column.type.value_type if pa.types.is_dictionary(column.type) else column.type for column in table]
+    table = table.cast(pa.schema(zip(table.column_names, kinds, strict=True)))
+    with gzip.open(path, "wb", compresslevel=6) if path.suffix == ".gz" else path.open("wb") as file:
+        file.write((usual.join(table.column_names) + "\n").encode())
+        quoting = {"quoting_style": "needed" if quotes else "none"}
+        pyarrow.csv.write_csv(table, file, pyarrow.csv.WriteOptions(include_header=False, delimiter=usual, **quoting))
+    write_side_note(path, side_note(mx))
+
+
+def _is_text(path: Path, kind: str) -> bool:
+    """Return whether a file has a header of a table of edges, split as is usual for its kind."""
+    if not path.is_file():
+        return False
+    try:
+        dialect = usual_dialect(path, TableOptions(delimiter=_BETWEEN[kind]))
+        return bool(choose_columns(next(records(path, dialect, True), (1, []))[1], {}))
+    except FormatError:
+        return False
+
+
+def _is_folder(path: Path) -> bool:
+    """Return whether a folder has a table of edges with a header, or tables that cannot be lists without a header."""
+    if not path.is_dir():
+        return False
+    files = tables_in(path)
+    if any(has_edges(file, TableOptions()) for file in files):
+        return True
+    lists = [each for each in path.iterdir() if each.suffix.lower() in LISTS and each not in files]
+    return bool(files) and not lists and (_is_other(files[0]) or looks_like_headers(_heads(files)))
+
+
+def _heads(files: Sequence[Path]) -> list[tuple[list[str], list[list[str]]]]:
+    with suppress(InputError):
+        return [head_of(file, TableOptions()) for file in files]
+    return []
+
+
+def _is_other(file: Path) -> bool:
+    """Return whether a table is not split at commas or spaces."""
+    return kind_of(file) not in _BETWEEN or usual_dialect(file, TableOptions()).delimiter in ";|"
+
+
+_BETWEEN = {"csv": ",", "tsv": "\t"}
+_CELLS = frozenset({"weight", "time"})
+_SHEET, _TEXT = {"sheet"}, {"header", "delimiter", "encoding"}
+
+
+def _format(kind: str, description: str, others: set[str], **facts: Any) -> Format:
+    """Declare a kind of tables; `others` are options for other kinds."""
+    options = tuple(each for each in OPTIONS if each not in others)
+    return Format(kind, description, KINDS[kind], partial(read, kind=kind), options=options, **facts)
+
+
+CSV, TSV = (
+    _format(
+        kind, description, _SHEET, write=partial(write_text, usual=_BETWEEN[kind]), holds=_CELLS,
+        matches=partial(_is_text, kind=kind),
+    )
+    for kind, description in (
+        ("csv", "a table: source,target,layer[,weight][,time]"),
+        ("tsv", "the same with tabs between the columns"),
+    )
+)  # fmt: skip
+XLSX = _format(
+    "xlsx", "an Excel sheet: source, target, layer[, weight][, time]; read only", _TEXT - {"header"}, write=None,
+    holds=_CELLS,
+)  # fmt: skip
+PARQUET = _format(
+    "parquet", "a table: source, target, layer[, weight][, time]", _TEXT | _SHEET, write=parquet.write,
+    holds=_CELLS | {"types"}, matches=partial(begins_with, pattern=rb"\APAR1"),
+)  # fmt: skip
+TABLES = Format(
+    name="tables",
+    description="a folder with a table per layer (CSV, TSV, Excel, Parquet); read only",
+    suffixes=(),
+    read=read_all,
+    write=None,
+    holds=_CELLS,
+    matches=_is_folder,
+    options=OPTIONS,
+)

@@ -1,0 +1,153 @@
+"""The options of tables: one object says how a table with a row per edge is read, from a file or from pandas."""
+
+import codecs
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from banditplex.errors import InputError
+from banditplex.multiplex.cells import MISSING
+from banditplex.multiplex.dates import ORDERS
+from banditplex.multiplex.names import check_num_nodes
+from banditplex.multiplex.numbers import THOUSANDS
+from banditplex.multiplex.roles import ALSO, EDGE_ROLES
+
+Column = str | tuple[str, ...] | None
+_NO_TEXT = {"idna", "punycode", "unicode_escape", "raw_unicode_escape", "undefined", "utf-7", "mbcs", "oem"}
+
+
+@dataclass(frozen=True)
+class TableOptions:
+    """How tables are read: CSV, TSV, Excel and Parquet files, and those of pandas.
+
+    Options that are None are found out. What is guessed is said in a warning, unless it is the rule. An option about
+    text files has no effect on others.
+
+    Parameters
+    ----------
+    source, destination, layer, weight, time, source_type, destination_type
+        Names of columns; an empty name stands for no column, and of a tuple of names, a table has one. Usual names are
+        found in any case (`banditplex.multiplex.roles.ROLES`), and others by their values. All but the first two are
+        optional. Without a layer, all edges are in the layer "edges".
+    directed
+        Whether edges are directed. None: as the file, its side note or the column Type of Gephi says, or undirected.
+    num_nodes
+        The nodes are 0 to num_nodes-1.
+    wide
+        Whether each column of numbers, or of yes and no, is a layer: what is neither empty, 0 nor no is an edge, and
+        numbers are weights.
+    matrix
+        Whether tables are adjacency matrices, a layer per file, with the names of nodes in the first row and column.
+    header
+        Whether the first row has the column names. If not, the columns are named "1", "2", ... By default these are
+        source, destination, layer, weight and time, as far as there are columns.
+    delimiter
+        The character between columns. None: the usual one or, if that gives no table, another.
+    decimal
+        The decimal point, "." or ",". None: "." or, if that gives no numbers, ",".
+    thousands
+        What stands between thousands: ".", ",", " " or "'". None: nothing or, if that gives no numbers, one of them.
+    date_format
+        The order of dates such as 04/25/2025: "dmy", "mdy" or "ymd"; or a format as "%d.%m.%Y". None: ISO dates, or
+        the order that a day above 12 shows.
+    encoding
+        The encoding, such as "utf-8". None: UTF-8, UTF-16 or, if it is neither, Windows-1252.
+    sheet
+        The name of the sheet of an Excel file. None: the first one.
+    missing
+        "error" refuses empty cells. "drop" leaves out rows without a node or layer; an edge without a weight has
+        weight 1, and one without a time the earliest time.
+    bipartite
+        Whether source and destination are two kinds of nodes, each with ids of its own. None: they are not, but a
+        warning says if it looks so.
+    fold_case
+        Whether names that differ only by case or spaces are the same; the most frequent spelling is kept.
+    max_size
+        How many bytes a file may grow to when it is read. None: 64 MiB, or 100 times its size if that is more.
+    """
+
+    source: Column = None
+    destination: Column = None
+    layer: Column = None
+    weight: Column = None
+    time: Column = None
+    source_type: Column = None
+    destination_type: Column = None
+    directed: bool | None = None
+    num_nodes: int | None = None
+    wide: bool = False
+    matrix: bool = False
+    header: bool = True
+    delimiter: str | None = None
+    decimal: str | None = None
+    thousands: str | None = None
+    date_format: str | None = None
+    encoding: str | None = None
+    sheet: str | None = None
+    missing: str = "error"
+    bipartite: bool | None = None
+    fold_case: bool = False
+    max_size: int | None = None
+
+    def __post_init__(self) -> None:
+        check_num_nodes(self.num_nodes)
+        check_max_size(self.max_size)
+        _check_encoding(self.encoding)
+        if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter in '\r\n"'):
+            raise InputError(f"Expected one character as delimiter, got {self.delimiter!r}.")
+        if self.decimal not in (None, ".", ","):
+            raise InputError(f"Expected decimal to be '.' or ',', got {self.decimal!r}.")
+        if self.thousands is not None and self.thousands not in THOUSANDS:
+            listed = ", ".join(map(repr, THOUSANDS))
+            raise InputError(f"Expected thousands to be one of {listed}, got {self.thousands!r}.")
+        if self.thousands is not None and self.thousands == self.decimal:
+            raise InputError(f"Expected thousands other than decimal, got {self.thousands!r} for both.")
+        if self.date_format is not None and self.date_format not in ORDERS and "%" not in self.date_format:
+            known = ", ".join(ORDERS)
+            raise InputError(f"Expected date_format {known} or such as %d.%m.%Y, got {self.date_format!r}.")
+        if self.missing not in MISSING:
+            raise InputError(f"Expected missing to be one of {', '.join(MISSING)}, got {self.missing!r}.")
+        if self.wide and self.matrix:
+            raise InputError("Expected either wide= or matrix=, got both.")
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        """The columns that are given, by role."""
+        return {role: name for role in EDGE_ROLES if (name := getattr(self, role)) is not None}
+
+    def with_columns(self, columns: Mapping[str, Any]) -> "TableOptions":
+        """Return options with other columns."""
+        others: dict[str, Any] = {role: columns.get(role) for role in EDGE_ROLES}
+        return replace(self, **others)
+
+
+OPTIONS = tuple(each.name for each in fields(TableOptions))
+
+
+def by_role(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return options in which roles have their own names.
+
+    >>> by_role({"target": "to", "directed": True})
+    {'destination': 'to', 'directed': True}
+    """
+    for word, role in ALSO.items():
+        if word in options and role in options:
+            raise InputError(f"Expected either {word}= or {role}=, got both.")
+    return {ALSO.get(name, name): value for name, value in options.items()}
+
+
+def check_max_size(max_size: int | None) -> None:
+    """Refuse a limit that is no size."""
+    if max_size is not None and (isinstance(max_size, bool) or not isinstance(max_size, int) or max_size < 1):
+        raise InputError(f"Expected max_size in bytes, got {max_size!r}.")
+
+
+def _check_encoding(encoding: str | None) -> None:
+    try:
+        known = codecs.lookup(encoding or "utf-8")
+        "".encode(known.name)
+        text = known.name not in _NO_TEXT
+    except LookupError:
+        text = False
+    if not text:
+        raise InputError(f"Expected encoding to be one that Python knows, such as utf-8, got {encoding!r}.")

@@ -1,0 +1,143 @@
+"""Tables that are no list of edges: one column per layer (wide), and adjacency matrices."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from banditplex.errors import FormatError
+from banditplex.multiplex.names import Ints
+from banditplex.multiplex.notes import note
+from banditplex.multiplex.options import TableOptions
+from banditplex.multiplex.roles import EDGE_ROLES, NO, YES, choose_columns, place
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from banditplex.multiplex.value import Multiplex
+
+LAYER, WEIGHT = "layer of a wide table", "weight in a wide table"
+
+
+def widened(frame: "pd.DataFrame", options: TableOptions, path: object = None) -> tuple["pd.DataFrame", Ints]:
+    """Return a row per edge of a table that has a column of numbers, or of yes and no, for each layer.
+
+    Also return the row of the table in which each edge is. The columns of the result are those of source, destination,
+    time and types, and `LAYER` and `WEIGHT`.
+
+    >>> import pandas as pd
+    >>> from banditplex.multiplex.notes import collected
+    >>> table = pd.DataFrame({"from": ["a", "b"], "to": ["b", "c"], "friend": [1, 0], "work": ["no", "2"]})
+    >>> with collected(silent=True):
+    ...     widened(table, TableOptions(wide=True))[0].to_numpy().tolist()
+    [['a', 'b', 'friend', 1.0], ['b', 'c', 'work', 2.0]]
+    """
+    import pandas as pd
+
+    names, head = list(map(str, frame.columns)), frame.head(1000)
+    frame = frame.set_axis(names, axis=1)
+    roles = [role for role in EDGE_ROLES if role not in ("layer", "weight")]
+    chosen = choose_columns(names, options.columns, path=path, roles=roles, sample=lambda name: head[name].tolist())
+    numbers = {name: _numbers(frame[name], options) for name in names if name not in chosen.values()}
+    layers = {name: column for name, column in numbers.items() if column is not None and column.any()}
+    if not layers:
+        listed = ", ".join(map(repr, numbers)) or "none"
+        raise FormatError(f"expected columns of numbers, or of yes and no, as layers, got {listed}", path=path)
+    unused = [name for name in numbers if name not in layers]
+    if unused:
+        note(f"{place(path)}columns not used: {', '.join(unused)}; they hold other texts, or no edge.")
+    rows = [np.flatnonzero(column) for column in layers.values()]
+    parts = [
+        frame.loc[:, list(chosen.values())].iloc[row].assign(**{LAYER: name, WEIGHT: numbers[name][row]})
+        for (name, _), row in zip(layers.items(), rows, strict=True)
+    ]
+    shown = ", ".join(list(layers)[:5]) + ", ..." * (len(layers) > 5)
+    note(f"{place(path)}{'columns are layers' if len(layers) > 1 else 'the column is the layer'}: {shown}.")
+    return pd.concat(parts, ignore_index=True), np.concatenate(rows)
+
+
+def _numbers(column: "pd.Series", options: TableOptions) -> Any:
+    """Return numbers, 1 for yes and 0 for no and for empty cells; None if there are other texts."""
+    import pandas as pd
+
+    if column.dtype.kind in "biuf":
+        return column.fillna(0).to_numpy(np.float64)
+    texts = column.map(lambda cell: str(cell).strip().casefold(), na_action="ignore").fillna("")
+    texts = texts.replace(dict.fromkeys(YES, "1") | dict.fromkeys([*NO, ""], "0"))
+    if options.decimal == ",":
+        texts = texts.str.replace(",", ".", regex=False)
+    found = pd.to_numeric(texts, errors="coerce").to_numpy(np.float64)
+    return found if np.isfinite(found).all() else None
+
+
+def from_matrices(
+    cls: type["Multiplex"], frames: Mapping[Any, "pd.DataFrame"], options: TableOptions, **others: Any
+) -> "Multiplex":
+    """Build a multiplex from one adjacency matrix per layer; entries are weights, and empty cells or 0 are no edges.
+
+    The names of nodes are those of the columns, and of the rows in the first column. Without a header, nodes are
+    numbered from 0. If the options do not say it, edges are directed unless every matrix is symmetric.
+
+    >>> import pandas as pd
+    >>> from banditplex.multiplex import Multiplex
+    >>> matrix = pd.DataFrame({"": ["ann", "bob"], "ann": [0, 2], "bob": [2, 0]})
+    >>> from_matrices(Multiplex, {"work": matrix}, TableOptions(matrix=True))
+    Multiplex(2 nodes, 1 layer, 1 edge, undirected, weighted): 'work' (1)
+    """
+    source, destination, layer, weight = [], [], [], []
+    every: dict[str, None] = {}
+    directed = options.directed or False
+    for name, frame in frames.items():
+        nodes, matrix = _matrix(frame, options, name)
+        if options.directed is None and not np.array_equal(matrix, matrix.T):
+            directed = True
+        rows, columns = np.nonzero(matrix)
+        every |= dict.fromkeys(nodes)
+        source += [nodes[row] for row in rows]
+        destination += [nodes[column] for column in columns]
+        layer += [name] * len(rows)
+        weight.append(matrix[rows, columns])
+    whole = all(node.isascii() and node.isdigit() and str(int(node)) == node for node in every)
+    as_name = int if whole else str
+    return cls.from_edges(
+        [as_name(node) for node in source],
+        [as_name(node) for node in destination],
+        layer,
+        weight=np.concatenate(weight),
+        node_names=sorted(map(as_name, every)),
+        layer_names=list(frames),
+        directed=directed,
+        duplicates="sum" if directed else "max",
+        **others,
+    )
+
+
+def _matrix(frame: "pd.DataFrame", options: TableOptions, name: object) -> tuple[list[str], Any]:
+    """Return the names of nodes, and the matrix of one layer."""
+    names = [str(column).strip() for column in frame.columns]
+    if not options.header:
+        names = [str(index) for index in range(len(names))]
+    elif len(names) == len(frame) + 1:
+        rows = [str(cell).strip().removesuffix(".0") for cell in frame.iloc[:, 0]]
+        names, frame = names[1:], frame.iloc[:, 1:]
+        if set(rows) != set(names):
+            odd = next(each for each in [*rows, *names] if (each in rows) != (each in names))
+            hint = "header=False reads a matrix without names"
+            raise FormatError(
+                f"expected the same names in the first row and the first column, got {odd!r} in one of them; {hint}",
+                path=name,
+            )
+        frame = frame.iloc[np.argsort(rows)[np.argsort(np.argsort(names))]]
+    if len(set(names)) < len(names) or len(names) != len(frame):
+        got = f"{len(frame):,} rows and {len(names):,} columns" if len(names) != len(frame) else "a name twice"
+        raise FormatError(
+            f"expected a square matrix with distinct names in the first row and column, got {got}", path=name
+        )
+    columns = [_numbers(frame.iloc[:, place], options) for place in range(len(names))]
+    wrong = next((each for each, column in zip(names, columns, strict=True) if column is None), None)
+    if wrong is not None:
+        raise FormatError(f"expected numbers in the matrix, got texts in the column of {wrong!r}", path=name)
+    matrix = np.stack(columns, axis=1) if columns else np.empty((0, 0))
+    if (matrix < 0).any():
+        raise FormatError(f"expected a matrix of weights of at least 0, got {matrix.min():g}", path=name)
+    return names, matrix
