@@ -173,15 +173,6 @@ def test_one_edge_of_fao_reads_as_its_line(real_data):
     assert mx.metadata["missing"] == ["weight"]
 
 
-def test_fao_loads_from_its_extracts_too(real_data, folder, monkeypatch):
-    (folder / "fao").mkdir()
-    for name in ("layers", "fao_trade_layers.txt", "fao_trade_nodes.txt"):
-        (folder / "fao" / name).symlink_to(real_data / "fao" / name)
-    from_extracts = load_dataset("fao")
-    monkeypatch.setenv("BANDITPLEX_DATA", str(real_data))
-    assert from_extracts == load_dataset("fao")
-
-
 def test_gatne_without_its_test_edges(real_data):
     assert load_dataset("gatne-amazon", part="train").num_edges == 126535
 

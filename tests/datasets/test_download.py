@@ -271,14 +271,12 @@ def test_git_ids(tmp_path, content, name):
     File("file", f"git:{name}").check(tmp_path / "file")
 
 
-def test_extracts_are_checked_as_the_file_they_make(folder):
-    """Two layers as two-column extracts, with the blanks at line ends that the real ones have."""
+def test_a_stand_in_is_checked_and_loaded(folder):
     whole = b"1 1 2 1\n1 2 3 1\n2 3 1 1\n"
-    extracts = File("tiny/layers", "joined:" + hashlib.sha256(whole).hexdigest())
-    edges = File("tiny/tiny.edges", sha256(b"what is not at hand"), stand_in=extracts)
-    (folder / "tiny" / "layers").mkdir(parents=True)
-    (folder / "tiny" / "layers" / "trans1.txt").write_bytes(b"1 2 \n2 3 \n")
-    (folder / "tiny" / "layers" / "trans2.txt").write_bytes(b"3 1 \n")
+    plain = File("tiny/plain.edges", sha256(whole))
+    edges = File("tiny/tiny.edges", sha256(b"what is not at hand"), stand_in=plain)
+    (folder / "tiny").mkdir()
+    (folder / "tiny" / "plain.edges").write_bytes(whole)
     load = partial(load_comune, edges, ("a", "b"), None, num_nodes=3, directed=True)
     tiny = Dataset("tiny", "Tiny", load, files=(edges,))
     fetch_files(tiny)
@@ -286,7 +284,5 @@ def test_extracts_are_checked_as_the_file_they_make(folder):
     assert mx.edges("a").T.tolist() == [[0, 1], [1, 2]]
     assert mx.edges("b").T.tolist() == [[2, 0]]
     assert mx.metadata["missing"] == ["weight"]
-    (folder / "tiny" / "layers" / "trans3.txt").write_bytes(b"1 2 \n")
-    refused(tiny, folder / "tiny" / "layers", "checksum", "joined")
-    (folder / "tiny" / "layers" / "trans1.txt").unlink()
-    refused(tiny, folder / "tiny" / "layers" / "trans1.txt")
+    (folder / "tiny" / "plain.edges").write_bytes(whole + b"2 1 2 1\n")
+    refused(tiny, folder / "tiny" / "plain.edges", "checksum", "sha256")

@@ -19,8 +19,7 @@ class File:
     path
         Path inside the data folder, such as "ckm/CKM_layers.txt".
     checksum
-        "sha256:...", "git:..." (git's blob id), or "joined:..." for a folder of files trans1.txt, trans2.txt, ..., each
-        with the two node columns of one layer: the sha256 of the four-column file that they make.
+        "sha256:...", or "git:..." (git's blob id).
     mirror
         URL of the file itself; the URL of an archive belongs to the data set.
     stand_in
@@ -48,9 +47,8 @@ class File:
     def check(self, path: Path, *, called: str = "") -> None:
         """Check the file at `path` against the checksum; errors name it `called`, by default `path`."""
         kind, _, expected = self.checksum.partition(":")
-        if path.is_dir() != (kind == "joined"):
-            wanted, got = ("a file", "a folder")[:: -1 if kind == "joined" else 1]
-            raise InputError(f"{called or path}: expected {wanted}, got {got}.")
+        if path.is_dir():
+            raise InputError(f"{called or path}: expected a file, got a folder.")
         found = _CHECKSUMS[kind](path)
         if found != expected:
             raise InputError(f"{called or path}: expected checksum {kind} {expected}, got {found}.")
@@ -146,19 +144,4 @@ def _git(path: Path) -> str:
     return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
 
 
-def joined(folder: Path) -> bytes:
-    """Join the files trans1.txt, trans2.txt, ... of a folder into one four-column file, with weights 1."""
-    lines = []
-    for layer in range(1, len(list(folder.glob("trans*.txt"))) + 1):
-        path = folder / f"trans{layer}.txt"
-        if not path.is_file():
-            raise InputError(f"{path}: no such file.")
-        lines += [b"%d %s 1\n" % (layer, b" ".join(line.split())) for line in path.read_bytes().splitlines()]
-    return b"".join(lines)
-
-
-def _joined(folder: Path) -> str:
-    return hashlib.sha256(joined(folder)).hexdigest()
-
-
-_CHECKSUMS = {"sha256": _sha256, "git": _git, "joined": _joined}
+_CHECKSUMS = {"sha256": _sha256, "git": _git}

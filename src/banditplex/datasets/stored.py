@@ -1,12 +1,11 @@
 """Load a multiplex from the checked files of a data set."""
 
-import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from banditplex.datasets.base import File, data_folder, joined
+from banditplex.datasets.base import File, data_folder
 from banditplex.multiplex import Multiplex
 
 
@@ -39,11 +38,7 @@ def load_comune(
     options: dict[str, Any] = {
         what: _locate(file)[1] for what, file in (("layers", layers), ("nodes", nodes)) if isinstance(file, File)
     }
-    with tempfile.TemporaryDirectory() as folder:
-        if path.is_dir():
-            extracts, path = path, Path(folder) / "joined.edges"
-            path.write_bytes(joined(extracts))
-        mx = read(path, format="comune", num_nodes=num_nodes, directed=directed, **options)
+    mx = read(path, format="comune", num_nodes=num_nodes, directed=directed, **options)
     if not isinstance(layers, File):
         mx = replace(mx, layer_names=tuple(layers))
     return mx if found == edges else mx.with_metadata(missing=["weight"])

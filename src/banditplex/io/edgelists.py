@@ -13,7 +13,6 @@ from banditplex.io.base import Format, Progress, are_strings, parse_names, read_
 from banditplex.io.lines import BLANKS, Rows, index_fields, join_weights, naming_rows, parse_rows, read_text
 from banditplex.io.writing import as_strings, refuse_names, write_rows
 from banditplex.multiplex import Multiplex
-from banditplex.multiplex.names import Ints, Names
 from banditplex.multiplex.notes import note as tell
 
 SUFFIXES = (".txt", ".edges", ".edgelist", ".csv", ".tsv")
@@ -114,7 +113,7 @@ def _join(
 ) -> Multiplex:
     nodes, (source, destination) = index_fields(parts, (0, 1), "nodes", note)
     if header is None and not note:
-        _tell_header(parts, nodes, np.stack([source, destination]))
+        _tell_header(parts)
     with naming_rows(parts):
         return Multiplex.from_indices(
             source,
@@ -128,21 +127,13 @@ def _join(
         )
 
 
-def _tell_header(parts: list[Rows], nodes: Names, ends: Ints) -> None:
-    """Say if first lines look like headers: two words that are nowhere else, above integers or in all files alike."""
-    filled = [len(rows) for rows in parts if len(rows)]
-    heads = ends[:, np.cumsum([0, *filled])[:-1]]
-    if nodes.dtype != object or len(filled) == ends.shape[1] or (heads[0] == heads[1]).any():
-        return
-    words, counts = np.unique(heads, return_counts=True)
-    if np.isin(ends, words).sum() > counts.sum():
-        return
-    others = np.setdiff1d(np.arange(len(nodes)), words)
-    above = parse_names(nodes[others]).dtype != object and parse_names(nodes[words]).dtype == object
-    if above or (len(filled) > 1 and (heads == heads[:, :1]).all()):
-        first = next(rows for rows in parts if len(rows))
-        shown = " ".join(nodes[heads[:, 0]])
-        tell(f"{first.path}, line {first.line(0)}: {shown!r} is read as an edge, but looks like a header; {_HINT}.")
+def _tell_header(parts: list[Rows]) -> None:
+    """Say if first lines look like headers."""
+    filled = [rows for rows in parts if len(rows)]
+    cells = [[column.slice(0, 1000).to_pylist() for column in rows.columns[:2]] for rows in filled]
+    if looks_like_headers([([column[0] for column in each], [column[1:] for column in each]) for each in cells]):
+        shown, where = " ".join(column[0] for column in cells[0]), f"{filled[0].path}, line {filled[0].line(0)}"
+        tell(f"{where}: {shown!r} is read as an edge, but looks like a header; {_HINT}.")
 
 
 def looks_like_headers(heads: Sequence[tuple[list[str], list[list[str]]]]) -> bool:

@@ -84,32 +84,19 @@ def from_matrices(
     >>> from_matrices(Multiplex, {"work": matrix}, TableOptions(matrix=True))
     Multiplex(2 nodes, 1 layer, 1 edge, undirected, weighted): 'work' (1)
     """
-    source, destination, layer, weight = [], [], [], []
-    every: dict[str, None] = {}
-    directed = options.directed or False
-    for name, frame in frames.items():
-        nodes, matrix = _matrix(frame, options, name)
-        if options.directed is None and not np.array_equal(matrix, matrix.T):
-            directed = True
-        rows, columns = np.nonzero(matrix)
-        every |= dict.fromkeys(nodes)
-        source += [nodes[row] for row in rows]
-        destination += [nodes[column] for column in columns]
-        layer += [name] * len(rows)
-        weight.append(matrix[rows, columns])
+    import scipy.sparse as sp
+
+    found = {layer: _matrix(frame, options, layer) for layer, frame in frames.items()}
+    every = {node for nodes, _ in found.values() for node in nodes}
     whole = all(node.isascii() and node.isdigit() and str(int(node)) == node for node in every)
-    as_name = int if whole else str
-    return cls.from_edges(
-        [as_name(node) for node in source],
-        [as_name(node) for node in destination],
-        layer,
-        weight=np.concatenate(weight),
-        node_names=sorted(map(as_name, every)),
-        layer_names=list(frames),
-        directed=directed,
-        duplicates="sum" if directed else "max",
-        **others,
-    )
+    names = sorted(map(int, every)) if whole else sorted(every)
+    place = {str(name): index for index, name in enumerate(names)}
+    matrices = {}
+    for layer, (nodes, matrix) in found.items():
+        rows, columns = np.nonzero(matrix)
+        at = np.array([place[node] for node in nodes], np.int64)
+        matrices[layer] = sp.csr_array((matrix[rows, columns], (at[rows], at[columns])), shape=(len(names), len(names)))
+    return cls.from_scipy(matrices, directed=options.directed, node_names=names, **others)
 
 
 def _matrix(frame: "pd.DataFrame", options: TableOptions, name: object) -> tuple[list[str], Any]:
