@@ -138,6 +138,7 @@ def test_near_names_are_offered(place, refusal):
     assert refusal(*words, "4", cwd=place) == "Unknown node '4'; did you mean 'customer/4' or 'item/4'?"
     assert refusal(*words, "Customer/7", cwd=place) == "Unknown node 'Customer/7'; did you mean 'customer/7'?"
     assert refusal(*words, "custmer/7", cwd=place) == "Unknown node 'custmer/7'; did you mean 'customer/7'?"
+    assert "A node that came later needs --context" in refusal(*words, "someone", cwd=place)
 
 
 @pytest.mark.parametrize(("name", "mark"), [("Jürgen", b"\xef\xbb\xbf"), ("Jurgen", b"")])

@@ -147,7 +147,7 @@ def _check_encoding(encoding: str | None) -> None:
         known = codecs.lookup(encoding or "utf-8")
         "".encode(known.name)
         text = known.name not in _NO_TEXT
-    except LookupError:
+    except (LookupError, UnicodeError):
         text = False
     if not text:
         raise InputError(f"Expected encoding to be one that Python knows, such as utf-8, got {encoding!r}.")

@@ -40,4 +40,6 @@ def _known(mx: Multiplex, nodes: ArrayLike) -> Ints:
     try:
         return mx.node_index(nodes)
     except InputError as error:
-        raise InputError(f"{error} LinkPredictor takes nodes that came later with context=.") from None
+        if "did you mean" in str(error):
+            raise
+        raise InputError(f"{error} A node that came later needs context=, its edges.") from None
