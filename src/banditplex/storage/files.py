@@ -27,12 +27,13 @@ DRAFT = re.compile(r"\.banditplex-draft-([0-9a-f]{8})-([0-9]+)-([0-9]+)-([0-9a-f
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[BinaryIO]:
+def replacing(path: Path, place: Path | None = None) -> Iterator[BinaryIO]:
     """Yield a new file that takes the place of `path` at the end, and is on the disk then; on an error nothing changes.
 
-    An error of the system becomes one line: a full disk, a read-only one, a folder that has gone.
+    An error of the system becomes one line that names `place` or the path: a full disk, a read-only one, a folder that
+    has gone.
     """
-    with writing(path):
+    with writing(place or path):
         draft = _draft_of(path)
         file = os.fdopen(os.open(draft, EXCLUSIVE, 0o666), "wb")
         try:
@@ -48,9 +49,9 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
         sync(path.parent)
 
 
-def replace_file(path: Path, data: bytes) -> None:
+def replace_file(path: Path, data: bytes, place: Path | None = None) -> None:
     """Put `data` in place of a file in one step; it is on the disk when this returns."""
-    with replacing(path) as file:
+    with replacing(path, place) as file:
         file.write(data)
 
 

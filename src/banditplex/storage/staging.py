@@ -76,7 +76,7 @@ def _commit(stage: Path, path: Path, companion: Path | None, *, overwrite: bool)
         sync(new, within=True)
     fresh = [place.name for place in places if not place.exists() or place.name in ours]
     if len(made) + len(gone) > 1:
-        replace_file(mark, "\n".join(fresh).encode())
+        replace_file(mark, "\n".join(fresh).encode(), path)
     moved: list[Path] = []
     try:
         for new, place in zip(made, places, strict=True):
