@@ -78,6 +78,20 @@ def _tables() -> Target:
     return Target(make, read, 20)
 
 
+def _wide() -> Target:
+    def make(folder: Path) -> None:
+        (folder / "net.csv").write_text("person_1,person_2,friend,work,note\nZoë,7.0,1,no,x\n7,Uli,0,2.5,\n")
+
+    return Target(make, lambda folder: bx.read(folder / "net.csv", wide=True))
+
+
+def _matrix() -> Target:
+    def make(folder: Path) -> None:
+        (folder / "net.csv").write_text(",ann,bob,cid\nann,0,2,\nbob,2,0,1.5\ncid,0,1,0\n")
+
+    return Target(make, lambda folder: bx.read(folder / "net.csv", matrix=True))
+
+
 def _noted() -> Target:
     def make(folder: Path) -> None:
         (folder / "net.csv").write_text("source,target,layer\nZoë,7.0,work\n7.0,Uli,home\n")
@@ -168,6 +182,7 @@ def targets() -> dict[str, Target]:
     """Return all targets by name."""
     found = {name: _format(name) for name in formats if formats[name].write is not None}
     found |= {"sniffed": _sniffed(), "tables": _tables(), "noted": _noted(), "compressed": _compressed()}
+    found |= {"wide": _wide(), "matrix": _matrix()}
     found |= {"pairs": _pairs(), "nodes": _nodes()}
     found |= {"model": _model(), "page": _page(), "checkpoint": _checkpoint(), "results": _results()}
     try:

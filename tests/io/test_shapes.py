@@ -144,6 +144,17 @@ def test_wide_is_offered_and_what_is_not_wide_is_refused(tmp_path):
         said(lambda: bx.read(path, wide=True))
 
 
+def test_rows_of_more_cells_than_the_header_has(tmp_path):
+    path = (
+        lay_out(tmp_path, {"net.csv": "source,target,a\nx,y,1,2\n", "nodes.csv": "id,age\nx,1,2\ny,3,4\n"}) / "net.csv"
+    )
+    with refuses_file(path, "3 columns"):
+        bx.read(path, wide=True)
+    lay_out(tmp_path, {"net.csv": "source,target\nx,y\n"})
+    with refuses_file(tmp_path / "nodes.csv", "2 columns"):
+        bx.read(path, node_table=tmp_path / "nodes.csv")
+
+
 # Matrices
 
 
