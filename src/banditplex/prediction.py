@@ -19,6 +19,7 @@ from banditplex.errors import InputError
 from banditplex.multiplex import Multiplex, Name
 from banditplex.nn import HiddenEdges, Network, PackedGraph
 from banditplex.nn.ensemble import beside_of, joined, members_of
+from banditplex.nn.panels import Panels
 from banditplex.nn.query import Query
 from banditplex.nn.scoring import score_by_layer, score_terms, score_unlinked
 from banditplex.nn.view import View, pack
@@ -92,6 +93,7 @@ class FittedModel:
     source: View | Source  # the same on the device, or what can make it
     policy: Policy | None
     targets: Ints  # (T,) layer indices
+    panels: Panels  # the layers that are pooled with each target
     layers: Ints  # (T, m): other layers of each target, the most probable first
     counts: Ints  # (T,): how many of them predictions use
     calibration: Calibration
@@ -132,7 +134,8 @@ class FittedModel:
         if beside is not None and not np.array_equal(mx.node_names, self.mx.node_names):
             place = pd.Index(self.mx.node_names).get_indexer(pd.Index(mx.node_names))
             model = joined(members_of(model), beside.in_graph(torch.from_numpy(place).to(self.source.device)))
-        return replace(self, mx=mx, model=model, source=pack(mx, self.source.device, self.model.visibility))
+        view = pack(mx, self.source.device, self.model.visibility, self.panels)
+        return replace(self, mx=mx, model=model, source=view)
 
     def density(self, layer: Name) -> float:
         """Return the share of links among all possible pairs of a layer, never 0 or 1."""

@@ -24,7 +24,7 @@ from banditplex.estimator import Estimator
 from banditplex.io import read
 from banditplex.multiplex import Multiplex, Name
 from banditplex.nn import Convolution
-from banditplex.nn.ensemble import members_of
+from banditplex.nn.panels import Panels
 from banditplex.pairs.asked import as_pairs
 from banditplex.persistence.checkpoint import Checkpoint
 from banditplex.persistence.model_folder import load, save
@@ -33,14 +33,14 @@ from banditplex.prediction import FittedModel
 from banditplex.terminal import LOG, epoch_bar, warn
 from banditplex.training.calibration import HeldOut
 from banditplex.training.config import SETTINGS, Config, Setting, numpydoc
-from banditplex.training.default import Learnt, learn, make_networks
+from banditplex.training.default import Find, Learnt, learn, make_networks
+from banditplex.training.find import find_panels
 from banditplex.training.gains import layer_gains
 from banditplex.training.generators import seeded
 from banditplex.training.history import summary
 from banditplex.training.loop import Trainer
 from banditplex.training.members import Members, while_training
 from banditplex.training.threads import fitting_threads
-from banditplex.training.validation import MAX_USED
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -145,8 +145,12 @@ class LinkPredictor(Config, Estimator):
         *,
         negatives: Mapping[Name, ArrayLike] | None = None,
     ) -> Trainer:
-        """Return the trainer of the first network that `fit` trains: checked input, nothing learnt yet."""
-        return self.make_members(mx, targets, negatives=negatives).current
+        """Return the trainer of a first network without panels: checked input, nothing learnt yet."""
+
+        def skip(mx: Multiplex, targets: Ints, *_: Any) -> Panels:
+            return self._kept_panels(targets) or Panels.none(targets.tolist())
+
+        return self._members(mx, targets, negatives, skip).current
 
     def make_members(
         self,
@@ -155,7 +159,24 @@ class LinkPredictor(Config, Estimator):
         *,
         negatives: Mapping[Name, ArrayLike] | None = None,
     ) -> Members:
-        """Return what `fit` runs: the trainer of each network in turn."""
+        """Find panels, and return what `fit` runs: the trainer of each network in turn."""
+        return self._members(mx, targets, negatives, self._find)
+
+    def _find(self, mx: Multiplex, targets: Ints, config: Config, negatives: Mapping[int, Ints] | None) -> Panels:
+        """Find panels; a warm start keeps those that it has."""
+        kept = self._kept_panels(targets)
+        return find_panels(mx, targets, config, negatives) if kept is None else kept
+
+    def _kept_panels(self, targets: Ints) -> Panels | None:
+        """Return the panels that a warm start goes on with, if there is one."""
+        if not (self.warm_start and hasattr(self, "_fitted")):
+            return None
+        known = self._fitted.panels.layers
+        return Panels({target: known.get(target, ()) for target in targets.tolist()})
+
+    def _members(
+        self, mx: Multiplex, targets: Sequence[Name] | None, negatives: Mapping[Name, ArrayLike] | None, find: Find
+    ) -> Members:
         if not isinstance(mx, Multiplex):
             raise InputError(f"Expected a Multiplex to learn from, got {type(mx).__name__}.")
 
@@ -163,7 +184,7 @@ class LinkPredictor(Config, Estimator):
             if self.warm_start and hasattr(self, "_fitted"):
                 carry_over(self._fitted, trainer, member)
 
-        return make_networks(mx, targets, self.checked(), negatives, begin)
+        return make_networks(mx, targets, self.checked(), negatives, begin, find)
 
     def check_settings(self, mx: Multiplex, targets: Sequence[Name] | None = None) -> None:
         """Refuse settings that `fit` would refuse on this multiplex."""
@@ -358,9 +379,10 @@ class LinkPredictor(Config, Estimator):
         """Which layers help: one row per target and layer, the largest gain of a target first.
 
         `gain` is how far the log loss per pair falls when the layer is added to a model of the target layer alone;
-        `low` and `high` are its limits (95 %, for all rows together); `helps` says whether low > 0. Pairs that
-        estimate a gain were not used to choose the layer: with at most 40 other layers all are compared, across folds
-        of the training edges; with more, the most probable ones, on validation edges. Computed when first asked for.
+        `low` and `high` are its limits (95 %, for all layers and targets together); `helps` says whether low > 0. Pairs
+        that estimate a gain were not used to choose the layer: with at most 40 other layers all are compared, across
+        folds of the edges; with more, 16 are chosen without the pairs of a fold and tested on that fold. Computed when
+        first asked for.
         """
         names = self._check_fitted().layer_names
         columns = ["target", "layer", "gain", "low", "high", "helps"]
@@ -374,18 +396,37 @@ class LinkPredictor(Config, Estimator):
     def _gains(self) -> list[dict[str, Any]]:
         fitted = self._check_fitted()
         if fitted.gains is None:
-            looked_at = self._trainer.most_probable_layers(max(MAX_USED, fitted.layers.shape[1]))
-            alone = len(members_of(fitted.model)) == 1  # else policies have learnt from validation edges of others
-            found = layer_gains(self._trainer.data, looked_at, fitted.seed, unseen=alone)
+            found = layer_gains(self._trainer.data, fitted.seed)
             self._fitted = fitted = replace(fitted, gains=found)
         assert fitted.gains is not None
         return fitted.gains
 
     @property
-    def k_(self) -> pd.Series:
-        """How many other layers predictions in each target use."""
+    def panel_(self) -> pd.DataFrame:
+        """The layers that predictions use: one row per target and layer.
+
+        `weight` is the weight of the layer in the graph that is pooled from the target and its panel; `term` says
+        whether the layer has a term of its own in the logit. A layer with a term alone has weight 0.
+        """
         fitted = self._check_fitted()
-        return pd.Series(fitted.counts, index=[fitted.layer_names[target] for target in fitted.targets], name="k")
+        rows = {(target, layer): weight for target, layer, weight in fitted.panels.rows()}
+        used = zip(fitted.targets.tolist(), fitted.layers.tolist(), fitted.counts, strict=True)
+        terms = {(target, layer) for target, layers, count in used for layer in layers[:count]}
+        names, every = fitted.layer_names, {**rows, **dict.fromkeys(sorted(terms - rows.keys()), 0.0)}
+        order = {target: place for place, target in enumerate(fitted.targets.tolist())}
+        table = [
+            (names[target], names[layer], weight, (target, layer) in terms)
+            for (target, layer), weight in sorted(every.items(), key=lambda row: (order[row[0][0]], -row[1]))
+        ]
+        return pd.DataFrame(table, columns=["target", "layer", "weight", "term"])
+
+    @property
+    def k_(self) -> pd.Series:
+        """How many other layers predictions in each target use: the rows of `panel_`."""
+        fitted = self._check_fitted()
+        count = self.panel_["target"].value_counts()
+        names = [fitted.layer_names[target] for target in fitted.targets]
+        return pd.Series([int(count.get(name, 0)) for name in names], index=names, name="k")
 
     @property
     def layer_probabilities_(self) -> pd.DataFrame:

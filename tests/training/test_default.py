@@ -8,7 +8,7 @@ import banditplex as bx
 from banditplex.training import calibration, default
 from tests.training.test_loop import random_layers
 
-STEPS = ["networks", "layers", "regression", "vectors", "stacking", "calibration", "fitted model"]
+STEPS = ["panels", "networks", "layers", "regression", "vectors", "stacking", "calibration", "fitted model"]
 
 
 def test_the_page_has_at_most_100_lines_and_the_docs_have_its_steps():

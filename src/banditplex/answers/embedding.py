@@ -33,10 +33,11 @@ def embed(fitted: FittedModel, layer: Name) -> pd.DataFrame:
 
 
 def positions(fitted: FittedModel, layer: Name) -> list[Positions]:
-    """Return positions in a layer, in the union of all layers if the model sees it, and those of the encoder."""
+    """Return positions in a layer, in the union and in its panel if the model sees them, and those of the encoder."""
     graph, evidence, index = fitted.view.graph, fitted.view.evidence, fitted.mx.layer_index(layer)
     if evidence is not None:
-        found = [spectral_positions(graph, evidence.spectral, each) for each in (index, graph.num_layers - 1)]
+        pools = [graph.num_plain, *([] if evidence.pool_of is None else [int(evidence.pool_of[index])])]
+        found = [spectral_positions(evidence.graph, evidence.spectral, each) for each in dict.fromkeys([index, *pools])]
     else:
         graph = graph.only(torch.tensor([index], device=graph.device))
         found = [spectral_positions(graph, Spectral.of(graph, whole=True), index)]

@@ -2,6 +2,7 @@
 
 from functools import partial
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -68,7 +69,9 @@ class AggregationNetwork(PairNetwork):
         super().__init__()
         num_layers = data.mx.num_layers
         self.exact, self.chunk = not width, max(1, (1 << 17) // num_layers)
-        self.model = build_network(data.mx, Config(width=width), data.visibility).to(data.device)
+        self.model = build_network(data.mx, np.arange(data.mx.num_layers), Config(width=width), data.visibility).to(
+            data.device
+        )
         normalise(self.model, data.data, stream(data.seed, "normalise"))
         self.prior = nn.Parameter(torch.zeros(num_layers, num_layers)) if kind == "attention" else None
         self.of_features = nn.Parameter(torch.zeros(len(self.model.other.mean)))

@@ -18,16 +18,20 @@ from torch import Tensor
 from banditplex.nn import compiled
 from banditplex.nn.graph import PackedGraph, ranges
 from banditplex.nn.pair_features import shared_sums
+from banditplex.nn.panels import Panels
 from banditplex.nn.paths import Paths
 from banditplex.nn.spectral import NUM_COLUMNS, Spectral
 from banditplex.pairs.visibility import Visibility
 
-NUM_STRUCTURAL = 17
+NUM_OWN, NUM_POOLED = 3, 14
+SPARSE = 2
+"""If fewer than one in so many layers are targets, only those are prepared for what is asked of targets alone."""
 
 
 def num_evidence(visibility: Visibility) -> int:
     """Return the number of columns of evidence."""
-    return (NUM_STRUCTURAL + 2 * visibility.directed + 2 * NUM_COLUMNS) * visibility.evidence
+    own, pooled = NUM_OWN + NUM_COLUMNS, NUM_POOLED + NUM_COLUMNS
+    return (own + (1 + visibility.pooled) * pooled + 2 * visibility.directed) * visibility.evidence
 
 
 class Lists(NamedTuple):
@@ -51,22 +55,35 @@ class Lists(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """The index of a graph whose last layer is the union of all others."""
+    """The index of a graph with the union of all layers, and pools of some.
+
+    Only some layers are asked about, the targets: `graph` may lack the others, but for union and pools.
+    """
 
     graph: PackedGraph
     visibility: Visibility
     pair_key: Tensor  # (E,) source * num_nodes + destination of every edge, sorted; undirected pairs are ordered
     pair_layer: Tensor  # (E,) the layer of each
     layer_share: Tensor  # (L,) log of the layer's share of all edges
+    pool_of: Tensor | None = None  # (num_plain,) the layer of the graph that is the pool of each target
 
     @classmethod
-    def of(cls, graph: PackedGraph, visibility: Visibility) -> "Evidence":
-        """Index a graph."""
+    def of(cls, graph: PackedGraph, visibility: Visibility, panels: Panels | None = None) -> "Evidence":
+        """Index a graph, for the targets of panels; None: for all layers, without pools."""
         assert graph.pair_key is not None
         assert graph.pair_layer is not None
         size = torch.bincount(graph.pair_layer, minlength=graph.num_layers)
         share = torch.log((size.float() + 1) / (int(size.sum()) + 1))
-        return cls(graph, visibility, graph.pair_key, graph.pair_layer, share)
+        index = graph.pair_key, graph.pair_layer, share
+        if panels is None:
+            return cls(graph, visibility, *index)
+        pool_of = torch.full((graph.num_plain,), graph.num_plain, device=graph.device)
+        for target, number in panels.pools()[1].items() if graph.num_pools else ():
+            pool_of[target] = graph.num_plain + 1 + number
+        if SPARSE * len(panels.targets) < graph.num_plain:
+            asked = [*panels.targets.tolist(), *range(graph.num_plain, graph.num_layers)]
+            graph = graph.only(torch.tensor(asked, device=graph.device))
+        return cls(graph, visibility, *index, pool_of)
 
     @property
     def layers_per_pair(self) -> float:
@@ -128,10 +145,10 @@ class Evidence:
         if compiled.usable(pairs) and not self.visibility.hides_everywhere:
             ways = [pairs, pairs.flip(1)] if self.graph.directed else [pairs.sort(1).values]
             key = torch.stack([way[:, 0] * self.graph.num_nodes + way[:, 1] for way in ways])
-            return Lists(*compiled.find_lists(key, target, self.pair_key, self.pair_layer, self.graph.num_layers - 1))
+            return Lists(*compiled.find_lists(key, target, self.pair_key, self.pair_layer, self.graph.num_plain))
         which, layer, reverse = self.layers_of(pairs, target)
         start = torch.searchsorted(which, torch.arange(len(pairs) + 1, device=which.device))
-        return Lists(start, layer + reverse * (self.graph.num_layers - 1))
+        return Lists(start, layer + reverse * (self.graph.num_plain))
 
     @torch.no_grad()
     def columns(self, pairs: Tensor, target: Tensor, having: Lists | None = None) -> Tensor:
@@ -147,20 +164,27 @@ class Evidence:
         allocation) of nodes next to one end in the one and to the other end in the other. Of the other layers:
         log(1 + layers with the pair), and logs of the smaller and larger number of edges of its nodes; if directed also
         log(1 + layers with the edge) and log(1 + layers with the reverse edge). Then what `Spectral` says of the target
-        layer and of the union.
+        layer and of the union. With pools, the columns of the union follow for the pool of the target.
         """
-        graph, lists = self.graph, self.graph.both
-        union = torch.full_like(target, graph.num_layers - 1)
-        row, merged = (
-            lists.rows(layer.repeat(2), pairs.T.reshape(-1)).view(2, -1) for layer in (target, union)
-        )  # fmt: skip
-        near, far = self.paths.between(pairs, target, row), self.paths.between(pairs, union, merged)
-        columns = [torch.log1p(near), self.layer_share[target].unsqueeze(1), self._common(merged), torch.log1p(far)]
-        columns += [self._across(row, merged), self._in_others(pairs, target, row, merged)]
-        if graph.directed:
+        lists, union = self.graph.both, torch.full_like(target, self.graph.num_plain)
+        row = lists.rows(target.repeat(2), pairs.T.reshape(-1)).view(2, -1)
+        near = torch.log1p(self.paths.between(pairs, target, row))
+        pooled, positions = self._pool_columns(pairs, target, row, union)
+        columns = [near, self.layer_share[target].unsqueeze(1), *pooled]
+        if self.graph.directed:
             columns.append(self._directions(self.lists_of(pairs, target) if having is None else having))
-        columns += [self.spectral.columns(pairs, target, row), self.spectral.columns(pairs, union, merged)]
+        columns += [self.spectral.columns(pairs, target, row), positions]
+        if self.visibility.pooled and self.pool_of is not None:
+            pooled, positions = self._pool_columns(pairs, target, row, self.pool_of[target])
+            columns += [*pooled, positions]
         return torch.cat(columns, 1)
+
+    def _pool_columns(self, pairs: Tensor, target: Tensor, row: Tensor, pool: Tensor) -> tuple[list[Tensor], Tensor]:
+        """Return what pools (n,) of several layers, or the union, say of pairs: structure, and positions."""
+        merged = self.graph.both.rows(pool.repeat(2), pairs.T.reshape(-1)).view(2, -1)
+        far = torch.log1p(self.paths.between(pairs, pool, merged))
+        across, others = self._across(row, merged), self._in_others(pairs, target, row, merged)
+        return [self._common(merged), far, across, others], self.spectral.columns(pairs, pool, merged)
 
     def _common(self, row: Tensor) -> Tensor:
         """Return six sums over the common neighbours of rows (2, n) of the union."""
@@ -187,7 +211,7 @@ class Evidence:
         return torch.cat([torch.log1p(sums[:, :2]), torch.sqrt(sums[:, 2:])], 1)
 
     def _in_others(self, pairs: Tensor, target: Tensor, row: Tensor, merged: Tensor) -> Tensor:
-        """Return how many other layers have the pair, and the edges of its nodes in other layers."""
+        """Return how many other layers of the pool have the pair, and the edges of its nodes in them."""
         lists = self.graph.both
         assert lists.copies is not None
         joined = lists.find(row[0], pairs[:, 1])[0]
@@ -201,6 +225,6 @@ class Evidence:
 
     def _directions(self, having: Lists) -> Tensor:
         """Return in how many of the other layers having pairs there is the edge, and the reverse edge."""
-        which, reverse = torch.repeat_interleave(torch.diff(having.start)), having.places >= self.graph.num_layers - 1
+        which, reverse = torch.repeat_interleave(torch.diff(having.start)), having.places >= self.graph.num_plain
         count = torch.bincount(2 * which + reverse, minlength=2 * (len(having.start) - 1)).view(-1, 2)
         return torch.log1p(count.float())

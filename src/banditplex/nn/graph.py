@@ -5,6 +5,7 @@ edges of those layers, the common neighbours of these rows. The cost of a query 
 of layers only through the logarithm of a binary search.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -14,7 +15,8 @@ from torch import Tensor
 
 from banditplex.multiplex import Multiplex
 from banditplex.nn import kernels
-from banditplex.nn.packing import LAST, Arcs, EdgeTensors, pack_both, pack_into, pack_out, unite
+from banditplex.nn.packing import LAST, Arcs, EdgeTensors, pack_both, pack_into, pack_out, pool, unite
+from banditplex.nn.panels import flatten
 
 
 class HiddenEdges(NamedTuple):
@@ -170,13 +172,14 @@ class PackedGraph:
     """
 
     num_nodes: int
-    num_layers: int  # including the union
+    num_layers: int  # including the union and pools
     directed: bool
     both: Neighbours
     out: Neighbours
     into: Neighbours
     layer_rows: Tensor  # (num_layers + 1,): rows of layer l of `both` are layer_rows[l] to layer_rows[l + 1]
-    union: bool = False  # whether the last layer is the union of all others
+    union: bool = False  # whether there is the union of all layers, after them
+    num_pools: int = 0  # pools of some layers, which come last
     pair_key: Tensor | None = None  # (E,) with a union: source * num_nodes + destination of every edge, sorted
     pair_layer: Tensor | None = None  # (E,) the layer of each
 
@@ -184,13 +187,15 @@ class PackedGraph:
     def from_multiplex(cls, mx: Multiplex, device: torch.device | str = "cpu", *, union: bool = False) -> "PackedGraph":
         """Pack the edges of a multiplex on a device; with `union`, the union of all layers is one more.
 
-        The union is the last layer. Its weights are the sums over layers.
+        The union comes after all layers. Its weights are the sums over layers.
         """
         return cls.from_edges(EdgeTensors.of(mx, device), union=union)
 
     @classmethod
-    def from_edges(cls, edges: EdgeTensors, *, union: bool = False) -> "PackedGraph":
-        """Pack edges where they are; parameters as for `from_multiplex`."""
+    def from_edges(
+        cls, edges: EdgeTensors, *, union: bool = False, pools: Sequence[tuple[int, ...]] = ()
+    ) -> "PackedGraph":
+        """Pack edges where they are; parameters as for `from_multiplex`. With a union, `pools` of layers follow it."""
         edges = edges.keep(~edges.is_loop)
         pairs, copies, pair_copies = edges.undirected(), None, None
         index: tuple[Tensor, Tensor] | tuple[None, None] = (None, None)
@@ -199,8 +204,16 @@ class PackedGraph:
             pairs_merged = unite(replace(pairs, weight=None)) if edges.directed else merged
             copies, pair_copies = merged.copies, pairs_merged.copies
             index = merged.pair_key, merged.pair_layer
-            edges = edges.followed_by(merged.edges)
-            pairs = pairs.followed_by(merged.edges.undirected()) if edges.directed else edges
+            every = [merged.edges]
+            if pools:
+                flat = *flatten(pools, edges.layer.device), edges.num_layers
+                more, count = pool(edges, *flat)
+                pair_count = pool(replace(pairs, weight=None), *flat)[1] if edges.directed else count
+                copies, pair_copies = torch.cat([copies, count]), torch.cat([pair_copies, pair_count])
+                every.append(replace(more, layer=more.layer + 1, num_layers=more.num_layers + 1))
+            for each in every:
+                edges = edges.followed_by(each)
+                pairs = pairs.followed_by(each.undirected()) if edges.directed else edges
         num_nodes, num_layers = edges.num_nodes, edges.num_layers
         both = out = into = Neighbours(num_nodes, *pack_both(pairs, pair_copies))
         if edges.directed:
@@ -208,7 +221,12 @@ class PackedGraph:
             out, into = Neighbours(num_nodes, *pack_out(arcs, copies)), Neighbours(num_nodes, *pack_into(arcs))
         starts = torch.arange(num_layers + 1, device=edges.layer.device) * num_nodes
         rows = torch.searchsorted(both.row_key, starts)
-        return cls(num_nodes, num_layers, edges.directed, both, out, into, rows, union, *index)
+        return cls(num_nodes, num_layers, edges.directed, both, out, into, rows, union, len(pools), *index)
+
+    @property
+    def num_plain(self) -> int:
+        """The number of layers of the multiplex; also the number of the union, if there is one."""
+        return self.num_layers - self.union - self.num_pools
 
     @cached_property
     def max_arcs(self) -> int:

@@ -118,6 +118,24 @@ def unite(edges: EdgeTensors) -> Union:
     return Union(merged, count, key, edges.layer.index_select(0, order))
 
 
+def pool(edges: EdgeTensors, layer: Tensor, number: Tensor, first: int) -> tuple[EdgeTensors, Tensor]:
+    """Merge layers (m,) into the pools of these numbers (m,), sorted; pool i becomes layer `first` + i.
+
+    Returns the edges of all pools, and how many of the layers of its pool have each.
+    """
+    bounds = torch.searchsorted(edges.layer, torch.arange(first + 1, device=layer.device))
+    size = bounds[layer + 1] - bounds[layer]
+    which = torch.repeat_interleave(size)
+    at = torch.arange(len(which), device=layer.device) + (bounds[layer] - torch.cumsum(size, 0) + size)[which]
+    ends = torch.add(edges.destination[at], edges.source[at], alpha=edges.num_nodes)
+    order = _order(number[which], ends, edges.num_nodes**2, int(number[-1]) + 1)
+    pairs, count = torch.unique_consecutive(torch.stack([number[which], ends])[:, order], dim=1, return_counts=True)
+    weight = None if edges.weight is None else _reduce(edges.weight[at[order]], count, "sum")
+    source, destination = pairs[1] // edges.num_nodes, pairs[1] % edges.num_nodes
+    layers = first + int(number[-1]) + 1
+    return EdgeTensors(edges.num_nodes, layers, edges.directed, source, destination, first + pairs[0], weight), count
+
+
 class Lists(NamedTuple):
     """The fields of `Neighbours`."""
 

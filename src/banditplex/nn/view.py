@@ -9,6 +9,7 @@ from banditplex.multiplex import Multiplex
 from banditplex.nn.evidence import Evidence
 from banditplex.nn.graph import PackedGraph
 from banditplex.nn.packing import EdgeTensors, node_features
+from banditplex.nn.panels import Panels
 from banditplex.pairs.visibility import Visibility
 
 
@@ -22,10 +23,14 @@ class View:
     features: Tensor | None = None  # (num_nodes, F), if nodes have any
 
     @classmethod
-    def of(cls, edges: EdgeTensors, visibility: Visibility, features: Tensor | None = None) -> "View":
-        """Pack edges where they are."""
-        graph = PackedGraph.from_edges(edges, union=visibility.evidence)
-        return cls(graph, visibility, Evidence.of(graph, visibility) if visibility.evidence else None, features)
+    def of(
+        cls, edges: EdgeTensors, visibility: Visibility, panels: Panels | None = None, features: Tensor | None = None
+    ) -> "View":
+        """Pack edges where they are; evidence is for the targets of panels, None: for all layers, without pools."""
+        pools = panels.pools()[0] if panels is not None and visibility.pooled else ()
+        graph = PackedGraph.from_edges(edges, union=visibility.evidence, pools=pools)
+        evidence = Evidence.of(graph, visibility, panels) if visibility.evidence else None
+        return cls(graph, visibility, evidence, features)
 
     @property
     def device(self) -> torch.device:
@@ -37,6 +42,6 @@ class View:
         return replace(self, graph=self.graph.only(layers))
 
 
-def pack(mx: Multiplex, device: torch.device | str, visibility: Visibility) -> View:
+def pack(mx: Multiplex, device: torch.device | str, visibility: Visibility, panels: Panels | None = None) -> View:
     """Return a multiplex as a network with this visibility sees it."""
-    return View.of(EdgeTensors.of(mx, device), visibility, node_features(mx, device))
+    return View.of(EdgeTensors.of(mx, device), visibility, panels, node_features(mx, device))

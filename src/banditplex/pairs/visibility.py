@@ -43,6 +43,8 @@ class Visibility:
         Whether all layers may be looked at (`nn/evidence.py`), or target and drawn layers alone.
     weighted
         Whether weights of edges are looked at in structural features.
+    pooled
+        Whether the panel of the target is looked at as well: some other layers, pooled with the target.
 
     >>> Visibility("layer", directed=True).hides_reverse, Visibility("layer", directed=True).hides_everywhere
     (True, False)
@@ -52,16 +54,17 @@ class Visibility:
     directed: bool = False
     evidence: bool = False
     weighted: bool = False
+    pooled: bool = False
 
     def __post_init__(self) -> None:
         check_hide(self.hide)
 
     @classmethod
     def of_training(
-        cls, hide: str | None, mx: Multiplex, *, evidence: bool = False, weighted: bool = False
+        cls, hide: str | None, mx: Multiplex, *, evidence: bool = False, weighted: bool = False, pooled: bool = False
     ) -> "Visibility":
         """Return what training on `mx` hides; None is "edge"."""
-        return cls(hide or HIDE[0], mx.directed, evidence, weighted)
+        return cls(hide or HIDE[0], mx.directed, evidence, weighted, pooled)
 
     @classmethod
     def of_split(cls, hide: str, mx: Multiplex) -> "Visibility":

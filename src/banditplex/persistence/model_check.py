@@ -29,6 +29,7 @@ SCHEMA = {
     "node_types": (type(None), [str]),
     "feature_names?": [str],
     "targets": [int],
+    "panels": [[int]],
     "layers": [[int]],
     "counts": [int],
     "members": whole(1),
@@ -48,10 +49,11 @@ def check_numbers(index: Mapping[str, Any], path: Path) -> None:
     last, targets, layers = len(index["layer_names"]) - 1, index["targets"], index["layers"]
     check(targets, [whole(0, last)], path=path, what="targets")
     check(len(set(targets)), one_of(len(targets) or 1), path=path, what="the number of distinct targets")
-    for name in ("layers", "counts"):
+    for name in ("panels", "layers", "counts"):
         check(len(index[name]), one_of(len(targets)), path=path, what=f"the length of {name}")
     width = len(layers[0])
     check(layers, [[whole(0, last)]], path=path, what="layers")
+    check(index["panels"], [[whole(0, last)]], path=path, what="panels")
     check([len(each) for each in layers], [one_of(width)], path=path, what="layers of each target")
     check(index["counts"], [whole(0, width)], path=path, what="counts")
     for gain in index["gains"] or ():
@@ -69,7 +71,7 @@ def check_numbers(index: Mapping[str, Any], path: Path) -> None:
         check(len(types), one_of(len(index["node_names"])), path=path, what="the length of node_types")
 
 
-def check_sizes(path: Path, config: Config, mx: Multiplex, members: int, *, rotations: bool) -> None:
+def check_sizes(path: Path, config: Config, mx: Multiplex, num_examples: int, members: int, *, rotations: bool) -> None:
     """Refuse settings that ask for more or larger networks than the file of weights holds, from its header alone."""
     try:
         with safe_open(path, framework="numpy") as file:
@@ -84,7 +86,7 @@ def check_sizes(path: Path, config: Config, mx: Multiplex, members: int, *, rota
         shapes = {name.removeprefix(first): shape for name, shape in shapes.items()}
     width, num_layers = choose_width(config, mx), mx.num_layers
     expected: dict[str, tuple[str, tuple[int, ...]]] = {
-        "own.net.first.bias": ("hidden_units", (choose_hidden_units(config, mx),)),
+        "own.net.first.bias": ("hidden_units", (choose_hidden_units(config, num_examples),)),
         "other.of_target": ("rank", (num_layers, config.rank)),
     }
     if width:

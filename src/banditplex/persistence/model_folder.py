@@ -23,22 +23,22 @@ from banditplex.nn import Convolution, MultiplexModel
 from banditplex.nn.beside import Beside
 from banditplex.nn.encoder import name_of
 from banditplex.nn.ensemble import beside_of, joined, members_of
+from banditplex.nn.panels import Panels
 from banditplex.nn.regression import Regression
 from banditplex.nn.relevance import get_relevance
 from banditplex.nn.rotations import Rotations
 from banditplex.nn.view import pack
-from banditplex.pairs.visibility import Visibility
 from banditplex.persistence.index import INDEX
 from banditplex.persistence.model_check import SCHEMA, check_numbers, check_sizes
 from banditplex.prediction import Calibration, FittedModel
 from banditplex.schema import ANYTHING, check, parse
 from banditplex.storage.files import locked_folder, replace_file, sync, writing
 from banditplex.training.config import SETTINGS, Config, refuse_removed
-from banditplex.training.data import choose_device
+from banditplex.training.data import choose_device, count_examples
 from banditplex.training.likeness import check_like
 from banditplex.training.setup import build_network, make_policies
 
-FORMAT = 8
+FORMAT = 9
 Row = dict[str, Any]
 FILES = ("graph.safetensors", "policy.safetensors", "weights.safetensors")
 GRAPH = ("edge_index", "layer_offsets", "weight", "time", "node_features")
@@ -72,6 +72,7 @@ def _save(folder: Path, fitted: FittedModel, config: Config, history: list[Row],
         "node_types": None if mx.node_types is None else mx.node_types.tolist(),
         **{name: list(mx.metadata[name]) for name in (FEATURE_NAMES,) if name in mx.metadata},
         "targets": fitted.targets.tolist(),
+        "panels": [fitted.panels.layers[target] for target in fitted.targets.tolist()],
         "layers": fitted.layers.tolist(),
         "counts": fitted.counts.tolist(),
         "members": len(members_of(fitted.model)),
@@ -118,11 +119,14 @@ def _from_index(
     config = _config_from_json(index["config"], device, conv)
     files = [_known_file(folder / name, index["sha256"].get(name)) for name in FILES]
     mx = _multiplex(load_arrays(files[0]), index, files[0])
-    check_sizes(files[2], config, mx, index["members"], rotations="rotations" in index["beside"])
+    targets = np.array(index["targets"], np.int64)
+    sizes = config, mx, count_examples(mx, targets), index["members"]
+    check_sizes(files[2], *sizes, rotations="rotations" in index["beside"])
     arrays, weights = load_arrays(files[1]), load_tensors(files[2])
     where = choose_device(device)
-    visibility = Visibility.of_training(config.hide, mx, evidence=config.sees_all, weighted=config.weighted)
-    networks = [build_network(mx, config, visibility) for _ in range(index["members"])]
+    panels = Panels(dict(zip(index["targets"], map(tuple, index["panels"]), strict=True)))
+    visibility = config.visibility(mx, panels)
+    networks = [build_network(mx, targets, config, visibility) for _ in range(index["members"])]
     model = joined(networks, _beside(networks, index, mx))
     if not mx.directed:
         weights |= {
@@ -131,12 +135,11 @@ def _from_index(
     like = model.state_dict()
     check_like({name: weights[name] for name in like if name in weights} | weights, like, str(files[2]))
     model.load_state_dict(weights)
-    targets = np.array(index["targets"], np.int64)
     policy = make_policies(config, mx.num_layers, len(targets))
     if policy is not None:
         policy.load_state_dict({**index["policy"], **arrays})
     fitted = FittedModel(
-        mx, model.to(where).eval(), pack(mx, where, visibility), policy, targets,
+        mx, model.to(where).eval(), pack(mx, where, visibility, panels), policy, targets, panels,
         np.array(index["layers"], np.int64).reshape(len(targets), -1), np.array(index["counts"], np.int64),
         _calibration(index["calibration"]), config.seed, index["gains"],
     )  # fmt: skip

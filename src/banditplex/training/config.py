@@ -12,12 +12,14 @@ import numpy as np
 from banditplex.bandits import POLICIES
 from banditplex.errors import InputError
 from banditplex.pairs.space import NODES
-from banditplex.pairs.visibility import HIDE
+from banditplex.pairs.visibility import HIDE, Visibility
 
 if TYPE_CHECKING:
     from typing import Self
 
+    from banditplex.multiplex import Multiplex
     from banditplex.nn.encoder import Convolution
+    from banditplex.nn.panels import Panels
     from banditplex.nn.relevance import LayerLoss, Relevance
 
 
@@ -231,6 +233,12 @@ class Config:
         if self.fanout is None:
             return None
         return (self.fanout,) * self.depth if isinstance(self.fanout, int) else tuple(self.fanout)
+
+    def visibility(self, mx: "Multiplex", panels: "Panels | None" = None) -> Visibility:
+        """Return what a network sees of the pairs of a multiplex, with panels or without."""
+        pooled = self.sees_all and panels is not None and not panels.empty
+        seen = {"evidence": self.sees_all, "weighted": self.weighted, "pooled": pooled}
+        return Visibility.of_training(self.hide, mx, **seen)
 
     def warmup_epochs(self, epochs: int) -> int:
         """Return how many of so many epochs are for warming up: at most a quarter."""

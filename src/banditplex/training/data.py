@@ -6,7 +6,7 @@ negatives. Predictions see all edges.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, cached_property
 
 import numpy as np
@@ -19,6 +19,7 @@ from banditplex.multiplex import Multiplex, Name
 from banditplex.nn.graph import ranges
 from banditplex.nn.known import Known, look_up
 from banditplex.nn.packing import EdgeTensors, contains, node_features
+from banditplex.nn.panels import Panels
 from banditplex.nn.random_numbers import BITS, new_seed, random_integers
 from banditplex.nn.view import View
 from banditplex.pairs.negatives import GivenNegatives
@@ -27,7 +28,7 @@ from banditplex.pairs.visibility import Visibility
 from banditplex.rng import stream
 from banditplex.training.batches import Examples, TargetEdges
 from banditplex.training.config import Config
-from banditplex.training.distributed import ALONE, Group, current
+from banditplex.training.distributed import Group, current
 from banditplex.training.negatives import DeviceNegatives, pair_keys
 
 Ints = NDArray[np.int64]
@@ -49,9 +50,11 @@ class TrainingData:
     train_edges: TargetEdges
     validation_edges: Examples
     negatives: DeviceNegatives  # draws negatives for training
+    full_negatives: DeviceNegatives  # draws negatives that are no validation edges either
     validation_negatives: Ints  # (n, 2), one for each validation edge
     train_view: View  # the training graph on the device
-    group: Group = ALONE  # the processes that train together
+    panels: Panels  # the layers that are pooled with each target
+    group: Group = field(default_factory=current)  # the processes that train together
 
     @cached_property
     def mine(self) -> NDArray[np.bool_] | None:
@@ -70,7 +73,8 @@ class TrainingData:
         """The graph with the validation edges on the device."""
         if not len(self.validation_edges):
             return self.train_view
-        return View.of(EdgeTensors.of(self.full_mx, self.device), self.visibility, self.train_view.features)
+        edges = EdgeTensors.of(self.full_mx, self.device)
+        return View.of(edges, self.visibility, self.panels, self.train_view.features)
 
     @cached_property
     def validation_pairs(self) -> Tensor:
@@ -93,6 +97,11 @@ class TrainingData:
         return look_up(self.train_view, pairs, target)
 
     @property
+    def num_examples(self) -> int:
+        """The number of edges of the targets."""
+        return count_examples(self.full_mx, self.targets)
+
+    @property
     def layer_names(self) -> tuple[Name, ...]:
         """The names of all layers."""
         return self.full_mx.layer_names
@@ -106,13 +115,16 @@ class TrainingData:
 
 
 def prepare(
-    mx: Multiplex, targets: Ints, config: Config, *, negatives: Mapping[int, Ints] | None = None
-) -> TrainingData:
+    mx: Multiplex, targets: Ints, config: Config, *, panels: Panels | None = None,
+    negatives: Mapping[int, Ints] | None = None,
+) -> TrainingData:  # fmt: skip
     """Hold out validation edges and make negatives ready.
 
-    `negatives`, pairs (n, 2) per layer index, are used instead of negatives that are drawn at random.
+    `panels` are the layers pooled with each target; None: there are none. `negatives`, pairs (n, 2) per layer index,
+    are used instead of negatives that are drawn at random.
     """
-    visibility = Visibility.of_training(config.hide, mx, evidence=config.sees_all, weighted=config.weighted)
+    panels = panels or Panels.none(targets.tolist())
+    visibility = config.visibility(mx, panels)
     device = choose_device(config.device)
     edges = EdgeTensors.of(mx, device)
     examples, position = edges_of(edges, targets)
@@ -137,9 +149,14 @@ def prepare(
         first, second = (GivenNegatives(part, mx.num_layers) for part in parts)
         sampler = DeviceNegatives(edges, visibility, lambda: first, only_host=True)
         full = DeviceNegatives(edges, visibility, lambda: second, only_host=True)
-    drawn, view = full.draw(layer, rng), View.of(shown, visibility, node_features(mx, device))
-    data = TrainingData(mx, kept, targets, visibility, device, train, validation, sampler, drawn, view, current())
+    drawn, view = full.draw(layer, rng), View.of(shown, visibility, panels, node_features(mx, device))
+    data = TrainingData(mx, kept, targets, visibility, device, train, validation, sampler, full, drawn, view, panels)
     return data
+
+
+def count_examples(mx: Multiplex, targets: Ints) -> int:
+    """Return the number of edges of target layers (T,): what there is to learn from, which sizes depend on."""
+    return int(mx.layer_sizes[targets].sum())
 
 
 def edges_of(edges: EdgeTensors, targets: Ints) -> tuple[TargetEdges, Tensor]:

@@ -1,15 +1,16 @@
 """The default model, from top to bottom: all that `LinkPredictor.fit` learns, in the order in which it is learnt.
 
-    1. networks      several, trained in turn, each without validation edges of its own; bandits learn which other
-                     layers help, and go on learning from one network to the next
-    2. layers        the most probable ones of each target, as many as the validation edges ask for
-    3. regression    for each target a logistic regression on the columns that the networks see
-    4. vectors       of nodes and layers (RotatE), where there are few nodes
-    5. stacking      how much networks, regression and vectors count, from the validation edges
-    6. calibration   from scores to probabilities, from the validation edges and a sample of unknown pairs
-    7. fitted model  a value that answers; nothing is learnt in it
+    1. panels        for each target, the layers that are pooled with it; bandits find them
+    2. networks      several, trained in turn, each without validation edges of its own; they see the target, its panel,
+                     the union of all layers, and layers drawn by bandits, which go on learning from one to the next
+    3. layers        the most probable ones of each target, as many as the validation edges ask for
+    4. regression    for each target a logistic regression on the columns that the networks see
+    5. vectors       of nodes and layers (RotatE), where there are few nodes
+    6. stacking      how much networks, regression and vectors count, from the validation edges
+    7. calibration   from scores to probabilities, from the validation edges and a sample of unknown pairs
+    8. fitted model  a value that answers; nothing is learnt in it
 
-Steps 3 to 5 are for several networks that see all layers. A large multiplex has one network, which needs no help.
+Steps 4 to 6 are for several networks that see all layers. A large multiplex has one network, which needs no help.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -20,10 +21,13 @@ from numpy.typing import ArrayLike
 
 from banditplex.multiplex import Multiplex, Name
 from banditplex.nn.ensemble import joined, members_of
+from banditplex.nn.panels import Ints, Panels
 from banditplex.prediction import FittedModel
 from banditplex.rng import stream
 from banditplex.training.calibration import HeldOut, HeldOutPairs, fit
 from banditplex.training.config import Config
+from banditplex.training.data import count_examples
+from banditplex.training.find import find_panels
 from banditplex.training.loop import Trainer
 from banditplex.training.members import Members, choose_layers, mean_of_networks, member_seed
 from banditplex.training.regression import MemberRegression, mean_of
@@ -31,6 +35,9 @@ from banditplex.training.rotations import MemberRotations, can_learn, learn_all
 from banditplex.training.setup import make_trainer
 from banditplex.training.stacking import stack
 from banditplex.training.targets import check_task
+
+Find = Callable[[Multiplex, Ints, Config, Mapping[int, Ints] | None], Panels]
+"""Returns the layers to pool with each target."""
 
 
 class Learnt(NamedTuple):
@@ -42,18 +49,19 @@ class Learnt(NamedTuple):
 
 def make_networks(
     mx: Multiplex, targets: Sequence[Name] | None, config: Config, negatives: Mapping[Name, ArrayLike] | None,
-    begin: Callable[[Trainer, int], None],
+    begin: Callable[[Trainer, int], None], find: Find = find_panels,
 ) -> Members:  # fmt: skip
-    """Return the networks to train; input is checked, and nothing is learnt. `begin` changes what they start from."""
+    """Check the input, find panels, and return the networks to train. `begin` changes what they start from."""
     chosen, config, given = check_task(mx, targets, config, negatives)
+    panels = find(mx, chosen, config, given)
 
     def make(member: int) -> Trainer:
         own = replace(config, seed=member_seed(config.seed, member))
-        trainer = make_trainer(mx, chosen, own, negatives=given)
+        trainer = make_trainer(mx, chosen, own, panels=panels, negatives=given)
         begin(trainer, member)
         return trainer
 
-    return Members(make, config.num_members(mx.num_edges))
+    return Members(make, config.num_members(count_examples(mx, chosen)))
 
 
 def learn(networks: Members, after_epoch: Callable[[list[dict[str, Any]]], bool]) -> Learnt:

@@ -1,20 +1,23 @@
-"""Which layers help: how far the log loss falls when one other layer is added to a model of the target layer alone.
+"""Certify: how far the log loss falls when one other layer is added to a model of the target layer alone.
 
 Probabilities of a policy do not answer this: a policy must draw some layer even if none helps. Here, two logistic
 regressions are compared, one on the target layer's columns and one that also has those of another layer, on edges and
 negatives that they were not fitted to.
 
-The pairs that estimate a gain had no part in choosing the layer. Where there are at most `MAX_LAYERS` other layers, all
-are compared and nothing is chosen, so all edges can be tested (each by regressions fitted to other folds), on the graph
-that predictions see; what other targets there are makes no difference. Where there are more layers, the policies choose
-some, and they have learnt from training edges; so validation edges are tested, which are hidden.
+The pairs that estimate a gain had no part in choosing the layer. Up to `MAX_LAYERS` other layers are all compared, each
+fold of the pairs by regressions fitted to the other folds. Of more layers, some are chosen for each fold, on a graph
+that has none of its pairs in any layer, and tested on that fold alone. So every edge tests, and none chooses what it
+tests. What other targets there are makes no difference.
 
 Pairs that share a node are not independent: a layer without any relation to the target can fit the popularity of a
 node by chance, in all its pairs at once. So the variance of the mean adds up the products of all pairs that share a
-node (Aronow, Samii and Assenova, Political Analysis, 2015), and intervals hold for all rows together (Bonferroni).
+node (Aronow, Samii and Assenova, Political Analysis, 2015), and intervals hold for all layers and targets together
+(Bonferroni).
 """
 
-from typing import Any
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -24,115 +27,193 @@ from scipy.special import stdtrit
 from torch import Tensor
 
 from banditplex.nn import PackedGraph, compute_pair_features
+from banditplex.nn.packing import EdgeTensors
 from banditplex.nn.paths import Paths
-from banditplex.nn.spectral import fold_of
+from banditplex.nn.spectral import FOLDS, fold_of
 from banditplex.rng import stream
 from banditplex.training.data import TrainingData
+from banditplex.training.screening import promising_layers
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 MAX_LAYERS = 40
-"""Up to so many other layers, all are compared; else those that a policy is most likely to draw."""
+"""Up to so many other layers, all are compared."""
+PROMISING, TESTED = 64, 16
+"""Of more layers, so many are compared without the pairs of a fold, and so many of these are tested on that fold."""
 MAX_EDGES = 2_000
 """Edges of a target that are fitted or tested."""
-FITTED, TESTED = 2, 8
-"""Negatives per edge that is fitted, and per validation edge that is tested; they weigh as much as the edges."""
+NEGATIVES = 2
+"""Negatives per edge; together they weigh as much as the edges."""
 RIDGE = 10.0
 """Penalty on squared coefficients of standardised columns, in pairs."""
 STEPS = 12
 LEVEL = 0.95
 
 
-def layer_gains(data: TrainingData, chosen: Ints, seed: int, *, unseen: bool = True) -> list[dict[str, Any]]:
-    """Return the gains of other layers for each target: one row per target and layer, with indices of layers.
+def layer_gains(data: TrainingData, seed: int) -> list[dict[str, Any]]:
+    """Return the gains of other layers for each target: one row per target and layer compared, with layer indices.
 
-    Compared are all layers or, if there are too many, layers `chosen` (T, m); `unseen` says whether they were chosen
-    without the validation edges. If not, intervals hold for all layers together, as if all had been compared. Gains are
-    NaN without edges to test.
+    Gains are NaN without edges to test.
     """
-    every = data.full_mx.num_layers - 1 <= MAX_LAYERS
-    graph = (data.full_view if every else data.train_view).graph
-    paths, rows = Paths.of(graph), []
-    layers = _all_others(data) if every else chosen
-    if not layers.size:
+    num_layers = data.full_mx.num_layers
+    if num_layers == 1:
         return []
-    family = layers.size if unseen else _all_others(data).size
+    every = num_layers - 1 <= MAX_LAYERS
+    family = num_layers * (num_layers - 1 if every else TESTED)
+    folds = None if every else Folds(data)
+    rows = []
     for instance, target in enumerate(data.targets.tolist()):
-        compare = Comparison(data, graph, paths, target, layers[instance], stream(seed, "gains", target))
-        edges = data.train_edges.of(instance), data.validation_edges.of(instance)
-        pairs, label, fall = compare.across_folds(np.concatenate(edges)) if every else compare.on(*edges)
-        for layer, each in zip(layers[instance].tolist(), fall, strict=True):
-            gain, low, high = interval(each, pairs, label, family)
-            limits = {"gain": gain, "low": low, "high": high, "helps": bool(low > 0)}
-            rows.append({"target": target, "layer": layer} | limits)
+        compare = Comparison.of(data, data.full_view.graph, instance, stream(seed, "gains", target))
+        layers = np.delete(np.arange(num_layers), target)
+        if folds is None:
+            found = compare.estimates(layers)
+        else:
+            layers, found = folds.estimates(compare)
+        for layer, estimate in zip(layers.tolist(), found, strict=True):
+            low, high = estimate.limits(family)
+            rows.append({"target": target, "layer": layer, "gain": estimate.gain, "low": low, "high": high})
+            rows[-1]["helps"] = bool(low > 0)
     return rows
 
 
-def _all_others(data: TrainingData) -> Ints:
-    every = np.arange(data.full_mx.num_layers)
-    return np.array([every[every != target] for target in data.targets]).reshape(len(data.targets), -1)
+class Estimate(NamedTuple):
+    """A mean with its standard error, from so many edges; NaN without any."""
+
+    gain: float
+    error: float
+    edges: float
+
+    def limits(self, family: int) -> tuple[float, float]:
+        """Return the limits that hold with `LEVEL` for all of a family together."""
+        reach = float(stdtrit(max(self.edges - 1, 1), 1 - (1 - LEVEL) / 2 / family)) * self.error
+        return self.gain - reach, self.gain + reach
 
 
+@dataclass(frozen=True, eq=False)
 class Comparison:
-    """Compares models of a target layer alone with models that also see one of some other layers (m,)."""
+    """Compares models of a target layer alone with models that also see another layer, on edges and negatives."""
 
-    def __init__(
-        self, data: TrainingData, graph: PackedGraph, paths: Paths, target: int, layers: Ints, rng: np.random.Generator
-    ) -> None:
-        self._data, self._graph, self._paths = data, graph, paths
-        self._target, self._layers, self._rng = target, layers, rng
+    data: TrainingData
+    graph: PackedGraph
+    target: int
+    pairs: Tensor  # (n, 2)
+    label: Tensor  # (n,)
 
-    def across_folds(self, edges: Ints) -> tuple[Ints, Floats, Floats]:
-        """Return edges and negatives (n, 2), labels (n,), and falls of their losses (m, n), each fold by the others."""
-        pairs, label = self._pairs(edges, FITTED)
-        fold = fold_of(pairs, self._data.full_mx.num_nodes)
-        parts = [torch.nonzero(fold == number).squeeze(1) for number in torch.unique(fold).tolist()]
-        own, others = self._columns(pairs)
-        fall = torch.zeros(len(self._layers), len(pairs), dtype=own.dtype, device=own.device)
-        for part in parts:
-            rest = torch.nonzero(~torch.isin(torch.arange(len(pairs), device=part.device), part)).squeeze(1)
-            fall[:, part] = _falls((own[rest], others[:, rest], label[rest]), (own[part], others[:, part], label[part]))
-        return pairs.cpu().numpy(), label.cpu().numpy(), fall.cpu().numpy()
-
-    def on(self, fitted: Ints, tested: Ints) -> tuple[Ints, Floats, Floats]:
-        """Return the same for tested edges and their negatives, by regressions on fitted edges and negatives."""
-        (pairs, label), (asked, truth) = self._pairs(fitted, FITTED), self._pairs(tested, TESTED)
-        fall = _falls((*self._columns(pairs), label), (*self._columns(asked), truth))
-        return asked.cpu().numpy(), truth.cpu().numpy(), fall.cpu().numpy()
-
-    def _pairs(self, edges: Ints, per_edge: int) -> tuple[Tensor, Tensor]:
-        """Return edges and negatives as pairs (n, 2), and their labels (n,)."""
-        data, rng = self._data, self._rng
-        edges = edges if len(edges) <= MAX_EDGES else edges[rng.permutation(len(edges))[:MAX_EDGES]]
-        negatives = data.negatives.draw(np.full(len(edges) * per_edge, self._target), rng)
+    @classmethod
+    def of(
+        cls, data: TrainingData, graph: PackedGraph, instance: int, rng: np.random.Generator, most: int = MAX_EDGES
+    ) -> "Comparison":
+        """Take at most so many edges of a target, and draw their negatives."""
+        target = int(data.targets[instance])
+        edges = np.concatenate([data.train_edges.of(instance), data.validation_edges.of(instance)])
+        edges = edges[np.lexsort(edges.T)]
+        edges = edges if len(edges) <= most else edges[rng.permutation(len(edges))[:most]]
+        negatives = data.full_negatives.draw(np.full(len(edges) * NEGATIVES, target), rng)
         label = np.repeat([1.0, 0.0], [len(edges), len(negatives)])
-        return torch.from_numpy(np.concatenate([edges, negatives])).to(data.device), torch.from_numpy(label).to(
-            data.device
-        )
+        pairs = torch.from_numpy(np.concatenate([edges, negatives])).to(data.device)
+        return cls(data, graph, target, pairs, torch.from_numpy(label).to(data.device))
 
-    def _columns(self, pairs: Tensor) -> tuple[Tensor, Tensor]:
+    def within(self, graph: PackedGraph, at: Tensor) -> "Comparison":
+        """Return the same of some pairs (m,) in another graph."""
+        return replace(self, graph=graph, pairs=self.pairs[at], label=self.label[at])
+
+    @cached_property
+    def fold(self) -> Tensor:
+        """The fold of each pair, (n,)."""
+        return fold_of(self.pairs, self.graph.num_nodes)
+
+    def estimates(self, layers: Ints) -> list[Estimate]:
+        """Return what each of some layers (m,) adds, each fold by regressions fitted to the others."""
+        own, others = self.columns(layers)
+        fall = torch.zeros(len(layers), len(self.pairs), dtype=own.dtype, device=own.device)
+        for number in torch.unique(self.fold).tolist():
+            fitted, tested = (torch.nonzero(each).squeeze(1) for each in (self.fold != number, self.fold == number))
+            fall[:, tested] = self.falls(own, others, fitted, tested)
+        return [self.estimate(each) for each in fall.cpu().numpy()]
+
+    def losses(self, columns: Tensor) -> Floats:
+        """Return the losses (n,) of the pairs by regressions on columns (n, F), each fold by the others."""
+        result = torch.zeros_like(self.label)
+        for number in torch.unique(self.fold).tolist():
+            fitted, tested = self.fold != number, self.fold == number
+            parts = columns[fitted][None], self.label[fitted], columns[tested][None], self.label[tested]
+            if 0 < parts[1].sum() < len(parts[1]):
+                result[tested] = _losses(*parts)[0]
+        return result.cpu().numpy()
+
+    def columns(self, layers: Ints) -> tuple[Tensor, Tensor]:
         """Return the columns of pairs in the target layer (n, F), and in other layers (m, n, G)."""
-        data, m = self._data, len(self._layers)
-        target = torch.full((len(pairs),), self._target, device=data.device)
-        table = torch.from_numpy(self._layers).to(data.device).expand(len(pairs), -1)
-        own, other = compute_pair_features(self._graph, pairs, target, table, data.visibility, listed=False)
-        row = self._graph.both.rows(target.repeat(2), pairs.T.reshape(-1)).view(2, -1)
-        longer = torch.log1p(self._paths.between(pairs, target, row))
-        others = other.values.view(len(pairs), m, other.values.shape[1]).transpose(0, 1)
+        data, graph, m = self.data, self.graph, len(layers)
+        target = torch.full((len(self.pairs),), self.target, device=data.device)
+        table = torch.from_numpy(layers).to(data.device).expand(len(self.pairs), -1)
+        own, other = compute_pair_features(graph, self.pairs, target, table, data.visibility, listed=False)
+        paths = Paths.of(graph.only(target[:1]))
+        row = paths.lists.rows(target.repeat(2), self.pairs.T.reshape(-1)).view(2, -1)
+        longer = torch.log1p(paths.between(self.pairs, target, row))
+        others = other.values.view(len(self.pairs), m, other.values.shape[1]).transpose(0, 1)
         return torch.cat([own.values, longer], 1).double(), others.double()
 
+    def falls(self, own: Tensor, others: Tensor, fitted: Tensor, tested: Tensor) -> Tensor:
+        """Return how far the losses of tested pairs fall with each of the others, by regressions on fitted ones."""
+        label = self.label[fitted]
+        if not 0 < label.sum() < len(label):
+            return torch.zeros(len(others), len(tested), dtype=own.dtype, device=own.device)
+        alone = _losses(own[fitted][None], label, own[tested][None], self.label[tested])
+        both = [torch.cat([own[at].expand(len(others), -1, -1), others[:, at]], 2) for at in (fitted, tested)]
+        return alone - _losses(both[0], label, both[1], self.label[tested])
 
-Described = tuple[Tensor, Tensor, Tensor]
-"""Columns of pairs in the target layer (n, F) and in other layers (m, n, G), and labels (n,)."""
+    def estimate(self, fall: Floats) -> Estimate:
+        """Return the weighted mean of falls (n,), of pairs that have one, and its standard error.
+
+        Edges and negatives weigh the same. The variance sums the products of the deviations of all pairs that share a
+        node; it is at least that of independent pairs.
+        """
+        there = np.isfinite(fall)
+        fall, label, pairs = fall[there], self.label.cpu().numpy()[there], self.pairs.cpu().numpy()[there]
+        edges = float(label.sum())
+        if not 0 < edges < len(label):
+            return Estimate(float("nan"), float("nan"), 0.0)
+        weight = np.where(label > 0, 0.5 / edges, 0.5 / (len(label) - edges))
+        mean = float((weight * fall).sum())
+        part = weight * (fall - mean)
+        ends = np.unique(pairs, return_inverse=True)[1].reshape(pairs.shape)
+        of_node = np.bincount(ends[:, 0], part, ends.max() + 1) + np.bincount(ends[:, 1], part, ends.max() + 1)
+        alone = float(part @ part)
+        return Estimate(mean, float(np.sqrt(max(float(of_node @ of_node) - alone, alone))), edges)
 
 
-def _falls(fitted: Described, tested: Described) -> Tensor:
-    """Return how far the losses of the tested pairs fall with each of the other layers, (m, n)."""
-    if not 0 < fitted[2].sum() < len(fitted[2]):
-        return torch.zeros_like(tested[1][:, :, 0])
-    alone = _losses(fitted[0][None], fitted[2], tested[0][None], tested[2])
-    both = [torch.cat([own.expand(len(others), -1, -1), others], 2) for own, others, _ in (fitted, tested)]
-    return alone - _losses(both[0], fitted[2], both[1], tested[2])
+class Folds:
+    """Graphs that each lack the edges between the pairs of one fold, in every layer."""
+
+    def __init__(self, data: TrainingData) -> None:
+        edges = EdgeTensors.of(data.full_mx, data.device)
+        fold = fold_of(torch.stack([edges.source, edges.destination], 1), edges.num_nodes)
+        self._graphs = [PackedGraph.from_edges(edges.keep(fold != number)) for number in range(FOLDS)]
+        chosen = [promising_layers(graph, data.targets, PROMISING) for graph in self._graphs]
+        self._promising = dict(zip(data.targets.tolist(), zip(*chosen, strict=True), strict=True))
+
+    def estimates(self, whole: Comparison) -> tuple[Ints, list[Estimate]]:
+        """Return layers (m,), and what each adds to the target: chosen and fitted without a fold, tested on that fold.
+
+        A layer is tested on those folds that it was chosen for.
+        """
+        chosen = [self._choose(whole, number) for number in range(FOLDS)]
+        layers = np.unique(np.concatenate(chosen))
+        own, others = whole.columns(layers)
+        fall = np.full((len(layers), len(whole.pairs)), np.nan)
+        for number, some in enumerate(chosen):
+            at = np.searchsorted(layers, some)
+            fitted, tested = (torch.nonzero(each).squeeze(1) for each in (whole.fold != number, whole.fold == number))
+            fall[np.ix_(at, tested.cpu().numpy())] = whole.falls(own, others[at], fitted, tested).cpu().numpy()
+        return layers, [whole.estimate(each) for each in fall]
+
+    def _choose(self, whole: Comparison, number: int) -> Ints:
+        """Return the layers that seem to help most, by all that can be known without the pairs of a fold."""
+        layers = self._promising[whole.target][number]
+        found = whole.within(self._graphs[number], torch.nonzero(whole.fold != number).squeeze(1)).estimates(layers)
+        score = np.array([each.gain / max(each.error, 1e-12) for each in found])
+        chosen: Ints = layers[np.argsort(-np.nan_to_num(score, nan=-np.inf), kind="stable")[:TESTED]]
+        return chosen
 
 
 def _weights(label: Tensor) -> Tensor:
@@ -156,23 +237,3 @@ def _losses(x: Tensor, label: Tensor, x_tested: Tensor, label_tested: Tensor) ->
         beta = beta - torch.linalg.solve(curvature, gradient)
     logit = (x_tested @ beta).squeeze(2)
     return F.binary_cross_entropy_with_logits(logit, label_tested.expand_as(logit), reduction="none")
-
-
-def interval(fall: Floats, pairs: Ints, label: Floats, family: int) -> tuple[float, float, float]:
-    """Return the weighted mean of falls (n,) on pairs (n, 2), and its limits; all of a family hold with `LEVEL`.
-
-    Edges and negatives weigh the same. The variance sums the products of the deviations of all pairs that share a node;
-    it is at least that of independent pairs. NaN without edges.
-    """
-    edges = float(label.sum())
-    if not 0 < edges < len(label):
-        return float("nan"), float("nan"), float("nan")
-    weight = np.where(label > 0, 0.5 / edges, 0.5 / (len(label) - edges))
-    mean = float((weight * fall).sum())
-    part = weight * (fall - mean)
-    ends = np.unique(pairs, return_inverse=True)[1].reshape(pairs.shape)
-    of_node = np.bincount(ends[:, 0], part, ends.max() + 1) + np.bincount(ends[:, 1], part, ends.max() + 1)
-    alone = float(part @ part)
-    variance = max(float(of_node @ of_node) - alone, alone)
-    reach = stdtrit(max(edges - 1, 1), 1 - (1 - LEVEL) / 2 / family) * np.sqrt(variance)
-    return mean, mean - reach, mean + reach

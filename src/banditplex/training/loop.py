@@ -55,6 +55,8 @@ class Trainer:
     policy, warmup_policy
         `policy` draws layers, with one instance per target; None if there are no other layers. `warmup_policy` draws in
         the warm-up epochs; None if there are none.
+    candidates
+        The layers (T, n) that may be drawn for each target; None: all others.
     """
 
     def __init__(
@@ -65,22 +67,23 @@ class Trainer:
         model: MultiplexModel,
         policy: Policy | None,
         warmup_policy: Policy | None,
+        candidates: Ints | None = None,
     ) -> None:
         num_targets, k = len(data.targets), 0 if policy is None else policy.k
         self.data, self.config, self.relevance = data, config, relevance
         self.model = model.train()
         self.ema_model = copy.deepcopy(model).eval()  # no dropout in validation and prediction
-        self.policy, self.warmup_policy = policy, warmup_policy
+        self.policy, self.warmup_policy, self.candidates = policy, warmup_policy, candidates
         self.rng = {name: stream(config.seed, name) for name in STREAMS}
         self.schedule = DrawSchedule(num_instances=num_targets, k=k, steps=config.steps_per_draw)
         self.steps_per_epoch = len(self._plan(stream(0, "count")).start) - 1
-        self.epoch, self.epochs = 0, config.num_epochs(self.steps_per_epoch, data.full_mx.num_edges)
+        self.epoch, self.epochs = 0, config.num_epochs(self.steps_per_epoch, data.num_examples)
         self.warmup_epochs = config.warmup_epochs(self.epochs) if warmup_policy is not None else 0
         steps = self.epochs * self.steps_per_epoch
         self.optimizer = FlatAdamW(self.model, self.ema_model, config, steps, len(data.train_edges), data.group)
         self.learning = make_learning(self.model, self.optimizer)
         self.early_stopping, self.supply = EarlyStopping(config.patience), Supply(data, config)
-        self.regret = Regret(num_targets, len(data.layer_names) - 1, k)
+        self.regret = Regret(num_targets, 0 if policy is None else policy.num_arms, k)
         self.history: list[dict[str, Any]] = []
 
     @property
@@ -128,7 +131,7 @@ class Trainer:
     def _plan(self, rng: np.random.Generator) -> Plan:
         config, data = self.config, self.data
         return plan_epoch(
-            data.train_edges.size, batch_edges=config.batch_edges(data.full_mx.num_edges), max_rounds=config.max_rounds,
+            data.train_edges.size, batch_edges=config.batch_edges(data.num_examples), max_rounds=config.max_rounds,
             rng=rng, targets_per_step=config.targets_per_step, step_size=StepSize.on(data.device, self.model.width),
         )  # fmt: skip
 
@@ -156,7 +159,9 @@ class Trainer:
         if policy is None:
             return None, target
         draw = policy.draw(self.rng["draws"], self.schedule.needs_draw(instances))
-        return draw, np.concatenate([target, to_layer(target, self.schedule.assign(draw, instances))], 1)
+        arms = self.schedule.assign(draw, instances)
+        drawn = to_layer(target, arms) if self.candidates is None else self.candidates[instances[:, None], arms]
+        return draw, np.concatenate([target, drawn], 1)
 
     def _score(self, batch: Batch, known: Known | None, later: Later) -> Logits:
         """Score the pairs of a batch, once the gradient step before has been taken; the encoder does not see them."""
@@ -190,7 +195,7 @@ class Trainer:
 
     def most_probable_layers(self, count: int | None = None) -> Ints:
         """Return the layers (T, count) that each target is most likely to draw; None: as many as it draws."""
-        return most_probable_layers(self.policy, self.data.targets, self.config.seed, count)
+        return most_probable_layers(self.policy, self.data.targets, self.config.seed, count, self.candidates)
 
     def validate(self) -> Validation:
         """Score the validation pairs with the averaged weights."""

@@ -8,6 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from banditplex.nn.ensemble import joined
 from banditplex.prediction import Calibration, FittedModel
 from banditplex.rng import stream
@@ -83,20 +85,21 @@ def choose_layers(trainers: Sequence[Trainer]) -> Used:
     """Return the layers that predictions in each target use, the most probable first.
 
     With k = "auto" their number is chosen, from 0 up, on the validation pairs of each member, scored by that member
-    alone.
+    alone. Where a target has a panel, only layers of the panel may have a term of their own.
     """
     last = trainers[-1]
     if last.policy is None or not last.config.chooses_k or not last.policy.takes_k:
         return Used.all_of(last.most_probable_layers())
-    layers = last.most_probable_layers(MAX_USED)
-    return Used(layers, choose_counts([(trainer.ema_model, trainer.data) for trainer in trainers], layers))
+    layers, most = last.data.panels.first(last.most_probable_layers(last.policy.num_arms), MAX_USED)
+    counts = choose_counts([(trainer.ema_model, trainer.data) for trainer in trainers], layers)
+    return Used(layers, np.minimum(counts, most))
 
 
 def mean_of_networks(trainers: Sequence[Trainer], used: Used) -> FittedModel:
     """Return the mean of networks, which look at the layers `used`; scores count as they are."""
     data, policy, seed = trainers[0].data, trainers[-1].policy, trainers[0].config.seed
     model, as_they_are = joined([each.ema_model for each in trainers]), Calibration.scaled(len(data.targets))
-    return FittedModel(data.full_mx, model, data, policy, data.targets, *used, as_they_are, seed)
+    return FittedModel(data.full_mx, model, data, policy, data.targets, data.panels, *used, as_they_are, seed)
 
 
 def while_training(trainers: Sequence[Trainer]) -> FittedModel:

@@ -20,6 +20,7 @@ from banditplex.nn.packing import EdgeTensors, contains
 from banditplex.nn.random_numbers import BITS, new_seed, random_integers
 from banditplex.nn.rotations import DIMENSION, FOLDS, MARGIN, TINY, Folds, Rotations, Vectors
 from banditplex.rng import stream
+from banditplex.training.config import MANY_EDGES
 from banditplex.training.data import TrainingData
 
 STEPS = 60
@@ -56,8 +57,9 @@ class MemberRotations:
 
 
 def can_learn(data: TrainingData) -> bool:
-    """Say whether there may be rotations: for not too many nodes, and where negatives are any pairs of nodes."""
-    return data.full_mx.num_nodes <= MOST_NODES and not data.negatives.only_host
+    """Say whether there may be rotations: for not too many nodes and edges, where negatives are any pairs of nodes."""
+    few = data.full_mx.num_nodes <= MOST_NODES and data.full_mx.num_edges < MANY_EDGES
+    return few and not data.negatives.only_host
 
 
 @torch.no_grad()

@@ -11,12 +11,13 @@ from banditplex.bandits.arms import to_layer
 from banditplex.errors import InputError
 from banditplex.multiplex import Multiplex
 from banditplex.nn import MultiplexModel
+from banditplex.nn.panels import Panels
 from banditplex.nn.query import Query
 from banditplex.nn.relevance import get_relevance
 from banditplex.pairs.visibility import Visibility
 from banditplex.rng import stream
 from banditplex.training.config import AUTO, MANY_EDGES, SETTINGS, Config
-from banditplex.training.data import TrainingData, prepare
+from banditplex.training.data import TrainingData, count_examples, prepare
 from banditplex.training.generators import seeded
 from banditplex.training.loop import Trainer
 
@@ -30,11 +31,13 @@ SAMPLE = 4096
 
 
 def make_trainer(
-    mx: Multiplex, targets: Ints, config: Config, *, negatives: Mapping[int, Ints] | None = None
-) -> Trainer:
+    mx: Multiplex, targets: Ints, config: Config, *, panels: Panels | None = None, candidates: Ints | None = None,
+    negatives: Mapping[int, Ints] | None = None,
+) -> Trainer:  # fmt: skip
     """Return a trainer that has learnt nothing yet.
 
-    Parameters: `targets` (T,), the indices of the layers in which links are predicted; `negatives`, pairs per layer
+    Parameters: `targets` (T,), the indices of the layers in which links are predicted; `panels`, the layers pooled with
+    each; `candidates` (T, n), the layers that may be drawn for each, None: all others; `negatives`, pairs per layer
     index to use instead of drawn ones.
     """
     relevance = get_relevance(config.relevance)
@@ -43,12 +46,13 @@ def make_trainer(
             f"Expected width of at least 1, such as width=16, for relevance {relevance.name!r}, which compares node "
             "embeddings, got 0."
         )
-    data = prepare(mx, targets, config, negatives=negatives)
-    policy = make_policies(config, len(data.layer_names), len(targets))
+    data = prepare(mx, targets, config, panels=panels, negatives=negatives)
+    num_arms = len(data.layer_names) - 1 if candidates is None else candidates.shape[1]
+    policy = make_policies(config, 1 + num_arms, len(targets))
     warmup = None
     if policy is not None and policy.learns:
         warmup = make_policy("uniform", num_arms=policy.num_arms, k=policy.k, num_instances=len(targets))
-    return Trainer(data, config, relevance, make_network(data, config), policy, warmup)
+    return Trainer(data, config, relevance, make_network(data, config), policy, warmup, candidates)
 
 
 def choose_width(config: Config, mx: Multiplex) -> int:
@@ -59,9 +63,9 @@ def choose_width(config: Config, mx: Multiplex) -> int:
     return WIDTH if asked or get_relevance(config.relevance).is_free else 0
 
 
-def choose_hidden_units(config: Config, mx: Multiplex) -> int:
-    """Return the number of hidden units of the heads; 0 means more where there are many edges."""
-    return config.hidden_units or (SMALL if mx.num_edges < MANY_EDGES else LARGE)
+def choose_hidden_units(config: Config, num_examples: int) -> int:
+    """Return the number of hidden units of the heads; "auto": more where targets have many edges."""
+    return config.hidden_units or (SMALL if num_examples < MANY_EDGES else LARGE)
 
 
 def make_policies(config: Config, num_layers: int, num_targets: int) -> Policy | None:
@@ -72,13 +76,13 @@ def make_policies(config: Config, num_layers: int, num_targets: int) -> Policy |
     return make_policy(config.policy, **sizes, **(config.policy_options or {}))
 
 
-def build_network(mx: Multiplex, config: Config, visibility: Visibility) -> MultiplexModel:
-    """Return the network for a multiplex, not yet trained."""
+def build_network(mx: Multiplex, targets: Ints, config: Config, visibility: Visibility) -> MultiplexModel:
+    """Return the network for targets (T,) of a multiplex, not yet trained."""
     return MultiplexModel(
         num_nodes=mx.num_nodes, num_layers=mx.num_layers, visibility=visibility,
         num_node_features=0 if mx.node_features is None else mx.node_features.shape[1],
         width=choose_width(config, mx), depth=config.depth, conv=config.conv, rank=config.rank,
-        hidden_units=choose_hidden_units(config, mx),
+        hidden_units=choose_hidden_units(config, count_examples(mx, targets)),
         max_node_embeddings=config.max_node_embeddings,
     )  # fmt: skip
 
@@ -89,7 +93,7 @@ def make_network(data: TrainingData, config: Config) -> MultiplexModel:
     Several processes start from the same bits.
     """
     with seeded(config.seed, "weights", torch.device("cpu")):
-        model = build_network(data.full_mx, config, data.visibility).to(data.device)
+        model = build_network(data.full_mx, data.targets, config, data.visibility).to(data.device)
     normalise(model, data, stream(config.seed, "normalise"))
     data.group.copy_first(model.state_dict().values())
     return model

@@ -22,8 +22,7 @@ def check_task(
     mx: Multiplex, targets: Sequence[Name] | None, config: Config, negatives: Mapping[Name, ArrayLike] | None
 ) -> tuple[Ints, Config, dict[int, Ints] | None]:
     """Return targets (T,), settings and negatives in terms of indices; refuse what cannot be learnt from."""
-    visibility = Visibility.of_training(config.hide, mx, evidence=config.sees_all, weighted=config.weighted)
-    chosen = check_targets(mx, targets, visibility)
+    chosen = check_targets(mx, targets, config.visibility(mx))
     config = resolve_policy(config, mx, chosen)
     return chosen, config, None if negatives is None else check_negatives(mx, chosen, negatives)
 

@@ -1,0 +1,133 @@
+"""Find: which layers to pool with each target (its panel), before the networks are trained.
+
+    1. screen   with very many layers, one pass over all edges keeps the most promising ones
+    2. explore  bandits draw several of them per round; a small network that sees target and drawn layers alone, as the
+                paper's does, says what each was worth
+    3. compare  regressions on the target, with and without each of the layers drawn most, on pairs they did not learn from
+    4. choose   how many of the best to pool: as many as make a regression with the columns of their pool better
+
+The cost grows with the number of targets, and hardly with the number of layers.
+"""  # noqa: E501
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from banditplex.bandits import POLICIES
+from banditplex.bandits.arms import to_arm, to_layer
+from banditplex.multiplex import Multiplex
+from banditplex.nn.graph import PackedGraph
+from banditplex.nn.known import look_up
+from banditplex.nn.packing import EdgeTensors
+from banditplex.nn.panels import Panels
+from banditplex.nn.view import View
+from banditplex.rng import stream
+from banditplex.training.config import Config
+from banditplex.training.data import TrainingData, choose_device
+from banditplex.training.gains import Comparison
+from banditplex.training.screening import promising_layers
+from banditplex.training.setup import make_trainer
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+MAX_ARMS = 128
+"""Layers that bandits choose from; if there are more, those that one pass over all edges finds most promising."""
+DRAWN = 8
+"""Layers drawn per round: with several, the second and the fifth helper are found, not the first alone."""
+COMPARED = 16
+"""Layers, those drawn most, that regressions compare; as many, or fewer, are all compared, without drawing any."""
+SIZES = (1, 4, COMPARED)
+"""Numbers of layers that are tried as a panel."""
+EXPLORING: Mapping[str, Any] = {
+    "epochs": 25,
+    "max_steps": 1_600,
+    "members": 1,
+    "hidden_units": 8,
+    "width": 0,
+    "validation": 0.0,
+}
+"""Settings of the small network: with 200 layers of 800 edges, all helpers were found after 8 to 15 epochs."""
+MAX_EDGES = 1_000
+"""Edges of a target that regressions learn from and are tested on."""
+CLEAR = 2.0
+"""Standard errors by which a layer must lower the loss to be pooled; the pool must lower it by one."""
+MOST_POOLED = 1 << 21
+"""Edges of a multiplex beyond which there are no panels: pools of all targets would take many times the memory."""
+
+
+def find_panels(mx: Multiplex, targets: Ints, config: Config, negatives: Mapping[int, Ints] | None) -> Panels:
+    """Return the layers to pool with each target."""
+    others = mx.num_layers - 1
+    if not (config.sees_all and config.chooses_k and others) or config.policy == "none" or mx.num_edges > MOST_POOLED:
+        return Panels.none(targets.tolist())
+    if config.policy == "fixed":
+        layers = to_layer(targets[:, None], np.array((config.policy_options or {})["arms"]))
+        return Panels({target: tuple(some) for target, some in zip(targets.tolist(), layers.tolist(), strict=True)})
+    config = replace(config, evidence="drawn", relevance="predictive", k=min(DRAWN, others), **EXPLORING)
+    if others <= COMPARED or not POLICIES[config.policy].takes_k:
+        config, candidates = replace(config, policy="none", policy_options=None), None
+    elif others > MAX_ARMS:
+        graph = PackedGraph.from_multiplex(mx, choose_device(config.device))
+        config, candidates = _narrowed(config, targets, promising_layers(graph, targets, MAX_ARMS))
+    else:
+        candidates = None
+    trainer = make_trainer(mx, targets, config, candidates=candidates, negatives=negatives)
+    if config.policy == "none":
+        return choose(trainer.data, all_others(mx.num_layers, targets), config.seed)
+    while not trainer.finished:
+        trainer.run_epoch()
+    return choose(trainer.data, trainer.most_probable_layers(COMPARED), config.seed)
+
+
+def _narrowed(config: Config, targets: Ints, candidates: Ints) -> tuple[Config, Ints]:
+    """Return settings whose options per arm are those of candidates (T, n) alone, and these."""
+    options, arms = dict(config.policy_options or {}), to_arm(targets[:, None], candidates)
+    for name in (name for name, kind in POLICIES[config.policy].arm_options.items() if kind == "values"):
+        options[name] = np.take_along_axis(np.array(options[name]), arms, 1).tolist()
+    return replace(config, policy_options=options), candidates
+
+
+def all_others(num_layers: int, targets: Ints) -> Ints:
+    """Return the other layers (T, L - 1) of each target."""
+    every = np.arange(num_layers)
+    return np.array([every[every != target] for target in targets.tolist()]).reshape(len(targets), -1)
+
+
+def choose(data: TrainingData, layers: Ints, seed: int) -> Panels:
+    """Return which of layers (T, m), how many and in which order, to pool with each target."""
+    targets, graph = data.targets.tolist(), data.train_view.graph
+    rngs = [stream(seed, "find", target) for target in targets]
+    compare = [Comparison.of(data, graph, place, rng, MAX_EDGES) for place, rng in enumerate(rngs)]
+    useful = [helpful(each, some) for each, some in zip(compare, layers, strict=True)]
+    most = max(map(len, useful))
+    sizes = [0, *(size for low, size in pairwise((0, *SIZES)) if low < most)]
+    tried = [dict(zip(targets, (some[:size] for some in useful), strict=True)) for size in sizes]
+    losses = [pooled_losses(data, compare, Panels(each)) for each in tried]
+    chosen = {}
+    for place, (target, each) in enumerate(zip(targets, compare, strict=True)):
+        found = [each.estimate(losses[0][place] - loss[place]) for loss in losses]
+        clear = [estimate.gain if estimate.gain > estimate.error else 0.0 for estimate in found]
+        chosen[target] = tried[int(np.argmax(clear))][target]
+    return Panels(chosen)
+
+
+def helpful(compare: Comparison, layers: Ints) -> tuple[int, ...]:
+    """Return those of some layers (m,) that clearly lower the loss of a target, the best first."""
+    found = list(zip(compare.estimates(layers), layers.tolist(), strict=True))
+    clear = [(estimate.gain, layer) for estimate, layer in found if estimate.gain > CLEAR * estimate.error]
+    return tuple(layer for _, layer in sorted(clear, key=lambda pair: -pair[0]))
+
+
+def pooled_losses(data: TrainingData, compare: Sequence[Comparison], panels: Panels) -> list[Floats]:
+    """Return the losses of each comparison's pairs by regressions on all columns that a network would see."""
+    visibility = replace(data.visibility, evidence=True, pooled=not panels.empty)
+    view = View.of(EdgeTensors.of(data.full_mx, data.device), visibility, panels)
+    return [
+        each.losses(look_up(view, each.pairs, torch.full_like(each.pairs[:, 0], each.target)).values.double())
+        for each in compare
+    ]

@@ -1,0 +1,140 @@
+"""Panels are found where layers help, and not where none does; gains certify them."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import banditplex as bx
+from banditplex.datasets.groups import groups
+from banditplex.nn.panels import Panels
+from banditplex.training import find
+from banditplex.training.config import Config
+from banditplex.training.find import find_panels
+from banditplex.training.gains import Estimate
+
+SIZES = {"num_nodes": 200, "num_communities": 8, "edges_per_layer": 500}
+
+
+def panels_of(mx, targets, **settings):
+    return find_panels(mx, np.array(targets), Config(**settings).checked(), None).layers
+
+
+@pytest.mark.parametrize("hide", ["layer", "pair"])
+def test_all_layers_of_a_group_are_pooled_and_no_other(hide):
+    mx = groups(24, 4, seed=5, **SIZES)
+    found = panels_of(mx, [0, 9], hide=hide)
+    assert {target: set(layers) for target, layers in found.items()} == {0: {1, 2, 3}, 9: {8, 10, 11}}
+
+
+def test_beyond_many_layers_the_promising_ones_are_explored(monkeypatch):
+    monkeypatch.setattr(find, "MAX_ARMS", 20)
+    mx = groups(48, 4, seed=6, **SIZES)
+    assert set(panels_of(mx, [13])[13]) == {12, 14, 15}
+
+
+def test_copies_of_the_target_are_pooled_though_they_share_all_edges():
+    mx = bx.load_dataset("twins")
+    assert panels_of(mx, [mx.layer_index("a")], hide="layer")[mx.layer_index("a")] == (mx.layer_index("a-twin"),)
+
+
+def test_noise_has_no_panel():
+    empty = [not panels_of(groups(6, 1, noise_layers=5, seed=seed, **SIZES), [0])[0] for seed in range(4)]
+    assert sum(empty) >= 3
+
+
+def test_the_policy_decides():
+    mx = groups(24, 4, seed=5, **SIZES)
+    assert panels_of(mx, [0], policy="none") == {0: ()}
+    fixed = panels_of(mx, [0, 9], policy="fixed", policy_options={"arms": [[2, 6], [8, 22]]})
+    assert fixed == {0: (3, 7), 9: (8, 23)}  # arms skip the target
+    assert set(panels_of(mx, [0], policy="all")[0]) == {1, 2, 3}
+    for settings in ({"k": 2}, {"evidence": "drawn"}):
+        assert panels_of(mx, [0], **settings) == {0: ()}
+
+
+def test_prices_are_those_of_the_promising_layers(monkeypatch):
+    monkeypatch.setattr(find, "MAX_ARMS", 20)
+    mx = groups(28, 4, seed=6, **SIZES)
+    model = bx.LinkPredictor(policy="cost-aware", policy_options={"policy": "default"}, epochs=1)
+    assert set(model.fit(mx, ["g0-0"]).panel_["layer"]) >= {"g0-1", "g0-2", "g0-3"}
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    mx = groups(48, 4, seed=5, **SIZES)
+    return mx, bx.LinkPredictor(epochs=2, hide="layer", seed=1).fit(mx, ["g0-0", "g3-1"])
+
+
+def test_panel_and_k_say_what_is_used(fitted):
+    _, model = fitted
+    panel = model.panel_
+    assert panel.columns.tolist() == ["target", "layer", "weight", "term"]
+    for target, group in {"g0-0": {"g0-1", "g0-2", "g0-3"}, "g3-1": {"g3-0", "g3-2", "g3-3"}}.items():
+        rows = panel[panel["target"] == target]
+        assert set(rows["layer"]) == group
+        assert rows["weight"].tolist() == [0.25] * 3  # a quarter each, the target has the last one
+        assert model.k_[target] == 3
+
+
+def test_gains_certify_the_panel_among_many_layers(fitted):
+    _, model = fitted
+    gains = model.layer_gains_
+    helps = gains[gains["helps"]]
+    assert {*zip(helps["target"], helps["layer"], strict=True)} >= {("g0-0", "g0-1"), ("g3-1", "g3-0")}
+    assert (helps["target"].str[:2] == helps["layer"].str[:2]).all()
+    assert gains.groupby("target").size().max() <= 4 * 16
+
+
+def test_gains_of_a_target_do_not_depend_on_other_targets(fitted):
+    mx, model = fitted
+    alone = bx.LinkPredictor(epochs=1, hide="layer", seed=1).fit(mx, ["g3-1"]).layer_gains_
+    both = model.layer_gains_
+    both = both[both["target"] == "g3-1"].reset_index(drop=True)
+    np.testing.assert_allclose(both[["gain", "low", "high"]], alone[["gain", "low", "high"]], rtol=1e-6)
+
+
+def test_a_saved_model_keeps_its_panels(fitted, tmp_path):
+    mx, model = fitted
+    model.save(tmp_path / "run")
+    again = bx.LinkPredictor.load(tmp_path / "run")
+    pairs = [[0, 1], [5, 9], [17, 120]]
+    assert (again.score_pairs(pairs, layer="g0-0") == model.score_pairs(pairs, layer="g0-0")).all()
+    assert again.panel_.equals(model.panel_)
+    assert (again.score_pairs(pairs, layer="g0-0", context=mx) == model.score_pairs(pairs, layer="g0-0")).all()
+
+
+def test_new_edges_of_the_panel_count_and_those_of_other_layers_hardly(fitted):
+    """Two nodes without any edge in common get common neighbours: in layers of the panel, or in others."""
+    mx, model = fitted
+    alone = model.score_pairs([[0, 1]], layer="g0-0")[0]
+    change = {}
+    for group in ("g0", "g7"):
+        new = [(node, other, f"{group}-{place}") for node in (0, 1) for other in range(50, 90) for place in (1, 2)]
+        table = mx.to_pandas()[["source", "destination", "layer"]]
+        more = pd.concat([table, pd.DataFrame(new, columns=table.columns)]).drop_duplicates()
+        context = bx.Multiplex.from_edges(
+            more["source"], more["destination"], more["layer"], num_nodes=mx.num_nodes, layer_names=mx.layer_names,
+            duplicates="max",
+        )  # fmt: skip
+        change[group] = model.score_pairs([[0, 1]], layer="g0-0", context=context)[0] - alone
+    assert change["g0"] > 1
+    assert change["g0"] > 2 * abs(change["g7"])
+
+
+def test_a_warm_start_keeps_the_panels(fitted):
+    mx, _ = fitted
+    model = bx.LinkPredictor(epochs=1, hide="layer", seed=1, warm_start=True).fit(mx, ["g0-0"])
+    before = model.panel_
+    assert model.fit(mx, ["g0-0"]).panel_[["target", "layer", "weight"]].equals(before[["target", "layer", "weight"]])
+
+
+def test_limits_of_an_estimate_by_hand():
+    """t with 9 degrees of freedom: 2.262 at 97.5 %, 3.690 at 99.75 % (printed tables)."""
+    estimate = Estimate(gain=1.0, error=0.1, edges=10.0)
+    assert estimate.limits(1) == pytest.approx((1 - 0.2262, 1 + 0.2262), abs=1e-4)
+    assert estimate.limits(10) == pytest.approx((1 - 0.3690, 1 + 0.3690), abs=1e-4)
+
+
+def test_layers_of_panels_come_first():
+    assert Panels.none([3, 1]).empty
+    assert Panels({3: (), 1: (2,)}).targets.tolist() == [1, 3]
