@@ -78,6 +78,24 @@ def _gain(word: str) -> float:
     return float(word.strip("()"))
 
 
+def sentences(text: str) -> list[str]:
+    """Return the sentences outside of code blocks, tables, headings and pictures; code in a line is one word."""
+    text = re.sub(r"^```.*?^```|^[|#].*?$|!\[.*?\]\(.*?\)", "", text, flags=re.MULTILINE | re.DOTALL)
+    text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", re.sub(r"`[^`]*`", "code", text)).replace("*", "")
+    parts = re.split(r"\n\s*\n|^\s*- |·|(?<=[.!?])\s+", text, flags=re.MULTILINE)
+    return [" ".join(part.split()) for part in parts if part.strip()]
+
+
+def test_sentences_are_told_from_code_tables_and_links():
+    text = "# A b\n\nOne `two three` [four five](six.md) .871. Next?\n- Last: `a`\n  end\n\n| a | b |\n\n```sh\na. b\n```\n"
+    assert sentences(text) == ["One code four five .871.", "Next?", "Last: code end"]
+
+
+def test_readme_has_no_sentence_of_more_than_25_words():
+    long = [each for each in sentences((ROOT / "README.md").read_text(encoding="utf-8")) if len(each.split()) > 25]
+    assert long == []
+
+
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_links_inside_the_project_lead_somewhere(page):
     for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text(encoding="utf-8")):
