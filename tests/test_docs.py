@@ -87,7 +87,7 @@ def sentences(text: str) -> list[str]:
 
 
 def test_sentences_are_told_from_code_tables_and_links():
-    text = "# A b\n\nOne `two three` [four five](six.md) .871. Next?\n- Last: `a`\n  end\n\n| a | b |\n\n```sh\na. b\n```\n"
+    text = "# A\n\nOne `two three` [four five](six.md) .871. Next?\n- Last: `a`\n  end\n\n| a |\n\n```sh\na. b\n```\n"
     assert sentences(text) == ["One code four five .871.", "Next?", "Last: code end"]
 
 
