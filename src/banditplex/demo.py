@@ -3,7 +3,7 @@
 Six layers of `twins` have one other layer that helps to predict their links. Five policies decide which layers training
 may draw: none, one at random, the one that a bandit learns to prefer, the right one (an oracle says which), and all.
 So that the choice shows, models look at target and drawn layers alone (`evidence="drawn"`, as in the paper). By default
-a model sees all layers in what is cheap, and draws add less: docs/learner.md has both.
+a model also uses what is cheap in all layers, and with so few layers draws add less: docs/learner.md has both.
 """
 
 from collections.abc import Callable, Mapping
@@ -46,7 +46,7 @@ WAYS = {
     VALIDATED: "the one layer that is best on validation edges",
 }
 """Ways to predict with `uniform`, which prefers no layer; the other policies predict in the first way."""
-ALONE = 'Models look at target and drawn layers alone here; by default (evidence="all") draws add less.'
+ALONE = 'Models look at target and drawn layers alone here. By default (evidence="all") draws of few layers add less.'
 COLOURS = {"none": "#8b929c", "uniform": "#d99028", "bandit": "#c22f4e", "oracle": "#2b6cb0", "all": "#3f9a78"}
 
 Progress = Callable[[str, int, float], Any]
