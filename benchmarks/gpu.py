@@ -89,7 +89,7 @@ def by_layers(device: torch.device, **settings: Any) -> None:
     first = 0.0
     for size in SIZES:
         mx = planted(size, size // 4, 0.8, num_nodes=100_000, edges_per_layer=10_000, active_nodes=1_000)
-        trainer = trainer_of(mx, device, targets_per_step=16, max_rounds=4, **settings)
+        trainer = trainer_of(mx, device, targets_per_step=16, batch_size=5_000, **settings)  # 4 rounds
         assert trainer.policy is not None
         per_round, steps = play(trainer.policy, 200), Steps(trainer)
         steps.take(8)

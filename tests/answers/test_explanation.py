@@ -15,6 +15,7 @@ from banditplex.nn.spectral import NUM_COLUMNS
 from banditplex.nn.view import pack
 from tests.refusals import refuses
 from tests.test_predictor import FAST, small
+from tests.training.stacked import stacked
 
 LAYER = "g1-base"
 
@@ -54,9 +55,8 @@ def test_the_terms_of_a_pair_add_up_to_its_score(settings, directed):
 @pytest.mark.parametrize("directed", [False, True])
 def test_a_term_of_several_networks_is_the_mean_of_theirs(directed):
     mx = small().to_directed() if directed else small()
-    model = bx.LinkPredictor(
-        **{**FAST, "k": 2, "members": 3, "epochs": 1, "regression": False, "rotations": False}
-    ).fit(mx, [LAYER])
+    with stacked(regression=False, rotations=False):
+        model = bx.LinkPredictor(**{**FAST, "k": 2, "members": 3, "epochs": 1}).fit(mx, [LAYER])
     pairs = np.unique(some(mx, "g2-base"), axis=0)
     key, whole = ["source", "destination", "term", "layer"], model._fitted
     networks = [replace(whole, model=member) for member in members_of(whole.model)]

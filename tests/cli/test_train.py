@@ -331,9 +331,10 @@ def test_every_setting_is_an_option_with_the_default_of_the_library():
 def test_a_setting_that_may_be_none_is_given_in_words(tmp_path, call, refusal):
     bx.write(multiplex(), tmp_path / "data.bx")
     words = ("train", "data.bx", "--target", "a", "--epochs", "1", "--quiet")
-    assert call(*words, "-o", "run", "--fanout", "none", "--max-rounds", "7", cwd=tmp_path) == (0, "", "")
+    given = ("--fanout", "none", "--max-steps", "none", "--members", "auto")
+    assert call(*words, "-o", "run", *given, cwd=tmp_path) == (0, "", "")
     settings = RunFolder(tmp_path / "run").settings()
-    assert (settings["fanout"], settings["max_rounds"]) == (None, 7)
+    assert (settings["fanout"], settings["max_steps"], settings["members"]) == (None, None, "auto")
     assert "'some'" in refusal(*words, "-o", "x", "--fanout", "some", cwd=tmp_path)
 
 

@@ -20,8 +20,8 @@ NUM_LAYERS = 7
 def make_model(*, hidden_units=40, evidence=True, directed=False):
     torch.manual_seed(0)
     model = MultiplexModel(
-        num_nodes=9, num_layers=NUM_LAYERS, num_node_features=0, width=0, depth=1, conv="sage", rank=3,
-        visibility=Visibility(evidence=evidence, directed=directed), hidden_units=hidden_units, max_node_embeddings=0,
+        num_nodes=9, num_layers=NUM_LAYERS, num_node_features=0, width=0, depth=1, conv="sage",
+        visibility=Visibility(evidence=evidence, directed=directed), hidden_units=hidden_units,
     )  # fmt: skip
     for weight in model.parameters():
         weight.data.normal_(0, 0.3)
@@ -147,8 +147,8 @@ def test_a_term_by_hand():
     model.own.net.first.bias.data.fill_(3)
     model.own.net.last.weight.data.fill_(2)
     model.own.of_layer.data[4, 0] = 10  # the first input, in layer 4
-    model.other.of_layer.data[5, :, -1] = torch.tensor([1.0, 2.0, 3.0])  # the constant, in layer 5
-    model.other.of_target.data[4] = torch.tensor([1.0, 10.0, 100.0])
+    model.other.of_layer.data[5, :, -1] = torch.tensor([1.0, 2.0])  # the constant, in layer 5
+    model.other.of_target.data[4] = torch.tensor([1.0, 10.0])
     model.listed.of_layer.data[6] = 1
     model.listed.of_target.data[4] = 0.25
     described, target, _ = describe(model, pairs=1, k=1)
@@ -158,7 +158,7 @@ def test_a_term_by_hand():
     own, other = model.terms((*described[:2], lists), target, 1)
     listed = 2 * 8 * 0.25 / math.sqrt(4)
     assert own.item() == pytest.approx(0.5 + 2 * 3 / (1 + math.exp(-3)) + 10 * 6 / 2 + listed, rel=1e-6)
-    assert other.item() == pytest.approx(1 + 20 + 300, rel=1e-6)
+    assert other.item() == pytest.approx(1 + 20, rel=1e-6)
 
 
 def test_what_is_not_finite_is_passed_on():

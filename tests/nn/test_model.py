@@ -9,7 +9,7 @@ import torch
 from torch_geometric.nn import ChebConv, GATConv, GINConv, SGConv
 
 from banditplex.multiplex import Multiplex
-from banditplex.nn import HiddenEdges, MultiplexModel
+from banditplex.nn import HiddenEdges, MultiplexModel, encoder
 from banditplex.nn.encoder import CONVOLUTIONS, make_convolution
 from banditplex.nn.query import Query
 from banditplex.nn.view import pack
@@ -18,12 +18,11 @@ from tests.nn.test_graph import random_multiplex
 from tests.refusals import refuses
 
 
-def make_model(mx, *, width=8, conv="sage", seed=0, max_node_embeddings=1_000, hide="edge", evidence=False):
+def make_model(mx, *, width=8, conv="sage", seed=0, hide="edge", evidence=False):
     torch.manual_seed(seed)
     model = MultiplexModel(
         num_nodes=mx.num_nodes, num_layers=mx.num_layers, num_node_features=0,
-        visibility=Visibility(hide, mx.directed, evidence), width=width, depth=2, conv=conv, hidden_units=4, rank=2,
-        max_node_embeddings=max_node_embeddings,
+        visibility=Visibility(hide, mx.directed, evidence), width=width, depth=2, conv=conv, hidden_units=4,
     )  # fmt: skip
     with torch.no_grad():
         for weight in model.parameters():
@@ -98,25 +97,26 @@ def test_layers_neither_target_nor_drawn_are_not_encoded_and_get_no_gradient():
     assert touched == {"encoder.adapt": {1, 4}, "own.of_layer": {4}, "other.of_layer": {1}, "other.of_target": {4}}
 
 
-def test_base_embeddings_of_many_nodes_are_not_learnt():
+def test_base_embeddings_of_many_nodes_are_not_learnt(monkeypatch):
     mx = random_multiplex(8)
     for limit, learnt in ((12, True), (11, False)):
-        model = make_model(mx, max_node_embeddings=limit)
+        monkeypatch.setattr(encoder, "MAX_NODE_EMBEDDINGS", limit)
+        model = make_model(mx)
         assert ("encoder.input.weight" in dict(model.named_parameters())) is learnt
         assert model.state_dict()["encoder.input.weight"].shape == (12, 8)
 
 
 @pytest.mark.slow
-def test_products_of_random_vectors_estimate_what_neighbour_lists_share():
+def test_products_of_random_vectors_estimate_what_neighbour_lists_share(monkeypatch):
     """Vectors with independent entries of variance 1 / width: E |v|^2 = 1, E <v, w> = 0.
 
     Means over 10 neighbours each, 4 of them shared, have the product 4 / 100 in expectation. Its variance: 4 squares
     (2 / width each), 84 products that come once (1 / width) and 6 that come twice (4 / width), all over 100^2, are
     116 / (10^4 width); 5 deviations are .006.
     """
-    encoder = make_model(random_multiplex(0, num_nodes=16), width=8192, max_node_embeddings=0).encoder
-    torch.nn.init.normal_(encoder.input.weight, std=8192**-0.5)
-    vectors = encoder.input.weight
+    monkeypatch.setattr(encoder, "MAX_NODE_EMBEDDINGS", 0)
+    vectors = make_model(random_multiplex(0, num_nodes=16), width=8192).encoder.input.weight
+    torch.nn.init.normal_(vectors, std=8192**-0.5)
     assert (vectors[:10].mean(0) @ vectors[6:].mean(0)).item() == pytest.approx(0.04, abs=0.006)
 
 

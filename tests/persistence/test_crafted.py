@@ -133,7 +133,6 @@ MODELS = {
     "width": (("config", "width"), 30_000, "width"),
     "depth": (("config", "depth"), 200_000, "depth"),
     "hidden units": (("config", "hidden_units"), 10**6, "hidden_units"),
-    "rank": (("config", "rank"), 10**9, "rank"),
     "a negative width": (("config", "width"), -1, "width"),
     "an unknown setting": (("config", "colour"), "red", "colour"),
     "a policy for a crowd": (("policy", "num_arms"), 10**9, "num_arms"),

@@ -8,6 +8,7 @@ import torch
 
 from banditplex.nn.relevance import Relevance, euclidean, predictive
 from banditplex.pairs.visibility import Visibility
+from banditplex.training import batches
 from banditplex.training.batches import Batch, StepSize, plan_epoch
 
 CPU = torch.device("cpu")
@@ -21,7 +22,7 @@ def test_an_epoch_has_every_edge_once_and_a_target_at_most_once_per_step(targets
     order, row = (each.numpy() for each in plan.edges(CPU))
     assert sorted(order.tolist()) == list(range(len(instance)))
     assert [(edges.start, edges.stop) for edges, _ in plan.steps()] == list(itertools.pairwise(plan.start.tolist()))
-    batches = np.zeros(5, int)
+    rounds = np.zeros(5, int)
     for edges, targets in plan.steps():
         of_edge = instance[order[edges]]
         assert targets[row[edges]].tolist() == of_edge.tolist() == sorted(of_edge)
@@ -29,13 +30,14 @@ def test_an_epoch_has_every_edge_once_and_a_target_at_most_once_per_step(targets
         assert found.tolist() == targets.tolist()
         assert 0 < len(targets) <= targets_per_step
         assert count.max() <= 16
-        batches[targets] += 1
-    assert batches.tolist() == [7, 4, 1, 0, 4]  # ceil(100 / 16); at least four where there are edges; ...
+        rounds[targets] += 1
+    assert rounds.tolist() == [7, 4, 1, 0, 4]  # ceil(100 / 16); at least four where there are edges; ...
 
 
-def test_a_limit_of_rounds_makes_batches_of_large_targets_grow():
+def test_a_limit_of_rounds_makes_batches_of_large_targets_grow(monkeypatch):
+    monkeypatch.setattr(batches, "MAX_ROUNDS", 5)
     size = np.array([100, 40, 3])
-    plan = plan_epoch(size, batch_edges=10, targets_per_step=8, max_rounds=5, rng=np.random.default_rng(0))
+    plan = plan_epoch(size, batch_edges=10, targets_per_step=8, rng=np.random.default_rng(0))
     order, instance = plan.edges(CPU)[0], np.repeat(np.arange(3), size)
     sizes = [np.bincount(instance[order[edges]], minlength=3) for edges, _ in plan.steps()]
     assert np.transpose(sizes).tolist() == [[20] * 5, [10] * 4 + [0], [1] * 3 + [0] * 2]
@@ -95,7 +97,7 @@ def test_steps_fill_a_device_but_an_epoch_keeps_its_least_number_of_steps():
     size = np.full(1000, 640)
 
     def steps(**options):
-        plan = plan_epoch(size, batch_edges=64, targets_per_step=0, rng=np.random.default_rng(0), **options)
+        plan = plan_epoch(size, batch_edges=64, targets_per_step="auto", rng=np.random.default_rng(0), **options)
         return len(plan.first) - 1
 
     assert steps() == 320  # 32 targets each: 32 steps, the last of which is shorter, for each of the 10 batches

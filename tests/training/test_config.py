@@ -47,8 +47,15 @@ NUMBERS = {name: setting for name, setting in SETTINGS.items() if setting.low is
 
 
 def test_what_must_be_a_number_has_a_range():
-    kinds = (bool, str, type(None))
-    assert {name for name in SETTINGS if not isinstance(SETTINGS[name].default, kinds)} | {"k", "width"} == set(NUMBERS)
+    kinds, chosen = (bool, str, type(None)), {name for name in SETTINGS if SETTINGS[name].word}
+    assert {name for name in SETTINGS if not isinstance(SETTINGS[name].default, kinds)} | chosen == set(NUMBERS)
+
+
+def test_there_are_26_settings_and_what_is_chosen_by_itself_is_auto_everywhere():
+    assert len(SETTINGS) == 26
+    chosen = {name for name, setting in SETTINGS.items() if setting.word}
+    assert chosen == {"k", "max_steps", "batch_size", "targets_per_step", "members", "width", "hidden_units"}
+    assert {SETTINGS[name].default for name in (*chosen, "device")} == {"auto"}
 
 
 @pytest.mark.parametrize("name", NUMBERS)
@@ -119,10 +126,10 @@ def test_the_warm_up_is_at_most_a_quarter_of_all_epochs(warmup, epochs, expected
 @pytest.mark.parametrize(
     ("num_edges", "max_steps", "epochs"),
     [
-        (19_999, 0, 64),
-        (20_000, 0, 32),
-        (999_999, 0, 32),
-        (1_000_000, 0, 16),
+        (19_999, "auto", 64),
+        (20_000, "auto", 32),
+        (999_999, "auto", 32),
+        (1_000_000, "auto", 16),
         (10, 900, 9),
         (10, 100, 5),
         (10, None, 100),
@@ -133,7 +140,7 @@ def test_where_an_epoch_has_100_steps_there_are_fewer_epochs(num_edges, max_step
 
 
 def test_the_estimator_documents_all_its_parameters():
-    assert len(PARAMETERS) == 36
+    assert len(PARAMETERS) == 28
     text = inspect.getdoc(LinkPredictor)
     section = text[text.index("Parameters\n----------\n") : text.index("Examples\n--------\n")]
     assert "{parameters}" not in text
@@ -160,8 +167,8 @@ def test_the_estimator_has_the_manners_of_scikit_learn():
     copy = clone(model)
     assert copy is not model
     assert copy.get_params() == model.get_params()
-    assert copy.set_params(k=3, ema_decay=0.9) is copy
-    assert (copy.k, copy.ema_decay, model.k, model.ema_decay) == (3, 0.9, 2, 0.98)
+    assert copy.set_params(k=3, patience=9) is copy
+    assert (copy.k, copy.patience, model.k, model.patience) == (3, 9, 2, 20)
     assert "k=2" in repr(model)
     assert "epochs" not in repr(model)  # defaults are left out
     with refuses("learnt_nodes", error=ValueError):

@@ -7,6 +7,7 @@ import banditplex as bx
 from banditplex.errors import InputError
 from banditplex.nn.ensemble import members_of
 from banditplex.training.config import Config
+from tests.training.stacked import stacked
 from tests.training.test_loop import random_layers
 
 FAST = {"members": 2, "epochs": 2, "warmup": 0}
@@ -19,7 +20,8 @@ def mx():
 
 @pytest.fixture(scope="module")
 def model(mx):
-    return bx.LinkPredictor(**FAST, width=4, regression=False, rotations=False).fit(mx)
+    with stacked(regression=False, rotations=False):
+        return bx.LinkPredictor(**FAST, width=4).fit(mx)
 
 
 def test_scores_are_the_mean_of_the_members_scores(model, mx):
@@ -114,6 +116,6 @@ def test_batches_are_larger_where_many_networks_are_trained():
     assert [Config(batch_size=size).batch_edges(100) for size in (1, 10)] == [1, 5]
 
 
-def test_a_number_below_0_is_refused():
-    with pytest.raises(InputError, match=r"members to be an integer of at least 0, got -1"):
-        Config(members=-1).checked()
+def test_no_network_at_all_is_refused():
+    with pytest.raises(InputError, match=r"members to be an integer of at least 1, or 'auto', got 0"):
+        Config(members=0).checked()

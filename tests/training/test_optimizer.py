@@ -6,6 +6,7 @@ import math
 import torch
 from torch import nn
 
+from banditplex.training import optimizer as optimizers
 from banditplex.training.config import Config
 from banditplex.training.optimizer import LOCAL_RATE, FlatAdamW
 
@@ -22,9 +23,11 @@ class Net(nn.Module):
         return self.encoder(torch.tanh(self.shared(x)))
 
 
-def test_steps_and_moving_average_are_those_of_adamw_weight_by_weight():
+def test_steps_and_moving_average_are_those_of_adamw_weight_by_weight(monkeypatch):
     torch.manual_seed(0)
-    config, steps = Config(learning_rate=0.1, weight_decay=0.2, layer_decay=0.7, ema_decay=0.9), 8
+    monkeypatch.setattr(optimizers, "LAYER_DECAY", 0.7)
+    monkeypatch.setattr(optimizers, "EMA_DECAY", 0.9)
+    config, steps = Config(learning_rate=0.1, weight_decay=0.2), 8
     model = Net()
     ema_model, plain = copy.deepcopy(model), copy.deepcopy(model)
     optimizer = FlatAdamW(model, ema_model, config, steps)
@@ -80,10 +83,11 @@ def test_a_restored_optimizer_takes_the_same_steps():
     assert all(map(torch.equal, averages[0].parameters(), averages[1].parameters()))
 
 
-def test_rounding_errors_do_not_count_in_the_first_step():
+def test_rounding_errors_do_not_count_in_the_first_step(monkeypatch):
     """Adam moves a weight by the learning rate, however small its gradient; later, small gradients count as well."""
+    monkeypatch.setattr(optimizers, "LAYER_DECAY", 0)
     model = Net()
-    optimizer = FlatAdamW(model, copy.deepcopy(model), Config(learning_rate=0.1, weight_decay=0, layer_decay=0), 10**6)
+    optimizer = FlatAdamW(model, copy.deepcopy(model), Config(learning_rate=0.1, weight_decay=0), 10**6)
     before = model.shared.bias.detach().clone()
     slope = torch.tensor([1.0, 1e-3, -1e-6, 0.0, 1e-6])
     optimizer.step(model.shared.bias @ slope)

@@ -15,8 +15,15 @@ from banditplex.nn.query import Query
 from banditplex.nn.regression import Columns, Regression
 from banditplex.nn.spectral import FOLDS, fold_of
 from banditplex.training.regression import PENALTIES, Used, fit_target, path
+from tests.training.stacked import stacked
 
-FAST = {"members": 2, "epochs": 2, "warmup": 0, "rotations": False}
+FAST = {"members": 2, "epochs": 2, "warmup": 0}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def no_rotations():
+    with stacked(regression=True, rotations=False):
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -143,7 +150,8 @@ def test_terms_add_up_and_saved_models_score_the_same(model, mx, tmp_path):
 
 def test_draws_and_single_layers_ask_the_networks_alone(model, mx):
     layer, pairs = mx.layer_names[0], mx.node_names[[[0, 5], [3, 9]]]
-    alone = bx.LinkPredictor(**FAST, regression=False).fit(mx)
+    with stacked(regression=False, rotations=False):
+        alone = bx.LinkPredictor(**FAST).fit(mx)
     assert model.score_pairs(pairs, layer, draws=3).tolist() == alone.score_pairs(pairs, layer, draws=3).tolist()
     assert model.score_pairs(pairs, layer).tolist() != alone.score_pairs(pairs, layer).tolist()
     free = [pair for pair in pairs.tolist() if not mx.has_edges(mx.node_index(np.array([pair])), layer).any()]

@@ -12,6 +12,7 @@ from banditplex.nn.packing import EdgeTensors
 from banditplex.nn.rotations import DIMENSION, FOLDS, MARGIN, Folds, Rotations, Vectors
 from banditplex.training import rotations as training
 from banditplex.training.rotations import NEGATIVES, Examples, by_torch, descent, learn
+from tests.training.stacked import stacked
 
 FAST = {"members": 2, "epochs": 2, "warmup": 0}
 
@@ -217,11 +218,13 @@ def few_steps():
 
 @pytest.fixture(scope="module")
 def model(mx, few_steps):
-    return bx.LinkPredictor(**FAST, regression=False).fit(mx)
+    with stacked(regression=False, rotations=True):
+        return bx.LinkPredictor(**FAST).fit(mx)
 
 
 def test_rotations_are_a_part_of_the_logit(model, mx):
-    alone = bx.LinkPredictor(**FAST, rotations=False, regression=False).fit(mx)
+    with stacked(regression=False, rotations=False):
+        alone = bx.LinkPredictor(**FAST).fit(mx)
     beside, pairs = model._fitted.model.beside, np.array([[0, 5], [3, 9], [20, 28]])
     term = beside.rotations(torch.from_numpy(pairs), torch.ones(3, dtype=torch.int64)).detach().numpy()
     expected = float(beside.factor[1]) * alone.score_pairs(mx.node_names[pairs], "b") + term
@@ -263,7 +266,8 @@ def test_rotations_that_count_nothing_are_left_out(mx, few_steps, monkeypatch, t
     assert beside.rotations is None
     assert beside.regression.own.any()
     monkeypatch.setattr("banditplex.training.stacking.weigh", lambda parts, instances: factors[::2])
-    alone = bx.LinkPredictor(**FAST, regression=False).fit(mx)
+    with stacked(regression=False, rotations=True):
+        alone = bx.LinkPredictor(**FAST).fit(mx)
     assert alone._fitted.model.beside is None
     alone.save(tmp_path / "model")
     pairs = mx.node_names[[[0, 5]]]
@@ -288,5 +292,6 @@ def test_large_multiplexes_have_no_rotations(mx, monkeypatch):
 def test_a_model_is_the_same_in_both_ways_to_compute_gradients(model, mx, monkeypatch):
     monkeypatch.setattr(training, "descent", by_torch)
     pairs = mx.node_names[[[0, 5], [3, 9], [20, 28]]]
-    plain = bx.LinkPredictor(**FAST, regression=False).fit(mx).score_pairs(pairs, "b")
+    with stacked(regression=False, rotations=True):
+        plain = bx.LinkPredictor(**FAST).fit(mx).score_pairs(pairs, "b")
     assert model.score_pairs(pairs, "b") == pytest.approx(plain, abs=1e-3)

@@ -21,15 +21,13 @@ from banditplex.nn.packing import node_features
 from banditplex.pairs.known import KnownPairs
 from banditplex.rng import stream
 from banditplex.training.batches import Plan, plan_epoch
-from banditplex.training.config import Config
+from banditplex.training.config import AUTO, Config
 from banditplex.training.data import TrainingData, prepare
 from banditplex.training.generators import seeded
 from banditplex.training.threads import fitting_threads
 
 FOLDS = 8
 """Known edges are scored in this many groups, each without the edges of the group."""
-MAX_ROUNDS = 64
-"""Steps of a target per epoch, at most; batches of large layers grow."""
 VALIDATION = 0.1
 """Share of each target's edges that early stopping looks at."""
 
@@ -78,7 +76,7 @@ class NeuralBaseline(Baseline, ABC):
     """
 
     sees_own_edge: ClassVar[bool] = False
-    targets_per_step: ClassVar[int] = 0
+    targets_per_step: ClassVar[int | str] = AUTO
     weight_decay: ClassVar[float] = 0.0
     epochs: int
     patience: int
@@ -105,7 +103,7 @@ class NeuralBaseline(Baseline, ABC):
         del self._on_epoch
         return self
 
-    def _step_targets(self) -> int:
+    def _step_targets(self) -> int | str:
         """Return how many targets share a step, as `plan_epoch` takes it."""
         return self.targets_per_step
 
@@ -228,18 +226,18 @@ class NetworkData:
         mean, factor = column_scales(found)
         return ((found - mean) * factor).float()
 
-    def num_steps(self, batch_size: int, targets_per_step: int) -> int:
+    def num_steps(self, batch_size: int, targets_per_step: int | str) -> int:
         """Return the number of steps of all epochs."""
         return self.epochs * (len(self._plan(batch_size, targets_per_step, stream(self.seed, "count")).start) - 1)
 
-    def _plan(self, batch_size: int, targets_per_step: int, rng: np.random.Generator) -> Plan:
+    def _plan(self, batch_size: int, targets_per_step: int | str, rng: np.random.Generator) -> Plan:
         return plan_epoch(
-            self.data.train_edges.size, batch_edges=max(batch_size // 2, 1), targets_per_step=targets_per_step,
-            rng=rng, max_rounds=MAX_ROUNDS,
+            self.data.train_edges.size, batch_edges=max(batch_size // 2, 1), rng=rng,
+            targets_per_step=targets_per_step,
         )  # fmt: skip
 
     def batches(
-        self, batch_size: int, targets_per_step: int, rng: np.random.Generator
+        self, batch_size: int, targets_per_step: int | str, rng: np.random.Generator
     ) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
         """Yield the steps of an epoch: pairs (P, 2), target layers (P,) and labels (P,), edges first."""
         edges, plan = self._edges, self._plan(batch_size, targets_per_step, rng)

@@ -1,6 +1,6 @@
 """Options of commands that train: one for each setting of `banditplex.training.config`, and those of policies."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Annotated, Any
 
@@ -69,10 +69,9 @@ def _as_option(name: str, each: Setting) -> Any:
     more: dict[str, Any] = {"metavar": "NAME" if len(listed) > SHORT else listed or None}
     if kind is bool:
         flag = f"{flag}/--no-{name.replace('_', '-')}"
-    elif each.word or (each.optional and kind is int):
-        word = each.word or "none"
+    elif words := [*filter(None, [each.word]), *["none"] * (each.optional and each.low is not None)]:
         several = "[,INTEGER]" * each.several
-        kind, more = str, {"metavar": f"INTEGER{several}|{word}", "parser": _integer_or(word, several=each.several)}
+        kind, more = str, {"metavar": "|".join([f"INTEGER{several}", *words]), "parser": _integer_or(words, several)}
     shown = each.default if each.default is not None else [*each.choices, "none"][0]
     if name == "policy":
         more["autocompletion"] = complete_policy
@@ -81,15 +80,15 @@ def _as_option(name: str, each: Setting) -> Any:
     return Annotated[kind | None, option]
 
 
-def _integer_or(word: str, *, several: bool) -> Callable[[str], int | str | list[int]]:
+def _integer_or(words: Sequence[str], several: str) -> Callable[[str], int | str | list[int]]:
     """Return a function that reads the value of a setting that may be a word, or a list, instead of an integer."""
 
     def read(text: str) -> int | str | list[int]:
-        if text.lower() == word:
-            return word
+        if text.lower() in words:
+            return text.lower()
         try:
             return [int(part) for part in text.split(",")] if several and "," in text else int(text)
         except ValueError:
-            raise typer.BadParameter(f"{text!r} is not an integer or {word}.") from None
+            raise typer.BadParameter(f"{text!r} is not an integer or {' or '.join(words)}.") from None
 
     return read

@@ -17,6 +17,9 @@ from banditplex.nn.mean import Mean
 CONVOLUTIONS = ("sage", "gcn")
 Convolution = str | Callable[[int, int], nn.Module]
 """A name, or a class or function called as conv(in_channels, out_channels)."""
+MAX_NODE_EMBEDDINGS = 2_000
+"""Nodes whose input vectors are trained, at most. Beyond, trained vectors overfit the training edges; random ones still
+tell which neighbours two nodes share."""
 
 
 class Encoder(nn.Module):
@@ -27,7 +30,7 @@ class Encoder(nn.Module):
     because only scale and shift belong to a layer; both start at 0.
 
     Parameters: `num_features` 0 means that nodes have no features; then each node has an input vector, trained if there
-    are at most `max_node_embeddings` nodes, else random (`Sketch`). `conv` is "sage" (mean of messages), "gcn", or any
+    are at most `MAX_NODE_EMBEDDINGS` nodes, else random (`Sketch`). `conv` is "sage" (mean of messages), "gcn", or any
     PyG convolution, as a class or function that is called as conv(in, out). Edge weights are message weights, for
     convolutions that take `edge_weight` (both built-in ones do).
     """
@@ -41,11 +44,10 @@ class Encoder(nn.Module):
         width: int,
         depth: int,
         conv: Convolution,
-        max_node_embeddings: int,
     ) -> None:
         super().__init__()
         self.num_features, self.width = num_features, width
-        base = nn.Embedding if num_nodes <= max_node_embeddings else Sketch
+        base = nn.Embedding if num_nodes <= MAX_NODE_EMBEDDINGS else Sketch
         self.input: nn.Module = FeatureInput(num_features, width) if num_features else base(num_nodes, width)
         if isinstance(self.input, nn.Embedding | Sketch):
             nn.init.normal_(self.input.weight, std=width**-0.5)

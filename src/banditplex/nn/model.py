@@ -24,6 +24,8 @@ from banditplex.pairs.visibility import Visibility
 
 MAX_OTHER = 16
 """Hidden units of the terms of drawn layers at most."""
+RANK = 2
+"""Rank of the correction for each pair of target and drawn layer: whether it helps, and in which way."""
 
 
 Described = tuple[PairFeatures, PairFeatures, Lists | None]
@@ -57,7 +59,7 @@ class MultiplexModel(nn.Module):
     """Scores pairs of target layers from k other layers each, at a cost that depends on k alone.
 
     Target and drawn layers are looked at in detail: their structure (`pair_features`) and, if `width` > 0, the
-    embeddings of their nodes. `hidden_units` and `rank` size the two heads. `visibility` says what is hidden of a pair.
+    embeddings of their nodes. `hidden_units` sizes the two heads. `visibility` says what is hidden of a pair.
     """
 
     def __init__(
@@ -71,8 +73,6 @@ class MultiplexModel(nn.Module):
         depth: int,
         conv: Convolution,
         hidden_units: int,
-        rank: int,
-        max_node_embeddings: int,
     ) -> None:
         super().__init__()
         self.visibility, self.width, directed = visibility, width, visibility.directed
@@ -81,12 +81,11 @@ class MultiplexModel(nn.Module):
             self.encoder = Encoder(
                 num_nodes=num_nodes, num_layers=num_layers, num_features=num_node_features,
                 width=width, depth=depth, conv=conv,
-                max_node_embeddings=max_node_embeddings,
             )  # fmt: skip
         own, other = num_features(visibility)
         self.listed = Listed(num_layers, directed) if visibility.evidence else None
         self.own = Head(own + num_evidence(visibility), width, hidden_units, num_layers, None, directed)
-        self.other = Head(other, width, min(hidden_units, MAX_OTHER), num_layers, rank, directed)
+        self.other = Head(other, width, min(hidden_units, MAX_OTHER), num_layers, RANK, directed)
 
     def forward(self, view: View, query: Query) -> Logits:
         """Score pairs."""

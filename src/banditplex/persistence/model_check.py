@@ -8,6 +8,7 @@ from safetensors import SafetensorError, safe_open
 
 from banditplex.errors import FormatError
 from banditplex.multiplex import Multiplex
+from banditplex.nn.model import RANK
 from banditplex.nn.rotations import DIMENSION, FOLDS
 from banditplex.schema import ANY_NUMBER, ANYTHING, DISTINCT_NAMES, NAMES, SHA256, Kind, check, number, one_of, whole
 from banditplex.training.config import Config
@@ -87,7 +88,7 @@ def check_sizes(path: Path, config: Config, mx: Multiplex, num_examples: int, me
     width, num_layers = choose_width(config, mx), mx.num_layers
     expected: dict[str, tuple[str, tuple[int, ...]]] = {
         "own.net.first.bias": ("hidden_units", (choose_hidden_units(config, num_examples),)),
-        "other.of_target": ("rank", (num_layers, config.rank)),
+        "other.of_target": ("layer_names", (num_layers, RANK)),
     }
     if width:
         features = 0 if mx.node_features is None else mx.node_features.shape[1]

@@ -16,6 +16,7 @@ from banditplex.nn.query import Vertices
 from banditplex.nn.random_numbers import BITS, new_seed, random_integers
 from banditplex.nn.relevance import Relevance
 from banditplex.pairs.visibility import Visibility
+from banditplex.training.config import AUTO
 
 Ints = NDArray[np.int64]
 TARGETS, STEPS = 32, 512
@@ -24,6 +25,8 @@ GPU_PAIRS, ENCODED_PAIRS = 1 << 18, 3 << 20
 """Pairs of a step from which on a GPU has no time to spare, without and with an encoder (measured on an H200) ..."""
 GPU_STEPS, ENCODED_STEPS = 128, 64
 """... unless an epoch would have fewer steps than this."""
+MAX_ROUNDS = 64
+"""Steps of a target per epoch, at most; batches of large targets grow. More make an epoch longer, not better."""
 MIN_BATCHES = 4
 """At most a quarter of a small target's edges is in one batch, and so hidden from the encoder."""
 SHUFFLE = 32
@@ -239,35 +242,33 @@ def plan_epoch(
     size: Ints,
     *,
     batch_edges: int,
-    targets_per_step: int,
+    targets_per_step: int | str,
     rng: np.random.Generator,
-    max_rounds: int | None = None,
     step_size: StepSize = ANY_SIZE,
 ) -> Plan:
     """Divide the edges of targets, `size` (T,) each, into batches at random and put batches of targets into steps.
 
-    A target comes at most once in a step, and in at most `max_rounds` steps: batches of large targets grow. The b-th
-    batches of all targets that have so many come in random order, `targets_per_step` to a step; 0: `TARGETS`, or as
-    many as it takes for about `STEPS` steps, or for `step_size`.
+    A target comes at most once in a step, and in at most `MAX_ROUNDS` steps: batches of large targets grow. The b-th
+    batches of all targets that have so many come in random order, `targets_per_step` to a step; "auto": `TARGETS`, or
+    as many as it takes for about `STEPS` steps, or for `step_size`.
     """
-    batches = np.minimum(size, np.maximum(-(-size // batch_edges), MIN_BATCHES))
-    if max_rounds is not None:
-        batches = np.minimum(batches, max_rounds)
+    batches = np.minimum(np.minimum(size, np.maximum(-(-size // batch_edges), MIN_BATCHES)), MAX_ROUNDS)
     instance = np.repeat(np.arange(len(size)), batches)
     batch = np.arange(len(instance)) - np.repeat(np.cumsum(batches) - batches, batches)
     share, parts = size[instance], batches[instance]
     low, high = -(-batch * share // parts), -(-(batch + 1) * share // parts)
-    if not targets_per_step:
+    together = TARGETS if targets_per_step == AUTO else int(targets_per_step)
+    if targets_per_step == AUTO:
         fill = min(step_size.pairs * len(batch) // max(1, 2 * int(size.sum())), len(batch) // step_size.least_steps)
         most = int(np.count_nonzero(size))
         even = -(-most // -(-most // max(1, fill)))  # steps of equal size rather than full ones and a rest
-        targets_per_step = max(TARGETS, -(-len(batch) // STEPS), even)
+        together = max(TARGETS, -(-len(batch) // STEPS), even)
     order = np.lexsort((rng.permutation(len(size))[instance], batch))
     waves = np.bincount(batch)
-    steps = -(-waves // targets_per_step)
+    steps = -(-waves // together)
     wave = batch[order]
     place = np.arange(len(order)) - (np.cumsum(waves) - waves)[wave]
-    step = (np.cumsum(steps) - steps)[wave] + place // targets_per_step
+    step = (np.cumsum(steps) - steps)[wave] + place // together
     order = order[np.lexsort((instance[order], step))]
     first = np.append(0, np.cumsum(np.bincount(step)))
     begin = (np.cumsum(size) - size)[instance] + low

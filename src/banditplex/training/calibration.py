@@ -48,7 +48,6 @@ class HeldOut(NamedTuple):
     links: Scored
     unknown: Scored
     density: Floats  # (T,) of links among all pairs of each target
-    unknown_share: float = UNKNOWN_SHARE  # of all links, those that are taken to be among the unknown pairs
 
     def shares(self) -> Floats:
         """Return the factors (T,) that bring unknown pairs to their real proportion to the validation edges."""
@@ -85,14 +84,11 @@ class HeldOutPairs(NamedTuple):
     members: Sequence[TrainingData]
     unknown: Sequence[Sample]  # one for each member
     density: Floats  # (T,) of links among all pairs of each target
-    unknown_share: float
 
     @classmethod
-    def draw(
-        cls, members: Sequence[TrainingData], rng: np.random.Generator, unknown_share: float = UNKNOWN_SHARE
-    ) -> "HeldOutPairs":
+    def draw(cls, members: Sequence[TrainingData], rng: np.random.Generator) -> "HeldOutPairs":
         """Draw the unknown pairs."""
-        return cls(members, *sample_unknown(members, rng), unknown_share)
+        return cls(members, *sample_unknown(members, rng))
 
     def score(self, models: Sequence[MemberModel]) -> HeldOut:
         """Return the scores that each member's pairs get from its model."""
@@ -100,7 +96,7 @@ class HeldOutPairs(NamedTuple):
         links, unknown = (
             Scored(*(np.concatenate(each) for each in zip(*part, strict=True))) for part in zip(*scored, strict=True)
         )
-        return HeldOut(links, unknown, self.density, self.unknown_share)
+        return HeldOut(links, unknown, self.density)
 
 
 def sample_unknown(every: Sequence[TrainingData], rng: np.random.Generator) -> tuple[list[Sample], Floats]:

@@ -84,6 +84,19 @@ _LAYERS, _NETWORK = "Which layers are drawn", "Network"
 REMOVED = {
     "memory": "memory was removed: leave it out; a smaller batch_size, fewer targets or evidence='drawn' need less.",
     "shard_layers": "shard_layers was removed: leave it out; each process that torchrun starts holds all layers.",
+    "regression": "regression was removed: leave it out; members=1 trains a network without one.",
+    "rotations": "rotations was removed: leave it out; members=1 trains a network without them.",
+    **{
+        name: f"{name} was removed: leave it out; it is always {value} ({place})."
+        for name, value, place in (
+            ("ema_decay", 0.98, "EMA_DECAY in training/optimizer.py"),
+            ("layer_decay", 1.0, "LAYER_DECAY in training/optimizer.py"),
+            ("max_node_embeddings", 2000, "MAX_NODE_EMBEDDINGS in nn/encoder.py"),
+            ("max_rounds", 64, "MAX_ROUNDS in training/batches.py"),
+            ("rank", 2, "RANK in nn/model.py"),
+            ("unknown_share", 0.2, "UNKNOWN_SHARE in training/calibration.py"),
+        )
+    },
 }
 """Settings of earlier versions, and what to write instead."""
 
@@ -141,50 +154,31 @@ class Config:
         group=_LAYERS,
     )  # fmt: skip
     epochs: int = setting(100, "Maximum number of epochs.", low=1)
-    max_steps: int | None = setting(
-        0, "Maximum number of steps: where an epoch has many, there are fewer epochs, but at least 5. 0: 6,400, from "
-        "20,000 edges on 3,200, from 1 million on 1,600. None: no limit.", low=0, optional=True,
+    max_steps: int | str | None = setting(
+        AUTO, "Maximum number of steps: where an epoch has many, there are fewer epochs, but at least 5. auto: 6,400, "
+        "from 20,000 edges on 3,200, from 1 million on 1,600. None: no limit.", low=1, word=AUTO, optional=True,
     )  # fmt: skip
     patience: int = setting(20, "Epochs without a lower (calibrated) validation loss before training stops.", low=1)
-    batch_size: int = setting(
-        0, "Pairs per target and step, half of them edges. 0: 64, or 128 where six networks are trained.", low=0
-    )
-    max_rounds: int | None = setting(
-        64, "Maximum number of steps of a target per epoch; batches grow to fit. None: no limit.", low=1, optional=True
-    )
-    targets_per_step: int = setting(
-        0,
-        "Targets whose batches share a step; 0: 32, or more where an epoch would have over 512 steps, or where a GPU "
-        "would be idle.",
-        low=0,
-    )
+    batch_size: int | str = setting(
+        AUTO, "Pairs per target and step, half of them edges; batches grow where a target would have over 64 of them. "
+        "auto: 64, or 128 where six networks are trained.", low=1, word=AUTO,
+    )  # fmt: skip
+    targets_per_step: int | str = setting(
+        AUTO, "Targets whose batches share a step. auto: 32, or more where an epoch would have over 512 steps or a GPU "
+        "would be idle.", low=1, word=AUTO,
+    )  # fmt: skip
     learning_rate: float = setting(0.01, "Learning rate at the start; it falls to 5 % along a cosine.", low=0)
     weight_decay: float = setting(
         1.0, "Weight decay of shared weights (AdamW), up to 300 edges; beyond, it falls in proportion to them.", low=0
     )
-    layer_decay: float = setting(1.0, "Weight decay of weights of single layers and of the encoder.", low=0)
-    ema_decay: float = setting(
-        0.98, "Decay of the exponential moving average of the weights, which predictions use.", low=0, below=1
-    )
     validation: float = setting(
         0.1, "Share of each target's edges held out for early stopping and calibration.", low=0, below=1
     )
-    unknown_share: float = setting(
-        0.2, "Share of all links that are taken to be among the unknown pairs when probabilities are calibrated.",
-        low=0, below=1,
-    )  # fmt: skip
-    members: int = setting(
-        0, "Networks that are trained one after the other, each with validation edges of its own; predictions use the "
-        "mean of their logits. 0: 6, from 5,000 edges on 3, from 20,000 edges on or with fewer than 30 epochs 1.",
-        low=0,
-    )  # fmt: skip
-    regression: bool = setting(
-        True, "Whether several networks that see all layers (evidence) have a logistic regression for each target "
-        "beside them, which counts as much as validation edges say.",
-    )  # fmt: skip
-    rotations: bool = setting(
-        True, "Whether several networks that see all layers (evidence) of at most 2,000 nodes have vectors of nodes "
-        "beside them, which each layer turns in its own way (RotatE); they count as much as validation edges say.",
+    members: int | str = setting(
+        AUTO, "Networks that are trained one after the other, each with validation edges of its own; predictions use "
+        "the mean of their logits. auto: 6, from 5,000 edges on 3, from 20,000 edges on or with fewer than 30 epochs "
+        "1. Several that see all layers (evidence) are stacked with a regression for each target and, up to 2,000 "
+        "nodes, with vectors of nodes (RotatE).", low=1, word=AUTO,
     )  # fmt: skip
     negative_nodes: str = setting(
         "all", "Nodes whose pairs are negatives: all, or only those with an edge in the layer (active).", choices=NODES
@@ -203,12 +197,9 @@ class Config:
         "as 10,5: one for each convolution, counted from the pair. None: all.", low=1, optional=True, several=True,
         group=_NETWORK,
     )  # fmt: skip
-    max_node_embeddings: int = setting(
-        2_000, "Largest number of nodes whose input vectors are trained; beyond it they are random. Not used with node "
-        "features.", low=0, group=_NETWORK,
-    )  # fmt: skip
-    hidden_units: int = setting(0, "Hidden units of the heads; 0: 8, from 20,000 edges on 64.", low=0, group=_NETWORK)
-    rank: int = setting(2, "Rank of the correction for each pair of target and drawn layer.", low=1, group=_NETWORK)
+    hidden_units: int | str = setting(
+        AUTO, "Hidden units of the heads. auto: 8, from 20,000 edges on 64.", low=1, word=AUTO, group=_NETWORK
+    )
     device: str = setting("auto", "Device: auto (CUDA if there is one), cpu, cuda, ...")
     seed: int = setting(0, "Seed of every random stream.", low=0)
 
@@ -248,19 +239,25 @@ class Config:
         """Return the number of epochs, of so many steps each, for a multiplex with so many edges."""
         if self.max_steps is None:
             return self.epochs
-        most = self.max_steps or min(steps for edges, steps in MAX_STEPS.items() if num_edges >= edges)
+        most = min(steps for edges, steps in MAX_STEPS.items() if num_edges >= edges)
+        if self.max_steps != AUTO:
+            most = int(self.max_steps)
         return min(self.epochs, max(MIN_EPOCHS, most // max(1, steps)))
 
     def num_members(self, num_edges: int) -> int:
         """Return the number of networks for a multiplex with so many edges."""
-        if self.members or self.epochs < LONG:
-            return self.members or 1
+        if self.members != AUTO:
+            return int(self.members)
+        if self.epochs < LONG:
+            return 1
         return min(count for edges, count in MEMBERS.items() if num_edges >= edges)
 
     def batch_edges(self, num_edges: int) -> int:
         """Return the edges of a target in a step, half of its pairs, for a multiplex with so many edges."""
-        many = not self.members and self.num_members(num_edges) == MEMBERS[0]
-        return max(1, (self.batch_size or (ENSEMBLE_BATCH if many else BATCH)) // 2)
+        if self.batch_size != AUTO:
+            return max(1, int(self.batch_size) // 2)
+        many = self.members == AUTO and self.num_members(num_edges) == MEMBERS[0]
+        return (ENSEMBLE_BATCH if many else BATCH) // 2
 
     @property
     def uses_torch_generators(self) -> bool:
@@ -295,8 +292,8 @@ SETTINGS: dict[str, Setting] = {each.name: each.metadata["setting"] for each in 
 def numpydoc(settings: Mapping[str, Setting]) -> str:
     """Return settings as the parameters of a docstring, in the manner of numpydoc.
 
-    >>> numpydoc({"rank": SETTINGS["rank"]}).splitlines()[2:]
-    ['rank : default 2', '    Rank of the correction for each pair of target and drawn layer.']
+    >>> numpydoc({"depth": SETTINGS["depth"]}).splitlines()[2:]
+    ['depth : default 2', '    Number of convolutions.']
     """
     lines = ["Parameters", "----------"]
     for name, each in settings.items():

@@ -82,14 +82,14 @@ def complete(trainers: Sequence[Trainer]) -> Learnt:
     if not any(len(data.validation_edges) for data in every):
         return Learnt(mean, None)
     # Validation edges and unknown pairs, scored by each network on the graph that it was trained on.
-    pairs = HeldOutPairs.draw(every, stream(config.seed, "calibration"), config.unknown_share)
+    pairs = HeldOutPairs.draw(every, stream(config.seed, "calibration"))
     alone = [replace(mean, model=each.ema_model, source=each.data.train_view) for each in trainers]
     scores, regression, rotations = [pairs.score(alone)], None, None
-    if several and config.regression:
+    if several:
         fits = [MemberRegression.fit(each.ema_model, each.data, used, each.config.seed) for each in trainers]
         regression = mean_of(fits)
         scores.append(pairs.score(fits))
-    if several and config.rotations and can_learn(every[0]):
+    if several and can_learn(every[0]):
         rotations = learn_all(every, config.seed)
         scores.append(pairs.score([MemberRotations(rotations, number, data) for number, data in enumerate(every)]))
     # Stacking, calibration, and all together.

@@ -131,8 +131,8 @@ class Trainer:
     def _plan(self, rng: np.random.Generator) -> Plan:
         config, data = self.config, self.data
         return plan_epoch(
-            data.train_edges.size, batch_edges=config.batch_edges(data.num_examples), max_rounds=config.max_rounds,
-            rng=rng, targets_per_step=config.targets_per_step, step_size=StepSize.on(data.device, self.model.width),
+            data.train_edges.size, batch_edges=config.batch_edges(data.num_examples), rng=rng,
+            targets_per_step=config.targets_per_step, step_size=StepSize.on(data.device, self.model.width),
         )  # fmt: skip
 
     # A step

@@ -27,7 +27,11 @@ LOCAL = ("own.of_", "other.of_", "encoder.", ".interaction.")
 OF_LAYERS = ("own.of_layer", "other.of_layer", "other.of_target", "listed.of_target", "encoder.adapt")
 """Weights with a row for each layer, which has gradients only in steps with that layer as a target or drawn."""
 LOCAL_RATE = 0.1
-"""Local weights learn at this share of the learning rate, and with the weight decay `layer_decay`."""
+"""Local weights learn at this share of the learning rate, ..."""
+LAYER_DECAY = 1.0
+"""... and with this weight decay, whatever the number of edges: a layer has few of them."""
+EMA_DECAY = 0.98
+"""Decay of the exponential moving average of the weights, which predictions use: a mean over some 50 steps."""
 FEW_EDGES = 300
 """Beyond so many edges, the weight decay of shared weights falls in proportion to them."""
 ROUNDING = 1e-5
@@ -74,7 +78,7 @@ class FlatAdamW:
         self._average = flatten([averages[name] for name in self._names])
         self._gradient, self._gradients = room_for(self._weights)
         self._moments = {"mean": torch.zeros_like(self._vector), "square": torch.zeros_like(self._vector)}
-        decays = (config.weight_decay * min(1.0, FEW_EDGES / max(1, num_edges)), config.layer_decay)
+        decays = (config.weight_decay * min(1.0, FEW_EDGES / max(1, num_edges)), LAYER_DECAY)
         self._share, self._decay = torch.ones_like(self._vector), torch.full_like(self._vector, decays[0])
         local = len(room_for([weights[name] for name in groups[0]])[0]) if groups[0] else 0
         self._share[local:], self._decay[local:] = LOCAL_RATE, decays[1] * LOCAL_RATE
@@ -108,7 +112,7 @@ class FlatAdamW:
             self._gradient[self._gradient.abs() < ROUNDING * self._gradient.abs().max()] = 0
         self.rate = self._config.learning_rate * rate_share(self.num_done / self._num_steps)
         self.num_done += 1
-        decay = min(self._config.ema_decay, (1 + self.num_done) / (10 + self.num_done))
+        decay = min(EMA_DECAY, (1 + self.num_done) / (10 + self.num_done))
         self._descend(self.rate, 1 - decay)
 
     def _add_up(self, layers: NDArray[np.int64] | None) -> None:

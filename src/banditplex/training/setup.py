@@ -65,7 +65,9 @@ def choose_width(config: Config, mx: Multiplex) -> int:
 
 def choose_hidden_units(config: Config, num_examples: int) -> int:
     """Return the number of hidden units of the heads; "auto": more where targets have many edges."""
-    return config.hidden_units or (SMALL if num_examples < MANY_EDGES else LARGE)
+    if config.hidden_units != AUTO:
+        return int(config.hidden_units)
+    return SMALL if num_examples < MANY_EDGES else LARGE
 
 
 def make_policies(config: Config, num_layers: int, num_targets: int) -> Policy | None:
@@ -81,9 +83,8 @@ def build_network(mx: Multiplex, targets: Ints, config: Config, visibility: Visi
     return MultiplexModel(
         num_nodes=mx.num_nodes, num_layers=mx.num_layers, visibility=visibility,
         num_node_features=0 if mx.node_features is None else mx.node_features.shape[1],
-        width=choose_width(config, mx), depth=config.depth, conv=config.conv, rank=config.rank,
+        width=choose_width(config, mx), depth=config.depth, conv=config.conv,
         hidden_units=choose_hidden_units(config, count_examples(mx, targets)),
-        max_node_embeddings=config.max_node_embeddings,
     )  # fmt: skip
 
 

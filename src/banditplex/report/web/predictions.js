@@ -119,7 +119,7 @@ page.links = function (lede) {
   }
   /* Which pairs were ranked, and what the probabilities rest on; fewer unknown links can be supposed. */
   function explain() {
-    const [part] = parts, one = parts.length === 1, share = setting("unknown_share"), usual = (each) => each.prior * each.unknown;
+    const [part] = parts, one = parts.length === 1, usual = (each) => each.prior * each.unknown;
     const [from, to] = part.types ?? [], meaning = paths && from ? ` A path of 3 steps leads from a ${from} over a ${to} and another ${from} to a ${to}.` : "";
     const ranked = !one ? "Known edges are left out, and so are layers that are not predicted clearly better than by chance."
       : part.ranked < part.possible ? `${page.count(part.ranked)} of ${page.plural(part.possible, "pair")} of nodes were ranked (${part.chosen}); known edges are left out.`
@@ -128,7 +128,7 @@ page.links = function (lede) {
       .filter(([per]) => parts.some((each) => per * known(each) >= 1 && per * known(each) < usual(each))).map(([per, words]) => [per, one ? `${page.count(Math.round(per * known(part)))}, ${words} known` : `${words} known`])];
     const select = page.choose("New links supposed", choices.map(([, text], i) => [String(i), text]), (value) => { supposed = choices[Number(value)][0]; list(); });
     const means = one ? `, which means about ${page.plural(Math.round(usual(part)), "new link")} beside ${page.count(known(part))} known` : "";
-    below.replaceChildren(el("p", { class: "caption" }, `${ranked}${meaning} Probabilities suppose that links are as frequent among unknown pairs as in the whole layer${means}${share === undefined || !page.qualities.size ? "" : `, and that ${Math.round(100 * share)} % of all links were unknown when they were calibrated`}. If fewer links are missing from your data, they are too high; the order of the links of a layer stays the same.`),
+    below.replaceChildren(el("p", { class: "caption" }, `${ranked}${meaning} Probabilities suppose that links are as frequent among unknown pairs as in the whole layer${means}${page.qualities.size ? ", and that a fifth of all links were unknown when they were calibrated" : ""}. If fewer links are missing from your data, they are too high; the order of the links of a layer stays the same.`),
       el("div", { class: "controls" }, select));
   }
   function warn() {

@@ -1,0 +1,24 @@
+"""Models of several networks with some of what is stacked with them, so that a test can look at one part alone."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from banditplex.training import default
+from banditplex.training.stacking import stack
+
+
+@contextmanager
+def stacked(*, regression: bool, rotations: bool) -> Iterator[None]:
+    """Fit models with regressions, or vectors, or neither, beside their networks."""
+
+    def some(parts, fits, vectors, every):
+        kept = [parts[0], *parts[1:2] * regression, *parts[2:] * rotations]
+        return stack(kept, fits if regression else None, vectors if rotations else None, every)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(default, "stack", some)
+        if not rotations:
+            patch.setattr(default, "can_learn", lambda data: False)
+        yield
