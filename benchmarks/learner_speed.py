@@ -18,7 +18,7 @@ from torch import nn
 
 from banditplex.datasets import planted
 from banditplex.multiplex import Multiplex, Name
-from banditplex.prediction import FOLDS
+from banditplex.prediction import EDGE_FOLDS
 from banditplex.predictor import LinkPredictor
 from banditplex.training.config import PAPER_MODEL, Config
 from banditplex.training.loop import Trainer
@@ -72,7 +72,7 @@ def all_targets() -> None:
 def questions(mx: Multiplex, layer: Name, size: int = 2_000) -> NDArray[np.int64]:
     """Return pairs (size, 2): one known edge of each fold, the others no edges; the work is the same in any layer."""
     edges = mx.edges(layer).T
-    known = edges[np.unique(edges.sum(1) % FOLDS, return_index=True)[1]]
+    known = edges[np.unique(edges.sum(1) % EDGE_FOLDS, return_index=True)[1]]
     rng = np.random.default_rng(0)
     pairs = np.stack([rng.integers(0, NODES // 2, 2 * size), rng.integers(NODES // 2, NODES, 2 * size)], 1)
     return np.concatenate([known, pairs[~mx.has_edges(pairs, layer)]])[:size]

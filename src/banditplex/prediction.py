@@ -29,7 +29,7 @@ from banditplex.rng import stream
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
-FOLDS = 8
+EDGE_FOLDS = 8
 """Known edges are scored in this many groups; the encoder does not see the edges of the group that is scored."""
 
 
@@ -203,7 +203,7 @@ class FittedModel:
         result = torch.zeros(size, 1 + len(chosen), device=view.device)
         for number in torch.unique(fold).tolist():
             at = fold == number
-            here = known.pairs.sum(1) % FOLDS == number
+            here = known.pairs.sum(1) % EDGE_FOLDS == number
             hidden = HiddenEdges(known.pairs[here], known.layer[here])
             result[at] = score(self.model, view, replace(query.take(at), hidden=hidden))
         return result
@@ -252,7 +252,7 @@ class FittedModel:
         for index in layers.tolist():
             layer = torch.full_like(nothing, index)
             known |= graph.has_edge(pairs, layer) | graph.has_edge(pairs.flip(1), layer)
-        return torch.where(known, pairs.sum(1) % FOLDS, nothing)
+        return torch.where(known, pairs.sum(1) % EDGE_FOLDS, nothing)
 
     def _known_edges(self, layers: Ints) -> HiddenEdges:
         """Return all edges of some layers."""

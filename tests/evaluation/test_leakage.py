@@ -161,7 +161,7 @@ def test_arrays_that_do_not_fit_are_found(hide, directed):
 
 
 def test_a_violation_is_found_beyond_the_first_block(monkeypatch):
-    monkeypatch.setattr("banditplex.pairs.negatives.CHUNK", 4)
+    monkeypatch.setattr("banditplex.pairs.negatives.NEGATIVES_AT_ONCE", 4)
     full = Multiplex.from_edges(range(10), range(1, 11), "a", num_nodes=20)
     positives = full.edges("a").T[4:]
     train = Multiplex.from_edges(range(4), range(1, 5), "a", num_nodes=20)

@@ -219,7 +219,7 @@ def test_read_and_fit_take_what_is_in_memory():
     assert bx.read({"x": frame.head(1), "y": frame.tail(1)}) == expected
     assert bx.read(nx.DiGraph([(1, 2)]), directed=False).num_edges == 1
     twins = bx.load_dataset("twins").subset(["a", "a-twin"])
-    model = bx.LinkPredictor(epochs=1, members=1, regression=False, seed=0)
+    model = bx.LinkPredictor(epochs=1, members=1, seed=0)
     assert model.fit(twins.to_networkx()).multiplex_ == twins
 
 

@@ -3,8 +3,7 @@
 import pytest
 import torch
 
-from banditplex.nn import PackedGraph
-from banditplex.nn.hidden_edges import hide_pairs
+from banditplex.nn import HiddenEdges, PackedGraph
 from tests.nn.test_graph import random_multiplex
 
 
@@ -45,7 +44,7 @@ def test_the_union_has_every_edge_once_and_sums_of_weights(directed, weighted):
 def test_pairs_are_hidden_in_each_of_their_layers_in_memory_that_can_be_searched():
     table = torch.tensor([[5, 6, 0], [5, 7, 0]])
     for columns, layer in ((3, [5, 6, 0, 5, 7, 0]), (2, [5, 6, 5, 7]), (1, [5, 5]), (0, [])):
-        hidden = hide_pairs(torch.tensor([[0, 1], [2, 3]]), table[:, :columns])
+        hidden = HiddenEdges.of(torch.tensor([[0, 1], [2, 3]]), table[:, :columns])
         assert hidden.pairs.tolist() == [[0, 1]] * columns + [[2, 3]] * columns
         assert hidden.layer.tolist() == layer
         assert hidden.layer.is_contiguous()  # torch.searchsorted warns otherwise

@@ -39,7 +39,7 @@ def plain_arcs(mx, *, union):
 @pytest.fixture(params=["torch", "one thread", "two threads"])
 def way(request, monkeypatch):
     """Pack by torch, in parts, or by compiled loops."""
-    monkeypatch.setattr(packing, "PART", 37)
+    monkeypatch.setattr(packing, "FILLED_AT_ONCE", 37)
     monkeypatch.setattr(packing, "MANY_EDGES", 0)
     monkeypatch.setattr(compiled, "INSTALLED", compiled.INSTALLED and request.param != "torch")
     monkeypatch.setattr(compiled, "num_threads", lambda: 1 + (request.param == "two threads"))

@@ -78,7 +78,7 @@ def test_paths_are_the_simple_paths_of_networkx():
 
 
 def test_layers_of_very_different_sizes_are_not_padded_to_the_largest(monkeypatch):
-    monkeypatch.setattr(paths, "CHUNK", 1 << 10)
+    monkeypatch.setattr(paths, "GROUP_ENTRIES", 1 << 10)
     size = torch.tensor([0, 1, 2, 3, 3, 3, 4, 20, 25, 30, 30, 31, 100])
     groups = paths._groups(torch.arange(len(size)), size)
     assert torch.cat(groups).tolist() == list(range(len(size)))  # each layer once, in order

@@ -26,7 +26,7 @@ def test_chunks_are_scored_as_one_pair_at_a_time(monkeypatch, looked_up):
     ]
     if looked_up:
         query = Query(query.pairs, query.target, query.layers, look_up(view, query.pairs, query.target))
-    monkeypatch.setattr(scoring, "CHUNK", 3)
+    monkeypatch.setattr(scoring, "SCORED_AT_ONCE", 3)
     found = scoring.score_terms(model, view, query)
     expected = torch.tensor([[*each.own.tolist(), *each.other[0].tolist()] for each in alone])
     torch.testing.assert_close(found, expected)

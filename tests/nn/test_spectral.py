@@ -62,7 +62,7 @@ def test_vectors_are_those_of_the_regularised_adjacency_matrix_without_a_fold():
     graph = nx.stochastic_block_model([40, 40], [[0.6, 0.05], [0.05, 0.6]], seed=1)
     mx = Multiplex.from_edges(*np.array(graph.edges).T, [0] * graph.number_of_edges(), num_nodes=80)
     found = Spectral.of(PackedGraph.from_multiplex(mx))
-    for fold in range(spectral.FOLDS):
+    for fold in range(spectral.SPECTRAL_FOLDS):
         pairs = torch.tensor(list(graph.edges))
         adjacency = np.zeros((80, 80))
         for (u, v), own in zip(pairs.tolist(), fold_of(pairs, 80).tolist(), strict=True):
@@ -99,9 +99,11 @@ def test_folds_do_not_depend_on_direction_and_are_about_equal():
     pairs = torch.combinations(torch.arange(300))
     fold = fold_of(pairs, 300)
     assert torch.equal(fold, fold_of(pairs.flip(1), 300))
-    expected = len(pairs) / spectral.FOLDS
+    expected = len(pairs) / spectral.SPECTRAL_FOLDS
     assert (torch.bincount(fold) - expected).abs().max() < 5 * np.sqrt(expected)  # 5 standard deviations
-    seen = torch.zeros(300, spectral.FOLDS).index_put_((pairs.reshape(-1), fold.repeat_interleave(2)), torch.ones(()))
+    seen = torch.zeros(300, spectral.SPECTRAL_FOLDS).index_put_(
+        (pairs.reshape(-1), fold.repeat_interleave(2)), torch.ones(())
+    )
     assert seen.all()  # each node has pairs in every fold
 
 

@@ -137,7 +137,7 @@ def test_no_negative_is_ever_an_edge(mx, hide, kind, each):
 def test_negatives_are_correct_in_several_blocks(monkeypatch):
     mx = star()
     known = KnownPairs(mx, ordered=False)
-    monkeypatch.setattr(negatives, "CHUNK", 7)
+    monkeypatch.setattr(negatives, "NEGATIVES_AT_ONCE", 7)
     own = own_negatives(mx, np.zeros(10, int), 3, known, np.random.default_rng(0))
     assert all(len({frozenset(pair) for pair in row}) == 3 for row in own.tolist())
     assert not known.has(np.zeros(30, int), own.reshape(-1, 2)).any()

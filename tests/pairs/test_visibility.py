@@ -229,7 +229,7 @@ def test_predictions_without_encoder_are_those_on_a_graph_without_the_pair(evide
 def test_the_encoder_does_not_see_the_pair_in_any_layer_it_looks_at(directed, monkeypatch):
     """Known edges are hidden with all of the same sum of node indices; pairs are asked that are alone in that."""
     forget_sizes(monkeypatch)
-    monkeypatch.setattr(prediction, "FOLDS", 10_000)
+    monkeypatch.setattr(prediction, "EDGE_FOLDS", 10_000)
     mx = random_multiplex(7, num_edges=60, directed=directed)
     model = bx.LinkPredictor(**FAST | {"conv": "gcn"}, k=2).fit(mx, targets=[1])
     asked = 0

@@ -13,7 +13,7 @@ from banditplex.evaluation import roc_auc
 from banditplex.nn.ensemble import members_of
 from banditplex.nn.query import Query
 from banditplex.nn.regression import Columns, Regression
-from banditplex.nn.spectral import FOLDS, fold_of
+from banditplex.nn.spectral import SPECTRAL_FOLDS, fold_of
 from banditplex.training.regression import PENALTIES, Used, fit_target, path
 from tests.training.stacked import stacked
 
@@ -78,7 +78,7 @@ def test_the_penalty_is_the_one_that_predicts_best():
     fold, losses = fold_of(torch.from_numpy(pairs), 40).numpy(), []
     for penalty in PENALTIES:
         guess = np.empty(len(label))
-        for part in range(FOLDS):
+        for part in range(SPECTRAL_FOLDS):
             out = fold == part
             rest = by_sklearn(x[~out], label[~out], weight[~out], penalty)
             guess[out] = rest.predict_proba(x[out])[:, 1]

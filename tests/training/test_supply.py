@@ -62,7 +62,7 @@ def test_what_takes_too_much_memory_is_not_kept_but_looked_up(monkeypatch):
     data = data_of(random_multiplex(2, num_nodes=20, num_edges=90), [2, 0])
     order, size = torch.arange(len(data.train_edges)), 5 * len(data.train_edges) * (60 + 4 * (7 + 27))
     for most, kept in ((size, True), (size - 1, False)):
-        monkeypatch.setattr(supply, "MOST", most)
+        monkeypatch.setattr(supply, "KEPT_BYTES", most)
         pairs, places = Supply(data, Config()).epoch(0, order, np.random.default_rng(0))
         assert pairs[0].tolist() == data.train_edges.pairs.tolist()
         assert (places is not None) == kept
@@ -71,7 +71,7 @@ def test_what_takes_too_much_memory_is_not_kept_but_looked_up(monkeypatch):
 
 @pytest.mark.parametrize("most", [0, 1 << 20])
 def test_what_is_known_is_that_of_the_pairs_in_the_order_of_the_epoch(monkeypatch, most):
-    monkeypatch.setattr(known, "CHUNK", 7)
+    monkeypatch.setattr(known, "LOOKED_UP_AT_ONCE", 7)
     monkeypatch.setattr(known, "MAX_LISTED", most)
     data = data_of(random_multiplex(2, num_nodes=20, num_edges=90), [2, 0])
     order = torch.from_numpy(np.random.default_rng(0).permutation(len(data.train_edges)))

@@ -4,7 +4,6 @@ import torch
 from torch import Tensor
 
 from banditplex.nn import HiddenEdges, PackedGraph
-from banditplex.nn.hidden_edges import hide_pairs
 from banditplex.pairs.visibility import Visibility
 
 GRAPHS = ("target", "union")
@@ -25,7 +24,7 @@ def hide_from(graph: PackedGraph, pairs: Tensor, target: Tensor, visibility: Vis
     if not visibility.hides_everywhere:
         return HiddenEdges(pairs, target)
     layers = torch.arange(graph.num_layers, device=target.device).expand(len(pairs), -1)
-    return hide_pairs(pairs, layers) if layers.numel() <= len(graph.both.neighbour) else _edges_of(graph, pairs)
+    return HiddenEdges.of(pairs, layers) if layers.numel() <= len(graph.both.neighbour) else _edges_of(graph, pairs)
 
 
 def _edges_of(graph: PackedGraph, pairs: Tensor) -> HiddenEdges:

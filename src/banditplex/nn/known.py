@@ -13,7 +13,7 @@ from banditplex.nn.evidence import Lists
 from banditplex.nn.pair_features import own_features
 from banditplex.nn.view import View
 
-CHUNK, GPU_CHUNK = 1 << 15, 1 << 19
+LOOKED_UP_AT_ONCE, GPU_LOOKED_UP_AT_ONCE = 1 << 15, 1 << 19
 """Pairs that are looked up at once, on a CPU and on a GPU."""
 MAX_LISTED = 1 << 26
 """Layers in the lists of all pairs, about: if there are more, lists are looked up in every step."""
@@ -59,6 +59,6 @@ def look_up(view: View, pairs: Tensor, target: Tensor) -> Known:
     """Return what is known of pairs (n, 2) of targets (n,), looked up in chunks; lists, if they are not too long."""
     per_pair = 0.0 if view.evidence is None else view.evidence.layers_per_pair
     length = math.ceil(len(pairs) * per_pair)
-    chunk = GPU_CHUNK if pairs.device.type == "cuda" else CHUNK
+    chunk = GPU_LOOKED_UP_AT_ONCE if pairs.device.type == "cuda" else LOOKED_UP_AT_ONCE
     parts = (slice(low, low + chunk) for low in range(0, max(1, len(pairs)), chunk))
     return joined([Known.of(view, pairs[part], target[part], lists=length <= MAX_LISTED) for part in parts])

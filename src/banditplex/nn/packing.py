@@ -20,7 +20,7 @@ from banditplex.nn.counting import count_lists
 
 LAST = np.iinfo(np.int64).max
 """A key above all others, so that every search ends at a valid position."""
-PART = 1 << 20
+FILLED_AT_ONCE = 1 << 20
 """Edges whose arcs are filled in at once."""
 MANY_EDGES = 1 << 16
 """From so many edges on, compiled loops count arcs: with fewer, it is not worth compiling them."""
@@ -233,8 +233,8 @@ def pack_both(edges: EdgeTensors, copies: Tensor | None) -> Lists:
     neighbour, key, arc_row = (_room(2 * num_edges, place, last) for last in (0, LAST, len(rows)))
     weight = None if edges.weight is None else _room(2 * num_edges, edges.weight[:0].float(), 0)
     counts = None if copies is None else torch.zeros(2 * num_edges + 1, dtype=torch.int32, device=place.device)
-    for low in range(0, num_edges, PART):
-        part = slice(low, min(low + PART, num_edges))
+    for low in range(0, num_edges, FILLED_AT_ONCE):
+        part = slice(low, min(low + FILLED_AT_ONCE, num_edges))
         number = torch.arange(part.start, part.stop, device=place.device)
         here, end = out.of_arc[part], edges.destination[part]  # outgoing arcs
         at = into_before.index_select(0, here).add_(number)

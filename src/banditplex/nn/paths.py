@@ -14,9 +14,9 @@ from banditplex.nn.graph import Neighbours, PackedGraph, ranges
 
 TABLE = 1 << 26
 """Entries of all tables together; beyond it, the paths of the layers with the lowest mean degree are enumerated."""
-CHUNK = 1 << 24
+GROUP_ENTRIES = 1 << 24
 """Entries of the matrices that are multiplied at once."""
-PART = 1 << 9
+ENUMERATED_AT_ONCE = 1 << 9
 """Pairs whose paths are enumerated at once: up to CAP * CAP paths each."""
 DENSE = 0.25
 """Arcs per pair of rows from which on matrices are multiplied; below, walks are followed where loops are compiled."""
@@ -73,7 +73,7 @@ class Paths:
         known = (row != self.lists.missing).all(0)
         listed = self.start.index_select(0, layer) >= 0
         loops = kernels.usable(row) or compiled.usable(row)  # they need no memory for single paths
-        whole, part = len(pairs), len(pairs) if loops else PART
+        whole, part = len(pairs), len(pairs) if loops else ENUMERATED_AT_ONCE
         for where, look, size in (
             (known & listed, self._look_up, whole), (known & ~listed, self._enumerate, part),
         ):  # fmt: skip
@@ -132,12 +132,12 @@ def _some_arcs(lists: Neighbours, row: Tensor, but: Tensor) -> tuple[Tensor, Ten
 
 
 def _groups(layers: Tensor, size: Tensor) -> list[Tensor]:
-    """Divide layers, sorted by size, into groups whose padded matrices have about `CHUNK` entries.
+    """Divide layers, sorted by size, into groups whose padded matrices have about `GROUP_ENTRIES` entries.
 
     The sizes within a group differ by a factor of 2 at most.
     """
     power = torch.ceil(torch.log2(size[layers].clamp(min=1).double())).long()
-    number = torch.cumsum(4**power, 0) // CHUNK
+    number = torch.cumsum(4**power, 0) // GROUP_ENTRIES
     _, count = torch.unique_consecutive(torch.stack([power, number]), dim=1, return_counts=True)
     return list(torch.split(layers, count.tolist()))
 

@@ -6,19 +6,19 @@ import torch
 from torch import Tensor
 
 from banditplex.nn.ensemble import Network
-from banditplex.nn.hidden_edges import hide_pairs
+from banditplex.nn.graph import HiddenEdges
 from banditplex.nn.pair_features import other_features
 from banditplex.nn.query import Query
 from banditplex.nn.view import View
 
-CHUNK = 1 << 15
+SCORED_AT_ONCE = 1 << 15
 """Pairs scored at once."""
 
 
 @torch.no_grad()
 def score_terms(model: Network, view: View, query: Query) -> Tensor:
     """Return the terms (P, 1 + k) of the logits of pairs; the first is the one that is always on."""
-    parts = [model(view, part).terms for part in query.chunks(CHUNK)]
+    parts = [model(view, part).terms for part in query.chunks(SCORED_AT_ONCE)]
     return torch.cat([torch.zeros(0, 1 + query.layers.shape[1], device=view.device), *parts])
 
 
@@ -32,7 +32,7 @@ def score_unlinked(model: Network, view: View, query: Query) -> Tensor:
     if view.evidence is not None:
         view = replace(view, evidence=view.evidence.seen_by(hiding))
     parts = [torch.zeros(0, 1 + query.layers.shape[1], device=view.device)]
-    for part in query.chunks(CHUNK):
+    for part in query.chunks(SCORED_AT_ONCE):
         own, other, lists = model.describe(view, part)
         values = other_features(view.graph, part.pairs, own.row, part.layers, hiding, listed=False).values
         parts.append(model.score(view, part, (own, replace(other, values=values), lists)).terms)
@@ -46,8 +46,8 @@ def score_by_layer(model: Network, view: View, query: Query) -> Tensor:
     Pairs are scored in chunks. The encoder sees none of the pairs of a chunk, in the layers that hide them.
     """
     parts = [torch.zeros(query.layers[:0].shape, device=view.device)]
-    for part in query.chunks(max(1, CHUNK // max(1, query.layers.shape[1]))):
-        hidden = hide_pairs(part.pairs, view.visibility.hidden_layers(part.table))
+    for part in query.chunks(max(1, SCORED_AT_ONCE // max(1, query.layers.shape[1]))):
+        hidden = HiddenEdges.of(part.pairs, view.visibility.hidden_layers(part.table))
         terms = score_terms(model, view, replace(part, hidden=hidden))
         parts.append(terms[:, :1] + terms[:, 1:])
     return torch.cat(parts)

@@ -19,7 +19,7 @@ from torch import Tensor
 from banditplex.nn import compiled
 from banditplex.nn.graph import PackedGraph
 
-FOLDS = 4
+SPECTRAL_FOLDS = 4
 RANK = 16
 EXTRA = 4
 """Further vectors of the iteration, so that the leading ones converge."""
@@ -27,7 +27,7 @@ ROUNDS = 6
 NODES_PER_VECTOR = 16
 """A layer with fewer nodes per vector has fewer vectors."""
 NUM_COLUMNS = 5
-ROWS, GPU_ROWS = 1 << 11, 1 << 15
+MULTIPLIED_AT_ONCE, GPU_MULTIPLIED_AT_ONCE = 1 << 11, 1 << 15
 """Rows multiplied at once with the small matrices of their layers, on a CPU and on a GPU."""
 
 
@@ -36,9 +36,9 @@ class Spectral:
     """Leading eigenvalues and eigenvectors of every layer of a graph, for each fold."""
 
     num_nodes: int
-    vectors: Tensor  # (FOLDS, R + 1, RANK)
-    values: Tensor  # (FOLDS, L, RANK), the largest first, by size
-    degree: Tensor  # (FOLDS, R + 1)
+    vectors: Tensor  # (SPECTRAL_FOLDS, R + 1, RANK)
+    values: Tensor  # (SPECTRAL_FOLDS, L, RANK), the largest first, by size
+    degree: Tensor  # (SPECTRAL_FOLDS, R + 1)
     size: Tensor  # (L,) float, nodes of each layer
 
     @classmethod
@@ -55,7 +55,7 @@ class Spectral:
         fold = fold_of(torch.stack([node[source], node[destination]], 1), graph.num_nodes)
         begin = torch.randn(graph.num_nodes, RANK + EXTRA, generator=torch.Generator().manual_seed(0)).to(device)[node]
         vectors, values, degrees = [], [], []
-        for number in [-1] if whole else range(FOLDS):
+        for number in [-1] if whole else range(SPECTRAL_FOLDS):
             kept = torch.nonzero(fold != number).squeeze(1)
             arcs = torch.stack([source[kept], destination[kept]])
             degree = torch.bincount(arcs[0], minlength=num_rows).float()
@@ -104,7 +104,7 @@ def fold_of(pairs: Tensor, num_nodes: int) -> Tensor:
     for factor, shift in ((2654435761, 15), (2246822519, 13)):
         key = key * factor & 0xFFFFFFFF
         key = key ^ (key >> shift)
-    return key % FOLDS
+    return key % SPECTRAL_FOLDS
 
 
 class Rows(NamedTuple):
@@ -126,7 +126,7 @@ class Rows(NamedTuple):
 
 def at_once(values: Tensor) -> int:
     """Return how many rows are multiplied at once where some values are."""
-    return ROWS if values.device.type == "cpu" else GPU_ROWS
+    return MULTIPLIED_AT_ONCE if values.device.type == "cpu" else GPU_MULTIPLIED_AT_ONCE
 
 
 def leading(matrix: Rows, vectors: Tensor, layer: Tensor, num_layers: int) -> tuple[Tensor, Tensor]:

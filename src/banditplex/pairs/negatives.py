@@ -13,7 +13,7 @@ from banditplex.multiplex import Multiplex, Name
 from banditplex.pairs.known import Bools, Ints, KnownPairs, contains, in_order, repeated, repeated_in_rows
 from banditplex.pairs.space import PairSpace, Propose, restrict
 
-CHUNK = 1 << 20
+NEGATIVES_AT_ONCE = 1 << 20
 """Number of negatives in memory at a time, where each positive has its own."""
 
 MAX_EMPTY_ROUNDS = 100
@@ -168,7 +168,7 @@ def own_negatives(
 ) -> Ints:
     """Return `each` negatives (p, each, 2) for every entry of `layer` (p,), without repetition within an entry.
 
-    Parameters: as for `pool_negatives`. Apart from the result, memory is bounded by `CHUNK` pairs.
+    Parameters: as for `pool_negatives`. Apart from the result, memory is bounded by `NEGATIVES_AT_ONCE` pairs.
     """
     check_enough_free(each * (np.bincount(layer, minlength=mx.num_layers) > 0), known, mx)
     propose, fallback = PROPOSALS[kind](mx, known.space), uniform_pairs(mx, known.space)
@@ -187,8 +187,8 @@ def own_negatives(
 
 
 def row_blocks(num_rows: int, each: int) -> Iterator[slice]:
-    """Yield slices of rows with `each` pairs in a row, so that a block has about `CHUNK` pairs at most."""
-    size = max(1, CHUNK // max(each, 1))
+    """Yield slices of rows with `each` pairs in a row, so that a block has about `NEGATIVES_AT_ONCE` pairs at most."""
+    size = max(1, NEGATIVES_AT_ONCE // max(each, 1))
     return (slice(start, min(start + size, num_rows)) for start in range(0, num_rows, size))
 
 

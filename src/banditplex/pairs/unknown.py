@@ -12,7 +12,7 @@ from banditplex.pairs.known import Ints, KnownPairs, contains
 from banditplex.pairs.negatives import NegativeSampler
 
 Floats = NDArray[np.float64]
-CHUNK = 1 << 12
+WALKS_AT_ONCE = 1 << 12
 """Pairs whose common neighbours are counted at once."""
 
 
@@ -46,8 +46,8 @@ class NearbyPairs:
         few = np.argmin(self._degree[pairs], axis=1)[:, None]  # walks are as likely in either direction
         fewer, other = (np.take_along_axis(pairs, column, 1)[:, 0] for column in (few, 1 - few))
         parts = [np.empty(0)]
-        for low in range(0, len(pairs), CHUNK):
-            first, last = fewer[low : low + CHUNK], other[low : low + CHUNK]
+        for low in range(0, len(pairs), WALKS_AT_ONCE):
+            first, last = fewer[low : low + WALKS_AT_ONCE], other[low : low + WALKS_AT_ONCE]
             count = self._degree[first]
             row = np.repeat(np.arange(len(first)), count)
             place = np.arange(len(row)) - np.repeat(np.cumsum(count) - count, count)

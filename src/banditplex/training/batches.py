@@ -11,7 +11,6 @@ from torch import Tensor
 
 from banditplex.nn import HiddenEdges, compiled
 from banditplex.nn.graph import ranges
-from banditplex.nn.hidden_edges import hide_pairs
 from banditplex.nn.query import Vertices
 from banditplex.nn.random_numbers import BITS, new_seed, random_integers
 from banditplex.nn.relevance import Relevance
@@ -191,9 +190,9 @@ class Batch:
             return self.whole.hidden_edges(visibility, relevance)
         if relevance.is_free:
             every = torch.from_numpy(self.encoded).to(self.pairs.device)
-            return hide_pairs(self.pairs, every.expand(len(self.pairs), -1))
+            return HiddenEdges.of(self.pairs, every.expand(len(self.pairs), -1))
         compared = "embeddings" in relevance.needs
-        return hide_pairs(self.pairs, self.layers if compared else visibility.hidden_layers(self.layers))
+        return HiddenEdges.of(self.pairs, self.layers if compared else visibility.hidden_layers(self.layers))
 
     def every_embedding(self) -> Vertices:
         """Return each (layer, node) of encoded layers and nodes of the batch."""

@@ -29,7 +29,7 @@ from torch import Tensor
 from banditplex.nn import PackedGraph, compute_pair_features
 from banditplex.nn.packing import EdgeTensors
 from banditplex.nn.paths import Paths
-from banditplex.nn.spectral import FOLDS, fold_of
+from banditplex.nn.spectral import SPECTRAL_FOLDS, fold_of
 from banditplex.rng import stream
 from banditplex.training.data import TrainingData
 from banditplex.training.screening import promising_layers
@@ -188,7 +188,7 @@ class Folds:
     def __init__(self, data: TrainingData) -> None:
         edges = EdgeTensors.of(data.full_mx, data.device)
         fold = fold_of(torch.stack([edges.source, edges.destination], 1), edges.num_nodes)
-        self._graphs = [PackedGraph.from_edges(edges.keep(fold != number)) for number in range(FOLDS)]
+        self._graphs = [PackedGraph.from_edges(edges.keep(fold != number)) for number in range(SPECTRAL_FOLDS)]
         chosen = [promising_layers(graph, data.targets, PROMISING) for graph in self._graphs]
         self._promising = dict(zip(data.targets.tolist(), zip(*chosen, strict=True), strict=True))
 
@@ -197,7 +197,7 @@ class Folds:
 
         A layer is tested on those folds that it was chosen for.
         """
-        chosen = [self._choose(whole, number) for number in range(FOLDS)]
+        chosen = [self._choose(whole, number) for number in range(SPECTRAL_FOLDS)]
         layers = np.unique(np.concatenate(chosen))
         own, others = whole.columns(layers)
         fall = np.full((len(layers), len(whole.pairs)), np.nan)

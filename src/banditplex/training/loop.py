@@ -42,21 +42,10 @@ STREAMS = ("batches", "negatives", "draws", "neighbours")
 class Trainer:
     """Trains a network and its policies, one epoch at a time.
 
-    Parameters
-    ----------
-    data
-        Graphs, edges and negatives.
-    config
-        The settings.
-    relevance
-        The layer loss that the policies learn from.
-    model
-        The network; its exponential moving average `ema_model` is what validation and predictions use.
-    policy, warmup_policy
-        `policy` draws layers, with one instance per target; None if there are no other layers. `warmup_policy` draws in
-        the warm-up epochs; None if there are none.
-    candidates
-        The layers (T, n) that may be drawn for each target; None: all others.
+    Parameters: `model`, whose exponential moving average `ema_model` is what validation and predictions use; `policy`,
+    which draws layers, with one instance per target (None: there are no other layers); `warmup_policy`, which draws in
+    the warm-up epochs (None: there are none); `candidates`, the layers (T, n) that may be drawn for each target (None:
+    all others).
     """
 
     def __init__(

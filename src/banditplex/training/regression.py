@@ -18,7 +18,7 @@ from torch import Tensor
 from banditplex.nn import MultiplexModel
 from banditplex.nn.query import Query
 from banditplex.nn.regression import Columns, Regression, columns
-from banditplex.nn.spectral import FOLDS, fold_of
+from banditplex.nn.spectral import SPECTRAL_FOLDS, fold_of
 from banditplex.rng import stream
 from banditplex.training.data import TrainingData
 
@@ -132,7 +132,9 @@ def fit_target(seen: Columns, pairs: Ints, label: Ints, num_nodes: int) -> tuple
     mean, scale = x.mean(0), x.std(0, unbiased=False).clamp(min=0.02)
     y, fold = torch.from_numpy(label).to(x.device), fold_of(torch.from_numpy(pairs).to(x.device), num_nodes)
     weight = torch.where(y > 0, 0.5 / y.double().mean(), 0.5 / (1 - y.double().mean()))
-    fitted = torch.stack([weight * (fold != part) for part in range(FOLDS)] + [weight])  # all but a fold, then all
+    fitted = torch.stack(
+        [weight * (fold != part) for part in range(SPECTRAL_FOLDS)] + [weight]
+    )  # all but a fold, then all
     x = F.pad((x - mean) / scale, (0, 1), value=1.0)
     best, found = torch.inf, torch.zeros(x.shape[1], dtype=x.dtype, device=x.device)
     for beta in path(x, y.double(), fitted):

@@ -23,9 +23,9 @@ from banditplex.training.data import TrainingData
 LookUp = Callable[[], Known | None]
 TURNS = 4
 """Negatives of each edge, if evidence is kept."""
-MOST = 12 << 30
+KEPT_BYTES = 12 << 30
 """Bytes that are kept at most."""
-PER_PAIR = 60
+KEPT_PER_PAIR = 60
 """Bytes that are kept for each pair, besides the columns: its nodes, its rows, and the layers that have it, about."""
 
 
@@ -39,8 +39,8 @@ class Supply:
     def _keeps(self) -> bool:
         """Whether what is known of pairs is kept; else, or without evidence, the network looks it up in every step."""
         data, columns = self._data, num_evidence(self._data.visibility) + num_features(self._data.visibility)[0]
-        size = (1 + TURNS) * len(data.train_edges) / data.group.size * (PER_PAIR + 4 * columns)
-        return data.visibility.evidence and size <= MOST
+        size = (1 + TURNS) * len(data.train_edges) / data.group.size * (KEPT_PER_PAIR + 4 * columns)
+        return data.visibility.evidence and size <= KEPT_BYTES
 
     def epoch(self, number: int, order: Tensor, rng: np.random.Generator) -> tuple[Tensor, Tensor | None]:
         """Return edges and negatives (2, E, 2) of an epoch in the given order, and their places (2, E) for `known`."""

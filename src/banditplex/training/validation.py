@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from banditplex.bandits import Policy
-from banditplex.nn import MultiplexModel
-from banditplex.nn.hidden_edges import hide_pairs
+from banditplex.nn import HiddenEdges, MultiplexModel
 from banditplex.nn.query import Query
 from banditplex.nn.scoring import score_terms
 from banditplex.training.data import TrainingData
@@ -87,7 +86,7 @@ def _validation_terms(model: MultiplexModel, data: TrainingData, layers: Ints) -
     instance = np.tile(data.validation_edges.instance, 2)
     table = np.concatenate([data.targets[instance][:, None], layers[instance]], 1)
     asked, where = data.validation_pairs, torch.from_numpy(table).to(data.device)
-    hidden = hide_pairs(asked, data.visibility.hidden_layers(where))  # their reverse edges; edges elsewhere
+    hidden = HiddenEdges.of(asked, data.visibility.hidden_layers(where))  # their reverse edges; edges elsewhere
     at = torch.from_numpy(data.own_validation).to(data.device)
     asked, where = asked.index_select(0, at), where.index_select(0, at)
     query = Query(asked, where[:, 0], where[:, 1:], data.validation_known, hidden)
