@@ -32,6 +32,7 @@ from banditplex.nn.paths import Paths
 from banditplex.nn.spectral import SPECTRAL_FOLDS, fold_of
 from banditplex.rng import stream
 from banditplex.training.data import TrainingData
+from banditplex.training.logistic import LEAST_SCALE, balanced, path
 from banditplex.training.screening import promising_layers
 
 Ints = NDArray[np.int64]
@@ -46,7 +47,6 @@ NEGATIVES = 2
 """Negatives per edge; together they weigh as much as the edges."""
 RIDGE = 10.0
 """Penalty on squared coefficients of standardised columns, in pairs."""
-STEPS = 12
 LEVEL = 0.95
 
 
@@ -216,24 +216,11 @@ class Folds:
         return chosen
 
 
-def _weights(label: Tensor) -> Tensor:
-    """Return weights of mean 1 that give edges and negatives the same sum."""
-    edges = label.mean()
-    return torch.where(label > 0, 0.5 / edges, 0.5 / (1 - edges))
-
-
 def _losses(x: Tensor, label: Tensor, x_tested: Tensor, label_tested: Tensor) -> Tensor:
     """Fit B regressions on x (B, n, F); return the log losses (B, m) of the tested pairs (B, m, F)."""
-    mean, scale = x.mean(1, keepdim=True), x.std(1, keepdim=True).clamp(min=0.02)
+    mean, scale = x.mean(1, keepdim=True), x.std(1, keepdim=True).clamp(min=LEAST_SCALE)
     x, x_tested = (F.pad((each - mean) / scale, (0, 1), value=1.0) for each in (x, x_tested))
-    weight = _weights(label)
-    penalty = RIDGE * torch.eye(x.shape[2], dtype=x.dtype, device=x.device)
-    penalty[-1, -1] = 1e-6
-    beta = torch.zeros(len(x), x.shape[2], 1, dtype=x.dtype, device=x.device)
-    for _ in range(STEPS):  # Newton's method; the penalty makes steps small enough
-        p = torch.sigmoid(x @ beta).squeeze(2)
-        gradient = x.transpose(1, 2) @ (weight * (p - label)).unsqueeze(2) + penalty @ beta
-        curvature = x.transpose(1, 2) @ ((weight * p * (1 - p)).unsqueeze(2) * x) + penalty
-        beta = beta - torch.linalg.solve(curvature, gradient)
-    logit = (x_tested @ beta).squeeze(2)
+    weight = balanced(label).unsqueeze(0)
+    beta = torch.cat([x.new_zeros(0, x.shape[2]), *(path(each, label, weight, [RIDGE])[0] for each in x)])
+    logit = (x_tested @ beta.unsqueeze(2)).squeeze(2)
     return F.binary_cross_entropy_with_logits(logit, label_tested.expand_as(logit), reduction="none")

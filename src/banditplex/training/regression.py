@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -21,6 +20,7 @@ from banditplex.nn.regression import Columns, Regression, columns
 from banditplex.nn.spectral import SPECTRAL_FOLDS, fold_of
 from banditplex.rng import stream
 from banditplex.training.data import TrainingData
+from banditplex.training.logistic import fit
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -30,7 +30,6 @@ NEGATIVES = 3
 """Negatives per edge; all negatives together weigh as much as the edges."""
 PENALTIES = (1000.0, 100.0, 10.0, 1.0)
 """Penalties on squared weights of standardised columns, in pairs, that are tried."""
-STEPS, ENOUGH = 20, 1e-4
 
 
 class Used(NamedTuple):
@@ -128,45 +127,8 @@ def fit_target(seen: Columns, pairs: Ints, label: Ints, num_nodes: int) -> tuple
 
     Pairs of the same two nodes are in the same fold of the cross-validation.
     """
-    x = torch.cat([seen.own, seen.other.flatten(1)], 1).double()
-    mean, scale = x.mean(0), x.std(0, unbiased=False).clamp(min=0.02)
-    y, fold = torch.from_numpy(label).to(x.device), fold_of(torch.from_numpy(pairs).to(x.device), num_nodes)
-    weight = torch.where(y > 0, 0.5 / y.double().mean(), 0.5 / (1 - y.double().mean()))
-    fitted = torch.stack(
-        [weight * (fold != part) for part in range(SPECTRAL_FOLDS)] + [weight]
-    )  # all but a fold, then all
-    x = F.pad((x - mean) / scale, (0, 1), value=1.0)
-    best, found = torch.inf, torch.zeros(x.shape[1], dtype=x.dtype, device=x.device)
-    for beta in path(x, y.double(), fitted):
-        logit = (beta[:-1] @ x.T).gather(0, fold.unsqueeze(0)).squeeze(0)  # of each pair, by what was fitted without it
-        loss = float((weight * F.binary_cross_entropy_with_logits(logit, y.double(), reduction="none")).sum())
-        if loss < best:  # never if a fit has failed
-            best, found = loss, beta[-1]
-    raw = found[:-1] / scale
-    own = torch.cat([raw[: seen.own.shape[1]], (found[-1] - raw @ mean).unsqueeze(0)])
-    return own.float().cpu(), raw[seen.own.shape[1] :].view(seen.other.shape[1:]).float().cpu()
-
-
-def path(x: Tensor, label: Tensor, weight: Tensor, penalties: Sequence[float] = PENALTIES) -> list[Tensor]:
-    """Return the weights (B, F) of B regressions on x (n, F) with weights (B, n) of the pairs, for each penalty.
-
-    The last column is a constant, which has no penalty. Newton's method; a penalty starts from what the one before it
-    has found, which is near.
-    """
-    free = torch.ones(x.shape[1], dtype=x.dtype, device=x.device)
-    free[-1] = 1e-6
-    rough = x.float()  # for the curvature, which need not be exact: gradients decide where a fit ends
-    beta, found = torch.zeros(len(weight), x.shape[1], dtype=x.dtype, device=x.device), []
-    for penalty in penalties:
-        ridge = penalty * free
-        for _ in range(STEPS):
-            p = torch.sigmoid(beta @ x.T)
-            gradient = (weight * (p - label)) @ x + ridge * beta
-            share = (weight * p * (1 - p)).float()
-            curvature = torch.stack([rough.T @ (each.unsqueeze(1) * rough) for each in share])
-            step = torch.linalg.solve_ex(curvature.to(x.dtype) + torch.diag(ridge), gradient)[0]
-            beta = beta - step
-            if step.abs().max() < ENOUGH:
-                break
-        found.append(beta)
-    return found
+    x, size = torch.cat([seen.own, seen.other.flatten(1)], 1), seen.own.shape[1]
+    fold = fold_of(torch.from_numpy(pairs).to(x.device), num_nodes)
+    raw, constant = fit(x, torch.from_numpy(label).to(x.device), fold, PENALTIES, num_folds=SPECTRAL_FOLDS)
+    own = torch.cat([raw[:size], constant.unsqueeze(0)])
+    return own.float().cpu(), raw[size:].view(seen.other.shape[1:]).float().cpu()
