@@ -9,7 +9,8 @@ import torch
 import banditplex as bx
 from banditplex.evaluation import roc_auc
 from banditplex.nn.packing import EdgeTensors
-from banditplex.nn.rotations import DIMENSION, FOLDS, MARGIN, Folds, Rotations, Vectors
+from banditplex.nn.relations import MARGIN
+from banditplex.nn.rotations import DIMENSION, FOLDS, Folds, Rotations, Vectors
 from banditplex.training import rotations as training
 from banditplex.training.rotations import NEGATIVES, Examples, by_torch, descent, learn
 from tests.training.stacked import stacked
@@ -165,6 +166,20 @@ def test_edges_of_a_step_are_about_as_many_as_asked_for(monkeypatch):
     sizes = torch.stack([torch.bincount(examples.draw(seed).fold, minlength=FOLDS) for seed in range(40)]).float()
     assert sizes.mean() == pytest.approx(100, abs=4 * 10 / math.sqrt(40 * FOLDS))
     assert sizes.std() > 5  # another draw in each step
+
+
+@pytest.mark.parametrize("everywhere", [False, True])
+@pytest.mark.parametrize("directed", [False, True])
+def test_compiled_draws_are_the_same_to_the_bit(directed, everywhere, monkeypatch):
+    """Not every edge is drawn: a fold has 50 of some 400."""
+    monkeypatch.setattr(training, "BATCH", 50)
+    examples = Examples(EdgeTensors.of(random_mx(directed), "cpu"), Folds(30, everywhere, 5))
+    found = [examples.draw(seed) for seed in (3, 2**61 + 7)]
+    monkeypatch.setattr("banditplex.nn.compiled.usable", lambda _: False)
+    for seed, drawn in zip((3, 2**61 + 7), found, strict=True):
+        for one, other in zip(drawn, examples.draw(seed), strict=True):
+            assert one.dtype == other.dtype
+            assert torch.equal(one, other)
 
 
 def test_compiled_gradients_are_those_of_autograd():

@@ -1,10 +1,9 @@
 """Vectors of nodes that all layers share, and each layer turns in its own way (RotatE).
 
-The score of a pair (u, v) in a layer is a margin minus the sum of |x_u,i w_i - x_v,i|, with complex vectors x of nodes
-and w of the layer, whose entries have length 1 (Sun et al., ICLR 2019). In small and dense layers this finds what counts
-of neighbours and paths miss. Such vectors know by heart the edges that they were learnt from. So pairs are divided into
-folds, and a pair is scored by vectors that were learnt without the pairs of its fold, be they edges or not.
-"""  # noqa: E501
+Scores are those of `nn/relations.py`. In small and dense layers they find what counts of neighbours and paths miss.
+Such vectors memorise the edges that they were learnt from. So pairs are divided into folds, and a pair is scored by
+vectors that were learnt without the pairs of its fold, be they edges or not.
+"""
 
 import copy
 from typing import Any, NamedTuple
@@ -17,14 +16,11 @@ from torch import Tensor, nn
 from banditplex.multiplex import Multiplex
 from banditplex.nn import compiled
 from banditplex.nn.random_numbers import random_integers
+from banditplex.nn.relations import FORMULAS, MARGIN, TINY
 from banditplex.pairs.visibility import Visibility
 
 FOLDS = 8
 DIMENSION = 32
-MARGIN = 6.0
-"""The score at distance 0."""
-TINY = 1e-12
-"""Keeps gradients of lengths finite at 0."""
 CHUNK = 1 << 14
 """Pairs that are scored at once."""
 
@@ -37,11 +33,8 @@ class Vectors(NamedTuple):
 
     def score(self, fold: Tensor, source: Tensor, destination: Tensor, layer: Tensor) -> Tensor:
         """Return the scores of pairs in layers by the vectors of folds; all have the same shape."""
-        (a, b), (c, d) = (rows(self.node, fold, ends).unbind(-2) for ends in (source, destination))
-        angle = rows(self.angle, fold, layer)
-        cos, sin = angle.cos(), angle.sin()
-        across, up = a * cos - b * sin - c, a * sin + b * cos - d
-        return MARGIN - (across * across + up * up + TINY).sqrt().sum(-1)
+        first, second = (rows(self.node, fold, ends).flatten(-2) for ends in (source, destination))
+        return FORMULAS["rotate"].score(first, rows(self.angle, fold, layer), second)
 
     def score_only(self, fold: Tensor, source: Tensor, destination: Tensor, layer: Tensor) -> Tensor:
         """Return the same for lists (n,), without gradients and in little memory."""

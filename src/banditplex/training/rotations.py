@@ -16,9 +16,11 @@ from torch import Tensor
 from torch.nn.functional import softplus
 
 from banditplex.nn import compiled
+from banditplex.nn.compiled import find_place
 from banditplex.nn.packing import EdgeTensors, contains
-from banditplex.nn.random_numbers import BITS, new_seed, random_integers
-from banditplex.nn.rotations import DIMENSION, FOLDS, MARGIN, TINY, Folds, Rotations, Vectors
+from banditplex.nn.random_numbers import BITS, new_seed, random_integer, random_integers
+from banditplex.nn.relations import MARGIN, TINY
+from banditplex.nn.rotations import DIMENSION, FOLDS, Folds, Rotations, Vectors
 from banditplex.rng import stream
 from banditplex.training.config import MANY_EDGES
 from banditplex.training.data import TrainingData
@@ -131,6 +133,8 @@ class Examples:
 
     def draw(self, seed: int) -> Drawn:
         """Return the edges of a step with random pairs as negatives; the next number is taken as a seed, too."""
+        if compiled.usable(self._number):
+            return self._draw_compiled(seed)
         at = torch.nonzero(random_integers(self._number, seed) < self._share * 2.0**BITS).squeeze(1)
         fold, layer, num_nodes = self._fold[at], self._layer[at], self._folds.num_nodes
         number = self._number[at].unsqueeze(1) * NEGATIVES + torch.arange(NEGATIVES, device=at.device)
@@ -141,6 +145,56 @@ class Examples:
         source = torch.cat([self._source[at].unsqueeze(1), u], 1)
         destination = torch.cat([self._destination[at].unsqueeze(1), v], 1)
         return Drawn(fold, layer, source, destination, weight / weight.sum(1, keepdim=True).clamp(min=1))
+
+    def _draw_compiled(self, seed: int) -> Drawn:
+        """Return the same, to the bit, without a list of numbers for edges that are not drawn."""
+        number, limit = self._number.numpy(), (self._share * 2.0**BITS).numpy()
+        at = np.empty(len(number), np.int64)
+        at = at[: _choose(number, limit, seed, at)]
+        ends = np.empty((2, len(at), 1 + NEGATIVES), np.int64)
+        weight = torch.empty(len(at), NEGATIVES)
+        edges = [each.numpy() for each in (self._fold, self._layer, self._source, self._destination, self._known)]
+        folds = self._folds.num_nodes, self._folds.everywhere, self._folds.seed, FOLDS
+        _draw(at, number, *edges, *folds, seed + 1, ends, weight.numpy())
+        chosen = torch.from_numpy(at)
+        source, destination = torch.from_numpy(ends)
+        return Drawn(self._fold[chosen], self._layer[chosen], source, destination, weight)
+
+
+@compiled.compile_loop
+def _choose(number: Any, limit: Any, seed: Any, at: Any) -> Any:
+    """Write the places of the edges of a step, and return how many there are."""
+    count = 0
+    for i in range(len(number)):
+        if np.float32(random_integer(number[i], seed)) < limit[i]:
+            at[count] = i
+            count += 1
+    return count
+
+
+@compiled.compile_loop
+def _draw(
+    at: Any, number: Any, fold: Any, layer: Any, source: Any, destination: Any, known: Any, num_nodes: Any,
+    everywhere: Any, fold_seed: Any, num_folds: Any, seed: Any, ends: Any, weight: Any,
+) -> None:  # fmt: skip
+    """Write the ends of the edges at some places and of their negatives, and the weights of these."""
+    negatives = weight.shape[1]
+    for n in range(len(at)):
+        edge = at[n]
+        ends[0, n, 0], ends[1, n, 0], kept = source[edge], destination[edge], 0
+        for j in range(negatives):
+            drawn = random_integer(number[edge] * negatives + j, seed) % num_nodes**2
+            u, v = drawn // num_nodes, drawn % num_nodes
+            key = (layer[edge] * num_nodes + u) * num_nodes + v
+            place = find_place(key, 0, len(known), known)
+            linked = place < len(known) and known[place] == key
+            pair = min(u, v) * num_nodes + max(u, v)
+            pair = pair if everywhere else layer[edge] * num_nodes**2 + pair
+            good = not linked and u != v and random_integer(pair, fold_seed) % num_folds != fold[edge]
+            ends[0, n, 1 + j], ends[1, n, 1 + j], weight[n, j] = u, v, good
+            kept += good
+        for j in range(negatives):
+            weight[n, j] /= max(kept, 1)
 
 
 def descent(vectors: Vectors, drawn: Drawn) -> Sequence[Tensor]:
