@@ -2,10 +2,9 @@
 
     python -m benchmarks fits
 
-Fits: pooled boosted trees (`pooled-trees`). Predictions: scipy computing the structural features of the same pairs, as
-the baselines do. All on the CPU, as wall-clock time; what counts are ratios. Loops are compiled before, which happens
-once per installation. Bars on two cores: at most 5 x the trees, two threads at least 1.6 x as fast as one, predictions
-at most 3 x scipy.
+Fits: pooled boosted trees (`pooled-trees`). Predictions: scipy computing structural features of the same pairs. All on
+the CPU, as wall-clock time; what counts are ratios. Loops are compiled before, which happens once per installation.
+Bars on two cores: at most 5 x the trees, two threads at least 1.6 x as fast as one, predictions at most 3 x scipy.
 """
 
 import time
@@ -16,10 +15,10 @@ import torch
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from banditplex.baselines import BASELINES
-from banditplex.baselines.features import StructuralFeatures
 from banditplex.datasets import load_dataset
 from banditplex.pairs.visibility import Visibility
 from banditplex.predictor import LinkPredictor
+from tests.baselines.features import StructuralFeatures
 
 SETS = ("arxiv", "fao", "sacchcere")
 PAIRS = 1_000_000

@@ -17,8 +17,8 @@ import numpy as np
 
 from banditplex.baselines import BASELINES
 from banditplex.baselines.base import training_tables
-from banditplex.baselines.features import StructuralFeatures, scaled
-from banditplex.baselines.regression import fit_logistic
+from banditplex.baselines.classifiers import fit_logistic
+from banditplex.baselines.columns import StructuralColumns
 from banditplex.errors import InputError
 from banditplex.evaluation import roc_auc, split
 from banditplex.markdown import markdown_table, plus_minus
@@ -160,11 +160,10 @@ def _worth(mx: Multiplex, target: int, other: int, seed: int) -> float:
     """Return the validation ROC-AUC of logistic regression in a target layer with one other layer."""
     parts = split(mx, hide="layer", share=0.1, seed=seed)
     pairs, label = parts.test(mx.layer_names[target])
-    features = StructuralFeatures(parts.train, Visibility.of_split("layer", mx))
+    features = StructuralColumns(parts.train, Visibility.of_split("layer", mx))
 
-    def columns(features: StructuralFeatures, pairs: Ints, target: int) -> Floats:
-        both = features.own(pairs, target), features.other(pairs, target, other)
-        return np.concatenate([scaled(each) for each in both], axis=1)
+    def columns(features: StructuralColumns, pairs: Ints, target: int) -> Floats:
+        return features.beside(pairs, target, [other])
 
     tables = training_tables(features, [target], seed, columns, each=3, at_most=20_000)
     if target not in tables or not len(label):

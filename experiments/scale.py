@@ -220,8 +220,8 @@ def mne(mx: Multiplex, task: Run, device: torch.device) -> tuple[Callable[[], An
 
 def deeplex(mx: Multiplex, task: Run, device: torch.device) -> tuple[Callable[[], Any], float]:
     """Return a step of DeePlex with as many pairs as it has in memory at a time."""
-    from banditplex.baselines.deeplex import DeePlex
     from banditplex.baselines.neural import NetworkData
+    from banditplex.baselines.seal import DeePlex
     from banditplex.nn import HiddenEdges
     from banditplex.training.data import prepare
 

@@ -6,10 +6,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss
+from sklearn.model_selection import PredefinedSplit, cross_val_predict
 
 from banditplex.baselines import BASELINES, Heuristic, Katz, Trees
 from banditplex.baselines.base import TrainingTable, training_tables
-from banditplex.baselines.features import StructuralFeatures, scaled
+from banditplex.baselines.classifiers import fit_logistic
+from banditplex.baselines.columns import StructuralColumns
 from banditplex.datasets import load_dataset, planted
 from banditplex.evaluation import evaluate, roc_auc, split
 from banditplex.multiplex import Multiplex
@@ -58,22 +62,21 @@ def test_some_pass_them_with_hidden_pairs(name):
     check_scorer(BASELINES[name], hide="pair", **SMALL.get(name, {}))
 
 
-@pytest.mark.parametrize("hide", ["layer", "pair"])
-def test_features_of_training_pairs_of_a_random_graph_tell_nothing(hide):
-    """Trees that were fitted to four folds of the training pairs have ROC-AUC .5 on the fifth."""
+@pytest.mark.parametrize(("hide", "layers"), [("layer", 3), ("pair", 1)])
+def test_columns_of_training_pairs_of_a_random_graph_tell_nothing(hide, layers):
+    """Trees that were fitted to four folds of the training pairs have ROC-AUC .5 on the fifth.
+
+    Of several layers, pairs that are edges of none tell something: they are rarer between nodes with many edges.
+    """
     found = []
-    for seed in range(4):
-        features = StructuralFeatures(random_multiplex(seed), Visibility(hide))
-        tables = training_tables(features, [0, 1, 2], seed, every_feature, each=1, at_most=999)
+    for seed in range(12 // layers):
+        columns = StructuralColumns(random_multiplex(seed, layers=layers), Visibility(hide))
+        tables = training_tables(columns, range(layers), seed, StructuralColumns.every, each=1, at_most=999)
         for table in tables.values():
             held = table.fold == 0
             model = Trees(seed=seed)._learn(TrainingTable(*(part[~held] for part in table)))
             found.append(roc_auc(table.label[held], model.decision_function(table.values[held])))
     assert abs(np.mean(found) - 0.5) < 0.05  # 12 layers of some 130 pairs: standard error .015
-
-
-def every_feature(features, pairs, target):
-    return scaled(features.every(pairs, target))
 
 
 @pytest.mark.parametrize("name", [name for name in BASELINES if isinstance(BASELINES[name](), Heuristic | Katz)])
@@ -94,6 +97,23 @@ def test_known_edges_do_not_see_themselves(name):
 def test_twins_are_found(twins, name, least):
     model = BASELINES[name](hide="layer").fit(twins.train, targets=["a", "a-twin"])
     assert layer_auc(twins, model, ["a", "a-twin"]) > least
+
+
+def test_regressions_are_those_of_scikit_learn():
+    """The strength with the least log loss in three folds is used; columns are standardised, classes balanced."""
+    rng = np.random.default_rng(0)
+    values, fold = rng.normal(size=(300, 4)) * [1, 3, 0.5, 2] + 1, np.arange(300) % 3
+    label = (values @ [1, -0.3, 0, 0.2] + rng.logistic(size=300) > 1.5).astype(np.int64)
+    x = (values - values.mean(0)) / values.std(0)
+    scores = {}
+    for strength in (0.001, 0.1):
+        model = LogisticRegression(C=strength, class_weight="balanced", tol=1e-8)
+        guess = cross_val_predict(model, x, label, cv=PredefinedSplit(fold), method="predict_proba")[:, 1]
+        weight = np.where(label, 0.5 / label.mean(), 0.5 / (1 - label.mean()))
+        scores[log_loss(label, guess, sample_weight=weight)] = model.fit(x, label)
+    expected = scores[min(scores)].decision_function(x)
+    found = fit_logistic(TrainingTable(values, label, fold), (0.001, 0.1)).decision_function(values)
+    np.testing.assert_allclose(found, expected, atol=1e-3)
 
 
 def test_hidden_pairs_leave_no_overlap(twins):
@@ -159,12 +179,9 @@ def test_the_number_of_parameters_is_counted():
     assert {fitted[name].num_parameters_ for name in ("overlap", "katz", "jaccard-union")} == {0}
     assert fitted["svd"].num_parameters_ == 2 * (30 + 30) * 12
     assert fitted["svd-union"].num_parameters_ == (30 + 30) * 12
-    pooled, every = (
-        scaled(function(np.array([[0, 1]]), 0)).shape[1]
-        for function in (fitted["svd"].features_.pooled, fitted["svd"].features_.every)
-    )
+    columns = fitted["overlap"].columns_
+    pooled, every = (function(np.array([[0, 1]]), 0).shape[1] for function in (columns.pooled, columns.every))
     assert fitted["pooled-regression"].num_parameters_ == pooled + 1
-    factors = 2 * (30 + 30) * 12  # of the target layer and of the union of the others, here the other layer
-    assert fitted["regression"].num_parameters_ == 2 * (every + 2 + 1 + factors)
+    assert fitted["regression"].num_parameters_ == 2 * (every + 1)
     trees = fitted["pooled-trees"].model_._predictors
     assert fitted["pooled-trees"].num_parameters_ == sum(2 * tree.get_n_leaf_nodes() - 1 for (tree,) in trees)

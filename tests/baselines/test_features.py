@@ -1,4 +1,4 @@
-"""Features against a slow plain loop that removes edges from networkx graphs, and against values by hand."""
+"""Features by scipy against a slow plain loop that removes edges from networkx graphs, and against values by hand."""
 
 import math
 
@@ -6,10 +6,10 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from banditplex.baselines import graph as graph_module
-from banditplex.baselines.features import StructuralFeatures
 from banditplex.multiplex import Multiplex
 from banditplex.pairs.visibility import Visibility
+from tests.baselines import graph as graph_module
+from tests.baselines.features import StructuralFeatures
 
 NODES = 12
 EVERY_PAIR = np.array([(u, v) for u in range(NODES) for v in range(NODES) if u != v])

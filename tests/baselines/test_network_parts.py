@@ -6,15 +6,15 @@ import torch
 from torch_geometric.nn import GCNConv
 
 from banditplex.baselines.aggregation import Aggregation
+from banditplex.baselines.common_neighbours import common_sums, overlaps
 from banditplex.baselines.convolution import Propagation, block_of
-from banditplex.baselines.deeplex import nearest
-from banditplex.baselines.ncn import common_sums
-from banditplex.baselines.neo_gnn import overlaps
-from banditplex.baselines.node_samplers import Arms, biased_reward, exp3, variance_rate, variance_reward
-from banditplex.baselines.sampled import NeighbourSampler
-from banditplex.baselines.seen import hide_from, visible_link
+from banditplex.baselines.neural import hide_from, visible_link
+from banditplex.baselines.sampled import Arms, NeighbourSampler, biased_reward, exp3, variance_rate, variance_reward
+from banditplex.baselines.seal import nearest
 from banditplex.multiplex import Multiplex
 from banditplex.nn import HiddenEdges, PackedGraph
+from banditplex.nn.query import Query
+from banditplex.nn.view import View
 from banditplex.pairs.visibility import Visibility
 
 NODES = 14
@@ -129,7 +129,7 @@ def test_mean_over_all_other_layers(mx):
     model = Aggregation("mean", epochs=1, device="cpu", hide="layer").fit(mx)
     network, graph, target = model.network_.model, model.graph_, torch.ones(len(PAIRS), dtype=torch.long)
     layers = torch.tensor([[0, 2]]).expand(len(PAIRS), -1)
-    logits = network(graph, None, PAIRS.flip(1), target, layers, NOTHING)
+    logits = network(View(graph, network.visibility), Query(PAIRS.flip(1), target, layers, hidden=NOTHING))
     expected = logits.own + (logits.other[:, 0] + logits.other[:, 1]) / 2
     names = mx.node_names[PAIRS.numpy()]
     np.testing.assert_allclose(model.score_pairs(names, mx.layer_names[1]), expected.detach().numpy())

@@ -8,9 +8,8 @@ import pytest
 import torch
 
 from banditplex.baselines import BASELINES, SEAL, VGAE
-from banditplex.baselines.neural import FOLDS, NeuralBaseline
+from banditplex.baselines.neural import FOLDS, NeuralBaseline, hide_from
 from banditplex.baselines.seal import SubgraphNetwork
-from banditplex.baselines.seen import hide_from
 from banditplex.evaluation import roc_auc, split
 from banditplex.multiplex import Multiplex
 from banditplex.nn import PackedGraph
@@ -64,7 +63,7 @@ def test_a_known_edge_is_scored_as_if_it_were_unknown(name, hide, directed):
     """The network is asked with the edges of its fold hidden, and says the same on the graph without the edge."""
     model = fitted(name, hide, directed)
     assert not model.sees_own_edge
-    mx, network, visibility = model.mx_, model.network_, model.features_.visibility
+    mx, network, visibility = model.mx_, model.network_, model.visibility_
     edge = mx.edges("a")[:, :1].T.copy()
     seen = mx.edge_index if hide == "pair" else mx.edges("a")
     fold = torch.from_numpy(seen[:, seen.sum(0) % FOLDS == edge.sum() % FOLDS].T.copy())
@@ -186,7 +185,7 @@ def test_node_features_are_used():
     model = BASELINES["gcn-distmult"](hide="layer", epochs=15, device="cpu").fit(parts.train)
     pairs, label = parts.test("a")
     assert roc_auc(label, model.score_pairs(pairs, "a")) > 0.65
-    assert len(model.network_.input.linear.weight) == 64
+    assert len(model.network_.encoder.input.linear.weight) == 64
 
 
 def test_mistakes_are_refused():

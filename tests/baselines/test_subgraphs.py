@@ -8,8 +8,7 @@ import pytest
 import torch
 
 from banditplex.baselines import subgraphs
-from banditplex.baselines.dgcnn import SubgraphEncoder, choose_keep, sort_pool
-from banditplex.baselines.neural_sort import neural_sort
+from banditplex.baselines.seal import SubgraphEncoder, choose_keep, neural_sort, sort_pool
 from banditplex.baselines.subgraphs import enclosing_subgraphs
 from banditplex.multiplex import Multiplex
 from banditplex.nn import PackedGraph

@@ -8,10 +8,10 @@ import pytest
 import torch
 
 from banditplex.baselines import BASELINES, PyKEEN, Triples
-from banditplex.baselines.triples import FORMULAS, MARGIN
 from banditplex.datasets import load_dataset
 from banditplex.evaluation import roc_auc, split
 from banditplex.multiplex import Multiplex
+from banditplex.nn.relations import FORMULAS, MARGIN
 from tests.baselines.small import needs_pykeen
 from tests.refusals import refuses
 

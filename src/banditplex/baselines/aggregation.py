@@ -1,5 +1,6 @@
 """All layers at once: the network of `LinkPredictor` with the mean, or attention, over all other layers."""
 
+from dataclasses import field
 from functools import partial
 
 import numpy as np
@@ -7,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from banditplex.bandits.arms import to_layer
-from banditplex.baselines.base import BASELINES
+from banditplex.baselines.base import BASELINES, parameters
 from banditplex.baselines.neural import NetworkData, NeuralBaseline, PairNetwork
 from banditplex.errors import InputError
 from banditplex.nn import HiddenEdges, PackedGraph
@@ -21,6 +22,7 @@ from banditplex.training.setup import build_network, normalise
 KINDS = ("mean", "attention")
 
 
+@parameters
 class Aggregation(NeuralBaseline):
     """The terms of `LinkPredictor` for the target layer and all other layers, without a policy.
 
@@ -41,13 +43,8 @@ class Aggregation(NeuralBaseline):
 
     weight_decay = 0.1
 
-    def __init__(
-        self, kind: str = "mean", *, width: int = 0, epochs: int = 100, patience: int = 20, batch_size: int = 64,
-        learning_rate: float = 0.01, device: str = "auto", hide: str | None = None, seed: int = 0,
-    ) -> None:  # fmt: skip
-        self.kind, self.width, self.epochs, self.patience = kind, width, epochs, patience
-        self.batch_size, self.learning_rate, self.device, self.hide = batch_size, learning_rate, device, hide
-        self.seed = seed
+    kind: str = field(default="mean", kw_only=False)
+    width: int = 0
 
     def _network(self, data: NetworkData) -> PairNetwork:
         if self.kind not in KINDS:

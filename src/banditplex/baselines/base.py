@@ -2,15 +2,15 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar, dataclass_transform
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
-from banditplex.baselines.features import StructuralFeatures
-from banditplex.baselines.graph import Floats, Ints
+from banditplex.baselines.columns import Floats, Ints, StructuralColumns
 from banditplex.errors import InputError
 from banditplex.multiplex import Multiplex, Name
 from banditplex.pairs.asked import as_pairs
@@ -23,10 +23,18 @@ BASELINES: "Registry[Callable[..., LinkScorer]]" = Registry("baseline")
 """Name -> function that makes the method; it takes `hide`, `seed` and the method's own parameters."""
 
 
+T = TypeVar("T")
 FOLDS = 5
 """Training pairs of a target are distributed over so many folds."""
 
 
+@dataclass_transform(eq_default=False, kw_only_default=True)
+def parameters(cls: type[T]) -> type[T]:
+    """Let the constructor of a class take and store what the class lists with types and defaults, by keyword."""
+    return dataclass(kw_only=True, eq=False, repr=False)(cls)
+
+
+@parameters
 class Baseline(BaseEstimator, ABC):  # type: ignore[misc]
     """A link prediction method to compare with: `fit` to a multiplex, then `score_pairs`.
 
@@ -37,8 +45,8 @@ class Baseline(BaseEstimator, ABC):  # type: ignore[misc]
     sees_own_edge: ClassVar[bool] = True
     """Whether the score of a training edge may depend on that edge; False is checked by `testing.check_scorer`."""
 
-    hide: str | None
-    seed: int
+    hide: str | None = None
+    seed: int = 0
 
     def fit(
         self,
@@ -53,14 +61,14 @@ class Baseline(BaseEstimator, ABC):  # type: ignore[misc]
         self.mx_ = mx
         self.targets_ = [mx.layer_index(name) for name in names]
         self.visibility_ = Visibility.of_training(self.hide, mx)
-        self.__dict__.pop("features_", None)
+        self.__dict__.pop("columns_", None)
         self._fit()
         return self
 
     @cached_property
-    def features_(self) -> StructuralFeatures:
-        """Structural features of the fitted multiplex, computed at first use."""
-        return StructuralFeatures(self.mx_, self.visibility_)
+    def columns_(self) -> StructuralColumns:
+        """Structural columns of the fitted multiplex, computed at first use."""
+        return StructuralColumns(self.mx_, self.visibility_)
 
     def score_pairs(self, pairs: ArrayLike, layer: Name) -> Floats:
         """Return a score (n,) for each pair (n, 2) of node names, or indices where names are strings."""
@@ -99,7 +107,7 @@ def add_one_graph(name: str, make: Callable[..., "Baseline"]) -> None:
 
 
 class TrainingTable(NamedTuple):
-    """Features (n, F), labels (n,) and folds (n,) of pairs to learn from; cross-validate along these folds."""
+    """Columns (n, F), labels (n,) and folds (n,) of pairs to learn from; cross-validate along these folds."""
 
     values: Floats
     label: Ints
@@ -107,32 +115,32 @@ class TrainingTable(NamedTuple):
 
 
 def training_tables(
-    features: StructuralFeatures,
+    columns: StructuralColumns,
     targets: Sequence[int],
     seed: int,
-    compute: Callable[[StructuralFeatures, Ints, int], Floats],
+    compute: Callable[[StructuralColumns, Ints, int], Floats],
     *,
     each: int,
     at_most: int,
 ) -> dict[int, TrainingTable]:
-    """Return features of edges and negatives of each target, as a model will see those of new pairs.
+    """Return columns of edges and negatives of each target, as a model will see those of new pairs.
 
-    Edges and negatives are distributed over folds, and the features of a fold are those of the multiplex without its
+    Edges and negatives are distributed over folds, and the columns of a fold are those of the multiplex without its
     edges. Hiding only each edge from itself is not enough: all edges of a node would have a degree one lower than its
     negatives, and trees would learn this.
 
     Parameters
     ----------
-    features, targets, seed
-        Features of the multiplex; target layers; seed of the sample.
+    columns, targets, seed
+        Columns of the multiplex; target layers; seed of the sample.
     compute
-        compute(features, pairs, target) -> (n, F).
+        compute(columns, pairs, target) -> (n, F).
     each, at_most
         Negatives per edge (fewer if there are not so many), and the largest number of edges of a target, at random.
 
     Targets without edges or without negatives are left out.
     """
-    mx, draw = features.mx, _Negatives(features.mx, features.visibility)
+    mx, draw = columns.mx, _Negatives(columns.mx, columns.visibility)
     found = {}
     for target in targets:
         rng = stream(seed, "baseline", target)
@@ -145,11 +153,11 @@ def training_tables(
             continue
         pairs = np.concatenate([edges, negatives])
         is_edge = np.arange(len(pairs)) < len(edges)
-        keys = features.visibility.keys(np.zeros(len(pairs), np.int64), pairs, mx.num_nodes)
+        keys = columns.visibility.keys(np.zeros(len(pairs), np.int64), pairs, mx.num_nodes)
         _, group = np.unique(keys, return_inverse=True)  # what is hidden together is in one fold
         fold = (rng.permutation(group.max() + 1) % FOLDS)[group]
         folds = [np.flatnonzero(fold == index) for index in np.unique(fold)]
-        parts = [compute(features.without(pairs[some][is_edge[some]], target), pairs[some], target) for some in folds]
+        parts = [compute(columns.without(pairs[some][is_edge[some]], target), pairs[some], target) for some in folds]
         order = np.argsort(np.concatenate(folds))
         found[target] = TrainingTable(np.concatenate(parts)[order], is_edge.astype(np.int64), fold)
     return found

@@ -7,6 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from banditplex.baselines.neural import NetworkData
 from banditplex.nn import Block, HiddenEdges, PackedGraph
 from banditplex.nn.mean import Mean
 
@@ -95,6 +96,23 @@ def block_of(graph: PackedGraph, pairs: Tensor, layer: Tensor, hidden: HiddenEdg
     return block, u, v
 
 
+class Encoder(nn.Module):
+    """Embeds the nodes of pairs by graph convolutions over a layer, or over the union, without hidden edges."""
+
+    def __init__(self, data: NetworkData, sees: str, width: int, depth: int, dropout: float) -> None:
+        super().__init__()
+        self.input = NodeInput(data.full_graph(sees), data.features(), width, per_layer=sees == "target")
+        self.convolutions = GCN(width, depth, dropout)
+
+    def forward(
+        self, graph: PackedGraph, pairs: Tensor, layer: Tensor, hidden: HiddenEdges
+    ) -> tuple[Block, Tensor, Tensor, Tensor]:
+        """Return the block of layers (P,), its embeddings (V, width), and the vertices of both nodes of pairs."""
+        block, u, v = block_of(graph, pairs, layer, hidden)
+        x = self.input(block)
+        return block, self.convolutions(x, Propagation.of(block, x.dtype)), u, v
+
+
 def perceptron(*widths: int, dropout: float = 0.0) -> nn.Sequential:
     """Return linear maps between widths, with ReLU (and dropout) between them."""
     parts: list[nn.Module] = []
@@ -120,3 +138,16 @@ class PairHead(nn.Module):
         """Return the logits (P,) of pairs with embeddings u and v, (P, width) each, and more numbers (P, m)."""
         product = u * v
         return product @ self.weight + self.net(torch.cat([product, *more], 1)).squeeze(1)  # type: ignore[no-any-return]
+
+
+class DistMult(nn.Module):
+    """The bilinear decoder: sum over i of z_ui r_ti z_vi + c_t for target layer t."""
+
+    def __init__(self, num_layers: int, width: int) -> None:
+        super().__init__()
+        self.relation = nn.Parameter(1 + 0.1 * torch.randn(num_layers, width))
+        self.constant = nn.Parameter(torch.zeros(num_layers))
+
+    def forward(self, u: Tensor, v: Tensor, target: Tensor) -> Tensor:
+        """Return the logits (P,) of pairs with embeddings u and v, (P, width) each."""
+        return (u * self.relation[target] * v).sum(1) + self.constant[target]

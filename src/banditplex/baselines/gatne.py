@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
-from banditplex.baselines.base import BASELINES
-from banditplex.baselines.graph import Floats, Ints
+from banditplex.baselines.base import BASELINES, parameters
+from banditplex.baselines.columns import Floats, Ints
 from banditplex.baselines.node_vectors import NodeVectors
 from banditplex.baselines.skipgram import Table, Walks, as_numpy, batches, gradients, random_table, zero_table
 from banditplex.baselines.walks import WalkGraph, first_order
@@ -31,6 +31,7 @@ def edge_part(near: Tensor, hidden: Tensor, query: Tensor, transform: Tensor) ->
     return torch.bmm((share[..., None] * near).sum(2), transform)
 
 
+@parameters
 class GATNE(NodeVectors):
     """GATNE-T, general attributed multiplex network embedding without attributes (Cen et al., KDD 2019).
 
@@ -55,32 +56,15 @@ class GATNE(NodeVectors):
         As for `MNE`.
     """
 
-    def __init__(
-        self,
-        *,
-        dimension: int = 200,
-        edge_dimension: int = 10,
-        attention_dimension: int = 20,
-        neighbour_samples: int = 10,
-        normalise: bool = True,
-        epochs: int = 10,
-        num_walks: int = 20,
-        walk_length: int = 10,
-        window: int = 5,
-        num_negatives: int = 5,
-        learning_rate: float = 0.1,
-        operator: str = "cosine",
-        time_limit: float | None = None,
-        device: str = "cpu",
-        hide: str | None = None,
-        seed: int = 0,
-    ) -> None:
-        self.dimension, self.edge_dimension, self.attention_dimension = dimension, edge_dimension, attention_dimension
-        self.neighbour_samples, self.normalise = neighbour_samples, normalise
-        self.epochs, self.num_walks = epochs, num_walks
-        self.walk_length, self.window, self.num_negatives = walk_length, window, num_negatives
-        self.learning_rate, self.operator, self.time_limit = learning_rate, operator, time_limit
-        self.device, self.hide, self.seed = device, hide, seed
+    dimension: int = 200
+    edge_dimension: int = 10
+    attention_dimension: int = 20
+    neighbour_samples: int = 10
+    normalise: bool = True
+    epochs: int = 10
+    num_walks: int = 20
+    walk_length: int = 10
+    window: int = 5
 
     def _learn(self) -> None:
         graph, device, rng = WalkGraph.of(self.mx_), choose_device(self.device), stream(self.seed, "gatne")

@@ -1,10 +1,11 @@
 """Heuristics without training: a structural feature of a pair is its score."""
 
+from dataclasses import field
 from functools import partial
 from typing import ClassVar
 
-from banditplex.baselines.base import BASELINES, Baseline, add_one_graph, in_union
-from banditplex.baselines.graph import Floats, Ints
+from banditplex.baselines.base import BASELINES, Baseline, add_one_graph, in_union, parameters
+from banditplex.baselines.columns import Floats, Ints
 from banditplex.errors import InputError
 from banditplex.registry import Registry
 
@@ -14,6 +15,7 @@ OF_LAYERS = ("overlap", "overlap+union")
 """Heuristics that compare layers: they take no graph."""
 
 
+@parameters
 class Heuristic(Baseline):
     """Scores pairs with one structural feature, computed without the pair's own edge.
 
@@ -45,10 +47,8 @@ class Heuristic(Baseline):
     sees_own_edge: ClassVar[bool] = False
     num_parameters_: ClassVar[int] = 0
 
-    def __init__(
-        self, kind: str = "resource-allocation", *, graph: str = "target", hide: str | None = None, seed: int = 0
-    ) -> None:
-        self.kind, self.graph, self.hide, self.seed = kind, graph, hide, seed
+    kind: str = field(default="resource-allocation", kw_only=False)
+    graph: str = "target"
 
     def _fit(self) -> None:
         HEURISTICS[self.kind]
@@ -56,17 +56,15 @@ class Heuristic(Baseline):
             raise InputError(f"Expected graph='target' for the heuristic {self.kind!r}, got {self.graph!r}.")
 
     def _score(self, pairs: Ints, target: int) -> Floats:
-        if self.kind in OF_LAYERS:
-            overlap = self.features_.num_others(pairs, target)
-            if self.kind == "overlap":
-                return overlap
-            near = self.features_.merged(pairs, target)["allocation"]
-            return overlap + near / (1 + near)
-        graph, known, hidden = self.features_.linked(pairs, target, union=in_union(self.graph))
-        columns = graph.neighbourhood(pairs, known, hidden, paths=False)
+        columns, union = self.columns_, self.kind == "overlap+union" or in_union(self.graph)
+        if self.kind == "overlap":
+            return columns.num_others(pairs, target)
+        near = columns.neighbourhood(pairs, target, union=union)
+        if self.kind == "overlap+union":
+            return columns.num_others(pairs, target) + near["allocation"] / (1 + near["allocation"])
         if self.kind == "preferential-attachment":
-            return columns["low degree"] * columns["high degree"]
-        return columns[HEURISTICS[self.kind]]
+            return near["low degree"] * near["high degree"]
+        return near[HEURISTICS[self.kind]]
 
 
 for _kind, _feature in (

@@ -6,8 +6,8 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import eigsh
 
-from banditplex.baselines.base import Baseline, add_one_graph, in_union
-from banditplex.baselines.graph import Bools, Floats, Graph, Ints
+from banditplex.baselines.base import Baseline, add_one_graph, in_union, parameters
+from banditplex.baselines.columns import Floats, Ints, Linked
 from banditplex.errors import InputError
 
 EXACT = 1_000
@@ -16,8 +16,11 @@ RANK = 64
 """Largest eigenvalues that are computed of larger graphs."""
 LARGEST = 0.9
 """beta times the largest eigenvalue is at most this, so that the sum converges fast."""
+CHUNK = 1 << 12
+"""Pairs whose walks are counted at once."""
 
 
+@parameters
 class Katz(Baseline):
     """Katz index (Katz 1953; as a link predictor Liben-Nowell and Kleinberg 2003): the sum of beta^l walks_l(u, v).
 
@@ -46,8 +49,8 @@ class Katz(Baseline):
     sees_own_edge: ClassVar[bool] = False
     num_parameters_: ClassVar[int] = 0
 
-    def __init__(self, *, graph: str = "target", beta: float = 0.005, hide: str | None = None, seed: int = 0) -> None:
-        self.graph, self.beta, self.hide, self.seed = graph, beta, hide, seed
+    graph: str = "target"
+    beta: float = 0.005
 
     def _fit(self) -> None:
         in_union(self.graph)
@@ -56,38 +59,46 @@ class Katz(Baseline):
         self.walks_: dict[int, WalkSums] = {}
 
     def _score(self, pairs: Ints, target: int) -> Floats:
-        seen = self.features_.linked(pairs, target, union=in_union(self.graph))
-        key = -1 if in_union(self.graph) else target
+        union = in_union(self.graph)
+        key = -1 if union else target
         if key not in self.walks_:
-            self.walks_ = {key: WalkSums(seen.graph, self.beta)}  # the last one is kept
-        return self.walks_[key].between(pairs, seen.known, seen.hidden)
+            edges = self.mx_.edge_index if union else self.mx_.edges(self.mx_.layer_names[target])
+            self.walks_ = {key: WalkSums(edges, self.mx_.num_nodes, self.beta)}  # the last one is kept
+        return self.walks_[key].between(pairs, self.columns_.linked(pairs, target, union=union))
 
 
 class WalkSums:
-    """Sums over walks of all lengths, beta^length each, between the nodes of an undirected graph."""
+    """Sums over walks of all lengths, beta^length each, between the nodes of an undirected graph with edges (2, E)."""
 
-    def __init__(self, graph: Graph, beta: float) -> None:
-        self._graph = graph
-        values, vectors = _largest_eigenvalues(graph.links)
+    def __init__(self, edges: Ints, num_nodes: int, beta: float) -> None:
+        u, v = edges[:, edges[0] != edges[1]]
+        nodes = np.unique([u, v])
+        self._place = np.full(num_nodes, len(nodes))  # nodes without an edge share the last row, which is empty
+        self._place[nodes] = np.arange(len(nodes))
+        ends = self._place[np.append(u, v)], self._place[np.append(v, u)]
+        links = self._links = sp.csr_array((np.ones(2 * len(u)), ends), shape=(len(nodes) + 1, len(nodes) + 1))
+        links.data[:] = 1
+        values, vectors = _largest_eigenvalues(links)
         self.beta = min(beta, LARGEST / max(float(np.abs(values).max(initial=0)), 1e-12))
         scaled = self.beta * values
         self._tail, self._vectors = scaled**4 / (1 - scaled), vectors
-        triangles = np.asarray((graph.links @ graph.links).multiply(graph.links).sum(1), np.float64).ravel()
-        around = (vectors * vectors) @ self._tail
-        self._loops = 1 + self.beta**2 * graph.degree + self.beta**3 * triangles + around
+        degree, triangles = (np.asarray(each.sum(1)).ravel() for each in (links, (links @ links).multiply(links)))
+        self._loops = 1 + self.beta**2 * degree + self.beta**3 * triangles + (vectors * vectors) @ self._tail
 
-    def between(self, pairs: Ints, known: Bools, hidden: Bools) -> Floats:
-        """Return the sum for each pair (n, 2); `known`: it is an edge; `hidden`: this edge is left out."""
-        graph, beta = self._graph, self.beta
-        columns = graph.neighbourhood(pairs, known, np.zeros(len(pairs), np.bool_))
-        u, v = graph.place[pairs].T
-        paths = columns["paths"] + known * (graph.degree[u] + graph.degree[v] - 1)
-        tail = np.einsum("ir,r,ir->i", self._vectors[u], self._tail, self._vectors[v])
-        cross = beta * known + beta**2 * columns["common"] + beta**3 * paths + tail
+    def between(self, pairs: Ints, linked: Linked) -> Floats:
+        """Return the sum for each pair (n, 2); hidden edges between its nodes are left out."""
+        beta, (u, v) = self.beta, self._place[pairs].T
+        cross = np.einsum("ir,r,ir->i", self._vectors[u], self._tail, self._vectors[v]) + beta * linked.known
+        for low in range(0, len(pairs), CHUNK):
+            here = slice(low, low + CHUNK)
+            walks, end = self._links[u[here]], self._links[v[here]]
+            for length in (2, 3):
+                cross[here] += beta**length * np.asarray(walks.multiply(end).sum(1)).ravel()
+                walks = walks @ self._links
         determinant = self._loops[u] * self._loops[v] - cross**2
         without = cross / determinant - beta  # minus the entry of S^-1 + beta [[0, 1], [1, 0]] outside the diagonal
         new = without / (self._loops[u] * self._loops[v] / determinant**2 - without**2)
-        found: Floats = np.where(hidden, new, cross)
+        found: Floats = np.where(linked.hidden, new, cross)
         return found
 
 

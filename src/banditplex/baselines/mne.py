@@ -6,8 +6,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from banditplex.baselines.base import BASELINES
-from banditplex.baselines.graph import Floats, Ints
+from banditplex.baselines.base import BASELINES, parameters
+from banditplex.baselines.columns import Floats, Ints
 from banditplex.baselines.node_vectors import NodeVectors
 from banditplex.baselines.skipgram import Table, Walks, as_numpy, batches, gradients, random_table, zero_table
 from banditplex.baselines.walks import WalkGraph, first_order
@@ -20,6 +20,7 @@ def layer_vectors(base: Tensor, own: Tensor, transform: Tensor, weight: float) -
     return torch.baddbmm(base, own, transform, alpha=weight)
 
 
+@parameters
 class MNE(NodeVectors):
     """MNE, scalable multiplex network embedding (Zhang et al., IJCAI 2018).
 
@@ -41,28 +42,13 @@ class MNE(NodeVectors):
         As for `DeepWalk`.
     """
 
-    def __init__(
-        self,
-        *,
-        dimension: int = 200,
-        layer_dimension: int = 10,
-        layer_weight: float = 1.0,
-        epochs: int = 10,
-        num_walks: int = 20,
-        walk_length: int = 10,
-        window: int = 10,
-        num_negatives: int = 5,
-        learning_rate: float = 0.1,
-        operator: str = "cosine",
-        time_limit: float | None = None,
-        device: str = "cpu",
-        hide: str | None = None,
-        seed: int = 0,
-    ) -> None:
-        self.dimension, self.layer_dimension, self.layer_weight = dimension, layer_dimension, layer_weight
-        self.epochs, self.num_walks, self.walk_length, self.window = epochs, num_walks, walk_length, window
-        self.num_negatives, self.learning_rate, self.operator = num_negatives, learning_rate, operator
-        self.time_limit, self.device, self.hide, self.seed = time_limit, device, hide, seed
+    dimension: int = 200
+    layer_dimension: int = 10
+    layer_weight: float = 1.0
+    epochs: int = 10
+    num_walks: int = 20
+    walk_length: int = 10
+    window: int = 10
 
     def _learn(self) -> None:
         graph, device, rng = WalkGraph.of(self.mx_), choose_device(self.device), stream(self.seed, "mne")

@@ -1,4 +1,4 @@
-"""What all networks share: mini-batches without the pairs' own edges, early stopping, and scores by folds."""
+"""What all networks share: mini-batches, early stopping, scores by folds, and what of a pair is hidden."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
@@ -10,15 +10,15 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from banditplex.baselines.base import Baseline
-from banditplex.baselines.graph import Floats, Ints
-from banditplex.baselines.seen import GRAPHS, hide_from
+from banditplex.baselines.base import Baseline, in_union, parameters
+from banditplex.baselines.columns import Floats, Ints
 from banditplex.errors import InputError
 from banditplex.multiplex import Multiplex, Name
 from banditplex.nn import HiddenEdges, PackedGraph
 from banditplex.nn.encoder import column_scales
 from banditplex.nn.packing import node_features
 from banditplex.pairs.known import KnownPairs
+from banditplex.pairs.visibility import Visibility
 from banditplex.rng import stream
 from banditplex.training.batches import Plan, plan_epoch
 from banditplex.training.config import AUTO, Config
@@ -58,6 +58,7 @@ class PairNetwork(nn.Module, ABC):
         return torch.full_like(target, graph.num_layers - 1) if self.sees == "union" else target
 
 
+@parameters
 class NeuralBaseline(Baseline, ABC):
     """A network that is trained on edges and as many negatives, with AdamW and early stopping.
 
@@ -78,11 +79,11 @@ class NeuralBaseline(Baseline, ABC):
     sees_own_edge: ClassVar[bool] = False
     targets_per_step: ClassVar[int | str] = AUTO
     weight_decay: ClassVar[float] = 0.0
-    epochs: int
-    patience: int
-    batch_size: int
-    learning_rate: float
-    device: str
+    epochs: int = 100
+    patience: int = 20
+    batch_size: int = 64
+    learning_rate: float = 0.01
+    device: str = "auto"
 
     def fit(
         self,
@@ -113,7 +114,7 @@ class NeuralBaseline(Baseline, ABC):
 
     def _fit(self) -> None:
         self.network_: PairNetwork | None = None
-        mx, visibility = self.mx_, self.features_.visibility
+        mx, visibility = self.mx_, self.visibility_
         edges = np.bincount(mx.edge_layer[mx.edge_index[0] != mx.edge_index[1]], minlength=mx.num_layers)
         usable = (edges > 0) & (visibility.negative_pairs(mx).num_free() > 0)
         targets = np.array([target for target in self.targets_ if usable[target]], np.int64)
@@ -169,7 +170,7 @@ class NeuralBaseline(Baseline, ABC):
     def _score(self, pairs: Ints, target: int) -> Floats:
         if self.network_ is None or target not in self.learnt_:
             return np.zeros(len(pairs))
-        network, graph, visibility = self.network_, self.graph_, self.features_.visibility
+        network, graph, visibility = self.network_, self.graph_, self.visibility_
         network.eval()
         pairs = pairs if self._ordered else np.sort(pairs, axis=1)
         fold, edges = np.full(len(pairs), -1), np.empty((0, 2), np.int64)
@@ -266,18 +267,19 @@ class NetworkData:
         return pairs, target, label
 
 
+@parameters
 class OneGraphBaseline(NeuralBaseline):
     """A network that looks at one graph: the target layer, or the union of all layers.
 
     In the union, the edge of a pair is seen if a layer shows it that may be seen (see `Visibility`).
     """
 
-    graph: str
+    graph: str = "target"
 
-    def _sees(self) -> str:
-        if self.graph not in GRAPHS:
-            raise InputError(f"Expected graph to be one of {', '.join(GRAPHS)}, got {self.graph!r}.")
-        return self.graph
+    @property
+    def sees(self) -> str:
+        """The graph that the network looks at: "target" or "union"."""
+        return "union" if in_union(self.graph) else "target"
 
 
 @torch.no_grad()
@@ -297,3 +299,47 @@ def _validate(network: PairNetwork, data: NetworkData) -> float:
 
 def _chunks(places: Ints, size: int) -> Iterator[Ints]:
     return (places[start : start + size] for start in range(0, len(places), size))
+
+
+def hide_from(graph: PackedGraph, pairs: Tensor, target: Tensor, visibility: Visibility, sees: str) -> HiddenEdges:
+    """Return the edges of pairs (P, 2) that must not be seen in the layers that a network looks at.
+
+    `sees` is "target", "union" (the last layer of the graph) or "all".
+    """
+    if sees == "target":
+        return HiddenEdges(pairs, target)
+    if sees == "union":
+        union = torch.full_like(target, graph.num_layers - 1)
+        gone = ~visible_link(graph, pairs, target, union, visibility)
+        return HiddenEdges(pairs[gone], union[gone])
+    if not visibility.hides_everywhere:
+        return HiddenEdges(pairs, target)
+    layers = torch.arange(graph.num_layers, device=target.device).expand(len(pairs), -1)
+    return HiddenEdges.of(pairs, layers) if layers.numel() <= len(graph.both.neighbour) else _edges_of(graph, pairs)
+
+
+def _edges_of(graph: PackedGraph, pairs: Tensor) -> HiddenEdges:
+    """Return the edges of all layers between the two nodes of any of the pairs (P, 2)."""
+    lists, size = graph.both, graph.num_nodes
+    row = lists.row_key[torch.repeat_interleave(lists.row_degree)]
+    ends = torch.stack([row % size, lists.neighbour[:-1]], 1)
+    known = torch.unique(pairs.min(1).values * size + pairs.max(1).values)
+    found = (ends[:, 0] < ends[:, 1]) & torch.isin(ends[:, 0] * size + ends[:, 1], known)
+    return HiddenEdges(ends[found], row[found] // size)
+
+
+def visible_link(graph: PackedGraph, pairs: Tensor, target: Tensor, layer: Tensor, visibility: Visibility) -> Tensor:
+    """Say for each pair (P, 2) whether it is linked in a layer (P,) by an edge that may be seen.
+
+    Directions do not matter: in a directed target layer the reverse edge is hidden, too. The union, if the graph has
+    one, shows an edge if a layer shows it.
+    """
+    lists = graph.both
+    linked, arc = lists.find(lists.rows(layer, pairs[:, 0]), pairs[:, 1])
+    if visibility.hides_everywhere:
+        return torch.zeros_like(linked)
+    if lists.copies is None:
+        return linked & (layer != target)
+    own = lists.find(lists.rows(target, pairs[:, 0]), pairs[:, 1])[0]
+    elsewhere = lists.copies[arc] > own.int()
+    return linked & torch.where(layer == graph.num_layers - 1, elsewhere, layer != target)

@@ -1,4 +1,4 @@
-"""Methods that learn vectors of nodes, and how two vectors become the score of a pair."""
+"""Vectors of nodes, and how two of them become the score of a pair: DeepWalk, node2vec and LINE."""
 
 from abc import abstractmethod
 from functools import partial
@@ -6,13 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from banditplex.baselines.base import Baseline, in_union, training_tables
-from banditplex.baselines.graph import Floats, Ints
-from banditplex.baselines.regression import fit_logistic
-from banditplex.baselines.skipgram import Walks, as_numpy, batches, random_table, train, zero_table
-from banditplex.baselines.walks import WalkGraph, walk
+from banditplex.baselines.base import Baseline, add_one_graph, in_union, parameters, training_tables
+from banditplex.baselines.classifiers import fit_logistic
+from banditplex.baselines.columns import Floats, Ints
+from banditplex.baselines.skipgram import Table, Walks, as_numpy, batches, random_table, train, zero_table
+from banditplex.baselines.walks import WalkGraph, first_order, walk
 from banditplex.errors import InputError
-from banditplex.multiplex import Multiplex
 from banditplex.rng import stream
 from banditplex.training.data import choose_device
 
@@ -21,6 +20,7 @@ AT_MOST = 20_000
 """Edges of a target that a logistic regression learns from, at most."""
 
 
+@parameters
 class NodeVectors(Baseline):
     """A method that gives each node a vector in each target layer.
 
@@ -31,7 +31,11 @@ class NodeVectors(Baseline):
     The vectors are learnt from all training edges, so the score of a training edge has seen that edge.
     """
 
-    operator: str
+    num_negatives: int = 5
+    learning_rate: float = 0.1
+    operator: str = "cosine"
+    time_limit: float | None = None
+    device: str = "cpu"
 
     def _fit(self) -> None:
         if self.operator not in OPERATORS:
@@ -40,7 +44,7 @@ class NodeVectors(Baseline):
         self.models_: dict[int, Any] = {}
         if self.operator == "hadamard":
             tables = training_tables(
-                self.features_, self.targets_, self.seed, lambda _, pairs, target: self._product(pairs, target),
+                self.columns_, self.targets_, self.seed, lambda _, pairs, target: self._product(pairs, target),
                 each=1, at_most=AT_MOST,
             )  # fmt: skip
             self.models_ = {target: fit_logistic(table, (1.0,)) for target, table in tables.items()}
@@ -69,24 +73,27 @@ class NodeVectors(Baseline):
         """Return the vectors (n, d) of nodes (n,) in a target layer."""
 
 
+@parameters
 class OneGraphVectors(NodeVectors):
     """Vectors learnt in the target layer alone, all targets at once, or in the union of all layers.
 
     A subclass learns `vectors_` (rows + 1, d) of the rows of `walk_graph_`; the last one is 0, for nodes without edges.
     """
 
-    graph: str
+    graph: str = "target"
+    dimension: int = 128
 
     def _learn(self) -> None:
         names = self.mx_.layer_names
-        where = self.mx_.union() if in_union(self.graph) else self._own_layers([names[each] for each in self.targets_])
+        where = (
+            self.mx_.union()
+            if in_union(self.graph)
+            else self.mx_.subset(layers=[names[each] for each in self.targets_])
+        )
         self._place = {target: 0 if in_union(self.graph) else at for at, target in enumerate(self.targets_)}
         self.walk_graph_ = WalkGraph.of(where)
         learnt = self._learn_rows(self.walk_graph_)
         self.vectors_ = np.concatenate([learnt, np.zeros((1, learnt.shape[1]))])
-
-    def _own_layers(self, names: list[Any]) -> Multiplex:
-        return self.mx_.subset(layers=names)
 
     def _vectors(self, nodes: Ints, target: int) -> Floats:
         return self.vectors_[self.walk_graph_.rows(nodes, self._place[target])]
@@ -96,17 +103,35 @@ class OneGraphVectors(NodeVectors):
         """Return vectors (rows, d)."""
 
 
-class WalkVectors(OneGraphVectors):
-    """Skip-gram on random walks: what DeepWalk and node2vec share."""
+@parameters
+class DeepWalk(OneGraphVectors):
+    """DeepWalk (Perozzi, Al-Rfou and Skiena, KDD 2014): node vectors from skip-gram on uniform random walks.
 
-    dimension: int
-    num_walks: int
-    walk_length: int
-    window: int
-    num_negatives: int
-    learning_rate: float
-    time_limit: float | None
-    device: str
+    Nodes that are near each other in walks get similar vectors v: the loss is that of `baselines/skipgram.py`, on
+    walks in which the next node is a uniform neighbour.
+
+    Differs from the original: negative sampling instead of the hierarchical softmax, and Adagrad on mini-batches of
+    walks (see `skipgram.py`). The paper classifies nodes; pairs are scored with the cosine of their vectors.
+
+    Parameters
+    ----------
+    graph
+        "target": walks in the target layer. "union": walks in the union of all layers.
+    dimension, num_walks, walk_length, window
+        Size of the vectors, walks from each node, nodes in a walk, and largest distance of a context.
+    num_negatives, learning_rate
+        Negatives per pair, and the first learning rate, which falls to 0.
+    operator
+        "cosine", "dot" or "hadamard"; see `NodeVectors`.
+    time_limit
+        Training stops after so many seconds; None: after `num_walks` walks from each node.
+    device, hide, seed
+        Device of the tables; see `Baseline`.
+    """
+
+    num_walks: int = 80
+    walk_length: int = 40
+    window: int = 10
 
     def _learn_rows(self, graph: WalkGraph) -> Floats:
         device, rng = choose_device(self.device), stream(self.seed, "walks")
@@ -123,3 +148,79 @@ class WalkVectors(OneGraphVectors):
     def _bias(self) -> tuple[float, float]:
         """Return p and q of the walks."""
         return 1.0, 1.0
+
+
+@parameters
+class Node2Vec(DeepWalk):
+    """node2vec (Grover and Leskovec, KDD 2016): node vectors from skip-gram on biased random walks.
+
+    After nodes t and v, the next node x is a neighbour of v, drawn in proportion to 1/p if x = t, 1 if x is a neighbour
+    of t, and 1/q otherwise. The loss is that of `baselines/skipgram.py`.
+
+    Differs from the original: steps are drawn by rejection, without tables of all transitions; Adagrad on mini-batches
+    of walks (see `skipgram.py`); edge weights are ignored. The paper chooses p and q from .25, .5, 1, 2 and 4 on
+    labelled data and scores pairs with `operator="hadamard"`.
+
+    Parameters: `p` and `q`; all others as for `DeepWalk`.
+    """
+
+    p: float = 1.0
+    q: float = 0.5
+    num_walks: int = 10
+    walk_length: int = 80
+
+    def _bias(self) -> tuple[float, float]:
+        if self.p <= 0 or self.q <= 0:
+            raise InputError(f"Expected p and q above 0, got {self.p} and {self.q}.")
+        return self.p, self.q
+
+
+@parameters
+class LINE(OneGraphVectors):
+    """LINE (Tang et al., WWW 2015): node vectors of first-order and second-order proximity, side by side.
+
+    First order: neighbours get similar vectors, with the loss - log s(v_i . v_j) - K mean_n log s(- v_i . v_n) of each
+    edge. Second order: nodes with the same neighbours do; the loss is the same, with a context c_j in place of v_j.
+    Each half is divided by its length, and the two are put side by side.
+
+    Differs from the original: Adagrad on mini-batches of edges (see `skipgram.py`); edges are drawn uniformly and
+    without weights. The number of samples, a fixed 10 billion in the paper, is in proportion to the edges.
+
+    Parameters
+    ----------
+    order
+        "both", "first" or "second".
+    dimension
+        Size of each half.
+    epochs
+        How often each edge is drawn, in each direction.
+    graph, num_negatives, learning_rate, operator, time_limit, device, hide, seed
+        As for `DeepWalk`; the time limit holds for each order.
+    """
+
+    order: str = "both"
+    epochs: int = 100
+
+    def _learn_rows(self, graph: WalkGraph) -> Floats:
+        orders = ("first", "second") if self.order == "both" else (self.order,)
+        if not set(orders) <= {"first", "second"}:
+            raise InputError(f"Expected order to be one of both, first, second, got {self.order!r}.")
+        halves = [self._learn_order(graph, order) for order in orders]
+        self.num_parameters_ = sum((1 + (order == "second")) * graph.num_rows * self.dimension for order in orders)
+        return np.concatenate([half / np.maximum(np.linalg.norm(half, axis=1), 1e-12)[:, None] for half in halves], 1)
+
+    def _learn_order(self, graph: WalkGraph, order: str) -> Floats:
+        device, rng = choose_device(self.device), stream(self.seed, "line", order)
+        centres = random_table(graph.num_rows, self.dimension, rng, device)
+        contexts: Table = centres if order == "first" else zero_table(graph.num_rows, self.dimension, device)
+        ends = np.repeat(np.arange(graph.num_rows), graph.degree)
+        edges = Walks(graph, partial(first_order, graph), 2, self.epochs, ends)
+        negatives = self.num_negatives
+        steps = batches(edges, num_negatives=negatives, rate=self.learning_rate, rng=rng, time_limit=self.time_limit)
+        train(centres, contexts, steps, edges.weights(1), negatives, device)
+        return as_numpy(centres.values)
+
+
+add_one_graph("deepwalk", DeepWalk)
+add_one_graph("node2vec", Node2Vec)
+add_one_graph("line", LINE)

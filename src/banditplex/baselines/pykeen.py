@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Iterator
+from dataclasses import field
 from functools import partial
 from importlib import import_module
 from time import monotonic
@@ -10,8 +11,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from banditplex.baselines.base import BASELINES, Baseline
-from banditplex.baselines.graph import Floats, Ints
+from banditplex.baselines.base import BASELINES, Baseline, parameters
+from banditplex.baselines.columns import Floats, Ints
 from banditplex.errors import InputError
 from banditplex.registry import Registry
 from banditplex.training.data import choose_device
@@ -31,6 +32,7 @@ MODELS.add("distmult", "DistMult")
 MODELS.add("rotate", "RotatE")
 
 
+@parameters
 class PyKEEN(Baseline):
     """A knowledge-graph model of PyKEEN (Ali et al., JMLR 2021), learnt from the edges of all layers.
 
@@ -61,23 +63,14 @@ class PyKEEN(Baseline):
         "auto" is CUDA where there is one; see `Baseline`.
     """
 
-    def __init__(
-        self,
-        model: str = "complex",
-        *,
-        dimension: int = 200,
-        epochs: int = 100,
-        batch_size: int = 256,
-        num_negatives: int = 10,
-        learning_rate: float = 0.01,
-        time_limit: float | None = None,
-        device: str = "auto",
-        hide: str | None = None,
-        seed: int = 0,
-    ) -> None:
-        self.model, self.dimension, self.epochs, self.batch_size = model, dimension, epochs, batch_size
-        self.num_negatives, self.learning_rate, self.time_limit = num_negatives, learning_rate, time_limit
-        self.device, self.hide, self.seed = device, hide, seed
+    model: str = field(default="complex", kw_only=False)
+    dimension: int = 200
+    epochs: int = 100
+    batch_size: int = 256
+    num_negatives: int = 10
+    learning_rate: float = 0.01
+    time_limit: float | None = None
+    device: str = "auto"
 
     def _fit(self) -> None:
         name = MODELS[self.model]

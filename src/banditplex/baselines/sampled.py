@@ -1,22 +1,22 @@
 """GNN-BS and Thanos: graph convolutions that sample neighbours by bandits."""
 
+from dataclasses import dataclass, field
 from functools import partial
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from banditplex.baselines.base import add_one_graph
-from banditplex.baselines.convolution import NodeInput, block_of
-from banditplex.baselines.gcn_distmult import DistMult
+from banditplex.baselines.base import add_one_graph, parameters
+from banditplex.baselines.convolution import DistMult, NodeInput, block_of
 from banditplex.baselines.neural import NetworkData, OneGraphBaseline, PairNetwork
-from banditplex.baselines.node_samplers import Arms, biased_reward, exp3, variance_rate, variance_reward
 from banditplex.errors import InputError
 from banditplex.nn import Block, HiddenEdges, PackedGraph
 
 KINDS = ("gnn-bs", "thanos")
 
 
+@parameters
 class SampledGCN(OneGraphBaseline):
     """Convolutions in which every node samples `neighbours` of its neighbours, by a bandit of its own.
 
@@ -58,27 +58,25 @@ class SampledGCN(OneGraphBaseline):
         See `NeuralBaseline`.
     """
 
-    def __init__(
-        self, kind: str = "gnn-bs", *, neighbours: int = 3, exploration: float = 0.4, rate: float = 0.1,
-        restart: int = 2000, width: int = 64, depth: int = 2, graph: str = "target", epochs: int = 100,
-        patience: int = 20, batch_size: int = 256, learning_rate: float = 0.003, device: str = "auto",
-        hide: str | None = None, seed: int = 0,
-    ) -> None:  # fmt: skip
-        self.kind, self.neighbours, self.exploration = kind, neighbours, exploration
-        self.rate, self.restart = rate, restart
-        self.width, self.depth, self.graph, self.epochs, self.patience = width, depth, graph, epochs, patience
-        self.batch_size, self.learning_rate, self.device, self.hide = batch_size, learning_rate, device, hide
-        self.seed = seed
+    kind: str = field(default="gnn-bs", kw_only=False)
+    neighbours: int = 3
+    exploration: float = 0.4
+    rate: float = 0.1
+    restart: int = 2000
+    width: int = 64
+    depth: int = 2
+    batch_size: int = 256
+    learning_rate: float = 0.003
 
     def _network(self, data: NetworkData) -> PairNetwork:
         if self.kind not in KINDS:
             raise InputError(f"Expected kind to be one of {', '.join(KINDS)}, got {self.kind!r}.")
         horizon = data.num_steps(self.batch_size, self._step_targets())
         sampler = partial(
-            NeighbourSampler, self.kind, data.train_graph(self._sees()), self.neighbours, self.exploration,
+            NeighbourSampler, self.kind, data.train_graph(self.sees), self.neighbours, self.exploration,
             self.restart if self.kind == "thanos" else horizon, self.rate,
         )  # fmt: skip
-        return SampledNetwork(data, self._sees(), self.width, [sampler() for _ in range(self.depth)])
+        return SampledNetwork(data, self.sees, self.width, [sampler() for _ in range(self.depth)])
 
 
 class SampledNetwork(PairNetwork):
@@ -154,6 +152,72 @@ class NeighbourSampler:
         lists, (source, destination) = block.graph.both, block.edge_index
         row = lists.rows(block.layer[destination], block.node[destination])
         return lists.find(row, block.node[source])[1]
+
+
+@dataclass(frozen=True, eq=False)
+class Arms:
+    """The arms of V bandits, A in all, sorted by bandit."""
+
+    bandit: Tensor  # (A,)
+    start: Tensor  # (V,) the first arm of each bandit
+    count: Tensor  # (V,)
+
+    @classmethod
+    def of(cls, bandit: Tensor, size: int) -> "Arms":
+        """Return the arms of `size` bandits, given the bandit of each arm, sorted."""
+        count = torch.bincount(bandit, minlength=size)
+        return cls(bandit, torch.cumsum(count, 0) - count, count)
+
+    def probabilities(self, log_weight: Tensor, exploration: float) -> Tensor:
+        """Return q (A,): (1 - exploration) w / (sum of the w of the bandit) + exploration / n, n its number of arms."""
+        highest = log_weight.new_full((len(self.count),), -torch.inf)
+        highest = highest.scatter_reduce(0, self.bandit, log_weight, "amax")
+        weight = torch.exp(log_weight - highest[self.bandit])
+        total = weight.new_zeros(len(self.count)).index_add(0, self.bandit, weight)
+        return (1 - exploration) * weight / total[self.bandit] + exploration / self.count[self.bandit]
+
+    def draw(self, probability: Tensor, bandits: Tensor, k: int) -> Tensor:
+        """Return k arms (m, k), with replacement, of each of some bandits (m,), drawn with q (A,)."""
+        upto = torch.cumsum(probability.double(), 0)
+        first, last = self.start[bandits], self.start[bandits] + self.count[bandits] - 1
+        low = (upto[first] - probability[first]).unsqueeze(1)
+        chance = torch.rand(len(bandits), k, dtype=torch.float64, device=upto.device)
+        arm = torch.searchsorted(upto, low + chance * (upto[last].unsqueeze(1) - low), right=True)
+        return arm.clamp(min=first.unsqueeze(1), max=last.unsqueeze(1))
+
+
+def variance_reward(share: Tensor, norm: Tensor, probability: Tensor, k: int) -> Tensor:
+    """Return the reward of GNN-BS: a^2 ||h||^2 / (k q^2), how fast the variance of the estimate falls as q grows.
+
+    The variance of (1 / k) sum over draws of a h / q is at most the sum over neighbours of a^2 ||h||^2 / (k q); the
+    reward is minus its derivative. Parameters: a, ||h|| and q of drawn neighbours.
+    """
+    return share**2 * norm**2 / (k * probability**2)
+
+
+def biased_reward(message: Tensor, mean: Tensor) -> Tensor:
+    """Return the reward of Thanos: 2 <z, mean> - ||z||^2 = ||mean||^2 - ||z - mean||^2; z = a h is a message.
+
+    It is large for messages near the mean of all messages, and never infinite: bias is traded for variance.
+    """
+    return 2 * (message * mean).sum(-1) - (message**2).sum(-1)
+
+
+def exp3(log_weight: Tensor, arm: Tensor, reward: Tensor, probability: Tensor, rate: Tensor) -> Tensor:
+    """Return log w + rate * reward / q for drawn arms (n,), and the others unchanged: the update of Exp3.
+
+    `rate` (n,) is the learning rate divided by the number of arms.
+    """
+    return log_weight.index_add(0, arm, (rate * reward / probability).to(log_weight.dtype))
+
+
+def variance_rate(count: Tensor, k: int, exploration: float, horizon: int) -> Tensor:
+    """Return the learning rate of GNN-BS for bandits with n > k arms and T rounds.
+
+    sqrt((1 - eta) eta^4 k^5 ln(n / k) / (T n^4)), eta being the exploration.
+    """
+    n = count.double()
+    return torch.sqrt((1 - exploration) * exploration**4 * k**5 * torch.log(n / k) / (horizon * n**4))
 
 
 add_one_graph("gnn-bs", partial(SampledGCN, kind="gnn-bs"))

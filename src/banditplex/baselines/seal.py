@@ -1,22 +1,96 @@
-"""SEAL: a network of the subgraph around a pair."""
+"""Networks of the subgraph around a pair: SEAL, in one graph, and DeePlex, in every layer; both embed it with DGCNN."""
 
-from functools import partial
+from itertools import pairwise
 
+import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
-from banditplex.baselines.base import BASELINES
-from banditplex.baselines.dgcnn import DENSE, SubgraphEncoder, choose_keep
-from banditplex.baselines.neural import NetworkData, OneGraphBaseline, PairNetwork
-from banditplex.baselines.seen import visible_link
-from banditplex.baselines.subgraphs import enclosing_subgraphs
+from banditplex.bandits.arms import to_layer
+from banditplex.baselines.base import BASELINES, add_one_graph, parameters
+from banditplex.baselines.convolution import perceptron
+from banditplex.baselines.neural import NetworkData, NeuralBaseline, OneGraphBaseline, PairNetwork, visible_link
+from banditplex.baselines.subgraphs import Subgraphs, enclosing_subgraphs
 from banditplex.nn import HiddenEdges, PackedGraph
-from banditplex.pairs.visibility import Visibility
 from banditplex.rng import stream
 
 SAMPLE = 500
 """Edges, and as many negatives, whose subgraphs say how many vertices sorting keeps."""
+MAX_LABEL = 100
+"""DRNL labels from here on are one."""
+LEAST = 10
+"""The fewest vertices that sorting keeps: shorter lists are too short for the convolutions that follow."""
+KERNEL, CHANNELS, DENSE = 5, (16, 32), 128
+SHARE = 0.6
+"""Share of the subgraphs that have at most as many vertices as sorting keeps."""
 
 
+class SubgraphEncoder(nn.Module):
+    """Embeds enclosing subgraphs (Zhang et al., AAAI 2018: DGCNN, as SEAL uses it).
+
+    Vertices start from a vector of their DRNL label, and of node features if there are any. Four convolutions
+    H = tanh(D^-1 (A + I) H W) of widths 32, 32, 32, 1 follow; all four outputs are joined. The vertices of a subgraph
+    are sorted by the last one, the first `keep` of them are kept, and two convolutions along this list with a maximum
+    between them and a linear map give a vector of `DENSE` numbers.
+    """
+
+    features: Tensor | None
+
+    def __init__(self, features: Tensor | None, keep: int, width: int = 32, depth: int = 3) -> None:
+        super().__init__()
+        self.keep = max(keep, LEAST)
+        self.label = nn.Embedding(MAX_LABEL, width)
+        self.register_buffer("features", features, persistent=False)
+        first = width + (0 if features is None else features.shape[1])
+        widths = [first, *[width] * depth, 1]
+        self.linears = nn.ModuleList([nn.Linear(one, two) for one, two in pairwise(widths)])
+        joined = sum(widths[1:])
+        self.across = nn.Linear(joined, CHANNELS[0])  # a convolution whose kernel and stride are one vertex
+        self.along = nn.Conv1d(*CHANNELS, KERNEL)
+        self.dense = nn.Linear((self.keep // 2 - KERNEL + 1) * CHANNELS[1], DENSE)
+
+    def forward(self, graphs: Subgraphs) -> Tensor:
+        """Return the embeddings (P, DENSE) of subgraphs."""
+        x = self.label(graphs.label.clamp(max=MAX_LABEL - 1))
+        if self.features is not None:
+            x = torch.cat([x, self.features[graphs.node].to(x.dtype)], 1)
+        source, destination = graphs.edge_index
+        share = 1 / (1 + torch.bincount(destination, minlength=len(x))).to(x.dtype).unsqueeze(1)
+        parts = []
+        for linear in self.linears:
+            x = linear(x)
+            x = torch.tanh(x.index_add(0, destination, x[source]) * share)
+            parts.append(x)
+        pooled = sort_pool(torch.cat(parts, 1), graphs.which, graphs.size, self.keep)
+        lists = F.max_pool1d(F.relu(self.across(pooled)).transpose(1, 2), 2)
+        return F.relu(self.dense(F.relu(self.along(lists)).flatten(1)))
+
+
+def sort_pool(x: Tensor, which: Tensor, size: int, keep: int) -> Tensor:
+    """Return the first `keep` rows of each group, sorted by the last column in descending order: (size, keep, width).
+
+    `which` (V,), sorted, is the group of each row of x (V, width). Short groups are filled with zeros.
+
+    >>> sort_pool(torch.tensor([[1.0], [3.0], [2.0], [5.0]]), torch.tensor([0, 0, 0, 1]), 2, 2).squeeze(2).tolist()
+    [[3.0, 2.0], [5.0, 0.0]]
+    """
+    order = torch.argsort(x[:, -1], descending=True, stable=True)
+    order = order[torch.argsort(which[order], stable=True)]
+    count = torch.bincount(which, minlength=size)
+    rank = torch.arange(len(x), device=x.device) - (torch.cumsum(count, 0) - count)[which]
+    kept = rank < keep
+    result = x.new_zeros(size, keep, x.shape[1])
+    return result.index_put((which[kept], rank[kept]), x[order[kept]])
+
+
+def choose_keep(graph: PackedGraph, pairs: Tensor, layer: Tensor, *, hops: int, max_nodes: int | None) -> int:
+    """Return how many vertices sorting keeps: as many as a share of the subgraphs of some pairs have at most."""
+    nothing = torch.zeros(len(pairs), dtype=torch.bool, device=pairs.device)
+    graphs = enclosing_subgraphs(graph.both, pairs, layer, nothing, hops=hops, max_nodes=max_nodes)
+    return int(torch.quantile(graphs.counts.double(), SHARE, interpolation="higher"))
+
+
+@parameters
 class SEAL(OneGraphBaseline):
     """Learns from enclosing subgraphs (Zhang and Chen, NeurIPS 2018).
 
@@ -40,17 +114,15 @@ class SEAL(OneGraphBaseline):
         See `NeuralBaseline`. Only a pair's own edge is hidden from it, not those of its batch.
     """
 
-    def __init__(
-        self, *, hops: int = 1, max_nodes: int | None = 100, width: int = 32, graph: str = "target", epochs: int = 50,
-        patience: int = 10, batch_size: int = 64, learning_rate: float = 0.001, device: str = "auto",
-        hide: str | None = None, seed: int = 0,
-    ) -> None:  # fmt: skip
-        self.hops, self.max_nodes, self.width, self.graph = hops, max_nodes, width, graph
-        self.epochs, self.patience, self.batch_size = epochs, patience, batch_size
-        self.learning_rate, self.device, self.hide, self.seed = learning_rate, device, hide, seed
+    hops: int = 1
+    max_nodes: int | None = 100
+    width: int = 32
+    epochs: int = 50
+    patience: int = 10
+    learning_rate: float = 0.001
 
     def _network(self, data: NetworkData) -> PairNetwork:
-        return SubgraphNetwork(data, self._sees(), self.hops, self.max_nodes, self.width)
+        return SubgraphNetwork(data, self)
 
 
 class SubgraphNetwork(PairNetwork):
@@ -59,14 +131,18 @@ class SubgraphNetwork(PairNetwork):
     exact = True
     chunk = 512
 
-    def __init__(self, data: NetworkData, sees: str, hops: int, max_nodes: int | None, width: int) -> None:
+    def __init__(self, data: NetworkData, method: SEAL) -> None:
         super().__init__()
-        self.sees, self.hops, self.max_nodes = sees, hops, max_nodes
-        self.visibility: Visibility = data.visibility
+        self.sees, self.hops, self.max_nodes, self.visibility = (
+            method.sees,
+            method.hops,
+            method.max_nodes,
+            data.visibility,
+        )
         pairs, target = data.sample(SAMPLE, stream(data.seed, "subgraph sizes"))
-        graph = data.train_graph(sees)
-        keep = choose_keep(graph, pairs, self.layer(graph, target), hops=hops, max_nodes=max_nodes)
-        self.encoder = SubgraphEncoder(data.features(), keep, width)
+        graph = data.train_graph(self.sees)
+        keep = choose_keep(graph, pairs, self.layer(graph, target), hops=self.hops, max_nodes=self.max_nodes)
+        self.encoder = SubgraphEncoder(data.features(), keep, method.width)
         self.last = nn.Sequential(nn.Dropout(0.5), nn.Linear(DENSE, 1))
 
     def forward(self, graph: PackedGraph, pairs: Tensor, target: Tensor, hidden: HiddenEdges) -> Tensor:
@@ -77,5 +153,94 @@ class SubgraphNetwork(PairNetwork):
         return self.last(self.encoder(graphs)).squeeze(1)  # type: ignore[no-any-return]
 
 
-BASELINES.add("seal", SEAL)
-BASELINES.add("seal-union", partial(SEAL, graph="union"))
+@parameters
+class DeePlex(NeuralBaseline):
+    """k nearest layers by NeuralSort (Potluru et al., SIAM Workshop on Network Science, 2020).
+
+    A SEAL-style encoder embeds the enclosing subgraph of the pair in every layer: e_l. The other layers are sorted by
+    their distance ||e_t - e_l|| to the target layer t with NeuralSort, whose relaxed permutation matrix P is
+    differentiable. The logit is MLP(e_t, rows 1 to k of P E), where the rows of E are the e_l. Encoder, sort and
+    MLP are trained jointly.
+
+    Differs from the original, of which there is no public code: one encoder for all layers, with a scale and a shift
+    per layer, so that distances between layers mean something; early stopping.
+
+    Parameters
+    ----------
+    k
+        Number of nearest layers; fewer if there are not so many.
+    temperature
+        Of NeuralSort.
+    hops, max_nodes
+        Size of the subgraphs.
+    epochs, patience, batch_size, learning_rate, device, hide, seed
+        See `NeuralBaseline`. Only a pair's own edge is hidden from it, not those of its batch.
+    """
+
+    k: int = 2
+    temperature: float = 1.0
+    hops: int = 1
+    max_nodes: int | None = 100
+    epochs: int = 50
+    patience: int = 10
+    learning_rate: float = 0.001
+
+    def _network(self, data: NetworkData) -> PairNetwork:
+        return NearestLayersNetwork(data, self)
+
+
+class NearestLayersNetwork(PairNetwork):
+    """The network of `DeePlex`."""
+
+    sees = "all"
+    exact = True
+
+    def __init__(self, data: NetworkData, method: DeePlex) -> None:
+        super().__init__()
+        num_layers, self.visibility = data.mx.num_layers, data.visibility
+        self.k, self.temperature = min(method.k, num_layers - 1), method.temperature
+        self.hops, self.max_nodes, self.chunk = method.hops, method.max_nodes, max(1, 1024 // num_layers)
+        pairs, target = data.sample(SAMPLE, stream(data.seed, "subgraph sizes"))
+        keep = choose_keep(data.train_graph("all"), pairs, target, hops=self.hops, max_nodes=self.max_nodes)
+        self.encoder = SubgraphEncoder(data.features(), keep)
+        self.adapt = nn.Parameter(torch.zeros(num_layers, 2, DENSE))
+        self.last = perceptron((1 + self.k) * DENSE, DENSE, 1, dropout=0.5)
+
+    def forward(self, graph: PackedGraph, pairs: Tensor, target: Tensor, hidden: HiddenEdges) -> Tensor:
+        """Return the logits (P,) of pairs."""
+        others = torch.arange(graph.num_layers - 1, device=pairs.device).expand(len(pairs), -1)
+        table = torch.cat([target.unsqueeze(1), to_layer(target.unsqueeze(1), others)], 1)
+        each, own = (part.repeat_interleave(graph.num_layers, 0) for part in (pairs, target))
+        layer = table.reshape(-1)
+        linked = visible_link(graph, each, own, layer, self.visibility)
+        graphs = enclosing_subgraphs(graph.both, each, layer, linked, hops=self.hops, max_nodes=self.max_nodes)
+        scale, shift = self.adapt[table].unbind(2)
+        embedding = self.encoder(graphs).view(*table.shape, -1) * (1 + scale) + shift
+        mine, rest = embedding[:, 0], embedding[:, 1:]
+        parts = [mine, nearest(mine, rest, self.k, self.temperature).flatten(1)]
+        return self.last(torch.cat(parts, 1)).squeeze(1)  # type: ignore[no-any-return]
+
+
+def nearest(mine: Tensor, rest: Tensor, k: int, temperature: float) -> Tensor:
+    """Return the k vectors of rest (P, n, width) that are nearest to mine (P, width), relaxed: (P, k, width)."""
+    distance = ((rest - mine.unsqueeze(1)) ** 2).sum(2).clamp(min=1e-12).sqrt()
+    return neural_sort(-distance, temperature)[:, :k] @ rest
+
+
+def neural_sort(scores: Tensor, temperature: float) -> Tensor:
+    """Return relaxed permutation matrices (..., n, n) that sort scores (..., n) in descending order.
+
+    Row i is softmax(((n + 1 - 2 i) s - A 1) / temperature), i = 1, ..., n, with A_jk = |s_j - s_k| (Grover et al., ICLR
+    2019). Rows sum to 1; as the temperature goes to 0, row i becomes the indicator of the i-th largest score.
+
+    >>> neural_sort(torch.tensor([1.0, 3.0, 2.0]), 0.01).round().int().tolist()
+    [[0, 1, 0], [0, 0, 1], [1, 0, 0]]
+    """
+    size = scores.shape[-1]
+    spread = (scores.unsqueeze(-1) - scores.unsqueeze(-2)).abs().sum(-1)
+    factor = size + 1 - 2 * torch.arange(1, size + 1, device=scores.device, dtype=scores.dtype)
+    return torch.softmax((factor.unsqueeze(-1) * scores.unsqueeze(-2) - spread.unsqueeze(-2)) / temperature, -1)
+
+
+add_one_graph("seal", SEAL)
+BASELINES.add("deeplex", DeePlex)

@@ -20,7 +20,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from banditplex.baselines.graph import Floats, Ints
+from banditplex.baselines.columns import Floats, Ints
 from banditplex.baselines.walks import WalkGraph
 
 SHARED = 4

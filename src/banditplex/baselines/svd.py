@@ -1,23 +1,26 @@
 """Low-rank approximation: the score of a pair is its entry in a truncated singular value decomposition."""
 
+from dataclasses import field
 from typing import ClassVar
 
 import numpy as np
 import scipy.sparse as sp
+import torch
 from sklearn.utils.extmath import randomized_svd
 
-from banditplex.baselines.base import Baseline, add_one_graph, in_union
-from banditplex.baselines.features import Incidence, StructuralFeatures
-from banditplex.baselines.graph import Floats, Ints
+from banditplex.baselines.base import Baseline, add_one_graph, in_union, parameters
+from banditplex.baselines.columns import Floats, Ints
+from banditplex.multiplex import Multiplex
+from banditplex.nn.spectral import fold_of
+from banditplex.pairs.known import contains
 from banditplex.rng import stream
 
-FOLDS = 5
 
-
+@parameters
 class SVD(Baseline):
     """Scores pairs (i, j) with u_i S v_j, the truncated singular value decomposition of a layer.
 
-    Known edges are scored by a decomposition without them: of all edges but one fifth.
+    Pairs are divided into four folds, and known edges are scored by a decomposition without the edges of their fold.
 
     Parameters
     ----------
@@ -31,14 +34,18 @@ class SVD(Baseline):
 
     sees_own_edge: ClassVar[bool] = False
 
-    def __init__(self, rank: int = 12, *, graph: str = "target", hide: str | None = None, seed: int = 0) -> None:
-        self.rank, self.graph, self.hide, self.seed = rank, graph, hide, seed
+    rank: int = field(default=12, kw_only=False)
+    graph: str = "target"
 
     def _fit(self) -> None:
-        what = "union" if in_union(self.graph) else "own"
+        union, everywhere = in_union(self.graph), self.visibility_.hides_everywhere
         self.models_ = {
-            target: CrossFittedSVD(self.features_, target, what, self.rank, self.seed) for target in self.targets_
-        }
+            target: CrossFittedSVD(
+                self.mx_, target, self.rank, int(stream(self.seed, "svd", target).integers(2**31)), union=union,
+                everywhere=everywhere,
+            )
+            for target in self.targets_
+        }  # fmt: skip
 
     def _score(self, pairs: Ints, target: int) -> Floats:
         return self.models_[target].score(pairs)
@@ -46,87 +53,57 @@ class SVD(Baseline):
     @property
     def num_parameters_(self) -> int:
         """Entries of both factors: of every target layer, or of the union."""
-        counts = [model.num_parameters for model in self.models_.values()]
+        counts = [sum(factor.size for factor in model.factors(-1)) for model in self.models_.values()]
         return max(counts, default=0) if in_union(self.graph) else sum(counts)
 
 
 class CrossFittedSVD:
-    """Truncated singular value decompositions of a matrix: of all entries, and of all but each fifth of the pairs.
+    """Decompositions of a target layer, or of the `union` of all layers: of all edges, and of all but each fold.
 
-    Parameters
-    ----------
-    features
-        Features of the multiplex, which know its edges and what is hidden.
-    target
-        Index of the target layer.
-    what
-        "own": the target layer. "rest", "union": log(1 + number of layers with the pair), without and with the target.
-    rank, seed
-        Number of singular values; seed of folds and decompositions.
+    The edges of a fold that are left out are those of the target layer, or of all layers if pairs are hidden
+    `everywhere`.
     """
 
-    def __init__(self, features: StructuralFeatures, target: int, what: str, rank: int, seed: int) -> None:
-        self._edges: Incidence = features.arcs
-        self._num_nodes, self._directed = features.mx.num_nodes, features.mx.directed
-        self._rank, self._seed, self._target = rank, seed, target
-        edges = self._edges
-        known = np.zeros(len(edges.keys) + 1)
-        known[edges.members(target)] = 1
-        everywhere = features.visibility.hides_everywhere
-        self._count = {"own": known, "rest": edges.total - known, "union": edges.total}[what]
-        seen = known if what != "rest" else np.zeros_like(known)
-        self._hidden = self._count if everywhere else seen
-        self._fold = self._pair_folds(stream(seed, "svd folds", target))
+    def __init__(self, mx: Multiplex, target: int, rank: int, seed: int, *, union: bool, everywhere: bool) -> None:
+        self._num_nodes, self._directed, self._seed = mx.num_nodes, mx.directed, seed
+        self._rank = min(rank, max(mx.num_nodes - 1, 1))
+        own = self._matrix(mx.edges(mx.layer_names[target]))
+        self._count = self._matrix(mx.edge_index) if union else own
+        self._hidden = (self._count if everywhere else own).tocoo()
+        self._known = np.sort(self._hidden.row.astype(np.int64) * mx.num_nodes + self._hidden.col)
         self._models: dict[int, tuple[Floats, Floats]] = {}
 
-    @property
-    def num_parameters(self) -> int:
-        """Entries of both factors of the decomposition of everything."""
-        return sum(factor.size for factor in self._model(-1))
+    def _matrix(self, edges: Ints) -> sp.csr_array:
+        """Return in how many layers each pair is an edge; undirected ones count in both directions."""
+        u, v = edges[:, edges[0] != edges[1]]
+        if not self._directed:
+            u, v = np.append(u, v), np.append(v, u)
+        return sp.csr_array((np.ones(len(u)), (u, v)), shape=(self._num_nodes, self._num_nodes))
 
     def score(self, pairs: Ints) -> Floats:
         """Return scores of pairs (n, 2); pairs with edges that must be hidden are scored without them."""
-        row, back = self._edges.rows(pairs), self._edges.rows(pairs[:, ::-1])
-        fold = np.full(len(pairs), -1)
-        for rows in (back, row):
-            fold = np.where(self._hidden[rows] > 0, self._fold[rows], fold)
-        return self._entries(pairs, fold)
-
-    def _pair_folds(self, rng: np.random.Generator) -> Ints:
-        """Return a random fold of each pair; both directions of a directed pair share it."""
-        first, second = self._edges.ends(np.arange(len(self._edges.keys)))
-        low, high = np.minimum(first, second), np.maximum(first, second)
-        _, index = np.unique(low * self._num_nodes + high, return_inverse=True)
-        fold = rng.integers(0, FOLDS, index.max(initial=-1) + 1)
-        return np.append(fold[index], -1)
-
-    def _entries(self, pairs: Ints, fold: Ints) -> Floats:
+        known = [contains(self._known, ends[:, 0] * self._num_nodes + ends[:, 1]) for ends in (pairs, pairs[:, ::-1])]
+        fold = np.where(known[0] | known[1], fold_of(torch.from_numpy(pairs.copy()), self._num_nodes).numpy(), -1)
         found = np.zeros(len(pairs))
         for each in np.unique(fold).tolist():
             here = fold == each
-            left, right = self._model(each)
-            u, v = pairs[here].T
+            (left, right), (u, v) = self.factors(each), pairs[here].T
             found[here] = np.einsum("ij,ij->i", left[u], right[v])
             if not self._directed:
                 found[here] = (found[here] + np.einsum("ij,ij->i", left[v], right[u])) / 2
         return found
 
-    def _model(self, fold: int) -> tuple[Floats, Floats]:
+    def factors(self, fold: int) -> tuple[Floats, Floats]:
         """Return both factors, (num_nodes, rank) each, of the decomposition without a fold; -1: of everything."""
         if fold not in self._models:
-            count = np.where(self._fold == fold, self._count - self._hidden, self._count) if fold >= 0 else self._count
-            rows = np.flatnonzero(count > 0)
-            u, v = self._edges.ends(rows)
-            values = np.log1p(count[rows])
-            if not self._directed:
-                u, v, values = np.append(u, v), np.append(v, u), np.append(values, values)
-            matrix = sp.csr_array((values, (u, v)), shape=(self._num_nodes, self._num_nodes))
-            rank = min(self._rank, max(self._num_nodes - 1, 1))
-            seed = int(stream(self._seed, "svd", self._target).integers(2**31))
-            if not len(rows):
-                self._models[fold] = np.zeros((self._num_nodes, 1)), np.zeros((self._num_nodes, 1))
-                return self._models[fold]
-            left, size, right = randomized_svd(matrix, rank, n_iter=5, random_state=seed)
+            row, column = self._hidden.row.astype(np.int64), self._hidden.col.astype(np.int64)
+            gone = fold_of(torch.from_numpy(np.stack([row, column], 1)), self._num_nodes).numpy() == fold
+            parts = self._hidden.data[gone], (row[gone], column[gone])
+            matrix = (self._count - sp.csr_array(parts, shape=self._count.shape)).log1p()
+            matrix.eliminate_zeros()
+            left, size, right = np.zeros((self._num_nodes, 1)), np.zeros(1), np.zeros((1, self._num_nodes))
+            if matrix.nnz:
+                left, size, right = randomized_svd(matrix, self._rank, n_iter=5, random_state=self._seed)
             self._models[fold] = left * size, right.T
         return self._models[fold]
 

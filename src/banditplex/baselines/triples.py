@@ -1,109 +1,38 @@
 """Knowledge-graph models in plain torch: layers are relations, and edges are triples (u, layer, v).
 
-The same formulas as those of PyKEEN (`baselines/pykeen.py`), on any device and without the library, for graphs with
-many layers. With <a, b, c> the sum of a_i b_i c_i, the score of a triple (u, r, v) is
-
-- DistMult (Yang et al., ICLR 2015): <e_u, w_r, e_v>;
-- ComplEx (Trouillon et al., ICML 2016): the real part of <e_u, w_r, conjugate of e_v>, with complex vectors;
-- SimplE (Kazemi and Poole, NeurIPS 2018): (<h_u, w_r, t_v> + <h_v, w'_r, t_u>) / 2, with two vectors h and t of each
-  node and two vectors w and w' of each relation;
-- RotatE (Sun et al., ICLR 2019): a margin - the sum of |e_u,i w_r,i - e_v,i|, with complex vectors and w_r,i of length
-  1: each relation has angles, by which it turns the numbers of u.
+The formulas are those of `nn/relations.py`, on any device and without PyKEEN, for graphs with many layers.
 """
 
 from collections.abc import Callable, Iterator
+from dataclasses import field
 from functools import cache, partial
 from time import monotonic
-from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy, softplus
 
-from banditplex.baselines.base import BASELINES, Baseline
-from banditplex.baselines.graph import Floats, Ints
+from banditplex.baselines.base import BASELINES, Baseline, parameters
+from banditplex.baselines.columns import Floats, Ints
 from banditplex.baselines.skipgram import Table
 from banditplex.errors import InputError
 from banditplex.nn.packing import EdgeTensors
+from banditplex.nn.relations import FORMULAS, Formula, dot
 from banditplex.pairs.visibility import Visibility
-from banditplex.registry import Registry
 from banditplex.rng import stream
 from banditplex.training.data import choose_device
 from banditplex.training.negatives import DeviceNegatives
 
 REPLACE = ("pair", "end")
 LOSSES = ("logistic", "softmax")
-MARGIN = 6.0
-"""The score of RotatE at distance 0."""
-TINY = 1e-12
-"""Keeps gradients of lengths finite at 0."""
 CHUNK = 1 << 16
 """Pairs that are scored at a time."""
 
 
-def _dot(first: Tensor, second: Tensor) -> Tensor:
-    return (first * second).sum(-1)
-
-
-def _nearness(first: Tensor, second: Tensor) -> Tensor:
-    """Return the margin minus the lengths of the differences of complex numbers."""
-    real, imaginary = (first - second).chunk(2, -1)
-    return MARGIN - (real * real + imaginary * imaginary + TINY).sqrt().sum(-1)
-
-
-class Formula(NamedTuple):
-    """A score: alike(towards(e_u, w_r), e_v) = alike(towards(e_v, inverse(w_r)), e_u).
-
-    `parts` and `relation_parts` are how many vectors of `dimension` numbers each node and each relation has.
-    """
-
-    towards: Callable[[Tensor, Tensor], Tensor]
-    inverse: Callable[[Tensor], Tensor]
-    parts: int
-    relation_parts: int
-    alike: Callable[[Tensor, Tensor], Tensor] = _dot
-
-    def score(self, first: Tensor, relation: Tensor, second: Tensor) -> Tensor:
-        """Return the scores of triples, sums over the last dimension."""
-        return self.alike(self.towards(first, relation), second)
-
-
-def _product(first: Tensor, relation: Tensor) -> Tensor:
-    return first * relation
-
-
-def _complex_product(first: Tensor, relation: Tensor) -> Tensor:
-    """Return e_u w_r of complex vectors; the first half of a vector is its real part."""
-    (a, b), (c, d) = first.chunk(2, -1), relation.chunk(2, -1)
-    return torch.cat([a * c - b * d, a * d + b * c], -1)
-
-
-def _crossed_product(first: Tensor, relation: Tensor) -> Tensor:
-    """Return what SimplE multiplies with (h_v, t_v); the first half of a vector is h or w, the second t or w'."""
-    (head, tail), (there, back) = first.chunk(2, -1), relation.chunk(2, -1)
-    return torch.cat([tail * back, head * there], -1) / 2
-
-
-def _turn(first: Tensor, angle: Tensor) -> Tensor:
-    """Return complex vectors, turned by angles."""
-    return _complex_product(first, torch.cat([angle.cos(), angle.sin()], -1))
-
-
-def _conjugate(relation: Tensor) -> Tensor:
-    real, imaginary = relation.chunk(2, -1)
-    return torch.cat([real, -imaginary], -1)
-
-
-FORMULAS: Registry[Formula] = Registry("knowledge-graph model")
-FORMULAS.add("distmult", Formula(_product, lambda relation: relation, 1, 1))
-FORMULAS.add("complex", Formula(_complex_product, _conjugate, 2, 2))
-FORMULAS.add("simple", Formula(_crossed_product, lambda relation: relation.roll(relation.shape[-1] // 2, -1), 2, 2))
-FORMULAS.add("rotate", Formula(_turn, torch.neg, 2, 1, _nearness))
-
-
+@parameters
 class Triples(Baseline):
-    """A knowledge-graph model, learnt from the edges of all layers; see the top of this file for its formula.
+    """A knowledge-graph model, learnt from the edges of all layers; see `nn/relations.py` for its formula.
 
     The loss of an edge is softplus(- score) + mean of softplus(score) over `num_negatives` negatives. By default these
     are random pairs of the edge's layer that are no training edges (replace="pair"). In the papers one end of the
@@ -143,27 +72,17 @@ class Triples(Baseline):
         "auto" is CUDA where there is one, whose sums may differ in the last digits from run to run; see `Baseline`.
     """
 
-    def __init__(
-        self,
-        model: str = "complex",
-        *,
-        dimension: int = 200,
-        loss: str = "logistic",
-        replace: str = "pair",
-        epochs: int = 100,
-        batch_size: int = 4_096,
-        num_negatives: int | None = 4,
-        learning_rate: float = 0.1,
-        penalty: float = 0.0,
-        time_limit: float | None = None,
-        device: str = "auto",
-        hide: str | None = None,
-        seed: int = 0,
-    ) -> None:
-        self.model, self.dimension, self.epochs, self.batch_size = model, dimension, epochs, batch_size
-        self.num_negatives, self.learning_rate, self.penalty = num_negatives, learning_rate, penalty
-        self.replace, self.loss = replace, loss
-        self.time_limit, self.device, self.hide, self.seed = time_limit, device, hide, seed
+    model: str = field(default="complex", kw_only=False)
+    dimension: int = 200
+    loss: str = "logistic"
+    replace: str = "pair"
+    epochs: int = 100
+    batch_size: int = 4_096
+    num_negatives: int | None = 4
+    learning_rate: float = 0.1
+    penalty: float = 0.0
+    time_limit: float | None = None
+    device: str = "auto"
 
     def _fit(self) -> None:
         formula = FORMULAS[self.model]
@@ -176,7 +95,7 @@ class Triples(Baseline):
             raise InputError('Expected num_negatives to be a number with replace="pair", got None.')
         device, rng = choose_device(self.device), stream(self.seed, "triples")
         generator = torch.Generator(device).manual_seed(int(rng.integers(2**62)))
-        if formula.alike is not _dot and (softmax or self.num_negatives is None):
+        if formula.alike is not dot and (softmax or self.num_negatives is None):
             got = "loss='softmax'" if softmax else "num_negatives=None"
             raise InputError(f"Expected a number of negatives for each edge with model={self.model!r}, got {got}.")
         sizes = (self.mx_.num_nodes, formula.parts), (self.mx_.num_layers, formula.relation_parts)

@@ -10,7 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
-from banditplex.baselines.graph import Bools, Ints
+from banditplex.baselines.columns import Bools, Ints
 from banditplex.multiplex import Multiplex
 from banditplex.pairs.known import contains
 

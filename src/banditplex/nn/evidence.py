@@ -19,7 +19,7 @@ from banditplex.nn import compiled
 from banditplex.nn.graph import PackedGraph, ranges
 from banditplex.nn.pair_features import shared_sums
 from banditplex.nn.panels import Panels
-from banditplex.nn.paths import Paths
+from banditplex.nn.paths import TABLE, Paths
 from banditplex.nn.spectral import NUM_COLUMNS, Spectral
 from banditplex.pairs.visibility import Visibility
 
@@ -66,6 +66,7 @@ class Evidence:
     pair_layer: Tensor  # (E,) the layer of each
     layer_share: Tensor  # (L,) log of the layer's share of all edges
     pool_of: Tensor | None = None  # (num_plain,) the layer of the graph that is the pool of each target
+    largest_table: int = TABLE  # as for `Paths.of`
 
     @classmethod
     def of(cls, graph: PackedGraph, visibility: Visibility, panels: Panels | None = None) -> "Evidence":
@@ -93,7 +94,7 @@ class Evidence:
     @cached_property
     def paths(self) -> Paths:
         """Paths of length 3."""
-        return Paths.of(self.graph)
+        return Paths.of(self.graph, largest=self.largest_table)
 
     @cached_property
     def spectral(self) -> Spectral:

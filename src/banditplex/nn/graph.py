@@ -202,9 +202,13 @@ class PackedGraph:
 
     @classmethod
     def from_edges(
-        cls, edges: EdgeTensors, *, union: bool = False, pools: Sequence[tuple[int, ...]] = ()
-    ) -> "PackedGraph":
-        """Pack edges where they are; parameters as for `from_multiplex`. With a union, `pools` of layers follow it."""
+        cls, edges: EdgeTensors, *, union: bool = False, pools: Sequence[tuple[int, ...]] = (),
+        layers: Tensor | None = None,
+    ) -> "PackedGraph":  # fmt: skip
+        """Pack edges where they are; parameters as for `from_multiplex`. With a union, `pools` of layers follow it.
+
+        With `layers`, the others look empty, but are part of union and pools.
+        """
         edges = edges.keep(~edges.is_loop)
         pairs, copies, pair_copies = edges.undirected(), None, None
         index: tuple[Tensor, Tensor] | tuple[None, None] = (None, None)
@@ -220,6 +224,8 @@ class PackedGraph:
                 pair_count = pool(replace(pairs, weight=None), *flat)[1] if edges.directed else count
                 copies, pair_copies = torch.cat([copies, count]), torch.cat([pair_copies, pair_count])
                 every.append(replace(more, layer=more.layer + 1, num_layers=more.num_layers + 1))
+            if layers is not None:
+                edges, pairs = (each.keep(torch.isin(each.layer, layers)) for each in (edges, pairs))
             for each in every:
                 edges = edges.followed_by(each)
                 pairs = pairs.followed_by(each.undirected()) if edges.directed else edges

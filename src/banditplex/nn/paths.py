@@ -41,16 +41,17 @@ class Paths:
     around: Tensor  # (R + 1,) sum over neighbours of 1 / sqrt(degree)
 
     @classmethod
-    def of(cls, graph: PackedGraph) -> "Paths":
-        """Compute the tables of a graph."""
+    def of(cls, graph: PackedGraph, *, largest: int = TABLE) -> "Paths":
+        """Compute the tables of a graph; each has at most `largest` entries."""
         lists, first = graph.both, graph.layer_rows[:-1]
         size = torch.diff(graph.layer_rows)
         mean_degree = torch.diff(lists.indptr[graph.layer_rows]) / size.clamp(min=1)
+        area = size * size
         order = torch.argsort(mean_degree, descending=True, stable=True)
-        fits = torch.cumsum((size * size)[order], 0) <= TABLE
+        fits = (torch.cumsum(area[order], 0) <= TABLE) & (area[order] <= largest)
         chosen = torch.sort(order[fits]).values
         start = torch.full_like(size, -1)
-        area = (size * size)[chosen]
+        area = area[chosen]
         start[chosen] = torch.cumsum(area, 0) - area
         count = torch.zeros(int(area.sum()), device=graph.device)
         weight = torch.zeros_like(count)

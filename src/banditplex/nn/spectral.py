@@ -52,6 +52,7 @@ class Spectral:
         node = lists.row_key[:-1] % graph.num_nodes
         layer = lists.row_key[:-1] // graph.num_nodes
         size = torch.diff(graph.layer_rows)
+        active, place = torch.unique(layer, return_inverse=True)  # layers with edges
         fold = fold_of(torch.stack([node[source], node[destination]], 1), graph.num_nodes)
         begin = torch.randn(graph.num_nodes, RANK + EXTRA, generator=torch.Generator().manual_seed(0)).to(device)[node]
         vectors, values, degrees = [], [], []
@@ -62,7 +63,8 @@ class Spectral:
             mean = torch.zeros(len(size), device=device).index_add_(0, layer, degree) / size.clamp(min=1)
             scale = (degree + mean[layer]).clamp(min=1e-6).rsqrt()
             matrix = Rows(arcs[1], torch.cumsum(degree.long(), 0) - degree.long(), scale[arcs[0]] * scale[arcs[1]])
-            value, vector = leading(matrix, begin, layer, len(size))
+            value = torch.zeros(len(size), RANK, device=device)
+            value[active], vector = leading(matrix, begin, place, len(active))
             value[torch.arange(RANK, device=device) >= (size // NODES_PER_VECTOR).clamp(min=1).unsqueeze(1)] = 0
             vectors.append(torch.cat([vector, torch.zeros(1, RANK, device=device)]))
             values.append(value)

@@ -1,4 +1,6 @@
-"""Structural features of many pairs in one target layer: its own, of the union of the others, and of each other layer.
+"""Structural features of many pairs by scipy: a second opinion on `baselines/columns.py`.
+
+They are those of a target layer, of the union of the others, and of each other layer.
 
 `Visibility` says what is hidden of a pair. The features of a training edge are exactly those of the multiplex without
 it, degrees and similarities of layers included.
@@ -16,10 +18,10 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from banditplex.baselines.graph import Bools, Columns, Floats, Graph, Ints, cross_sums
 from banditplex.multiplex import Multiplex
 from banditplex.pairs.known import pair_keys
 from banditplex.pairs.visibility import Visibility
+from tests.baselines.graph import Bools, Columns, Floats, Graph, Ints, cross_sums
 
 MAX_OTHERS = 40
 """With more layers than this, features of each other layer are left out."""

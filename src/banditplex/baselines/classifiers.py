@@ -1,0 +1,161 @@
+"""Classifiers of pairs by their structural columns: logistic regression and boosted trees."""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from sklearn.ensemble import HistGradientBoostingClassifier
+
+from banditplex.baselines.base import BASELINES, Baseline, TrainingTable, parameters, training_tables
+from banditplex.baselines.columns import Floats, Ints, StructuralColumns
+from banditplex.rng import stream
+from banditplex.training.logistic import fit
+
+STRENGTHS = (0.001, 0.01, 0.1, 1.0, 10.0)
+FOLDS = 3
+AT_MOST, AT_MOST_POOLED = 20_000, 100_000
+"""Edges of a target, and of all targets together, to learn from, at most."""
+MIN_PAIRS = 100
+"""With fewer pairs, a fixed number of trees is fitted, without early stopping."""
+
+
+class Linear(NamedTuple):
+    """A fitted logistic regression."""
+
+    weight: Floats  # (F,)
+    constant: float
+
+    def decision_function(self, values: Floats) -> Floats:
+        """Return the logits (n,) of columns (n, F)."""
+        found: Floats = values @ self.weight + self.constant
+        return found
+
+
+def fit_logistic(table: TrainingTable, strengths: Sequence[float]) -> Linear:
+    """Fit standardised columns to labels; both classes have the same total weight.
+
+    Of the `strengths`, inverse penalties as scikit-learn's C, the one with the best log loss in 3-fold cross-validation
+    is used, or the smallest if a fold has fewer than two edges or negatives.
+    """
+    fold = table.fold % FOLDS
+    few = min(np.bincount(table.label[fold == each], minlength=2).min() for each in range(FOLDS)) < 2
+    chosen = [min(strengths)] if few else sorted(strengths)
+    columns, label, folds = (torch.from_numpy(each) for each in (table.values, table.label, fold))
+    weight, constant = fit(columns, label, folds, [1 / each for each in chosen], num_folds=FOLDS)
+    return Linear(weight.numpy(), float(constant))
+
+
+@parameters
+class Regression(Baseline):
+    """Logistic regression, one model per target layer, on all structural columns.
+
+    Columns: the target layer, the union of all layers, overlap, positions of nodes, and each other layer if there are
+    at most 40 layers. A target without edges scores 0.
+
+    Parameters
+    ----------
+    strengths
+        Values of C, scikit-learn's inverse penalty; see `fit_logistic`.
+    hide, seed
+        See `Baseline`.
+    """
+
+    strengths: Sequence[float] = STRENGTHS
+
+    def _fit(self) -> None:
+        compute = StructuralColumns.every
+        tables = training_tables(self.columns_, self.targets_, self.seed, compute, each=3, at_most=AT_MOST)
+        self.models_ = {target: fit_logistic(table, self.strengths) for target, table in tables.items()}
+
+    def _score(self, pairs: Ints, target: int) -> Floats:
+        if target not in self.models_:
+            return np.zeros(len(pairs))
+        return self.models_[target].decision_function(self.columns_.every(pairs, target))
+
+    @property
+    def num_parameters_(self) -> int:
+        """Coefficients and constants."""
+        return sum(len(model.weight) + 1 for model in self.models_.values())
+
+
+class PooledBaseline(Baseline):
+    """A classifier of pairs of all targets, on the columns that mean the same in every layer.
+
+    These are columns of the target layer and of the union of all layers, overlap, and the share of all edges.
+    """
+
+    def _fit(self) -> None:
+        share = max(AT_MOST_POOLED // max(len(self.targets_), 1), 20)
+        sizes = self.mx_.layer_sizes[self.targets_]
+        at_most = int(share if sizes.sum() > AT_MOST_POOLED else sizes.max(initial=0))
+        compute = StructuralColumns.pooled
+        tables = training_tables(self.columns_, self.targets_, self.seed, compute, each=2, at_most=at_most).values()
+        self.model_: Any = None
+        if tables:
+            self.model_ = self._learn(TrainingTable(*(np.concatenate(parts) for parts in zip(*tables, strict=True))))
+
+    def _score(self, pairs: Ints, target: int) -> Floats:
+        if self.model_ is None:
+            return np.zeros(len(pairs))
+        return np.asarray(self.model_.decision_function(self.columns_.pooled(pairs, target)), np.float64)
+
+    @abstractmethod
+    def _learn(self, table: TrainingTable) -> Any:
+        """Return a fitted classifier with `decision_function`."""
+
+
+@parameters
+class PooledRegression(PooledBaseline):
+    """Logistic regression, one model for all target layers.
+
+    Parameters: `strengths`, as for `Regression`; `hide` and `seed`, see `Baseline`.
+    """
+
+    strengths: Sequence[float] = STRENGTHS
+
+    def _learn(self, table: TrainingTable) -> Any:
+        return fit_logistic(table, self.strengths)
+
+    @property
+    def num_parameters_(self) -> int:
+        """Coefficients, and a constant."""
+        return 0 if self.model_ is None else len(self.model_.weight) + 1
+
+
+@parameters
+class Trees(PooledBaseline):
+    """Boosted trees, one model for all target layers, with early stopping on a tenth of the pairs.
+
+    Parameters
+    ----------
+    learning_rate, max_iter, max_leaf_nodes
+        As in scikit-learn's HistGradientBoostingClassifier.
+    hide, seed
+        See `Baseline`.
+    """
+
+    learning_rate: float = 0.1
+    max_iter: int = 300
+    max_leaf_nodes: int = 15
+
+    def _learn(self, table: TrainingTable) -> Any:
+        many = len(table.label) >= MIN_PAIRS
+        model = HistGradientBoostingClassifier(
+            learning_rate=self.learning_rate, max_iter=self.max_iter if many else 20,
+            max_leaf_nodes=self.max_leaf_nodes, min_samples_leaf=20 if many else 1, early_stopping=many,
+            n_iter_no_change=15, random_state=int(stream(self.seed, "trees").integers(2**31)),
+        )  # fmt: skip
+        return model.fit(table.values, table.label)
+
+    @property
+    def num_parameters_(self) -> int:
+        """Thresholds and values of leaves of all trees: one number per node."""
+        trees = [] if self.model_ is None else self.model_._predictors
+        return sum(len(tree.nodes) for each in trees for tree in each)
+
+
+BASELINES.add("regression", Regression)
+BASELINES.add("pooled-regression", PooledRegression)
+BASELINES.add("pooled-trees", Trees)
