@@ -30,6 +30,7 @@ EXPERIMENTS = {
     "quality": ("experiments.quality", "ROC-AUC of LinkPredictor beside simple baselines"),
     "policies": ("experiments.policies", "ROC-AUC of every policy, beside simple baselines"),
     "calibration": ("experiments.calibration", "how far recommended links come true as often as predicted"),
+    "panels": ("experiments.panels", "what finding layers is worth: none, uniform, bandits, oracle"),
     "gains": ("experiments.gains", "whether `layer_gains_` tells layers that help from layers that do not"),
     "recall": ("experiments.recall", "how many of the most likely pairs `recommend` finds in large layers"),
     "scale": ("experiments.scale", "time and memory of an epoch against the number of layers"),

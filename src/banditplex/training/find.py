@@ -28,7 +28,7 @@ from banditplex.nn.panels import Panels
 from banditplex.nn.view import View
 from banditplex.rng import stream
 from banditplex.training.config import Config
-from banditplex.training.data import TrainingData, choose_device
+from banditplex.training.data import TrainingData, choose_device, count_examples
 from banditplex.training.gains import Comparison
 from banditplex.training.screening import promising_layers
 from banditplex.training.setup import make_trainer
@@ -56,14 +56,15 @@ MAX_EDGES = 1_000
 """Edges of a target that regressions learn from and are tested on."""
 CLEAR = 2.0
 """Standard errors by which a layer must lower the loss to be pooled; the pool must lower it by one."""
-MOST_POOLED = 1 << 21
-"""Edges of a multiplex beyond which there are no panels: pools of all targets would take many times the memory."""
+MOST_EXAMPLES = 1 << 20
+"""Edges of all targets beyond which there are no panels: their pools would take many times the memory."""
 
 
 def find_panels(mx: Multiplex, targets: Ints, config: Config, negatives: Mapping[int, Ints] | None) -> Panels:
     """Return the layers to pool with each target."""
     others = mx.num_layers - 1
-    if not (config.sees_all and config.chooses_k and others) or config.policy == "none" or mx.num_edges > MOST_POOLED:
+    pooled = config.sees_all and config.chooses_k and others > 0 and config.policy != "none"
+    if not pooled or count_examples(mx, targets) > MOST_EXAMPLES:
         return Panels.none(targets.tolist())
     if config.policy == "fixed":
         layers = to_layer(targets[:, None], np.array((config.policy_options or {})["arms"]))
