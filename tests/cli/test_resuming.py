@@ -43,7 +43,11 @@ def test_commands_show_no_path_of_this_machine(tmp_path):
     assert as_typed(tmp_path / "regret") == "regret"
 
 
-@pytest.mark.parametrize(("of_ctrl_c", "how"), [(signal.SIG_DFL, "Ctrl-C"), (signal.SIG_IGN, f"kill {os.getpid()}")])
+@pytest.mark.parametrize(
+    ("of_ctrl_c", "how"),
+    [(signal.SIG_DFL, "Ctrl-C"), (signal.SIG_IGN, f"kill {os.getpid()}")],
+    ids=["heard", "ignored"],
+)
 def test_one_way_to_stop_is_named(of_ctrl_c, how, capsys):
     """Where Ctrl-C is ignored, no line says that it stops the command."""
     before = signal.signal(signal.SIGINT, of_ctrl_c)
