@@ -49,22 +49,22 @@ def compare(
         str, typer.Option(metavar="layer|pair", help="Hide held-out pairs in their own layer or in every layer.")
     ] = "layer",
     budget: Annotated[
-        float | None, typer.Option(metavar="SECONDS", help="Time of a fit, and again of its test.", show_default="120")
+        float | None, typer.Option(metavar="SECONDS", help="Time limit of a fit, and of its test.", show_default="120")
     ] = None,
-    memory: Annotated[float, typer.Option(metavar="GB", help="Memory of a fit.")] = 8.0,
-    seeds: Annotated[int, typer.Option(help="Seeds; each has a split of its own.")] = 5,
+    memory: Annotated[float, typer.Option(metavar="GB", help="Memory limit of a fit.")] = 8.0,
+    seeds: Annotated[int, typer.Option(help="Number of seeds; each has its own split.")] = 5,
     trials: Annotated[
         int | None,
         typer.Option(help="Settings that each method may try on validation edges; 1: no tuning.", show_default="10"),
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Fast methods without tuning: does it help on my data? A few minutes.")
+        bool, typer.Option("--quick", help="Does it help on my data? Fast methods without tuning, in a few minutes.")
     ] = False,
     split: Annotated[
         str,
         typer.Option(
             metavar="random|fixed|fixed-with-leaks",
-            help="fixed: the split that comes with DATA, without leaking pairs or with them, as in print.",
+            help="fixed: use the published split of DATA, without leaking pairs; fixed-with-leaks: with them.",
         ),
     ] = "random",
     target: options.Target = None,

@@ -63,27 +63,29 @@ READING = {
     ],
     "header": Annotated[bool | None, _option("--header/--no-header", help="Whether files start with column names.")],
     "delimiter": Annotated[
-        str | None, _option(metavar="CHAR", help="Between the columns of a CSV file; tab for tabs. Default: sniffed.")
+        str | None, _option(metavar="CHAR", help="Column separator of a CSV file; tab for tabs. Default: guessed.")
     ],
-    "decimal": Annotated[str | None, _option(metavar=".|,", help="Decimal point of a CSV file. Default: sniffed.")],
+    "decimal": Annotated[str | None, _option(metavar=".|,", help="Decimal point of a CSV file. Default: guessed.")],
     "thousands": Annotated[
-        str | None, _option(metavar="CHAR", help="Between thousands of a number: . , ' or space. Default: sniffed.")
+        str | None, _option(metavar="CHAR", help="Thousands separator: . , ' or space. Default: guessed.")
     ],
     "date_format": Annotated[
         str | None,
         _option(
-            metavar="dmy|mdy|ymd|FORM", help="Order of dates as 04/05/2025, or a form as %d-%b-%Y. Default: sniffed."
+            metavar="dmy|mdy|ymd|FORM",
+            help="Order of dates such as 04/05/2025, or a form such as %d-%b-%Y. Default: guessed.",
         ),
     ],
     "encoding": Annotated[
-        str | None, _option(metavar="NAME", help="Encoding of a CSV file, such as cp1252. Default: sniffed.")
+        str | None, _option(metavar="NAME", help="Encoding of a CSV file, such as cp1252. Default: guessed.")
     ],
     "sheet": Annotated[str | None, _option(metavar="NAME", help="Sheet of an Excel file. Default: the first.")],
     "missing": Annotated[
         str | None,
         _option(
             metavar="error|drop",
-            help="Refuse empty cells, or drop rows without a node or layer; no weight is then 1, no time the earliest.",
+            help="Refuse empty cells, or drop rows without a node or layer; an empty weight is then 1, an empty time "
+            "the earliest.",
             show_default="error",
         ),
     ],

@@ -65,15 +65,16 @@ def predict(
     node: Annotated[
         str | None, typer.Option(metavar="NAME", help="New links of this node only; if directed, from it.")
     ] = None,
-    exact: Annotated[
-        bool, typer.Option("--exact", help="Rank all pairs for the most likely ones, even where this takes long.")
-    ] = False,
+    exact: Annotated[bool, typer.Option("--exact", help="Rank all pairs, even if this takes long.")] = False,
     explain: Annotated[
-        bool, typer.Option("--explain", help="A row for each term of a pair's score, which is their sum: see below.")
+        bool,
+        typer.Option(
+            "--explain", help="Write a row for each term of a pair's score; the score is their sum (see below)."
+        ),
     ] = False,
     context: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Edges that came after training, in any format: predictions see them, too."),
+        typer.Option(metavar="FILE", help="Edges that came after training, in any format; predictions use them."),
     ] = None,
     nodes: Annotated[
         Path | None,
