@@ -123,7 +123,7 @@ def test_rotations_are_learnt_alike(mx, monkeypatch):
 
 
 def test_several_networks_with_all_that_is_beside_them_score_alike(mx, tmp_path):
-    model = bx.LinkPredictor(members=2, epochs=2, warmup=0, device=GPU).fit(mx)
+    model = bx.LinkPredictor(members=2, epochs=2, warmup=0, k=1, device=GPU).fit(mx)
     beside = model._fitted.model.beside
     assert beside.rotations.node.device.type == "cuda"
     assert beside.rotations.factor.max() > 0
