@@ -128,8 +128,9 @@ class Config:
         choices=("predictive", "euclidean", "cosine"), closed=False, group=_LAYERS,
     )  # fmt: skip
     k: int | str = setting(
-        AUTO, "Layers drawn per round, and used in predictions. auto: 1 is drawn; validation edges say how many of the "
-        "most probable layers predictions use, from 0 up.", low=0, word=AUTO, group=_LAYERS,
+        AUTO, "Layers drawn per round, and used in predictions. auto: 1 is drawn, layers that "
+        "help are pooled with the target (its panel), and validation edges choose how many layers have a term of their "
+        "own. A number: so many layers, and no panel.", low=0, word=AUTO, group=_LAYERS,
     )  # fmt: skip
     hide: str | None = setting(
         None,
