@@ -157,7 +157,7 @@ def test_arrays_that_do_not_fit_are_found(hide, directed):
     refused(replace(data, layer=np.array([0, 0, 2])), "layer", "0 to 1", 2)
     refused(with_pair(data, 0, [-1, 3]), "node", "0 to 7", -1)
     refused(replace(data, label=np.array([1, 0, 2])), "label", "0 to 1", 2)
-    refused(replace(data, hide="edge"), "hide", "'edge'")
+    refused(replace(data, hide="node"), "hide", "'node'")
 
 
 def test_a_violation_is_found_beyond_the_first_block(monkeypatch):

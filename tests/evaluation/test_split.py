@@ -1,6 +1,7 @@
 """Splits: every rule is checked with plain sets, on small random and handmade multiplexes."""
 
 import gc
+import itertools
 import os
 
 import numpy as np
@@ -315,3 +316,73 @@ def test_gatnes_own_files_leak():
     full = load_dataset("gatne-amazon")
     clean.test.check(full=full)
     clean.valid.check(full=full)
+
+
+def with_dense_layers():
+    """Six nodes, 15 pairs: layer a lacks (0, 5), (1, 5) and (2, 5), layer b has every pair, and c is a path."""
+    every = list(itertools.combinations(range(6), 2))
+    near = [pair for pair in every if pair[1] < 5 or pair[0] > 2]
+    edges = [*((*pair, "a") for pair in near), *((*pair, "b") for pair in every), *((i, i + 1, "c") for i in range(5))]
+    return Multiplex.from_edges(*zip(*edges, strict=True), num_nodes=6)
+
+
+def test_a_dense_layer_has_all_its_negatives_and_a_full_one_is_not_tested():
+    mx = with_dense_layers()
+    with pytest.warns(
+        UserWarning, match=r"2 of 3 layers .*: 'a' \(3\), 'b' \(0\)\. .*; 1 layers? .*not tested"
+    ) as told:
+        data = split(mx, hide="layer", share=0.4, each=4)
+    assert len(told) == 1
+    data.check(full=mx)
+    pairs, label = data.test("a")  # 5 of 12 edges, beside the 3 pairs that are none
+    assert label.tolist() == [1] * 5 + [0] * 3
+    assert {tuple(pair) for pair in pairs[5:].tolist()} == {(0, 5), (1, 5), (2, 5)}
+    assert len(data.test("b")[0]) == 0
+    assert data.train.layer_sizes.tolist() == [7, 9, 3]
+    positives, negatives = data.ranking("a")
+    assert negatives.shape == (5, 3, 2)
+    assert data.ranking("c")[1].shape == (2, 4, 2)
+    assert all({tuple(pair) for pair in row} == {(0, 5), (1, 5), (2, 5)} for row in negatives.tolist())
+    assert data.negatives[data.layer[data.label == 1] == 0][:, 3:].tolist() == [[[-1, -1]]] * len(positives)
+
+
+def test_folds_tell_of_dense_layers_once():
+    with pytest.warns(UserWarning, match=r"'b' \(0\)") as told:
+        folds = list(k_fold(with_dense_layers(), hide="layer", folds=5))
+    assert len(told) == 1
+    assert [len(fold.test("b")[0]) for fold in folds] == [0] * 5
+
+
+def test_where_every_pair_is_linked_nothing_can_be_tested():
+    with pytest.warns(UserWarning, match="not tested"), refuses("without an edge in any layer", "none"):
+        split(with_dense_layers(), hide="pair")
+
+
+def lay_out_triples(folder, **parts):
+    for name, triples in parts.items():
+        (folder / f"{name}.txt").write_text("".join("\t".join(each) + "\n" for each in triples))
+    return folder
+
+
+def test_a_fixed_split_of_triples_has_negatives_beside_its_edges(tmp_path):
+    """Of the 6 ordered pairs of nodes a, b, c, layer r has 5: only (c, b) is left; layer s has (a, b) and (b, c)."""
+    train = [("a", "r", "b"), ("b", "r", "a"), ("a", "s", "b")]
+    parts = {"valid": [("a", "r", "c")], "test": [("c", "r", "a"), ("b", "r", "c"), ("b", "s", "c"), ("c", "s", "c")]}
+    data = fixed_split(lay_out_triples(tmp_path, train=train, **parts))
+    assert data.of_triples
+    data.test.check()
+    names, found = data.test.train.node_names, {}
+    for part in data:
+        for name in "rs":
+            pairs, label = part.test(name)
+            words = ["".join(names[pair]) for pair in pairs]
+            found[part is data.test, name] = list(zip(words, label.tolist(), strict=True))
+    assert found[True, "r"] == [("ca", 1), ("bc", 1), ("cb", 0)]
+    assert found[False, "r"] == [("ac", 1), ("cb", 0)]
+    assert found[True, "s"][0] == ("bc", 1)
+    assert found[True, "s"][1][0] in ("ba", "ca", "ac", "cb")
+    assert {"".join(names[pair]) for pair in data.known_edges(0)} == {"ab", "ba", "ac", "ca", "bc"}
+    leaking = fixed_split(lay_out_triples(tmp_path, test=[("b", "r", "c"), ("a", "r", "b")]), leaks="drop")
+    assert leaking.test.pairs[leaking.test.label == 1].tolist() == [[1, 2]]
+    with refuses("leakage", "got 1"):
+        fixed_split(tmp_path)

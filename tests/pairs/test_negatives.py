@@ -59,11 +59,12 @@ def test_a_full_layer_has_no_negatives():
     mx = Multiplex.from_edges([0, 0, 1, 0], [1, 2, 2, 0], "a", num_nodes=3)
     with refuses("at least 1", "layer 'a'", "got 0"):
         NegativeSampler(mx).draw(np.zeros(1, int), np.random.default_rng(0))
-    with refuses("at least 1", "layer 'a'", "got 0"):
+    with pytest.warns(UserWarning, match=r"'a' \(0\)"), refuses("without an edge in their layer", "none"):
         split(mx, hide="layer")
     loose = Multiplex.from_edges([0, 0, 1, 2], [1, 2, 2, 3], "a", num_nodes=4)
-    with refuses("at least 3", "any layer", "layer 'a'", "got 2"):
-        split(loose, hide="pair", each=3)
+    with pytest.warns(UserWarning, match=r"'a' \(2\)"):
+        data = split(loose, hide="pair", each=3)
+    assert sorted(map(tuple, data.negatives[0].tolist())) == [(0, 3), (1, 3)]
 
 
 @pytest.mark.parametrize("directed", [False, True])

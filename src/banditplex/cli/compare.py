@@ -1,6 +1,7 @@
 """`banditplex compare`."""
 
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -30,6 +31,8 @@ WIDTH = 79
 FULL: dict[str, Any] = {"methods": None, "trials": 10, "budget": 120.0}
 QUICK: dict[str, Any] = {"methods": "quick", "trials": 1, "budget": 60.0}
 """Defaults of options, without and with --quick."""
+LEADING = (("filtered_mrr", "filtered MRR"), ("roc_auc", "ROC-AUC"))
+"""Metrics of which the first that there is shows how a fit went."""
 
 
 @reads_data
@@ -129,8 +132,11 @@ def compare(
         targets=tuple(as_name(name, mx.layer_names) for name in target) if target else None, device=where,
     )  # fmt: skip
     plan.check(mx)
-    about = facts.describe(mx, Parts(mx, hide, fixed).split(0), plan.targets)
-    board = Leaderboard(title, about, plan, fixed=leaks, device=describe_device(where))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the comparison tells it
+        about = facts.describe(mx, Parts(mx, hide, fixed).split(0), plan.targets)
+    how = "triples" if fixed is not None and fixed.of_triples else leaks
+    board = Leaderboard(title, about, plan, fixed=how, device=describe_device(where))
     if not as_json:
         _print_start(board)
     if out is not None and resume and not begun(out) and not quiet:
@@ -252,7 +258,8 @@ def _progress(left: TimeLeft, quiet: bool) -> "Iterator[Callable[[int, int, dict
     with bars(["fits"], 1, quiet=quiet, clock=False) as show:
 
         def tell(done: int, total: int, row: dict[str, Any]) -> None:
-            result = row.get("error") or f"ROC-AUC {row['roc_auc']:.3f}"
+            name, title = next(each for each in LEADING if each[0] in row or each is LEADING[-1])
+            result = row.get("error") or f"{title} {row[name]:.3f}"
             text = f"{row['method']}, seed {row['trial']}{', tuning' * row['tuning']}: {result}"
             seconds = left.after(row, total - done)
             text += "" if seconds is None else f"; {'at least ' * (not left.sure)}{_duration(seconds)} left"

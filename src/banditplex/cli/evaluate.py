@@ -7,14 +7,14 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from statistics import fmean
 from textwrap import fill
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
 
 from banditplex.cli import options
 from banditplex.cli.commands import complete_policy
-from banditplex.cli.data import Data, Reading, as_name, load, reading_notes, reads_data, title_of
+from banditplex.cli.data import Data, Reading, as_name, is_dataset, load, reading_notes, reads_data, title_of
 from banditplex.cli.gains import gain_records, gains_on, print_gains
 from banditplex.cli.output import Json, print_json, print_lines, print_table
 from banditplex.cli.policy_options import options_by_policy
@@ -24,8 +24,14 @@ from banditplex.errors import InputError
 from banditplex.terminal import Estimate, bars, say
 from banditplex.training.config import SETTINGS
 
+if TYPE_CHECKING:
+    from banditplex.evaluation import FixedSplit
+
 COLUMNS = ["metric", "policy", "mean ± deviation", "95 % interval", "difference", "p (t)", "p (W)"]
 TRIALS, FOLDS = 10, 5
+SHOWN = ("accuracy", "roc_auc", "mrr")
+RANKED = ("filtered_mrr", "filtered_hits_at_1", "filtered_hits_at_10", "roc_auc")
+"""Metrics that are shown, and those of a split of triples."""
 WIDTH = 79
 """Of the lines below the table."""
 
@@ -39,8 +45,9 @@ def evaluate(
     hide: Annotated[
         str,
         typer.Option(
-            metavar="layer|pair",
-            help="Hide held-out pairs in their own layer or in every layer; models are trained with the same `hide`.",
+            metavar="layer|pair|edge",
+            help="Hide held-out pairs in their own layer or in every layer; models are trained with the same `hide`. "
+            "edge: one direction in its layer, with --split fixed.",
         ),
     ],
     settings: dict[str, Any],
@@ -65,8 +72,16 @@ def evaluate(
         str | None,
         typer.Option(metavar="TIME", help="Train on edges up to this time or date, test on later ones; no folds."),
     ] = None,
+    split: Annotated[
+        str,
+        typer.Option(
+            metavar="random|fixed", help="fixed: the split that comes with DATA; triples are ranked among all nodes."
+        ),
+    ] = "random",
     seed: Annotated[int, typer.Option(help="Seed of every random stream.")] = 0,
-    metric: Annotated[str, typer.Option(metavar="A,B,..", help="Metrics to show.")] = "accuracy,roc_auc,mrr",
+    metric: Annotated[
+        str | None, typer.Option(metavar="A,B,..", help="Metrics to show.", show_default=",".join(SHOWN))
+    ] = None,
     negatives: Annotated[
         str, typer.Option(metavar="uniform|degree|hard", help="How test negatives are chosen.")
     ] = "uniform",
@@ -93,13 +108,16 @@ def evaluate(
     usual = (1, 2) if quick else (TRIALS, FOLDS)
     trials, folds = usual[0] if trials is None else trials, usual[1] if folds is None else folds
     cut = None if after is None else _time(after, reading.get("date_format"))
-    folds = folds if after is None else 1
+    if split not in ("random", "fixed"):
+        raise InputError(f"Expected --split to be random or fixed, got {split!r}.")
+    folds = folds if after is None and split == "random" else 1
     if quick:
         settings.setdefault("epochs", 20)
-    metrics = _metrics(metric)
     check_file(out, resume=resume)
     place = out.with_suffix(".html") if out is not None else None if as_json else page_beside(data, "evaluation")
-    mx = load(data, reading, quiet=quiet)
+    fixed = _fixed_split(data) if split == "fixed" else None
+    mx = load(data, reading, quiet=quiet) if fixed is None else fixed.test.train
+    metrics = _metrics(metric, triples=fixed is not None and fixed.of_triples)
     methods = {
         name: LinkPredictor(policy=name, policy_options=own or None, **options.plain(settings))
         for name, own in options_by_policy(policy.split(","), policy_flags, mx.layer_names).items()
@@ -109,7 +127,7 @@ def evaluate(
     try:
         with stoppable(quiet=quiet), _progress(list(methods), metrics, trials * folds, quiet, quick) as on_progress:
             found = rows_of(
-                methods, mx, hide=hide, trials=trials, folds=folds, seed=seed, negatives=negatives,
+                methods, fixed or mx, hide=hide, trials=trials, folds=folds, seed=seed, negatives=negatives,
                 negative_nodes=settings.get("negative_nodes", "all"), targets=targets, after=cut, engine=engine,
                 jobs=jobs, out=out, resume=resume, curves=place is not None, on_progress=on_progress,
             )  # fmt: skip
@@ -129,7 +147,7 @@ def evaluate(
         say(f"stopped {counts}; {how}")
         raise typer.Exit(exit_status(stop)) from None
     page, asked = None, {"hide": hide, "trials": trials, "folds": folds, "seed": seed, "negatives": negatives}
-    asked |= {"after": after} if after is not None else {}
+    asked |= {"after": after} if after is not None else {"split": split} if fixed else {}
     asked |= held_out_edges(rows)
     if place is not None:
         page = write_evaluation_page(
@@ -173,13 +191,23 @@ def _time(text: str, date_format: str | None = None) -> int | float | np.datetim
     raise InputError(f"Expected --after with a number or a date such as 2024-05-01, got {text!r}.")
 
 
-def _metrics(text: str) -> list[str]:
-    from banditplex.evaluation.protocol import METRICS
+def _fixed_split(data: list[str]) -> "FixedSplit":
+    from banditplex.datasets import fetch
+    from banditplex.evaluation import fixed_split
 
-    names = text.split(",")
-    unknown = [name for name in names if name not in METRICS]
+    title = title_of(data)
+    return fixed_split(fetch(title) if is_dataset(title) else title, leaks="drop")
+
+
+def _metrics(text: str | None, *, triples: bool) -> list[str]:
+    from banditplex.evaluation.protocol import METRICS
+    from banditplex.evaluation.ranking import FILTERED
+
+    known = METRICS + (FILTERED if triples else ())
+    names = text.split(",") if text is not None else list(RANKED if triples else SHOWN)
+    unknown = [name for name in names if name not in known]
     if unknown:
-        raise InputError(f"Expected metrics among {', '.join(METRICS)}, got {unknown[0]!r}.")
+        raise InputError(f"Expected metrics among {', '.join(known)}, got {unknown[0]!r}.")
     return names
 
 
@@ -217,9 +245,11 @@ def _explain(lines: list[dict[str, Any]], asked: dict[str, Any]) -> str:
 
     reference = next(line["method"] for line in lines if line["difference"] is None)
     others = len({line["method"] for line in lines}) - 1
-    where = {"layer": "its own layer", "pair": "every layer"}[asked["hide"]]
+    where = {"layer": "its own layer", "pair": "every layer", "edge": "one direction of its layer"}[asked["hide"]]
     runs = lines[0]["runs"]
     text = f"Means over layers, in {runs} run{'s' * (runs != 1)}; a held-out pair is hidden in {where}."
+    if any(line["metric"].startswith("filtered_") for line in lines):
+        text += " Filtered: both ends of each test edge ranked among all nodes; means over edges, as in print."
     text += f" {say_held_out(asked)}"
     if asked["folds"] == 2:
         text += " --folds 5 is closer to a model that has all edges."

@@ -13,6 +13,8 @@ from banditplex.evaluation.metrics import mrr as mrr
 from banditplex.evaluation.metrics import ranks as ranks
 from banditplex.evaluation.metrics import roc_auc as roc_auc
 from banditplex.evaluation.protocol import evaluate as evaluate
+from banditplex.evaluation.ranking import filtered_ranking as filtered_ranking
+from banditplex.evaluation.ranking import filtered_ranks as filtered_ranks
 from banditplex.evaluation.split import FixedSplit as FixedSplit
 from banditplex.evaluation.split import Split as Split
 from banditplex.evaluation.split import fixed_split as fixed_split

@@ -2,7 +2,7 @@
 
 - A test pair has two different nodes and label 0 or 1, and appears once in its layer.
 - No test pair is an edge of the training graph, in either direction: in its layer (hide="layer") or in any layer
-  (hide="pair").
+  (hide="pair"). Of a split of triples (hide="edge"), this and the next rule are about one direction.
 - No negative is an edge of the full multiplex, in either direction: in its layer or in any layer.
 - If the full multiplex is given: it has the same nodes, layers and direction, and contains all held-out edges and all
   training edges except self loops.
@@ -15,7 +15,7 @@ import numpy as np
 
 from banditplex.errors import InputError
 from banditplex.multiplex import Multiplex
-from banditplex.pairs.known import Bools, Ints, KnownPairs, pair_keys, repeated, repeated_in_rows
+from banditplex.pairs.known import Bools, Ints, KnownPairs, pair_keys, repeated
 from banditplex.pairs.negatives import row_blocks
 from banditplex.pairs.visibility import Visibility
 
@@ -50,7 +50,7 @@ def check_leakage(
     full: Multiplex | None = None,
 ) -> None:
     """Raise an error that names the first pair that breaks a rule. Parameters: the fields of `Split`, and `full`."""
-    test = _TestPairs(train, Visibility.of_split(hide, train), layer, pairs, label)
+    test = _TestPairs(train, Visibility(hide, train.directed), layer, pairs, label)
     _check_arrays(test)
     positive, known = label == 1, test.visibility.known_pairs(train)
     test.refuse(known.has(layer, pairs), "test pairs that are not in the training graph", "an edge of", train)
@@ -108,6 +108,8 @@ def _check_own_negatives(test: _TestPairs, negatives: Ints, known: KnownPairs) -
     each = negatives.shape[1]
     for block in row_blocks(len(layer), each):
         pairs, where = negatives[block].reshape(-1, 2), np.repeat(layer[block], each)
+        row, there = np.arange(len(pairs)) // each, (pairs != -1).any(1)  # -1: the layer has no more
+        pairs, where, row = pairs[there], where[there], row[there]
         outside = (pairs < 0) | (pairs >= known.num_nodes)
         if outside.any():
             raise InputError(f"Expected negatives with nodes from 0 to {known.num_nodes - 1}, got {pairs[outside][0]}.")
@@ -115,11 +117,11 @@ def _check_own_negatives(test: _TestPairs, negatives: Ints, known: KnownPairs) -
         for wrong, expected in (
             (pairs[:, 0] == pairs[:, 1], "two different nodes"),
             (known.has_keys(keys), f"no edge in {'any' if known.everywhere else 'their'} layer"),
-            (repeated_in_rows(keys.reshape(negatives[block].shape[:2])).reshape(-1), "no repetition"),
+            (repeated(np.unique(keys, return_inverse=True)[1] + row * len(keys)), "no repetition"),
         ):
             if wrong.any():
                 at = int(np.argmax(wrong))
-                name, positive = test.train.layer_names[where[at]], block.start + at // each
+                name, positive = test.train.layer_names[where[at]], block.start + row[at]
                 got = f"{_show(pairs[at])} for positive {positive} of layer {name!r}"
                 raise InputError(f"Expected negatives with {expected}, got {got}.")
 

@@ -116,14 +116,15 @@ def brier(label: ArrayLike, probability: ArrayLike) -> float:
 def ranks(positive: ArrayLike, negative: ArrayLike) -> Floats:
     """Return the rank (p,) of each positive: 1 + negatives with a higher score + half of those with the same score.
 
-    Parameters: scores (p,) of positives; scores of negatives, (n,) for a shared pool or (p, m) for each positive's own.
+    Parameters: scores (p,) of positives; scores of negatives, (n,) for a shared pool or (p, m) for each positive's own,
+    NaN where it has fewer.
 
     >>> ranks([3.0, 1.0], [2.0, 1.0, 0.0])
     array([1. , 2.5])
     >>> ranks([3.0, 1.0], [[2.0, 1.0], [1.0, 1.0]])
     array([1., 2.])
     """
-    score, other = _finite(positive), _finite(negative)
+    score, other = _finite(positive), _own(negative)
     own = other.ndim == 2 and len(other) == len(score)
     if score.ndim != 1 or not (other.ndim == 1 or own) or not score.size or not other.size:
         raise InputError(
@@ -183,8 +184,8 @@ def evaluate_scores(
     label, score
         Labels (n,) and scores (n,) of test pairs.
     negatives
-        Scores (p, m) of each positive's own negatives, in the order of the positives in `label`. None: positives are
-        ranked against the pairs with label 0.
+        Scores (p, m) of each positive's own negatives, in the order of the positives in `label`, NaN where it has
+        fewer. None: positives are ranked against the pairs with label 0.
     threshold
         Scores above it are predicted edges; None: see `f1`.
     at
@@ -194,10 +195,9 @@ def evaluate_scores(
     0.8333333333333333
     """
     positive, values = _check_scores(label, score)
-    against = values[~positive] if negatives is None else _finite(negatives)
-    return _threshold_metrics(positive, values, threshold) | _rank_metrics(
-        ranks(values[positive], against), against.shape[-1], at
-    )
+    against = values[~positive] if negatives is None else _own(negatives)
+    fewest = int(np.count_nonzero(~np.isnan(against), axis=-1).min())
+    return _threshold_metrics(positive, values, threshold) | _rank_metrics(ranks(values[positive], against), fewest, at)
 
 
 def evaluate_layers(
@@ -217,7 +217,7 @@ def evaluate_layers(
     """
     where = np.asarray(layer)
     positive, values = _check_scores(label, score)
-    own = None if negatives is None else _finite(negatives)
+    own = None if negatives is None else _own(negatives)
     pooled = evaluate_scores(positive, values, negatives=own, threshold=threshold, at=at)
     found: dict[Name, dict[str, float]] = {}
     order, place = np.argsort(where, kind="stable"), np.cumsum(positive) - 1  # of a positive among all positives
@@ -268,6 +268,13 @@ def _check_scores(label: ArrayLike, score: ArrayLike, *, both: bool = True) -> t
     if both and (positive.all() or not positive.any()):
         raise InputError(f"Expected labels 0 and 1, got only {int(positive[0])}.")
     return positive, values
+
+
+def _own(score: ArrayLike) -> NDArray[Any]:
+    """Return scores of negatives, of which those of positives that have fewer (p, m) may be NaN."""
+    values = np.asarray(score, dtype=np.float64)
+    _finite(values if values.ndim != 2 else values[~np.isnan(values)])
+    return values
 
 
 def _finite(score: ArrayLike) -> NDArray[Any]:

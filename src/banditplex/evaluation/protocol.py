@@ -15,10 +15,12 @@ from numpy.typing import NDArray
 
 from banditplex.errors import InputError
 from banditplex.evaluation.metrics import AT, evaluate_layers
+from banditplex.evaluation.ranking import FILTERED, filtered_ranking
 from banditplex.evaluation.rows import check_rows, describe_data, metric_schema, row_schemas
-from banditplex.evaluation.split import Split, check_options, k_fold, temporal_split
+from banditplex.evaluation.split import FixedSplit, Split, check_options, k_fold, temporal_split
 from banditplex.jobs.engine import Finished, check_engine, run_tasks
 from banditplex.multiplex import Multiplex, Name
+from banditplex.pairs.visibility import HIDE, check_hide
 from banditplex.rng import stream
 from banditplex.schema import whole
 from banditplex.scorer import LinkScorer
@@ -45,6 +47,7 @@ class EvaluationProtocol:
     threshold: float | None
     targets: tuple[Name, ...]
     after: Any = None
+    fixed: tuple[int, int] | None = None  # sizes of a split that came with the data, valid and test
 
 
 @dataclass(frozen=True)
@@ -63,7 +66,7 @@ class Run:
 
 def evaluate(
     scorer: LinkScorer | Mapping[str, LinkScorer],
-    mx: Multiplex,
+    mx: Multiplex | FixedSplit,
     *,
     hide: str,
     trials: int = 10,
@@ -93,10 +96,14 @@ def evaluate(
         them. If a method has `check_settings`, it is called as check_settings(mx, targets) before the first run, on
         another copy, and may raise an error.
     mx
-        The full multiplex.
+        The full multiplex; or a split that comes with the data (`fixed_split`), instead of folds. Trials then differ
+        in the seeds of methods. If it is one of triples, rows also have filtered_mrr, filtered_hits_at_1,
+        filtered_hits_at_3 and filtered_hits_at_10: see `filtered_ranking`. In the row of means, these are means over
+        edges, as in print.
     hide
         "layer": a held-out pair is removed from its own layer and stays visible in other layers. "pair": it is removed
-        from every layer. There is no default: the two answer different questions.
+        from every layer. There is no default: the two answer different questions. With a split that comes with the
+        data, it is what methods hide of a pair, and may be "edge".
     trials, folds, seed
         Each trial assigns edges to folds at random. The same seed gives the same splits and rows, with every engine.
     metrics
@@ -139,19 +146,32 @@ def evaluate(
     """
     scorers = _by_name(scorer)
     check_engine(engine, jobs)
-    folds = folds if after is None else 1
-    more = {"folds": folds} if after is None else {}
-    check_options(mx, hide, negatives=negatives, negative_nodes=negative_nodes, each=each, **more)
+    fixed, mx = (mx, mx.test.train) if isinstance(mx, FixedSplit) else (None, mx)
+    folds = folds if after is None and fixed is None else 1
+    metrics = (*metrics, *(FILTERED if fixed is not None and fixed.of_triples else ()))
+    if fixed is None:
+        more = {"folds": folds} if after is None else {}
+        check_options(mx, hide, negatives=negatives, negative_nodes=negative_nodes, each=each, **more)
+        chosen = _choose_targets(mx, targets, max(folds, 2))
+    else:
+        check_hide(hide)
+        if after is not None:
+            raise InputError(f"Expected no `after` with a split that comes with the data, got {after!r}.")
+        chosen = tuple(testable(fixed.test, mx.layer_names if targets is None else targets))
     protocol = EvaluationProtocol(
         hide=hide, trials=trials, folds=folds, seed=seed, negatives=negatives, negative_nodes=negative_nodes, each=each,
-        metrics=tuple(metrics), threshold=threshold, targets=_choose_targets(mx, targets, max(folds, 2)), after=after,
+        metrics=metrics, threshold=threshold, targets=chosen, after=after,
+        fixed=None if fixed is None else (len(fixed.valid.label), len(fixed.test.label)),
     )  # fmt: skip
     _check_protocol(protocol, scorers, mx)
+    if fixed is None and trials > 0:
+        _make_split(protocol, mx, 0, None)  # warns of layers with few negatives, here and not in every run
     runs = [Run(trial, index, name) for trial in range(trials) for index in range(folds) for name in scorers]
     store = None
     if out is not None:
         store = RowStore(out, _describe_protocol(protocol, scorers, mx), resume=resume, check=_rows_check(protocol))
-    finished = run_tasks(Evaluator(protocol, scorers, mx, curves=curves), runs, engine=engine, jobs=jobs, store=store)
+    evaluator = Evaluator(protocol, scorers, fixed or mx, curves=curves)
+    finished = run_tasks(evaluator, runs, engine=engine, jobs=jobs, store=store)
     return _yield_rows(finished, len(runs), on_progress, store)
 
 
@@ -191,14 +211,20 @@ class Evaluator:
     """The function of a `Run`. It caches the last split, which the next run often shares."""
 
     def __init__(
-        self, protocol: EvaluationProtocol, scorers: Mapping[str, LinkScorer], mx: Multiplex, *, curves: bool = False
+        self,
+        protocol: EvaluationProtocol,
+        scorers: Mapping[str, LinkScorer],
+        data: Multiplex | FixedSplit,
+        *,
+        curves: bool = False,
     ) -> None:
-        self._protocol, self._scorers, self._mx, self._curves = protocol, dict(scorers), mx, curves
+        self._protocol, self._scorers, self._data, self._curves = protocol, dict(scorers), data, curves
         self._cache: tuple[tuple[int, int], Split] | None = None
 
     def __call__(self, run: Run) -> list[Row]:
         """Return the rows of a run: one per layer, one pooled and one mean, after those of epochs, if wanted."""
-        fold = self._split(run.trial, run.fold)
+        fixed = self._data if isinstance(self._data, FixedSplit) else None
+        fold = self._split(run.trial, run.fold) if fixed is None else fixed.test
         targets = testable(fold, self._protocol.targets)
         seed = int(stream(self._protocol.seed, "scorer", run.trial, run.fold).integers(2**31))
         scorer = copy_scorer(self._scorers[run.method], seed, self._protocol.hide)
@@ -206,6 +232,8 @@ class Evaluator:
         scorer.fit(fold.train, targets=targets)
         fitted = perf_counter()
         rows = score_split(scorer, fold, targets, metrics=self._protocol.metrics, threshold=self._protocol.threshold)
+        if fixed is not None and fixed.of_triples:
+            rows = with_filtered(rows, scorer, fixed, targets)
         seconds = {"fit_seconds": fitted - began, "score_seconds": perf_counter() - fitted}
         head = {"method": run.method, "trial": run.trial, "fold": run.fold}
         epochs = _epochs(scorer) if self._curves else []
@@ -215,21 +243,26 @@ class Evaluator:
         return self.__dict__ | {"_cache": None}
 
     def _split(self, trial: int, index: int) -> Split:
+        assert isinstance(self._data, Multiplex)
         if self._cache is None or self._cache[0] != (trial, index):
-            protocol = self._protocol
-            seed = int(stream(protocol.seed, "trial", trial).integers(2**31))
-            options: dict[str, Any] = {
-                "hide": protocol.hide, "seed": seed, "negatives": protocol.negatives,
-                "negative_nodes": protocol.negative_nodes, "each": protocol.each,
-            }  # fmt: skip
-            if protocol.after is None:
-                (fold,) = k_fold(self._mx, folds=protocol.folds, only=index, **options)
-                fold.check(self._mx)
-            else:
-                fold = temporal_split(self._mx, after=protocol.after, **options)
-                fold.check()
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # `evaluate` has told it
+                fold = next(_make_split(self._protocol, self._data, trial, index))
+            fold.check(self._data if self._protocol.after is None else None)
             self._cache = (trial, index), fold
         return self._cache[1]
+
+
+def _make_split(protocol: EvaluationProtocol, mx: Multiplex, trial: int, index: int | None) -> Iterator[Split]:
+    """Return the splits of a trial, or only that of one fold."""
+    seed = int(stream(protocol.seed, "trial", trial).integers(2**31))
+    options: dict[str, Any] = {
+        "hide": protocol.hide, "seed": seed, "negatives": protocol.negatives,
+        "negative_nodes": protocol.negative_nodes, "each": protocol.each,
+    }  # fmt: skip
+    if protocol.after is None:
+        return k_fold(mx, folds=protocol.folds, only=index, **options)
+    return iter([temporal_split(mx, after=protocol.after, **options)])
 
 
 def copy_scorer(scorer: LinkScorer, seed: int, hide: str) -> Any:
@@ -263,11 +296,24 @@ def _epochs(scorer: Any) -> list[Row]:
 
 
 def testable(fold: Split, targets: Sequence[Name]) -> list[Name]:
-    """Return the targets that have enough training edges, and test pairs, in this fold."""
-    testable = [name for name in targets if _num_pairs(fold.train, name) >= MIN_TRAIN_EDGES and len(fold.test(name)[0])]
+    """Return the targets that have test edges and, unless these are triples, enough training edges in this fold."""
+    least = 0 if fold.hide == HIDE[0] else MIN_TRAIN_EDGES
+    testable = [name for name in targets if _num_pairs(fold.train, name) >= least and fold.test(name)[1].any()]
     if not testable:
         raise InputError(f"Expected a layer with {MIN_TRAIN_EDGES} training edges and a test edge, got none.")
     return testable
+
+
+def with_filtered(
+    rows: list[Row], scorer: LinkScorer, fixed: FixedSplit, targets: Sequence[Name], part: str = "test"
+) -> list[Row]:
+    """Return rows of `score_split` with the metrics of `filtered_ranking`, which in the row of means are over edges."""
+    found = filtered_ranking(scorer, fixed, part=part, targets=targets)
+    ranked = [found.layers[row["layer"]] if row["scope"] == "layer" else found.pooled for row in rows]
+    return [
+        row | {f"filtered_{name}": value for name, value in own.items()}
+        for row, own in zip(rows, ranked, strict=True)
+    ]  # fmt: skip
 
 
 def score_split(
@@ -278,12 +324,17 @@ def score_split(
     metrics: Sequence[str] = METRICS,
     threshold: float | None = 0.0,
 ) -> list[Row]:
-    """Return rows of metrics of a fitted scorer: one per target layer, one pooled and one mean."""
-    names = fold.train.node_names
+    """Return rows of metrics of a fitted scorer: one per target layer with both labels, one pooled and one mean."""
+    names, targets = fold.train.node_names, [name for name in targets if len(np.unique(fold.test(name)[1])) == 2]
+    if not targets:
+        raise InputError("Expected a layer with test edges and pairs without an edge, got none.")
     layers, labels, scores, own = [], [], [], []
 
     def score(pairs: NDArray[np.int64], layer: Name) -> NDArray[np.float64]:
-        return np.asarray(scorer.score_pairs(names[pairs], layer), np.float64)
+        found = np.asarray(scorer.score_pairs(names[pairs], layer), np.float64)
+        if not np.isfinite(found).all():
+            raise InputError(f"Expected finite scores, got {found[~np.isfinite(found)][0]} in layer {layer!r}.")
+        return found
 
     for layer in targets:
         pairs, label = fold.test(layer)
@@ -292,8 +343,10 @@ def score_split(
         scores.append(score(pairs, layer))
         if fold.negatives is not None:
             _, negatives = fold.ranking(layer)
-            own.append(score(negatives.reshape(-1, 2), layer).reshape(negatives.shape[:2]))
-    found = evaluate_layers(
+            found = np.full((len(negatives), fold.negatives.shape[1]), np.nan)  # NaN: the layer has fewer
+            found[:, : negatives.shape[1]] = score(negatives.reshape(-1, 2), layer).reshape(negatives.shape[:2])
+            own.append(found)
+    measured = evaluate_layers(
         np.concatenate(layers), np.concatenate(labels), np.concatenate(scores), names=fold.train.layer_names,
         negatives=np.concatenate(own) if own else None, threshold=threshold,
     )  # fmt: skip
@@ -301,11 +354,11 @@ def score_split(
     test = {name: int(label.sum()) for name, label in zip(targets, labels, strict=True)}
     total = {"train_edges": sum(train.values()), "test_edges": sum(test.values())}
     rows: list[Row] = [
-        {"scope": "layer", "layer": name, **found.layers[name], "train_edges": train[name], "test_edges": test[name]}
+        {"scope": "layer", "layer": name, **measured.layers[name], "train_edges": train[name], "test_edges": test[name]}
         for name in targets
     ]
-    rows += [{"scope": "pooled", "layer": None, **found.pooled, **total}]
-    rows += [{"scope": "mean", "layer": None, **found.mean, **total}]
+    rows += [{"scope": "pooled", "layer": None, **measured.pooled, **total}]
+    rows += [{"scope": "mean", "layer": None, **measured.mean, **total}]
     unwanted = set(METRICS) - set(metrics)
     return [{name: value for name, value in row.items() if name not in unwanted} for row in rows]
 
@@ -316,7 +369,9 @@ def score_split(
 def _check_protocol(protocol: EvaluationProtocol, scorers: Mapping[str, Any], mx: Multiplex) -> None:
     if protocol.trials < 1:
         raise InputError(f"Expected trials to be at least 1, got {protocol.trials}.")
-    unknown = [name for name in protocol.metrics if name not in METRICS]
+    unknown = [
+        name for name in protocol.metrics if name not in METRICS and (name not in FILTERED or not protocol.fixed)
+    ]
     if unknown or not protocol.metrics:
         raise InputError(f"Expected metrics among {', '.join(METRICS)}, got {unknown[0] if unknown else 'none'}.")
     if not scorers:
@@ -369,7 +424,9 @@ def _num_pairs(mx: Multiplex, layer: Name) -> int:
 def _describe_protocol(protocol: EvaluationProtocol, scorers: Mapping[str, LinkScorer], mx: Multiplex) -> Row:
     """Return everything that the rows depend on, as plain values."""
     methods = {name: _describe_scorer(scorer) for name, scorer in scorers.items()}
-    settings = {name: value for name, value in vars(protocol).items() if name != "after" or value is not None}
+    settings = {
+        name: value for name, value in vars(protocol).items() if name not in ("after", "fixed") or value is not None
+    }
     return {**_as_json(settings), "methods": methods, "data": describe_data(mx)}
 
 

@@ -13,11 +13,12 @@ from banditplex.errors import InputError
 from banditplex.evaluation.leakage import check_leakage
 from banditplex.multiplex import Multiplex, Name
 from banditplex.pairs.hard_negatives import hard_negatives
-from banditplex.pairs.known import Bools, Ints, repeated
-from banditplex.pairs.negatives import PROPOSALS, check_enough_free, own_negatives, pool_negatives
+from banditplex.pairs.known import Bools, Ints, KnownPairs, repeated
+from banditplex.pairs.negatives import PROPOSALS, at_most, own_negatives, pool_negatives, within_free
 from banditplex.pairs.space import check_nodes
-from banditplex.pairs.visibility import Visibility
+from banditplex.pairs.visibility import HIDE, Visibility
 from banditplex.rng import random_ranks, stream
+from banditplex.terminal import warn
 
 NEGATIVES = (*PROPOSALS, "hard")
 HARD_EACH = 100
@@ -37,7 +38,7 @@ class Split:
     layer: Ints  # (n,) layer index of each test pair
     pairs: Ints  # (n, 2) node indices
     label: Ints  # (n,) 1 = held-out edge, 0 = negative: not an edge of the full multiplex
-    negatives: Ints | None = None  # (p, m, 2) node indices, for each of the p pairs with label 1
+    negatives: Ints | None = None  # (p, m, 2) node indices, of each pair with label 1; -1: its layer has fewer
 
     def test(self, layer: Name) -> tuple[Ints, Ints]:
         """Return the test pairs (n, 2), as node indices, and labels (n,) of a layer."""
@@ -53,12 +54,16 @@ class Split:
         return np.argsort(self.layer, kind="stable"), np.append(0, np.cumsum(size))
 
     def ranking(self, layer: Name) -> tuple[Ints, Ints]:
-        """Return the positives (p, 2) of a layer, and the negatives (p, m, 2) that each is ranked against."""
+        """Return the positives (p, 2) of a layer, and the negatives (p, m, 2) that each is ranked against.
+
+        The number m is smaller in a layer that has fewer pairs without an edge.
+        """
         if self.negatives is None:
             raise InputError("Expected a split made with `each` or negatives='hard', got no negatives to rank against.")
         positive = self.label == 1
         here = self.layer[positive] == self.train.layer_index(layer)
-        return self.pairs[positive][here], self.negatives[here]
+        negatives = self.negatives[here]
+        return self.pairs[positive][here], negatives[:, (negatives >= 0).all((0, 2))]
 
     def validation(self, share: float = 0.2, seed: int = 0, **options: Any) -> "Split":
         """Split the training graph with the same `hide`. Tune on this split: it contains no test pairs.
@@ -86,13 +91,13 @@ def split(
     negative_nodes: str = "all",
     each: int | None = None,
 ) -> Split:
-    """Hold out a share of every layer's edges, and draw as many negatives.
+    """Hold out a share of every layer's edges, and draw as many negatives, or all that a dense layer has.
 
     With hide="layer", a held-out pair is removed from its own layer and stays visible in other layers; negatives are
     not edges of their layer. With hide="pair", it is removed from every layer, and negatives are edges of no layer.
     In a directed multiplex, both edges between two nodes are held out together, and negatives have no edge in either
     direction: a visible reverse edge would reveal the label. If nodes have types, negatives link only types that the
-    edges of their layer link.
+    edges of their layer link. A layer without any negative has no test pairs. A warning says where negatives are few.
 
     Parameters
     ----------
@@ -112,8 +117,8 @@ def split(
         "all", or "active": negatives are pairs of nodes that have an edge in the layer of `mx`. If these have no pair
         without an edge, all nodes are used.
     each
-        Number of negatives of its own that each positive is ranked against. None: no such negatives, except for
-        "hard", where it is 100, or as many as there are.
+        Number of negatives of its own that each positive is ranked against, or as many as its layer has. None: no
+        such negatives, except for "hard", where it is 100.
 
     >>> mx = Multiplex.from_edges([0, 0, 1, 2, 3], [1, 2, 3, 3, 4], "a", num_nodes=5)
     >>> data = split(mx, hide="layer")
@@ -124,9 +129,9 @@ def split(
     rng = stream(seed, "split")
     pairs = _LinkedPairs.of(mx, visibility)
     out = pairs.edges(pairs.ranks(rng) < pairs.num_held_out(share)[pairs.stratum])
-    return _hold_out(
-        mx, out, ~out, rng, visibility, negatives=negatives, negative_nodes=negative_nodes, each=each
-    )  # fmt: skip
+    known = visibility.negative_pairs(mx, negative_nodes)
+    _tell_scarce(mx, out - 1, known, each)
+    return _hold_out(mx, out, ~out, rng, visibility.hide, known, negatives, each)
 
 
 def k_fold(
@@ -156,17 +161,10 @@ def k_fold(
     rng = stream(seed, "folds")
     fold = (pairs.ranks(rng) + rng.integers(0, folds, len(pairs.size))[pairs.stratum]) % folds
     fold = np.where(pairs.size[pairs.stratum] > 1, fold, -1)
+    known = visibility.negative_pairs(mx, negative_nodes)
+    _tell_scarce(mx, np.where(pairs.index >= 0, fold[pairs.index], -1), known, each)
     return (
-        _hold_out(
-            mx,
-            out,
-            ~out,
-            stream(seed, "fold", index),
-            visibility,
-            negatives=negatives,
-            negative_nodes=negative_nodes,
-            each=each,
-        )
+        _hold_out(mx, out, ~out, stream(seed, "fold", index), visibility.hide, known, negatives, each)
         for index in (range(folds) if only is None else [only])
         for out in [pairs.edges(fold == index)]
     )
@@ -213,10 +211,9 @@ def temporal_split(
     out[out] = ~linked_before.has(mx.edge_layer[out], mx.edge_index[:, out].T)
     if not out.any():
         raise InputError(f"Expected new pairs after {cut}, got none: times are {mx.time.min()} to {mx.time.max()}.")
-    return _hold_out(
-        mx, out, ~late, stream(seed, "split"), visibility, negatives=negatives, negative_nodes=negative_nodes,
-        each=each,
-    )  # fmt: skip
+    known = visibility.negative_pairs(mx, negative_nodes)
+    _tell_scarce(mx, out - 1, known, each)
+    return _hold_out(mx, out, ~late, stream(seed, "split"), visibility.hide, known, negatives, each)
 
 
 class FixedSplit(NamedTuple):
@@ -235,33 +232,54 @@ class FixedSplit(NamedTuple):
         known = Visibility.of_split("layer", train).known_pairs(train) if train.directed else None
         return "edge" if known is not None and known.has(self.test.layer, self.test.pairs).any() else "layer"
 
+    @property
+    def of_triples(self) -> bool:
+        """Whether single edges are held out, and ranked, as of a knowledge graph; both ways of a pair otherwise."""
+        return self.test.hide == HIDE[0]
+
+    def known_edges(self, layer: int) -> Ints:
+        """Return all edges (n, 2) of a layer, for training, validation and test; both ways if undirected."""
+        train = self.test.train
+        parts = [part.pairs[(part.layer == layer) & (part.label == 1)] for part in self]
+        edges = np.concatenate([train.edges(train.layer_names[layer]).T, *parts])
+        return edges if train.directed else np.concatenate([edges, edges[:, ::-1]])
+
 
 def fixed_split(folder: str | Path, *, leaks: str = "error", directed: bool = True) -> FixedSplit:
-    """Read the predefined split of a folder: train.txt, valid.txt and test.txt (GATNE), or Parquet tables.
+    """Read the predefined split of a folder: train.txt, valid.txt and test.txt (triples or GATNE), or Parquet tables.
 
     Parameters
     ----------
     folder
-        For example `banditplex.datasets.fetch("gatne-amazon")`, or "polypharmacy" for tables.
+        For example `banditplex.datasets.fetch("umls")` for triples, "gatne-amazon", or "polypharmacy" for tables.
     leaks
         What to do about labelled pairs that leak, because they or their reverse are training edges or are listed
         twice. "error" raises an error and "drop" removes them. "keep" keeps them, for comparison with published
-        results; `Split.check` then finds the leak.
+        results; `Split.check` then finds the leak. Of triples, the reverse is another edge, as in print.
     directed
         Whether (u, v) and (v, u) are different edges of a GATNE folder; tables are undirected.
+
+    Triples list edges only: as many random pairs that are no edges of the full graph, or all that there are, are added
+    with label 0. Edges of a node with itself are left out.
     """
     from banditplex.io.gatne import read_gatne_splits
     from banditplex.io.split_tables import read_split_tables
+    from banditplex.io.triples import is_triples, read_triple_splits
 
     if leaks not in ("error", "drop", "keep"):
         raise InputError(f"Expected leaks to be one of error, drop, keep, got {leaks!r}.")
-    tables = (Path(folder) / "train.parquet").is_file()
-    files = read_split_tables(folder) if tables else read_gatne_splits(folder, directed=directed)
+    path = Path(folder)
+    tables, triples = (path / "train.parquet").is_file(), path.is_dir() and is_triples(path)
+    files = read_split_tables(folder) if tables else read_triple_splits(folder) if triples else None
+    files = files or read_gatne_splits(folder, directed=directed)
+    hide = HIDE[0] if triples else HIDE[1]
     test, valid = (
-        Split(files.train, "layer", part.layer, part.pairs, part.label.astype(np.int64))
+        Split(files.train, hide, part.layer, part.pairs, part.label.astype(np.int64))
         for part in (files.test, files.valid)
     )
-    known = Visibility.of_split("layer", files.train).known_pairs(files.train)
+    if triples:
+        test, valid = (_select(part, part.pairs[:, 0] != part.pairs[:, 1]) for part in (test, valid))
+    known = Visibility(hide, files.train.directed).known_pairs(files.train)
     bad = []
     for part in (test, valid):
         keys = known.keys(part.layer, part.pairs)
@@ -275,7 +293,20 @@ def fixed_split(folder: str | Path, *, leaks: str = "error", directed: bool = Tr
         )
     if leaks == "drop":
         test, valid = _select(test, ~bad[0]), _select(valid, ~bad[1])
+    if triples:
+        rng = stream(0, "negatives of triples")
+        test, valid = (_beside_negatives(part, known, rng) for part in (test, valid))
     return FixedSplit(valid, test)
+
+
+def _beside_negatives(data: Split, known: KnownPairs, rng: np.random.Generator) -> Split:
+    """Return a split of edges with as many negatives of each layer, or all that there are."""
+    layer = data.layer[within_free(data.layer, known)]
+    pool = pool_negatives(data.train, layer, known, rng)
+    label = np.concatenate([data.label, np.zeros(len(layer), np.int64)])
+    return replace(
+        data, layer=np.concatenate([data.layer, layer]), pairs=np.concatenate([data.pairs, pool]), label=label
+    )
 
 
 @dataclass(frozen=True)
@@ -323,32 +354,54 @@ def _hold_out(
     out: Bools,
     keep: Bools,
     rng: np.random.Generator,
-    visibility: Visibility,
-    *,
+    hide: str,
+    known: KnownPairs,
     negatives: str,
-    negative_nodes: str,
     each: int | None,
 ) -> Split:
     """Return the split that trains on the edges `keep` (num_edges,) and tests on the edges `out`."""
     train = mx.keep_edges(keep)
+    out = out & (known.num_free() > 0)[mx.edge_layer]
+    if not out.any():
+        where = "any" if known.everywhere else "their"
+        raise InputError(f"Expected test edges beside pairs of nodes without an edge in {where} layer, got none.")
     layer, positives = mx.edge_layer[out], np.ascontiguousarray(mx.edge_index[:, out].T)
-    known = visibility.negative_pairs(mx, negative_nodes)
-    pool = pool_negatives(mx, layer, known, rng, kind=negatives if negatives in PROPOSALS else "uniform")
-    if each is None and negatives == "hard":
-        each = int(min(HARD_EACH, known.num_free()[np.unique(layer)].min(initial=HARD_EACH)))
-    own = None
-    if each and negatives == "hard":
-        check_enough_free(each * (np.bincount(layer, minlength=mx.num_layers) > 0), known, mx)
-        own = hard_negatives(train, layer, positives, each, known, rng)
-    elif each:
-        own = own_negatives(mx, layer, each, known, rng, kind=negatives)
+    beside = layer[within_free(layer, known)]
+    pool = pool_negatives(mx, beside, known, rng, kind=negatives if negatives in PROPOSALS else "uniform")
+
+    def draw(rows: Bools, count: int) -> Ints:
+        if negatives == "hard":
+            return hard_negatives(train, layer[rows], positives[rows], count, known, rng)
+        return own_negatives(mx, layer[rows], count, known, rng, kind=negatives)
+
+    each = HARD_EACH if each is None and negatives == "hard" else each
     return Split(
         train,
-        visibility.hide,
-        np.concatenate([layer, layer]),
+        hide,
+        np.concatenate([layer, beside]),
         np.concatenate([positives, pool]),
-        np.repeat([1, 0], len(layer)).astype(np.int64),
-        own,
+        np.repeat([1, 0], [len(layer), len(beside)]).astype(np.int64),
+        at_most(each, layer, known, draw) if each else None,
+    )
+
+
+def _tell_scarce(mx: Multiplex, fold: Ints, known: KnownPairs, each: int | None) -> None:
+    """Warn of layers with fewer negatives than test edges, or than `each` of these is ranked against.
+
+    Parameters: `fold` (num_edges,), the fold in which each edge is held out, or -1.
+    """
+    folds = int(fold.max(initial=0)) + 1
+    held = np.bincount((mx.edge_layer * folds + fold)[fold >= 0], minlength=mx.num_layers * folds)
+    need, free = held.reshape(-1, folds).max(1), known.num_free()
+    short = np.flatnonzero(np.where(need > 0, np.maximum(need, each or 0), 0) > free)
+    if not len(short):
+        return
+    none = int(np.count_nonzero(free[short] == 0))
+    names = ", ".join(f"{mx.layer_names[at]!r} ({free[at]})" for at in short[:5].tolist())
+    warn(
+        f"{len(short)} of {mx.num_layers} layers have fewer pairs without an edge than test edges need as negatives: "
+        f"{names}{', ...' if len(short) > 5 else ''}. All of these are negatives"
+        f"{f'; {none} layers that have none are not tested' if none else ''}."
     )
 
 

@@ -16,6 +16,7 @@ from banditplex.storage.rows import Row
 FIXED = {
     "drop": "without pairs that leak: that are training edges in either direction, or are listed twice",
     "keep": "with all its pairs, also those that leak, as in print",
+    "triples": "as in print: single edges are held out, and their reverse edges may be seen (hide=edge)",
 }
 
 
@@ -29,7 +30,7 @@ class Leaderboard:
     lines: Sequence[Line] = ()
     layers: Mapping[Name, Sequence[Line]] = field(default_factory=dict)
     tests: Sequence[Row] = ()  # means over layers, of each method with each seed
-    fixed: str | None = None  # what became of pairs that leak, if the split came with the data: "drop" or "keep"
+    fixed: str | None = None  # of a split that came with the data, what became of leaks, "drop" or "keep"; or "triples"
     device: str = "cpu"  # in words
 
     @property
@@ -44,8 +45,9 @@ class Leaderboard:
         tuning = "Methods have their default settings, without tuning."
         if plan.trials > 1:
             edges = "validation edges" if self.fixed else f"validation edges ({share} of the training edges)"
+            by = "filtered MRR" if self.fixed == "triples" else "ROC-AUC"
             tuning = (
-                f"Each method may try {plan.trials} settings per seed, its defaults first; ROC-AUC on {edges} decides."
+                f"Each method may try {plan.trials} settings per seed, its defaults first; {by} on {edges} decides."
             )
         on_gpu = on_cuda(plan.device)
         time, memory = "wall-clock" if on_gpu else "processor", " of main and GPU memory together" if on_gpu else ""
@@ -59,7 +61,7 @@ class Leaderboard:
             limits += ["A method that exceeds a limit with the first seed is not tried with the others."]
         return [
             f"{seeds}, on the split that comes with the data, {FIXED[self.fixed]}." if self.fixed else split,
-            where,
+            *([where] if self.fixed != "triples" else []),
             tuning,
             *limits,
         ]
@@ -76,6 +78,11 @@ class Leaderboard:
             text += [
                 f"MRR and Hits@10: at most about {RANKED} held-out edges are ranked, each among up to 100 pairs, at "
                 "random or hard ones, which look like links."
+            ]
+        if any("filtered_mrr" in line.mean for line in self.lines):
+            text += [
+                "Filtered MRR and Hits: both ends of every test edge are ranked among all nodes, without those that "
+                "make another known edge; means over edges, as in print."
             ]
         time = "wall-clock" if on_cuda(self.plan.device) else "processor"
         text += [f"Seconds: {time} time of training, MB: peak memory beyond that of an idle process; medians."]

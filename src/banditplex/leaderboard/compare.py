@@ -17,7 +17,8 @@ from banditplex.leaderboard.plan import Plan
 from banditplex.multiplex import Multiplex
 from banditplex.storage.rows import Row, open_store
 
-TUNED_FOR = "roc_auc"
+TUNED_FOR = ("filtered_mrr", "roc_auc")
+"""The first of these that there is on validation edges decides."""
 FIRST_TRIALS = 2
 """A method that fails in this many trials with a seed is not tried further."""
 
@@ -67,9 +68,10 @@ def compare(
         raise InputError("Expected at least one method, got none.")
     bench = Bench(chosen, Parts(mx, plan.hide, fixed), plan)
     trials = {name: method.trials(plan.trials) for name, method in chosen.items()}
+    bench.parts.split(0)  # warns of layers with few negatives, here and not in every fit
     store = None
     if folder is not None:
-        check = rows_check(plan, mx, ranked=fixed is None)
+        check = rows_check(plan, mx, ranked=fixed is None, triples=bench.parts.triples is not None)
         store = open_store(Path(folder), describe(plan, mx, fixed), resume=resume, check=check)
     run = Runner(bench, store, engine, jobs, on_progress, _most_fits(trials, plan.seeds))
     try:
@@ -139,7 +141,7 @@ def _tune(trials: Trials, seeds: range, run: Runner) -> tuple[Best, Exceeded]:
         for fit, rows in run(list(fits)).items():
             place, row = (fit.method, fit.seed), rows[0]
             if row.get("error") is None:
-                scores.setdefault(place, []).append((row[TUNED_FOR], fits[fit]))
+                scores.setdefault(place, []).append((next(row[name] for name in TUNED_FOR if name in row), fits[fit]))
             else:
                 errors.setdefault(place, row["error"])
             if exceeds(row):

@@ -2,12 +2,14 @@
 
 import json
 import math
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
 from banditplex.errors import InputError
+from banditplex.evaluation.ranking import FILTERED
 from banditplex.evaluation.rows import check_rows, metric_schema, row_schemas
 from banditplex.jobs.engine import run_tasks
 from banditplex.jobs.limits import PATIENCE, REASONS, alone
@@ -50,7 +52,7 @@ class Bench:
     """The function of a `Fit`: runs it in a child process, and turns a failure into a row."""
 
     def __init__(self, methods: Mapping[str, Method], parts: Parts, plan: Plan) -> None:
-        self.plan, self.methods, self._parts = plan, dict(methods), parts
+        self.plan, self.methods, self.parts = plan, dict(methods), parts
         self._last: tuple[tuple[int, bool], Part] | None = None
 
     def __call__(self, fit: Fit) -> list[Row]:
@@ -73,8 +75,10 @@ class Bench:
     def _part(self, fit: Fit) -> Part:
         """Return the split of a fit; the last one is kept, as the next fit often has the same."""
         if self._last is None or self._last[0] != (fit.seed, fit.tuning):
-            make = self._parts.for_tuning if fit.tuning else self._parts.for_test
-            self._last = (fit.seed, fit.tuning), make(fit.seed)
+            make = self.parts.for_tuning if fit.tuning else self.parts.for_test
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # `compare` has told which layers have few negatives
+                self._last = (fit.seed, fit.tuning), make(fit.seed)
         return self._last[1]
 
     def _explain(self, error: str) -> str:
@@ -97,10 +101,14 @@ def exceeds(row: Row) -> bool:
     return str(row.get("error") or "").startswith(tuple(REASONS.values()))
 
 
-def rows_check(plan: Plan, mx: Multiplex, *, ranked: bool) -> Callable[[str, list[Row]], None]:
+def rows_check(plan: Plan, mx: Multiplex, *, ranked: bool, triples: bool = False) -> Callable[[str, list[Row]], None]:
     """Return the check of rows that are read from a result file: they are those of the fit with that key."""
     head = {"method": str, "trial": whole(0, plan.seeds - 1), "fold": one_of(0), "tuning": bool, "settings": str}
-    measured = {**metric_schema(TOLD_APART), "memory": whole(), "parameters": (type(None), whole())}
+    measured = {
+        **metric_schema((*TOLD_APART, *(FILTERED if triples else ()))),
+        "memory": whole(),
+        "parameters": (type(None), whole()),
+    }
     test = row_schemas(head, measured, plan.targets or mx.layer_names)
     test["mean"] |= metric_schema(f"median_{name}" for name in MEDIANS)
     failed = {**head, "scope": str, "error": str}

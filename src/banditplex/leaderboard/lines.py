@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from banditplex.errors import InputError
+from banditplex.evaluation.ranking import FILTERED
 from banditplex.evaluation.statistics import holm, summary
 from banditplex.leaderboard.measure import MEDIANS, RANKING, TOLD_APART
 from banditplex.leaderboard.methods import OURS, VARIANTS
@@ -18,7 +19,7 @@ from banditplex.storage.rows import Row
 
 METRICS = (
     *TOLD_APART, *(f"median_{name}" for name in MEDIANS),
-    *(f"{kind}_{metric}" for kind in ("random", "hard") for metric in RANKING),
+    *(f"{kind}_{metric}" for kind in ("random", "hard") for metric in RANKING), *FILTERED,
 )  # fmt: skip
 SORTED_BY = TOLD_APART[0]
 PLANNED = "none"

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.stats  # noqa: F401  # metrics use it: the time to load it is not that of a method
 
 from banditplex.evaluation.metrics import AT, hits, mrr, ranks
-from banditplex.evaluation.protocol import copy_scorer, score_split, testable
+from banditplex.evaluation.protocol import copy_scorer, score_split, testable, with_filtered
 from banditplex.evaluation.split import Split
 from banditplex.jobs.limits import Usage, limited
 from banditplex.leaderboard.device import start_device, use_device
@@ -56,6 +56,8 @@ def measure(job: Job) -> list[Row]:
         scorer.fit(data.train, targets=targets, **_stop_after(scorer, OURS_EARLY * job.seconds, fitted))
     with limited(job.seconds, job.memory, before=fitted.before) as scored:
         rows = score_split(scorer, data, targets, metrics=TOLD_APART, threshold=None)
+        if job.part.triples is not None:
+            rows = with_filtered(rows, scorer, job.part.triples, targets, job.part.name)
         rankings = {name: rank_split(scorer, part, targets) for name, part in job.part.ranked.items()}
     took = _took(fitted, scored) | {"parameters": count_parameters(scorer)}
     return [row | _medians(row, rows) | _columns(row, rankings) | took for row in rows]

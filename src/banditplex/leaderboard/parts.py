@@ -8,7 +8,8 @@ import numpy as np
 from banditplex.evaluation.split import HARD_EACH, FixedSplit, Split, split
 from banditplex.multiplex import Multiplex
 from banditplex.pairs.hard_negatives import hard_negatives
-from banditplex.pairs.negatives import own_negatives
+from banditplex.pairs.known import Bools, Ints
+from banditplex.pairs.negatives import at_most, own_negatives
 from banditplex.pairs.visibility import Visibility
 from banditplex.rng import random_ranks, stream
 
@@ -19,10 +20,16 @@ RANKED, LEAST_RANKED = 500, 5
 
 
 class Part(NamedTuple):
-    """Test pairs with labels, and held-out edges with negatives of their own, by the name of the negatives."""
+    """Test pairs with labels, and held-out edges to rank.
+
+    `ranked` are some of these with negatives of their own, by the name of the negatives; `triples`, if not None, says
+    which edges are known, and `name` which part of it is ranked among all nodes.
+    """
 
     test: Split
     ranked: dict[str, Split]
+    triples: FixedSplit | None = None
+    name: str = "test"
 
 
 @dataclass(frozen=True)
@@ -36,16 +43,21 @@ class Parts:
     def for_tuning(self, seed: int) -> Part:
         """Return validation edges: a share of the training graph of `for_test`, which has no test pairs."""
         if self.fixed is not None:
-            return Part(replace(self.fixed.valid, hide=self.fixed.hide), {})
+            return Part(replace(self.fixed.valid, hide=self.fixed.hide), {}, self.triples, "valid")
         return Part(self.split(seed).validation(SHARE, seed), {})
 
     def for_test(self, seed: int) -> Part:
         """Return the test pairs; edges to rank have random and hard negatives, unless the split is fixed."""
         data = self.split(seed)
         if self.fixed is not None:
-            return Part(data, {})
+            return Part(data, {}, self.triples)
         data.check(self.full)
         return Part(data, _ranked(data, self.full, stream(seed, "ranked")))
+
+    @property
+    def triples(self) -> FixedSplit | None:
+        """The split that comes with the data, if single edges of it are ranked among all nodes."""
+        return self.fixed if self.fixed is not None and self.fixed.of_triples else None
 
     def split(self, seed: int) -> Split:
         """Return the training graph and the labelled test pairs of a seed; `hide` is what methods must not see."""
@@ -61,11 +73,14 @@ def _ranked(data: Split, full: Multiplex, rng: np.random.Generator) -> dict[str,
     some = random_ranks(layer, rng)[0] < max(RANKED // len(np.unique(layer)), LEAST_RANKED)
     layer, pairs = layer[some], pairs[some]
     known = Visibility.of_split(data.hide, full).negative_pairs(full)
-    each = int(min(HARD_EACH, known.num_free()[np.unique(layer)].min()))
-    drawn = {
-        "random": own_negatives(full, layer, each, known, rng),
-        "hard": hard_negatives(data.train, layer, pairs, each, known, rng),
-    }
+
+    def random(rows: Bools, count: int) -> Ints:
+        return own_negatives(full, layer[rows], count, known, rng)
+
+    def hard(rows: Bools, count: int) -> Ints:
+        return hard_negatives(data.train, layer[rows], pairs[rows], count, known, rng)
+
+    drawn = {draw.__name__: at_most(HARD_EACH, layer, known, draw) for draw in (random, hard)}
     chosen = replace(data, layer=layer, pairs=pairs, label=np.ones(len(layer), np.int64))
     ranked = {name: replace(chosen, negatives=negatives) for name, negatives in drawn.items()}
     for each_split in ranked.values():

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from banditplex.evaluation.ranking import FILTERED
 from banditplex.leaderboard.lines import Line
 from banditplex.markdown import number, plus_minus
 
@@ -20,21 +21,25 @@ HEADS = {
     "random_hits_at_10": "Hits@10",
     "hard_mrr": "hard MRR",
     "hard_hits_at_10": "hard Hits@10",
+    "filtered_mrr": "filtered MRR",
+    "filtered_hits_at_1": "filtered Hits@1",
+    "filtered_hits_at_3": "filtered Hits@3",
+    "filtered_hits_at_10": "filtered Hits@10",
     "seconds": "seconds",
     "memory": "MB",
     "parameters": "parameters",
     "settings": "chosen settings",
     "note": "note",
 }
-"""Columns of the main table. MRR and Hits are against random negatives, or against hard ones."""
+"""Columns of the main table. MRR and Hits are against random negatives, hard ones, or all nodes (filtered)."""
 TELLING, COST = ("roc_auc", "average_precision", "accuracy", "f1"), ("seconds", "memory", "parameters")
-RANKING = ("random_mrr", "random_hits_at_10", "hard_mrr", "hard_hits_at_10")
+RANKING = ("random_mrr", "random_hits_at_10", "hard_mrr", "hard_hits_at_10", *FILTERED)
 INSTEAD = ("ap_at_50", "median_roc_auc", "median_average_precision", "median_ap_at_50")
 UNRANKED = ("f1", *INSTEAD)
 """Shown where there are no rankings: splits that come with the data have no negatives to rank against."""
 MEASURED = (*TELLING, *INSTEAD, *RANKING)
 """Columns of the table of a layer."""
-TESTED = ("roc_auc", "hard_mrr")
+TESTED = ("filtered_mrr", "hard_mrr", "roc_auc")
 """Metrics whose differences are shown."""
 
 

@@ -186,6 +186,32 @@ def own_negatives(
     return pairs
 
 
+def within_free(layer: Ints, known: KnownPairs) -> Bools:
+    """Return which entries of `layer` (n,) can have a negative each: of a layer that has fewer, as many as there are.
+
+    >>> mx = Multiplex.from_edges([0, 0], [1, 2], "a", num_nodes=3)
+    >>> within_free(np.array([0, 0]), KnownPairs(mx))
+    array([ True, False])
+    """
+    order = np.argsort(layer, kind="stable")
+    rank = np.empty(len(layer), np.int64)
+    rank[order] = np.arange(len(layer)) - np.searchsorted(layer[order], layer[order])
+    within: Bools = rank < known.num_free()[layer]
+    return within
+
+
+def at_most(each: int, layer: Ints, known: KnownPairs, draw: Callable[[Bools, int], Ints]) -> Ints:
+    """Return `each` negatives (p, each, 2) for every entry of `layer` (p,): -1 where its layer has fewer.
+
+    Parameters: `draw` maps entries (p,) and a number to that many negatives (n, number, 2) of each.
+    """
+    count = np.minimum(known.num_free(), each)[layer]
+    pairs = np.full((len(layer), int(count.max(initial=0)), 2), -1, np.int64)
+    for size in np.unique(count[count > 0]).tolist():
+        pairs[count == size, :size] = draw(count == size, size)
+    return pairs
+
+
 def row_blocks(num_rows: int, each: int) -> Iterator[slice]:
     """Yield slices of rows with `each` pairs in a row, so that a block has about `NEGATIVES_AT_ONCE` pairs at most."""
     size = max(1, NEGATIVES_AT_ONCE // max(each, 1))

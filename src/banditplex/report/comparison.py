@@ -14,6 +14,8 @@ TITLES = {
     "accuracy": "accuracy", "roc_auc": "ROC-AUC", "average_precision": "average precision",
     "ap_at_50": "average precision at 50", "f1": "F1",
     "mrr": "mean reciprocal rank", "hits_at_1": "hits at 1", "hits_at_10": "hits at 10", "hits_at_50": "hits at 50",
+    "filtered_mrr": "filtered mean reciprocal rank", "filtered_hits_at_1": "filtered hits at 1",
+    "filtered_hits_at_3": "filtered hits at 3", "filtered_hits_at_10": "filtered hits at 10",
 }  # fmt: skip
 
 
@@ -60,6 +62,8 @@ def say_held_out(asked: Mapping[str, Any]) -> str:
         return (
             f"Models saw the {train:,} edges of the targets up to {asked['after']}, and were tested on {test:,} later."
         )
+    if asked.get("split") == "fixed":
+        return f"Models saw the {train:,} training edges of the targets, and were tested on the {test:,} of the split."
     share = f"1/{asked['folds']} of the edges of every layer"
     return f"Each run holds out {share}: it saw {train:,} of {train + test:,} edges of the targets."
 
