@@ -182,6 +182,7 @@ def test_the_number_of_parameters_is_counted():
     columns = fitted["overlap"].columns_
     pooled, every = (function(np.array([[0, 1]]), 0).shape[1] for function in (columns.pooled, columns.every))
     assert fitted["pooled-regression"].num_parameters_ == pooled + 1
-    assert fitted["regression"].num_parameters_ == 2 * (every + 1)
+    factors = 2 * (30 + 30) * 12  # of the target layer and of the union
+    assert fitted["regression"].num_parameters_ == 2 * (every + 2 + 1 + factors)
     trees = fitted["pooled-trees"].model_._predictors
     assert fitted["pooled-trees"].num_parameters_ == sum(2 * tree.get_n_leaf_nodes() - 1 for (tree,) in trees)

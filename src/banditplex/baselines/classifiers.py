@@ -10,6 +10,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 
 from banditplex.baselines.base import BASELINES, Baseline, TrainingTable, parameters, training_tables
 from banditplex.baselines.columns import Floats, Ints, StructuralColumns
+from banditplex.baselines.svd import CrossFittedSVD
 from banditplex.rng import stream
 from banditplex.training.logistic import fit
 
@@ -49,35 +50,54 @@ def fit_logistic(table: TrainingTable, strengths: Sequence[float]) -> Linear:
 
 @parameters
 class Regression(Baseline):
-    """Logistic regression, one model per target layer, on all structural columns.
+    """Logistic regression, one model per target layer, on all structural columns and SVD scores.
 
     Columns: the target layer, the union of all layers, overlap, positions of nodes, and each other layer if there are
-    at most 40 layers. A target without edges scores 0.
+    at most 40 layers; SVD scores of the target layer and of the union, in which no pair sees itself. A target without
+    edges scores 0.
 
     Parameters
     ----------
     strengths
         Values of C, scikit-learn's inverse penalty; see `fit_logistic`.
+    rank
+        Number of singular values of each SVD; 0: no SVD scores.
     hide, seed
         See `Baseline`.
     """
 
     strengths: Sequence[float] = STRENGTHS
+    rank: int = 12
 
     def _fit(self) -> None:
-        compute = StructuralColumns.every
+        self.factors_ = {target: self._factors(target) for target in self.targets_}
+        compute = self._columns
         tables = training_tables(self.columns_, self.targets_, self.seed, compute, each=3, at_most=AT_MOST)
         self.models_ = {target: fit_logistic(table, self.strengths) for target, table in tables.items()}
+
+    def _factors(self, target: int) -> list[CrossFittedSVD]:
+        """Return SVDs of the target layer and of the union."""
+        union = (False, True) if self.mx_.num_layers > 1 else (False,)
+        everywhere = self.visibility_.hides_everywhere
+        return [
+            CrossFittedSVD(self.mx_, target, self.rank, self.seed, union=each, everywhere=everywhere)
+            for each in union if self.rank
+        ]  # fmt: skip
+
+    def _columns(self, columns: StructuralColumns, pairs: Ints, target: int) -> Floats:
+        scores = [factors.score(pairs) for factors in self.factors_[target]]
+        return np.column_stack([columns.every(pairs, target), *scores])
 
     def _score(self, pairs: Ints, target: int) -> Floats:
         if target not in self.models_:
             return np.zeros(len(pairs))
-        return self.models_[target].decision_function(self.columns_.every(pairs, target))
+        return self.models_[target].decision_function(self._columns(self.columns_, pairs, target))
 
     @property
     def num_parameters_(self) -> int:
-        """Coefficients and constants."""
-        return sum(len(model.weight) + 1 for model in self.models_.values())
+        """Coefficients and constants, and entries of the factors of the SVDs."""
+        factors = sum(each.num_parameters for target in self.models_ for each in self.factors_[target])
+        return factors + sum(len(model.weight) + 1 for model in self.models_.values())
 
 
 class PooledBaseline(Baseline):

@@ -53,7 +53,7 @@ class SVD(Baseline):
     @property
     def num_parameters_(self) -> int:
         """Entries of both factors: of every target layer, or of the union."""
-        counts = [sum(factor.size for factor in model.factors(-1)) for model in self.models_.values()]
+        counts = [model.num_parameters for model in self.models_.values()]
         return max(counts, default=0) if in_union(self.graph) else sum(counts)
 
 
@@ -79,6 +79,11 @@ class CrossFittedSVD:
         if not self._directed:
             u, v = np.append(u, v), np.append(v, u)
         return sp.csr_array((np.ones(len(u)), (u, v)), shape=(self._num_nodes, self._num_nodes))
+
+    @property
+    def num_parameters(self) -> int:
+        """Entries of both factors of the decomposition of everything."""
+        return sum(factor.size for factor in self.factors(-1))
 
     def score(self, pairs: Ints) -> Floats:
         """Return scores of pairs (n, 2); pairs with edges that must be hidden are scored without them."""

@@ -64,6 +64,7 @@ _SOFTMAX: Grid = [
 ]
 GRIDS: dict[str, Grid] = {
     "svd": {"rank": (4, 12, 32, 64)},
+    "regression": {"rank": (0, 12, 32)},
     "trees": _TREES,
     "pooled-trees": _TREES,
     "katz": {"beta": (0.0005, 0.005, 0.05)},
