@@ -100,7 +100,7 @@ def _paths(path: Any) -> list[Path]:
     odd = next((each for each in paths if not isinstance(each, str | Path)), None)
     if odd is not None:
         hint = "Multiplex.from_edges takes columns"
-        raise InputError(f"Expected files to read, got a list with {type(odd).__name__}; {hint}.")
+        raise InputError(f"Expected a DataFrame or files to read, got a list with {type(odd).__name__}; {hint}.")
     paths = [Path(each) for each in paths]
     if not paths:
         raise InputError("Expected a file or folder to read, got none.")
