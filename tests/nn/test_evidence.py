@@ -34,8 +34,8 @@ def forget_sizes(monkeypatch):
     """
     index = Evidence.of.__func__
 
-    def of(cls, graph, visibility):
-        found = index(cls, graph, visibility)
+    def of(cls, graph, visibility, panels=None):
+        found = index(cls, graph, visibility, panels)
         return replace(found, layer_share=torch.zeros_like(found.layer_share))
 
     monkeypatch.setattr(Evidence, "of", classmethod(of))
