@@ -29,7 +29,9 @@ with warnings.catch_warnings(record=True) as said:  # what is guessed, and what 
 print(*(f"said: {str(each.message).partition(': ')[2]}" for each in said), sep="\n")
 print(mx, "\n")
 
-model = bx.LinkPredictor(epochs=10, seed=0).fit(mx, targets=["Advice"])
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # hours are read, and do not count; weighted=True would make them count
+    model = bx.LinkPredictor(epochs=10, seed=0).fit(mx, targets=["Advice"])
 print(model.layer_gains_.round(3).to_string(index=False), "\n")
 print(model.recommend("Advice", top=5).round(2).to_string(index=False))
 

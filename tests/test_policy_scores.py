@@ -34,7 +34,7 @@ def test_ways_of_policies(settings, ways):
 
 
 def test_one_layer_is_a_model_with_k_1():
-    ways, one = ways_to_score(fit()), fit(k=1)
+    ways, one = ways_to_score(fit(evidence="drawn")), fit(k=1, evidence="drawn")  # without a panel
     for target in TARGETS:
         pairs = PAIRS[~MX.has_edges(PAIRS, target)][:30]
         assert ways[ONE](pairs, target) == pytest.approx(one.score_pairs(pairs, target), abs=1e-5)

@@ -307,7 +307,7 @@ def test_fewer_new_links_can_be_supposed(page, data):
     said = page.locator("#links").inner_text()
     assert part["unknown"] == 24 * 23 // 2 - 60
     assert f"about {round(part['prior'] * part['unknown'])} new links beside 60 known" in said
-    assert "20 % of all links" in said
+    assert "a fifth of all links" in said
     column = [text.split("\t")[2] for text in page.locator("#links tbody tr").all_inner_texts()]
     assert numbers(column) == pytest.approx(part["probability"][:15], abs=6e-4)
     page.locator("#links select").nth(1).select_option(index=1)  # 1 for 4 known

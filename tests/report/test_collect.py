@@ -130,8 +130,8 @@ def test_the_layers_that_predictions_use(run):
     _, model = run
     names, found = model.multiplex_.layer_names, collect.collect_panel(model)
     assert {names[target]: [each[0] for each in found].count(target) for target in range(6)} == model.k_.to_dict()
-    for target, layer, _ in found:
-        assert names[layer] in model.layer_probabilities_.loc[names[target]].nlargest(model.k_[names[target]]).index
+    used = [*zip(model.panel_["target"], model.panel_["layer"], strict=True)]
+    assert [(names[target], names[layer]) for target, layer, _ in found] == used
     panel = pd.DataFrame({"target": [names[0]] * 2, "layer": [names[3], names[1]], "weight": [0.75, 0.0]})
     other = SimpleNamespace(multiplex_=model.multiplex_, _fitted=None, panel_=panel)
     assert collect.collect_panel(other) == [(0, 3, 0.75), (0, 1, None)]
