@@ -107,7 +107,8 @@ class LinkPredictor(Config, Estimator):
         if resume and checkpoint is None:
             raise InputError("Expected checkpoint=, the folder of the run to resume, got none.")
         mx = as_multiplex(mx)
-        members = self.make_members(mx, targets, negatives=negatives)
+        with fitting_threads(mx.num_edges):
+            members = self.make_members(mx, targets, negatives=negatives)
         if unused_weights(mx, members.current):
             warn("Edge weights are not used; the setting weighted makes them count in common neighbours.")
         kept = None

@@ -64,7 +64,7 @@ def test_fits_are_those_of_scikit_learn():
     x, label = rng.normal(size=(200, 3)), rng.integers(0, 2, 200)
     weight = np.stack([np.ones(200), np.arange(200) % 4 > 0, rng.random(200)])
     given = torch.from_numpy(np.column_stack([x, np.ones(200)]))
-    found = path(given, torch.from_numpy(label).double(), torch.from_numpy(weight), PENALTIES)
+    found = path(given.unsqueeze(0), torch.from_numpy(label).double(), torch.from_numpy(weight), PENALTIES)
     for penalty, betas in zip(PENALTIES, found, strict=True):
         for of, beta in zip(weight, betas.numpy(), strict=True):
             expected = by_sklearn(x, label, of, penalty)

@@ -78,9 +78,11 @@ class Evidence:
         index = graph.pair_key, graph.pair_layer, share
         if panels is None:
             return cls(graph, visibility, *index)
-        pool_of = torch.full((graph.num_plain,), graph.num_plain, device=graph.device)
-        for target, number in panels.pools()[1].items() if graph.num_pools else ():
-            pool_of[target] = graph.num_plain + 1 + number
+        pool_of = None
+        if visibility.pooled:
+            pools = panels.pools()[1]
+            pool_of = torch.full((graph.num_plain,), graph.num_plain, device=graph.device)
+            pool_of[list(pools)] = graph.num_plain + 1 + torch.tensor(list(pools.values()), device=graph.device)
         if SPARSE * len(panels.targets) < graph.num_plain:
             asked = [*panels.targets.tolist(), *range(graph.num_plain, graph.num_layers)]
             graph = graph.only(torch.tensor(asked, device=graph.device))
@@ -170,17 +172,23 @@ class Evidence:
         lists, union = self.graph.both, torch.full_like(target, self.graph.num_plain)
         row = lists.rows(target.repeat(2), pairs.T.reshape(-1)).view(2, -1)
         near = torch.log1p(self.paths.between(pairs, target, row))
-        pooled, positions = self._pool_columns(pairs, target, row, union)
+        pooled, positions = self._pooled(pairs, target, row, union)
         columns = [near, self.layer_share[target].unsqueeze(1), *pooled]
         if self.graph.directed:
             columns.append(self._directions(self.lists_of(pairs, target) if having is None else having))
         columns += [self.spectral.columns(pairs, target, row), positions]
         if self.visibility.pooled and self.pool_of is not None:
-            pooled, positions = self._pool_columns(pairs, target, row, self.pool_of[target])
-            columns += [*pooled, positions]
+            columns.append(self.pool_columns(pairs, target, self.pool_of[target]))
         return torch.cat(columns, 1)
 
-    def _pool_columns(self, pairs: Tensor, target: Tensor, row: Tensor, pool: Tensor) -> tuple[list[Tensor], Tensor]:
+    @torch.no_grad()
+    def pool_columns(self, pairs: Tensor, target: Tensor, pool: Tensor) -> Tensor:
+        """Return what pools (n,), as layers of the graph, say of pairs (n, 2) of target layers (n,)."""
+        row = self.graph.both.rows(target.repeat(2), pairs.T.reshape(-1)).view(2, -1)
+        pooled, positions = self._pooled(pairs, target, row, pool)
+        return torch.cat([*pooled, positions], 1)
+
+    def _pooled(self, pairs: Tensor, target: Tensor, row: Tensor, pool: Tensor) -> tuple[list[Tensor], Tensor]:
         """Return what pools (n,) of several layers, or the union, say of pairs: structure, and positions."""
         merged = self.graph.both.rows(pool.repeat(2), pairs.T.reshape(-1)).view(2, -1)
         far = torch.log1p(self.paths.between(pairs, pool, merged))

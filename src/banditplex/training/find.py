@@ -9,9 +9,8 @@
 The cost grows with the number of targets, and hardly with the number of layers.
 """  # noqa: E501
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from numpy.typing import NDArray
 from banditplex.bandits import POLICIES
 from banditplex.bandits.arms import to_arm, to_layer
 from banditplex.multiplex import Multiplex
+from banditplex.nn.evidence import Evidence
 from banditplex.nn.graph import PackedGraph
 from banditplex.nn.known import look_up
 from banditplex.nn.packing import EdgeTensors
@@ -28,7 +28,7 @@ from banditplex.nn.panels import Panels
 from banditplex.nn.view import View
 from banditplex.rng import stream
 from banditplex.training.config import Config
-from banditplex.training.data import TrainingData, choose_device, count_examples
+from banditplex.training.data import TrainingData, choose_device, count_examples, prepare
 from banditplex.training.gains import Comparison
 from banditplex.training.screening import promising_layers
 from banditplex.training.setup import make_trainer
@@ -71,32 +71,25 @@ def find_panels(mx: Multiplex, targets: Ints, config: Config, negatives: Mapping
         return Panels({target: tuple(some) for target, some in zip(targets.tolist(), layers.tolist(), strict=True)})
     config = replace(config, evidence="drawn", relevance="predictive", k=min(DRAWN, others), **EXPLORING)
     if others <= COMPARED or not POLICIES[config.policy].takes_k:
-        config, candidates = replace(config, policy="none", policy_options=None), None
-    elif others > MAX_ARMS:
+        every = to_layer(targets[:, None], np.arange(others)[None])
+        return choose(prepare(mx, targets, config, negatives=negatives), every, config.seed)
+    candidates = None
+    if others > MAX_ARMS:
         graph = PackedGraph.from_multiplex(mx, choose_device(config.device))
-        config, candidates = _narrowed(config, targets, promising_layers(graph, targets, MAX_ARMS))
-    else:
-        candidates = None
+        candidates = promising_layers(graph, targets, MAX_ARMS)
+        config = replace(config, policy_options=options_of(config, to_arm(targets[:, None], candidates)))
     trainer = make_trainer(mx, targets, config, candidates=candidates, negatives=negatives)
-    if config.policy == "none":
-        return choose(trainer.data, all_others(mx.num_layers, targets), config.seed)
     while not trainer.finished:
         trainer.run_epoch()
     return choose(trainer.data, trainer.most_probable_layers(COMPARED), config.seed)
 
 
-def _narrowed(config: Config, targets: Ints, candidates: Ints) -> tuple[Config, Ints]:
-    """Return settings whose options per arm are those of candidates (T, n) alone, and these."""
-    options, arms = dict(config.policy_options or {}), to_arm(targets[:, None], candidates)
+def options_of(config: Config, arms: Ints) -> dict[str, Any]:
+    """Return the options of the policy, of which those with a value per arm are for arms (T, n) alone."""
+    options = dict(config.policy_options or {})
     for name in (name for name, kind in POLICIES[config.policy].arm_options.items() if kind == "values"):
         options[name] = np.take_along_axis(np.array(options[name]), arms, 1).tolist()
-    return replace(config, policy_options=options), candidates
-
-
-def all_others(num_layers: int, targets: Ints) -> Ints:
-    """Return the other layers (T, L - 1) of each target."""
-    every = np.arange(num_layers)
-    return np.array([every[every != target] for target in targets.tolist()]).reshape(len(targets), -1)
+    return options
 
 
 def choose(data: TrainingData, layers: Ints, seed: int) -> Panels:
@@ -105,15 +98,12 @@ def choose(data: TrainingData, layers: Ints, seed: int) -> Panels:
     rngs = [stream(seed, "find", target) for target in targets]
     compare = [Comparison.of(data, graph, place, rng, MAX_EDGES) for place, rng in enumerate(rngs)]
     useful = [helpful(each, some) for each, some in zip(compare, layers, strict=True)]
-    most = max(map(len, useful))
-    sizes = [0, *(size for low, size in pairwise((0, *SIZES)) if low < most)]
-    tried = [dict(zip(targets, (some[:size] for some in useful), strict=True)) for size in sizes]
-    losses = [pooled_losses(data, compare, Panels(each)) for each in tried]
+    tried = [[some[:size] for size in SIZES] if some else [] for some in useful]
     chosen = {}
-    for place, (target, each) in enumerate(zip(targets, compare, strict=True)):
-        found = [each.estimate(losses[0][place] - loss[place]) for loss in losses]
+    for each, panels, losses in zip(compare, tried, pooled_losses(data, compare, tried), strict=True):
+        found = [each.estimate(losses[0] - loss) for loss in losses]
         clear = [estimate.gain if estimate.gain > estimate.error else 0.0 for estimate in found]
-        chosen[target] = tried[int(np.argmax(clear))][target]
+        chosen[each.target] = ((), *panels)[int(np.argmax(clear))]
     return Panels(chosen)
 
 
@@ -124,11 +114,26 @@ def helpful(compare: Comparison, layers: Ints) -> tuple[int, ...]:
     return tuple(layer for _, layer in sorted(clear, key=lambda pair: -pair[0]))
 
 
-def pooled_losses(data: TrainingData, compare: Sequence[Comparison], panels: Panels) -> list[Floats]:
-    """Return the losses of each comparison's pairs by regressions on all columns that a network would see."""
-    visibility = replace(data.visibility, evidence=True, pooled=not panels.empty)
-    view = View.of(EdgeTensors.of(data.full_mx, data.device), visibility, panels)
-    return [
-        each.losses(look_up(view, each.pairs, torch.full_like(each.pairs[:, 0], each.target)).values.double())
-        for each in compare
+def pooled_losses(
+    data: TrainingData, compare: Sequence[Comparison], tried: Sequence[Sequence[tuple[int, ...]]]
+) -> Iterator[list[Floats]]:
+    """Yield for each comparison the losses of its pairs, without a pool and with each of the panels that are tried.
+
+    They are those of regressions on all columns that a network would see. One graph has all pools.
+    """
+    pools_of = [
+        [tuple(sorted((each.target, *some))) for some in panels] for each, panels in zip(compare, tried, strict=True)
     ]
+    pools = list(dict.fromkeys(pool for some in pools_of for pool in some))
+    visibility = replace(data.visibility, evidence=True)
+    graph = PackedGraph.from_edges(EdgeTensors.of(data.full_mx, data.device), union=True, pools=pools)
+    evidence = Evidence.of(graph, visibility, Panels.none(data.targets.tolist()))
+    for each, some in zip(compare, pools_of, strict=True):
+        target = torch.full_like(each.pairs[:, 0], each.target)
+        plain = look_up(View(graph, visibility, evidence), each.pairs, target).values
+        losses = [each.losses(plain.double()[None])[0]]
+        for pool in some:
+            layer = torch.full_like(target, graph.num_plain + 1 + pools.index(pool))
+            more = evidence.pool_columns(each.pairs, target, layer)
+            losses.append(each.losses(torch.cat([plain, more], 1).double()[None])[0])
+        yield losses

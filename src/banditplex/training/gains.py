@@ -124,25 +124,31 @@ class Comparison:
 
     def estimates(self, layers: Ints) -> list[Estimate]:
         """Return what each of some layers (m,) adds, each fold by regressions fitted to the others."""
-        own, others = self.columns(layers)
-        fall = torch.zeros(len(layers), len(self.pairs), dtype=own.dtype, device=own.device)
-        for number in torch.unique(self.fold).tolist():
-            fitted, tested = (torch.nonzero(each).squeeze(1) for each in (self.fold != number, self.fold == number))
-            fall[:, tested] = self.falls(own, others, fitted, tested)
-        return [self.estimate(each) for each in fall.cpu().numpy()]
+        alone, both = self.columns(layers)
+        fall = self.losses(alone) - self.losses(both)
+        return [self.estimate(each) for each in fall]
 
     def losses(self, columns: Tensor) -> Floats:
-        """Return the losses (n,) of the pairs by regressions on columns (n, F), each fold by the others."""
-        result = torch.zeros_like(self.label)
+        """Return the losses (B, n) of the pairs by regressions on columns (B, n, F), each fold by the others."""
+        result = np.zeros(columns.shape[:2])
         for number in torch.unique(self.fold).tolist():
-            fitted, tested = self.fold != number, self.fold == number
-            parts = columns[fitted][None], self.label[fitted], columns[tested][None], self.label[tested]
-            if 0 < parts[1].sum() < len(parts[1]):
-                result[tested] = _losses(*parts)[0]
-        return result.cpu().numpy()
+            result[:, (self.fold == number).cpu().numpy()] = self.losses_of(number, columns)
+        return result
+
+    def losses_of(self, number: int, columns: Tensor) -> Floats:
+        """Return the losses (B, m) of the pairs of a fold by regressions on columns (B, n, F) of the others.
+
+        They are 0 if there is nothing to fit.
+        """
+        fitted, tested = (torch.nonzero(each).squeeze(1) for each in (self.fold != number, self.fold == number))
+        label = self.label[fitted]
+        if not 0 < label.sum() < len(label):
+            return np.zeros((len(columns), len(tested)))
+        found: Floats = _losses(columns[:, fitted], label, columns[:, tested], self.label[tested]).cpu().numpy()
+        return found
 
     def columns(self, layers: Ints) -> tuple[Tensor, Tensor]:
-        """Return the columns of pairs in the target layer (n, F), and in other layers (m, n, G)."""
+        """Return the columns of pairs in the target layer alone (1, n, F), and with each other layer (m, n, G)."""
         data, graph, m = self.data, self.graph, len(layers)
         target = torch.full((len(self.pairs),), self.target, device=data.device)
         table = torch.from_numpy(layers).to(data.device).expand(len(self.pairs), -1)
@@ -151,16 +157,8 @@ class Comparison:
         row = paths.lists.rows(target.repeat(2), self.pairs.T.reshape(-1)).view(2, -1)
         longer = torch.log1p(paths.between(self.pairs, target, row))
         others = other.values.view(len(self.pairs), m, other.values.shape[1]).transpose(0, 1)
-        return torch.cat([own.values, longer], 1).double(), others.double()
-
-    def falls(self, own: Tensor, others: Tensor, fitted: Tensor, tested: Tensor) -> Tensor:
-        """Return how far the losses of tested pairs fall with each of the others, by regressions on fitted ones."""
-        label = self.label[fitted]
-        if not 0 < label.sum() < len(label):
-            return torch.zeros(len(others), len(tested), dtype=own.dtype, device=own.device)
-        alone = _losses(own[fitted][None], label, own[tested][None], self.label[tested])
-        both = [torch.cat([own[at].expand(len(others), -1, -1), others[:, at]], 2) for at in (fitted, tested)]
-        return alone - _losses(both[0], label, both[1], self.label[tested])
+        alone = torch.cat([own.values, longer], 1).double().unsqueeze(0)
+        return alone, torch.cat([alone.expand(m, -1, -1), others.double()], 2)
 
     def estimate(self, fall: Floats) -> Estimate:
         """Return the weighted mean of falls (n,), of pairs that have one, and its standard error.
@@ -199,12 +197,12 @@ class Folds:
         """
         chosen = [self._choose(whole, number) for number in range(SPECTRAL_FOLDS)]
         layers = np.unique(np.concatenate(chosen))
-        own, others = whole.columns(layers)
-        fall = np.full((len(layers), len(whole.pairs)), np.nan)
+        alone, both = whole.columns(layers)
+        fall, fold = np.full((len(layers), len(whole.pairs)), np.nan), whole.fold.cpu().numpy()
         for number, some in enumerate(chosen):
             at = np.searchsorted(layers, some)
-            fitted, tested = (torch.nonzero(each).squeeze(1) for each in (whole.fold != number, whole.fold == number))
-            fall[np.ix_(at, tested.cpu().numpy())] = whole.falls(own, others[at], fitted, tested).cpu().numpy()
+            here = np.ix_(at, np.flatnonzero(fold == number))
+            fall[here] = whole.losses_of(number, alone) - whole.losses_of(number, both[at])
         return layers, [whole.estimate(each) for each in fall]
 
     def _choose(self, whole: Comparison, number: int) -> Ints:
@@ -221,6 +219,6 @@ def _losses(x: Tensor, label: Tensor, x_tested: Tensor, label_tested: Tensor) ->
     mean, scale = x.mean(1, keepdim=True), x.std(1, keepdim=True).clamp(min=LEAST_SCALE)
     x, x_tested = (F.pad((each - mean) / scale, (0, 1), value=1.0) for each in (x, x_tested))
     weight = balanced(label).unsqueeze(0)
-    beta = torch.cat([x.new_zeros(0, x.shape[2]), *(path(each, label, weight, [RIDGE])[0] for each in x)])
+    (beta,) = path(x, label, weight, [RIDGE])
     logit = (x_tested @ beta.unsqueeze(2)).squeeze(2)
     return F.binary_cross_entropy_with_logits(logit, label_tested.expand_as(logit), reduction="none")

@@ -25,7 +25,7 @@ def fit(
     fitted = torch.stack([weight * (fold != part) for part in range(num_folds)] + [weight])  # all but a fold, then all
     x = F.pad((x - mean) / scale, (0, 1), value=1.0)
     best, found = torch.inf, torch.zeros(x.shape[1], dtype=x.dtype, device=x.device)
-    for beta in path(x, y, fitted, penalties):
+    for beta in path(x.unsqueeze(0), y, fitted, penalties):
         logit = (beta[:-1] @ x.T).gather(0, fold.unsqueeze(0)).squeeze(0)  # of each pair, by what was fitted without it
         loss = float((weight * F.binary_cross_entropy_with_logits(logit, y, reduction="none")).sum())
         if loss < best:  # never if a fit has failed
@@ -41,22 +41,24 @@ def balanced(label: Tensor) -> Tensor:
 
 
 def path(x: Tensor, label: Tensor, weight: Tensor, penalties: Sequence[float]) -> list[Tensor]:
-    """Return the weights (B, F) of B regressions on x (n, F) with weights (B, n) of the pairs, for each penalty.
+    """Return the weights (B, F) of B regressions with weights (B, n) of the pairs, for each penalty.
 
+    They have the same columns x (1, n, F), or columns of their own (B, n, F); or the same weights (1, n) of the pairs.
     The last column is a constant, which has no penalty. Newton's method; a penalty starts from what the one before it
     has found, which is near.
     """
-    free = torch.ones(x.shape[1], dtype=x.dtype, device=x.device)
+    free = torch.ones(x.shape[2], dtype=x.dtype, device=x.device)
     free[-1] = 1e-6
     rough = x.float()  # for the curvature, which need not be exact: gradients decide where a fit ends
-    beta, found = torch.zeros(len(weight), x.shape[1], dtype=x.dtype, device=x.device), []
+    size, found = max(len(x), len(weight)), []
+    beta = torch.zeros(size, x.shape[2], dtype=x.dtype, device=x.device)
     for penalty in penalties:
         ridge = penalty * free
         for _ in range(STEPS):
-            p = torch.sigmoid(beta @ x.T)
-            gradient = (weight * (p - label)) @ x + ridge * beta
-            share = (weight * p * (1 - p)).float()
-            curvature = torch.stack([rough.T @ (each.unsqueeze(1) * rough) for each in share])
+            p = torch.sigmoid((x @ beta.unsqueeze(2)).squeeze(2))
+            gradient = ((weight * (p - label)).unsqueeze(1) @ x).squeeze(1) + ridge * beta
+            share = (weight * p * (1 - p)).float().unsqueeze(2)
+            curvature = rough.transpose(1, 2) @ (share * rough)
             step = torch.linalg.solve_ex(curvature.to(x.dtype) + torch.diag(ridge), gradient)[0]
             beta = beta - step
             if step.abs().max() < ENOUGH:
