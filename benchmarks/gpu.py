@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 import torch
 
+from banditplex.backend import choice
 from banditplex.bandits import Policy
 from banditplex.datasets import planted
 from banditplex.multiplex import Multiplex
-from banditplex.nn import kernels
 from banditplex.training.config import Config
 from banditplex.training.loop import Trainer
 from banditplex.training.setup import make_trainer
@@ -108,7 +108,7 @@ def main(num_layers: int = 1_000) -> None:
         return
     device = torch.device("cuda", 0)
     copied = bandwidth(device)
-    print(f"{torch.cuda.get_device_name(device)}: copies {copied / 1e12:.2f} TB/s; Triton: {kernels.INSTALLED}")
+    print(f"{torch.cuda.get_device_name(device)}: copies {copied / 1e12:.2f} TB/s; Triton: {choice.TRITON}")
     start = time.perf_counter()
     mx = planted(num_layers, num_layers // 4, 0.8, num_nodes=1_000_000, edges_per_layer=100_000, active_nodes=10_000)
     print(f"{mx.num_edges:,} edges in {num_layers} layers, made in {time.perf_counter() - start:.0f} s")

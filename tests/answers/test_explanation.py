@@ -95,9 +95,9 @@ def unlinked_by_hand(fitted, pair, chosen):
     kept = [own + 2, *range(values.shape[1] - 2 * NUM_COLUMNS, values.shape[1])]
     values[:, kept] = whole.values[:, kept]
     other = other_features(view.graph, place, known.row, layers, visibility, listed=False)
-    first = net.own(PairFeatures.without_lists(values, place, target, known.row), target)
-    rest = net.other(other, target.repeat_interleave(len(chosen)))
     assert not len(known.lists.places)
+    own = PairFeatures.without_lists(values, place, target, known.row)
+    first, rest = net.terms((own, other, known.lists), target, len(chosen))
     return [*first.tolist(), *rest.tolist()]
 
 

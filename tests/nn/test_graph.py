@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 
+from banditplex.backend import find_common
 from banditplex.multiplex import Multiplex
 from banditplex.nn import HiddenEdges, PackedGraph, compute_pair_features
 
@@ -64,7 +65,7 @@ def test_common_neighbours_are_those_of_networkx_also_across_layers():
     lists = graph.both
     for shift in range(mx.num_layers):
         second = (layers + shift) % mx.num_layers
-        which, arc, other = lists.common(lists.rows(layers, pairs[:, 0]), lists.rows(second, pairs[:, 1]))
+        which, arc, other = find_common(lists, lists.rows(layers, pairs[:, 0]), lists.rows(second, pairs[:, 1]))
         assert torch.equal(lists.neighbour[arc], lists.neighbour[other])
         found = [set() for _ in pairs]
         for i, node in zip(which.tolist(), lists.neighbour[arc].tolist(), strict=True):

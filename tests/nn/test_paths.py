@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 import torch
 
+from banditplex.backend import choice, walks
 from banditplex.multiplex import Multiplex
-from banditplex.nn import PackedGraph, compiled, paths
+from banditplex.nn import PackedGraph, paths
 from banditplex.nn.paths import Paths
 from tests.nn.test_graph import all_questions, as_networkx, random_multiplex
 
@@ -20,9 +21,9 @@ def way(request, monkeypatch):
     """Count by tables, by enumeration, or by tables in some layers only; in dense layers by matrices, or in none."""
     how, table, dense = request.param
     monkeypatch.setattr(paths, "TABLE", table)
-    monkeypatch.setattr(paths, "DENSE", dense)
+    monkeypatch.setattr(walks, "DENSE", dense)
     if how == "torch":
-        monkeypatch.setattr(compiled, "INSTALLED", False)
+        monkeypatch.setattr(choice, "NUMBA", False)
 
 
 @pytest.fixture(params=["compiled", "torch"])
@@ -30,7 +31,7 @@ def enumerated(request, monkeypatch):
     """Enumerate all paths, by compiled loops or by torch."""
     monkeypatch.setattr(paths, "TABLE", 0)
     if request.param == "torch":
-        monkeypatch.setattr(compiled, "INSTALLED", False)
+        monkeypatch.setattr(choice, "NUMBA", False)
 
 
 def plain_paths(graph, u, v):
@@ -78,9 +79,9 @@ def test_paths_are_the_simple_paths_of_networkx():
 
 
 def test_layers_of_very_different_sizes_are_not_padded_to_the_largest(monkeypatch):
-    monkeypatch.setattr(paths, "GROUP_ENTRIES", 1 << 10)
+    monkeypatch.setattr(walks, "GROUP_ENTRIES", 1 << 10)
     size = torch.tensor([0, 1, 2, 3, 3, 3, 4, 20, 25, 30, 30, 31, 100])
-    groups = paths._groups(torch.arange(len(size)), size)
+    groups = walks._groups(torch.arange(len(size)), size)
     assert torch.cat(groups).tolist() == list(range(len(size)))  # each layer once, in order
     for group in groups:
         padded = len(group) * int(size[group].max()) ** 2
@@ -100,7 +101,7 @@ def test_an_enumeration_is_exact_up_to_the_cap_and_near_beyond(monkeypatch, cap,
 
     18 more neighbours of 0 and 1 are on no path of length 3. Of 8 visited ones, evenly spaced, each stands for 58 / 8.
     """
-    monkeypatch.setattr(paths, "CAP", cap)
+    monkeypatch.setattr(walks, "CAP", cap)
     mx = star_with([(end, 82 + i) for i in range(18) for end in (0, 1)])
     count, weight = found_paths(mx, torch.tensor([[0, 1]]), torch.tensor([0]))[0]
     assert count == pytest.approx(40, abs=off + 1e-4)
@@ -110,7 +111,7 @@ def test_an_enumeration_is_exact_up_to_the_cap_and_near_beyond(monkeypatch, cap,
 @pytest.mark.usefixtures("enumerated")
 @pytest.mark.parametrize("cap", [2, 3, 32])
 def test_the_edge_of_a_pair_does_not_change_which_neighbours_are_visited(monkeypatch, cap):
-    monkeypatch.setattr(paths, "CAP", cap)
+    monkeypatch.setattr(walks, "CAP", cap)
     graph = nx.gnm_random_graph(25, 110, seed=4)
     layer = torch.tensor([0])
     for edge in graph.edges:

@@ -5,8 +5,9 @@ import numpy as np
 import pytest
 import torch
 
+from banditplex.backend import choice
 from banditplex.multiplex import Multiplex
-from banditplex.nn import PackedGraph, compiled, spectral
+from banditplex.nn import PackedGraph, spectral
 from banditplex.nn.spectral import NUM_COLUMNS, RANK, Rows, Spectral, fold_of, leading
 from tests.nn.test_graph import all_questions, random_multiplex
 
@@ -139,7 +140,7 @@ def test_empty_and_tiny_layers_have_columns():
 
 @pytest.mark.parametrize("installed", [False, True])
 def test_products_within_layers_are_those_of_a_plain_loop(monkeypatch, installed):
-    monkeypatch.setattr(compiled, "INSTALLED", installed and compiled.INSTALLED)
+    monkeypatch.setattr(choice, "NUMBA", installed and choice.NUMBA)
     generator = torch.Generator().manual_seed(0)
     one, other = torch.randn(2, 30, 5, generator=generator)
     layer, matrices = torch.arange(30) // 12, torch.randn(3, 5, 4, generator=generator)

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
+from banditplex.backend.packing import EdgeTensors
+from banditplex.backend.random_numbers import BITS
 from banditplex.multiplex import Multiplex
-from banditplex.nn.packing import EdgeTensors
-from banditplex.nn.random_numbers import BITS
 from banditplex.pairs.visibility import Visibility
 from banditplex.training.batches import TargetEdges
 from banditplex.training.config import Config

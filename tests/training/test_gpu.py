@@ -6,9 +6,9 @@ import torch
 import torch.nn.functional as F
 
 import banditplex as bx
+from banditplex.backend.packing import EdgeTensors
 from banditplex.datasets import planted
 from banditplex.nn import neighbour_sampling as sampling
-from banditplex.nn.packing import EdgeTensors
 from banditplex.nn.rotations import Folds
 from banditplex.persistence.checkpoint import restore, snapshot
 from banditplex.training import rotations

@@ -6,15 +6,15 @@ import torch
 import torch.nn.functional as F
 
 from banditplex import LinkPredictor
-from banditplex.nn import Logits, compiled
+from banditplex.backend import choice
+from banditplex.nn import Logits
 from banditplex.nn.relevance import predictive
 from banditplex.training.batches import Batch
 from banditplex.training.feedback import layer_losses
 from banditplex.training.history import EpochRecord
-from banditplex.training.learning import CompiledLearning
 from tests.nn.test_graph import random_multiplex
 
-pytestmark = pytest.mark.skipif(not compiled.INSTALLED, reason="numba is not installed")
+pytestmark = pytest.mark.skipif(not choice.NUMBA, reason="numba is not installed")
 SETTINGS = {"epochs": 3, "policy": "exp3", "device": "cpu", "seed": 5}
 
 
@@ -29,21 +29,14 @@ def train(**settings):
 @pytest.mark.parametrize("hidden_units", [8, 40])
 def test_a_training_ends_as_one_by_autograd_does(monkeypatch, hidden_units):
     ours = train(hidden_units=hidden_units)
-    assert isinstance(ours.learning, CompiledLearning)
-    monkeypatch.setattr(compiled, "INSTALLED", False)
+    monkeypatch.setattr(choice, "NUMBA", False)
     theirs = train(hidden_units=hidden_units)
-    assert not isinstance(theirs.learning, CompiledLearning)
     for a, b in zip(ours.ema_model.parameters(), theirs.ema_model.parameters(), strict=True):
         torch.testing.assert_close(a, b, rtol=1e-3, atol=1e-3)
     for name in ("train_loss", "train_accuracy", "validation_loss", "validation_accuracy"):
         found, expected = ([row[name] for row in each.history] for each in (ours, theirs))
         np.testing.assert_allclose(found, expected, atol=1e-3)
     assert [row["drawn"] for row in ours.history] == [row["drawn"] for row in theirs.history]
-
-
-def test_networks_with_an_encoder_learn_by_autograd():
-    trainer = LinkPredictor(**SETTINGS, width=4).make_trainer(random_multiplex(0, num_nodes=20, num_edges=200))
-    assert not isinstance(trainer.learning, CompiledLearning)
 
 
 def test_the_gradient_is_a_copy_of_the_model_in_the_memory_of_the_optimizer():
@@ -71,6 +64,6 @@ def test_batches_records_and_layer_losses_are_those_without_compiled_loops(monke
         return *flat, record._sums, torch.from_numpy(layer_losses(predictive, batch, logits).values)
 
     found = look()
-    monkeypatch.setattr(compiled, "INSTALLED", False)
+    monkeypatch.setattr(choice, "NUMBA", False)
     for ours, theirs in zip(found, look(), strict=True):
         torch.testing.assert_close(ours, theirs, rtol=1e-5, atol=1e-5)

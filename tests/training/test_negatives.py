@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
+from banditplex.backend.packing import EdgeTensors
 from banditplex.multiplex import Multiplex
-from banditplex.nn.packing import EdgeTensors
 from banditplex.pairs.visibility import HIDE, Visibility
 from banditplex.training.negatives import DeviceNegatives
 from tests.nn.test_graph import random_multiplex

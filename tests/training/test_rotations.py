@@ -7,8 +7,8 @@ import pytest
 import torch
 
 import banditplex as bx
+from banditplex.backend.packing import EdgeTensors
 from banditplex.evaluation import roc_auc
-from banditplex.nn.packing import EdgeTensors
 from banditplex.nn.relations import MARGIN
 from banditplex.nn.rotations import DIMENSION, FOLDS, Folds, Rotations, Vectors
 from banditplex.training import rotations as training
@@ -58,7 +58,7 @@ def test_scores_of_lists_are_the_same_compiled_and_in_parts(monkeypatch):
     asked = [torch.randint(size, (500,), generator=generator) for size in (FOLDS, 30, 30, 3)]
     expected = vectors.score(*asked).tolist()
     assert vectors.score_only(*asked).tolist() == pytest.approx(expected, abs=1e-5)
-    monkeypatch.setattr("banditplex.nn.compiled.INSTALLED", False)
+    monkeypatch.setattr("banditplex.backend.choice.NUMBA", False)
     monkeypatch.setattr("banditplex.nn.rotations.CHUNK", 200)
     assert vectors.score_only(*asked).tolist() == pytest.approx(expected, abs=1e-5)
     assert vectors.score_only(*(each[:0] for each in asked)).shape == (0,)
@@ -175,7 +175,7 @@ def test_compiled_draws_are_the_same_to_the_bit(directed, everywhere, monkeypatc
     monkeypatch.setattr(training, "BATCH", 50)
     examples = Examples(EdgeTensors.of(random_mx(directed), "cpu"), Folds(30, everywhere, 5))
     found = [examples.draw(seed) for seed in (3, 2**61 + 7)]
-    monkeypatch.setattr("banditplex.nn.compiled.usable", lambda _: False)
+    monkeypatch.setattr("banditplex.backend.choice.NUMBA", False)
     for seed, drawn in zip((3, 2**61 + 7), found, strict=True):
         for one, other in zip(drawn, examples.draw(seed), strict=True):
             assert one.dtype == other.dtype

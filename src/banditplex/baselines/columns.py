@@ -14,12 +14,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from banditplex.backend import Lists, shared_sums
+from banditplex.backend.packing import EdgeTensors
 from banditplex.multiplex import Multiplex
 from banditplex.nn import PackedGraph
-from banditplex.nn.evidence import Evidence, Lists
+from banditplex.nn.evidence import Evidence
 from banditplex.nn.known import Known
-from banditplex.nn.packing import EdgeTensors
-from banditplex.nn.pair_features import compute_pair_features, num_features, shared_sums
+from banditplex.nn.pair_features import compute_pair_features, num_features
 from banditplex.nn.view import View
 from banditplex.pairs.visibility import Visibility
 

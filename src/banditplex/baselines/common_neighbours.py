@@ -4,11 +4,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from banditplex.backend import Neighbours, find_common, ranges
 from banditplex.baselines.base import BASELINES, add_one_graph, parameters
 from banditplex.baselines.convolution import Encoder, PairHead, perceptron
 from banditplex.baselines.neural import NetworkData, NeuralBaseline, OneGraphBaseline, PairNetwork, visible_link
-from banditplex.nn import Block, HiddenEdges, Neighbours, PackedGraph
-from banditplex.nn.graph import ranges
+from banditplex.nn import Block, HiddenEdges, PackedGraph
 
 AT_ONCE = 1 << 18
 """Pairs times layers in a step of NCN over all layers, if several targets share it."""
@@ -69,7 +69,7 @@ def common_sums(block: Block, x: Tensor, pairs: Tensor, layer: Tensor) -> Tensor
     Neighbours are those in the graph of the block, hidden or not: no common neighbour needs the pair's own edge.
     """
     lists = block.graph.both
-    which, arc, _ = lists.common(*lists.rows(layer.repeat(2), pairs.T.reshape(-1)).chunk(2))
+    which, arc, _ = find_common(lists, *lists.rows(layer.repeat(2), pairs.T.reshape(-1)).chunk(2))
     vertex = block.vertex(layer[which], lists.neighbour[arc], lists.arc_row[arc])
     return x.new_zeros(len(pairs), x.shape[1]).index_add(0, which, x[vertex])
 

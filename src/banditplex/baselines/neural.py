@@ -10,13 +10,13 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from banditplex.backend.packing import node_features
 from banditplex.baselines.base import Baseline, in_union, parameters
 from banditplex.baselines.columns import Floats, Ints
 from banditplex.errors import InputError
 from banditplex.multiplex import Multiplex, Name
 from banditplex.nn import HiddenEdges, PackedGraph
 from banditplex.nn.encoder import column_scales
-from banditplex.nn.packing import node_features
 from banditplex.pairs.known import KnownPairs
 from banditplex.pairs.visibility import Visibility
 from banditplex.rng import stream

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from banditplex.nn import Neighbours
-from banditplex.nn.graph import ranges
+from banditplex.backend import Neighbours, ranges
 
 FAR = 1 << 20
 """A distance above all others: not reached."""

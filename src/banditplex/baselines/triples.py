@@ -13,11 +13,11 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy, softplus
 
+from banditplex.backend.packing import EdgeTensors
 from banditplex.baselines.base import BASELINES, Baseline, parameters
 from banditplex.baselines.columns import Floats, Ints
 from banditplex.baselines.skipgram import Table
 from banditplex.errors import InputError
-from banditplex.nn.packing import EdgeTensors
 from banditplex.nn.relations import FORMULAS, Formula, dot
 from banditplex.pairs.visibility import Visibility
 from banditplex.rng import stream

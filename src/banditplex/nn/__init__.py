@@ -5,7 +5,6 @@ from banditplex.nn.encoder import Encoder as Encoder
 from banditplex.nn.ensemble import Network as Network
 from banditplex.nn.graph import Block as Block
 from banditplex.nn.graph import HiddenEdges as HiddenEdges
-from banditplex.nn.graph import Neighbours as Neighbours
 from banditplex.nn.graph import PackedGraph as PackedGraph
 from banditplex.nn.model import Logits as Logits
 from banditplex.nn.model import MultiplexModel as MultiplexModel

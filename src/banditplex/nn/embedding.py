@@ -3,10 +3,10 @@
 import torch
 from torch import Tensor
 
+from banditplex.backend import take
 from banditplex.nn import neighbour_sampling
 from banditplex.nn.encoder import Encoder
 from banditplex.nn.graph import Block, HiddenEdges
-from banditplex.nn.kernels import take
 from banditplex.nn.neighbour_sampling import near_block
 from banditplex.nn.pair_features import PairFeatures
 from banditplex.nn.query import Query

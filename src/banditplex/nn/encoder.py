@@ -9,9 +9,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from banditplex.backend import adapt, take
 from banditplex.errors import InputError
 from banditplex.nn.graph import Block
-from banditplex.nn.kernels import adapt, take
 from banditplex.nn.mean import Mean
 
 CONVOLUTIONS = ("sage", "gcn")

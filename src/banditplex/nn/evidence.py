@@ -10,14 +10,14 @@ layers. Where the pair is hidden in every layer, the list is empty and degrees l
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-from banditplex.nn import compiled
-from banditplex.nn.graph import PackedGraph, ranges
-from banditplex.nn.pair_features import shared_sums
+from banditplex import backend
+from banditplex.backend import Lists as Lists
+from banditplex.backend import cross_columns
+from banditplex.nn.graph import PackedGraph
 from banditplex.nn.panels import Panels
 from banditplex.nn.paths import TABLE, Paths
 from banditplex.nn.spectral import NUM_COLUMNS, Spectral
@@ -32,25 +32,6 @@ def num_evidence(visibility: Visibility) -> int:
     """Return the number of columns of evidence."""
     own, pooled = NUM_OWN + NUM_COLUMNS, NUM_POOLED + NUM_COLUMNS
     return (own + (1 + visibility.pooled) * pooled + 2 * visibility.directed) * visibility.evidence
-
-
-class Lists(NamedTuple):
-    """For each of n pairs, the other layers that have it: places[start[i] : start[i + 1]].
-
-    A place is the index of a layer; layers that have the reverse edge come after all layers.
-    """
-
-    start: Tensor  # (n + 1,)
-    places: Tensor
-
-    def take(self, at: Tensor) -> "Lists":
-        """Return the lists of some pairs."""
-        if compiled.usable(self.places):
-            found = compiled.take_lists(at.numpy(), self.start.numpy(), self.places.numpy())
-            return Lists(*(torch.from_numpy(each) for each in found))
-        size = self.start[at + 1] - self.start[at]
-        _, which = ranges(self.start[at], size)
-        return Lists(torch.cat([size.new_zeros(1), torch.cumsum(size, 0)]), self.places[which])
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,41 +98,22 @@ class Evidence:
         object.__setattr__(other, "visibility", visibility)
         return other
 
+    def lists_of(self, pairs: Tensor, target: Tensor) -> Lists:
+        """Return the layers that have pairs (n, 2), their targets (n,) excepted, as one list for each pair."""
+        if self.visibility.hides_everywhere:
+            return Lists(target.new_zeros(len(target) + 1), target[:0])
+        ways = [pairs, pairs.flip(1)] if self.graph.directed else [pairs.sort(1).values]
+        key = torch.stack([way[:, 0] * self.graph.num_nodes + way[:, 1] for way in ways])
+        return Lists(*backend.find_lists(key, target, self.pair_key, self.pair_layer, self.graph.num_plain))
+
     def layers_of(self, pairs: Tensor, target: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Return the layers that have pairs (n, 2), their targets (n,) excepted, as one list.
+        """Return the same as one list for all pairs.
 
         Returned are the pair, sorted, the layer, and whether it is the reverse edge that the layer has (0 or 1).
         """
-        if self.visibility.hides_everywhere:
-            nothing = target[:0]
-            return nothing, nothing, nothing
-        if self.graph.directed:
-            found = self._find(pairs), self._find(pairs.flip(1))
-            which, layer = (torch.cat(parts) for parts in zip(*found, strict=True))
-            reverse = torch.repeat_interleave(torch.tensor([len(part[0]) for part in found], device=which.device))
-            which, order = torch.sort(which, stable=True)
-            layer, reverse = layer[order], reverse[order]
-        else:
-            which, layer = self._find(pairs.sort(1).values)
-            reverse = torch.zeros_like(layer)
-        other = torch.nonzero(layer != target.index_select(0, which)).squeeze(1)
-        return which[other], layer[other], reverse[other]
-
-    def _find(self, pairs: Tensor) -> tuple[Tensor, Tensor]:
-        key = pairs[:, 0] * self.graph.num_nodes + pairs[:, 1]
-        first, last = torch.searchsorted(self.pair_key, key), torch.searchsorted(self.pair_key, key, right=True)
-        which, at = ranges(first, last - first)
-        return which, self.pair_layer[at]
-
-    def lists_of(self, pairs: Tensor, target: Tensor) -> Lists:
-        """Return what `layers_of` does as one list for each pair."""
-        if compiled.usable(pairs) and not self.visibility.hides_everywhere:
-            ways = [pairs, pairs.flip(1)] if self.graph.directed else [pairs.sort(1).values]
-            key = torch.stack([way[:, 0] * self.graph.num_nodes + way[:, 1] for way in ways])
-            return Lists(*compiled.find_lists(key, target, self.pair_key, self.pair_layer, self.graph.num_plain))
-        which, layer, reverse = self.layers_of(pairs, target)
-        start = torch.searchsorted(which, torch.arange(len(pairs) + 1, device=which.device))
-        return Lists(start, layer + reverse * (self.graph.num_plain))
+        start, places = self.lists_of(pairs, target)
+        reverse = (places >= self.graph.num_plain).long()
+        return torch.repeat_interleave(torch.diff(start)), places - reverse * self.graph.num_plain, reverse
 
     @torch.no_grad()
     def columns(self, pairs: Tensor, target: Tensor, having: Lists | None = None) -> Tensor:
@@ -192,32 +154,15 @@ class Evidence:
         """Return what pools (n,) of several layers, or the union, say of pairs: structure, and positions."""
         merged = self.graph.both.rows(pool.repeat(2), pairs.T.reshape(-1)).view(2, -1)
         far = torch.log1p(self.paths.between(pairs, pool, merged))
-        across, others = self._across(row, merged), self._in_others(pairs, target, row, merged)
+        across, others = cross_columns(self.graph.both, row, merged), self._in_others(pairs, target, row, merged)
         return [self._common(merged), far, across, others], self.spectral.columns(pairs, pool, merged)
 
     def _common(self, row: Tensor) -> Tensor:
         """Return six sums over the common neighbours of rows (2, n) of the union."""
-        lists = self.graph.both
-        assert lists.copies is not None
-        if compiled.usable(row):
-            arcs = lists.indptr, lists.neighbour, lists.arc_degree, lists.arc_row, lists.copies
-            sums = compiled.weighted_sums(row[0], row[1], *arcs, self.strength)
-        else:
-            which, arc, other = lists.common(row[0], row[1])
-            a, b, degree = lists.copies[arc].float(), lists.copies[other].float(), lists.arc_degree[arc]
-            strength = self.strength[lists.arc_row[arc]]
-            terms = [torch.ones_like(a), 1 / torch.log(degree.clamp(min=2)), 1 / degree]
-            terms += [a * b, torch.minimum(a, b), a * b / strength]
-            sums = torch.zeros(row.shape[1], 6, device=row.device).index_add_(0, which, torch.stack(terms, 1))
+        sums = backend.weighted_sums(self.graph.both, row[0], row[1], self.strength)
         sums[:, [0, 1, 3, 4]] = torch.log1p(sums[:, [0, 1, 3, 4]])
         sums[:, [2, 5]] = torch.sqrt(sums[:, [2, 5]])
         return sums
-
-    def _across(self, row: Tensor, merged: Tensor) -> Tensor:
-        """Return three sums over nodes next to one end in the target layer and to the other end in the union."""
-        ends = torch.cat([row[0], merged[0]]), torch.cat([merged[1], row[1]])
-        sums = shared_sums(self.graph.both, *ends).view(2, -1, 3).sum(0)
-        return torch.cat([torch.log1p(sums[:, :2]), torch.sqrt(sums[:, 2:])], 1)
 
     def _in_others(self, pairs: Tensor, target: Tensor, row: Tensor, merged: Tensor) -> Tensor:
         """Return how many other layers of the pool have the pair, and the edges of its nodes in them."""

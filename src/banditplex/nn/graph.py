@@ -13,9 +13,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from banditplex.backend import Neighbours, ranges
+from banditplex.backend.packing import Arcs, EdgeTensors, pack_both, pack_into, pack_out, pool, unite
 from banditplex.multiplex import Multiplex
-from banditplex.nn import kernels
-from banditplex.nn.packing import LAST, Arcs, EdgeTensors, pack_both, pack_into, pack_out, pool, unite
 from banditplex.nn.panels import flatten
 
 
@@ -33,101 +33,6 @@ class HiddenEdges(NamedTuple):
         tensor([5, 6, 5, 7])
         """
         return cls(pairs.repeat_interleave(layers.shape[1], 0), layers.reshape(-1).contiguous())  # to be searched
-
-
-@dataclass(frozen=True, eq=False)
-class Neighbours:
-    """Neighbour lists of every active (layer, node), compressed.
-
-    There are R rows and M arcs. One more row, the last, stands for nodes without neighbours.
-    """
-
-    num_nodes: int
-    row_key: Tensor  # (R + 1,) layer * num_nodes + node, sorted; then LAST
-    indptr: Tensor  # (R + 2,)
-    neighbour: Tensor  # (M + 1,), sorted within a row
-    arc_key: Tensor  # (M + 1,) row * num_nodes + neighbour, sorted; then LAST
-    arc_row: Tensor  # (M + 1,) the row of the neighbour in the same layer, R where it has none
-    arc_degree: Tensor  # (M + 1,) float, number of neighbours of the neighbour
-    weight: Tensor | None  # (M + 1,) float
-    copies: Tensor | None = None  # (M + 1,) int32: how many layers have an arc of the union; 0 for other arcs
-
-    @property
-    def missing(self) -> int:
-        """The row that stands for nodes without neighbours."""
-        return len(self.row_key) - 1
-
-    @cached_property
-    def row_degree(self) -> Tensor:
-        """Number of neighbours of each row, (R + 1,)."""
-        return torch.diff(self.indptr)
-
-    @cached_property
-    def relative_weight(self) -> Tensor:
-        """Weight of each arc (M + 1,), divided by the mean of its layer; 1 without weights."""
-        if self.weight is None:
-            return torch.ones_like(self.arc_degree)
-        layer = torch.repeat_interleave(
-            self.row_key // self.num_nodes, self.row_degree, output_size=len(self.weight) - 1
-        )
-        number = torch.unique_consecutive(layer, return_inverse=True)[1]
-        total = torch.zeros(int(number[-1]) + 1 if len(number) else 0, device=layer.device)
-        mean = total.index_add(0, number, self.weight[:-1]) / total.index_add(
-            0, number, torch.ones_like(self.weight[:-1])
-        )
-        return torch.cat([self.weight[:-1] / mean.clamp(min=1e-30)[number], self.weight[-1:]])
-
-    def rows(self, layer: Tensor, node: Tensor) -> Tensor:
-        """Return the row of each (layer, node), `missing` where the node has no neighbour in the layer."""
-        key = layer * self.num_nodes + node
-        row = torch.searchsorted(self.row_key, key)
-        return torch.where(self.row_key.index_select(0, row) == key, row, self.missing)
-
-    def find(self, row: Tensor, node: Tensor) -> tuple[Tensor, Tensor]:
-        """Say for each (row, node) whether node is a neighbour, and at which arc."""
-        key = row * self.num_nodes + node
-        arc = torch.searchsorted(self.arc_key, key)
-        return self.arc_key.index_select(0, arc) == key, arc
-
-    def common(self, a: Tensor, b: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Return the common neighbours of rows a[i] and b[i]: positions i, arcs from a[i], arcs from b[i].
-
-        Each entry of the shorter list is looked up in the longer one.
-        """
-        if kernels.usable(a):
-            return kernels.common(a, b, self.indptr, self.neighbour)
-        size_a, size_b = self.row_degree.index_select(0, a), self.row_degree.index_select(0, b)
-        swap = size_a > size_b
-        short, long = torch.where(swap, b, a), torch.where(swap, a, b)
-        which, arc = ranges(self.indptr.index_select(0, short), torch.minimum(size_a, size_b))
-        found, other = self.find(long.index_select(0, which), self.neighbour.index_select(0, arc))
-        hit = torch.nonzero(found).squeeze(1)
-        which, arc, other = which.index_select(0, hit), arc.index_select(0, hit), other.index_select(0, hit)
-        turned = swap.index_select(0, which)
-        return which, torch.where(turned, other, arc), torch.where(turned, arc, other)
-
-    def only(self, layers: Tensor) -> "Neighbours":
-        """Return the lists of some layers, sorted; layers keep their indices."""
-        first = torch.searchsorted(self.row_key, layers * self.num_nodes)
-        last = torch.searchsorted(self.row_key, (layers + 1) * self.num_nodes)
-        row_slot, row = ranges(first, last - first)
-        row_shift = first - (torch.cumsum(last - first, 0) - (last - first))
-        begin, end = self.indptr[first], self.indptr[last]
-        slot, arc = ranges(begin, end - begin)
-        arc_shift = begin - (torch.cumsum(end - begin, 0) - (end - begin))
-        lists = replace(
-            self,
-            row_key=_append(self.row_key[row], LAST),
-            indptr=_append(self.indptr[row] - arc_shift[row_slot], len(arc), len(arc)),
-            neighbour=_append(self.neighbour[arc], 0),
-            arc_key=_append(self.arc_key[arc] - row_shift[slot] * self.num_nodes, LAST),
-            arc_degree=_append(self.arc_degree[arc], 0),
-            weight=None if self.weight is None else _append(self.weight[arc], 0),
-            copies=None if self.copies is None else _append(self.copies[arc], 0),
-        )
-        there = self.arc_row[arc]
-        there = torch.where(there == self.missing, lists.missing, there - row_shift[slot])
-        return replace(lists, arc_row=_append(there, lists.missing))
 
 
 @dataclass(frozen=True, eq=False)
@@ -230,10 +135,10 @@ class PackedGraph:
                 edges = edges.followed_by(each)
                 pairs = pairs.followed_by(each.undirected()) if edges.directed else edges
         num_nodes, num_layers = edges.num_nodes, edges.num_layers
-        both = out = into = Neighbours(num_nodes, *pack_both(pairs, pair_copies))
+        both = out = into = pack_both(pairs, pair_copies)
         if edges.directed:
             arcs = Arcs.of(edges)
-            out, into = Neighbours(num_nodes, *pack_out(arcs, copies)), Neighbours(num_nodes, *pack_into(arcs))
+            out, into = pack_out(arcs, copies), pack_into(arcs)
         starts = torch.arange(num_layers + 1, device=edges.layer.device) * num_nodes
         rows = torch.searchsorted(both.row_key, starts)
         return cls(num_nodes, num_layers, edges.directed, both, out, into, rows, union, len(pools), *index)
@@ -303,14 +208,3 @@ class PackedGraph:
         found, arc = self.both.find(self.both.rows(layer, ends[:, 0]), ends[:, 1])
         slot = torch.searchsorted(layers, layer).clamp(max=len(layers) - 1)
         return (arc - begin[slot])[found & (layers[slot] == layer)]
-
-
-def _append(values: Tensor, *more: int) -> Tensor:
-    return torch.cat([values, torch.tensor(more, dtype=values.dtype, device=values.device)])
-
-
-def ranges(start: Tensor, size: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the numbers start[i], ..., start[i] + size[i] - 1 for all i in one list, and before it the i of each."""
-    which = torch.repeat_interleave(size)
-    before = torch.cumsum(size, 0) - size
-    return which, torch.arange(len(which), device=size.device) + (start - before).index_select(0, which)

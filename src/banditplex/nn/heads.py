@@ -1,12 +1,9 @@
 """The parts of a logit: the term of one layer, and the term of the layers that have the pair."""
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
-from banditplex.nn.compiled_terms import HeadWeights, ListedWeights, Rows
-from banditplex.nn.evidence import Lists
-from banditplex.nn.kernels import take
+from banditplex.backend import HeadWeights, ListedWeights, Rows
 from banditplex.nn.pair_features import PairFeatures
 
 WIDE = 32
@@ -37,21 +34,12 @@ class Head(nn.Module):
         self.of_target = None if rank is None else nn.Parameter(0.3 + 0.3 * torch.randn(num_layers, rank))
         self.interaction = PairInteraction(width, hidden_units, directed) if width else None
 
-    def forward(self, features: PairFeatures, target: Tensor) -> Tensor:
-        """Return all but the interaction, one number per (pair, layer), (n,), given the target of each (n,)."""
-        x = (features.values - self.mean) / self.scale
-        correction = take(self.of_layer, features.layer)
-        if self.of_target is not None:
-            correction = (take(self.of_target, target).unsqueeze(2) * correction).sum(1)
-        direct = (F.pad(x, (0, 1), value=1.0) * correction).sum(1)
-        return (self.linear(x) + self.net(x)).squeeze(1) + direct  # type: ignore[no-any-return]
-
     def rows(self, features: PairFeatures, target: Tensor, slots: int) -> Rows:
-        """Return what compiled passes look at, with `slots` layers of each pair."""
+        """Return what the term is computed from, with `slots` layers of each pair."""
         return Rows(features.values, self.mean, self.scale, features.layer, target, slots)
 
     def weights(self) -> HeadWeights:
-        """Return the weights for compiled passes."""
+        """Return the weights, as backends read them."""
         net, none = self.net, self.mean[:0]
         nothing, linear = (none.view(0, 1), none), (self.linear.weight, self.linear.bias)
         first, last = ((each.weight, each.bias) for each in (net.first, net.last))
@@ -82,13 +70,6 @@ class Residual(nn.Module):
         self.second = nn.Linear(hidden_units, hidden_units) if hidden_units >= WIDE else None
         self.last = _zero(nn.Linear(hidden_units, 1))
 
-    def forward(self, x: Tensor) -> Tensor:
-        """Return one number per row, (n, 1)."""
-        hidden = F.silu(self.first(x))
-        if self.second is not None:
-            hidden = hidden + F.silu(self.second(hidden))
-        return self.last(hidden)  # type: ignore[no-any-return]
-
 
 class Listed(nn.Module):
     """The term of the n layers that have the pair: the sum of their weights, divided by sqrt(n + 1).
@@ -102,13 +83,8 @@ class Listed(nn.Module):
         self.of_layer = nn.Parameter(torch.zeros(num_layers * (1 + directed), rank))
         self.of_target = nn.Parameter(0.3 + 0.3 * torch.randn(num_layers, rank))
 
-    def forward(self, target: Tensor, lists: Lists) -> Tensor:
-        """Return one number per pair, (n,), given targets (n,) and lists of n pairs."""
-        total = F.embedding_bag(lists.places, self.of_layer, lists.start[:-1], mode="sum")
-        return (total * take(self.of_target, target)).sum(1) * (torch.diff(lists.start) + 1).rsqrt()
-
     def weights(self) -> ListedWeights:
-        """Return the weights for compiled passes."""
+        """Return the weights, as backends read them."""
         return ListedWeights(self.of_layer, self.of_target)
 
     def each(self, size: int, target: Tensor, which: Tensor, layer: Tensor, reverse: Tensor) -> Tensor:

@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from banditplex.nn import kernels
+from banditplex import backend
 from banditplex.nn.graph import Block
 
 
@@ -35,13 +35,13 @@ class Mean:
 
     def add_up(self, x: Tensor) -> Tensor:
         """Return, for each vertex, the sum over the arcs that lead to it."""
-        return kernels.add_up(x, self.edge_index[0], self.weight, self.start, self.count)
+        return backend.add_up(x, self.edge_index[0], self.weight, self.start, self.count)
 
     def add_up_back(self, x: Tensor) -> Tensor:
         """Return, for each vertex, the sum over the arcs that come from it."""
         if self.symmetric:
             return self.add_up(x)
-        return kernels.add_up_back(x, self.edge_index[0], self.weight, self.start, self.count)
+        return backend.add_up_back(x, self.edge_index[0], self.weight, self.start, self.count)
 
 
 class _Apply(torch.autograd.Function):

@@ -10,10 +10,10 @@ from functools import cached_property
 import torch
 from torch import Tensor, nn
 
-from banditplex.nn.compiled_terms import NO_WEIGHTS, Asked, Pass, Weights, compute_terms, usable
+from banditplex.backend import NO_WEIGHTS, Asked, Lists, Pass, Weights, compute_terms
 from banditplex.nn.embedding import embed, gather
 from banditplex.nn.encoder import Convolution, Encoder
-from banditplex.nn.evidence import Lists, num_evidence
+from banditplex.nn.evidence import num_evidence
 from banditplex.nn.graph import Block
 from banditplex.nn.heads import Head, Listed
 from banditplex.nn.known import Known
@@ -102,30 +102,21 @@ class MultiplexModel(nn.Module):
     ) -> tuple[Tensor, Tensor]:
         """Return the terms (P,) and (P * k,) of pairs in target layers and in drawn layers, with embeddings, if any."""
         own, other, _ = described
-        logit, terms = self._structural_terms(described, target, k)
+        logit, terms = compute_terms(self.asked(described, target, k), self.weights())
         if embedded is None or self.own.interaction is None or self.other.interaction is None:
             return logit, terms
         ends, between = gather(*embedded, own, other)
         logit = logit + self.own.interaction(own, ends[0], between[0])
         return logit, terms + self.other.interaction(other, ends[1], between[1]) if k else terms
 
-    def _structural_terms(self, described: Described, target: Tensor, k: int) -> tuple[Tensor, Tensor]:
-        own, other, lists = described
-        if usable(own.values, self.own.mean):
-            return compute_terms(self.asked(described, target, k), self.weights())
-        logit = self.own(own, target)
-        if self.listed is not None and lists is not None:
-            logit = logit + self.listed(target, lists)
-        return logit, self.other(other, target.repeat_interleave(k)) if k else own.values[:0, 0]
-
     def asked(self, described: Described, target: Tensor, k: int) -> Asked:
-        """Return what compiled passes look at."""
+        """Return what all terms are computed from."""
         own, other, lists = described
         rows = self.own.rows(own, target, 1), self.other.rows(other, target, k)
         return Asked(*rows, Lists(target.new_zeros(len(target) + 1), target[:0]) if lists is None else lists)
 
     def weights(self) -> Weights:
-        """Return the weights for compiled passes."""
+        """Return the weights of all terms."""
         listed = NO_WEIGHTS if self.listed is None else self.listed.weights()
         return Weights(self.own.weights(), self.other.weights(), listed)
 

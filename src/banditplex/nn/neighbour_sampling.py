@@ -10,8 +10,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from banditplex.nn import kernels
-from banditplex.nn.graph import Block, HiddenEdges, PackedGraph, ranges
+from banditplex import backend
+from banditplex.backend import ranges
+from banditplex.nn.graph import Block, HiddenEdges, PackedGraph
 
 WHOLE = 4096
 """Layers with at most this many arcs, two per edge, are encoded as a whole: sampling would cost more."""
@@ -157,19 +158,8 @@ class View:
 def choose(size: Tensor, count: int, generator: torch.Generator) -> Tensor:
     """Return `count` different numbers below each of size (n,), all sets of them equally likely, (n, count).
 
-    Floyd's algorithm: for top = size - count, ..., size - 1, take a random number up to top, or top itself where that
-    number was taken before (Bentley and Floyd, Communications of the ACM, 1987).
-
     >>> choose(torch.tensor([3, 3]), 3, torch.Generator()).sort(1).values.tolist()
     [[0, 1, 2], [0, 1, 2]]
     """
     chance = torch.rand((len(size), count), dtype=torch.float64, device=size.device, generator=generator)
-    if kernels.usable(size):
-        return kernels.choose(size, chance)
-    chosen = size.new_empty(chance.shape)
-    for i in range(count):
-        top = size - count + i
-        number = (chance[:, i] * (top + 1)).long()
-        taken = (chosen[:, :i] == number.unsqueeze(1)).any(1)
-        chosen[:, i] = torch.where(taken, top, number)
-    return chosen
+    return backend.choose(size, chance)

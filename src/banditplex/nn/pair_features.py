@@ -10,8 +10,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from banditplex.nn import compiled, kernels
-from banditplex.nn.graph import Neighbours, PackedGraph, ranges
+from banditplex import backend
+from banditplex.backend import Neighbours, ranges
+from banditplex.nn.graph import PackedGraph
 from banditplex.pairs.visibility import Visibility
 
 HIDE_EDGE = Visibility()
@@ -108,50 +109,31 @@ def other_features(
     layer and of the other end in this layer.
     """
     k, layer = layers.shape[1], layers.reshape(-1)
-    if compiled.usable(pairs) and not (listed or graph.directed or visibility.weighted):
-        lists = graph.both
-        arrays = graph.layer_rows, lists.row_key, lists.indptr, lists.neighbour, lists.arc_degree
-        values, there = compiled.other_features(
-            pairs, row, layers, *arrays, num_nodes=graph.num_nodes, hidden=visibility.hides_everywhere
-        )
+    if not (listed or graph.directed or visibility.weighted):
+        asked = graph.layer_rows, pairs, row, layers
+        values, there = backend.other_columns(graph.both, *asked, hidden=visibility.hides_everywhere)
         return PairFeatures.without_lists(values, pairs, layer, there)
     ends, row = pairs.repeat_interleave(k, 0), row.repeat_interleave(k, 1)
     there = graph.both.rows(layer.repeat(2), ends.T.reshape(-1)).view(2, -1)
     sums, common = _look(graph.both, there, listed=listed)
-    crossed = shared_sums(graph.both, torch.cat([row[0], there[0]]), torch.cat([there[1], row[1]]))
     hidden = torch.full_like(layer, visibility.hides_everywhere, dtype=torch.bool)
     columns, edge = _columns(graph, ends, layer, there, sums, hidden, hidden)
-    count, adamic, allocation = (crossed[: len(layer)] + crossed[len(layer) :]).unbind(1)
-    cross = torch.stack([edge, torch.log1p(count), torch.log1p(adamic), torch.sqrt(allocation)], 1)
     more = [_weighted(graph.both, there)] if visibility.weighted else []
-    return PairFeatures(torch.cat([columns, *more, cross], 1), ends, layer, there, *common)
-
-
-def shared_sums(lists: Neighbours, a: Tensor, b: Tensor) -> Tensor:
-    """Return (n, 3) sums over the common neighbours of rows a (n,) and b (n,): 1, 1 / log(degree), 1 / degree.
-
-    The degree is the geometric mean of a neighbour's degrees in the two rows' layers.
-    """
-    if compiled.usable(a):
-        return compiled.shared_sums(a, b, lists.indptr, lists.neighbour, lists.arc_degree)
-    if kernels.usable(a):
-        return kernels.shared_sums(a, b, lists.indptr, lists.neighbour, lists.arc_degree)
-    return _sums(lists, len(a), *lists.common(a, b))
-
-
-def _sums(lists: Neighbours, size: int, which: Tensor, arc: Tensor, other: Tensor) -> Tensor:
-    degree = torch.sqrt(lists.arc_degree.index_select(0, arc) * lists.arc_degree.index_select(0, other))
-    terms = torch.stack([torch.ones_like(degree), 1 / torch.log(degree.clamp(min=2)), 1 / degree], 1)
-    return torch.zeros(size, 3, device=degree.device).index_add_(0, which, terms)
+    cross = edge.unsqueeze(1), backend.cross_columns(graph.both, row, there)
+    return PairFeatures(torch.cat([columns, *more, *cross], 1), ends, layer, there, *common)
 
 
 def _look(lists: Neighbours, row: Tensor, *, listed: bool) -> tuple[Tensor, Sequence[Tensor]]:
     """Return the sums over common neighbours of rows (2, n) and, if they are asked for, these as lists."""
     if not listed:
-        sums = shared_sums(lists, row[0], row[1])
+        sums = backend.shared_sums(lists, row[0], row[1])
         return sums, (row[0, :0], row[0, :0], sums[:0, 0])
-    which, arc, other = lists.common(row[0], row[1])
-    return _sums(lists, row.shape[1], which, arc, other), (which, arc, lists.arc_degree.index_select(0, arc))
+    which, arc, other = backend.find_common(lists, row[0], row[1])
+    return backend.add_shared(lists, row.shape[1], which, arc, other), (
+        which,
+        arc,
+        lists.arc_degree.index_select(0, arc),
+    )
 
 
 def _columns(
@@ -166,13 +148,8 @@ def _columns(
         edge, reverse = graph.has_edge(ends, layer), graph.has_edge(ends.flip(1), layer) & ~own_reverse
         hidden = joined & ~reverse & ~(edge & ~own)
         further = [reverse.float(), *_directed(graph, ends, layer, (edge & own).float())]
-    count, adamic, allocation = sums.unbind(1)
-    degree = lists.row_degree[row] - hidden.float()
-    logs = torch.log1p(degree)
-    low, high = torch.minimum(logs[0], logs[1]), torch.maximum(logs[0], logs[1])
-    jaccard = count / (degree.sum(0) - count).clamp(min=1)
-    shared = [torch.log1p(count), torch.log1p(adamic), torch.sqrt(allocation), low, high, jaccard, low * high]
-    return torch.stack(shared + further, 1), (edge & ~own).float()
+    columns = backend.degree_columns(lists, row, sums, hidden)
+    return torch.cat([columns, *(each.unsqueeze(1) for each in further)], 1), (edge & ~own).float()
 
 
 def _weighted(lists: Neighbours, row: Tensor) -> Tensor:
@@ -180,7 +157,7 @@ def _weighted(lists: Neighbours, row: Tensor) -> Tensor:
 
     x is the root of the product of the weights of u - w and w - v, each relative to the mean weight of its layer.
     """
-    which, arc, other = lists.common(row[0], row[1])
+    which, arc, other = backend.find_common(lists, row[0], row[1])
     weight = lists.relative_weight
     x = torch.sqrt(weight.index_select(0, arc) * weight.index_select(0, other))
     terms = torch.stack([x, x / torch.log(lists.arc_degree.index_select(0, arc).clamp(min=2))], 1)

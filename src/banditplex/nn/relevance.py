@@ -3,19 +3,16 @@
 A relevance turns the logits and embeddings of a step into one layer loss per comparison of a target with a layer.
 """
 
-import math
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
+from banditplex import backend
 from banditplex.bandits.checks import LARGEST_LOSS
 from banditplex.errors import InputError
-from banditplex.nn import compiled
 from banditplex.registry import Registry
 
 
@@ -155,29 +152,7 @@ def _predictive(batch: RelevanceBatch) -> Tensor:
 
     On the pairs of the batch, before the gradient step: below 1 if the layer helps.
     """
-    if compiled.usable(batch.own):
-        flat = (each.contiguous().numpy() for each in (batch.pair_group, batch.label, batch.own, batch.other))
-        return torch.from_numpy(_ratios(batch.num_groups, *flat))
-    alone = F.binary_cross_entropy_with_logits(batch.own, batch.label, reduction="none")
-    with_layer = F.binary_cross_entropy_with_logits(batch.own + batch.other, batch.label, reduction="none")
-    below = batch.mean(alone, batch.pair_group).clamp(min=1e-12)
-    return batch.mean(with_layer, batch.pair_group) / below
-
-
-@compiled.compile_loop
-def _ratios(num_groups: Any, group: Any, label: Any, own: Any, other: Any) -> Any:
-    """Return sums of the link loss of own + other, divided by those of own; 0 for groups without pairs."""
-    alone, with_layer = np.zeros(num_groups), np.zeros(num_groups)
-    for i in range(len(group)):
-        alone[group[i]] += _link_loss(own[i], label[i])
-        with_layer[group[i]] += _link_loss(own[i] + other[i], label[i])
-    return with_layer / np.maximum(alone, 1e-12)
-
-
-@compiled.compile_loop
-def _link_loss(logit: Any, label: Any) -> Any:
-    """Return log(1 + exp(logit)) - label * logit."""
-    return max(logit, 0.0) - label * logit + math.log1p(math.exp(-abs(logit)))
+    return backend.loss_ratios(batch.own, batch.other, batch.label, batch.pair_group, batch.num_groups)
 
 
 predictive = Relevance(_predictive, needs={"logits"})

@@ -13,9 +13,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from banditplex.backend.choice import on_cpu
+from banditplex.backend.compiling import compile_loop, in_parts
+from banditplex.backend.random_numbers import random_integers
 from banditplex.multiplex import Multiplex
-from banditplex.nn import compiled
-from banditplex.nn.random_numbers import random_integers
 from banditplex.nn.relations import FORMULAS, MARGIN, TINY
 from banditplex.pairs.visibility import Visibility
 
@@ -39,13 +40,13 @@ class Vectors(NamedTuple):
     def score_only(self, fold: Tensor, source: Tensor, destination: Tensor, layer: Tensor) -> Tensor:
         """Return the same for lists (n,), without gradients and in little memory."""
         asked = fold, source, destination, layer
-        if not compiled.usable(fold):
+        if not on_cpu(fold):
             parts = zip(*(torch.split(each, CHUNK) for each in asked), strict=True)
             return torch.cat([self.angle.new_zeros(0), *(self.score(*part) for part in parts)])
         found = torch.empty(len(fold))
         tensors = *asked, self.node, self.angle.cos(), self.angle.sin(), found
         arrays = [each.detach().contiguous().numpy() for each in tensors]
-        compiled.in_parts(len(fold), lambda part: _distances(part.start, part.stop, *arrays, TINY))
+        in_parts(len(fold), lambda part: _distances(part.start, part.stop, *arrays, TINY))
         return MARGIN - found
 
 
@@ -131,7 +132,7 @@ class Rotations(nn.Module):
         return score if self.directed else (score + vectors.score_only(fold, destination, source, target)) / 2
 
 
-@compiled.compile_loop
+@compile_loop
 def _distances(
     low: Any, high: Any, fold: Any, source: Any, destination: Any, layer: Any, node: Any, cos: Any, sin: Any,
     result: Any, tiny: Any,

@@ -10,13 +10,13 @@ Regularized Spectral Clustering, 2013): without it, vectors of sparse layers set
 """  # noqa: E501
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from banditplex.nn import compiled
+from banditplex.backend import at_once, gram, multiply
 from banditplex.nn.graph import PackedGraph
 
 SPECTRAL_FOLDS = 4
@@ -27,8 +27,6 @@ ROUNDS = 6
 NODES_PER_VECTOR = 16
 """A layer with fewer nodes per vector has fewer vectors."""
 NUM_COLUMNS = 5
-MULTIPLIED_AT_ONCE, GPU_MULTIPLIED_AT_ONCE = 1 << 11, 1 << 15
-"""Rows multiplied at once with the small matrices of their layers, on a CPU and on a GPU."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,11 +124,6 @@ class Rows(NamedTuple):
         return result
 
 
-def at_once(values: Tensor) -> int:
-    """Return how many rows are multiplied at once where some values are."""
-    return MULTIPLIED_AT_ONCE if values.device.type == "cpu" else GPU_MULTIPLIED_AT_ONCE
-
-
 def leading(matrix: Rows, vectors: Tensor, layer: Tensor, num_layers: int) -> tuple[Tensor, Tensor]:
     """Return the `RANK` eigenvalues (L, RANK) and eigenvectors (R, RANK) of largest size of each block of a matrix.
 
@@ -152,51 +145,6 @@ def orthonormal(vectors: Tensor, layer: Tensor, num_layers: int) -> Tensor:
     found = value > 1e-9 * value[:, -1:].clamp(min=1e-30)
     scale = torch.where(found, value.clamp(min=1e-30).rsqrt(), 0)
     return multiply(vectors, (turn * scale.unsqueeze(1)).float(), layer)
-
-
-def gram(one: Tensor, other: Tensor, layer: Tensor, num_layers: int) -> Tensor:
-    """Return the products (L, m, m) of the columns of two (R, m) matrices within each layer, in double precision."""
-    width = one.shape[1]
-    result = torch.zeros(num_layers, width, width, dtype=torch.float64, device=one.device)
-    if compiled.usable(one):
-        arrays = one.numpy(), other.numpy(), layer.numpy(), result.numpy()
-        compiled.in_parts(width, lambda part: _gram(part.start, part.stop, *arrays), few=1)
-        return result
-    for a, b, at in zip(*(torch.split(each, at_once(one)) for each in (one, other, layer)), strict=True):
-        result.index_add_(0, at, (a.unsqueeze(2) * b.unsqueeze(1)).double())
-    return result
-
-
-def multiply(rows: Tensor, matrices: Tensor, layer: Tensor) -> Tensor:
-    """Multiply each row (R, m) by the matrix (L, m, r) of its layer."""
-    if compiled.usable(rows):
-        result = torch.empty(len(rows), matrices.shape[2])
-        arrays = rows.contiguous().numpy(), matrices.contiguous().numpy(), layer.numpy(), result.numpy()
-        compiled.in_parts(len(rows), lambda part: _multiply(part.start, part.stop, *arrays))
-        return result
-    result = rows.new_empty(len(rows), matrices.shape[2])
-    parts = zip(*(torch.split(each, at_once(rows)) for each in (rows, layer, result)), strict=True)
-    for part, at, there in parts:
-        torch.bmm(part.unsqueeze(1), matrices[at], out=there.unsqueeze(1))
-    return result
-
-
-@compiled.compile_loop
-def _gram(low: Any, high: Any, one: Any, other: Any, layer: Any, result: Any) -> None:
-    for i in range(len(one)):
-        for j in range(low, high):
-            for k in range(one.shape[1]):
-                result[layer[i], j, k] += float(one[i, j]) * other[i, k]
-
-
-@compiled.compile_loop
-def _multiply(low: Any, high: Any, rows: Any, matrices: Any, layer: Any, result: Any) -> None:
-    for i in range(low, high):
-        for k in range(result.shape[1]):
-            result[i, k] = 0
-        for j in range(rows.shape[1]):
-            for k in range(result.shape[1]):
-                result[i, k] += rows[i, j] * matrices[layer[i], j, k]
 
 
 def signed_log(x: Tensor) -> Tensor:

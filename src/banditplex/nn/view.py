@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
+from banditplex.backend.packing import EdgeTensors, node_features
 from banditplex.multiplex import Multiplex
 from banditplex.nn.evidence import Evidence
 from banditplex.nn.graph import PackedGraph
-from banditplex.nn.packing import EdgeTensors, node_features
 from banditplex.nn.panels import Panels
 from banditplex.pairs.visibility import Visibility
 

@@ -2,17 +2,18 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from banditplex.nn import HiddenEdges, compiled
-from banditplex.nn.graph import ranges
+from banditplex import backend
+from banditplex.backend import ranges
+from banditplex.backend.random_numbers import BITS, new_seed, random_integers
+from banditplex.nn import HiddenEdges
 from banditplex.nn.query import Vertices
-from banditplex.nn.random_numbers import BITS, new_seed, random_integers
 from banditplex.nn.relevance import Relevance
 from banditplex.pairs.visibility import Visibility
 from banditplex.training.config import AUTO
@@ -136,14 +137,7 @@ class Batch:
     @classmethod
     def of(cls, row: Tensor, pairs: Tensor, instances: Ints, table: Ints) -> "Batch":
         """Lay out edges and negatives `pairs` (2, E, 2) of targets instances[row] (E,) as one flat list."""
-        if compiled.usable(row):
-            flat = (torch.from_numpy(each) for each in _lay_out(row.numpy(), np.ascontiguousarray(table)))
-            row, label, layers = flat
-        else:
-            label = torch.zeros(2 * len(row), device=pairs.device)
-            label[: len(row)] = 1
-            row = row.repeat(2)
-            layers = torch.from_numpy(table).to(pairs.device)[row]
+        row, label, layers = backend.lay_out(row, torch.from_numpy(np.ascontiguousarray(table)))
         return cls(instances, table, row, pairs.reshape(-1, 2), label, layers)
 
     def part(self, mine: NDArray[np.bool_] | None) -> "Batch":
@@ -198,20 +192,6 @@ class Batch:
         """Return each (layer, node) of encoded layers and nodes of the batch."""
         layers, nodes = torch.from_numpy(self.encoded).to(self.pairs.device), torch.unique(self.pairs)
         return Vertices(layers.repeat_interleave(len(nodes)), nodes.repeat(len(layers)))
-
-
-@compiled.compile_loop
-def _lay_out(row: Any, table: Any) -> Any:
-    """Return rows, labels and layers (2 E,) of E edges and as many negatives."""
-    size, width = len(row), table.shape[1]
-    rows, layers = np.empty(2 * size, np.int64), np.empty((2 * size, width), np.int64)
-    label = np.zeros(2 * size, np.float32)
-    label[:size] = 1
-    for i in range(2 * size):
-        rows[i] = row[i if i < size else i - size]
-        for j in range(width):
-            layers[i, j] = table[rows[i], j]
-    return rows, label, layers
 
 
 class StepSize(NamedTuple):

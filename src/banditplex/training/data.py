@@ -14,13 +14,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from banditplex.backend import ranges
+from banditplex.backend.packing import EdgeTensors, contains, node_features
+from banditplex.backend.random_numbers import BITS, new_seed, random_integers
 from banditplex.errors import InputError
 from banditplex.multiplex import Multiplex, Name
-from banditplex.nn.graph import ranges
 from banditplex.nn.known import Known, look_up
-from banditplex.nn.packing import EdgeTensors, contains, node_features
 from banditplex.nn.panels import Panels
-from banditplex.nn.random_numbers import BITS, new_seed, random_integers
 from banditplex.nn.view import View
 from banditplex.pairs.negatives import GivenNegatives
 from banditplex.pairs.space import NODES

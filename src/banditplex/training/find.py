@@ -17,13 +17,13 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from banditplex.backend.packing import EdgeTensors
 from banditplex.bandits import POLICIES
 from banditplex.bandits.arms import to_arm, to_layer
 from banditplex.multiplex import Multiplex
 from banditplex.nn.evidence import Evidence
 from banditplex.nn.graph import PackedGraph
 from banditplex.nn.known import look_up
-from banditplex.nn.packing import EdgeTensors
 from banditplex.nn.panels import Panels
 from banditplex.nn.view import View
 from banditplex.rng import stream

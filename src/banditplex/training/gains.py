@@ -26,8 +26,8 @@ from numpy.typing import NDArray
 from scipy.special import stdtrit
 from torch import Tensor
 
+from banditplex.backend.packing import EdgeTensors
 from banditplex.nn import PackedGraph, compute_pair_features
-from banditplex.nn.packing import EdgeTensors
 from banditplex.nn.paths import Paths
 from banditplex.nn.spectral import SPECTRAL_FOLDS, fold_of
 from banditplex.rng import stream

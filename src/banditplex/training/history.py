@@ -8,9 +8,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from banditplex import backend
 from banditplex.bandits import Draw, Observations
 from banditplex.bandits.state import State
-from banditplex.nn import compiled
 from banditplex.nn.relevance import Diverged
 from banditplex.schema import ANY_NUMBER, NAME, whole
 from banditplex.training.distributed import ALONE, Group
@@ -23,14 +23,6 @@ ROW = {
     "layer_loss": {"*": ANY_NUMBER}, "inclusion": {"*": ANY_NUMBER}, "regret": ANY_NUMBER,
 }  # fmt: skip
 """What a row of the history is, for those who read it from a file."""
-
-
-@compiled.compile_loop
-def _add_up(instance: Any, loss: Any, logit: Any, label: Any, sums: Any) -> None:
-    for i in range(len(loss)):
-        sums[instance[i], 0] += loss[i]
-        sums[instance[i], 1] += (logit[i] > 0) == (label[i] > 0)
-        sums[instance[i], 2] += 1
 
 
 class EpochRecord:
@@ -47,13 +39,7 @@ class EpochRecord:
 
     def add(self, instance: Tensor, loss: Tensor, logit: Tensor, label: Tensor) -> None:
         """Add the pairs (P,) of a step."""
-        if compiled.usable(loss):
-            flat = (each.detach().numpy() for each in (instance, loss, logit, label))
-            _add_up(*flat, self._sums.numpy())
-            return
-        right = ((logit > 0) == (label > 0)).float()
-        values = torch.stack([loss.detach(), right, torch.ones_like(right)], 1)
-        self._sums.index_add_(0, instance, values.to(self._sums.dtype))
+        backend.add_losses(loss, instance, logit, label, self._sums)
 
     def add_draws(self, draw: Draw, layers: Ints, losses: Floats) -> None:
         """Add the drawn layers (B, k) of a step with their layer losses."""

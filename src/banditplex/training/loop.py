@@ -28,7 +28,7 @@ from banditplex.training.data import TrainingData
 from banditplex.training.draws import DrawSchedule, most_probable_layers
 from banditplex.training.feedback import LayerLosses, SideInformation, free_observations, layer_losses
 from banditplex.training.history import EpochRecord, Regret
-from banditplex.training.learning import make_learning
+from banditplex.training.learning import Learning
 from banditplex.training.optimizer import FlatAdamW
 from banditplex.training.supply import Supply
 from banditplex.training.tensor_cores import on_tensor_cores
@@ -70,7 +70,7 @@ class Trainer:
         self.warmup_epochs = config.warmup_epochs(self.epochs) if warmup_policy is not None else 0
         steps = self.epochs * self.steps_per_epoch
         self.optimizer = FlatAdamW(self.model, self.ema_model, config, steps, len(data.train_edges), data.group)
-        self.learning = make_learning(self.model, self.optimizer)
+        self.learning = Learning(self.model, self.optimizer)
         self.early_stopping, self.supply = EarlyStopping(config.patience), Supply(data, config)
         self.regret = Regret(num_targets, 0 if policy is None else policy.num_arms, k)
         self.history: list[dict[str, Any]] = []

@@ -11,8 +11,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from banditplex.nn.packing import EdgeTensors, contains
-from banditplex.nn.random_numbers import new_seed, random_integers
+from banditplex.backend.packing import EdgeTensors, contains
+from banditplex.backend.random_numbers import new_seed, random_integers
 from banditplex.pairs.known import check_key_size
 from banditplex.pairs.negatives import SCARCE, GivenNegatives, NegativeSampler
 from banditplex.pairs.visibility import Visibility

@@ -6,7 +6,6 @@ what `torch.optim` takes, which also imports a compiler.
 
 import copy
 import math
-from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -14,8 +13,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from banditplex import backend
 from banditplex.errors import InputError
-from banditplex.nn import compiled
 from banditplex.schema import check, whole
 from banditplex.training.config import Config
 from banditplex.training.distributed import ALONE, Group
@@ -39,8 +38,6 @@ ROUNDING = 1e-5
 
 Edges and negatives then cancel in many of them, and Adam would turn the rounding errors that are left into full steps.
 """
-BETAS, EPS = (0.9, 0.999), 1e-8
-"""As in `torch.optim.AdamW`."""
 ALIGN = 16
 """Weights start at multiples of this many numbers, as if each had its own memory: sums may depend on alignment."""
 
@@ -113,7 +110,11 @@ class FlatAdamW:
         self.rate = self._config.learning_rate * rate_share(self.num_done / self._num_steps)
         self.num_done += 1
         decay = min(EMA_DECAY, (1 + self.num_done) / (10 + self.num_done))
-        self._descend(self.rate, 1 - decay)
+        vectors = self._vector, self._gradient, *self._moments.values(), self._share, self._decay, self._average
+        total = backend.descend(*vectors, num_done=self.num_done, rate=self.rate, new=1 - decay)
+        step = torch.where(torch.isfinite(total), -1, self.num_done - 1)  # read later, as reading makes a GPU wait
+        before = step.new_full((), -1) if self._first_bad is None else self._first_bad
+        self._first_bad = torch.where(before >= 0, before, step)
 
     def _add_up(self, layers: NDArray[np.int64] | None) -> None:
         """Add up the gradients of all processes in one sum, in which other layers than those of the step have no part.
@@ -136,34 +137,6 @@ class FlatAdamW:
         """Set the gradient to 0."""
         self._gradient.zero_()
 
-    def _descend(self, rate: float, new: float) -> None:
-        """Change the weights by AdamW (Loshchilov and Hutter, ICLR 2019); local ones at a share of the rate.
-
-        Their average moves towards them by a share `new` of the way.
-        """
-        mean, square = self._moments["mean"], self._moments["square"]
-        first, second = (1 - beta**self.num_done for beta in BETAS)
-        if compiled.usable(self._vector):
-            vectors = self._vector, self._gradient, mean, square, self._share, self._decay, self._average
-            numbers = (1 - BETAS[0], 1 - BETAS[1], rate, rate / first, math.sqrt(second), EPS, new)
-            total = _descend_in_one_pass(*(each.numpy() for each in vectors), *map(np.float32, numbers))
-            if self._first_bad is None and not math.isfinite(total):
-                self._first_bad = torch.tensor(self.num_done - 1)
-            return
-        self._watch()
-        mean.lerp_(self._gradient, 1 - BETAS[0])
-        square.mul_(BETAS[1]).addcmul_(self._gradient, self._gradient, value=1 - BETAS[1])
-        self._vector.addcmul_(self._vector, self._decay, value=-rate)
-        direction = mean / square.sqrt().div_(math.sqrt(second)).add_(EPS)
-        self._vector.addcmul_(direction, self._share, value=-rate / first)
-        self._average.lerp_(self._vector, new)
-
-    def _watch(self) -> None:
-        """Remember the first step with gradients that are not finite; it is read later, as reading makes a GPU wait."""
-        step = torch.where(torch.isfinite(self._gradient.sum()), -1, self.num_done - 1)
-        before = step.new_full((), -1) if self._first_bad is None else self._first_bad
-        self._first_bad = torch.where(before >= 0, before, step)
-
     def first_bad_step(self) -> int | None:
         """Return the first step with gradients that are not finite, counted from 0; None if there is none."""
         bad = -1 if self._first_bad is None else int(self._first_bad)
@@ -185,23 +158,6 @@ class FlatAdamW:
         self.num_done = state["num_done"]
         for name, each in self._moments.items():
             each.copy_(state["moments"][name])
-
-
-@partial(compiled.compile_loop, reorder=True)
-def _descend_in_one_pass(
-    vector: Any, gradient: Any, mean: Any, square: Any, share: Any, decay: Any, average: Any, less_mean: Any,
-    less_square: Any, rate: Any, step: Any, root: Any, eps: Any, new: Any,
-) -> Any:  # fmt: skip
-    """Descend; return the sum of the gradient, which is not finite if the gradient is not."""
-    total = np.float32(0)
-    for i in range(len(vector)):
-        total += gradient[i]
-        mean[i] += less_mean * (gradient[i] - mean[i])
-        square[i] += less_square * (gradient[i] * gradient[i] - square[i])
-        weight = vector[i] - rate * decay[i] * vector[i]
-        vector[i] = weight - step * share[i] * mean[i] / (np.sqrt(square[i]) / root + eps)
-        average[i] += new * (vector[i] - average[i])
-    return total
 
 
 def rate_share(done: float) -> float:

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import softplus
 
-from banditplex.nn import compiled
-from banditplex.nn.compiled import find_place
-from banditplex.nn.packing import EdgeTensors, contains
-from banditplex.nn.random_numbers import BITS, new_seed, random_integer, random_integers
+from banditplex.backend.choice import on_cpu
+from banditplex.backend.compiling import compile_loop, find_place, in_parts
+from banditplex.backend.packing import EdgeTensors, contains
+from banditplex.backend.random_numbers import BITS, new_seed, random_integer, random_integers
 from banditplex.nn.relations import MARGIN, TINY
 from banditplex.nn.rotations import DIMENSION, FOLDS, Folds, Rotations, Vectors
 from banditplex.rng import stream
@@ -133,7 +133,7 @@ class Examples:
 
     def draw(self, seed: int) -> Drawn:
         """Return the edges of a step with random pairs as negatives; the next number is taken as a seed, too."""
-        if compiled.usable(self._number):
+        if on_cpu(self._number):
             return self._draw_compiled(seed)
         at = torch.nonzero(random_integers(self._number, seed) < self._share * 2.0**BITS).squeeze(1)
         fold, layer, num_nodes = self._fold[at], self._layer[at], self._folds.num_nodes
@@ -161,7 +161,7 @@ class Examples:
         return Drawn(self._fold[chosen], self._layer[chosen], source, destination, weight)
 
 
-@compiled.compile_loop
+@compile_loop
 def _choose(number: Any, limit: Any, seed: Any, at: Any) -> Any:
     """Write the places of the edges of a step, and return how many there are."""
     count = 0
@@ -172,7 +172,7 @@ def _choose(number: Any, limit: Any, seed: Any, at: Any) -> Any:
     return count
 
 
-@compiled.compile_loop
+@compile_loop
 def _draw(
     at: Any, number: Any, fold: Any, layer: Any, source: Any, destination: Any, known: Any, num_nodes: Any,
     everywhere: Any, fold_seed: Any, num_folds: Any, seed: Any, ends: Any, weight: Any,
@@ -199,13 +199,13 @@ def _draw(
 
 def descent(vectors: Vectors, drawn: Drawn) -> Sequence[Tensor]:
     """Return the gradients of the loss of a step, in the shape of the vectors."""
-    if not compiled.usable(drawn.fold):
+    if not on_cpu(drawn.fold):
         return by_torch(vectors, drawn)
     bounds = torch.searchsorted(drawn.fold, torch.arange(FOLDS + 1))
     gradients = [torch.zeros_like(each) for each in vectors]
     tensors = bounds, *drawn[1:], vectors.node, vectors.angle.cos(), vectors.angle.sin(), *gradients
     arrays = [each.contiguous().numpy() for each in tensors]
-    compiled.in_parts(FOLDS, lambda part: _descent(part.start, part.stop, *arrays, MARGIN, TINY), few=1)
+    in_parts(FOLDS, lambda part: _descent(part.start, part.stop, *arrays, MARGIN, TINY), few=1)
     return gradients
 
 
@@ -219,7 +219,7 @@ def by_torch(vectors: Vectors, drawn: Drawn) -> Sequence[Tensor]:
         return torch.autograd.grad(loss.sum(), leaves)
 
 
-@compiled.compile_loop
+@compile_loop
 def _descent(
     low: Any, high: Any, bounds: Any, layer: Any, source: Any, destination: Any, weight: Any, node: Any, cos: Any,
     sin: Any, by_node: Any, by_angle: Any, margin: Any, tiny: Any,

@@ -10,8 +10,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from banditplex.nn.graph import PackedGraph, ranges
-from banditplex.nn.packing import contains
+from banditplex.backend import ranges
+from banditplex.backend.packing import contains
+from banditplex.nn.graph import PackedGraph
 from banditplex.nn.spectral import Spectral
 
 Ints = NDArray[np.int64]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import torch
 
-from banditplex.nn.compiled import make_pool, own_threads
+from banditplex.backend.compiling import make_pool, own_threads
 
 if TYPE_CHECKING:
     from banditplex.training.loop import Trainer

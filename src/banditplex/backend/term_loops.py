@@ -1,4 +1,4 @@
-"""Compiled loops over pairs: the terms of their logits, and the gradient of weights, as `compiled_terms` uses them.
+"""Compiled loops over pairs: the terms of their logits, and the gradient of weights, as `terms` uses them.
 
 Rows are looked at in blocks that stay in the fastest cache. They are sorted by target, so what depends on target and
 layer alone is computed when these change. Matrix products are those of BLAS. Arguments: `asked` are the arrays of
@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from banditplex.nn import compiled
-from banditplex.nn.silu import compute_silu
+from banditplex.backend.compiling import compile_loop
+from banditplex.backend.silu import compute_silu
 
 
-@compiled.compile_loop
+@compile_loop
 def loss_gradient(own: Any, other: Any, label: Any, share: Any) -> Any:
     """Return the gradient of share * (log(1 + exp(x)) - label x), x = own + other, for own (n,) and other (n * k,)."""
     k, one = len(other) // max(1, len(own)), np.float32(1)
@@ -30,7 +30,7 @@ def loss_gradient(own: Any, other: Any, label: Any, share: Any) -> Any:
     return of_own, of_other
 
 
-@compiled.compile_loop
+@compile_loop
 def score_terms(low: Any, high: Any, blocks: Any, asked: Any, weights: Any, kept: Any, into: Any) -> None:
     """Compute the terms of pairs low to high."""
     slots = asked[1][5]
@@ -39,7 +39,7 @@ def score_terms(low: Any, high: Any, blocks: Any, asked: Any, weights: Any, kept
     _add_listed(low, high, asked[0][4], asked[2], weights[2], into[0])
 
 
-@compiled.compile_loop
+@compile_loop
 def differentiate_terms(
     low: Any, high: Any, blocks: Any, gradient: Any, asked: Any, weights: Any, kept: Any, found: Any
 ) -> None:
@@ -50,7 +50,7 @@ def differentiate_terms(
     _differentiate_listed(low, high, gradient[0], asked[0][4], asked[2], weights[2], found[2])
 
 
-@compiled.compile_loop
+@compile_loop
 def _add_listed(low: Any, high: Any, target: Any, lists: Any, weights: Any, result: Any) -> None:
     """Add the term of listed layers; the weight of a layer is computed once for successive pairs of a target."""
     start, places = lists
@@ -69,7 +69,7 @@ def _add_listed(low: Any, high: Any, target: Any, lists: Any, weights: Any, resu
         result[i] += total / np.float32(math.sqrt(start[i + 1] - start[i] + 1))
 
 
-@compiled.compile_loop
+@compile_loop
 def _differentiate_listed(
     low: Any, high: Any, gradient: Any, target: Any, lists: Any, weights: Any, found: Any
 ) -> None:
@@ -95,7 +95,7 @@ def _differentiate_listed(
         _pass_on_listed(listed[:size], total, target[first], weights, found)
 
 
-@compiled.compile_loop
+@compile_loop
 def _pass_on_listed(listed: Any, total: Any, target: Any, weights: Any, found: Any) -> None:
     of_layer, of_target = weights
     d_of_layer, d_of_target = found
@@ -105,14 +105,14 @@ def _pass_on_listed(listed: Any, total: Any, target: Any, weights: Any, found: A
             d_of_target[target, r] += total[place] * of_layer[place, r]
 
 
-@compiled.compile_loop
+@compile_loop
 def _normalise(values: Any, mean: Any, scale: Any, x: Any) -> None:
     for i in range(len(values)):
         for column in range(values.shape[1]):
             x[i, column] = (values[i, column] - mean[column]) / scale[column]
 
 
-@partial(compiled.compile_loop, reorder=True)
+@partial(compile_loop, reorder=True)
 def _inner(a: Any, i: Any, b: Any, j: Any) -> Any:
     """Return the inner product of rows a[i] and b[j]; b may have more columns."""
     total = np.float32(0)
@@ -121,7 +121,7 @@ def _inner(a: Any, i: Any, b: Any, j: Any) -> Any:
     return total
 
 
-@compiled.compile_loop
+@compile_loop
 def _direct(target: Any, layer: Any, linear: Any, bias: Any, of_layer: Any, of_target: Any, result: Any) -> None:
     """Compute the weights of the inputs, then the bias, of a target and a layer, the network aside."""
     for column in range(len(result)):
@@ -132,28 +132,28 @@ def _direct(target: Any, layer: Any, linear: Any, bias: Any, of_layer: Any, of_t
             result[column] += factor * of_layer[layer, r, column]
 
 
-@compiled.compile_loop
+@compile_loop
 def _shift(values: Any, by: Any) -> None:
     for i in range(len(values)):
         for j in range(values.shape[1]):
             values[i, j] += by[j]
 
 
-@compiled.compile_loop
+@compile_loop
 def _add(values: Any, total: Any) -> None:
     for i in range(len(values)):
         for j in range(values.shape[1]):
             total[i, j] += values[i, j]
 
 
-@compiled.compile_loop
+@compile_loop
 def _add_rows(values: Any, total: Any) -> None:
     for i in range(len(values)):
         for j in range(values.shape[1]):
             total[j] += values[i, j]
 
 
-@compiled.compile_loop
+@compile_loop
 def _score_rows(low: Any, high: Any, block: Any, rows: Any, weights: Any, kept: Any, result: Any) -> None:
     """Compute the terms of rows low to high; keep what the gradient needs of them, if there is room for it.
 
@@ -197,7 +197,7 @@ def _score_rows(low: Any, high: Any, block: Any, rows: Any, weights: Any, kept: 
             result[row] = terms[i] + direct[slot, columns] + _inner(x, i, direct, slot)
 
 
-@compiled.compile_loop
+@compile_loop
 def _differentiate_rows(
     low: Any, high: Any, block: Any, gradient: Any, rows: Any, weights: Any, kept: Any, found: Any
 ) -> None:
@@ -246,7 +246,7 @@ def _differentiate_rows(
     d_last_bias[0] += d_direct[columns]
 
 
-@compiled.compile_loop
+@compile_loop
 def _last(gradient: Any, units: Any, slope: Any, last: Any, d_last: Any, d: Any) -> None:
     """Add to the gradient of the last weights; compute that of what the last units are made of."""
     for i in range(len(units)):
@@ -255,7 +255,7 @@ def _last(gradient: Any, units: Any, slope: Any, last: Any, d_last: Any, d: Any)
             d[i, j] = gradient[i] * last[j] * slope[i, j]
 
 
-@compiled.compile_loop
+@compile_loop
 def _through(gradient: Any, last: Any, slope: Any, d: Any) -> None:
     """Add what comes from the last weights to the gradient of hidden units; go on to what these are made of."""
     for i in range(len(d)):
@@ -263,7 +263,7 @@ def _through(gradient: Any, last: Any, slope: Any, d: Any) -> None:
             d[i, j] = (d[i, j] + gradient[i] * last[j]) * slope[i, j]
 
 
-@compiled.compile_loop
+@compile_loop
 def _pass_on(
     key: Any, of_layer: Any, of_target: Any, total: Any, d_direct: Any, d_of_layer: Any, d_of_target: Any
 ) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
-from banditplex.nn.compiled import compile_loop
+from banditplex.backend.compiling import compile_loop
 
 BITS = 62
 """Bits of a random number."""

@@ -11,7 +11,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from banditplex.nn.compiled import compile_loop, num_threads, run_all
+from banditplex.backend.compiling import compile_loop, num_threads, run_all
+from banditplex.backend.lists import LAST, Neighbours
 
 PARTS = 4
 """Ranges of layers per thread."""
@@ -21,12 +22,9 @@ RARE = 16
 
 def count_lists(
     num_nodes: int, num_layers: int, layer: Tensor, ends: tuple[Tensor, Tensor], weight: Tensor | None,
-    copies: Tensor | None, last: int,
-) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor | None, Tensor | None]:  # fmt: skip
-    """Return the lists of edges with sorted layers (E,) and ends (E,); `copies` (U,) are those of the last U edges.
-
-    They are the fields of `Lists`; `last` ends the keys.
-    """
+    copies: Tensor | None,
+) -> Neighbours:  # fmt: skip
+    """Return the lists of edges with sorted layers (E,) and ends (E,); `copies` (U,) are those of the last U edges."""
     size = len(layer)
     start = torch.searchsorted(layer, torch.arange(num_layers + 1)).numpy()
     source, destination = (each.numpy() for each in ends)
@@ -46,12 +44,11 @@ def count_lists(
         each.fill(0)
     arrays = start, source, destination, num_nodes, row_start, row_key, indptr, neighbour, arc_key, arc_row, arc_degree
     run_all([partial(_fill, *part, *arrays, *of_edge, *of_arc) for part in parts])
-    row_key[-1], indptr[-2:], neighbour[-1], arc_key[-1] = last, 2 * size, 0, last
+    row_key[-1], indptr[-2:], neighbour[-1], arc_key[-1] = LAST, 2 * size, 0, LAST
     arc_row[-1], arc_degree[-1] = num_rows, 0
     fields = [torch.from_numpy(each) for each in (row_key, indptr, neighbour, arc_key, arc_row, arc_degree)]
     more = [torch.from_numpy(each) if len(each) else None for each in of_arc]
-    a, b, c, d, e, f = fields
-    return a, b, c, d, e, f, more[0], more[1]
+    return Neighbours(num_nodes, *fields, *more)
 
 
 def _parts(start: Any, num_layers: int) -> list[tuple[int, int]]:

@@ -14,12 +14,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from banditplex.backend.choice import offer, on_cpu
+from banditplex.backend.counting import count_lists
+from banditplex.backend.lists import LAST, Neighbours
 from banditplex.multiplex import Multiplex
-from banditplex.nn import compiled
-from banditplex.nn.counting import count_lists
 
-LAST = np.iinfo(np.int64).max
-"""A key above all others, so that every search ends at a valid position."""
 FILLED_AT_ONCE = 1 << 20
 """Edges whose arcs are filled in at once."""
 MANY_EDGES = 1 << 16
@@ -136,19 +135,6 @@ def pool(edges: EdgeTensors, layer: Tensor, number: Tensor, first: int) -> tuple
     return EdgeTensors(edges.num_nodes, layers, edges.directed, source, destination, first + pairs[0], weight), count
 
 
-class Lists(NamedTuple):
-    """The fields of `Neighbours`."""
-
-    row_key: Tensor
-    indptr: Tensor
-    neighbour: Tensor
-    arc_key: Tensor
-    arc_row: Tensor
-    arc_degree: Tensor
-    weight: Tensor | None
-    copies: Tensor | None
-
-
 class _Side(NamedTuple):
     """Arcs sorted by row, as the rows that have any."""
 
@@ -186,38 +172,35 @@ class Arcs(NamedTuple):
         return cls(edges, _Side.of(tails), _Side.of(keys), order)
 
 
-def pack_out(arcs: Arcs, copies: Tensor | None) -> Lists:
+def pack_out(arcs: Arcs, copies: Tensor | None) -> Neighbours:
     """Return the lists of outgoing arcs; `copies` (U,) are those of the last U edges."""
     edges, out, into = arcs.edges, arcs.out, arcs.into
     arc_row = _room(len(arcs.order), arcs.order, len(out.rows))
     arc_row.scatter_(0, arcs.order, out.find(into.rows).index_select(0, into.of_arc))
     key = _fill(torch.add(edges.destination, out.of_arc, alpha=edges.num_nodes), LAST)
     weight = None if edges.weight is None else _fill(edges.weight.float())
-    return _lists(out.rows, out.size, _fill(edges.destination), key, arc_row, weight, _last(copies, len(key)))
+    return _lists(
+        edges.num_nodes, out.rows, out.size, _fill(edges.destination), key, arc_row, weight, _last(copies, len(key))
+    )
 
 
-def pack_into(arcs: Arcs) -> Lists:
+def pack_into(arcs: Arcs) -> Neighbours:
     """Return the lists of incoming arcs."""
     edges, out, into, order = arcs.edges, arcs.out, arcs.into, arcs.order
     arc_row = _fill(into.find(out.rows).index_select(0, out.of_arc).index_select(0, order), len(into.rows))
     neighbour = edges.source.index_select(0, order)
     key = _fill(torch.add(neighbour, into.of_arc, alpha=edges.num_nodes), LAST)
     weight = None if edges.weight is None else _fill(edges.weight.float().index_select(0, order))
-    return _lists(into.rows, into.size, _fill(neighbour), key, arc_row, weight, None)
+    return _lists(edges.num_nodes, into.rows, into.size, _fill(neighbour), key, arc_row, weight, None)
 
 
-def pack_both(edges: EdgeTensors, copies: Tensor | None) -> Lists:
+@offer
+def pack_both(edges: EdgeTensors, copies: Tensor | None) -> Neighbours:
     """Return the lists of undirected edges, each an arc in both directions; `copies` (U,) are those of the last U.
 
-    Where loops are compiled, arcs are counted. Else the lists are filled in parts: the parts need little memory, the
-    same again and again.
+    They are filled in parts: the parts need little memory, the same again and again. Compiled loops count arcs instead.
     """
-    num_nodes = edges.num_nodes
-    many = len(edges.layer) >= MANY_EDGES and num_nodes <= max(FEW_NODES, len(edges.layer))
-    if compiled.usable(edges.layer) and many:
-        ends = edges.source, edges.destination
-        return Lists(*count_lists(num_nodes, edges.num_layers, edges.layer, ends, edges.weight, copies, LAST))
-    arcs = Arcs.of(edges)
+    num_nodes, arcs = edges.num_nodes, Arcs.of(edges)
     out, into = arcs.out, arcs.into
     keys, place = stable_sort(torch.cat([out.rows, into.rows]), edges.num_layers * num_nodes)
     rows, which = torch.unique_consecutive(keys.long(), return_inverse=True)
@@ -255,18 +238,30 @@ def pack_both(edges: EdgeTensors, copies: Tensor | None) -> Lists:
             union = slice(max(first - low, 0), None)  # the last layer comes last in either order
             number_of = copies.index_select(0, edge[union] - first).int()
             counts.scatter_(0, back[union], number_of).scatter_(0, at[union], number_of)
-    return _lists(rows, num_out.add_(num_into), neighbour, key, arc_row, weight, counts)
+    return _lists(num_nodes, rows, num_out.add_(num_into), neighbour, key, arc_row, weight, counts)
+
+
+def _are_many(edges: EdgeTensors, copies: Tensor | None) -> bool:
+    """Say whether compiled loops can count arcs, and are worth it."""
+    size = len(edges.layer)
+    return on_cpu(edges.layer) and size >= MANY_EDGES and edges.num_nodes <= max(FEW_NODES, size)
+
+
+@pack_both.faster(_are_many)
+def _pack_both(edges: EdgeTensors, copies: Tensor | None) -> Neighbours:
+    ends = edges.source, edges.destination
+    return count_lists(edges.num_nodes, edges.num_layers, edges.layer, ends, edges.weight, copies)
 
 
 def _lists(
-    rows: Tensor, size: Tensor, neighbour: Tensor, key: Tensor, arc_row: Tensor, weight: Tensor | None,
-    copies: Tensor | None,
-) -> Lists:  # fmt: skip
+    num_nodes: int, rows: Tensor, size: Tensor, neighbour: Tensor, key: Tensor, arc_row: Tensor,
+    weight: Tensor | None, copies: Tensor | None,
+) -> Neighbours:  # fmt: skip
     """Complete the lists of rows (R,) with `size` (R,) arcs each; lists of arcs have one more entry already."""
     indptr = torch.cat([size.new_zeros(1), torch.cumsum(size, 0), size.new_tensor([len(neighbour) - 1])])
     degree = torch.cat([size, size.new_zeros(1)]).float().index_select(0, arc_row)
     degree[-1] = 0
-    return Lists(_fill(rows, LAST), indptr, neighbour, key, arc_row, degree, weight, copies)
+    return Neighbours(num_nodes, _fill(rows, LAST), indptr, neighbour, key, arc_row, degree, weight, copies)
 
 
 def _room(size: int, like: Tensor, last: int) -> Tensor:

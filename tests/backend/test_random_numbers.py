@@ -3,7 +3,7 @@
 import numpy as np
 import torch
 
-from banditplex.nn.random_numbers import BITS, new_seed, random_integers
+from banditplex.backend.random_numbers import BITS, new_seed, random_integers
 
 MASK = 2**64 - 1
 

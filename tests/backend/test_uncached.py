@@ -13,9 +13,10 @@ import banditplex
 pytest.importorskip("numba")
 CODE = """
 import numpy as np
-from banditplex.training.history import _add_up
+from banditplex.backend.steps import _add_losses_loop
 sums = np.zeros((2, 3))
-_add_up(np.array([0, 1, 1]), np.array([0.5, 1.0, 2.0]), np.array([1.0, -1.0, 3.0]), np.array([1.0, 1.0, 1.0]), sums)
+loss, logit, label = np.array([0.5, 1.0, 2.0]), np.array([1.0, -1.0, 3.0]), np.array([1.0, 1.0, 1.0])
+_add_losses_loop(np.array([0, 1, 1]), loss, logit, label, sums)
 print(sums.tolist())
 """
 

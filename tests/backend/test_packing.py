@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 import torch
 
+from banditplex.backend import choice, compiling, counting, packing
 from banditplex.multiplex import Multiplex
-from banditplex.nn import PackedGraph, compiled, counting, packing
+from banditplex.nn import PackedGraph
 from tests.nn.test_graph import random_multiplex
 
 
@@ -41,9 +42,9 @@ def way(request, monkeypatch):
     """Pack by torch, in parts, or by compiled loops."""
     monkeypatch.setattr(packing, "FILLED_AT_ONCE", 37)
     monkeypatch.setattr(packing, "MANY_EDGES", 0)
-    monkeypatch.setattr(compiled, "INSTALLED", compiled.INSTALLED and request.param != "torch")
-    monkeypatch.setattr(compiled, "num_threads", lambda: 1 + (request.param == "two threads"))
-    monkeypatch.setattr(counting, "num_threads", compiled.num_threads)
+    monkeypatch.setattr(choice, "NUMBA", choice.NUMBA and request.param != "torch")
+    monkeypatch.setattr(compiling, "num_threads", lambda: 1 + (request.param == "two threads"))
+    monkeypatch.setattr(counting, "num_threads", compiling.num_threads)
     return request.param
 
 

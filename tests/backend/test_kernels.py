@@ -3,16 +3,17 @@
 import pytest
 import torch
 
-from banditplex.nn import kernels, paths
+from banditplex import backend
+from banditplex.backend import choice, find_common, shared_sums, tables
+from banditplex.nn import paths
 from banditplex.nn.graph import PackedGraph
 from banditplex.nn.neighbour_sampling import choose
-from banditplex.nn.pair_features import shared_sums
 from tests.nn.test_graph import random_multiplex
 
 on_gpu = [
     pytest.mark.gpu,
     pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU"),
-    pytest.mark.skipif(not kernels.INSTALLED, reason="Triton is not installed"),
+    pytest.mark.skipif(not choice.TRITON, reason="Triton is not installed"),
 ]
 DEVICES = ["cpu", pytest.param("cuda", marks=on_gpu)]
 
@@ -25,7 +26,7 @@ def test_take_and_its_gradient(device, shape):
     index = torch.randint(len(table), (1000,), generator=generator).to(device)
     index[200:600] = 1  # a long run of equal rows
     factor = torch.randn(1000, *shape[1:], generator=generator).to(device)
-    taken = kernels.take(table, index)
+    taken = backend.take(table, index)
     assert torch.equal(taken, table[index])
     (gradient,) = torch.autograd.grad((taken * factor).sum(), table)
     expected = torch.zeros_like(table).index_add_(0, index, factor)
@@ -35,7 +36,7 @@ def test_take_and_its_gradient(device, shape):
 @pytest.mark.parametrize("device", DEVICES)
 def test_take_nothing(device):
     table = torch.ones(3, 2, device=device)
-    assert kernels.take(table, torch.empty(0, dtype=torch.int64, device=device)).shape == (0, 2)
+    assert backend.take(table, torch.empty(0, dtype=torch.int64, device=device)).shape == (0, 2)
 
 
 @pytest.mark.parametrize("device", DEVICES)
@@ -54,8 +55,8 @@ def test_sums_over_arcs_both_ways(device, weighted, width):
         for arc in range(int(start[i]), int(start[i] + count[i])):
             matrix[i, source[arc]] += 1 if weight is None else weight[arc]
     there = [None if each is None else each.to(device) for each in (x, source, weight, start, count)]
-    torch.testing.assert_close(kernels.add_up(*there).cpu(), matrix @ x, rtol=1e-4, atol=1e-4)
-    torch.testing.assert_close(kernels.add_up_back(*there).cpu(), matrix.T @ x, rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(backend.add_up(*there).cpu(), matrix @ x, rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(backend.add_up_back(*there).cpu(), matrix.T @ x, rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("device", DEVICES)
@@ -67,30 +68,30 @@ def test_adapt_and_its_gradients(device, width):
     index = torch.randint(5, (200,), generator=generator).to(device)
     index[20:160] = 3  # a long run of equal rows
     centred = x - x.mean(1, keepdim=True)
-    scaled = centred / (centred.square().mean(1, keepdim=True) + kernels.EPS).sqrt()
+    scaled = centred / (centred.square().mean(1, keepdim=True) + tables.EPS).sqrt()
     expected = scaled * (1 + table[index, 0]) + table[index, 1]
-    torch.testing.assert_close(found := kernels.adapt(x, table, index), expected, rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(found := backend.adapt(x, table, index), expected, rtol=1e-4, atol=1e-5)
     factor = torch.randn(200, width, generator=generator).to(device)
     for each in zip(*(torch.autograd.grad((y * factor).sum(), (x, table)) for y in (found, expected)), strict=True):
         torch.testing.assert_close(*each, rtol=1e-3, atol=1e-4)
 
 
 @pytest.mark.gpu
-@pytest.mark.skipif(not torch.cuda.is_available() or not kernels.INSTALLED, reason="no GPU, or no Triton")
+@pytest.mark.skipif(not torch.cuda.is_available() or not choice.TRITON, reason="no GPU, or no Triton")
 @pytest.mark.parametrize("directed", [False, True])
 def test_common_neighbours(monkeypatch, directed):
     mx = random_multiplex(0, num_nodes=60, num_edges=2500, directed=directed)
     lists = PackedGraph.from_multiplex(mx, "cuda").both
     rows = torch.randint(lists.missing + 1, (2, 3000), generator=torch.Generator().manual_seed(0)).cuda()
-    found, sums = lists.common(*rows), shared_sums(lists, *rows)
-    monkeypatch.setattr(kernels, "INSTALLED", False)
-    for here, expected in zip(found, lists.common(*rows), strict=True):
+    found, sums = find_common(lists, *rows), shared_sums(lists, *rows)
+    monkeypatch.setattr(choice, "TRITON", False)
+    for here, expected in zip(found, find_common(lists, *rows), strict=True):
         assert torch.equal(here, expected)
     torch.testing.assert_close(sums, shared_sums(lists, *rows), rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.gpu
-@pytest.mark.skipif(not torch.cuda.is_available() or not kernels.INSTALLED, reason="no GPU, or no Triton")
+@pytest.mark.skipif(not torch.cuda.is_available() or not choice.TRITON, reason="no GPU, or no Triton")
 @pytest.mark.parametrize("num_edges", [400, 2500])  # with few and with more neighbours than are visited
 def test_paths_of_length_3(monkeypatch, num_edges):
     monkeypatch.setattr(paths, "TABLE", 0)
@@ -102,17 +103,17 @@ def test_paths_of_length_3(monkeypatch, num_edges):
     layer = torch.randint(2, (len(pairs),), generator=generator).cuda()
     row = graph.both.rows(layer.repeat(2), pairs.T.reshape(-1)).view(2, -1)
     found = paths.Paths.of(graph).between(pairs, layer, row)
-    monkeypatch.setattr(kernels, "INSTALLED", False)
+    monkeypatch.setattr(choice, "TRITON", False)
     expected = paths.Paths.of(graph).between(pairs, layer, row)
     assert expected[:, 0].max() > 5
     torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.gpu
-@pytest.mark.skipif(not torch.cuda.is_available() or not kernels.INSTALLED, reason="no GPU, or no Triton")
+@pytest.mark.skipif(not torch.cuda.is_available() or not choice.TRITON, reason="no GPU, or no Triton")
 @pytest.mark.parametrize("count", [1, 5, 10])
 def test_chosen_numbers(monkeypatch, count):
     size = torch.randint(count, 60, (1000,), generator=torch.Generator().manual_seed(0)).cuda()
     found = choose(size, count, torch.Generator("cuda").manual_seed(1))
-    monkeypatch.setattr(kernels, "INSTALLED", False)
+    monkeypatch.setattr(choice, "TRITON", False)
     assert torch.equal(found, choose(size, count, torch.Generator("cuda").manual_seed(1)))

@@ -7,13 +7,12 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from banditplex.nn import MultiplexModel, compiled, compiled_terms
-from banditplex.nn.compiled_terms import Pass
-from banditplex.nn.evidence import Lists
+from banditplex.backend import Lists, begin_pass, choice, terms
+from banditplex.nn import MultiplexModel
 from banditplex.nn.pair_features import PairFeatures
 from banditplex.pairs.visibility import Visibility
 
-pytestmark = pytest.mark.skipif(not compiled.INSTALLED, reason="numba is not installed")
+pytestmark = pytest.mark.skipif(not choice.NUMBA, reason="numba is not installed")
 NUM_LAYERS = 7
 
 
@@ -69,8 +68,8 @@ def terms_and_gradients(model, described, target, k, given):
     ],
 )
 def test_terms_and_gradients_are_those_of_torch(monkeypatch, settings, shape, threads):
-    monkeypatch.setattr(compiled_terms, "FEW", 64)
-    monkeypatch.setattr(compiled_terms, "MANY", 128)  # gradients are added up from several parts
+    monkeypatch.setattr(terms, "FEW", 64)
+    monkeypatch.setattr(terms, "MANY", 128)  # gradients are added up from several parts
     before = torch.get_num_threads()
     torch.set_num_threads(threads)
     model = make_model(**settings)
@@ -80,7 +79,7 @@ def test_terms_and_gradients_are_those_of_torch(monkeypatch, settings, shape, th
     with torch.no_grad():
         unkept = model.terms(described, target, layers.shape[1])
     torch.set_num_threads(before)
-    monkeypatch.setattr(compiled, "INSTALLED", False)
+    monkeypatch.setattr(choice, "NUMBA", False)
     expected = terms_and_gradients(model, described, target, layers.shape[1], given)
     for ours, theirs in zip((*found[0], *found[1]), (*expected[0], *expected[1]), strict=True):
         torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-4)
@@ -88,16 +87,16 @@ def test_terms_and_gradients_are_those_of_torch(monkeypatch, settings, shape, th
 
 
 def test_no_bit_depends_on_the_number_of_threads(monkeypatch):
-    monkeypatch.setattr(compiled_terms, "FEW", 64)
-    monkeypatch.setattr(compiled_terms, "MANY", 128)
+    monkeypatch.setattr(terms, "FEW", 64)
+    monkeypatch.setattr(terms, "MANY", 128)
     model = make_model()
     described, target, layers = describe(model, pairs=1000)
     given = torch.randn(len(target)), torch.randn(layers.numel())
     before, found = torch.get_num_threads(), []
     for threads in (1, 2, 3):
         torch.set_num_threads(threads)
-        terms, gradients = terms_and_gradients(model, described, target, layers.shape[1], given)
-        found.append([*terms, *gradients])
+        scored, gradients = terms_and_gradients(model, described, target, layers.shape[1], given)
+        found.append([*scored, *gradients])
     torch.set_num_threads(before)
     for other in found[1:]:
         assert all(map(torch.equal, found[0], other))
@@ -130,8 +129,8 @@ def test_the_gradient_of_the_link_loss_is_that_of_autograd(k):
     gradient = make_model()
     for weight in gradient.parameters():
         weight.data.zero_()
-    found = Pass.of(model.asked(described, target, k), model.weights().arrays())
-    found.add_loss_gradient(label, size, gradient.weights().arrays())
+    found = begin_pass(model.asked(described, target, k), model.weights())[2]
+    found.add_loss_gradient(label, size, gradient.weights())
     for ours, theirs in zip(gradient.parameters(), expected, strict=True):
         torch.testing.assert_close(ours.data, theirs, rtol=1e-4, atol=1e-6)
 

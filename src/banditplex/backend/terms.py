@@ -1,7 +1,7 @@
-"""The terms of a logit, and their gradient, in one compiled pass each; `heads` says what they are, in plain torch.
+"""The terms of a logit, and their gradient: in plain torch, and in one compiled pass each.
 
-No graph of small operations is built, and Python's lock is not held, so that the gradient of a step can be computed
-beside the features of the next one. The loops are in `term_loops`.
+In compiled passes no graph of small operations is built, and Python's lock is not held, so that the gradient of a step
+can be computed beside the features of the next one. The loops are in `term_loops`.
 """
 
 from collections.abc import Sequence
@@ -10,12 +10,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from banditplex.nn import compiled
-from banditplex.nn.evidence import Lists
-from banditplex.nn.term_loops import differentiate_terms, loss_gradient, score_terms
+from banditplex.backend.choice import offer, on_cpu
+from banditplex.backend.compiling import in_parts, run_all
+from banditplex.backend.having import Lists
+from banditplex.backend.tables import take
+from banditplex.backend.term_loops import differentiate_terms, loss_gradient, score_terms
 
 Arrays = tuple[Any, Any, Any]
 BLOCK = 1 << 12
@@ -45,6 +48,11 @@ class ListedWeights(NamedTuple):
     of_layer: Tensor  # (L or 2 L, R), or (0, 1): layers do not count
     of_target: Tensor  # (L, R)
 
+    def terms(self, target: Tensor, lists: Lists) -> Tensor:
+        """Return the sum of the weights of listed layers, divided by sqrt(their number + 1), (n,), of targets (n,)."""
+        total = F.embedding_bag(lists.places, self.of_layer, lists.start[:-1], mode="sum")
+        return (total * take(self.of_target, target)).sum(1) * (torch.diff(lists.start) + 1).rsqrt()
+
 
 NO_WEIGHTS = ListedWeights(torch.empty(0, 1), torch.empty(0, 1))
 
@@ -62,6 +70,24 @@ class Rows(NamedTuple):
     def arrays(self) -> tuple[Any, ...]:
         """Return the same for compiled loops."""
         return *(each.contiguous().numpy() for each in self[:-1]), self.slots
+
+    def terms(self, weights: HeadWeights) -> Tensor:
+        """Return linear(x) + net(x) + <x, c> of normalised values x, one number per row (n,).
+
+        net(x) = last(h + silu(second(h))) with h = silu(first(x)); c belongs to the layer, or is the low-rank product
+        of the target's row and the layer's.
+        """
+        x = (self.values - self.mean) / self.scale
+        correction = take(weights.of_layer, self.layer)
+        if len(weights.of_target):
+            target = self.target.repeat_interleave(self.slots)
+            correction = take(weights.of_target, target).unsqueeze(2) * correction
+        direct = (F.pad(x, (0, 1), value=1.0) * correction.sum(1)).sum(1)
+        hidden = F.silu(F.linear(x, weights.first, weights.first_bias))
+        if len(weights.second):
+            hidden = hidden + F.silu(F.linear(hidden, weights.second, weights.second_bias))
+        net = F.linear(hidden, weights.last, weights.last_bias)
+        return (F.linear(x, weights.linear, weights.bias) + net).squeeze(1) + direct
 
 
 class Asked(NamedTuple):
@@ -88,13 +114,37 @@ class Weights(NamedTuple):
         return _arrays([*self.own, *self.other, *self.listed])
 
 
-def usable(values: Tensor, weight: Tensor) -> bool:
-    """Say whether the compiled passes can be used."""
-    return compiled.usable(values) and values.dtype == weight.dtype == torch.float32
-
-
+@offer
 def compute_terms(asked: Asked, weights: Weights) -> tuple[Tensor, Tensor]:
     """Return the terms of the own head and of listed layers together, (n,), and those of the other head, (n * k,)."""
+    own = asked.own.terms(weights.own)
+    if len(weights.listed.of_layer):
+        own = own + weights.listed.terms(asked.own.target, asked.lists)
+    return own, asked.other.terms(weights.other) if asked.other.slots else own[:0]
+
+
+@offer
+def begin_pass(asked: Asked, weights: Weights) -> "tuple[Tensor, Tensor, Pass | None]":
+    """Return the same terms, and what computes the gradient of their loss; None: autograd does."""
+    return *compute_terms(asked, weights), None
+
+
+# Compiled loops
+
+
+def _single(asked: Asked, weights: Weights) -> bool:
+    """Say whether compiled passes can be used."""
+    return on_cpu(asked.own.values) and asked.own.values.dtype == weights.own.linear.dtype == torch.float32
+
+
+@begin_pass.faster(_single)
+def _begin_pass(asked: Asked, weights: Weights) -> "tuple[Tensor, Tensor, Pass | None]":
+    found = Pass.of(asked, weights.arrays())
+    return found.own, found.other, found
+
+
+@compute_terms.faster(_single)
+def _compute_terms(asked: Asked, weights: Weights) -> tuple[Tensor, Tensor]:
     if torch.is_grad_enabled():
         flat = *weights.own, *weights.other, *weights.listed
         return _Terms.apply(asked, *flat)  # type: ignore[no-any-return, no-untyped-call]
@@ -123,13 +173,13 @@ class Pass(NamedTuple):
         def work(part: slice) -> None:
             score_terms(pairs * part.start, min(pairs * part.stop, size), blocks, arrays, weights, kept, into)
 
-        compiled.in_parts(-(-size // pairs), work, few=max(1, FEW // pairs))
+        in_parts(-(-size // pairs), work, few=max(1, FEW // pairs))
         return cls(*result, arrays, weights, kept)
 
-    def add_loss_gradient(self, label: Tensor, size: int, into: Arrays) -> None:
+    def add_loss_gradient(self, label: Tensor, size: int, into: Weights) -> None:
         """Add the gradient of weights, of the link loss of pairs with a label (n,), summed and divided by `size`."""
         given = loss_gradient(self.own.numpy(), self.other.numpy(), label.numpy(), np.float32(1 / size))
-        self.add_gradient(given, into)
+        self.add_gradient(given, into.arrays())
 
     def add_gradient(self, given: tuple[Any, ...], into: Arrays) -> None:
         """Add the gradient of weights, given that of the two kinds of terms; it does not depend on the threads."""
@@ -141,7 +191,7 @@ class Pass(NamedTuple):
             part = parts[place], min(parts[place] + MANY, size)
             differentiate_terms(*part, blocks, given, self.asked, self.weights, self.kept, found[place])
 
-        compiled.run_all([partial(work, place) for place in range(len(parts))])
+        run_all([partial(work, place) for place in range(len(parts))])
         for more in found[1:]:
             for total, some in zip(into, more, strict=True):
                 for each, part in zip(total, some, strict=True):

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from banditplex.nn import compiled
+from banditplex.backend.compiling import compile_loop
 
 BLOCK = 1 << 10
 """Numbers that are looked at twice while they are in the fastest cache."""
 
 
-@compiled.compile_loop
+@compile_loop
 def compute_silu(x: Any, h: Any, slope: Any) -> None:
     """Compute silu(x) as h, and its slope."""
     bits = np.empty(BLOCK, np.int32)
@@ -24,7 +24,7 @@ def compute_silu(x: Any, h: Any, slope: Any) -> None:
         _join(x[low:high], h[low:high], slope[low:high], power)
 
 
-@compiled.compile_loop
+@compile_loop
 def _split(x: Any, rest: Any, bits: Any) -> None:
     """Divide the exponent -x / log 2 into k, as the bits of the number 2^k, and a rest from -1/2 to 1/2."""
     most, half, shift = np.float32(126), np.float32(1000.5), np.float32(1000)  # casts round down what is positive
@@ -37,7 +37,7 @@ def _split(x: Any, rest: Any, bits: Any) -> None:
         rest[i] = t - k
 
 
-@compiled.compile_loop
+@compile_loop
 def _join(x: Any, h: Any, slope: Any, power: Any) -> None:
     """Replace the rests in h by silu(x), given the powers 2^k; the coefficients are (log 2)^n / n!."""
     for i in range(len(x)):

@@ -5,22 +5,24 @@ import numpy as np
 import pytest
 import torch
 
-from banditplex.nn import compiled
+from banditplex.backend import choice, compiling, shared_sums
+from banditplex.backend.having import Lists
+from banditplex.backend.silu import compute_silu
+from banditplex.nn import PackedGraph
 from banditplex.nn.known import Known
 from banditplex.nn.pair_features import compute_pair_features
-from banditplex.nn.silu import compute_silu
 from banditplex.nn.view import pack
 from banditplex.pairs.visibility import Visibility
 from tests.nn.test_graph import random_multiplex
 
-pytestmark = pytest.mark.skipif(not compiled.INSTALLED, reason="numba is not installed")
+pytestmark = pytest.mark.skipif(not choice.NUMBA, reason="numba is not installed")
 
 
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("hide", ["layer", "pair"])
 @pytest.mark.parametrize("directed", [False, True])
 def test_compiled_loops_return_what_torch_does(monkeypatch, directed, hide, threads):
-    monkeypatch.setattr(compiled, "FEW", 100)
+    monkeypatch.setattr(compiling, "FEW", 100)
     before = torch.get_num_threads()
     torch.set_num_threads(threads)
     mx = random_multiplex(0, num_nodes=30, num_edges=300, directed=directed)
@@ -38,7 +40,7 @@ def test_compiled_loops_return_what_torch_does(monkeypatch, directed, hide, thre
 
     found = look()
     torch.set_num_threads(before)
-    monkeypatch.setattr(compiled, "INSTALLED", False)
+    monkeypatch.setattr(choice, "NUMBA", False)
     expected = look()
     torch.testing.assert_close(found[0].values, expected[0].values, rtol=1e-5, atol=1e-5)
     assert all(map(torch.equal, found[0].lists, expected[0].lists))
@@ -48,8 +50,8 @@ def test_compiled_loops_return_what_torch_does(monkeypatch, directed, hide, thre
 
 def test_without_pairs_there_is_nothing_to_sum():
     nothing = torch.zeros(0, dtype=torch.long)
-    lists = torch.tensor([0, 0]), torch.tensor([0]), torch.tensor([0.0])
-    assert compiled.shared_sums(nothing, nothing, *lists).shape == (0, 3)
+    lists = PackedGraph.from_multiplex(random_multiplex(0)).both
+    assert shared_sums(lists, nothing, nothing).shape == (0, 3)
 
 
 @pytest.fixture
@@ -68,32 +70,34 @@ def test_every_part_is_done_once_and_errors_come_through():
         for i in range(part.start, part.stop):
             done[i] += 1
 
-    compiled.in_parts(1000, work, few=10, turns=3)
+    compiling.in_parts(1000, work, few=10, turns=3)
     assert done == [1] * 1000
     with pytest.raises(ZeroDivisionError):
-        compiled.in_parts(1000, lambda part: 1 / (500 - part.stop), few=10)
+        compiling.in_parts(1000, lambda part: 1 / (500 - part.stop), few=10)
     with pytest.raises(ZeroDivisionError):
-        compiled.run_all([lambda: None, lambda: 1 / 0])
+        compiling.run_all([lambda: None, lambda: 1 / 0])
 
 
 @pytest.mark.usefixtures("two_threads")
 def test_torch_has_one_thread_in_each_of_our_own():
     before = threading.get_ident()
-    with compiled.own_threads():
-        assert (torch.get_num_threads(), compiled.num_threads()) == (1, 2)
+    with compiling.own_threads():
+        assert (torch.get_num_threads(), compiling.num_threads()) == (1, 2)
         seen = {}
-        compiled.in_parts(
+        compiling.in_parts(
             2, lambda part: seen.update({part.start: (threading.get_ident(), torch.get_num_threads())}), few=1
         )
     assert seen[0] == (before, 1)
     assert seen[1][0] != before
     assert seen[1][1] == 1
-    assert (torch.get_num_threads(), compiled.num_threads()) == (2, 2)
+    assert (torch.get_num_threads(), compiling.num_threads()) == (2, 2)
 
 
-def test_lists_of_some_pairs_are_those_of_a_plain_loop():
-    start, entries = np.array([0, 2, 2, 5]), np.array([7, 8, 4, 5, 6])
-    begin, found = compiled.take_lists(np.array([2, 1, 0, 2]), start, entries)
+@pytest.mark.parametrize("numba", [False, True])
+def test_lists_of_some_pairs_are_those_of_a_plain_loop(monkeypatch, numba):
+    monkeypatch.setattr(choice, "NUMBA", numba)
+    lists = Lists(torch.tensor([0, 2, 2, 5]), torch.tensor([7, 8, 4, 5, 6]))
+    begin, found = lists.take(torch.tensor([2, 1, 0, 2]))
     assert begin.tolist() == [0, 3, 3, 5, 8]
     assert found.tolist() == [4, 5, 6, 7, 8, 4, 5, 6]
 

@@ -1,0 +1,135 @@
+"""Compiles loops with numba, and runs them on all cores; no result depends on the number of threads."""
+
+import os
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import cache
+from itertools import pairwise
+from threading import Barrier
+from typing import Any
+
+import numpy as np
+import torch
+
+from banditplex.backend import choice
+
+UNCACHED = "BANDITPLEX_UNCACHED"
+"""Set in the environment by the process that has said that loops cannot be kept."""
+FEW = 512
+"""Pairs that are not worth a second thread."""
+MANY = 1 << 13
+"""Pairs for each of the parts that a thread takes in turn ..."""
+TURNS = 8
+"""... of which there are so many at most, where some may take longer than others."""
+
+
+def compile_loop(function: Any, *, reorder: bool = False) -> Any:
+    """Compile a loop that other threads may run beside, and keep the result on disk; without numba, return it.
+
+    With `reorder`, sums of floating point numbers may be computed in another order.
+    """
+    if not choice.NUMBA:
+        return function
+    from numba import njit
+
+    allowed = {"contract", "reassoc"} if reorder else {"contract"}
+    options: Any = {"nogil": True, "error_model": "numpy", "fastmath": allowed}
+    try:
+        return njit(cache=True, **options)(function)
+    except RuntimeError:  # no folder that can be written to
+        _say_uncached()
+        return njit(**options)(function)
+
+
+def _say_uncached() -> None:
+    """Warn, once for this process and those that it starts, that loops are compiled again in every process."""
+    if UNCACHED not in os.environ:
+        os.environ[UNCACHED] = "1"
+        warnings.warn(
+            "Compiled loops cannot be kept: neither the folder of the package nor that of a cache can be written to. "
+            "Each start compiles them anew, which may take a minute; NUMBA_CACHE_DIR names another folder.",
+            stacklevel=2,
+        )
+
+
+def in_parts(size: int, work: Callable[[slice], Any], *, few: int = 0, turns: int = 1) -> None:
+    """Do work for each part of so many things, `few` (0: `FEW`) at least, on as many threads as torch may use.
+
+    If there are many things, a thread takes several parts in turn.
+    """
+    threads = min(num_threads(), size // (few or FEW))
+    turns = min(turns, max(1, size // MANY))
+    if threads < 2:
+        if size:
+            work(slice(0, size))
+        return
+    bounds = np.linspace(0, size, threads * turns + 1).astype(np.int64).tolist()
+    first, *rest = (slice(low, high) for low, high in pairwise(bounds))
+    others = [_pool(threads).submit(work, part) for part in rest]
+    work(first)
+    for other in others:
+        other.result()
+
+
+def run_all(jobs: Sequence[Callable[[], Any]]) -> None:
+    """Do some jobs, the longest first, on as many threads as torch may use."""
+    if num_threads() < 2:
+        for job in jobs:
+            job()
+        return
+    others = [_pool(num_threads() - 1).submit(job) for job in jobs[1:]]
+    jobs[0]()
+    for other in others:
+        other.result()
+
+
+_own: list[int] = []
+
+
+def num_threads() -> int:
+    """Return how many threads loops may use."""
+    return _own[-1] if _own else torch.get_num_threads()
+
+
+@contextmanager
+def own_threads() -> Iterator[None]:
+    """Let torch use one thread per operation, and loops as many as torch used before.
+
+    Where operations are short, those of torch would wait for each other, and keep processors busy while they do.
+    """
+    before = torch.get_num_threads()
+    _own.append(before)
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        _own.pop()
+        torch.set_num_threads(before)
+
+
+def make_pool(threads: int) -> ThreadPoolExecutor:
+    """Return threads in each of which an operation of torch uses one."""
+    before, ready = torch.get_num_threads(), Barrier(threads)
+    pool = ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,))
+    list(pool.map(lambda _: ready.wait(), range(threads)))
+    torch.set_num_threads(before)  # for threads that others begin
+    return pool
+
+
+_pool = cache(make_pool)
+if hasattr(os, "register_at_fork"):  # threads do not survive a fork
+    os.register_at_fork(after_in_child=_pool.cache_clear)
+
+
+@compile_loop
+def find_place(value: Any, low: Any, high: Any, values: Any) -> Any:
+    """Return where a value is, or would be, among sorted values from low to high."""
+    while low < high:
+        middle = (low + high) // 2
+        if values[middle] < value:
+            low = middle + 1
+        else:
+            high = middle
+    return low

@@ -1,0 +1,146 @@
+"""Versions in Triton of what the network does most, in one pass each, for data on CUDA.
+
+Rows of tables are narrow here (16 numbers, say), and torch's own kernels are made for wide ones.
+"""
+
+from importlib import import_module
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from banditplex.backend import common, tables, walks
+from banditplex.backend.choice import on_cuda
+from banditplex.backend.lists import Neighbours
+
+THREADS, ROWS, WIDEST = 32, 64, 256
+
+
+def _narrow(table: Tensor, *_: Any) -> bool:
+    """Say whether kernels can work on the rows of a table (n, ...)."""
+    return on_cuda(table) and table.dtype == torch.float32 and table[:1].numel() <= WIDEST
+
+
+# Common neighbours: one group of threads takes one pair of rows, whose lists stay in the cache
+
+
+@common.find_common.faster(on_cuda)
+def _find_common(lists: Neighbours, a: Tensor, b: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    count = torch.zeros(len(a) + 1, dtype=torch.int64, device=a.device)
+    no_float, none = torch.empty(0, device=a.device), count[:0]
+    arrays = a.contiguous(), b.contiguous(), lists.indptr, lists.neighbour
+    _launch("common", len(a), *arrays, count[1:], no_float, no_float, none, none, none, MODE=0, THREADS=THREADS)
+    start = torch.cumsum(count, 0)
+    found = count.new_empty((3, int(start[-1])))
+    _launch("common", len(a), *arrays, start, no_float, no_float, *found.unbind(0), MODE=1, THREADS=THREADS)
+    return found[0], found[1], found[2]
+
+
+@common.shared_sums.faster(on_cuda)
+def _shared_sums(lists: Neighbours, a: Tensor, b: Tensor) -> Tensor:
+    sums, none = torch.empty(len(a), 3, device=a.device), lists.indptr[:0]
+    arrays = a.contiguous(), b.contiguous(), lists.indptr, lists.neighbour
+    _launch("common", len(a), *arrays, none, lists.arc_degree, sums, none, none, none, MODE=2, THREADS=THREADS)
+    return sums
+
+
+@walks.enumerate_paths.faster(on_cuda)
+def _enumerate_paths(lists: Neighbours, ends: Tensor, nodes: Tensor) -> Tensor:
+    result = torch.empty(ends.shape[1], 2, device=ends.device)
+    asked = *ends.contiguous().unbind(0), *nodes.contiguous().unbind(0)
+    arrays = lists.indptr, lists.neighbour, lists.arc_row, lists.arc_degree
+    _launch("paths", len(result), *asked, *arrays, result, CAP=walks.CAP)
+    return result
+
+
+@tables.choose.faster(on_cuda)
+def _choose(size: Tensor, chance: Tensor) -> Tensor:
+    result = size.new_empty(chance.shape)
+    _launch_rows("choose", size.contiguous(), chance.contiguous(), result, like=result)
+    return result
+
+
+# Rows of a table
+
+
+@tables.take.faster(_narrow)
+def _take(table: Tensor, index: Tensor) -> Tensor:
+    return _Take.apply(table, index)  # type: ignore[no-any-return, no-untyped-call]
+
+
+class _Take(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, table: Tensor, index: Tensor) -> Tensor:
+        ctx.save_for_backward(index)
+        ctx.shape = table.shape
+        result = table.new_empty(len(index), *table.shape[1:])
+        _launch_rows("take", table.contiguous(), index.contiguous(), result, like=result)
+        return result
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
+        (index,) = ctx.saved_tensors
+        result = gradient.new_zeros(ctx.shape)
+        _launch_rows("add_to", result, index.contiguous(), gradient.contiguous(), like=gradient)
+        return result, None
+
+
+@tables.add_up.faster(_narrow)
+def _add_up(x: Tensor, source: Tensor, weight: Tensor | None, start: Tensor, count: Tensor) -> Tensor:
+    return _arcs(x, source, weight, start, count, torch.empty(len(start), x.shape[1], device=x.device), BACK=False)
+
+
+@tables.add_up_back.faster(_narrow)
+def _add_up_back(x: Tensor, source: Tensor, weight: Tensor | None, start: Tensor, count: Tensor) -> Tensor:
+    return _arcs(x, source, weight, start, count, torch.zeros_like(x), BACK=True)
+
+
+def _arcs(
+    x: Tensor, source: Tensor, weight: Tensor | None, start: Tensor, count: Tensor, result: Tensor, *, BACK: bool
+) -> Tensor:
+    weights = x[0] if weight is None else weight
+    arrays = x.contiguous(), source.contiguous(), weights, start, count, result
+    _launch_rows("add_up", *arrays, like=x[: len(start)], BACK=BACK, WEIGHTED=weight is not None)
+    return result
+
+
+@tables.adapt.faster(_narrow)
+def _adapt(x: Tensor, table: Tensor, index: Tensor) -> Tensor:
+    return _Adapt.apply(x, table, index)  # type: ignore[no-any-return, no-untyped-call]
+
+
+class _Adapt(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, table: Tensor, index: Tensor) -> Tensor:
+        saved = x.contiguous(), table.contiguous(), index.contiguous()
+        ctx.save_for_backward(*saved)
+        result = torch.empty_like(saved[0])
+        _launch_rows("adapt", *saved, x, result, table, like=x, more=(tables.EPS,), BACK=False)
+        return result
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor, None]:
+        x, table, index = ctx.saved_tensors
+        result, by_table = torch.empty_like(x), torch.zeros_like(table)
+        arrays = x, table, index, gradient.contiguous(), result, by_table
+        _launch_rows("adapt", *arrays, like=x, more=(tables.EPS,), BACK=True)
+        return result, by_table, None
+
+
+# Launching
+
+
+def _launch_rows(name: str, *arrays: Tensor, like: Tensor, more: tuple[float, ...] = (), **options: Any) -> None:
+    """Run a kernel on blocks of the rows of tables like `like`."""
+    n, width = len(like), like[:1].numel()
+    if n and width:
+        block = 1 << (width - 1).bit_length()
+        rows = max(8, min(ROWS, 2048 // block))
+        _launch(name, -(-n // rows), *arrays, n, width, *more, **options, ROWS=rows, WIDTH=block)
+
+
+def _launch(name: str, programs: int, *arguments: Any, **options: Any) -> None:
+    if programs:
+        kernels: Any = import_module("banditplex.backend.triton_kernels")
+        with torch.cuda.device(arguments[0].device):
+            getattr(kernels, name)[(programs,)](*arguments, **options, num_warps=4 if "ROWS" in options else 1)
