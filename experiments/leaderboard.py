@@ -1,8 +1,9 @@
 """Where our default stands: its place on every leaderboard of a folder, and how far it is from the best rival.
 
 A leaderboard is a folder that `banditplex compare DATA -o DIR` wrote. Methods that failed with a seed are left out, and
-so are the other variants of our learner. Differences are paired over seeds; the standard error is that of their mean.
-Where edges were not ranked, as on splits that come with the data, other metrics and medians over layers are shown.
+so are the other variants of our learner. Differences are paired over seeds. Their standard error is that of Nadeau and
+Bengio, as in `banditplex compare`. Where edges were not ranked, as on splits that come with the data, it is that of the
+mean over seeds, and other metrics and medians over layers are shown.
 """
 
 from argparse import ArgumentParser, Namespace
@@ -10,20 +11,21 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
 import pandas as pd
 
 from banditplex.errors import InputError
+from banditplex.evaluation.statistics import corrected_t
 from banditplex.leaderboard.measure import MEDIANS
 from banditplex.leaderboard.methods import OURS, VARIANTS
 from banditplex.leaderboard.pages import SEEDS
+from banditplex.leaderboard.parts import SHARE
 from banditplex.leaderboard.tables import HEADS
 from banditplex.markdown import markdown_table, number
 from banditplex.storage.rows import Row
 from experiments.runner import Experiment, Page
 
 QUICK: dict[str, Any] = {}
-METRICS = ("roc_auc", "hard_mrr")
+METRICS = ("hard_mrr", "roc_auc")
 UNRANKED = ("roc_auc", "average_precision", "f1", "ap_at_50", *(f"median_{name}" for name in MEDIANS))
 """Metrics of leaderboards without rankings."""
 
@@ -57,14 +59,15 @@ def measure(board: Board) -> Iterator[Row]:
     tests: Any = pd.read_csv(Path(board.folder) / SEEDS).dropna(axis=1, how="all")
     if OURS not in set(tests["method"]):
         raise InputError(f"{board.folder}: expected results of the method {OURS!r}, got none.")
-    metrics = METRICS if METRICS[-1] in tests else UNRANKED
+    ranked = METRICS[0] in tests
+    metrics, ratio = (METRICS, SHARE / (1 - SHARE)) if ranked else (UNRANKED, 0.0)
     for metric in (name for name in metrics if name in tests):
         table: Any = tests.pivot_table(metric, "seed", "method").dropna(axis=1)
         if OURS not in table:
             raise InputError(f"{board.folder}: expected results of the method {OURS!r} with every seed, got some.")
         for method in [name for name in table if name not in VARIANTS]:
             gap = (table[OURS] - table[method]).to_numpy()
-            error = float(gap.std(ddof=1) / np.sqrt(len(gap))) if len(gap) > 1 else None
+            error = corrected_t(gap, ratio=ratio).error if len(gap) > 1 else None
             yield {
                 "board": board.key, "metric": metric, "method": method, "seeds": len(gap), "mean": table[method].mean(),
                 "ours": table[OURS].mean(), "difference": float(gap.mean()), "error": error,

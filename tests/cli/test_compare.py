@@ -26,7 +26,7 @@ def test_a_table_with_facts_conditions_and_files(call, refusal, folder):
     assert "without tuning" in " ".join(rest.split())
     names = {line.split()[0] for line in out.splitlines() if line.startswith("  ")}
     assert {"method", "svd-union", "jaccard"} == names
-    assert error.splitlines()[0].startswith("1/2  svd-union, seed 0: ROC-AUC 0.")
+    assert error.splitlines()[0].startswith("1/2  svd-union, seed 0: hard MRR 0.")
     files = ("layers.csv", "leaderboard.csv", "leaderboard.md", "report.html", "rows.jsonl", "seeds.csv")
     assert sorted(path.name for path in (folder / "out").iterdir()) == list(files)
     assert "out" in refusal(*WORDS, "-o", "out", cwd=folder)

@@ -8,7 +8,7 @@ from scipy import stats
 
 from banditplex.leaderboard.lines import Difference, Line, layer_lines, make_lines
 from banditplex.leaderboard.tables import MEASURED, Cell, difference_table, main_table
-from banditplex.leaderboard.verdict import verdict
+from banditplex.leaderboard.verdict import saturation, verdict
 
 AUC = {"default": (0.9, 0.8, 0.85), "none": (0.7, 0.65, 0.6), "svd": (0.95, 0.82, 0.84)}
 
@@ -80,6 +80,47 @@ def test_paired_tests_against_ours(rows):
     assert lines["none"].difference["roc_auc"].p_wilcoxon == pytest.approx(wilcoxon)
 
 
+def test_the_error_of_a_difference_is_the_corrected_one(rows):
+    """none - default: -.2, -.15, -.25 with s = .05, and test edges are a quarter of the training edges."""
+    found = {line.method: line for line in make_lines(rows)}["none"].difference["roc_auc"]
+    assert found.error == pytest.approx(0.05 * np.sqrt(1 / 3 + 1 / 4))
+
+
+def test_rankings_decide_where_all_methods_have_them(rows):
+    """svd has the highest ROC-AUC; katz ranks best among hard pairs, and the filtered ranking comes before both."""
+    hard = {"default": 0.3, "none": 0.2, "svd": 0.25, "half": 0.1}
+    ranked = [each | {"hard_mrr": hard[each["method"]]} if "error" not in each else each for each in rows]
+    assert [line.method for line in make_lines(ranked)] == ["default", "svd", "none", "half", "bad"]
+    assert main_table(make_lines(ranked)).heads[1:3] == ("hard MRR", "ROC-AUC")
+    filtered = [each | {"filtered_mrr": 1 - each.get("hard_mrr", 0)} for each in ranked]
+    assert [line.method for line in make_lines(filtered)] == ["half", "none", "svd", "default", "bad"]
+    some = [each | ({"hard_mrr": 0.3} if each["method"] == "none" else {}) for each in rows]
+    assert make_lines(some)[0].method == "svd"  # only one method was ranked: ROC-AUC
+
+
+def test_the_verdict_is_about_the_ranking():
+    lines = [line("default", 0.5, metric="hard_mrr"), line("none", 0.3, -0.2, 0.01, metric="hard_mrr")]
+    assert verdict(lines) == (
+        "banditplex helps here: with the other layers, hard MRR rises from .300 to .500 (+.200 ± .020, p = .010)."
+    )
+
+
+@pytest.mark.parametrize(
+    ("values", "says"),
+    [
+        ({"default": 0.998, "svd": 0.98}, "the best method has .998"),
+        ({"default": 0.9, "svd": 0.899, "katz": 0.8985}, "3 methods are within .002"),
+        ({"default": 0.9, "none": 0.9, "svd": 0.899, "katz": 0.89}, None),  # ours count once
+        ({"default": 0.999}, None),  # nothing to tell apart
+        ({}, None),
+    ],
+)
+def test_a_saturated_roc_auc_is_told(values, says):
+    found = saturation([line(method, auc) for method, auc in values.items()])
+    expected = f"ROC-AUC is saturated here and hardly tells methods apart ({says}): look at rankings."
+    assert found == (None if says is None else expected)
+
+
 def test_without_ours_the_first_finished_method_is_the_reference(rows):
     rows = [failure("bad", 0, "x"), *(row for row in rows if row["method"] not in ("default", "bad"))]
     lines = {line.method: line for line in make_lines(rows)}
@@ -115,7 +156,8 @@ def test_tables_show_numbers_the_best_and_what_failed(rows):
     assert table.rows[3].cells[-2].text == "defaults (1 of 2); rank=4 (1 of 2)"
     differences = difference_table(lines)
     assert differences.heads == ("method", "ROC-AUC difference", "p")
-    assert differences.rows[2].cells[1].text == "-.200"
+    # none - default: -.2, -.15, -.25; s^2 = .0025; error: sqrt(.0025 (1/3 + 20/80)) = .0382
+    assert differences.rows[2].cells[1].text == "-.200 ± .038"
     assert difference_table(make_lines([row("svd", 0, 0.5)])) is None
 
 
@@ -150,33 +192,37 @@ def test_layers_have_lines_and_tables_of_their_own():
     assert [row.cells[1].best for row in table.rows] == [True, False]
 
 
-def line(method, auc, gap=None, p=0.5):
+def line(method, auc, gap=None, p=0.5, *, metric="roc_auc"):
     ours = method in ("default", "none")
-    found = {} if gap is None else {"roc_auc": Difference("default", gap, p, p)}
-    return Line(method, ours, 5, (), {"roc_auc": auc}, {"roc_auc": 0.01}, found)
+    found = {} if gap is None else {metric: Difference("default", gap, 0.02, p, p)}
+    return Line(method, ours, 5, (), {metric: auc}, {metric: 0.01}, found)
 
 
 @pytest.mark.parametrize(
     ("lines", "says"),
     [
         ([line("none", 0.8, -0.1, 0.01), line("svd", 0.85, -0.05, 0.3)],
-         "banditplex helps here: with the other layers, ROC-AUC rises from .800 to .900 (p = .010); the other method, "
-         "svd (.850, p = .300), is lower, but not clearly."),
+         "banditplex helps here: with the other layers, ROC-AUC rises from .800 to .900 (+.100 ± .020, "
+         "p = .010); the other method, svd (.850, -.050 ± .020, p = .300), is lower, but not clearly."),
         ([line("none", 0.8, -0.1, 0.01), line("svd", 0.92, 0.02, 0.6), line("trees", 0.6, -0.3, 0.01)],
          "banditplex helps here, but another method does as well: with the other layers, ROC-AUC rises from .800 to "
-         ".900 (p = .010); the best of 2 other methods, svd (.920, p = .600), is higher, but not clearly."),
+         ".900 (+.100 ± .020, p = .010); the best of 2 other methods, svd (.920, +.020 ± .020, "
+         "p = .600), is higher, but not clearly."),
         ([line("svd", 0.9, 0.0, 1.0)],
-         "It is not clear whether banditplex helps here: ROC-AUC is .900; the other method, svd (.900, p = 1.000), "
-         "is as good."),
+         "It is not clear whether banditplex helps here: ROC-AUC is .900; the other method, svd (.900, "
+         "+.000 ± .020, p = 1.000), is as good."),
         ([line("none", 0.8, -0.1, 0.01), line("svd", 0.85, 0.05, 0.03), line("trees", 0.6, -0.3, 0.01)],
-         "banditplex does not help here: with the other layers, ROC-AUC rises from .800 to .900 (p = .010); the best "
-         "of 2 other methods, svd (.850, p = .030), is clearly better."),
+         "banditplex does not help here: with the other layers, ROC-AUC rises from .800 to .900 (+.100 ± .020, "
+         "p = .010); the best of 2 other methods, svd (.850, +.050 ± .020, p = .030), is clearly better."),
         ([line("none", 0.89, -0.01, 0.4)],
-         "banditplex does not help here: with the other layers, ROC-AUC is .900, and .890 without them (p = .400)."),
+         "banditplex does not help here: with the other layers, ROC-AUC is .900, and .890 without them "
+         "(+.010 ± .020, p = .400)."),
         ([line("none", 0.95, 0.05, 0.0001)],
-         "banditplex does not help here: with the other layers, ROC-AUC falls from .950 to .900 (p < .001)."),
+         "banditplex does not help here: with the other layers, ROC-AUC falls from .950 to .900 "
+         "(-.050 ± .020, p < .001)."),
         ([line("svd", 0.8, -0.1, 0.02)],
-         "banditplex helps here: ROC-AUC is .900; the other method, svd (.800, p = .020), is clearly worse."),
+         "banditplex helps here: ROC-AUC is .900; the other method, svd (.800, -.100 ± .020, "
+         "p = .020), is clearly worse."),
         ([], None),
     ],
 )  # fmt: skip

@@ -31,7 +31,7 @@ WIDTH = 79
 FULL: dict[str, Any] = {"methods": None, "trials": 10, "budget": 120.0}
 QUICK: dict[str, Any] = {"methods": "quick", "trials": 1, "budget": 60.0}
 """Defaults of options, without and with --quick."""
-LEADING = (("filtered_mrr", "filtered MRR"), ("roc_auc", "ROC-AUC"))
+LEADING = (("filtered_mrr", "filtered MRR"), ("hard_mrr", "hard MRR"), ("roc_auc", "ROC-AUC"))
 """Metrics of which the first that there is shows how a fit went."""
 
 
@@ -211,7 +211,7 @@ def _print_start(board: "Leaderboard") -> None:
 def _print_board(board: "Leaderboard", by_layer: bool) -> None:
     from banditplex.leaderboard.tables import COST, INSTEAD, MEASURED, RANKING, TELLING, difference_table, main_table
 
-    parts = ((*TELLING, "note"), RANKING, INSTEAD, (*COST, "settings"))
+    parts = (RANKING, TELLING, INSTEAD, (*COST, "settings", "note"))
     tables = [main_table(board.lines, columns) for columns in parts]
     for table in (*tables, difference_table(board.lines)):
         if table is not None and len(table.heads) > 1:

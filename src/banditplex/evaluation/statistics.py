@@ -29,6 +29,7 @@ class TestedMean(NamedTuple):
     low: float
     high: float
     p: float
+    error: float  # corrected standard error
 
 
 def corrected_t(values: ArrayLike, *, ratio: float, confidence: float = 0.95) -> TestedMean:
@@ -55,11 +56,11 @@ def corrected_t(values: ArrayLike, *, ratio: float, confidence: float = 0.95) ->
     runs = np.asarray(values, np.float64)
     n, mean = len(runs), float(np.mean(runs)) if len(runs) else np.nan
     if n < 2 or not np.isfinite(runs).all():
-        return TestedMean(mean, np.nan, np.nan, np.nan)
+        return TestedMean(mean, np.nan, np.nan, np.nan, np.nan)
     error = float(np.sqrt((1 / n + ratio) * np.var(runs, ddof=1)))
     half = float(student.ppf((1 + confidence) / 2, n - 1)) * error
     p = float(2 * student.sf(abs(mean) / error, n - 1)) if error else float(mean == 0)
-    return TestedMean(mean, mean - half, mean + half, p)
+    return TestedMean(mean, mean - half, mean + half, p, error)
 
 
 def signed_rank_p(differences: ArrayLike) -> float:
@@ -124,9 +125,9 @@ def summary(
         Confidence level of the intervals.
 
     Columns: method, metric, runs; mean, standard deviation over runs, and corrected interval of the mean (low, high);
-    difference to the reference and its corrected interval (difference_low, difference_high); p of the corrected t-test
-    over runs, and p_wilcoxon of the signed-rank test over trial means. Both p-values are adjusted with Holm's method
-    for the number of methods compared with the reference.
+    difference to the reference, its corrected interval (difference_low, difference_high) and standard error
+    (difference_error); p of the corrected t-test over runs, and p_wilcoxon of the signed-rank test over trial means.
+    Both p-values are adjusted with Holm's method for the number of methods compared with the reference.
     """
     import pandas as pd
 
@@ -173,12 +174,13 @@ def _compare(table: Any, reference: str, metric: str, ratio: float, confidence: 
         deviation = float(np.std(runs, ddof=1)) if len(runs) > 1 else np.nan
         line = {"method": method, "metric": metric, "runs": len(runs), "mean": own.mean, "deviation": deviation}
         line |= {"low": own.low, "high": own.high}
-        gap, p_wilcoxon = TestedMean(np.nan, np.nan, np.nan, np.nan), np.nan
+        gap, p_wilcoxon = TestedMean(*[np.nan] * 5), np.nan
         if method != reference:
             difference = table[method] - table[reference]
             gap = corrected_t(difference.to_numpy(), ratio=ratio, confidence=confidence)
             p_wilcoxon = signed_rank_p(difference.groupby("trial").mean().to_numpy())
         line |= {"difference": gap.mean, "difference_low": gap.low, "difference_high": gap.high}
+        line |= {"difference_error": gap.error}
         lines.append(line | {"p": gap.p, "p_wilcoxon": p_wilcoxon})
     result = pd.DataFrame(lines)
     return result.assign(p=holm(result["p"]), p_wilcoxon=holm(result["p_wilcoxon"]))

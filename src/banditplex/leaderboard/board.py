@@ -5,11 +5,12 @@ from dataclasses import dataclass, field
 
 from banditplex.leaderboard.device import on_cuda
 from banditplex.leaderboard.facts import Facts
-from banditplex.leaderboard.lines import PLANNED, Line
+from banditplex.leaderboard.lines import PLANNED, Line, headline
 from banditplex.leaderboard.measure import EARLY, OURS_EARLY
 from banditplex.leaderboard.parts import RANKED, SHARE
 from banditplex.leaderboard.plan import Plan
-from banditplex.leaderboard.verdict import verdict
+from banditplex.leaderboard.tables import HEADS
+from banditplex.leaderboard.verdict import saturation, verdict
 from banditplex.multiplex import Name
 from banditplex.storage.rows import Row
 
@@ -70,6 +71,9 @@ class Leaderboard:
     def legend(self) -> list[str]:
         """What the columns mean, in sentences."""
         text = ["Means over layers, then over seeds, ± the standard deviation over seeds."]
+        text += [f"Methods are sorted by {HEADS[headline(self.lines)]}."]
+        saturated = saturation(self.lines)
+        text += [saturated] if saturated else []
         names = "Accuracy and F1" if self.fixed else "Accuracy"
         text += [f"{names}: in each layer as many pairs are predicted edges as are edges, or more if scores are tied."]
         if self.fixed:
@@ -89,8 +93,9 @@ class Leaderboard:
         references = {each.to for line in self.lines for each in line.difference.values()}
         if references:
             text += [
-                f"Differences to {references.pop()} on the same splits: Nadeau and Bengio's t-test over seeds. p of "
-                f"{PLANNED}, the one planned comparison, stands alone; the others are adjusted for their number (Holm)."
+                f"Differences to {references.pop()} on the same splits, ± the standard error of Nadeau and Bengio, "
+                f"which allows for training sets that overlap; p is that of their t-test over seeds. p of {PLANNED}, "
+                "the one planned comparison, stands alone; the others are adjusted for their number (Holm)."
             ]
         return text
 

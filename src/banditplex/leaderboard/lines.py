@@ -21,7 +21,8 @@ METRICS = (
     *TOLD_APART, *(f"median_{name}" for name in MEDIANS),
     *(f"{kind}_{metric}" for kind in ("random", "hard") for metric in RANKING), *FILTERED,
 )  # fmt: skip
-SORTED_BY = TOLD_APART[0]
+HEADLINE = ("filtered_mrr", "hard_mrr", "roc_auc")
+"""Methods are sorted and judged by the first of these that all of them have: users look at the top of a ranking."""
 PLANNED = "none"
 """Our learner on the target layer alone: the one comparison with ours that is planned, not chosen after the fact."""
 
@@ -32,6 +33,7 @@ class Difference:
 
     to: str
     mean: float
+    error: float  # standard error, corrected for training sets that overlap (Nadeau and Bengio)
     p: float  # corrected t-test over seeds, adjusted for the number of methods (Holm) unless `PLANNED`
     p_wilcoxon: float  # signed-rank test, adjusted in the same way
 
@@ -71,7 +73,7 @@ class Line:
 
 
 def make_lines(rows: Iterable[Row], reference: str = OURS, ours: Collection[str] = tuple(VARIANTS)) -> list[Line]:
-    """Return a line per method, the highest ROC-AUC first, those without any finished seed last.
+    """Return a line per method, the best of the headline metric first, those without any finished seed last.
 
     If there are no rows of the reference, the first method is taken.
     """
@@ -84,7 +86,19 @@ def make_lines(rows: Iterable[Row], reference: str = OURS, ours: Collection[str]
     reference = reference if reference in done or not done else done[0]
     tests = _paired_tests(finished, reference)
     lines = [_line(name, found, finished[name], tests, name in ours) for name, found in by_method.items()]
-    return sorted(lines, key=lambda line: -line.mean.get(SORTED_BY, -math.inf))
+    return in_order(lines)
+
+
+def headline(lines: Iterable[Line]) -> str:
+    """Return the metric that methods are sorted and judged by."""
+    means = [line.mean for line in lines if line.seeds]
+    return next((name for name in HEADLINE if all(name in each for each in means)), HEADLINE[-1])
+
+
+def in_order(lines: Sequence[Line]) -> list[Line]:
+    """Return lines, the best of the headline metric first."""
+    by = headline(lines)
+    return sorted(lines, key=lambda line: -line.mean.get(by, -math.inf))
 
 
 def finished(rows: Iterable[Row]) -> list[Row]:
@@ -93,7 +107,7 @@ def finished(rows: Iterable[Row]) -> list[Row]:
 
 
 def layer_lines(rows: Iterable[Row], ours: Collection[str] = tuple(VARIANTS)) -> dict[Name, list[Line]]:
-    """Return the lines of each layer: means and deviations of all metrics over seeds, the highest ROC-AUC first."""
+    """Return the lines of each layer: means and deviations of all metrics over seeds, the best first."""
     found: dict[Name, dict[str, list[Row]]] = {}
     for row in rows:
         if row["scope"] == "layer":
@@ -105,7 +119,7 @@ def layer_lines(rows: Iterable[Row], ours: Collection[str] = tuple(VARIANTS)) ->
         ]
         for layer, methods in found.items()
     }
-    return {layer: sorted(each, key=lambda line: -line.mean[SORTED_BY]) for layer, each in lines.items()}
+    return {layer: in_order(each) for layer, each in lines.items()}
 
 
 def _line(name: str, rows: list[Row], finished: list[Row], tests: Mapping[str, Any], ours: bool) -> Line:
@@ -150,7 +164,8 @@ def _paired_tests(finished: Mapping[str, list[Row]], reference: str) -> dict[str
         for names in families:
             p_values = zip(*(holm([tested[name][each] for name in names]) for each in ("p", "p_wilcoxon")), strict=True)
             for name, each in zip(names, p_values, strict=True):
-                tests[name][metric] = Difference(reference, float(tested[name]["difference"]), *map(float, each))
+                gap = tested[name][["difference", "difference_error"]]
+                tests[name][metric] = Difference(reference, *map(float, (*gap, *each)))
     return tests
 
 

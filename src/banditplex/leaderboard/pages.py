@@ -40,8 +40,8 @@ def line_frame(lines: Sequence[Line]) -> pd.DataFrame:
         for name in METRICS:
             row |= {name: line.mean.get(name), f"{name}_deviation": line.deviation.get(name)}
             found = line.difference.get(name)
-            row |= {f"{name}_difference": found and found.mean, f"{name}_p": found and found.p}
-            row |= {f"{name}_p_wilcoxon": found and found.p_wilcoxon}
+            row |= {f"{name}_difference": found and found.mean, f"{name}_error": found and found.error}
+            row |= {f"{name}_p": found and found.p, f"{name}_p_wilcoxon": found and found.p_wilcoxon}
         row |= {"fit_seconds": line.seconds, "memory_bytes": line.memory, "parameters": line.parameters}
         rows.append(row | {"settings": line.chosen})
     return pd.DataFrame(rows).astype({"parameters": "Int64"})

@@ -5,10 +5,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from banditplex.evaluation.ranking import FILTERED
-from banditplex.leaderboard.lines import Line
+from banditplex.leaderboard.lines import HEADLINE, Difference, Line
 from banditplex.markdown import number, plus_minus
 
 HEADS = {
+    "filtered_mrr": "filtered MRR",
+    "filtered_hits_at_1": "filtered Hits@1",
+    "filtered_hits_at_3": "filtered Hits@3",
+    "filtered_hits_at_10": "filtered Hits@10",
+    "hard_mrr": "hard MRR",
+    "hard_hits_at_10": "hard Hits@10",
     "roc_auc": "ROC-AUC",
     "average_precision": "AP",
     "accuracy": "accuracy",
@@ -19,28 +25,20 @@ HEADS = {
     "median_ap_at_50": "median AP@50",
     "random_mrr": "MRR",
     "random_hits_at_10": "Hits@10",
-    "hard_mrr": "hard MRR",
-    "hard_hits_at_10": "hard Hits@10",
-    "filtered_mrr": "filtered MRR",
-    "filtered_hits_at_1": "filtered Hits@1",
-    "filtered_hits_at_3": "filtered Hits@3",
-    "filtered_hits_at_10": "filtered Hits@10",
     "seconds": "seconds",
     "memory": "MB",
     "parameters": "parameters",
     "settings": "chosen settings",
     "note": "note",
 }
-"""Columns of the main table. MRR and Hits are against random negatives, hard ones, or all nodes (filtered)."""
+"""Columns of the main table, rankings first. MRR and Hits are against all nodes (filtered), hard or random pairs."""
 TELLING, COST = ("roc_auc", "average_precision", "accuracy", "f1"), ("seconds", "memory", "parameters")
-RANKING = ("random_mrr", "random_hits_at_10", "hard_mrr", "hard_hits_at_10", *FILTERED)
+RANKING = (*FILTERED, "hard_mrr", "hard_hits_at_10", "random_mrr", "random_hits_at_10")
 INSTEAD = ("ap_at_50", "median_roc_auc", "median_average_precision", "median_ap_at_50")
 UNRANKED = ("f1", *INSTEAD)
 """Shown where there are no rankings: splits that come with the data have no negatives to rank against."""
-MEASURED = (*TELLING, *INSTEAD, *RANKING)
+MEASURED = (*RANKING, *TELLING, *INSTEAD)
 """Columns of the table of a layer."""
-TESTED = ("filtered_mrr", "hard_mrr", "roc_auc")
-"""Metrics whose differences are shown."""
 
 
 @dataclass(frozen=True)
@@ -91,8 +89,8 @@ def shown_columns(lines: Sequence[Line], columns: Sequence[str] = tuple(HEADS)) 
 
 
 def difference_table(lines: Sequence[Line]) -> Table | None:
-    """Return the differences to the reference with p-values; None if there are none."""
-    shown = [name for name in TESTED if any(name in line.difference for line in lines)]
+    """Return the differences to the reference with corrected errors and p-values; None if there are none."""
+    shown = [name for name in HEADLINE if any(name in line.difference for line in lines)]
     if not shown:
         return None
     rows = []
@@ -100,9 +98,18 @@ def difference_table(lines: Sequence[Line]) -> Table | None:
         cells = [Cell(line.method)]
         for name in shown:
             found = line.difference.get(name)
-            cells += [Cell(_signed(found.mean)), Cell(p_value(found.p))] if found else [Cell(""), Cell("")]
+            cells += [Cell(difference(found)), Cell(p_value(found.p))] if found else [Cell(""), Cell("")]
         rows.append(TableRow(tuple(cells), line.ours, not line.seeds))
     return Table(("method", *(head for name in shown for head in (f"{HEADS[name]} difference", "p"))), tuple(rows))
+
+
+def difference(found: Difference) -> str:
+    """Return a difference with its sign and corrected error; one seed has no error.
+
+    >>> difference(Difference("default", -0.0141, 0.0062, 0.1, 0.2))
+    '-.014 ± .006'
+    """
+    return "+" * (found.mean >= 0) + plus_minus(found.mean, found.error)
 
 
 def p_value(p: float) -> str:
@@ -135,7 +142,3 @@ def _best(lines: Sequence[Line], name: str) -> set[str]:
     means: dict[str, Any] = {line.method: number(line.mean[name]) for line in lines if name in line.mean}
     values = {method: float(text) for method, text in means.items() if text != "-"}
     return {method for method, value in values.items() if value == max(values.values())}
-
-
-def _signed(value: float) -> str:
-    return number(value) if value != value else f"{'+' if value >= 0 else '-'}{number(abs(value))}"

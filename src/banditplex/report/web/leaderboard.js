@@ -21,7 +21,7 @@ page.leaderboard = function (block, lede) {
       { title: "Method", cell: named, by: (line) => line.method },
       { title: "Mean", cell: (line) => shown(line[metric], metric), by: (line) => line[metric], number: true },
       { title: el("span", { class: "hidden" }, "Mean with its deviation"), cell: (line) => { const spread = line[`${metric}_deviation`] ?? 0, value = line[metric]; return page.known(value) ? page.interval(value, value - spread, value + spread, scale, line.ours) : ""; }, class: "graphic" },
-      ...(compared ? [{ title: `Difference to ${board.reference}`, cell: (line) => (line.method === board.reference ? el("span", { class: "muted" }, "reference") : signed(line[`${metric}_difference`])), by: (line) => line[`${metric}_difference`], number: true },
+      ...(compared ? [{ title: `Difference to ${board.reference}`, cell: (line) => (line.method === board.reference ? el("span", { class: "muted" }, "reference") : signed(line[`${metric}_difference`]) + (page.known(line[`${metric}_error`]) ? ` ± ${page.number(line[`${metric}_error`])}` : "")), by: (line) => line[`${metric}_difference`], number: true },
         { title: "p", cell: (line) => chance(line[`${metric}_p`]), by: (line) => line[`${metric}_p`], number: true, class: "wide" }] : []),
     ], sorted, { label: "Methods by one metric", text: (line) => line.method, shown: 15 });
     host.replaceChildren(el("div", { class: "controls" }, page.choose("Metric", [[metric, columns.find((each) => each.name === metric).title], ...columns.filter((each) => each.name !== metric).map((each) => [each.name, each.title])], show), page.search("Search methods", table.filter)), table.element);
