@@ -29,7 +29,7 @@ EXPERIMENTS = {
     "leaderboard": ("experiments.leaderboard", "where our default stands on the leaderboards of a folder"),
     "quality": ("experiments.quality", "ROC-AUC of LinkPredictor beside simple baselines"),
     "policies": ("experiments.policies", "ROC-AUC of every policy, beside simple baselines"),
-    "calibration": ("experiments.calibration", "how far recommended links come true as often as predicted"),
+    "probabilities": ("experiments.probabilities", "how often recommended links come true, beside what is stated"),
     "panels": ("experiments.panels", "what finding layers is worth: none, uniform, bandits, oracle"),
     "gains": ("experiments.gains", "whether `layer_gains_` tells layers that help from layers that do not"),
     "recall": ("experiments.recall", "how many of the most likely pairs `recommend` finds in large layers"),

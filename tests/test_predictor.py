@@ -69,23 +69,28 @@ def test_probabilities_follow_calibration_and_prior(fitted):
     mx, model = fitted
     layer, pairs = mx.layer_names[1], some_pairs(mx)
     ratio = model._fitted.calibration.ratio(model.score_pairs(pairs, layer), 1)
-    rare = [1 / (1 + math.exp(-(each + math.log(0.01 / 0.99)))) for each in ratio]
-    assert model.predict_proba(pairs, layer, prior=0.01) == pytest.approx(rare)
+    rare = [0.001 * math.exp(each) for each in ratio]
+    assert max(rare) < 0.4
+    assert model.predict_proba(pairs, layer, prior=0.001) == pytest.approx(rare, rel=1e-3)
     with refuses("prior", 1):
         model.predict_proba(pairs, layer, prior=1)
     with refuses("prior", "half"):
         model.recommend(layer, prior="half")
 
 
-def test_the_prior_is_the_density_of_the_layer_unless_given(fitted):
+def test_every_tenth_link_is_unknown_unless_a_prior_is_given(fitted):
     mx, model = fitted
     layer, pairs = mx.layer_names[2], some_pairs(mx)
-    density = mx.edges(layer).shape[1] / (40 * 39 / 2)
-    assert model.density(layer) == pytest.approx(density)
-    assert model.predict_proba(pairs, layer).tolist() == model.predict_proba(pairs, layer, prior=density).tolist()
+    known, possible = mx.edges(layer).shape[1], 40 * 39 / 2
+    prior = known / 9 / (possible - known)
+    assert model.density(layer) == pytest.approx(known / possible)
+    assert model.default_prior(layer) == pytest.approx(prior)
+    assert model.predict_proba(pairs, layer) == pytest.approx(model.predict_proba(pairs, layer, prior=prior))
     found = model.recommend(layer, top=3)
-    assert found.attrs["prior"] == pytest.approx(density)
-    assert found["probability"].tolist() == model.recommend(layer, top=3, prior=density)["probability"].tolist()
+    assert found.attrs["prior"] == pytest.approx(prior)
+    assert found["probability"].tolist() == pytest.approx(
+        model.recommend(layer, top=3, prior=prior)["probability"].tolist()
+    )
     assert model.recommend(layer, top=3, prior=0.25).attrs["prior"] == 0.25
 
 
@@ -98,6 +103,7 @@ def test_the_density_is_that_of_the_context_and_never_0_or_1(fitted):
     upper = np.array(np.triu_indices(40, 1))
     full = bx.Multiplex.from_edges(*upper, layer, num_nodes=40, layer_names=mx.layer_names)
     assert model.density(layer, context=full) == pytest.approx(1 - 0.5 / (40 * 39 / 2))
+    assert model.default_prior(layer, context=full) == 0.5
 
 
 def test_directed_pairs_are_counted_in_both_directions():

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import torch
 from numpy.typing import NDArray
-from scipy.special import expit
+from scipy.special import expit, logit
 from torch import Tensor
 
 from banditplex.bandits import Policy
@@ -31,45 +31,72 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 EDGE_FOLDS = 8
 """Known edges are scored in this many groups; the encoder does not see the edges of the group that is scored."""
+CEILING, SHARP = 0.99, 24.0
+"""The largest probability at a prior that holds among all unknown pairs, and how late probabilities bend to it."""
+MISSING = 0.1
+"""Share of all links that are taken to be unknown where no prior is given: every tenth."""
 
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """Maps the scores of each target to log likelihood ratios of links, which grow with the score.
+    """Maps the scores of each target to log ratios: of their frequencies among links and among all unknown pairs.
 
-    They are bias + low * score below the `knot` and, in a smooth transition, grow by `high` per unit above it.
+    All targets share a piecewise linear curve, which rises and is 0 at the first knot; each has a factor and a bias.
     """
 
-    low: Floats  # (T,) slope of low scores, > 0
-    high: Floats  # (T,) slope of high scores, > 0
+    knots: Floats  # (K,) scores, rising
+    slopes: Floats  # (K + 1,) of the curve between knots, > 0
+    factor: Floats  # (T,) > 0
     bias: Floats  # (T,)
-    knot: float
+    most: Floats  # (T,) the largest share of links that unknown pairs may have: there are as many as known ones
 
     @classmethod
     def scaled(cls, num_targets: int, slope: float = 1.0) -> "Calibration":
-        """Return a calibration that multiplies all scores by a slope."""
-        slopes = np.full(num_targets, slope)
-        return cls(slopes, slopes, np.zeros(num_targets), 0.0)
+        """Return a calibration that multiplies all scores by a slope, as if no unknown pair were a link."""
+        zeros = np.zeros(num_targets)
+        return cls(np.zeros(1), np.ones(2), zeros + slope, zeros, zeros)
 
     def ratio(self, score: Floats, instance: int) -> Floats:
-        """Return the log likelihood ratio (n,) of scores (n,) of a target.
+        """Return the log ratio (n,) of scores (n,) of a target.
 
-        >>> bent = Calibration(np.array([1.0]), np.array([0.5]), np.array([-1.0]), 10.0)
-        >>> bent.ratio(np.array([-90.0, 10.0, 110.0]), 0).round(2)
-        array([-91.  ,   8.65,  59.  ])
+        >>> bent = Calibration(np.array([10.0]), np.array([1.0, 0.5]), np.array([2.0]), np.array([-1.0]), np.zeros(1))
+        >>> bent.ratio(np.array([0.0, 10.0, 14.0]), 0)
+        array([-21.,  -1.,   3.])
         """
-        above = np.logaddexp(0, score - self.knot)
-        found: Floats = self.low[instance] * (score - above) + self.high[instance] * above + self.bias[instance]
+        found: Floats = self.factor[instance] * (segments(score, self.knots) @ self.slopes) + self.bias[instance]
         return found
 
     def probability(self, score: Floats, instance: int, prior: float) -> Floats:
         """Return the probability (n,) of links among pairs of which a share `prior` are links.
 
+        A prior of at most `most` is taken as the share among all unknown pairs: the probability is prior x ratio, and
+        close to `CEILING` it grows slower. With a larger prior, the odds are those at `most`, times the ratio of the
+        priors' odds.
+
         >>> Calibration.scaled(1).probability(np.array([0.0, 2.0]), 0, prior=0.1).round(3)
         array([0.1  , 0.451])
+        >>> few = Calibration(np.zeros(1), np.ones(2), np.ones(1), np.zeros(1), np.array([0.2]))
+        >>> few.probability(np.log([0.5, 4.0, 100.0]), 0, prior=0.1).round(3)  # .1 x .5, .1 x 4, and no more than .99
+        array([0.05, 0.4 , 0.99])
         """
-        found: Floats = expit(self.ratio(score, instance) + np.log(prior / (1 - prior)))
+        among = max(min(prior, float(self.most[instance])), 1e-300)
+        share = self.ratio(score, instance) + np.log(among)
+        share = share - np.logaddexp(0, SHARP * (share - np.log(CEILING))) / SHARP
+        found: Floats = expit(share - np.log1p(-np.exp(share)) - logit(among) + logit(prior))
         return found
+
+
+def segments(score: Floats, knots: Floats) -> Floats:
+    """Return how far scores (n,) reach below the first of the knots (K,), and into each stretch above, (n, K + 1).
+
+    >>> segments(np.array([-1.0, 2.0, 7.0]), np.array([1.0, 4.0]))
+    array([[-2.,  0.,  0.],
+           [ 0.,  1.,  0.],
+           [ 0.,  3.,  3.]])
+    """
+    low, high = np.append(-np.inf, knots), np.append(knots, np.inf)
+    found: Floats = np.clip(score[:, None], low, high) - np.append(knots[0], knots)
+    return found
 
 
 class Source(Protocol):
@@ -145,10 +172,18 @@ class FittedModel:
         possible = max(1, size + free)
         return float(np.clip(size, 0.5, possible - 0.5) / possible)
 
+    def default_prior(self, layer: Name) -> float:
+        """Return the share of links among the unknown pairs of a layer if every tenth of all links is unknown.
+
+        It is at most 1/2.
+        """
+        density = self.density(layer)
+        return min(0.5, density / (1 - density) * MISSING / (1 - MISSING))
+
     def check_prior(self, prior: float | None, layer: Name) -> float:
-        """Return a prior that was given, or the density of the layer; refuse one that is no probability."""
+        """Return a prior that was given, or the default one; refuse one that is no probability."""
         if prior is None:
-            return self.density(layer)
+            return self.default_prior(layer)
         if not isinstance(prior, int | float | np.number) or not 0 < prior < 1:
             raise InputError(f"Expected prior between 0 and 1, got {prior!r}.")
         return float(prior)

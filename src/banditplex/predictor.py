@@ -244,8 +244,8 @@ class LinkPredictor(Config, Estimator):
         One number per pair, not the (n, 2) of scikit-learn's classifiers: a pair is a link with this probability, and
         the other column would be 1 less it. Ranking metrics and thresholds want this one.
 
-        `prior` is the share of links among the pairs you ask about. None: the density of the layer, its known edges
-        divided by all possible pairs, as if any pair of nodes could be asked about.
+        `prior` is the share of links among the pairs you ask about. None: that of all unknown pairs if every tenth link
+        is unknown (`default_prior`).
         """
         fitted = self._check_fitted().within(context)
         if layer is None:
@@ -262,8 +262,8 @@ class LinkPredictor(Config, Estimator):
 
         Pairs and layer are those of `predict_proba`.
 
-        `prior` is the share of links among the pairs you ask about. With the density of a sparse layer as the prior
-        (None), few pairs or none reach .5.
+        `prior` is the share of links among the pairs you ask about. With None, the prior of all unknown
+        pairs, few pairs or none reach .5.
         """
         return (self.predict_proba(pairs, layer, prior=prior, context=context) >= 0.5).astype(np.int64)
 
@@ -311,8 +311,15 @@ class LinkPredictor(Config, Estimator):
         return embed(self._check_fitted().within(context), layer)
 
     def density(self, layer: Name, *, context: Multiplex | None = None) -> float:
-        """Return the share of known edges among all possible pairs of a layer: the prior where none is given."""
+        """Return the share of known edges among all possible pairs of a layer."""
         return self._check_fitted().within(context).density(layer)
+
+    def default_prior(self, layer: Name, *, context: Multiplex | None = None) -> float:
+        """Return the prior where none is given: every tenth link is unknown, one for nine known edges.
+
+        It is a ninth of the known edges, divided by the number of unknown pairs of the layer, and at most 1/2.
+        """
+        return self._check_fitted().within(context).default_prior(layer)
 
     def recommend(
         self,
@@ -345,8 +352,8 @@ class LinkPredictor(Config, Estimator):
         exact
             True: rank all pairs, however many. False: rank candidates, however few pairs there are.
         prior
-            The share of links among all pairs of the layer. None: its density, as if there were as many new links, in
-            proportion, as known ones.
+            The share of links among all unknown pairs of the layer. None: every tenth link is unknown
+            (`default_prior`).
         context
             As in `score_pairs`.
         note

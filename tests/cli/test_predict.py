@@ -22,7 +22,7 @@ def test_predict_pairs(place, model, call, refusal):
     words = ("predict", "run", "--layer", "c", "--pairs", "pairs.csv", "-o", "out.csv")
     status, text, note = call(*words, cwd=place)
     assert (status, text) == (0, "out.csv: 3 pairs\n")
-    assert f"{model.density('c'):.2g}" in note
+    assert f"every tenth link is unknown: a share of {model.default_prior('c'):.2g} of" in note
     assert "--prior" in note
     table = pd.read_csv(place / "out.csv")
     assert table.columns.tolist() == ["source", "destination", "probability", "score"]
@@ -115,7 +115,7 @@ def test_the_layer_is_the_only_target(place, model, call, refusal):
     assert "--layer NAME" in message
     assert "'a', 'c'" in message
     bx.LinkPredictor(epochs=1, width=0).fit(model.multiplex_, ["c"]).save(place / "one")
-    assert "the density of layer 'c'" in call("predict", "one", "--top", "1", cwd=place)[2]
+    assert f"a share of {model.default_prior('c'):.2g} of" in call("predict", "one", "--top", "1", cwd=place)[2]
 
 
 def test_a_layer_no_better_than_chance_is_warned_of(place, model, call, tmp_path):
@@ -215,8 +215,8 @@ def test_links_of_a_node_in_every_target(place, model, call):
     columns = ["layer", "source", "destination"]
     assert rows[columns].to_numpy().tolist() == pd.concat(expected)[columns].to_numpy().tolist()
     assert rows["probability"].tolist() == pytest.approx(pd.concat(expected)["probability"].tolist())
-    low, high = sorted(model.density(layer) for layer in ("a", "c"))
-    assert f"{low:.2g} to {high:.2g}, the density of each layer" in note
+    low, high = sorted(model.default_prior(layer) for layer in ("a", "c"))
+    assert f"a share of {low:.2g} to {high:.2g} of" in note
     rows = json.loads(call(*words, "--explain", "--json", cwd=place)[1])
     assert list(dict.fromkeys(row["target"] for row in rows)) == ["a", "c"]
     (place / "asked.csv").write_text("source,target\n0,1\n")

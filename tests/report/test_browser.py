@@ -299,22 +299,24 @@ PIXELS = """canvas => { const {data} = canvas.getContext('2d').getImageData(0, 0
     return [...new Set(new Uint32Array(data.buffer))]; }"""
 
 
-def test_fewer_new_links_can_be_supposed(page, data):
-    """Another prior shifts the log odds of all links by the same number; the order stays."""
+def test_other_numbers_of_new_links_can_be_supposed(page, data):
+    """The default is one new link for nine known ones."""
     lows = [each["low"] for each in data["held_out"]["targets"]]
     part = data["links"]["targets"][lows.index(max(lows))]
     page.locator("#links select").first.select_option(str(lows.index(max(lows))))
     said = page.locator("#links").inner_text()
     assert part["unknown"] == 24 * 23 // 2 - 60
     assert f"about {round(part['prior'] * part['unknown'])} new links beside 60 known" in said
-    assert "a fifth of all links" in said
+    assert "every tenth link is unknown" in said
+    assert part["prior"] * part["unknown"] == pytest.approx(60 / 9)
+    assert page.locator("#links select").nth(1).locator("option").all_inner_texts() == [
+        "7, 1 for 9 known", "60, 1 for 1 known", "15, 1 for 4 known", "3, 1 for 20 known",
+    ]  # fmt: skip
     column = [text.split("\t")[2] for text in page.locator("#links tbody tr").all_inner_texts()]
     assert numbers(column) == pytest.approx(part["probability"][:15], abs=6e-4)
-    page.locator("#links select").nth(1).select_option(index=1)  # 1 for 4 known
-    prior = 15 / part["unknown"]
-    odds = [p / (1 - p) * prior / (1 - prior) * (1 - part["prior"]) / part["prior"] for p in part["probability"][:15]]
+    page.locator("#links select").nth(1).select_option(index=2)  # 1 for 4 known
     column = [text.split("\t")[2] for text in page.locator("#links tbody tr").all_inner_texts()]
-    assert numbers(column) == pytest.approx([each / (1 + each) for each in odds], abs=6e-4)
+    assert numbers(column) == pytest.approx(part["supposed"][1]["probability"][:15], abs=6e-4)
     page.locator("#links select").nth(1).select_option(index=0)
 
 
@@ -600,7 +602,8 @@ def many_layers(number):
     ]
     table = pd.DataFrame(gains, columns=["target", "layer", "gain", "low", "high", "helps"])
     part = {
-        "ranked": 19_900, "possible": 19_900, "chosen": "all pairs", "prior": 0.002, "unknown": 19_860, "types": None,
+        "ranked": 19_900, "possible": 19_900, "chosen": "all pairs", "prior": 0.002, "unknown": 19_860,
+        "types": None, "supposed": [],
         "source": [*range(100)], "destination": [*range(100, 200)], "probability": rng.random(100).tolist(),
         "has": [[*range(0, number, 3)]] * 100, "layers": [*range(9)], "base": -2.0, "own": [0.5] * 100,
         "by_layer": [[(i, 0.25, 5) for i in range(8)]] * 100, "rest": [[300, 1.5]] * 100, "near": [[3] * 100] * 9,

@@ -175,8 +175,13 @@ def test_links_come_with_their_evidence(run):
     scores = model.score_pairs(table[["source", "destination"]].to_numpy(), name)
     added = [sum(value for _, value, _ in each) for each in part["by_layer"]]
     assert np.add(part["own"], added) + part["base"] == pytest.approx(scores, abs=1e-3)
-    assert part["prior"] == table.attrs["prior"] == model.density(name)
+    assert part["prior"] == table.attrs["prior"] == model.default_prior(name)
     assert part["unknown"] == 24 * 23 // 2 - 60
+    assert [each["per"] for each in part["supposed"]] == [1.0, 0.25, 0.05]  # 1 for 100 known: not one new link
+    for each in part["supposed"]:  # 60 known
+        prior = each["per"] * 60 / part["unknown"]
+        expected = model.predict_proba(table[["source", "destination"]].to_numpy(), name, prior=prior)
+        assert each["probability"] == pytest.approx(expected.tolist())
     assert part["types"] is None
 
 
@@ -314,7 +319,7 @@ def test_a_page_of_37_layers_is_below_3_mb():
     gains = pd.DataFrame(pairs, columns=["target", "layer", "gain", "low", "high", "helps"])
     part = {
         "target": 0, "ranked": 79_800, "possible": 79_800, "chosen": "all pairs", "prior": 0.004, "unknown": 79_500,
-        "types": None, "base": -2.0,
+        "types": None, "base": -2.0, "supposed": [],
         "source": ["somebody with a name"] * 54,
         "destination": ["another person"] * 54,
         "probability": rng.random(54).tolist(), "has": [[*range(10)]] * 54, "layers": [*range(9)],

@@ -5,7 +5,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from banditplex.training.calibration import HeldOut, Scored
-from banditplex.training.stacking import add_up, weigh
+from banditplex.training.stacking import FOLDS, add_up, out_of_fold, weigh
 
 
 def held_out(links, unknown, instance=0):
@@ -34,6 +34,41 @@ def test_scores_that_say_nothing_count_nothing():
     assert weigh([good, bad], np.array([0]))[:, 0] == pytest.approx([1, 0], abs=0.1)
     assert weigh([bad, good], np.array([0]))[:, 0] == pytest.approx([0, 1], abs=0.1)
     assert weigh([bad, good], np.array([1])).tolist() == [[1, 1], [0, 0]]  # a target without pairs
+
+
+def test_scores_have_factors_of_other_folds():
+    """Every fourth pair is scored with what the other three say; a plain loop over pairs."""
+    rng = np.random.default_rng(5)
+    parts = [held_out(rng.normal(1, 1, 21), rng.normal(0, 1, 50)) for _ in range(2)]
+    found = out_of_fold(parts, np.array([0]))
+    for kind in ("links", "unknown"):
+        for place, score in enumerate(getattr(found, kind).score):
+            others = [
+                held_out(
+                    *(
+                        np.array([s for at, s in enumerate(each.score) if at % FOLDS != place % FOLDS])
+                        for each in part[:2]
+                    )
+                )
+                for part in parts
+            ]
+            factors = weigh(others, np.array([0]))[:, 0]
+            own = [getattr(part, kind).score[place] for part in parts]
+            assert score == pytest.approx(factors @ own)
+
+
+def test_scores_that_say_nothing_do_not_seem_to_say_something():
+    """Three parts of noise, 30 links: weighed on the same pairs, ROC-AUC is above 1/2; not on those of other folds."""
+    rng, same, other = np.random.default_rng(6), [], []
+    for _ in range(200):
+        parts = [held_out(rng.normal(0, 1, 30), rng.normal(0, 1, 60)) for _ in range(3)]
+        for found, to in (
+            (add_up(parts, weigh(parts, np.array([0]))), same),
+            (out_of_fold(parts, np.array([0])), other),
+        ):
+            to.append((found.links.score[:, None] > found.unknown.score).mean())
+    assert np.mean(same) > 0.515
+    assert np.mean(other) < 0.505  # standard error: .065 / sqrt(200)
 
 
 def test_scores_add_up_by_target():

@@ -82,7 +82,7 @@ def predict(
     ] = None,
     prior: Annotated[
         float | None,
-        typer.Option(help="Share of links among the pairs you ask about. Default: the density of the layer."),
+        typer.Option(help="Share of links among the pairs you ask about. Default: every tenth link is unknown."),
     ] = None,
     out: Annotated[
         Path | None, typer.Option("-o", "--out", metavar="FILE", help="CSV, TSV or Parquet. Default: CSV to stdout.")
@@ -136,7 +136,7 @@ def predict(
         ranked = f"{table.attrs['ranked']:,} of {table.attrs['possible']:,} pairs"
         say(f"ranked {ranked}, {table.attrs['chosen']}; --exact ranks all.")
     if prior is None:
-        _say_prior([each.attrs["prior"] for each in tables], layers)
+        _say_prior([each.attrs["prior"] for each in tables])
     _warn_of_chance(run, model, layers)
     num_pairs = sum(map(len, tables))
     if explain:
@@ -181,16 +181,12 @@ def _together(tables: "list[pd.DataFrame]", layers: list[str], column: str) -> "
     return pd.concat(filled, ignore_index=True) if filled else tables[0]
 
 
-def _say_prior(priors: list[float], layers: list[str]) -> None:
+def _say_prior(priors: list[float]) -> None:
     """Say which shares of links probabilities assume, if none is given."""
-    if len(layers) == 1:
-        share = f"a share of {priors[0]:.2g}, the density of layer {layers[0]!r},"
-    else:
-        shown = dict.fromkeys(f"{each:.2g}" for each in (min(priors), max(priors)))
-        share = f"a share of {' to '.join(shown)}, the density of each layer,"
+    shown = dict.fromkeys(f"{each:.2g}" for each in (min(priors), max(priors)))
     say(
-        f"Probabilities assume that {share} of the pairs are links: about as many new links as known ones. If fewer "
-        "are missing, they are too high, and --prior lowers them."
+        f"Probabilities assume that every tenth link is unknown: a share of {' to '.join(shown)} of the unknown pairs "
+        "are links. If you expect more or fewer, give their share with --prior."
     )
 
 
@@ -315,7 +311,7 @@ def predictions(
     else:
         ends = read_pairs(pairs, mx, columns=columns, fold_case=fold_case)
         table = pd.DataFrame(ends, columns=["source", "destination"])
-        assumed = model.density(name, context=context) if prior is None else prior
+        assumed = model.default_prior(name, context=context) if prior is None else prior
         table["probability"] = model.predict_proba(ends, name, prior=assumed, context=context)
         table.attrs["prior"] = assumed
     return table.assign(score=model.score_pairs(ends, name, context=context) if len(table) else pd.Series(dtype=float))

@@ -36,7 +36,7 @@ SCHEMA = {
     "members": whole(1),
     "beside": [one_of("regression", "rotations")],
     "gains": (type(None), [_GAIN]),
-    "calibration": {"low": [_MODERATE], "high": [_MODERATE], "bias": [_MODERATE], "knot": _MODERATE},
+    "calibration": {name: [_MODERATE] for name in ("knots", "slopes", "factor", "bias", "most")},
     "policy": {"*": int},
     "history": [ROW],
     "sha256": {"*": SHA256},
@@ -59,11 +59,15 @@ def check_numbers(index: Mapping[str, Any], path: Path) -> None:
     check(index["counts"], [whole(0, width)], path=path, what="counts")
     for gain in index["gains"] or ():
         check(gain, {"target": whole(0, last), "layer": whole(0, last), "*": ANYTHING}, path=path, what="gains")
-    for name in ("low", "high", "bias"):
-        values = index["calibration"][name]
-        check(len(values), one_of(len(targets)), path=path, what=f"the length of calibration.{name}")
-        if name != "bias" and min(values) <= 0:
-            raise FormatError(f"expected slopes above 0 as calibration.{name}, got {min(values)}", path=path)
+    found = index["calibration"]
+    sizes = {"slopes": len(found["knots"]) + 1, **dict.fromkeys(("factor", "bias", "most"), len(targets))}
+    for name, size in {"knots": max(1, len(found["knots"])), **sizes}.items():
+        check(len(found[name]), one_of(size), path=path, what=f"the length of calibration.{name}")
+    for name in ("slopes", "factor"):
+        if min(found[name]) <= 0:
+            raise FormatError(f"expected numbers above 0 as calibration.{name}, got {min(found[name])}", path=path)
+    if sorted(found["knots"]) != found["knots"]:
+        raise FormatError(f"expected rising calibration.knots, got {found['knots']}", path=path)
     names = set(index["layer_names"])
     known = Kind("a layer", lambda value: type(value) in (int, str) and value in names)
     check([row["layer"] for row in index["history"]], [known], path=path, what="layers of the history")

@@ -38,7 +38,7 @@ from banditplex.training.data import choose_device, count_examples
 from banditplex.training.likeness import check_like
 from banditplex.training.setup import build_network, make_policies
 
-FORMAT = 9
+FORMAT = 10
 Row = dict[str, Any]
 FILES = ("graph.safetensors", "policy.safetensors", "weights.safetensors")
 GRAPH = ("edge_index", "layer_offsets", "weight", "time", "node_features")
@@ -162,8 +162,7 @@ def _beside(networks: Sequence[MultiplexModel], index: Mapping[str, Any], mx: Mu
 
 
 def _calibration(values: Mapping[str, Any]) -> Calibration:
-    low, high, bias = (np.array(values[name], np.float64) for name in ("low", "high", "bias"))
-    return Calibration(low, high, bias, values["knot"])
+    return Calibration(**{name: np.array(each, np.float64) for name, each in values.items()})
 
 
 def _read_index(path: Path) -> dict[str, Any]:

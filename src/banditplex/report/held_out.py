@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
-from scipy.special import expit, ndtri
+from scipy.special import expit, logit, ndtri
 
-from banditplex.training.calibration import HeldOut, Scored, fit
+from banditplex.training.calibration import HeldOut, fit
 
 Floats = NDArray[np.float64]
 BINS = 10
@@ -35,23 +35,22 @@ def summarise(held_out: HeldOut, rng: np.random.Generator) -> dict[str, Any]:
 
 
 def judge(held_out: HeldOut, rng: np.random.Generator) -> Judged:
-    """Return the probabilities of all pairs, each by a calibration that was fitted to the other half."""
+    """Return the probabilities of being a validation edge, not an unknown pair, of all pairs.
+
+    Each pair has that of a calibration which was fitted to the other half.
+    """
     half = [rng.permutation(len(part.score)) % 2 for part in held_out[:2]]
     parts = []
     for mine in range(2):
-        here, other = (
-            held_out._replace(
-                links=_take(held_out.links, half[0] == which), unknown=_take(held_out.unknown, half[1] == which)
-            )
-            for which in (mine, 1 - mine)
-        )
-        prior, calibration = np.clip(held_out.density, 1e-12, 1 - 1e-12), fit(*other)
+        here, other = (held_out.take(half[0] == which, half[1] == which) for which in (mine, 1 - mine))
+        density, calibration = np.clip(held_out.density, 1e-12, 1 - 1e-12), fit(*other)
         share = here.shares()
         for scored, label, factor in ((here.links, 1.0, np.ones_like(share)), (here.unknown, 0.0, share)):
             probability = np.zeros(len(scored.score))
             for instance in np.unique(scored.instance).tolist():
                 at = scored.instance == instance
-                probability[at] = calibration.probability(scored.score[at], instance, prior[instance])
+                ratio = calibration.ratio(scored.score[at], instance)  # of links against all unknown pairs
+                probability[at] = expit(ratio + logit(density[instance]))
             weight = scored.weight * factor[scored.instance]
             parts.append(Judged(probability, np.full(len(probability), label), weight))
     return Judged(*(np.concatenate(each) for each in zip(*parts, strict=True)))
@@ -109,7 +108,7 @@ def by_target(held_out: HeldOut) -> list[dict[str, Any]]:
     """
     rows, z = [], float(ndtri(1 - 0.005 / len(held_out.density)))
     for instance in range(len(held_out.density)):
-        links, unknown = (_take(part, part.instance == instance) for part in held_out[:2])
+        links, unknown, _ = held_out.take(*(part.instance == instance for part in held_out[:2]))
         auc = low = high = None
         if len(links.score) and len(unknown.score):
             auc = weighted_auc(links.score, unknown.score, unknown.weight)
@@ -153,7 +152,3 @@ def weighted_auc(positive: ArrayLike, negative: ArrayLike, weight: ArrayLike) ->
     sides: tuple[Any, Any] = ("left", "right")
     first, last = (below[np.searchsorted(scores[order], positive, side)] for side in sides)
     return float((first + last).mean() / (2 * below[-1]))
-
-
-def _take(scored: Scored, at: NDArray[np.bool_]) -> Scored:
-    return Scored(scored.instance[at], scored.score[at], scored.weight[at])

@@ -17,6 +17,8 @@ from banditplex.predictor import LinkPredictor
 Ints = NDArray[np.int64]
 BUDGET, LARGE = 1_000_000, 8
 """Pairs that are ranked in all, and the number of targets with more pairs, of which candidates are ranked."""
+SUPPOSED = (1.0, 0.25, 0.05, 0.01)
+"""New links for each known one that can be supposed instead of those of the default prior."""
 KEPT = 1 << 13
 """Candidates that each way to find them keeps."""
 LISTED, MOST, LEAST = 2_000, 100, 20
@@ -55,15 +57,22 @@ def top_links(model: LinkPredictor, layers: Sequence[Name] | None = None) -> dic
         terms = model.explain(ends, name)
         used = [target, *(mx.layer_index(layer) for layer in dict.fromkeys(terms["layer"][terms["term"] == "drawn"]))]
         edges = mx.edges(name)
+        known = int(np.count_nonzero(edges[0] != edges[1]))
+        unknown = int(possible[target]) - known
         rows.append(
             {
                 "target": target,
                 **{key: table.attrs[key] for key in ("chosen", "ranked", "possible", "prior")},
-                "unknown": int(possible[target]) - int(np.count_nonzero(edges[0] != edges[1])),
+                "unknown": unknown,
                 "types": _types(mx, pairs),
                 "source": ends[:, 0].tolist(),
                 "destination": ends[:, 1].tolist(),
                 "probability": table["probability"].tolist(),
+                "supposed": [
+                    {"per": per, "probability": model.predict_proba(ends, name, prior=share).tolist()}
+                    for per in SUPPOSED
+                    if per * known >= 1 and 0 < (share := per * known / max(unknown, 1)) < 1
+                ],
                 "has": [next(having) for _ in pairs],
                 "layers": used,  # the target, then those that are drawn
                 **terms_by_layer(mx, terms),

@@ -86,6 +86,7 @@ REMOVED = {
     "shard_layers": "shard_layers was removed: leave it out; each process that torchrun starts holds all layers.",
     "regression": "regression was removed: leave it out; members=1 trains a network without one.",
     "rotations": "rotations was removed: leave it out; members=1 trains a network without them.",
+    "unknown_share": "unknown_share was removed: leave it out; `prior` says how many links are unknown.",
     **{
         name: f"{name} was removed: leave it out; it is always {value} ({place})."
         for name, value, place in (
@@ -94,7 +95,6 @@ REMOVED = {
             ("max_node_embeddings", 2000, "MAX_NODE_EMBEDDINGS in nn/encoder.py"),
             ("max_rounds", 64, "MAX_ROUNDS in training/batches.py"),
             ("rank", 2, "RANK in nn/model.py"),
-            ("unknown_share", 0.2, "UNKNOWN_SHARE in training/calibration.py"),
         )
     },
 }

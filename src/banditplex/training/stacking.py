@@ -20,6 +20,8 @@ from banditplex.training.regression import large_targets
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
+FOLDS = 4
+"""Parts of the held-out pairs; the scores of each have factors that were fitted to the others."""
 
 
 def stack(
@@ -27,12 +29,15 @@ def stack(
 ) -> tuple[Beside | None, HeldOut]:
     """Return what to put beside the mean of the networks, with its factors, and the scores of all together.
 
+    Factors that were fitted to these pairs would make them look too good, so scores have those of other folds.
+
     `parts` are the scores of the same pairs by networks, regression and rotations, as far as there are any.
     """
     if regression is None and rotations is None:
         return None, parts[0]
     targets = torch.from_numpy(every[0].targets).to(every[0].device)
-    factors = weigh(parts, reduce(np.intersect1d, [large_targets(data) for data in every]))
+    large = reduce(np.intersect1d, [large_targets(data) for data in every])
+    factors = weigh(parts, large)
     shares = [torch.from_numpy(each).float().to(targets.device) for each in factors]
     if not shares[-1].any():
         rotations = None  # they count nothing, and are many numbers
@@ -44,7 +49,7 @@ def stack(
         regression.scale(targets, shares[1])
     if rotations is not None:
         rotations.factor[targets] = shares[-1]
-    return beside, add_up(parts, factors)
+    return beside, out_of_fold(parts, large)
 
 
 def weigh(parts: Sequence[HeldOut], instances: Ints) -> Floats:
@@ -78,6 +83,19 @@ def weigh(parts: Sequence[HeldOut], instances: Ints) -> Floats:
     factors = np.repeat(centre[:-1, None], len(share), 1)
     factors[:, instances] = found[:, None]
     return factors
+
+
+def out_of_fold(parts: Sequence[HeldOut], instances: Ints) -> HeldOut:
+    """Return the scores of all parts together, of each pair with factors that were fitted to other folds."""
+    links, unknown = fold = [np.arange(len(each.score)) % FOLDS for each in parts[0][:2]]
+    scores = [np.empty(len(each)) for each in fold]
+    for number in range(FOLDS):
+        factors = weigh([each.take(links != number, unknown != number) for each in parts], instances)
+        found = add_up([each.take(links == number, unknown == number) for each in parts], factors)
+        for score, of, part in zip(scores, fold, found[:2], strict=True):
+            score[of == number] = part.score
+    first, (of_links, of_unknown) = parts[0], scores
+    return HeldOut(first.links._replace(score=of_links), first.unknown._replace(score=of_unknown), first.density)
 
 
 def add_up(parts: Sequence[HeldOut], factors: Floats) -> HeldOut:

@@ -62,11 +62,8 @@ page.links = function (lede) {
   const best = l.targets.reduce((most, each, i) => (merit(each) > merit(l.targets[most]) ? i : most), 0);
   let parts = [], rows = [], table = null, asked = "", supposed = null;
 
-  const odds = (p) => Math.log(p / (1 - p)), known = (part) => part.possible - part.unknown;
-  function chance({ part, i }) { /* with fewer new links than the layer's density means, if they are supposed */
-    const prior = supposed === null ? part.prior : Math.min(part.prior, (supposed * known(part)) / part.unknown);
-    return prior === part.prior ? part.probability[i] : 1 / (1 + Math.exp(odds(part.prior) - odds(part.probability[i]) - odds(prior)));
-  }
+  const known = (part) => part.possible - part.unknown;
+  const chance = ({ part, i }) => (part.supposed.find(({ per }) => per === supposed) ?? part).probability[i];
   const score = ({ part, i }) => part.base + part.own[i] + part.by_layer[i].reduce((sum, [, value]) => sum + value, 0) + part.rest[i][1];
   const title = (type) => type.charAt(0).toUpperCase() + type.slice(1);
   const ends = () => { const types = new Set(parts.map((part) => JSON.stringify(part.types))), [first] = types; return types.size === 1 && first !== "null" ? JSON.parse(first).map(title) : mx.directed ? ["From", "To"] : null; };
@@ -117,18 +114,18 @@ page.links = function (lede) {
     host.replaceChildren(table.element);
     if (asked) table.filter(asked);
   }
-  /* Which pairs were ranked, and what the probabilities rest on; fewer unknown links can be supposed. */
+  /* Which pairs were ranked, and what the probabilities rest on; more or fewer unknown links can be supposed. */
   function explain() {
     const [part] = parts, one = parts.length === 1, usual = (each) => each.prior * each.unknown;
     const [from, to] = part.types ?? [], meaning = paths && from ? ` A path of 3 steps leads from a ${from} over a ${to} and another ${from} to a ${to}.` : "";
     const ranked = !one ? "Known edges are left out, and so are layers that are not predicted clearly better than by chance."
       : part.ranked < part.possible ? `${page.count(part.ranked)} of ${page.plural(part.possible, "pair")} of nodes were ranked (${part.chosen}); known edges are left out.`
         : `All ${page.plural(part.ranked, "pair")} of nodes that the layer may link were ranked; known edges are left out.`;
-    const choices = [[null, one ? `${page.count(Math.round(usual(part)))}, as frequent as in the layer` : "as frequent as in each layer"], ...[[0.25, "1 for 4"], [0.05, "1 for 20"], [0.01, "1 for 100"]]
-      .filter(([per]) => parts.some((each) => per * known(each) >= 1 && per * known(each) < usual(each))).map(([per, words]) => [per, one ? `${page.count(Math.round(per * known(part)))}, ${words} known` : `${words} known`])];
+    const words = (per, links) => `${one ? `${page.count(Math.round(links))}, ` : ""}1 for ${page.count(Math.round(1 / per))} known`;
+    const choices = [[null, words(usual(part) / known(part), usual(part))], ...[...new Set(parts.flatMap((each) => each.supposed.map(({ per }) => per)))].sort((a, b) => b - a).map((per) => [per, words(per, per * known(part))])];
     const select = page.choose("New links supposed", choices.map(([, text], i) => [String(i), text]), (value) => { supposed = choices[Number(value)][0]; list(); });
     const means = one ? `, which means about ${page.plural(Math.round(usual(part)), "new link")} beside ${page.count(known(part))} known` : "";
-    below.replaceChildren(el("p", { class: "caption" }, `${ranked}${meaning} Probabilities suppose that links are as frequent among unknown pairs as in the whole layer${means}${page.qualities.size ? ", and that a fifth of all links were unknown when they were calibrated" : ""}. If fewer links are missing from your data, they are too high; the order of the links of a layer stays the same.`),
+    below.replaceChildren(el("p", { class: "caption" }, `${ranked}${meaning} Probabilities suppose that every tenth link is unknown${means}. If fewer links are missing from your data, they are too high, if more, too low; the order of the links of a layer stays the same.`),
       el("div", { class: "controls" }, select));
   }
   function warn() {
