@@ -31,14 +31,8 @@ class Aggregation(NeuralBaseline):
     1 / (num_layers - 1). "attention": a_l is the softmax over layers of b_tl + <w, features of the pair in l>. This is
     what the paper compares sampling with: every layer is looked at in every step. Directions of edges count.
 
-    Parameters
-    ----------
-    kind
-        "mean" or "attention".
-    width
-        Of node embeddings; 0: structural features only.
-    epochs, patience, batch_size, learning_rate, device, hide, seed
-        See `NeuralBaseline`.
+    Parameters: `kind`: "mean" or "attention". `width`: of node embeddings; 0: structural features only. For others, see
+    `NeuralBaseline`.
     """
 
     weight_decay = 0.1

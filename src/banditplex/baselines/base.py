@@ -129,14 +129,9 @@ def training_tables(
     edges. Hiding only each edge from itself is not enough: all edges of a node would have a degree one lower than its
     negatives, and trees would learn this.
 
-    Parameters
-    ----------
-    columns, targets, seed
-        Columns of the multiplex; target layers; seed of the sample.
-    compute
-        compute(columns, pairs, target) -> (n, F).
-    each, at_most
-        Negatives per edge (fewer if there are not so many), and the largest number of edges of a target, at random.
+    Parameters: `columns`, `targets`, `seed`: columns of the multiplex; target layers; seed of the sample. `compute`:
+    compute(columns, pairs, target) -> (n, F). `each`, `at_most`: negatives per edge (fewer if there are not so many),
+    and the largest number of edges of a target, at random.
 
     Targets without edges or without negatives are left out.
     """

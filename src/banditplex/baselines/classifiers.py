@@ -56,14 +56,8 @@ class Regression(Baseline):
     at most 40 layers; SVD scores of the target layer and of the union, in which no pair sees itself. A target without
     edges scores 0.
 
-    Parameters
-    ----------
-    strengths
-        Values of C, scikit-learn's inverse penalty; see `fit_logistic`.
-    rank
-        Number of singular values of each SVD; 0: no SVD scores.
-    hide, seed
-        See `Baseline`.
+    Parameters: `strengths`: values of C, scikit-learn's inverse penalty; see `fit_logistic`. `rank`: number of singular
+    values of each SVD; 0: no SVD scores. For `hide` and `seed`, see `Baseline`.
     """
 
     strengths: Sequence[float] = STRENGTHS
@@ -148,12 +142,8 @@ class PooledRegression(PooledBaseline):
 class Trees(PooledBaseline):
     """Boosted trees, one model for all target layers, with early stopping on a tenth of the pairs.
 
-    Parameters
-    ----------
-    learning_rate, max_iter, max_leaf_nodes
-        As in scikit-learn's HistGradientBoostingClassifier.
-    hide, seed
-        See `Baseline`.
+    Parameters: `learning_rate`, `max_iter`, `max_leaf_nodes`: as in scikit-learn's HistGradientBoostingClassifier. For
+    `hide` and `seed`, see `Baseline`.
     """
 
     learning_rate: float = 0.1

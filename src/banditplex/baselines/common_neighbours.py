@@ -25,14 +25,8 @@ class NCN(OneGraphBaseline):
     logit (see `PairHead`); vectors of nodes are learnt where there are no node features; early stopping. As in the
     original, edges of a batch are hidden from the convolutions.
 
-    Parameters
-    ----------
-    width, depth, dropout
-        Of the convolutions.
-    graph
-        "target" or "union".
-    epochs, patience, batch_size, learning_rate, device, hide, seed
-        See `NeuralBaseline`.
+    Parameters: `width`, `depth`, `dropout`: of the convolutions. `graph`: "target" or "union". For others, see
+    `NeuralBaseline`.
     """
 
     weight_decay = 1.0
@@ -86,12 +80,7 @@ class NCNAll(NeuralBaseline):
     together, so a score depends on the others. The pair's own edge is hidden where `hide` says so. Neighbours are
     those within a layer, not across layers.
 
-    Parameters
-    ----------
-    width, depth, dropout
-        Of the convolutions.
-    epochs, patience, batch_size, learning_rate, device, hide, seed
-        See `NeuralBaseline`.
+    Parameters: `width`, `depth`, `dropout`: of the convolutions. For others, see `NeuralBaseline`.
     """
 
     width: int = 32
@@ -150,16 +139,8 @@ class NeoGNN(OneGraphBaseline):
     Differs from the original: f_node and g see log(1 + x) of their arguments; width 64, not 256, and weight decay;
     <w, z_u * z_v> is added to the feature score (see `PairHead`); paths never use the pair's own edge; early stopping.
 
-    Parameters
-    ----------
-    width, depth, dropout
-        Of the convolutions.
-    hops, beta
-        Of the neighbourhoods.
-    graph
-        "target" or "union".
-    epochs, patience, batch_size, learning_rate, device, hide, seed
-        See `NeuralBaseline`.
+    Parameters: `width`, `depth`, `dropout`: of the convolutions. `hops`, `beta`: of the neighbourhoods. `graph`:
+    "target" or "union". For others, see `NeuralBaseline`.
     """
 
     weight_decay = 1.0

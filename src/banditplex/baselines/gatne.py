@@ -44,16 +44,10 @@ class GATNE(NodeVectors):
     mini-batches of walks instead of Adam; new walks in every epoch, and no early stopping; one aggregation (K = 1), and
     alpha = beta = 1, as in its experiments. Time and memory grow with nodes x layers.
 
-    Parameters
-    ----------
-    dimension, edge_dimension, attention_dimension
-        Sizes of b, u and w.
-    neighbour_samples
-        Neighbours sampled for each mean.
-    normalise
-        Whether vectors have length 1 in training, too, as in the cosine that scores pairs.
-    epochs, num_walks, walk_length, window, num_negatives, learning_rate, operator, time_limit, device, hide, seed
-        As for `MNE`.
+    Parameters: `dimension`, `edge_dimension`, `attention_dimension`: sizes of b, u and w. `neighbour_samples`:
+    neighbours sampled for each mean. `normalise`: whether vectors have length 1 in training, too, as in the cosine that
+    scores pairs. `epochs`, `num_walks`, `walk_length`, `window`, `num_negatives`, `learning_rate`, `operator`,
+    `time_limit`, `device`, `hide`, `seed`: as for `MNE`.
     """
 
     dimension: int = 200

@@ -29,14 +29,8 @@ class Heuristic(Baseline):
     - "overlap": the number of other layers with the pair;
     - "overlap+union": overlap; ties are broken by resource allocation in the union.
 
-    Parameters
-    ----------
-    kind
-        One of the features above.
-    graph
-        "target": neighbours in the target layer. "union": in the union of all layers. The last two take no graph.
-    hide, seed
-        See `Baseline`; `seed` is not used.
+    Parameters: `kind`: one of the features above. `graph`: "target": neighbours in the target layer. "union": in the
+    union of all layers. The last two take no graph. For `hide` and `seed`, see `Baseline`; `seed` is not used.
 
     >>> from banditplex.multiplex import Multiplex
     >>> mx = Multiplex.from_edges([0, 0, 1, 2], [1, 2, 3, 3], "a", num_nodes=4)

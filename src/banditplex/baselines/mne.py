@@ -32,14 +32,9 @@ class MNE(NodeVectors):
     Differs from the original: Adagrad on mini-batches of walks; new walks in every epoch; the weight w of a layer is
     one number for all (X_i can make up for it).
 
-    Parameters
-    ----------
-    dimension, layer_dimension, layer_weight
-        d, s and w.
-    epochs, num_walks, walk_length, window
-        Epochs, walks from each node of each layer in an epoch, nodes in a walk, and largest distance of a context.
-    num_negatives, learning_rate, operator, time_limit, device, hide, seed
-        As for `DeepWalk`.
+    Parameters: `dimension`, `layer_dimension`, `layer_weight`: d, s and w. `epochs`, `num_walks`, `walk_length`,
+    `window`: epochs, walks from each node of each layer in an epoch, nodes in a walk, and largest distance of a
+    context. `num_negatives`, `learning_rate`, `operator`, `time_limit`, `device`, `hide`, `seed`: as for `DeepWalk`.
     """
 
     dimension: int = 200

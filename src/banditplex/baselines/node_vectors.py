@@ -186,16 +186,9 @@ class LINE(OneGraphVectors):
     Differs from the original: Adagrad on mini-batches of edges (see `skipgram.py`); edges are drawn uniformly and
     without weights. The number of samples, a fixed 10 billion in the paper, is in proportion to the edges.
 
-    Parameters
-    ----------
-    order
-        "both", "first" or "second".
-    dimension
-        Size of each half.
-    epochs
-        How often each edge is drawn, in each direction.
-    graph, num_negatives, learning_rate, operator, time_limit, device, hide, seed
-        As for `DeepWalk`; the time limit holds for each order.
+    Parameters: `order`: "both", "first" or "second". `dimension`: size of each half. `epochs`: how often each edge is
+    drawn, in each direction. `graph`, `num_negatives`, `learning_rate`, `operator`, `time_limit`, `device`, `hide`,
+    `seed`: as for `DeepWalk`; the time limit holds for each order.
     """
 
     order: str = "both"

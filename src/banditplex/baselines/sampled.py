@@ -38,24 +38,10 @@ class SampledGCN(OneGraphBaseline):
     rates by n^2, and ignores negative rewards of Thanos; here, steps are those of the papers, and q never falls below
     eta / n. The variants with draws without replacement (.M) are left out.
 
-    Parameters
-    ----------
-    kind
-        "gnn-bs" or "thanos".
-    neighbours
-        Draws per node, k.
-    exploration
-        eta; .4 for GNN-BS, .2 for Thanos, which calls it gamma, as in the published experiments.
-    rate
-        Learning rate of Thanos, .1 in the published experiments.
-    restart
-        Rounds after which Thanos forgets; 2,000 in the published experiments.
-    width, depth
-        Of the convolutions.
-    graph
-        "target" or "union".
-    epochs, patience, batch_size, learning_rate, device, hide, seed
-        See `NeuralBaseline`.
+    Parameters: `kind`: "gnn-bs" or "thanos". `neighbours`: draws per node, k. `exploration`: eta; .4 for GNN-BS, .2 for
+    Thanos, which calls it gamma, as in the published experiments. `rate`: learning rate of Thanos, .1 in the published
+    experiments. `restart`: rounds after which Thanos forgets; 2,000 in the published experiments. `width`, `depth`: of
+    the convolutions. `graph`: "target" or "union". For others, see `NeuralBaseline`.
     """
 
     kind: str = field(default="gnn-bs", kw_only=False)

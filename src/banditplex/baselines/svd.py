@@ -22,14 +22,8 @@ class SVD(Baseline):
 
     Pairs are divided into four folds, and known edges are scored by a decomposition without the edges of their fold.
 
-    Parameters
-    ----------
-    rank
-        Number of singular values.
-    graph
-        "target": decompose the target layer. "union": log(1 + number of layers with the pair).
-    hide, seed
-        See `Baseline`.
+    Parameters: `rank`: number of singular values. `graph`: "target": decompose the target layer. "union": log(1 +
+    number of layers with the pair). For `hide` and `seed`, see `Baseline`.
     """
 
     sees_own_edge: ClassVar[bool] = False

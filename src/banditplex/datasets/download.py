@@ -23,14 +23,8 @@ TIMEOUT = 30  # seconds without an answer
 def fetch_files(dataset: Dataset, *, known: Iterable[File] = (), progress: Progress | None = None) -> Path:
     """Return the folder with the checked files of a data set; missing files are downloaded first.
 
-    Parameters
-    ----------
-    dataset
-        The data set.
-    known
-        Files of all data sets. If a server delivers one of these instead of the requested file, it is kept.
-    progress
-        Called with (bytes done, bytes in total) during a download.
+    Parameters: `dataset`: the data set. `known`: files of all data sets. If a server delivers one of these instead of
+    the requested file, it is kept. `progress`: called with (bytes done, bytes in total) during a download.
     """
     dataset.check_files()
     folder = data_folder()

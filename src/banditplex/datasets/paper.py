@@ -27,12 +27,7 @@ def rand_internship(*, whole: bool = False, seed: int = 0) -> Multiplex:
     918 in six layers of equal size: 51 nodes and 1,382 edges are impossible together. (51 physicians have a mutual
     tie, and 51 are named four times or more; the latter have 63 ties among them, 378 in six layers.)
 
-    Parameters
-    ----------
-    whole
-        Use all four towns, isolated physicians included.
-    seed
-        Seed of the near copies.
+    Parameters: `whole`: use all four towns, isolated physicians included. `seed`: seed of the near copies.
     """
     base = CKM.load().subset(layers=["advice"]).to_undirected()
     if not whole:
@@ -52,12 +47,7 @@ def small_3_layers(*, whole: bool = False, seed: int = 0) -> Multiplex:
     3 x 140 = 420; the first 20, 3 x 174 = 522. Too few non-edges: the 18 who are named most, 3 x 209 = 627; the girls,
     3 x 163 = 489; all 29 undirected, 3 x 240 = 720.
 
-    Parameters
-    ----------
-    whole
-        Use all students.
-    seed
-        Seed of the near copies.
+    Parameters: `whole`: use all students. `seed`: seed of the near copies.
     """
     base = VICKERS.load().subset(layers=["get on with"])
     if not whole:

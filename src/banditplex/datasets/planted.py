@@ -106,18 +106,9 @@ def similar_layer(
 ) -> Ints:
     """Return a near copy of a layer: it keeps a share of `edges` and draws the others from the non-edges.
 
-    Parameters
-    ----------
-    edges
-        Distinct edges (2, E) of node indices, without self loops; undirected ones in either order.
-    num_nodes
-        Number of nodes.
-    similarity
-        Share of edges kept, 0 to 1: `round(similarity * E)` edges.
-    rng
-        Random number generator.
-    directed
-        Whether (u, v) and (v, u) are two edges.
+    Parameters: `edges`: distinct edges (2, E) of node indices, without self loops; undirected ones in either order.
+    `num_nodes`: number of nodes. `similarity`: share of edges kept, 0 to 1: `round(similarity * E)` edges. `rng`:
+    random number generator. `directed`: whether (u, v) and (v, u) are two edges.
 
     Returns
     -------

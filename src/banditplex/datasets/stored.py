@@ -19,18 +19,9 @@ def load_comune(
 ) -> Multiplex:
     """Read an edge file of the CoMuNe collection.
 
-    Parameters
-    ----------
-    edges
-        The edge file. Its stand-ins have no weights.
-    layers
-        The file that names the layers, or their names.
-    nodes
-        The file that names the nodes, or None.
-    num_nodes
-        Number of nodes, isolated ones included.
-    directed
-        Whether the file lists directed edges.
+    Parameters: `edges`: the edge file. Its stand-ins have no weights. `layers`: the file that names the layers, or
+    their names. `nodes`: the file that names the nodes, or None. `num_nodes`: number of nodes, isolated ones included.
+    `directed`: whether the file lists directed edges.
     """
     from banditplex.io import read
 

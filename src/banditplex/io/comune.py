@@ -35,27 +35,7 @@ def read(
     features: Sequence[str] = (),
     types: str | None = None,
 ) -> Multiplex:
-    """Read an edge list and its companion files.
-
-    Parameters
-    ----------
-    path
-        The `.edges` file; the fourth column, the weight, is optional.
-    progress
-        Called with (bytes done, bytes in total).
-    directed
-        Whether edges are directed. None: as the side note says, or undirected.
-    layers, nodes
-        Paths of the companion files. None: those named after the edge file, in the same folder.
-    num_nodes
-        Without a node file: the node ids are 1 to num_nodes, or 0 to num_nodes-1 if the id 0 occurs.
-    labels
-        Whether to use labels as names, if they are distinct, or ids.
-    features
-        Columns of the node file to use as node features.
-    types
-        Column of the node file to use as node types.
-    """
+    """Read an edge list and its companion files; options: docs/formats.md#comune."""
     layer_file, node_file = _find_companion(path, "layers", layers), _find_companion(path, "nodes", nodes)
     columns = _read_columns(path, progress)
     if not columns and (layer_file is None or node_file is None):

@@ -32,18 +32,7 @@ def read(
 ) -> Multiplex:
     """Read a folder of edge lists; the name of a layer is the percent-decoded stem of its file name.
 
-    Parameters
-    ----------
-    path
-        The folder. Layers are in natural order (`l2` before `l10`), unless a side note gives another order.
-    directed
-        Whether edges are directed. None: as the side note says, or undirected.
-    pattern
-        Which files to read, such as "trans*.txt"; files with unusual endings are ignored.
-    header
-        Whether each file starts with a line of column names. None: a line that looks like a header is an error.
-    progress
-        Called with (bytes done, bytes in total).
+    Options: docs/formats.md#edge-lists.
     """
     files = _layer_files(path, pattern)
     if not files:

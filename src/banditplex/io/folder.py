@@ -74,16 +74,7 @@ def read(
 ) -> Multiplex:
     """Open a folder; arrays stay on disk until they are used.
 
-    Parameters
-    ----------
-    path
-        The folder.
-    progress
-        Called with (bytes verified, bytes in total).
-    directed
-        None: as stored. With True, undirected edges are stored in both directions.
-    verify
-        Whether to compare checksums, which reads all arrays. None: only if they have up to 64 MiB.
+    `verify`: whether to compare checksums, which reads all arrays; None: only if they have up to 64 MiB.
     """
     header = _read_header(path / HEADER)
     entries = {name: header["arrays"][name] for name in _NAMES if name in header["arrays"]}

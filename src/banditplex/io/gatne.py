@@ -43,17 +43,6 @@ def read(
     """Read the training graph of a GATNE folder; `part="all"` adds the positive validation and test pairs.
 
     The nodes are those of all files, negative pairs included, so all parts have the same nodes.
-
-    Parameters
-    ----------
-    path
-        The folder. valid.txt and test.txt are optional for `part="train"`.
-    directed
-        Whether edges are directed. None: as the side note says, or undirected.
-    part
-        "train" or "all".
-    progress
-        Called with (bytes done, bytes in total).
     """
     if part not in ("train", "all"):
         raise InputError(f"Expected part 'train' or 'all', got {part!r}.")
@@ -128,16 +117,9 @@ def read_parts(
 ) -> Parts:
     """Read files with a link per line.
 
-    Parameters
-    ----------
-    files, widths
-        The files, and how many fields a line of each has; a fourth field is the label, 0 or 1.
-    columns, delimiter
-        The columns of layer, source and destination, and what is between them.
-    line
-        What a line of the first file looks like, for a message.
-    progress
-        Called with (bytes done, bytes in total).
+    Parameters: `files`, `widths`: the files, and how many fields a line of each has; a fourth field is the label, 0 or
+    1. `columns`, `delimiter`: the columns of layer, source and destination, and what is between them. `line`: what a
+    line of the first file looks like, for a message. `progress`: called with (bytes done, bytes in total).
     """
     texts = [read_text(file) for file in files]
     done = np.cumsum([len(text) for text in texts]).tolist()

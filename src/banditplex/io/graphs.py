@@ -49,30 +49,7 @@ def read(
     max_size: int | None = None,
     progress: Progress | None = None,
 ) -> Multiplex:
-    """Read a graph file; other edge attributes are ignored.
-
-    Parameters
-    ----------
-    path, parse_file
-        The file, and what makes a graph of networkx of it.
-    directed
-        None: as the graph. In a directed multiplex, undirected edges are stored in both directions.
-    layer
-        Edge attribute with the layer. None: "layer" or, if all edges have it, "relation", "type", "kind" or "label";
-        otherwise all edges are in the layer "edges".
-    weight, time
-        Edge attributes with weight (1 if missing) and time. None: "weight" and "time", if some edge has them.
-    features
-        Node attributes with the node features. None: those written by banditplex, if there are any.
-    types
-        Node attribute with the node type. None: "node_type", if banditplex wrote it.
-    names
-        Node attribute with the names of nodes. None: in GML, "label" if all nodes have it; otherwise the ids.
-    max_size
-        The size of the largest file that is read. None: 64 MiB.
-    progress
-        Called with (bytes done, bytes in total).
-    """
+    """Read a graph file; other edge attributes are ignored. Options: docs/formats.md#graphml-and-gml."""
     check_file_size(path, max_size, MEMORY)
     graph = _parse(path, parse_file)
     if progress:

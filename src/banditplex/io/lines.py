@@ -118,18 +118,10 @@ def parse_rows(
 ) -> Rows:
     """Split every line of a text into the same number of fields.
 
-    Parameters
-    ----------
-    text, path
-        The text from `read_text`, and its file.
-    delimiter
-        One character; white space around it is dropped. `BLANKS` means any run of spaces and tabs.
-    widths
-        Allowed numbers of fields; all lines must have as many as the first. An empty text has the fewest.
-    first_line
-        Line number, in the file, of the first line of the text.
-    progress
-        Called with (bytes done, bytes in total).
+    Parameters: `text`, `path`: the text from `read_text`, and its file. `delimiter`: one character; white space around
+    it is dropped. `BLANKS` means any run of spaces and tabs. `widths`: allowed numbers of fields; all lines must have
+    as many as the first. An empty text has the fewest. `first_line`: line number, in the file, of the first line of the
+    text. `progress`: called with (bytes done, bytes in total).
     """
     text = _tidy(text, delimiter)
     first = next(filled_lines(text, first_line), None)

@@ -38,22 +38,7 @@ def read(
 ) -> Multiplex:
     """Read a multinet file; files of type multilayer must not have edges between layers.
 
-    Parameters
-    ----------
-    path
-        The file.
-    directed
-        None: directed if at least one layer is. In a directed multiplex, edges of undirected layers are stored in both
-        directions, and `metadata["undirected_layers"]` lists these layers.
-    weight, time
-        Numeric edge attributes for weight (1 in layers without it) and time. None: the attributes "weight" and "time",
-        if they exist.
-    features
-        Numeric actor attributes for node features. None: feature_0, feature_1, ...
-    types
-        Actor attribute for node types. None: node_type, if it exists.
-    progress
-        Called with (bytes done, bytes in total).
+    Options: docs/formats.md#multinet.
     """
     body = _read_body(path, progress)
     arrows = np.array([body.header.directed.get(str(name), False) for name in body.layers], np.bool_)

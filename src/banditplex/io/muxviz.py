@@ -39,24 +39,7 @@ def read(
     """Read a muxViz configuration of edge lists `u v [weight]`, or of one extended list `u layer v layer [weight]`.
 
     Paths are relative to the configuration's folder or to a parent of it: muxViz writes them relative to its own. The
-    files must be in that folder.
-
-    Parameters
-    ----------
-    path
-        The configuration file.
-    directed
-        Whether edges are directed. None: as the side note says, or undirected.
-    labels
-        Whether to name nodes by `nodeLabel`, if there is one, or by `nodeID`.
-    interlayer
-        "refuse" or "drop" edges between layers in an extended list.
-    types
-        Column of the layout with node types. None: nodeType, if it exists.
-    allow_outside
-        Whether files may be anywhere, not only in the folder of the configuration and below.
-    progress
-        Called with (bytes done, bytes in total).
+    files must be in that folder. Options: docs/formats.md#muxviz.
     """
     if interlayer not in ("refuse", "drop"):
         raise InputError(f"Expected interlayer 'refuse' or 'drop', got {interlayer!r}.")

@@ -16,19 +16,7 @@ from banditplex.multiplex import Multiplex
 
 
 def read(path: Path, *, directed: bool | None = None, part: str = "all", progress: Progress | None = None) -> Multiplex:
-    """Read triples; all parts of a folder have the same nodes and layers.
-
-    Parameters
-    ----------
-    path
-        A file, or a folder with train.txt and perhaps valid.txt and test.txt.
-    directed
-        Whether edges are directed. None: as the side note says, or directed.
-    part
-        Of a folder: "train", "valid", "test" or "all".
-    progress
-        Called with (bytes done, bytes in total).
-    """
+    """Read triples; all parts of a folder have the same nodes and layers. `part`: "train", "valid", "test" or "all"."""
     if part not in ("all", *PARTS):
         raise InputError(f"Expected part to be one of all, {', '.join(PARTS)}, got {part!r}.")
     files = [path]

@@ -42,17 +42,9 @@ def from_table(
 ) -> "Multiplex":
     """Build a multiplex from a table whose columns are named by role.
 
-    Parameters
-    ----------
-    cls, table, origin, options
-        The class, the table, where it is from, and how to read it.
-    nodes, layers
-        Declare all names.
-    directed
-        What is known of the direction if the options do not say it. None: as the column of directions says, or
-        undirected.
-    others
-        Passed to `Multiplex.from_indices`.
+    Parameters: `cls`, `table`, `origin`, `options`: the class, the table, where it is from, and how to read it.
+    `nodes`, `layers`: declare all names. `directed`: what is known of the direction if the options do not say it. None:
+    as the column of directions says, or undirected. `others`: passed to `Multiplex.from_indices`.
 
     Types of bipartite nodes are those in the columns of types or, without them, the names of the columns of source and
     destination. An id of two types is two nodes, and all names begin with the type, as in "user/7".

@@ -53,18 +53,9 @@ def hard_negatives(
 ) -> Ints:
     """Return `each` hard negatives (p, each, 2) of every positive (p, 2) in its layer (p,).
 
-    Parameters
-    ----------
-    train
-        The training graph; candidates are ranked on the union of its layers.
-    layer, positives
-        Layer indices (p,) and node indices (p, 2).
-    each
-        Number of negatives per positive.
-    known
-        The pairs that are not negatives: the edges of the full multiplex.
-    rng
-        Random generator.
+    Parameters: `train`: the training graph; candidates are ranked on the union of its layers. `layer`, `positives`:
+    layer indices (p,) and node indices (p, 2). `each`: number of negatives per positive. `known`: the pairs that are
+    not negatives: the edges of the full multiplex. `rng`: random generator.
     """
     half = each - each // 2
     ends = np.concatenate([positives[:, 0], positives[:, 1]])

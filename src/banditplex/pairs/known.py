@@ -21,14 +21,8 @@ MANY = 1 << 14
 class KnownPairs:
     """The pairs that are edges of a multiplex, so that they are not drawn as negatives. Self loops are ignored.
 
-    Parameters
-    ----------
-    mx
-        The multiplex whose edges are known.
-    everywhere
-        Whether an edge of one layer counts in all layers.
-    ordered
-        Whether (u, v) and (v, u) are different pairs. None: only in a directed multiplex.
+    Parameters: `mx`: the multiplex whose edges are known. `everywhere`: whether an edge of one layer counts in all
+    layers. `ordered`: whether (u, v) and (v, u) are different pairs. None: only in a directed multiplex.
 
     `space` is set by `banditplex.pairs.space.restrict` if not every other pair is a negative; `num_pairs`, `num_free`
     and `free_pairs` then count and list only its pairs.

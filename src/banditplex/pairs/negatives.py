@@ -144,19 +144,10 @@ def pool_negatives(
 ) -> Ints:
     """Return one negative (n, 2) for each entry of `layer` (n,), without repetition within a layer.
 
-    Parameters
-    ----------
-    mx
-        The full multiplex; degrees are those of its layers.
-    layer
-        Layer indices (n,) of the positives.
-    known
-        The pairs that are not negatives, and the space of those that may be.
-    rng
-        Random generator.
-    kind
-        "uniform": all negatives of the layer are equally likely. "degree": see `degree_pairs`; if no more of these are
-        found, the others are uniform.
+    Parameters: `mx`: the full multiplex; degrees are those of its layers. `layer`: layer indices (n,) of the positives.
+    `known`: the pairs that are not negatives, and the space of those that may be. `rng`: random generator. `kind`:
+    "uniform": all negatives of the layer are equally likely. "degree": see `degree_pairs`; if no more of these are
+    found, the others are uniform.
     """
     check_enough_free(np.bincount(layer, minlength=mx.num_layers), known, mx)
     propose, fallback = PROPOSALS[kind](mx, known.space), uniform_pairs(mx, known.space)

@@ -39,17 +39,10 @@ class _Groups(NamedTuple):
 class PairSpace:
     """The pairs that each layer of a multiplex may link; self pairs are never among them.
 
-    Parameters
-    ----------
-    mx
-        The multiplex. If its nodes have no types, they count as one type.
-    nodes
-        "all" nodes, or "active" ones: those with an edge in the layer. Self loops do not count.
-    links_of
-        The multiplex with the same layers whose edges show which types a layer links; None: `mx`. A layer without
-        edges may link all types.
-    unrestricted
-        Layers (num_layers,) in which all nodes are used although `nodes` is "active".
+    Parameters: `mx`: the multiplex. If its nodes have no types, they count as one type. `nodes`: "all" nodes, or
+    "active" ones: those with an edge in the layer. Self loops do not count. `links_of`: the multiplex with the same
+    layers whose edges show which types a layer links; None: `mx`. A layer without edges may link all types.
+    `unrestricted`: layers (num_layers,) in which all nodes are used although `nodes` is "active".
 
     >>> mx = Multiplex.from_edges([0, 1], [2, 3], "buys", node_types=["user", "user", "item", "item"])
     >>> space = PairSpace(mx)

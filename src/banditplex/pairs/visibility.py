@@ -33,18 +33,10 @@ HIDE = ("edge", "layer", "pair")
 class Visibility:
     """What is hidden of the pairs of a multiplex.
 
-    Parameters
-    ----------
-    hide
-        "edge", "layer" or "pair"; see the table above.
-    directed
-        Whether the multiplex is directed.
-    evidence
-        Whether all layers may be looked at (`nn/evidence.py`), or target and drawn layers alone.
-    weighted
-        Whether weights of edges are looked at in structural features.
-    pooled
-        Whether the panel of the target is looked at as well: some other layers, pooled with the target.
+    Parameters: `hide`: "edge", "layer" or "pair"; see the table above. `directed`: whether the multiplex is directed.
+    `evidence`: whether all layers may be looked at (`nn/evidence.py`), or target and drawn layers alone. `weighted`:
+    whether weights of edges are looked at in structural features. `pooled`: whether the panel of the target is looked
+    at as well: some other layers, pooled with the target.
 
     >>> Visibility("layer", directed=True).hides_reverse, Visibility("layer", directed=True).hides_everywhere
     (True, False)

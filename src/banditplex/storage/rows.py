@@ -34,17 +34,10 @@ STARTS = f'{{"format": "{FORMAT}"'.encode(), b'{"task": "'
 class RowStore:
     """A result file. It is created when the first task has finished; no other process writes to it until `close`.
 
-    Parameters
-    ----------
-    path
-        The file. It must not exist, unless `resume`.
-    about
-        Settings, seed and data of the run, as plain values. They are stored in the first line, with our version.
-    resume
-        Whether to continue an existing file. Its `about` and version must be the same. An incomplete last line is
-        replaced by the next one, and its task has to run again.
-    check
-        Refuses rows that no task of this run can have written.
+    Parameters: `path`: the file. It must not exist, unless `resume`. `about`: settings, seed and data of the run, as
+    plain values. They are stored in the first line, with our version. `resume`: whether to continue an existing file.
+    Its `about` and version must be the same. An incomplete last line is replaced by the next one, and its task has to
+    run again. `check`: refuses rows that no task of this run can have written.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "results.jsonl"

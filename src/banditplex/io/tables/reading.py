@@ -67,17 +67,10 @@ def read_all(
     A table with a column of layers has these; each other table is a layer, named after its file. Tables without
     weights have weight 1. Each option applies to the tables that have a use for it.
 
-    Parameters
-    ----------
-    path
-        A folder, or tables. Of a folder, the tables with columns of source and destination are read, and a warning
-        names other files; those that look like edges under other headers are refused.
-    options
-        How to read them. Columns may be tuples of names; each table has one of them, or a usual one.
-    progress
-        Called with (bytes done, bytes in total).
-    node_table
-        A file of the folder that is no table of edges.
+    Parameters: `path`: a folder, or tables. Of a folder, the tables with columns of source and destination are read,
+    and a warning names other files; those that look like edges under other headers are refused. `options`: how to read
+    them. Columns may be tuples of names; each table has one of them, or a usual one. `progress`: called with (bytes
+    done, bytes in total). `node_table`: a file of the folder that is no table of edges.
     """
     asked = options.columns
     options = options.with_columns({role: with_usual(role, name) for role, name in asked.items()})
