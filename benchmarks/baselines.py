@@ -14,7 +14,7 @@ import torch
 from numpy.typing import NDArray
 
 from banditplex.baselines import BASELINES, MNE, DeepWalk
-from banditplex.baselines.walks import WalkGraph, first_order, second_order
+from banditplex.baselines.skipgram import WalkGraph, first_order, second_order
 from banditplex.multiplex import Multiplex
 
 NODES, EDGES, LAYERS = 2_000, 10_000, 3

@@ -6,7 +6,7 @@ import networkx as nx
 import numpy as np
 import torch
 
-from banditplex.baselines.subgraphs import enclosing_subgraphs
+from banditplex.baselines.seal import enclosing_subgraphs
 from banditplex.datasets import planted
 from banditplex.nn import PackedGraph
 

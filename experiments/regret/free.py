@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from banditplex.bandits import Observations, Policy, make_policy
-from banditplex.bandits.observation import observation_probability
+from banditplex.bandits.arms import observation_probability
 from banditplex.rng import stream
 from experiments.regret import settings
 from experiments.regret.measure import Result

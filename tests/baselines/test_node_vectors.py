@@ -7,7 +7,7 @@ import torch
 from banditplex.baselines import GATNE, LINE, MNE, DeepWalk, Node2Vec
 from banditplex.baselines.gatne import _Neighbours, edge_part
 from banditplex.baselines.mne import layer_vectors
-from banditplex.baselines.walks import WalkGraph
+from banditplex.baselines.skipgram import WalkGraph
 from banditplex.datasets import load_dataset
 from banditplex.evaluation import roc_auc, split
 from banditplex.multiplex import Multiplex

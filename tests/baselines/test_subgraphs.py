@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 import torch
 
-from banditplex.baselines import subgraphs
-from banditplex.baselines.seal import SubgraphEncoder, choose_keep, neural_sort, sort_pool
-from banditplex.baselines.subgraphs import enclosing_subgraphs
+from banditplex.baselines import seal
+from banditplex.baselines.seal import SubgraphEncoder, choose_keep, enclosing_subgraphs, neural_sort, sort_pool
 from banditplex.multiplex import Multiplex
 from banditplex.nn import PackedGraph
 
@@ -57,7 +56,7 @@ def slow_subgraph(graph, u, v, hops, linked):
 @pytest.mark.parametrize(("hops", "table"), [(1, 0), (2, 1 << 23)])
 def test_subgraphs_and_labels(mx, hops, table, monkeypatch):
     """Every pair of nodes in both layers, with and without its own edge; by a search, and by a table."""
-    monkeypatch.setattr(subgraphs, "TABLE", table)
+    monkeypatch.setattr(seal, "TABLE", table)
     lists = PackedGraph.from_multiplex(mx).both
     pairs = np.array([(u, v) for u in range(NODES) for v in range(u)])
     for layer in range(2):

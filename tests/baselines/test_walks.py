@@ -5,8 +5,20 @@ import math
 import numpy as np
 import torch
 
-from banditplex.baselines.skipgram import Noise, Table, Walks, batches, gradients, random_table, train, zero_table
-from banditplex.baselines.walks import WalkGraph, first_order, second_order, walk
+from banditplex.baselines.skipgram import (
+    Noise,
+    Table,
+    WalkGraph,
+    Walks,
+    batches,
+    first_order,
+    gradients,
+    random_table,
+    second_order,
+    train,
+    walk,
+    zero_table,
+)
 from banditplex.multiplex import Multiplex
 
 # The square 0-1-2-3-0 with the diagonal 0-2 and the tail 3-4 in layer a; the edge 1-4 in layer b.

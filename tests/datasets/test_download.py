@@ -11,8 +11,8 @@ from functools import partial
 import pytest
 
 from banditplex.datasets import Dataset, File, download
+from banditplex.datasets.catalog import load_comune
 from banditplex.datasets.download import fetch_files
-from banditplex.datasets.stored import load_comune
 from banditplex.storage.files import draft_folder
 from tests.refusals import refuses
 from tests.storage.drafts import dead_draft

@@ -19,9 +19,9 @@ import banditplex as bx
 from banditplex.datasets.base import Dataset, File
 from banditplex.datasets.download import _Download
 from banditplex.io import detect
-from banditplex.io.limits import FLOOR
 from banditplex.io.tables.nodes import with_node_table
 from banditplex.io.tables.pairs import read_pairs
+from banditplex.io.text import FLOOR
 from tests.refusals import refuses
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from banditplex.io import lines
 from banditplex.io.lines import BLANKS, index_names, parse_rows, read_text
-from banditplex.io.writing import write_rows
+from banditplex.io.text import write_rows
 from tests.io.checks import lay_out, refuses_file
 
 fields = st.sampled_from(["a", "b", "ab", "7", "07", "-3", "é", '"', "0", "x" * 40])

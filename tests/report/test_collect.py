@@ -11,9 +11,8 @@ import pytest
 
 import banditplex as bx
 from banditplex.report import collect, links
-from banditplex.report.collect import collect_history, collect_probabilities, collect_run
+from banditplex.report.collect import collect_history, collect_probabilities, collect_run, glance
 from banditplex.report.comparison import compare_rows
-from banditplex.report.glance import glance
 from banditplex.report.links import layers_with, terms_by_layer, top_links
 from banditplex.report.packing import pack
 from banditplex.report.page import as_json, render
@@ -53,7 +52,7 @@ def test_the_multiplex_at_a_glance():
 
 
 def test_of_a_large_multiplex_sizes_alone(monkeypatch):
-    monkeypatch.setattr("banditplex.report.glance.LARGE", 6)
+    monkeypatch.setattr("banditplex.report.collect.LARGE", 6)
     assert glance(small())["columns"] == {"edges": [3, 3, 1]}
     assert "overlap" not in glance(small())
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from banditplex.storage.changes import check_same, differences
+from banditplex.storage.files import check_same, differences
 from tests.refusals import refuses
 
 

@@ -9,8 +9,17 @@ from torch import Tensor
 from banditplex.baselines.base import BASELINES, parameters
 from banditplex.baselines.columns import Floats, Ints
 from banditplex.baselines.node_vectors import NodeVectors
-from banditplex.baselines.skipgram import Table, Walks, as_numpy, batches, gradients, random_table, zero_table
-from banditplex.baselines.walks import WalkGraph, first_order
+from banditplex.baselines.skipgram import (
+    Table,
+    WalkGraph,
+    Walks,
+    as_numpy,
+    batches,
+    first_order,
+    gradients,
+    random_table,
+    zero_table,
+)
 from banditplex.rng import stream
 from banditplex.training.data import choose_device
 

@@ -9,8 +9,18 @@ import numpy as np
 from banditplex.baselines.base import Baseline, add_one_graph, in_union, parameters, training_tables
 from banditplex.baselines.classifiers import fit_logistic
 from banditplex.baselines.columns import Floats, Ints
-from banditplex.baselines.skipgram import Table, Walks, as_numpy, batches, random_table, train, zero_table
-from banditplex.baselines.walks import WalkGraph, first_order, walk
+from banditplex.baselines.skipgram import (
+    Table,
+    WalkGraph,
+    Walks,
+    as_numpy,
+    batches,
+    first_order,
+    random_table,
+    train,
+    walk,
+    zero_table,
+)
 from banditplex.errors import InputError
 from banditplex.rng import stream
 from banditplex.training.data import choose_device

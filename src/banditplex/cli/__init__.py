@@ -11,7 +11,7 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
-from banditplex.cli import compare, convert, datasets, demo, evaluate, formats, predict, report, reproduce, train
+from banditplex.cli import compare, convert, datasets, demo, evaluate, predict, report, reproduce, train
 from banditplex.cli.commands import PlainCommand, PlainGroup, help_alone
 from banditplex.cli.flags import in_flags
 from banditplex.errors import InputError
@@ -37,7 +37,7 @@ for _command in (
     evaluate.evaluate,
     compare.compare,
     convert.convert,
-    formats.formats,
+    convert.formats,
     reproduce.reproduce,
 ):
     app.command(cls=PlainCommand)(_command)

@@ -1,4 +1,4 @@
-"""`banditplex convert`."""
+"""`banditplex convert` and `banditplex formats`."""
 
 from pathlib import Path
 from typing import Annotated
@@ -7,7 +7,7 @@ import typer
 
 from banditplex.cli.commands import complete_format
 from banditplex.cli.data import Data, Reading, load, reads_data
-from banditplex.cli.output import Json, print_json, print_lines
+from banditplex.cli.output import Json, print_json, print_lines, print_table
 
 
 @reads_data
@@ -33,3 +33,20 @@ def convert(
         print_json({"out": str(out), "nodes": mx.num_nodes, "layers": mx.num_layers, "edges": mx.num_edges})
     else:
         print_lines(f"{out}: {mx.title}")
+
+
+def formats(as_json: Json = False) -> None:
+    """List the formats that can be read and written."""
+    from banditplex.io import formats as known
+
+    rows = [
+        {"name": f.name, "endings": list(f.suffixes), "holds": sorted(f.holds), "description": f.description}
+        for f in known.values()
+    ]
+    if as_json:
+        print_json(rows)
+        return
+    print_table(
+        ["name", "endings", "stores besides edges", "description"],
+        [[r["name"], " ".join(r["endings"]), ", ".join(r["holds"]), r["description"]] for r in rows],
+    )

@@ -12,7 +12,7 @@ import typer
 
 from banditplex.cli.commands import complete_data, complete_format
 from banditplex.cli.flags import in_flags
-from banditplex.cli.grouped import add_options
+from banditplex.cli.options import add_options
 from banditplex.errors import InputError
 from banditplex.multiplex.notes import notes_of, show_files
 from banditplex.multiplex.roles import ALIAS, ALSO, EDGE_ROLES, PAIR_ROLES

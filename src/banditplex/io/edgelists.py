@@ -11,7 +11,7 @@ import numpy as np
 from banditplex.errors import FormatError, InputError
 from banditplex.io.base import Format, Progress, are_strings, parse_names, read_side_note, side_note, write_side_note
 from banditplex.io.lines import BLANKS, Rows, index_fields, join_weights, naming_rows, parse_rows, read_text
-from banditplex.io.writing import as_strings, refuse_names, write_rows
+from banditplex.io.text import as_strings, refuse_names, write_rows
 from banditplex.multiplex import Multiplex
 from banditplex.multiplex.notes import note as tell
 

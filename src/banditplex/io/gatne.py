@@ -14,7 +14,7 @@ import numpy.typing as npt
 from banditplex.errors import FormatError, InputError
 from banditplex.io.base import Format, Progress, read_side_note, side_note, write_side_note
 from banditplex.io.lines import BLANKS, Rows, index_fields, parse_rows, read_text
-from banditplex.io.writing import as_strings, refuse_names, write_rows
+from banditplex.io.text import as_strings, refuse_names, write_rows
 from banditplex.multiplex import Multiplex
 from banditplex.multiplex.names import Ints, Names
 

@@ -16,8 +16,7 @@ import pyarrow.csv
 
 from banditplex.errors import FormatError
 from banditplex.io.base import Progress, are_strings, locating
-from banditplex.io.text import squeeze
-from banditplex.io.writing import as_strings
+from banditplex.io.text import as_strings, squeeze
 from banditplex.multiplex.build import Numbers
 from banditplex.multiplex.names import Ints, Names, factorize
 

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from banditplex.errors import FormatError, InputError
 from banditplex.io.base import Format, Progress, are_strings, parse_names, read_side_note, strings_note, write_side_note
 from banditplex.io.lines import BLANKS, Rows, index_names, join_weights, naming_rows, parse_rows, read_text, tokens
-from banditplex.io.writing import refuse_names, write_rows
+from banditplex.io.text import refuse_names, write_rows
 from banditplex.multiplex import Multiplex
 from banditplex.multiplex.build import check_weight
 from banditplex.multiplex.names import Ints, Names

@@ -1,16 +1,20 @@
 """Read columns of numbers split by white space with a fast parser; a slow one finds the line of an error."""
 
+import io
 import re
-from collections.abc import Iterator
+import zipfile
+from collections.abc import Iterator, Sequence
 from io import BytesIO, FileIO
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv
 
-from banditplex.errors import FormatError
+from banditplex.errors import FormatError, InputError
 from banditplex.io.base import Progress
+from banditplex.multiplex.options import check_max_size
 
 _BLANKS = bytes.maketrans(b"\t\v\f\r", b"    ")
 _INTEGER = re.compile(rb"-?[0-9]{1,19}")
@@ -117,3 +121,84 @@ def show(token: bytes) -> str:
     """Return bytes of a file for a message, in any encoding, cut after 40 characters."""
     text = token.decode(errors="backslashreplace")
     return repr(text if len(text) <= 40 else text[:40] + "...")
+
+
+FLOOR, FACTOR = 1 << 26, 100
+"""A compressed file may always grow to 64 MiB, and beyond that to 100 times its size; graph files may have 64 MiB."""
+
+
+def unpacked_limit(size: int, max_size: int | None = None) -> int:
+    """Return how many bytes a compressed file of `size` bytes may grow to.
+
+    >>> unpacked_limit(1000), unpacked_limit(1 << 30), unpacked_limit(1000, 500)
+    (67108864, 107374182400, 500)
+    """
+    check_max_size(max_size)
+    return max(FLOOR, FACTOR * size) if max_size is None else max_size
+
+
+def check_file_size(path: Path, max_size: int | None, times: int) -> None:
+    """Refuse a file that is parsed into `times` its size in memory, if it is larger than the limit."""
+    check_max_size(max_size)
+    size, limit = path.stat().st_size, FLOOR if max_size is None else max_size
+    if size > limit:
+        memory = f"reading it takes about {times} times as much memory; max_size={size} allows it"
+        raise FormatError(f"expected a file of at most {limit:,} bytes, got {size:,}; {memory}", path=path)
+
+
+def check_zip(path: Path, max_size: int | None = None) -> None:
+    """Refuse a zip file whose members say that they are larger than the limit."""
+    limit = unpacked_limit(path.stat().st_size, max_size)
+    with zipfile.ZipFile(path) as archive:
+        total = sum(member.file_size for member in archive.infolist())
+    if total > limit:
+        raise too_large(path, limit, f"; max_size={total} allows it")
+
+
+def too_large(path: Path, limit: int, hint: str = "; max_size= raises the limit") -> FormatError:
+    """Return an error about a file that grows beyond the limit."""
+    return FormatError(f"expected at most {limit:,} bytes after decompression, got more{hint}", path=path)
+
+
+class Bounded(io.RawIOBase):
+    """A stream that refuses to yield more than `limit` bytes."""
+
+    def __init__(self, stream: BinaryIO, path: Path, limit: int) -> None:
+        self._stream, self._path, self._limit, self._done = stream, path, limit, 0
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def readinto(self, buffer: bytearray) -> int:  # type: ignore[override]
+        """Read into a buffer, up to the limit."""
+        block = self._stream.read(len(buffer))
+        self._done += len(block)
+        if self._done > self._limit:
+            raise too_large(self._path, self._limit)
+        buffer[: len(block)] = block
+        return len(block)
+
+
+_ROWS = 1 << 20  # rows written at once
+
+
+def write_rows(file: BinaryIO, columns: Sequence[Any], delimiter: str) -> None:
+    """Write columns (arrays of strings or numbers) as lines of delimited fields; numbers are exact."""
+    for start in range(0, len(columns[0]), _ROWS):
+        fields = [pc.cast(pa.array(column[start : start + _ROWS]), pa.string()) for column in columns]
+        lines = pc.binary_join_element_wise(*fields, delimiter)
+        lines = pc.binary_join_element_wise(lines, "", "\n")
+        file.write(lines.buffers()[2])  # the characters of all lines
+
+
+def as_strings(names: Sequence[Any]) -> pa.Array:
+    """Return names as strings."""
+    return pa.array([str(name) for name in names], pa.string())
+
+
+def refuse_names(names: Sequence[Any], pattern: str, what: str, because: str) -> None:
+    """Refuse names that match `pattern`."""
+    wrong = next((name for name in names if re.search(pattern, str(name))), None)
+    if wrong is not None:
+        raise InputError(f"Expected names that the format can store, got the {what} name {wrong!r}: {because}.")

@@ -11,7 +11,7 @@ from banditplex.errors import InputError
 from banditplex.io.base import Format, Progress, side_note, write_side_note
 from banditplex.io.gatne import PARTS, Parts, Splits, read_parts
 from banditplex.io.lines import filled_lines
-from banditplex.io.writing import as_strings, refuse_names, write_rows
+from banditplex.io.text import as_strings, refuse_names, write_rows
 from banditplex.multiplex import Multiplex
 
 

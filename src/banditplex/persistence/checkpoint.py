@@ -20,8 +20,7 @@ from banditplex.errors import FormatError, InputError
 from banditplex.multiplex import Multiplex, Name
 from banditplex.persistence.model_folder import config_to_json
 from banditplex.schema import ANYTHING, NAMES, Kind, check, one_of, whole
-from banditplex.storage.changes import check_same, differences
-from banditplex.storage.files import locked_folder
+from banditplex.storage.files import check_same, differences, locked_folder
 from banditplex.storage.lock import Lock
 from banditplex.storage.tree import read_tree, write_tree
 from banditplex.training.config import REMOVED, SETTINGS, refuse_removed

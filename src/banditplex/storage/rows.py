@@ -14,8 +14,7 @@ from typing import Any
 
 from banditplex.errors import FormatError, InputError
 from banditplex.schema import ANYTHING, check, parse
-from banditplex.storage.changes import check_same, differences
-from banditplex.storage.files import is_draft, make_folder, writing
+from banditplex.storage.files import check_same, differences, is_draft, make_folder, writing
 from banditplex.storage.lock import EXCLUSIVE, Lock, open_regular
 from banditplex.version import __version__
 

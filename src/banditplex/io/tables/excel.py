@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from banditplex.errors import FormatError, InputError
-from banditplex.io.limits import check_zip
+from banditplex.io.text import check_zip
 from banditplex.multiplex.notes import note
 from banditplex.multiplex.options import TableOptions
 

@@ -11,18 +11,15 @@ import pyarrow as pa
 from banditplex.errors import FormatError, InputError
 from banditplex.io.base import Progress, read_side_note
 from banditplex.io.tables import excel, parquet
-from banditplex.io.tables.records import opened, records
-from banditplex.io.tables.sniff import Dialect
-from banditplex.io.tables.text import read_columns, sniff
+from banditplex.io.tables.text import Dialect, opened, read_columns, records, sniff
 from banditplex.multiplex.cells import Origin, integer_names
 from banditplex.multiplex.dates import with_times
 from banditplex.multiplex.frame import read_frame
-from banditplex.multiplex.names import as_names
+from banditplex.multiplex.names import as_names, tidy_names
 from banditplex.multiplex.notes import collected
 from banditplex.multiplex.numbers import with_weights
 from banditplex.multiplex.options import TableOptions
 from banditplex.multiplex.roles import EDGE_ROLES, PAIR_ROLES
-from banditplex.multiplex.spelling import tidy_names
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from banditplex.errors import FormatError
 from banditplex.io.base import Progress
-from banditplex.io.limits import too_large, unpacked_limit
+from banditplex.io.text import too_large, unpacked_limit
 from banditplex.multiplex import Multiplex
 from banditplex.multiplex.cells import Origin, leave_out_missing
 from banditplex.multiplex.options import TableOptions

@@ -20,7 +20,7 @@ from banditplex.io.tables import parquet
 from banditplex.io.tables.files import KINDS, SUFFIXES, Part, head_of, kind_of, load, read_whole, usual_dialect
 from banditplex.io.tables.folder import edge_tables, has_edges, header_of, tables_in, tell_left_out
 from banditplex.io.tables.join import file_names, join_tables
-from banditplex.io.tables.records import records
+from banditplex.io.tables.text import records
 from banditplex.multiplex import Multiplex
 from banditplex.multiplex.cells import integer_names, tell_odd_names
 from banditplex.multiplex.notes import Quiet, collected, show_files, tell_together

@@ -1,35 +1,179 @@
 """Parse tables of text with one row per edge: how they are written, which columns they have, numbers and dates."""
 
 import codecs
-from collections.abc import Iterator, Mapping, Sequence
+import csv
+import gzip
+import io
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
+from typing import BinaryIO
 
 import pyarrow as pa
 import pyarrow.csv
 
 from banditplex.errors import FormatError
 from banditplex.io.base import Progress
-from banditplex.io.tables.records import (
-    OtherEncoding,
-    check_decoded,
-    check_records,
-    codec,
-    line_of_row,
-    opened,
-    records,
-)
-from banditplex.io.tables.sniff import ENCODINGS, SAMPLE, Dialect, delimiter_name, sniff_delimiter, sniff_encoding
-from banditplex.multiplex.cells import Origin, leave_out_missing
+from banditplex.io.text import Bounded, open_binary, show, unpacked_limit
+from banditplex.multiplex.cells import Origin, in_all, leave_out_missing
 from banditplex.multiplex.dates import with_times
 from banditplex.multiplex.notes import note
 from banditplex.multiplex.numbers import is_guess, looks_grouped, with_weights
 from banditplex.multiplex.options import TableOptions
 from banditplex.multiplex.roles import EDGE_ROLES, assign_columns, choose_columns
 from banditplex.multiplex.table import TYPES
+from banditplex.terminal import escape
+
+SAMPLE = 1 << 16
+"""Bytes that are looked at."""
+DELIMITERS = (",", ";", "\t", "|")
+ENCODINGS = {"cp1252": "Windows-1252", "utf-16": "UTF-16", "utf-16-le": "UTF-16", "utf-16-be": "UTF-16"}
+"""Names of encodings as users know them."""
+_NAMES = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar", " ": "space"}
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How a table is written; `max_size` limits what it may grow to when it is decompressed."""
+
+    delimiter: str
+    encoding: str = "utf-8"
+    max_size: int | None = None
+
+
+def delimiter_name(delimiter: str) -> str:
+    """Return the name of a delimiter for a message."""
+    return _NAMES.get(delimiter, repr(delimiter))
+
+
+def sniff_encoding(sample: bytes) -> str:
+    r"""Return the encoding of a text: UTF-8 if it can be that, UTF-16 by its mark or its zeros, or Windows-1252.
+
+    >>> [sniff_encoding(text) for text in (b"a", "é".encode(), b"\xe9", "a".encode("utf-16"), b"\0a\0b", b"a\0b")]
+    ['utf-8', 'utf-8', 'cp1252', 'utf-16', 'utf-16-be', 'utf-8']
+    """
+    if sample.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) and not sample.startswith(codecs.BOM_UTF32_LE):
+        return "utf-16"
+    zeros = sample[0::2].count(0), sample[1::2].count(0)
+    if 3 * sum(zeros) > len(sample) > 0:  # Latin letters in two bytes each
+        return "utf-16-be" if zeros[0] > zeros[1] else "utf-16-le"
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(sample, final=len(sample) < SAMPLE)  # the last may be cut
+    except UnicodeDecodeError:
+        return "cp1252"
+    return "utf-8"
+
+
+def sniff_delimiter(text: str, usual: str, accept: Callable[[Sequence[str]], bool]) -> str:
+    r"""Return the delimiter of a table: the usual one of its format if that gives fields to `accept`, or another.
+
+    >>> sniff_delimiter("from;to\n1;2\n", ",", lambda names: "to" in names)
+    ';'
+    """
+    line = text.lstrip("\r\n\ufeff").partition("\n")[0].partition("\r")[0]
+    others = [each for each in DELIMITERS if each != usual]
+    fields = {each: _split(line, each) for each in (usual, *others)}
+    accepted = next((each for each in fields if accept(fields[each])), None)
+    if accepted is not None:
+        return accepted
+    return usual if len(fields[usual]) > 1 else max(fields, key=lambda each: len(fields[each]))
+
+
+def _split(line: str, delimiter: str) -> list[str]:
+    try:
+        return next(csv.reader([line], delimiter=delimiter), [])
+    except csv.Error:
+        return []
+
+
+Records = Callable[[], Iterator[tuple[int, list[str]]]]
+
+
+@contextmanager
+def opened(path: Path, progress: Progress | None = None, *, max_size: int | None = None) -> Iterator[BinaryIO]:
+    """Open a file and, if its name says that it is compressed, decompress it up to a limit."""
+    try:
+        with open_binary(path, progress) as raw:
+            if path.suffix.lower() != ".gz":
+                yield raw
+                return
+            limit = unpacked_limit(path.stat().st_size, max_size)
+            with gzip.GzipFile(fileobj=raw) as stream:
+                yield io.BufferedReader(Bounded(stream, path, limit), 1 << 18)  # type: ignore[arg-type, type-var]
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise FormatError(f"expected a complete gzip file, got {error}", path=path) from None
+
+
+class OtherEncoding(Exception):
+    """A text is not in the encoding that was tried; `shown` is the error for the user."""
+
+    def __init__(self, shown: FormatError) -> None:
+        self.shown = shown
+
+
+def codec(dialect: Dialect) -> str:
+    """Return the codec that decodes a text of a dialect, without its byte order mark."""
+    return "utf-8-sig" if dialect.encoding in ("utf-8", "utf8") else dialect.encoding
+
+
+def records(path: Path, dialect: Dialect, header: bool) -> Iterator[tuple[int, list[str]]]:
+    """Yield the line number and fields of each row; the column names come first.
+
+    Bytes that cannot be decoded are kept as lone surrogates.
+    """
+    with opened(path, max_size=dialect.max_size) as file:
+        text = io.TextIOWrapper(file, encoding=codec(dialect), errors="surrogateescape", newline="")
+        rows = csv.reader(text, delimiter=dialect.delimiter)
+        begin = 1
+        try:
+            for row in rows:
+                if row and not header:
+                    yield begin, [str(column) for column in range(1, len(row) + 1)]
+                    header = True
+                if row:
+                    yield begin, row
+                begin = rows.line_num + 1
+        except csv.Error as error:
+            raise FormatError(f"expected a table, got {error}", path=path, line=begin) from None
+        except UnicodeError as error:
+            raise FormatError(f"expected {dialect.encoding} text, got {error}", path=path, line=begin) from None
+        finally:
+            text.detach()
+
+
+def line_of_row(records: Records, row: int) -> int:
+    """Return the line in which a row begins."""
+    return next(line for index, (line, _) in enumerate(records(), -1) if index == row)
+
+
+def check_decoded(path: Path, dialect: Dialect, line: int, row: list[str]) -> None:
+    """Refuse a row with bytes that could not be decoded."""
+    token = next((cell for cell in row if any("\udc80" <= letter <= "\udcff" for letter in cell)), None)
+    if token is not None:
+        name = ENCODINGS.get(dialect.encoding, dialect.encoding.upper())
+        got = show(token.encode(errors="surrogateescape"))
+        raise OtherEncoding(FormatError(f"expected {name} text, got {got}", path=path, line=line))
+
+
+def check_records(path: Path, dialect: Dialect, records: Records) -> None:
+    """Raise an error for the first row of a wrong number of columns, or of another encoding if that comes first."""
+    rows = records()
+    names = next(rows)[1]
+    ragged: list[tuple[int, int]] = []
+    for line, row in rows:
+        if len(row) != len(names):
+            ragged.append((line, len(row)))
+        if not ragged:
+            check_decoded(path, dialect, line, row)
+    if ragged:
+        line, width = ragged[0]
+        expected = f"{len(names)} columns ({', '.join(escape(name)[:40] for name in names)})"
+        raise FormatError(f"expected {expected}, got {width}{in_all(len(ragged))}", path=path, line=line)
+
 
 _ROWS = 1000  # rows that show what is in a column
 
