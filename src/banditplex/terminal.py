@@ -75,12 +75,11 @@ def _as_text(title: str) -> str:
 
 @contextmanager
 def bars(
-    titles: Iterable[str], total: int | None = None, *, quiet: bool = False, clock: bool = True
+    titles: Iterable[str], total: int | None = None, *, quiet: bool = False
 ) -> "Iterator[Callable[..., None] | None]":
     """Yield a callback (title, text) that advances the bar of a title by 1 and shows a text beside it.
 
-    It may instead be given `completed` and `total`. None if `quiet` or if stderr is no terminal. With `clock`, the time
-    left is shown, as if all steps took the same.
+    It may instead be given `completed` and `total`. None if `quiet` or if stderr is no terminal.
     """
     if quiet or not sys.stderr.isatty():
         yield None
@@ -88,14 +87,9 @@ def bars(
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    texts: tuple[Any, ...] = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[text]}"),
-    )
-    texts = (*texts, TimeRemainingColumn()) if clock else texts
-    with Progress(*texts, console=Console(stderr=True), transient=True) as room:
+    titled, said = TextColumn("{task.description}"), TextColumn("{task.fields[text]}")
+    columns = titled, BarColumn(), MofNCompleteColumn(), said, TimeRemainingColumn()
+    with Progress(*columns, console=Console(stderr=True), transient=True) as room:
         tasks = {title: room.add_task(_as_text(title), total=total, text="") for title in titles}
 
         def show(title: str, text: str = "", **state: Any) -> None:

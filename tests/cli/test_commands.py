@@ -50,19 +50,10 @@ def test_completion(tmp_path):
     assert sorted(complete("train", "twins", "--policy", "exp3", cwd=tmp_path)) == expected
     found = complete("evaluate", "twins", "--policy", "uniform,exp3", cwd=tmp_path)
     assert sorted(found) == [f"uniform,{name}" for name in expected]
-    assert complete("train", "edges.csv", "-o", "run", "--target", "w", cwd=tmp_path) == ["walk", "work"]
     assert complete("datasets", "fetch", "e", cwd=tmp_path) == ["euair"]
+    assert complete("compare", "twins", "--methods", "svd,jacc", cwd=tmp_path) == ["svd,jaccard", "svd,jaccard-union"]
     assert complete("compare", "edges", cwd=tmp_path) == ["edges.csv", "edges/"]
     assert complete("convert", "edges.csv", "x", "--to", "g", cwd=tmp_path) == ["graphml", "gml", "gatne"]
-    assert complete("train", "nowhere.csv", "--target", "w", cwd=tmp_path) == []
-
-
-def test_completion_of_the_layers_of_a_model(tmp_path):
-    mx = bx.Multiplex.from_edges([0, 1, 2, 0] * 2, [1, 2, 3, 3] * 2, ["work"] * 4 + ["home"] * 4)
-    bx.LinkPredictor(epochs=1, width=0).fit(mx).save(tmp_path / "run")
-    assert complete("predict", "run", "--layer", "h", cwd=tmp_path) == ["home"]
-    assert complete("report", "run", "--layer", "h", cwd=tmp_path) == ["home"]
-    assert complete("compare", "twins", "--methods", "svd,jacc", cwd=tmp_path) == ["svd,jaccard", "svd,jaccard-union"]
 
 
 def test_estimates(monkeypatch, capsys):

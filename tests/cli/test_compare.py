@@ -5,7 +5,6 @@ import json
 import pytest
 
 import banditplex as bx
-from banditplex.cli.time_left import TimeLeft
 from banditplex.leaderboard import find_methods
 from tests.leaderboard.test_compare import multiplex
 
@@ -69,26 +68,3 @@ def test_methods_are_listed(call, tmp_path):
 def test_a_mistake_is_one_line(refusal, folder, words, values):
     said = refusal(*words.split(), cwd=folder)
     assert all(value in said for value in values), said
-
-
-def test_the_time_left_is_that_of_the_methods_left():
-    """Of a slow method, two fits take 10 s each with their start; four of fast methods take 1 s, or more, each."""
-    now = [0.0]
-    left = TimeLeft({"net": 2, "count": 2, "other": 2}, ["net"], clock=lambda: now[0])
-    told, sure = [], []
-    for method, seconds, at in (("net", 9.0, 10.0), ("net", 9.0, 20.0), ("count", 0.0, 21.0)):
-        now[0] = at
-        row = {"method": method, "fit_seconds": seconds, "score_seconds": 0.0}
-        told.append(left.after(row, 6 - len(told) - 1))
-        sure.append(left.sure)
-    assert told == pytest.approx([10.0 + 4 * 1.0, 4 * 1.0, 3.0])
-    assert sure == [False, False, True]
-
-
-def test_the_time_left_of_a_comparison_that_is_continued():
-    """A fit of 100 s that was done before tells how long the next one takes, on a machine of half the speed."""
-    now = [0.0]
-    left = TimeLeft({"net": 3, "fast": 1}, ["net"], clock=lambda: now[0])
-    assert left.after({"method": "net", "fit_seconds": 99.0, "score_seconds": 0.0}, 3) is None  # no time has passed
-    now[0] = 2.0
-    assert left.after({"method": "fast", "error": "no such thing"}, 2) == pytest.approx(2 * 100 * 2)

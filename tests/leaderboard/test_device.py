@@ -8,7 +8,7 @@ from banditplex.leaderboard import Method, Plan, compare
 from banditplex.leaderboard.compare import describe
 from banditplex.leaderboard.device import describe_device, find_device, use_device
 from banditplex.leaderboard.lines import make_lines
-from banditplex.leaderboard.methods import MeanOfDraws
+from banditplex.leaderboard.variants import MeanOfDraws
 from tests.leaderboard.scorers import DEGREES, Degrees
 from tests.leaderboard.test_compare import multiplex
 from tests.refusals import refuses

@@ -11,17 +11,8 @@ from banditplex import Multiplex
 from banditplex.baselines import BASELINES
 from banditplex.datasets import load_dataset
 from banditplex.evaluation import roc_auc, split
-from banditplex.leaderboard.methods import (
-    OURS,
-    QUICK,
-    VARIANTS,
-    MeanOfDraws,
-    Method,
-    WithUnion,
-    beside_unions,
-    choose_methods,
-    find_methods,
-)
+from banditplex.leaderboard.methods import OURS, QUICK, VARIANTS, Method, choose_methods, find_methods
+from banditplex.leaderboard.variants import MeanOfDraws, WithUnion, beside_unions
 from banditplex.predictor import LinkPredictor
 from tests.refusals import refuses
 

@@ -6,10 +6,6 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-LARGE = 1 << 24
-"""Bytes of a file whose layers are not looked up while someone types."""
-
-
 WORDS = {"<int>": "INTEGER", "<int range>": "INTEGER", "<float>": "NUMBER", "<str>": "TEXT", "<path>": "PATH"}
 """What help says instead of types."""
 
@@ -104,31 +100,3 @@ def complete_method(incomplete: str) -> list[str]:
 
     before, comma, last = incomplete.rpartition(",")
     return [f"{before}{comma}{name}" for name in find_methods() if name.startswith(last)]
-
-
-def complete_layer(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Return the layers of DATA, or of the model in RUN, that begin as typed."""
-    params = dict(ctx.params)
-    name = next(each.name for each in ctx.command.params if each.param_type_name == "argument")  # DATA or RUN
-    if not params.get(name):  # an option that waits for its value stops the parser before it comes to arguments
-        params[name] = next((word for word in ctx.args if not word.startswith("-")), None)
-    return [layer for layer in _layers(name, params) if layer.startswith(incomplete)]
-
-
-def _layers(argument: str | None, params: dict[str, Any]) -> list[str]:
-    from banditplex.cli.data import READING, load
-    from banditplex.errors import InputError
-
-    given = params.get(argument or "") or []
-    paths: list[str] = [str(given)] if isinstance(given, str | Path) else list(given)
-    if not paths or sum(Path(path).stat().st_size for path in paths if Path(path).is_file()) > LARGE:
-        return []
-    try:
-        if argument == "run":
-            from banditplex.persistence.index import read_layers
-
-            return read_layers(Path(paths[0]))[0]
-        reading = {name: params[name] for name in READING if params.get(name) not in (None, ())}
-        return [str(name) for name in load(paths, reading, quiet=True).layer_names]
-    except (InputError, OSError):
-        return []

@@ -17,14 +17,12 @@ from banditplex.cli.data import DATA, Reading, as_name, is_dataset, load, reads_
 from banditplex.cli.output import Json, print_json, print_lines, print_table
 from banditplex.cli.report import last_line, page_beside, write_comparison_page
 from banditplex.cli.resuming import resume_command, say_new
-from banditplex.cli.time_left import TimeLeft
 from banditplex.errors import InputError
 from banditplex.pairs.visibility import HIDE
 from banditplex.terminal import bars, say
 
 if TYPE_CHECKING:
     from banditplex.leaderboard.board import Leaderboard
-    from banditplex.leaderboard.methods import Method
     from banditplex.leaderboard.tables import Table
 
 WIDTH = 79
@@ -143,7 +141,7 @@ def compare(
         say_new(out)
     done = 0
     try:
-        with _progress(_time_left(chosen, plan.seeds, plan.trials), quiet) as tell:
+        with _progress(quiet) as tell:
 
             def on_progress(now: int, total: int, rows: list[dict[str, Any]]) -> None:
                 nonlocal done
@@ -247,36 +245,18 @@ def _wrap(sentences: list[str]) -> str:
     return fill(" ".join(sentences), WIDTH, break_on_hyphens=False)
 
 
-def _time_left(methods: "list[Method]", seeds: int, trials: int) -> TimeLeft:
-    fits = {each.name: seeds * each.num_fits(trials) for each in methods}
-    return TimeLeft(fits, [each.name for each in methods if each.learns_in_epochs])
-
-
 @contextmanager
-def _progress(left: TimeLeft, quiet: bool) -> "Iterator[Callable[[int, int, dict[str, Any]], None] | None]":
-    """Yield a callback (done, total, row) that shows fits as they finish, and the time left."""
-    with bars(["fits"], 1, quiet=quiet, clock=False) as show:
+def _progress(quiet: bool) -> "Iterator[Callable[[int, int, dict[str, Any]], None] | None]":
+    """Yield a callback (done, total, row) that shows fits as they finish."""
+    with bars(["fits"], 1, quiet=quiet) as show:
 
         def tell(done: int, total: int, row: dict[str, Any]) -> None:
             name, title = next(each for each in LEADING if each[0] in row or each is LEADING[-1])
             result = row.get("error") or f"{title} {row[name]:.3f}"
             text = f"{row['method']}, seed {row['trial']}{', tuning' * row['tuning']}: {result}"
-            seconds = left.after(row, total - done)
-            text += "" if seconds is None else f"; {'at least ' * (not left.sure)}{_duration(seconds)} left"
             if show is not None:
                 show("fits", text, completed=done, total=total)
             else:
                 print(f"{done}/{total}  {text}", file=sys.stderr, flush=True)
 
         yield None if quiet else tell
-
-
-def _duration(seconds: float) -> str:
-    """Return a duration in words.
-
-    >>> _duration(42.3), _duration(150), _duration(9000)
-    ('42 s', '2.5 min', '2.5 h')
-    """
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.1f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

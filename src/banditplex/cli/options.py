@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from banditplex.cli.commands import complete_layer, complete_policy
+from banditplex.cli.commands import complete_policy
 from banditplex.training.config import SETTINGS, Setting
 
 Command = Callable[..., None]
@@ -48,7 +48,6 @@ Target = Annotated[
         metavar="LAYER",
         help="Predict links in this layer; may be repeated.",
         show_default="all",
-        autocompletion=complete_layer,
     ),
 ]
 _option = partial(typer.Option, rich_help_panel=SETTINGS["policy"].group)
@@ -56,9 +55,7 @@ with_policy_flags = add_options(
     {
         "layers": Annotated[
             list[str] | None,
-            _option(
-                metavar="NAME,..", help="Always draw these layers (--policy fixed).", autocompletion=complete_layer
-            ),
+            _option(metavar="NAME,..", help="Always draw these layers (--policy fixed)."),
         ],
         "price": Annotated[
             list[str] | None,

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from banditplex.cli.commands import complete_layer
 from banditplex.cli.data import as_name, parse_columns, parse_node_columns
 from banditplex.cli.flags import in_flags
 from banditplex.cli.output import Json, print_json, print_lines, print_table
@@ -46,7 +45,6 @@ def predict(
         typer.Option(
             help="The layer to predict links in.",
             show_default="the only target; all of them with --node or --pairs",
-            autocompletion=complete_layer,
         ),
     ] = None,
     pairs: Annotated[

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from banditplex.cli.commands import complete_layer
 from banditplex.cli.data import as_name
 from banditplex.cli.output import Json, print_json
 from banditplex.cli.predict import load_model
@@ -32,7 +31,6 @@ def report(
             metavar="LAYER",
             help="List predicted links of this layer; may be repeated.",
             show_default="the largest layers",
-            autocompletion=complete_layer,
         ),
     ] = None,
     title: Annotated[
