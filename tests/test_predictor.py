@@ -129,7 +129,7 @@ def test_recommend_ranks_all_pairs_that_are_no_edges(fitted, monkeypatch):
     pairs = np.array([(u, v) for u in range(40) for v in range(u + 1, 40)])
     pairs = pairs[~mx.has_edges(pairs, layer)]
     probability = model.predict_proba(pairs, layer)
-    monkeypatch.setattr("banditplex.answers.ranking.CHUNK", 100)
+    monkeypatch.setattr("banditplex.answers.ranking.RANKED_AT_ONCE", 100)
     table = model.recommend(layer, top=7)
     assert table["probability"].to_numpy() == pytest.approx(np.sort(probability)[::-1][:7], rel=1e-4)
     assert not mx.has_edges(table[["source", "destination"]].to_numpy(), layer).any()

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from banditplex.baselines import BASELINES, SEAL, VGAE
-from banditplex.baselines.neural import FOLDS, NeuralBaseline, hide_from
+from banditplex.baselines.neural import SCORING_GROUPS, NeuralBaseline, hide_from
 from banditplex.baselines.seal import SubgraphNetwork
 from banditplex.evaluation import roc_auc, split
 from banditplex.multiplex import Multiplex
@@ -66,7 +66,7 @@ def test_a_known_edge_is_scored_as_if_it_were_unknown(name, hide, directed):
     mx, network, visibility = model.mx_, model.network_, model.visibility_
     edge = mx.edges("a")[:, :1].T.copy()
     seen = mx.edge_index if hide == "pair" else mx.edges("a")
-    fold = torch.from_numpy(seen[:, seen.sum(0) % FOLDS == edge.sum() % FOLDS].T.copy())
+    fold = torch.from_numpy(seen[:, seen.sum(0) % SCORING_GROUPS == edge.sum() % SCORING_GROUPS].T.copy())
     if network.exact:
         fold = fold[:0]
     key = visibility.keys(np.zeros(1, np.int64), edge, mx.num_nodes)

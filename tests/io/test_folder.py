@@ -307,7 +307,7 @@ def test_large_folders_hold_what_small_ones_do(mx, stored, monkeypatch):
 def test_edges_in_their_order_pass_in_chunks_of_any_size(mx, tmp_path):
     bx.write(mx, tmp_path / "graph.bx", overwrite=True)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("banditplex.multiplex.stored.CHUNK", 2)
+        patch.setattr("banditplex.multiplex.stored.CHECKED_AT_ONCE", 2)
         assert bx.read(tmp_path / "graph.bx") == mx
 
 

@@ -25,7 +25,7 @@ Note = Callable[[str], Any]
 """Is told what is going to be ranked, and how long it takes, if there are many pairs."""
 EXACT = 1 << 22
 """Up to so many pairs, all are ranked unless candidates are asked for."""
-CHUNK = 1 << 17
+RANKED_AT_ONCE = 1 << 17
 """Pairs that are scored at once."""
 SAMPLE = 1 << 15
 """Pairs that are scored to estimate how long all take."""
@@ -99,7 +99,7 @@ def plan(
             else f"ranking candidates; {whole} would take about {length} (exact=True)."
         )
     if every:
-        chunks = all_pairs(mx) if space is None else space.chunks(index, CHUNK)
+        chunks = all_pairs(mx) if space is None else space.chunks(index, RANKED_AT_ONCE)
         return Plan(chunks, possible, possible, "all pairs")
     found = find_candidates(mx, index, size=size, space=space, positions=positions(fitted, layer))
     pairs = distinct(np.concatenate(list(found.values())), mx)
@@ -181,7 +181,7 @@ def duration(seconds: float) -> str:
 
 
 def _chunks(pairs: Ints) -> Iterator[Ints]:
-    return (pairs[low : low + CHUNK] for low in range(0, len(pairs), CHUNK))
+    return (pairs[low : low + RANKED_AT_ONCE] for low in range(0, len(pairs), RANKED_AT_ONCE))
 
 
 def distinct(pairs: Ints, mx: Multiplex) -> Ints:
@@ -194,7 +194,7 @@ def distinct(pairs: Ints, mx: Multiplex) -> Ints:
 
 def all_pairs(mx: Multiplex) -> Iterator[Ints]:
     """Yield all pairs of distinct nodes, smaller index first if undirected, in chunks."""
-    rows = max(1, CHUNK // max(1, mx.num_nodes))
+    rows = max(1, RANKED_AT_ONCE // max(1, mx.num_nodes))
     for low in range(0, mx.num_nodes, rows):
         source, destination = np.indices((min(rows, mx.num_nodes - low), mx.num_nodes)).reshape(2, -1)
         source += low

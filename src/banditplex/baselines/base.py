@@ -24,7 +24,7 @@ BASELINES: "Registry[Callable[..., LinkScorer]]" = Registry("baseline")
 
 
 T = TypeVar("T")
-FOLDS = 5
+TABLE_FOLDS = 5
 """Training pairs of a target are distributed over so many folds."""
 
 
@@ -150,7 +150,7 @@ def training_tables(
         is_edge = np.arange(len(pairs)) < len(edges)
         keys = columns.visibility.keys(np.zeros(len(pairs), np.int64), pairs, mx.num_nodes)
         _, group = np.unique(keys, return_inverse=True)  # what is hidden together is in one fold
-        fold = (rng.permutation(group.max() + 1) % FOLDS)[group]
+        fold = (rng.permutation(group.max() + 1) % TABLE_FOLDS)[group]
         folds = [np.flatnonzero(fold == index) for index in np.unique(fold)]
         parts = [compute(columns.without(pairs[some][is_edge[some]], target), pairs[some], target) for some in folds]
         order = np.argsort(np.concatenate(folds))

@@ -15,7 +15,7 @@ from banditplex.rng import stream
 from banditplex.training.logistic import fit
 
 STRENGTHS = (0.001, 0.01, 0.1, 1.0, 10.0)
-FOLDS = 3
+PENALTY_FOLDS = 3
 AT_MOST, AT_MOST_POOLED = 20_000, 100_000
 """Edges of a target, and of all targets together, to learn from, at most."""
 MIN_PAIRS = 100
@@ -40,11 +40,11 @@ def fit_logistic(table: TrainingTable, strengths: Sequence[float]) -> Linear:
     Of the `strengths`, inverse penalties as scikit-learn's C, the one with the best log loss in 3-fold cross-validation
     is used, or the smallest if a fold has fewer than two edges or negatives.
     """
-    fold = table.fold % FOLDS
-    few = min(np.bincount(table.label[fold == each], minlength=2).min() for each in range(FOLDS)) < 2
+    fold = table.fold % PENALTY_FOLDS
+    few = min(np.bincount(table.label[fold == each], minlength=2).min() for each in range(PENALTY_FOLDS)) < 2
     chosen = [min(strengths)] if few else sorted(strengths)
     columns, label, folds = (torch.from_numpy(each) for each in (table.values, table.label, fold))
-    weight, constant = fit(columns, label, folds, [1 / each for each in chosen], num_folds=FOLDS)
+    weight, constant = fit(columns, label, folds, [1 / each for each in chosen], num_folds=PENALTY_FOLDS)
     return Linear(weight.numpy(), float(constant))
 
 

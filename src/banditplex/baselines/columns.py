@@ -29,7 +29,7 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 MAX_OTHERS = 40
 """With more layers than this, columns of each other layer are left out."""
-CHUNK = 1 << 16
+COLUMNS_AT_ONCE = 1 << 16
 """Pairs described at once."""
 LARGEST_TABLE = 1 << 20
 """Pairs of nodes of a layer whose paths are counted in a table; those of larger layers are sampled."""
@@ -132,7 +132,7 @@ class StructuralColumns:
     def _asked(self, pairs: Ints, target: int) -> list[tuple[Tensor, Tensor]]:
         """Return pairs as tensors, in chunks, with their layers; undirected pairs with the smaller node first."""
         pairs = pairs if self.mx.directed else np.sort(pairs, axis=1)
-        chunks = torch.split(torch.from_numpy(np.ascontiguousarray(pairs)), CHUNK)
+        chunks = torch.split(torch.from_numpy(np.ascontiguousarray(pairs)), COLUMNS_AT_ONCE)
         return [(some, torch.full((len(some),), target)) for some in chunks]
 
     def _similar_overlap(self, pairs: Tensor, having: Lists, target: int) -> Floats:

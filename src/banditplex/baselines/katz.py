@@ -16,7 +16,7 @@ RANK = 64
 """Largest eigenvalues that are computed of larger graphs."""
 LARGEST = 0.9
 """beta times the largest eigenvalue is at most this, so that the sum converges fast."""
-CHUNK = 1 << 12
+PROPAGATED_AT_ONCE = 1 << 12
 """Pairs whose walks are counted at once."""
 
 
@@ -84,8 +84,8 @@ class WalkSums:
         """Return the sum for each pair (n, 2); hidden edges between its nodes are left out."""
         beta, (u, v) = self.beta, self._place[pairs].T
         cross = np.einsum("ir,r,ir->i", self._vectors[u], self._tail, self._vectors[v]) + beta * linked.known
-        for low in range(0, len(pairs), CHUNK):
-            here = slice(low, low + CHUNK)
+        for low in range(0, len(pairs), PROPAGATED_AT_ONCE):
+            here = slice(low, low + PROPAGATED_AT_ONCE)
             walks, end = self._links[u[here]], self._links[v[here]]
             for length in (2, 3):
                 cross[here] += beta**length * np.asarray(walks.multiply(end).sum(1)).ravel()

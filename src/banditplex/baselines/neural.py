@@ -26,7 +26,7 @@ from banditplex.training.data import TrainingData, prepare
 from banditplex.training.generators import seeded
 from banditplex.training.threads import fitting_threads
 
-FOLDS = 8
+SCORING_GROUPS = 8
 """Known edges are scored in this many groups, each without the edges of the group."""
 VALIDATION = 0.1
 """Share of each target's edges that early stopping looks at."""
@@ -175,13 +175,15 @@ class NeuralBaseline(Baseline, ABC):
         pairs = pairs if self._ordered else np.sort(pairs, axis=1)
         fold, edges = np.full(len(pairs), -1), np.empty((0, 2), np.int64)
         if not network.exact:
-            fold = np.where(self.known_.has(np.full(len(pairs), target), pairs), pairs.sum(1) % FOLDS, -1)
+            fold = np.where(self.known_.has(np.full(len(pairs), target), pairs), pairs.sum(1) % SCORING_GROUPS, -1)
             name = self.mx_.layer_names[target]
             edges = (self.mx_.edge_index if visibility.hides_everywhere else self.mx_.edges(name)).T
         result = np.empty(len(pairs))
         with fitting_threads(self.mx_.num_edges):
             for number in np.unique(fold).tolist():
-                group = torch.from_numpy(np.unique(np.sort(edges[edges.sum(1) % FOLDS == number], axis=1), axis=0))
+                group = torch.from_numpy(
+                    np.unique(np.sort(edges[edges.sum(1) % SCORING_GROUPS == number], axis=1), axis=0)
+                )
                 same = torch.full((len(group),), target, device=graph.device)
                 hidden = hide_from(graph, group.to(graph.device), same, visibility, network.sees)
                 for at in _chunks(np.flatnonzero(fold == number), network.chunk):

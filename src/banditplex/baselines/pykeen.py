@@ -18,7 +18,7 @@ from banditplex.registry import Registry
 from banditplex.training.data import choose_device
 from banditplex.training.generators import seeded
 
-CHUNK = 1 << 16
+TRIPLES_AT_ONCE = 1 << 16
 """Pairs that are scored at a time."""
 PART = 5
 """Epochs between two looks at the clock."""
@@ -133,7 +133,7 @@ class PyKEEN(Baseline):
     def _score_triples(self, pairs: Ints, target: int) -> Floats:
         triples = torch.from_numpy(np.insert(pairs, 1, target, axis=1)).to(self.model_.device)
         with torch.no_grad():
-            parts = [self.model_.score_hrt(some)[:, 0].double().cpu() for some in torch.split(triples, CHUNK)]
+            parts = [self.model_.score_hrt(some)[:, 0].double().cpu() for some in torch.split(triples, TRIPLES_AT_ONCE)]
         return torch.cat(parts).numpy()
 
 

@@ -131,7 +131,7 @@ GROUP = 40
 """Nodes of a group of walks; longer walks are groups of their own."""
 MAX_TOKENS = 1 << 13
 """Nodes of all walks in a mini-batch, at most."""
-CHUNK = 1 << 20
+WALKED_AT_ONCE = 1 << 20
 """Nodes of all walks in memory, about."""
 
 
@@ -271,8 +271,8 @@ def batches(
     size = max(1, min(max_tokens, graph.num_rows) // length)
     for index in range(walks.rounds if graph.num_rows else 0):
         order = walks.order(rng)
-        for start in range(0, len(order), max(1, CHUNK // length)):
-            chunk = order[start : start + max(1, CHUNK // length)]
+        for start in range(0, len(order), max(1, WALKED_AT_ONCE // length)):
+            chunk = order[start : start + max(1, WALKED_AT_ONCE // length)]
             made = walks.make(chunk.ravel(), walks.length, rng).reshape(-1, length)
             for at in range(0, len(made), size):
                 share = (index + (start + at) / len(order)) / walks.rounds

@@ -26,7 +26,7 @@ from banditplex.training.negatives import DeviceNegatives
 
 REPLACE = ("pair", "end")
 LOSSES = ("logistic", "softmax")
-CHUNK = 1 << 16
+PAIRS_AT_ONCE = 1 << 16
 """Pairs that are scored at a time."""
 
 
@@ -203,8 +203,8 @@ class Triples(Baseline):
         formula = FORMULAS[self.model]
         nodes, relation = self.nodes_.values, self.relations_.values[target]
         found = []
-        for start in range(0, len(pairs), CHUNK):
-            u, v = torch.from_numpy(pairs[start : start + CHUNK]).to(nodes.device).T
+        for start in range(0, len(pairs), PAIRS_AT_ONCE):
+            u, v = torch.from_numpy(pairs[start : start + PAIRS_AT_ONCE]).to(nodes.device).T
             score = formula.score(nodes[u].double(), relation.double(), nodes[v].double())
             if not self.mx_.directed:
                 score = (score + formula.score(nodes[v].double(), relation.double(), nodes[u].double())) / 2

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from banditplex.evaluation import FixedSplit
 
 COLUMNS = ["metric", "policy", "mean ± deviation", "95 % interval", "difference", "p (t)", "p (W)"]
-TRIALS, FOLDS = 10, 5
+USUAL_TRIALS, USUAL_FOLDS = 10, 5
 SHOWN = ("accuracy", "roc_auc", "mrr")
 RANKED = ("filtered_mrr", "filtered_hits_at_1", "filtered_hits_at_10", "roc_auc")
 """Metrics that are shown, and those of a split of triples."""
@@ -62,9 +62,9 @@ def evaluate(
     ] = "uniform,default",
     trials: Annotated[
         int | None,
-        typer.Option(help="Number of trials; each assigns edges to folds at random.", show_default=str(TRIALS)),
+        typer.Option(help="Number of trials; each assigns edges to folds at random.", show_default=str(USUAL_TRIALS)),
     ] = None,
-    folds: Annotated[int | None, typer.Option(help="Folds of each trial.", show_default=str(FOLDS))] = None,
+    folds: Annotated[int | None, typer.Option(help="Folds of each trial.", show_default=str(USUAL_FOLDS))] = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="A first look: 1 trial of 2 folds, 20 epochs, unless given.")
     ] = False,
@@ -105,7 +105,7 @@ def evaluate(
     from banditplex.predictor import LinkPredictor
     from banditplex.report.comparison import held_out_edges
 
-    usual = (1, 2) if quick else (TRIALS, FOLDS)
+    usual = (1, 2) if quick else (USUAL_TRIALS, USUAL_FOLDS)
     trials, folds = usual[0] if trials is None else trials, usual[1] if folds is None else folds
     cut = None if after is None else _time(after, reading.get("date_format"))
     if split not in ("random", "fixed"):

@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 AT = (1, 3, 10)
 FILTERED = ("filtered_mrr", *(f"filtered_hits_at_{cut}" for cut in AT))
 """Names of the metrics in rows of `evaluate` and `compare`."""
-CHUNK = 1 << 19
+SCORED_AT_ONCE = 1 << 19
 """Pairs that are scored at a time."""
 
 
@@ -88,7 +88,7 @@ def rank_metrics(rank: Floats) -> dict[str, float]:
 def _rank(scorer: LinkScorer, names: NDArray, layer: Name, pairs: Ints, known: Ints, end: int) -> Floats:  # type: ignore[type-arg]
     """Return the rank (n,) of one end (1: the destination) of edges (n, 2) of a layer whose known edges are (m, 2)."""
     kept, row = np.unique(pairs[:, 1 - end], return_inverse=True)  # edges that share the other end share their scores
-    size, rank = max(CHUNK // len(names), 1), np.empty(len(pairs))
+    size, rank = max(SCORED_AT_ONCE // len(names), 1), np.empty(len(pairs))
     for start in range(0, len(kept), size):
         nodes = kept[start : start + size]
         score, left_out = _scores(scorer, names, layer, nodes, end), _neighbours(nodes, known, end, len(names))

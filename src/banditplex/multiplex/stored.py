@@ -15,7 +15,7 @@ from banditplex.multiplex.build import Floats, Numbers, check_features
 from banditplex.multiplex.names import Ints, Name, Names, check_distinct
 from banditplex.multiplex.value import Multiplex
 
-CHUNK = 1 << 22
+CHECKED_AT_ONCE = 1 << 22
 """Edges that are checked at once."""
 Array = npt.NDArray[Any]
 Files = Callable[[str], object]
@@ -99,8 +99,8 @@ class StoredMultiplex(Multiplex):
                 raise FormatError(str(error).removesuffix("."), path=file) from None
             return
         offsets = self.layer_offsets
-        for low in range(int(offsets[first]), int(offsets[last]), CHUNK):
-            high = min(low + CHUNK, int(offsets[last]))
+        for low in range(int(offsets[first]), int(offsets[last]), CHECKED_AT_ONCE):
+            high = min(low + CHECKED_AT_ONCE, int(offsets[last]))
             if name == "edge_index":
                 self._check_edges(array, low, high, int(offsets[first]), file)
             else:

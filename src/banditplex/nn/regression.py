@@ -9,7 +9,7 @@ from banditplex.nn.model import MultiplexModel
 from banditplex.nn.query import Query
 from banditplex.nn.view import View
 
-CHUNK = 1 << 14
+REGRESSED_AT_ONCE = 1 << 14
 """Pairs described at once."""
 
 
@@ -63,7 +63,7 @@ def columns(model: MultiplexModel, view: View, query: Query) -> Columns:
     """Return what a regression sees of pairs in target layers and in other layers."""
     others, num_other = query.layers.shape[1], len(model.other.mean)
     parts = [Columns(model.own.mean.new_zeros(0, len(model.own.mean)), model.own.mean.new_zeros(0, others, num_other))]
-    for part in query.chunks(CHUNK):
+    for part in query.chunks(REGRESSED_AT_ONCE):
         own, other, _ = model.describe(view, part)
         parts.append(Columns(own.values, other.values.view(len(part.pairs), others, num_other)))
     return Columns(*(torch.cat(each) for each in zip(*parts, strict=True)))
