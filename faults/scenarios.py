@@ -148,11 +148,10 @@ def evaluate() -> Scenario:
 
 FORMATS = {
     "csv": "out.csv", "tsv": "out.tsv", "parquet": "out.parquet", "banditplex": "out.bx", "graphml": "out.graphml",
-    "gml": "out.gml", "multinet": "out.mpx", "muxviz": "out.muxviz", "comune": "out.edges", "edge-lists": "out",
-    "gatne": "out",
+    "gml": "out.gml", "multinet": "out.mpx", "comune": "out.edges", "edge-lists": "out",
 }  # fmt: skip
 """The format, and the name of a file or folder in it."""
-SEVERAL = {"csv", "tsv", "multinet", "muxviz", "comune"}
+SEVERAL = {"csv", "tsv", "multinet", "comune"}
 """Formats with companions or side notes."""
 
 

@@ -169,9 +169,9 @@ def test_convert_refuses_to_overwrite_and_to_lose(tmp_path):
     assert "out.parquet: " in message
     assert " --force " in message
     answer("convert", "in.csv", "out.parquet", "--force", cwd=tmp_path)
-    message = refusal("convert", "in.csv", "g", "--to", "gatne", cwd=tmp_path)
-    assert all(word in message for word in ("g: ", "weight", "gatne", " --lossy "))
-    answer("convert", "in.csv", "g", "--to", "gatne", "--lossy", cwd=tmp_path)
+    message = refusal("convert", "in.csv", "g.triples", cwd=tmp_path)
+    assert all(word in message for word in ("g.triples: ", "weight", "triples", " --lossy "))
+    answer("convert", "in.csv", "g.triples", "--lossy", cwd=tmp_path)
 
 
 def test_bad_files_are_answered_with_file_and_line_and_leave_nothing(tmp_path):
@@ -229,7 +229,7 @@ def test_force_replaces_no_folder_that_holds_anything_else(tmp_path):
     home = tmp_path / "home"
     home.mkdir()
     (home / "thesis.doc").write_text("years of work")
-    for other in ("edge-lists", "csv", "gatne", "banditplex"):
+    for other in ("edge-lists", "csv", "banditplex"):
         message = refusal("convert", "twins", "home", "--to", other, "--force", cwd=tmp_path)
         assert message.startswith("home: ")
         assert other in message

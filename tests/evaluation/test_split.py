@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from banditplex.datasets import fetch, load_dataset
 from banditplex.evaluation import Split, fixed_split, k_fold, split, temporal_split
-from banditplex.io.gatne import LabelledPairs, write
 from banditplex.multiplex import Multiplex
 from tests.evaluation.plain import edge_sets, everywhere, held_out, linked, multiplexes
+from tests.io.checks import lay_out
 from tests.refusals import refuses
 
 HIDES = pytest.mark.parametrize("hide", ["layer", "pair"])
@@ -254,12 +254,13 @@ def test_nothing_of_the_full_graph_can_be_reached_from_what_fit_is_given(hide):
 @pytest.fixture
 def folder(tmp_path):
     """GATNE's three files: two test pairs leak, as (1, 0) is the reverse of an edge and (3, 4) is listed twice."""
-    train = Multiplex.from_edges([0, 1, 2], [1, 2, 3], "1", num_nodes=6, directed=True)
-    test = LabelledPairs(
-        np.zeros(5, int), np.array([[1, 0], [3, 4], [4, 3], [5, 0], [5, 1]]), np.array([1, 1, 1, 0, 0])
-    )
-    valid = LabelledPairs(np.zeros(3, int), np.array([[2, 4], [5, 0], [5, 2]]), np.array([1, 0, 0]))
-    write(train, tmp_path / "gatne", valid=valid, test=test)
+    files = {
+        "train.txt": "1 0 1\n1 1 2\n1 2 3\n",
+        "valid.txt": "1 2 4 1\n1 5 0 0\n1 5 2 0\n",
+        "test.txt": "1 1 0 1\n1 3 4 1\n1 4 3 1\n1 5 0 0\n1 5 1 0\n",
+        "train.txt.meta.json": '{"banditplex": 1, "directed": true, "layers": ["1"]}',
+    }
+    lay_out(tmp_path / "gatne", files)
     return tmp_path / "gatne"
 
 

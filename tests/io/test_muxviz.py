@@ -1,30 +1,8 @@
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from banditplex.io import detect, read, write
-from banditplex.multiplex import Multiplex
-from tests.io.checks import comes_back, edges_by_name, lay_out, refuses_file
-from tests.io.strategies import multiplexes, strings
+from banditplex.io import detect, read
+from tests.io.checks import edges_by_name, lay_out, refuses_file
 from tests.refusals import refuses
-
-NAMES = strings.filter(lambda name: name and not set(name) & set('"\t;'))
-
-
-@given(multiplexes(names=NAMES, times=False, features=False, types=NAMES))
-def test_round_trip(mx):
-    assert comes_back(mx, "net.txt", "muxviz")
-
-
-@given(
-    st.sampled_from([("node", '"'), ("node", "a\tb"), ("node", ""), ("layer", "a;b"), ("layer", ""), ("layer", "a\nb")])
-)
-def test_names_that_cannot_be_held_are_refused(case):
-    what, name = case
-    mx = Multiplex.from_edges(["u"], ["v"], [name]) if what == "layer" else Multiplex.from_edges([name], ["v"], ["l"])
-    with refuses(f"{what} name", repr(name)):
-        comes_back(mx, "net.txt", "muxviz")
-
 
 FAMILIES = {
     "data/families/config.txt": (
@@ -145,26 +123,6 @@ def test_bad_files(tmp_path, files, wrong, line, values):
     usual = EXTENDED | {"config.txt": "a.edges;a;nodes.txt\n", "a.edges": "1 2\n"}
     with refuses_file(tmp_path / wrong, *values, line=line):
         read(lay_out(tmp_path, usual | files) / "config.txt", format="muxviz")
-
-
-def test_what_is_written(tmp_path):
-    mx = Multiplex.from_edges(["a b", "it's"], ["c", "c"], ["x", "y"], weight=[1, 0.25], directed=True)
-    write(mx, tmp_path / "net.cfg", format="muxviz")
-    files = {str(each.relative_to(tmp_path)): each.read_text() for each in tmp_path.rglob("*") if each.is_file()}
-    assert files == {
-        "net.cfg": (
-            "net.cfg.layers/1.edges;x;net.cfg.layers/layout.txt\nnet.cfg.layers/2.edges;y;net.cfg.layers/layout.txt\n"
-        ),
-        "net.cfg.layers/layout.txt": 'nodeID nodeLabel\n1 "a b"\n2 c\n3 "it\'s"\n',
-        "net.cfg.layers/1.edges": "1 2 1\n",
-        "net.cfg.layers/2.edges": "3 2 0.25\n",
-        "net.cfg.meta.json": '{"banditplex": 1, "directed": true}',
-    }
-
-
-def test_no_layers(tmp_path):
-    with refuses("layer"):
-        write(Multiplex.from_edges([], [], []), tmp_path / "net.cfg", format="muxviz")
 
 
 @pytest.mark.parametrize("name", ["../secret.txt", "{root}/secret.txt", "sub/../../secret.txt", "link.txt"])

@@ -12,9 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from banditplex.errors import FormatError, InputError
-from banditplex.io.base import Format, Progress, read_side_note, side_note, write_side_note
+from banditplex.io.base import Format, Progress, read_side_note
 from banditplex.io.lines import BLANKS, Rows, index_fields, parse_rows, read_text
-from banditplex.io.text import as_strings, refuse_names, write_rows
 from banditplex.multiplex import Multiplex
 from banditplex.multiplex.names import Ints, Names
 
@@ -144,25 +143,6 @@ def _labels(rows: Rows) -> npt.NDArray[np.bool_]:
     return np.asarray(labels == 1)
 
 
-def write(mx: Multiplex, path: Path, *, valid: LabelledPairs | None = None, test: LabelledPairs | None = None) -> None:
-    """Write a multiplex as train.txt, and labelled pairs (indices into its names) as valid.txt and test.txt."""
-    because = "GATNE files cannot store empty names or white space"
-    refuse_names(mx.node_names.tolist(), r"\s|^$", "node", because)
-    refuse_names(mx.layer_names, r"\s|^$|^\ufeff", "layer", because)
-    nodes, layers = as_strings(mx.node_names.tolist()), as_strings(mx.layer_names)
-    path.mkdir()
-    with (path / "train.txt").open("xb") as file:
-        source, destination = mx.edge_index
-        write_rows(file, [layers.take(mx.edge_layer), nodes.take(source), nodes.take(destination)], " ")
-    for part, pairs in (("valid", valid), ("test", test)):
-        with (path / f"{part}.txt").open("xb") as file:
-            if pairs is not None:
-                source, destination = np.asarray(pairs.pairs).T
-                columns = [layers.take(pairs.layer), nodes.take(source), nodes.take(destination)]
-                write_rows(file, [*columns, np.asarray(pairs.label).astype(np.int64)], " ")
-    write_side_note(path / "train.txt", side_note(mx))
-
-
 def _matches(path: Path) -> bool:
     if not (path / "train.txt").is_file():
         return False
@@ -176,6 +156,6 @@ FORMAT = Format(
     description="GATNE folder with train.txt, valid.txt and test.txt",
     suffixes=(),
     read=read,
-    write=write,
+    write=None,
     matches=_matches,
 )

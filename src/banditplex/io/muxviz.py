@@ -14,9 +14,8 @@ import numpy as np
 import pyarrow.compute as pc
 
 from banditplex.errors import FormatError, InputError
-from banditplex.io.base import Format, Progress, are_strings, parse_names, read_side_note, strings_note, write_side_note
+from banditplex.io.base import Format, Progress, parse_names
 from banditplex.io.lines import BLANKS, Rows, index_names, join_weights, naming_rows, parse_rows, read_text, tokens
-from banditplex.io.text import refuse_names, write_rows
 from banditplex.multiplex import Multiplex
 from banditplex.multiplex.build import check_weight
 from banditplex.multiplex.names import Ints, Names
@@ -29,7 +28,7 @@ _LIST = re.compile(r"\.(?:txt|edges|edgelist|dat|net|ncol|csv|tsv)\s*$", re.IGNO
 def read(
     path: Path,
     *,
-    directed: bool | None = None,
+    directed: bool = False,
     labels: bool = True,
     interlayer: str = "refuse",
     types: str | None = None,
@@ -43,12 +42,12 @@ def read(
     """
     if interlayer not in ("refuse", "drop"):
         raise InputError(f"Expected interlayer 'refuse' or 'drop', got {interlayer!r}.")
-    entries, note = _read_config(path, allow_outside), read_side_note(path)
+    entries = _read_config(path, allow_outside)
     if entries[0].layers is None:
         edges = _read_layers(entries, progress)
     else:
         edges = _read_extended(entries[0].edges, entries[0].layers, drop=interlayer == "drop", progress=progress)
-    nodes, source, destination = _index_nodes(entries, edges, labels, are_strings("nodes", note))
+    nodes, source, destination = _index_nodes(entries, edges, labels)
     with naming_rows(edges.parts):
         weight = check_weight(join_weights(edges.parts, 2 if edges.ends == (0, 1) else 4), len(source))
     return Multiplex.from_indices(
@@ -57,9 +56,9 @@ def read(
         edges.layer[edges.kept],
         weight=None if weight is None else weight[edges.kept],
         node_names=nodes,
-        layer_names=parse_names(edges.names, strings=are_strings("layers", note)),
+        layer_names=parse_names(edges.names),
         node_types=_types(entries, nodes, types),
-        directed=note.get("directed", False) if directed is None else directed,
+        directed=directed,
     )
 
 
@@ -214,7 +213,7 @@ def _layouts(entries: list[Entry]) -> list[Path]:
     return list(dict.fromkeys(entry.layout for entry in entries if entry.layout is not None))
 
 
-def _index_nodes(entries: list[Entry], edges: Edges, labels: bool, strings: bool) -> tuple[Names, Ints, Ints]:
+def _index_nodes(entries: list[Entry], edges: Edges, labels: bool) -> tuple[Names, Ints, Ints]:
     """Return the names of the nodes and the indices of the two ends of every row."""
     table = _join_layouts(entries)
     columns = [rows.columns[end] for end, rows in product(edges.ends, edges.parts)]
@@ -232,7 +231,7 @@ def _index_nodes(entries: list[Entry], edges: Edges, labels: bool, strings: bool
         raise InputError("Expected distinct node labels, got duplicates; labels=False names nodes by their ids.")
     num_parts = len(edges.parts)
     source, destination = (np.concatenate(half) for half in (codes[:num_parts], codes[num_parts:]))
-    return parse_names(listed, strings=strings), source, destination
+    return parse_names(listed), source, destination
 
 
 def _join_layouts(entries: list[Entry]) -> dict[str, str]:
@@ -242,44 +241,6 @@ def _join_layouts(entries: list[Entry]) -> dict[str, str]:
             if table.setdefault(each, label) != label:
                 raise FormatError(f"expected label {table[each]!r} for node {each}, got {label!r}", path=layout)
     return table
-
-
-# Writing
-
-
-def write(mx: Multiplex, path: Path) -> None:
-    """Write the configuration NAME, and the folder NAME.layers with one edge list per layer and the layout.
-
-    Nodes are numbered from 1, as muxViz requires; their names become labels.
-    """
-    if not mx.num_layers:
-        raise InputError("Expected at least one layer, got none.")
-    if ";" in path.name:
-        raise InputError(f"Expected a file name without semicolons, got {path.name!r}.")
-    because = "layouts cannot store empty names, quotes or control characters"
-    for what, names in (("node", mx.node_names.tolist()), ("type", mx.type_names)):
-        refuse_names(names, r'[\x00-\x1f"]|^$', what, because)
-    because = "configurations cannot store empty names, semicolons or line breaks"
-    refuse_names(mx.layer_names, r"[;\n\r]|^$", "layer", because)
-    folder = path.with_name(f"{path.name}.layers")
-    folder.mkdir()
-    lines = [f"{folder.name}/{k}.edges;{name};{folder.name}/layout.txt\n" for k, name in enumerate(mx.layer_names, 1)]
-    path.write_text("".join(lines), encoding="utf-8", newline="\n")
-    columns = [["nodeID", *map(str, range(1, mx.num_nodes + 1))], ["nodeLabel", *map(_quoted, mx.node_names.tolist())]]
-    columns += [] if mx.node_types is None else [[TYPE, *map(_quoted, mx.node_types.tolist())]]
-    rows = [" ".join(row) + "\n" for row in zip(*columns, strict=True)]
-    (folder / "layout.txt").write_text("".join(rows), encoding="utf-8", newline="\n")
-    for number, name in enumerate(mx.layer_names, 1):
-        numbers = [*(mx.edges(name) + 1)]
-        if mx.weight is not None:
-            numbers.append(mx.weights(name))
-        with (folder / f"{number}.edges").open("xb") as file:
-            write_rows(file, numbers, " ")
-    write_side_note(path, ({"directed": True} if mx.directed else {}) | strings_note(mx))
-
-
-def _quoted(name: Any) -> str:
-    return f'"{name}"' if re.search(r"[\s'#]", str(name)) else str(name)
 
 
 def _matches(path: Path) -> bool:
@@ -298,7 +259,7 @@ FORMAT = Format(
     description="muxViz configuration, one line edges;label;layout per layer",
     suffixes=(),
     read=read,
-    write=write,
+    write=None,
     holds=frozenset({"weight", "types"}),
     matches=_matches,
 )
