@@ -12,24 +12,12 @@ from banditplex.multiplex import Multiplex
 
 @dataclass(frozen=True)
 class File:
-    """A file that a data set needs.
+    """A file that a data set needs."""
 
-    Parameters
-    ----------
-    path
-        Path inside the data folder, such as "ckm/CKM_layers.txt".
-    checksum
-        "sha256:...", or "git:..." (git's blob id).
-    mirror
-        URL of the file itself; the URL of an archive belongs to the data set.
-    stand_in
-        A file to use if this one is missing.
-    """
-
-    path: str
-    checksum: str
-    mirror: str = ""
-    stand_in: "File | None" = None
+    path: str  # inside the data folder, such as "ckm/CKM_layers.txt"
+    checksum: str  # "sha256:...", or "git:..." (git's blob id)
+    mirror: str = ""  # URL of the file itself; the URL of an archive belongs to the data set
+    stand_in: "File | None" = None  # a file to use if this one is missing
 
     @property
     def name(self) -> str:
@@ -61,41 +49,23 @@ class File:
 
 @dataclass(frozen=True)
 class Dataset:
-    """A data set that `load_dataset` knows by name.
-
-    Parameters
-    ----------
-    name, title
-        The name to load it by, and a short description.
-    load
-        `load(**options) -> Multiplex`, called once the files are in the data folder and checked.
-    num_nodes, num_layers, num_edges, num_undirected
-        Counts of the loaded multiplex, and its number of edges after `to_undirected`; None if a count is not fixed.
-    directed, weighted
-        Whether the loaded multiplex is directed, and whether it has weights.
-    terms, citation, address, note
-        Terms of use, what to cite, URL of the source, and remarks for users.
-    files
-        Files needed in the data folder; empty for built-in data sets.
-    archive
-        URL of a zip file with those files.
-    """
+    """A data set that `load_dataset` knows by name, with counts of the loaded multiplex (None: not fixed)."""
 
     name: str
     title: str
-    load: Callable[..., Multiplex]
+    load: Callable[..., Multiplex]  # load(**options), called once the files are in the data folder and checked
     num_nodes: int | None = None
     num_layers: int | None = None
     num_edges: int | None = None
-    num_undirected: int | None = None
+    num_undirected: int | None = None  # edges after `to_undirected`
     directed: bool | None = None
     weighted: bool | None = None
-    terms: str = ""
+    terms: str = ""  # of use
     citation: str = ""
-    address: str = ""
-    note: str = ""
-    files: tuple[File, ...] = ()
-    archive: str = ""
+    address: str = ""  # URL of the source
+    note: str = ""  # remarks for users
+    files: tuple[File, ...] = ()  # needed in the data folder; none of built-in data sets
+    archive: str = ""  # URL of a zip file with those files
 
     @property
     def at_hand(self) -> bool:

@@ -30,34 +30,18 @@ def _no_content(path: Path) -> bool:
 class Format:
     """A way to store a multiplex.
 
-    Parameters
-    ----------
-    name, description
-        Its name, and a short description.
-    suffixes
-        File name endings of the format (with the dot, lower case); empty for folders.
-    read
-        `read(path, *, progress, **options) -> Multiplex`; `progress` may be None.
-    write
-        `write(mx, path, **options)`; `path` does not exist yet and is in an empty staging folder. All files in that
-        folder are moved to their final place after `write` returns. None: the format can only be read.
-    holds
-        What it can store besides edges: some of "weight", "time", "features" and "types" (of nodes). Every format
-        stores names, direction and isolated nodes, in a side note if necessary.
-    matches
-        `matches(path) -> bool`: whether the content of a file or folder looks like this format.
-    options
-        Of tables: which of `TableOptions` it has; `read` gets these as one object, `read(path, options, ...)`.
+    Every format stores names, direction and isolated nodes, in a side note if necessary. `write(mx, path, **options)`
+    writes to a path in an empty staging folder; all files there are moved to their final place afterwards.
     """
 
     name: str
     description: str
-    suffixes: tuple[str, ...]
-    read: Callable[..., Multiplex]
-    write: Callable[..., None] | None
-    holds: frozenset[str] = frozenset()
-    matches: Callable[[Path], bool] = _no_content
-    options: tuple[str, ...] | None = None
+    suffixes: tuple[str, ...]  # endings of file names, with the dot, in lower case; none for folders
+    read: Callable[..., Multiplex]  # read(path, *, progress, **options); progress may be None
+    write: Callable[..., None] | None  # None: the format can only be read
+    holds: frozenset[str] = frozenset()  # what it stores besides edges: of "weight", "time", "features" and "types"
+    matches: Callable[[Path], bool] = _no_content  # whether the content of a file or folder looks like this format
+    options: tuple[str, ...] | None = None  # of tables: those of `TableOptions`, which `read` gets as one object
 
 
 def begins_with(path: Path, pattern: bytes) -> bool:

@@ -21,73 +21,31 @@ class TableOptions:
     """How tables are read: CSV, TSV, Excel and Parquet files, and those of pandas.
 
     Options that are None are found out. What is guessed is said in a warning, unless it is the rule. An option about
-    text files has no effect on others.
-
-    Parameters
-    ----------
-    source, destination, layer, weight, time, source_type, destination_type
-        Names of columns; an empty name stands for no column, and of a tuple of names, a table has one. Usual names are
-        found in any case (`banditplex.multiplex.roles.ROLES`), and others by their values. All but the first two are
-        optional. Without a layer, all edges are in the layer "edges".
-    directed
-        Whether edges are directed. None: as the file, its side note or the column Type of Gephi says, or undirected.
-    num_nodes
-        The nodes are 0 to num_nodes-1.
-    wide
-        Whether each column of numbers, or of yes and no, is a layer: what is neither empty, 0 nor no is an edge, and
-        numbers are weights.
-    matrix
-        Whether tables are adjacency matrices, a layer per file, with the names of nodes in the first row and column.
-    header
-        Whether the first row has the column names. If not, the columns are named "1", "2", ... By default these are
-        source, destination, layer, weight and time, as far as there are columns.
-    delimiter
-        The character between columns. None: the usual one or, if that gives no table, another.
-    decimal
-        The decimal point, "." or ",". None: "." or, if that gives no numbers, ",".
-    thousands
-        What stands between thousands: ".", ",", " " or "'". None: nothing or, if that gives no numbers, one of them.
-    date_format
-        The order of dates such as 04/25/2025: "dmy", "mdy" or "ymd"; or a format as "%d.%m.%Y". None: ISO dates, or
-        the order that a day above 12 shows.
-    encoding
-        The encoding, such as "utf-8". None: UTF-8, UTF-16 or, if it is neither, Windows-1252.
-    sheet
-        The name of the sheet of an Excel file. None: the first one.
-    missing
-        "error" refuses empty cells. "drop" leaves out rows without a node or layer; an edge without a weight has
-        weight 1, and one without a time the earliest time.
-    bipartite
-        Whether source and destination are two kinds of nodes, each with ids of its own. None: they are not, but a
-        warning says if it looks so.
-    fold_case
-        Whether names that differ only by case or spaces are the same; the most frequent spelling is kept.
-    max_size
-        How many bytes a file may grow to when it is read. None: 64 MiB, or 100 times its size if that is more.
+    text files has no effect on others. docs/formats.md explains all options.
     """
 
-    source: Column = None
+    source: Column = None  # names of columns; "": there is none; of a tuple of names, a table has one
     destination: Column = None
-    layer: Column = None
+    layer: Column = None  # without it, all edges are in the layer "edges"
     weight: Column = None
     time: Column = None
     source_type: Column = None
     destination_type: Column = None
-    directed: bool | None = None
-    num_nodes: int | None = None
-    wide: bool = False
-    matrix: bool = False
-    header: bool = True
+    directed: bool | None = None  # None: as the file, its side note or the column Type of Gephi says, or undirected
+    num_nodes: int | None = None  # the nodes are 0 to num_nodes-1
+    wide: bool = False  # whether each column of numbers, or of yes and no, is a layer
+    matrix: bool = False  # whether tables are adjacency matrices, with names of nodes in the first row and column
+    header: bool = True  # whether the first row has the column names; if not, they are "1", "2", ...
     delimiter: str | None = None
-    decimal: str | None = None
-    thousands: str | None = None
-    date_format: str | None = None
-    encoding: str | None = None
-    sheet: str | None = None
-    missing: str = "error"
-    bipartite: bool | None = None
-    fold_case: bool = False
-    max_size: int | None = None
+    decimal: str | None = None  # "." or ","
+    thousands: str | None = None  # ".", ",", " " or "'"
+    date_format: str | None = None  # the order "dmy", "mdy" or "ymd", or a format as "%d.%m.%Y"
+    encoding: str | None = None  # None: UTF-8, UTF-16 or, if it is neither, Windows-1252
+    sheet: str | None = None  # of an Excel file; None: the first one
+    missing: str = "error"  # "error" refuses empty cells, "drop" leaves out rows without a node or layer
+    bipartite: bool | None = None  # whether source and destination are two kinds of nodes, each with its own ids
+    fold_case: bool = False  # whether names that differ only by case or spaces are the same
+    max_size: int | None = None  # bytes a file may grow to; None: 64 MiB, or 100 times its size if that is more
 
     def __post_init__(self) -> None:
         check_num_nodes(self.num_nodes)
