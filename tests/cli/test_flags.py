@@ -28,7 +28,7 @@ PARAMETER = re.compile(r"(?<!--columns )(?<!',)\b[a-z_]+=(?!from|to)")
     ("words", "flags"),
     [
         ("convert net.csv net.csv", ["--force"]),
-        ("convert net.csv out --to gatne", ["--lossy"]),
+        ("convert net.csv out.triples", ["--lossy"]),
         ("convert net.csv out", ["--to NAME"]),
         ("convert net out.csv", ["--from NAME"]),
         ("convert bare.csv out.csv", ["--columns source=NAME", "--no-header"]),

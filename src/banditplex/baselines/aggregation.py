@@ -30,15 +30,12 @@ class Aggregation(NeuralBaseline):
     which see structural features of the pair in the layer and, if `width` > 0, embeddings of its nodes. "mean": a_l is
     1 / (num_layers - 1). "attention": a_l is the softmax over layers of b_tl + <w, features of the pair in l>. This is
     what the paper compares sampling with: every layer is looked at in every step. Directions of edges count.
-
-    Parameters: `kind`: "mean" or "attention". `width`: of node embeddings; 0: structural features only. For others, see
-    `NeuralBaseline`.
     """
 
     weight_decay = 0.1
 
     kind: str = field(default="mean", kw_only=False)
-    width: int = 0
+    width: int = 0  # of node embeddings; 0: structural features only
 
     def _network(self, data: NetworkData) -> PairNetwork:
         if self.kind not in KINDS:

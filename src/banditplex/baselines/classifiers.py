@@ -55,13 +55,10 @@ class Regression(Baseline):
     Columns: the target layer, the union of all layers, overlap, positions of nodes, and each other layer if there are
     at most 40 layers; SVD scores of the target layer and of the union, in which no pair sees itself. A target without
     edges scores 0.
-
-    Parameters: `strengths`: values of C, scikit-learn's inverse penalty; see `fit_logistic`. `rank`: number of singular
-    values of each SVD; 0: no SVD scores. For `hide` and `seed`, see `Baseline`.
     """
 
-    strengths: Sequence[float] = STRENGTHS
-    rank: int = 12
+    strengths: Sequence[float] = STRENGTHS  # values of C, scikit-learn's inverse penalty
+    rank: int = 12  # singular values of each SVD; 0: no SVD scores
 
     def _fit(self) -> None:
         self.factors_ = {target: self._factors(target) for target in self.targets_}
@@ -122,10 +119,7 @@ class PooledBaseline(Baseline):
 
 @parameters
 class PooledRegression(PooledBaseline):
-    """Logistic regression, one model for all target layers.
-
-    Parameters: `strengths`, as for `Regression`; `hide` and `seed`, see `Baseline`.
-    """
+    """Logistic regression, one model for all target layers."""
 
     strengths: Sequence[float] = STRENGTHS
 
@@ -140,11 +134,7 @@ class PooledRegression(PooledBaseline):
 
 @parameters
 class Trees(PooledBaseline):
-    """Boosted trees, one model for all target layers, with early stopping on a tenth of the pairs.
-
-    Parameters: `learning_rate`, `max_iter`, `max_leaf_nodes`: as in scikit-learn's HistGradientBoostingClassifier. For
-    `hide` and `seed`, see `Baseline`.
-    """
+    """Boosted trees, one model for all target layers, with early stopping on a tenth of the pairs."""
 
     learning_rate: float = 0.1
     max_iter: int = 300

@@ -24,9 +24,6 @@ class NCN(OneGraphBaseline):
     Differs from the original: width 64, not 256, and weight decay, as layers are small; <w, z_u * z_v> is added to the
     logit (see `PairHead`); vectors of nodes are learnt where there are no node features; early stopping. As in the
     original, edges of a batch are hidden from the convolutions.
-
-    Parameters: `width`, `depth`, `dropout`: of the convolutions. `graph`: "target" or "union". For others, see
-    `NeuralBaseline`.
     """
 
     weight_decay = 1.0
@@ -79,8 +76,6 @@ class NCNAll(NeuralBaseline):
     Differs from ML-Link: attention is over the layers of one pair; theirs is averaged over the pairs that are scored
     together, so a score depends on the others. The pair's own edge is hidden where `hide` says so. Neighbours are
     those within a layer, not across layers.
-
-    Parameters: `width`, `depth`, `dropout`: of the convolutions. For others, see `NeuralBaseline`.
     """
 
     width: int = 32
@@ -138,9 +133,6 @@ class NeoGNN(OneGraphBaseline):
 
     Differs from the original: f_node and g see log(1 + x) of their arguments; width 64, not 256, and weight decay;
     <w, z_u * z_v> is added to the feature score (see `PairHead`); paths never use the pair's own edge; early stopping.
-
-    Parameters: `width`, `depth`, `dropout`: of the convolutions. `hops`, `beta`: of the neighbourhoods. `graph`:
-    "target" or "union". For others, see `NeuralBaseline`.
     """
 
     weight_decay = 1.0

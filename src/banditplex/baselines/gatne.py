@@ -52,18 +52,13 @@ class GATNE(NodeVectors):
     Differs from the original: neighbours are sampled anew in each step, and all are used after training; Adagrad on
     mini-batches of walks instead of Adam; new walks in every epoch, and no early stopping; one aggregation (K = 1), and
     alpha = beta = 1, as in its experiments. Time and memory grow with nodes x layers.
-
-    Parameters: `dimension`, `edge_dimension`, `attention_dimension`: sizes of b, u and w. `neighbour_samples`:
-    neighbours sampled for each mean. `normalise`: whether vectors have length 1 in training, too, as in the cosine that
-    scores pairs. `epochs`, `num_walks`, `walk_length`, `window`, `num_negatives`, `learning_rate`, `operator`,
-    `time_limit`, `device`, `hide`, `seed`: as for `MNE`.
     """
 
-    dimension: int = 200
-    edge_dimension: int = 10
-    attention_dimension: int = 20
-    neighbour_samples: int = 10
-    normalise: bool = True
+    dimension: int = 200  # of b
+    edge_dimension: int = 10  # of u
+    attention_dimension: int = 20  # of w
+    neighbour_samples: int = 10  # for each mean
+    normalise: bool = True  # whether vectors have length 1 in training, too, as in the cosine that scores pairs
     epochs: int = 10
     num_walks: int = 20
     walk_length: int = 10

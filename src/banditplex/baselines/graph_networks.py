@@ -19,8 +19,6 @@ class GCNDistMult(NeuralBaseline):
 
     Differs from HGB: node vectors are learnt, one per node, where there are no node features; a pair's own edge is
     hidden from the convolutions unless another layer shows it; a constant per layer.
-
-    Parameters: `width`, `depth`, `dropout`: of the convolutions. For others, see `NeuralBaseline`.
     """
 
     targets_per_step = 1 << 20
@@ -62,8 +60,6 @@ class RGCN(NeuralBaseline):
 
     Differs from the original: a pair's own edge is hidden from the convolutions; as many negatives as edges; dropout
     of vectors, not of edges; edges of directed layers go both ways, as one relation.
-
-    Parameters: `width`, `depth`, `bases`, `dropout`: of the convolutions. For others, see `NeuralBaseline`.
     """
 
     targets_per_step = 1 << 20
@@ -119,9 +115,6 @@ class VGAE(OneGraphBaseline):
     Differs from the original: pairs come in mini-batches of edges and as many negatives, not as a whole matrix with
     weights; a pair's own edge is hidden from the encoder (the original reconstructs the edges that it sees); early
     stopping.
-
-    Parameters: `width`, `latent`: widths of H and z. As in the paper: 32 and 16, learning rate .01 and 200 epochs.
-    `graph`: "target" or "union". For others, see `NeuralBaseline`.
     """
 
     width: int = 32

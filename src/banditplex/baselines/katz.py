@@ -31,9 +31,7 @@ class Katz(Baseline):
     Differs from the original: in graphs of 1,000 active nodes and more, walks of length 4 and more are counted with
     the 64 largest eigenvalues of A. Lengths up to 3, which have nearly all of the sum for small beta, are exact.
 
-    Parameters: `graph`: "target": the target layer. "union": the union of all layers. `beta`: weight of one step; where
-    beta times the largest eigenvalue exceeds .9, .9 over this eigenvalue. For `hide` and `seed`, see `Baseline`; `seed`
-    is not used.
+    Where beta times the largest eigenvalue exceeds .9, beta is .9 over this eigenvalue.
 
     >>> from banditplex.multiplex import Multiplex
     >>> path = Multiplex.from_edges([0, 1], [1, 2], "a", num_nodes=3)

@@ -40,17 +40,13 @@ class MNE(NodeVectors):
 
     Differs from the original: Adagrad on mini-batches of walks; new walks in every epoch; the weight w of a layer is
     one number for all (X_i can make up for it).
-
-    Parameters: `dimension`, `layer_dimension`, `layer_weight`: d, s and w. `epochs`, `num_walks`, `walk_length`,
-    `window`: epochs, walks from each node of each layer in an epoch, nodes in a walk, and largest distance of a
-    context. `num_negatives`, `learning_rate`, `operator`, `time_limit`, `device`, `hide`, `seed`: as for `DeepWalk`.
     """
 
-    dimension: int = 200
-    layer_dimension: int = 10
-    layer_weight: float = 1.0
+    dimension: int = 200  # d
+    layer_dimension: int = 10  # s
+    layer_weight: float = 1.0  # w
     epochs: int = 10
-    num_walks: int = 20
+    num_walks: int = 20  # from each node of each layer in an epoch
     walk_length: int = 10
     window: int = 10
 

@@ -41,10 +41,10 @@ class NodeVectors(Baseline):
     The vectors are learnt from all training edges, so the score of a training edge has seen that edge.
     """
 
-    num_negatives: int = 5
-    learning_rate: float = 0.1
-    operator: str = "cosine"
-    time_limit: float | None = None
+    num_negatives: int = 5  # per pair
+    learning_rate: float = 0.1  # of the first step; it falls to 0
+    operator: str = "cosine"  # or "dot" or "hadamard"
+    time_limit: float | None = None  # seconds after which training stops
     device: str = "cpu"
 
     def _fit(self) -> None:
@@ -122,26 +122,11 @@ class DeepWalk(OneGraphVectors):
 
     Differs from the original: negative sampling instead of the hierarchical softmax, and Adagrad on mini-batches of
     walks (see `skipgram.py`). The paper classifies nodes; pairs are scored with the cosine of their vectors.
-
-    Parameters
-    ----------
-    graph
-        "target": walks in the target layer. "union": walks in the union of all layers.
-    dimension, num_walks, walk_length, window
-        Size of the vectors, walks from each node, nodes in a walk, and largest distance of a context.
-    num_negatives, learning_rate
-        Negatives per pair, and the first learning rate, which falls to 0.
-    operator
-        "cosine", "dot" or "hadamard"; see `NodeVectors`.
-    time_limit
-        Training stops after so many seconds; None: after `num_walks` walks from each node.
-    device, hide, seed
-        Device of the tables; see `Baseline`.
     """
 
-    num_walks: int = 80
+    num_walks: int = 80  # from each node
     walk_length: int = 40
-    window: int = 10
+    window: int = 10  # largest distance of a context
 
     def _learn_rows(self, graph: WalkGraph) -> Floats:
         device, rng = choose_device(self.device), stream(self.seed, "walks")
@@ -170,8 +155,6 @@ class Node2Vec(DeepWalk):
     Differs from the original: steps are drawn by rejection, without tables of all transitions; Adagrad on mini-batches
     of walks (see `skipgram.py`); edge weights are ignored. The paper chooses p and q from .25, .5, 1, 2 and 4 on
     labelled data and scores pairs with `operator="hadamard"`.
-
-    Parameters: `p` and `q`; all others as for `DeepWalk`.
     """
 
     p: float = 1.0
@@ -195,14 +178,10 @@ class LINE(OneGraphVectors):
 
     Differs from the original: Adagrad on mini-batches of edges (see `skipgram.py`); edges are drawn uniformly and
     without weights. The number of samples, a fixed 10 billion in the paper, is in proportion to the edges.
-
-    Parameters: `order`: "both", "first" or "second". `dimension`: size of each half. `epochs`: how often each edge is
-    drawn, in each direction. `graph`, `num_negatives`, `learning_rate`, `operator`, `time_limit`, `device`, `hide`,
-    `seed`: as for `DeepWalk`; the time limit holds for each order.
     """
 
-    order: str = "both"
-    epochs: int = 100
+    order: str = "both"  # or "first" or "second"; `dimension` is that of each
+    epochs: int = 100  # how often each edge is drawn, in each direction
 
     def _learn_rows(self, graph: WalkGraph) -> Floats:
         orders = ("first", "second") if self.order == "both" else (self.order,)

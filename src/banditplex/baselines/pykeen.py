@@ -50,11 +50,6 @@ class PyKEEN(Baseline):
     Differs from the originals: logistic loss and Adam for all models. Initial vectors of the first three are normal,
     with mean length 1, and DistMult does not normalise them. RotatE's own loss, with a margin and weighted negatives,
     needs far more negatives and epochs: after 40 epochs on the twins, ROC-AUC was .68 instead of .93.
-
-    Parameters: `model`: "simple", "complex", "distmult" or "rotate". `dimension`, `epochs`, `batch_size`,
-    `num_negatives`, `learning_rate`: size of the vectors, passes over all edges, edges in a mini-batch, negatives per
-    edge, and rate of Adam. `time_limit`: training stops before so many seconds, after one of its parts of `PART`
-    epochs. `device`, `hide`, `seed`: "auto" is CUDA where there is one; see `Baseline`.
     """
 
     model: str = field(default="complex", kw_only=False)

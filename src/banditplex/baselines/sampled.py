@@ -37,18 +37,13 @@ class SampledGCN(OneGraphBaseline):
     is used in one step; hidden edges are never drawn. The published code of both clips a step of log w to 1, divides
     rates by n^2, and ignores negative rewards of Thanos; here, steps are those of the papers, and q never falls below
     eta / n. The variants with draws without replacement (.M) are left out.
-
-    Parameters: `kind`: "gnn-bs" or "thanos". `neighbours`: draws per node, k. `exploration`: eta; .4 for GNN-BS, .2 for
-    Thanos, which calls it gamma, as in the published experiments. `rate`: learning rate of Thanos, .1 in the published
-    experiments. `restart`: rounds after which Thanos forgets; 2,000 in the published experiments. `width`, `depth`: of
-    the convolutions. `graph`: "target" or "union". For others, see `NeuralBaseline`.
     """
 
     kind: str = field(default="gnn-bs", kw_only=False)
-    neighbours: int = 3
-    exploration: float = 0.4
-    rate: float = 0.1
-    restart: int = 2000
+    neighbours: int = 3  # draws per node, k
+    exploration: float = 0.4  # eta; as published, .4 for GNN-BS and .2 for Thanos, which calls it gamma
+    rate: float = 0.1  # of Thanos, as published
+    restart: int = 2000  # rounds after which Thanos forgets, as published
     width: int = 64
     depth: int = 2
     batch_size: int = 256

@@ -225,8 +225,7 @@ class SEAL(OneGraphBaseline):
     negatives are drawn anew in each epoch; no node2vec embeddings; the learning rate is .001, not .0001, as layers
     have fewer edges; early stopping. In the union, the pair's own edge stays where another layer shows it.
 
-    Parameters: `hops`, `max_nodes`: size of the subgraphs. `width`: width of the convolutions. `graph`: "target" or
-    "union". For others, see `NeuralBaseline`. Only a pair's own edge is hidden from it, not those of its batch.
+    Only a pair's own edge is hidden from it, not those of its batch.
     """
 
     hops: int = 1
@@ -280,9 +279,7 @@ class DeePlex(NeuralBaseline):
     Differs from the original, of which there is no public code: one encoder for all layers, with a scale and a shift
     per layer, so that distances between layers mean something; early stopping.
 
-    Parameters: `k`: number of nearest layers; fewer if there are not so many. `temperature`: of NeuralSort. `hops`,
-    `max_nodes`: size of the subgraphs. For others, see `NeuralBaseline`. Only a pair's own edge is hidden from it, not
-    those of its batch.
+    Only a pair's own edge is hidden from it, not those of its batch.
     """
 
     k: int = 2

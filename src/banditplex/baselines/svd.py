@@ -21,9 +21,6 @@ class SVD(Baseline):
     """Scores pairs (i, j) with u_i S v_j, the truncated singular value decomposition of a layer.
 
     Pairs are divided into four folds, and known edges are scored by a decomposition without the edges of their fold.
-
-    Parameters: `rank`: number of singular values. `graph`: "target": decompose the target layer. "union": log(1 +
-    number of layers with the pair). For `hide` and `seed`, see `Baseline`.
     """
 
     sees_own_edge: ClassVar[bool] = False
