@@ -44,13 +44,9 @@ def _in_words(params: list[Any], ctx: Any) -> list[Any]:
         if each.param_type_name == "argument":
             each.display_type_rich = lambda ctx: None  # its name and its text say it all
         elif each.metavar is None:
-            each.metavar = "" if each.is_flag else WORDS.get(each.display_type(ctx)) if _shows_type(each) else None
+            typed = hasattr(each, "display_type")  # this version of typer shows types of Python
+            each.metavar = "" if each.is_flag else WORDS.get(each.display_type(ctx)) if typed else None
     return params
-
-
-def _shows_type(option: Any) -> bool:
-    """Return whether this version of typer shows types of Python."""
-    return hasattr(option, "display_type")
 
 
 def help_alone(ctx: typer.Context) -> None:

@@ -26,13 +26,11 @@ def list_all(as_json: Json = False) -> None:
     if as_json:
         print_json(rows)
         return
-    print_table(
-        ["name", "nodes", "layers", "edges", "direction", "downloaded", "title"],
-        [
-            [r["name"], r["nodes"], r["layers"], r["edges"], _direction(r["directed"]), _at_hand(r), r["title"]]
-            for r in rows
-        ],
-    )
+    facts = [[r[name] for name in ("name", "nodes", "layers", "edges")] for r in rows]
+    ways = [{None: "?", True: "directed", False: "undirected"}[r["directed"]] for r in rows]
+    here = ["built in" if r["kind"] == "built-in" else "yes" if r["at_hand"] else "no" for r in rows]
+    lines = [[*each, way, at, r["title"]] for each, way, at, r in zip(facts, ways, here, rows, strict=True)]
+    print_table(["name", "nodes", "layers", "edges", "direction", "downloaded", "title"], lines)
 
 
 @app.command(cls=PlainCommand)
@@ -101,11 +99,3 @@ def _print_layers(rows: list[dict[str, Any]], limit: int | None) -> None:
         print_table([name.replace("_", " ") for name in shown[0]], [list(row.values()) for row in shown])
     if len(shown) < len(rows):
         print(f"... {len(rows) - len(shown)} more layers (--all shows them)")
-
-
-def _direction(directed: bool | None) -> str:
-    return "?" if directed is None else "directed" if directed else "undirected"
-
-
-def _at_hand(facts: dict[str, Any]) -> str:
-    return "built in" if facts["kind"] == "built-in" else "yes" if facts["at_hand"] else "no"

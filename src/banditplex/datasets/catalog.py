@@ -38,25 +38,15 @@ def load_comune(
     return mx if found == edges else mx.with_metadata(missing=["weight"])
 
 
-def load_gatne(train: File, *, part: str = "all") -> Multiplex:
-    """Read a GATNE folder: the training edges (`part="train"`), or also those of valid.txt and test.txt ("all")."""
+def load_folder(reader: str, train: File, *, part: str = "all") -> Multiplex:
+    """Read a folder that has a split: all parts, or one of them, such as "train"."""
     from banditplex.io import read
-
-    return read(_locate(train)[1].parent, format="gatne", part=part, directed=True)
-
-
-def load_triples(train: File, *, part: str = "all") -> Multiplex:
-    """Read a folder of triples, or one part of it ("train", "valid" or "test")."""
-    from banditplex.io import read
-
-    return read(_locate(train)[1].parent, format="triples", part=part)
-
-
-def load_split_tables(train: File, *, part: str = "all") -> Multiplex:
-    """Read a folder of tables: the training edges (`part="train"`), or also those for validation and test ("all")."""
     from banditplex.io.split_tables import read_all_parts
 
-    return read_all_parts(_locate(train)[1].parent, part=part)
+    folder = _locate(train)[1].parent
+    if reader == "split-tables":
+        return read_all_parts(folder, part=part)
+    return read(folder, format=reader, part=part, directed=True)
 
 
 def _locate(file: File) -> tuple[File, Path]:
@@ -68,7 +58,6 @@ def _locate(file: File) -> tuple[File, Path]:
 COLLECTION = "https://manliodedomenico.com/data.php"
 """The collection of multilayer networks of Manlio De Domenico and the CoMuNe Lab."""
 ARCHIVE = "https://manliodedomenico.com/data/{}.zip"
-_READERS = {"gatne": load_gatne, "split-tables": load_split_tables, "triples": load_triples}
 
 
 def _catalog() -> dict[str, Dataset]:
@@ -102,7 +91,7 @@ def _dataset(name: str, entry: dict[str, Any], mirror: str, others: tuple[File, 
             load_comune, files[0], layers or tuple(names), nodes, num_nodes=num_nodes, directed=entry["directed"]
         )
     else:
-        load = partial(_READERS[reader], files[0])
+        load = partial(load_folder, reader, files[0])
     facts: dict[str, Any] = {
         "address": COLLECTION,
         "weighted": False,

@@ -22,10 +22,6 @@ _WHOLE = re.compile(r"(0|-?[1-9][0-9]*)([.,]0+)?")
 Progress = Callable[[int, int], None]  # called with (done, total), in bytes or edges
 
 
-def _no_content(path: Path) -> bool:
-    return False
-
-
 @dataclass(frozen=True)
 class Format:
     """A way to store a multiplex.
@@ -40,7 +36,7 @@ class Format:
     read: Callable[..., Multiplex]  # read(path, *, progress, **options); progress may be None
     write: Callable[..., None] | None  # None: the format can only be read
     holds: frozenset[str] = frozenset()  # what it stores besides edges: of "weight", "time", "features" and "types"
-    matches: Callable[[Path], bool] = _no_content  # whether the content of a file or folder looks like this format
+    matches: Callable[[Path], bool] = lambda path: False  # whether a content looks like this format
     options: tuple[str, ...] | None = None  # of tables: those of `TableOptions`, which `read` gets as one object
 
 

@@ -197,10 +197,6 @@ def _note(mx: Multiplex) -> dict[str, Any]:
     return note
 
 
-def _matches(path: Path) -> bool:
-    return path.is_dir() and bool(_layer_files(path, "*"))
-
-
 FORMAT = Format(
     name="edge-lists",
     description="a folder with one edge-list file per layer",
@@ -208,5 +204,5 @@ FORMAT = Format(
     read=read,
     write=write,
     holds=frozenset({"weight", "time"}),
-    matches=_matches,
+    matches=lambda path: path.is_dir() and bool(_layer_files(path, "*")),
 )

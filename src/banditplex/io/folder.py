@@ -98,10 +98,6 @@ def read(
     return redirect(mx, directed)
 
 
-def _matches(path: Path) -> bool:
-    return (path / HEADER).is_file()
-
-
 # Arrays
 
 
@@ -250,5 +246,5 @@ FORMAT = Format(
     read=read,
     write=write,
     holds=frozenset({"weight", "time", "features", "types"}),
-    matches=_matches,
+    matches=lambda path: (path / HEADER).is_file(),
 )

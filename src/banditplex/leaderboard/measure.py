@@ -59,7 +59,8 @@ def measure(job: Job) -> list[Row]:
         if job.part.triples is not None:
             rows = with_filtered(rows, scorer, job.part.triples, targets, job.part.name)
         rankings = {name: rank_split(scorer, part, targets) for name, part in job.part.ranked.items()}
-    took = _took(fitted, scored) | {"parameters": count_parameters(scorer)}
+    took = {"fit_seconds": fitted.seconds, "score_seconds": scored.seconds, "parameters": count_parameters(scorer)}
+    took["memory"] = max(fitted.memory, scored.memory)
     return [row | _medians(row, rows) | _columns(row, rankings) | took for row in rows]
 
 
@@ -138,11 +139,3 @@ def _columns(row: Row, rankings: dict[str, dict[Name, dict[str, float]]]) -> Row
             elif row["scope"] == "layer" and row["layer"] in by_layer:
                 columns[f"{name}_{metric}"] = by_layer[row["layer"]][metric]
     return columns
-
-
-def _took(fitted: Usage, scored: Usage) -> Row:
-    return {
-        "fit_seconds": fitted.seconds,
-        "score_seconds": scored.seconds,
-        "memory": max(fitted.memory, scored.memory),
-    }

@@ -175,13 +175,6 @@ def _are_no_nodes(name: str, values: Collection[str]) -> bool:
     return _plain(name) in known or few or are_dates(sorted(values)) or all(map(_DECIMAL.fullmatch, values))
 
 
-def _suggest_time(names: Collection[str], sample: Sample) -> str | None:
-    """Return the column whose name and values say that it is the time."""
-    from banditplex.multiplex.dates import are_readable
-
-    return next((name for name in names if _plain(name) in TIMES and are_readable(sample(name))), None)
-
-
 def _match(available: Sequence[str], name: str, path: object = None) -> str | None:
     """Return the column of a name, in any case; refuse two of them."""
     exact = [column for column in available if column == name]
@@ -249,7 +242,9 @@ def assign_columns(
     if not any(_plain(chosen[role]) in ROLES[role] or given.get(role) for role in PAIR_ROLES):
         said.append(f"columns {chosen['source']!r} and {chosen['destination']!r} are read as source and target")
     if "time" not in chosen and "time" in roles and given.get("time") is None:
-        time = _suggest_time(rest, sample)
+        from banditplex.multiplex.dates import are_readable
+
+        time = next((name for name in rest if _plain(name) in TIMES and are_readable(sample(name))), None)
         if time is not None:
             chosen["time"] = time
             rest.remove(time)

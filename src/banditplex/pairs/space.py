@@ -64,7 +64,8 @@ class PairSpace:
         self._restricted = np.zeros(mx.num_layers, np.bool_)
         if nodes == "active":
             self._restricted = np.ones(mx.num_layers, np.bool_) if unrestricted is None else ~unrestricted
-            self._active = _active_keys(mx, self._restricted)
+            keep = (mx.edge_index[0] != mx.edge_index[1]) & self._restricted[mx.edge_layer]
+            self._active = np.unique(mx.edge_layer[keep] * mx.num_nodes + mx.edge_index[:, keep])
         layer, node = np.divmod(self._active, max(mx.num_nodes, 1))
         own = self._num_types * (1 + layer) + self._types[node]  # groups of all nodes first, then those of each layer
         self._groups = _Groups.of(
@@ -193,12 +194,6 @@ def _links(mx: Multiplex, shown: Multiplex) -> Ints:
     every = np.stack([np.repeat(bare, len(one)), np.tile(one, len(bare)), np.tile(other, len(bare))])
     joint = np.concatenate([links, every], axis=1)
     return joint[:, np.lexsort(joint[::-1])]
-
-
-def _active_keys(mx: Multiplex, restricted: Bools) -> Ints:
-    """Return layer * num_nodes + node for each node with an edge in a restricted layer, sorted."""
-    keep = (mx.edge_index[0] != mx.edge_index[1]) & restricted[mx.edge_layer]
-    return np.unique(mx.edge_layer[keep] * mx.num_nodes + mx.edge_index[:, keep])
 
 
 def _sum(layer: Ints, values: Ints, mx: Multiplex) -> Ints:

@@ -50,8 +50,9 @@ def tell_left_out(left: Sequence[Path], parts: Sequence[Part], options: TableOpt
         except InputError:  # no table at all
             continue
         columns = [[_plain(cell) for cell in column if cell.strip()] for column in columns]
-        if any(_is_key(name, column) for name, column in zip(names, columns, strict=True)):
-            continue
+        named = zip(names, columns, strict=True)
+        if any(name.strip().casefold() in NODE_ROLES["id"] and len(set(ids)) == len(ids) for name, ids in named):
+            continue  # the ids of a table of nodes
         known = [column for column in columns if 2 * len(nodes.intersection(column)) > len(set(column))]
         if len(known) > 1 or any(len(set(column)) < len(column) for column in known):
             hint = "; if it is a table of nodes, say node_table=FILE"
@@ -64,11 +65,6 @@ def tell_left_out(left: Sequence[Path], parts: Sequence[Part], options: TableOpt
 
 def _plain(name: str) -> str:
     return name.strip().removesuffix(".0")
-
-
-def _is_key(name: str, column: Sequence[str]) -> bool:
-    """Return whether a column has the ids of a table of nodes."""
-    return name.strip().casefold() in NODE_ROLES["id"] and len(set(column)) == len(column)
 
 
 def _shown(file: Path, options: TableOptions) -> str:

@@ -284,15 +284,14 @@ def _parse(
 ) -> pa.Table:
     """Return columns by role: weights as numbers if they can be read as such (not `as_written`), others as strings."""
     error: Exception | None = None
+    shown, encoding = None if header else names, "utf8" if dialect.encoding == "utf-8" else dialect.encoding
     for weight in (pa.string(),) if as_written else (pa.float64(), pa.string()):
         kinds = {name: weight if role == "weight" else pa.string() for role, name in columns.items()}
         try:
             with opened(path, progress, max_size=dialect.max_size) as file:
                 table = pyarrow.csv.read_csv(
                     file,
-                    pyarrow.csv.ReadOptions(
-                        block_size=2**22, column_names=None if header else names, encoding=_arrow_codec(dialect)
-                    ),
+                    pyarrow.csv.ReadOptions(block_size=2**22, column_names=shown, encoding=encoding),
                     pyarrow.csv.ParseOptions(delimiter=dialect.delimiter, newlines_in_values=True),
                     pyarrow.csv.ConvertOptions(include_columns=list(kinds), column_types=kinds, null_values=[""]),
                 )
@@ -303,7 +302,3 @@ def _parse(
             break
     check_records(path, dialect, partial(records, path, dialect, header))
     raise FormatError(f"expected a table, got {str(error).splitlines()[0]}", path=path) from None
-
-
-def _arrow_codec(dialect: Dialect) -> str:
-    return "utf8" if dialect.encoding == "utf-8" else dialect.encoding
