@@ -7,7 +7,7 @@ import torch
 
 from banditplex.backend import choice, compiling, shared_sums
 from banditplex.backend.having import Lists
-from banditplex.backend.silu import compute_silu
+from banditplex.backend.term_loops import compute_silu
 from banditplex.nn import PackedGraph
 from banditplex.nn.known import Known
 from banditplex.nn.pair_features import compute_pair_features
