@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import banditplex as bx
-from banditplex.multiplex.names import merge_alike, spelled_as
+from banditplex.multiplex.spelling import merge_alike, spelled_as
 from tests.io.checks import refuses_file
 from tests.io.test_messy import put, said, says
 

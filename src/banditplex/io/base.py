@@ -13,7 +13,8 @@ import numpy as np
 from banditplex.errors import InputError
 from banditplex.multiplex import Multiplex, Name
 from banditplex.multiplex.build import EdgeError
-from banditplex.multiplex.names import Names, are_tidy, factorize
+from banditplex.multiplex.names import Names, factorize
+from banditplex.multiplex.spelling import are_tidy
 from banditplex.schema import ANYTHING, DISTINCT_NAMES, check, check_version, one_of, parse
 
 _INTEGER = re.compile(r"0|-?[1-9][0-9]{0,18}")

@@ -11,9 +11,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from banditplex.errors import FormatError, InputError
-from banditplex.multiplex.names import Ints, Names, distinct, is_text, recoded, tidy_names
+from banditplex.multiplex.names import Ints, Names
 from banditplex.multiplex.notes import note
 from banditplex.multiplex.roles import place
+from banditplex.multiplex.spelling import distinct, is_text, recoded, tidy_names
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -12,10 +12,10 @@ import pyarrow.compute as pc
 
 from banditplex.errors import InputError
 from banditplex.multiplex.cells import Origin, earliest, wrong_cell
-from banditplex.multiplex.names import is_text
 from banditplex.multiplex.notes import collected, note
 from banditplex.multiplex.numbers import is_number, plain_numbers
 from banditplex.multiplex.roles import place
+from banditplex.multiplex.spelling import is_text
 
 ORDERS = {"dmy": "day, month, year", "mdy": "month, day, year", "ymd": "year, month, day"}
 _HINT, _FORM = "; time='' ignores the column", "; date_format='%d-%b-%Y' reads dates such as 19-Sep-2025"

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from banditplex.errors import InputError
 from banditplex.multiplex.cells import Origin, wrong_cell
-from banditplex.multiplex.names import is_text
+from banditplex.multiplex.spelling import is_text
 
 THOUSANDS = {".": ".", ",": ",", " ": " \u00a0\u2009\u202f", "'": "'\u2019"}
 """Separators of thousands, and the characters that each stands for."""

@@ -15,9 +15,10 @@ import pyarrow.compute as pc
 from banditplex.errors import FormatError, InputError
 from banditplex.multiplex.build import EdgeError
 from banditplex.multiplex.cells import Origin
-from banditplex.multiplex.names import Ints, NameIndex, Names, as_names, encoded, factorize, merge_alike
+from banditplex.multiplex.names import Ints, NameIndex, Names, as_names, factorize
 from banditplex.multiplex.notes import note
 from banditplex.multiplex.roles import DIRECTION, PAIR_ROLES, ROLES, place
+from banditplex.multiplex.spelling import encoded, merge_alike
 
 if TYPE_CHECKING:
     from banditplex.multiplex.options import TableOptions

@@ -15,11 +15,12 @@ from banditplex.io.tables.text import Dialect, opened, read_columns, records, sn
 from banditplex.multiplex.cells import Origin, integer_names
 from banditplex.multiplex.dates import with_times
 from banditplex.multiplex.frame import read_frame
-from banditplex.multiplex.names import as_names, tidy_names
+from banditplex.multiplex.names import as_names
 from banditplex.multiplex.notes import collected
 from banditplex.multiplex.numbers import with_weights
 from banditplex.multiplex.options import TableOptions
 from banditplex.multiplex.roles import EDGE_ROLES, PAIR_ROLES
+from banditplex.multiplex.spelling import tidy_names
 
 if TYPE_CHECKING:
     import pandas as pd

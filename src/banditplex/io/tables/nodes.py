@@ -10,10 +10,10 @@ from banditplex.errors import FormatError
 from banditplex.io.tables.files import read_whole
 from banditplex.multiplex import Multiplex
 from banditplex.multiplex.join import FEATURE_NAMES
-from banditplex.multiplex.names import spelled_as
 from banditplex.multiplex.notes import note
 from banditplex.multiplex.options import TableOptions
 from banditplex.multiplex.roles import are_dates
+from banditplex.multiplex.spelling import spelled_as
 
 if TYPE_CHECKING:
     import pandas as pd

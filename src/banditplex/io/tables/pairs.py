@@ -13,9 +13,10 @@ from banditplex.errors import InputError
 from banditplex.io.tables.files import load
 from banditplex.multiplex import Multiplex
 from banditplex.multiplex.cells import Origin
-from banditplex.multiplex.names import Ints, Names, folded, tidy
+from banditplex.multiplex.names import Ints, Names
 from banditplex.multiplex.options import TableOptions
 from banditplex.multiplex.roles import PAIR_ROLES
+from banditplex.multiplex.spelling import folded, tidy
 from banditplex.multiplex.table import stem
 
 _WHOLE = re.compile(r"^(0|-?[1-9][0-9]*)[.]0+$")
