@@ -78,6 +78,25 @@ def _tables() -> Target:
     return Target(make, read, 20)
 
 
+def _muxviz() -> Target:
+    def make(folder: Path) -> None:
+        (folder / "net").write_text("work.edges;Work;people.txt\nhome.edges;Home;people.txt\n")
+        (folder / "people.txt").write_text('nodeID nodeLabel nodeType\n1 ann user\n2 "bob b" user\n3 cid item\n')
+        (folder / "work.edges").write_text("1 2 0.5\n2 3 2\n")
+        (folder / "home.edges").write_text("1 3 1\n")
+
+    return Target(make, lambda folder: bx.read(folder / "net", format="muxviz"))
+
+
+def _gatne() -> Target:
+    def make(folder: Path) -> None:
+        (folder / "net").mkdir()
+        for name, text in {"train": "1 7 9\n2 9 100\n", "valid": "1 7 100 1\n1 9 42 0\n", "test": "2 7 9 1\n"}.items():
+            (folder / "net" / f"{name}.txt").write_text(text)
+
+    return Target(make, lambda folder: bx.read(folder / "net", format="gatne", part="all"))
+
+
 def _wide() -> Target:
     def make(folder: Path) -> None:
         (folder / "net.csv").write_text("person_1,person_2,friend,work,note\nZoë,7.0,1,no,x\n7,Uli,0,2.5,\n")
@@ -182,7 +201,7 @@ def targets() -> dict[str, Target]:
     """Return all targets by name."""
     found = {name: _format(name) for name in formats if formats[name].write is not None}
     found |= {"sniffed": _sniffed(), "tables": _tables(), "noted": _noted(), "compressed": _compressed()}
-    found |= {"wide": _wide(), "matrix": _matrix()}
+    found |= {"wide": _wide(), "matrix": _matrix(), "muxviz": _muxviz(), "gatne": _gatne()}
     found |= {"pairs": _pairs(), "nodes": _nodes()}
     found |= {"model": _model(), "page": _page(), "checkpoint": _checkpoint(), "results": _results()}
     try:
