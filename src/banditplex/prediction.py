@@ -19,6 +19,7 @@ from banditplex.errors import InputError
 from banditplex.multiplex import Multiplex, Name
 from banditplex.nn import HiddenEdges, Network, PackedGraph
 from banditplex.nn.ensemble import beside_of, joined, members_of
+from banditplex.nn.known import Known
 from banditplex.nn.panels import Panels
 from banditplex.nn.query import Query
 from banditplex.nn.scoring import score_by_layer, score_terms, score_unlinked
@@ -202,8 +203,8 @@ class FittedModel:
         result = terms.sum(1) if share is None else terms[:, 0] + terms[:, 1:] @ share
         return result.cpu().numpy().astype(np.float64)
 
-    def logits_of_targets(self, pairs: Ints, instance: Ints) -> Floats:
-        """Return the logits (n,) of pairs (n, 2) in the targets number (n,)."""
+    def logits_of_targets(self, pairs: Ints, instance: Ints, known: Known | None = None) -> Floats:
+        """Return the logits (n,) of pairs (n, 2) in the targets number (n,); what is known of them may be given."""
         result = np.empty(len(pairs))
         if self.model.encoder is not None:  # which hides edges of one target at a time
             for number in np.unique(instance).tolist():
@@ -213,6 +214,8 @@ class FittedModel:
         for count in np.unique(self.counts).tolist():  # at most as many as there are layers to choose from
             at = np.flatnonzero(self.counts[instance] == count)
             query = self._query(pairs[at], self.targets[instance[at]], self.layers[instance[at], :count])
+            if known is not None:
+                query = replace(query, known=known.take(torch.from_numpy(at).to(self.view.device)))
             result[at] = score_terms(self.model, self.view, query).sum(1).cpu().numpy()
         return result
 

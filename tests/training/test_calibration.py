@@ -169,15 +169,16 @@ def test_scores_are_those_of_the_graph_without_validation_edges(monkeypatch):
     trainer.run_epoch()
     asked = []
 
-    def logits(pairs, instance):
+    def logits(pairs, instance, known):
         asked.append((pairs, instance))
+        assert len(known.values) == len(pairs)
         return np.arange(float(len(pairs)))
 
     HeldOutPairs.draw([trainer.data], np.random.default_rng(0)).score([SimpleNamespace(logits_of_targets=logits)])
     edges, mx = trainer.data.validation_edges, trainer.data.full_mx
     ((pairs, instance),) = asked
     for number, layer in enumerate(mx.layer_names):
-        mine, here = edges.pairs[edges.instance == number], pairs[instance == number]
+        mine, here = np.sort(edges.pairs[edges.instance == number]), pairs[instance == number]
         assert here[: len(mine)].tolist() == mine.tolist()
         assert not mx.has_edges(here[len(mine) :], layer).any()
         assert len(here) == 60 * 59 / 2 - mx.layer_sizes[number] + len(mine)  # all unknown pairs

@@ -139,6 +139,11 @@ def test_where_an_epoch_has_100_steps_there_are_fewer_epochs(num_edges, max_step
     assert Config(max_steps=max_steps).checked().num_epochs(100, num_edges) == epochs
 
 
+def test_many_edges_are_learnt_from_at_twice_the_rate():
+    assert [Config(learning_rate=0.3).first_rate(size) for size in (19_999, 20_000)] == [0.3, 0.6]
+    assert Config(evidence="drawn").first_rate(20_000) == 0.01  # as in the paper
+
+
 def test_the_estimator_documents_all_its_parameters():
     assert len(PARAMETERS) == 28
     text = inspect.getdoc(LinkPredictor)

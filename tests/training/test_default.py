@@ -23,18 +23,18 @@ def test_the_page_has_at_most_100_lines_and_the_docs_have_its_steps():
 
 
 def test_held_out_pairs_are_drawn_once_and_scored_by_all_parts(monkeypatch):
-    drawn, scored, draw, score = [], [], calibration.sample_unknown, calibration.score_pairs
+    drawn, scored, draw, score = [], [], calibration.sample_unknown, calibration.Asked.score
 
     def counted_draw(every, rng):
         drawn.append(len(every))
         return draw(every, rng)
 
-    def counted_score(data, model, unknown):
-        scored.append((type(model).__name__, id(unknown)))
-        return score(data, model, unknown)
+    def counted_score(asked, model):
+        scored.append((type(model).__name__, id(asked.unknown)))
+        return score(asked, model)
 
     monkeypatch.setattr(calibration, "sample_unknown", counted_draw)
-    monkeypatch.setattr(calibration, "score_pairs", counted_score)
+    monkeypatch.setattr(calibration.Asked, "score", counted_score)
     bx.LinkPredictor(members=2, epochs=1, warmup=0, width=0).fit(random_layers(0, copied=True))
     assert drawn == [2]
     parts = ("FittedModel", "MemberRegression", "MemberRotations")

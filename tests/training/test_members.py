@@ -105,13 +105,13 @@ def test_each_member_of_a_warm_start_goes_on_from_its_own_weights(model, mx):
 
 
 def test_several_are_trained_by_default_where_that_is_cheap():
-    assert [Config().num_members(size) for size in (4_999, 5_000, 19_999, 20_000)] == [6, 3, 3, 1]
+    assert [Config().num_members(size) for size in (4_999, 5_000, 19_999, 20_000)] == [4, 3, 3, 1]
     assert Config(epochs=29).num_members(100) == 1
     assert Config(members=5, epochs=1).num_members(20_000) == 5
 
 
-def test_batches_are_larger_where_many_networks_are_trained():
-    assert [Config().batch_edges(size) for size in (4_999, 5_000)] == [64, 32]
+def test_batches_are_larger_where_several_networks_are_trained():
+    assert [Config().batch_edges(size) for size in (19_999, 20_000)] == [64, 32]
     assert [each.batch_edges(100) for each in (Config(epochs=29), Config(members=6))] == [32, 32]
     assert [Config(batch_size=size).batch_edges(100) for size in (1, 10)] == [1, 5]
 

@@ -92,3 +92,23 @@ def test_what_is_known_is_that_of_the_pairs_in_the_order_of_the_epoch(monkeypatc
             if most:
                 start, end = found.lists.start[i : i + 2]
                 assert found.lists.places[start:end].tolist() == view.evidence.layers_of(*asked)[1].tolist()
+
+
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize("hide", HIDE)
+def test_features_in_few_other_layers_are_looked_up_once(monkeypatch, hide, directed):
+    monkeypatch.setattr(known, "LOOKED_UP_AT_ONCE", 7)
+    data = data_of(random_multiplex(2, num_nodes=20, num_edges=90, directed=directed), [2, 0], hide=hide)
+    order, epochs = torch.arange(len(data.train_edges)), 2  # 5 * 2 features are kept for each edge, of 2 * 2 used
+    assert Supply(data, Config(), epochs - 1, 1).known(order).others is None  # used too seldom to pay
+    supplied = Supply(data, Config(), epochs, 1)
+    pairs, places = supplied.epoch(0, order, np.random.default_rng(0))
+    target = torch.from_numpy(data.targets[data.train_edges.instance])
+    view, rng = data.train_view, np.random.default_rng(1)
+    for side in range(2):
+        drawn = torch.from_numpy(rng.permuted(np.tile([0, 1, 2], (len(order), 1)), axis=1))
+        layers = torch.stack([row[row != of] for row, of in zip(drawn, target, strict=True)])
+        found = supplied.known(places[side]).in_layers(view, pairs[side], target, layers)
+        alone = compute_pair_features(view.graph, pairs[side], target, layers, data.visibility)[1]
+        torch.testing.assert_close(found.values, alone.values)
+        assert torch.equal(found.layer, layers.flatten())

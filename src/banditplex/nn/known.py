@@ -1,6 +1,7 @@
 """What of a pair does not depend on the drawn layers: the inputs of the term that is always on.
 
-It stays the same while a model trains, so that training looks it up once for each pair.
+It stays the same while a model trains, so that training looks it up once for each pair. Where layers are few, training
+does the same for the inputs of the terms of all other layers.
 """
 
 import math
@@ -10,7 +11,7 @@ import torch
 from torch import Tensor
 
 from banditplex.nn.evidence import Lists
-from banditplex.nn.pair_features import own_features
+from banditplex.nn.pair_features import PairFeatures, other_features, own_features
 from banditplex.nn.view import View
 
 LOOKED_UP_AT_ONCE, GPU_LOOKED_UP_AT_ONCE = 1 << 15, 1 << 19
@@ -26,21 +27,40 @@ class Known:
     values: Tensor  # (n, F): features in the target layer, then evidence of all layers, if it counts
     row: Tensor  # (2, n), rows of the graph in the target layer
     lists: Lists | None  # None: not looked up
+    others: Tensor | None = None  # (n, L - 1, G): features in each other layer; None: not looked up
 
     @classmethod
-    def of(cls, view: View, pairs: Tensor, target: Tensor, *, lists: bool = True) -> "Known":
+    def of(cls, view: View, pairs: Tensor, target: Tensor, *, lists: bool = True, others: bool = False) -> "Known":
         """Look up pairs (n, 2) of targets (n,)."""
         own = own_features(view.graph, pairs, target, view.visibility, listed=False)
+        there = _in_other_layers(view, pairs, target, own.row) if others else None
         if view.evidence is None:
-            return cls(own.values, own.row, None)
+            return cls(own.values, own.row, None, there)
         found = view.evidence.lists_of(pairs, target) if lists or view.graph.directed else None
         values = torch.cat([own.values, view.evidence.columns(pairs, target, found)], 1)
-        return cls(values, own.row, found if lists else None)
+        return cls(values, own.row, found if lists else None, there)
 
     def take(self, at: Tensor) -> "Known":
         """Return what is known of some pairs."""
         lists = None if self.lists is None else self.lists.take(at)
-        return Known(self.values.index_select(0, at), self.row.index_select(1, at), lists)
+        others = None if self.others is None else self.others.index_select(0, at)
+        return Known(self.values.index_select(0, at), self.row.index_select(1, at), lists, others)
+
+    def in_layers(self, view: View, pairs: Tensor, target: Tensor, layers: Tensor) -> PairFeatures:
+        """Return the features of the pairs (n, 2) of targets (n,) in other layers (n, k): n * k rows."""
+        if self.others is None:
+            return other_features(view.graph, pairs, self.row, layers, view.visibility, listed=False)
+        place = (layers - (layers > target.unsqueeze(1)).long()).unsqueeze(2).expand(-1, -1, self.others.shape[2])
+        values = self.others.gather(1, place).flatten(0, 1)
+        return PairFeatures.without_lists(values, pairs, layers.reshape(-1), self.row[:, :0])
+
+
+def _in_other_layers(view: View, pairs: Tensor, target: Tensor, row: Tensor) -> Tensor:
+    """Return the features (n, L - 1, G) of pairs (n, 2) in all layers but their targets (n,)."""
+    every = torch.arange(view.graph.num_plain - 1, device=target.device)
+    layers = every + (every >= target.unsqueeze(1)).long()
+    found = other_features(view.graph, pairs, row, layers, view.visibility, listed=False).values
+    return found.view(*layers.shape, found.shape[1])
 
 
 def joined(parts: list[Known]) -> Known:
@@ -52,13 +72,17 @@ def joined(parts: list[Known]) -> Known:
         starts = [each.start[:-1] + by for each, by in zip(lists, shift, strict=True)]
         places = torch.cat([each.places for each in lists])
         both = Lists(torch.cat([*starts, places.new_tensor([len(places)])]), places)
-    return Known(torch.cat([part.values for part in parts]), torch.cat([part.row for part in parts], 1), both)
+    others = [part.others for part in parts if part.others is not None]
+    values, row = torch.cat([part.values for part in parts]), torch.cat([part.row for part in parts], 1)
+    return Known(values, row, both, torch.cat(others) if others else None)
 
 
-def look_up(view: View, pairs: Tensor, target: Tensor) -> Known:
+def look_up(view: View, pairs: Tensor, target: Tensor, *, others: bool = False) -> Known:
     """Return what is known of pairs (n, 2) of targets (n,), looked up in chunks; lists, if they are not too long."""
     per_pair = 0.0 if view.evidence is None else view.evidence.layers_per_pair
     length = math.ceil(len(pairs) * per_pair)
     chunk = GPU_LOOKED_UP_AT_ONCE if pairs.device.type == "cuda" else LOOKED_UP_AT_ONCE
     parts = (slice(low, low + chunk) for low in range(0, max(1, len(pairs)), chunk))
-    return joined([Known.of(view, pairs[part], target[part], lists=length <= MAX_LISTED) for part in parts])
+    return joined(
+        [Known.of(view, pairs[part], target[part], lists=length <= MAX_LISTED, others=others) for part in parts]
+    )

@@ -17,7 +17,7 @@ from banditplex.nn.evidence import num_evidence
 from banditplex.nn.graph import Block
 from banditplex.nn.heads import Head, Listed
 from banditplex.nn.known import Known
-from banditplex.nn.pair_features import PairFeatures, compute_pair_features, num_features, other_features
+from banditplex.nn.pair_features import PairFeatures, compute_pair_features, num_features
 from banditplex.nn.query import Query
 from banditplex.nn.view import View
 from banditplex.pairs.visibility import Visibility
@@ -129,6 +129,6 @@ class MultiplexModel(nn.Module):
             lists = view.evidence.lists_of(pairs, target)
         if self.encoder is None:
             own = PairFeatures.without_lists(known.values, pairs, target, known.row)
-            return own, other_features(graph, pairs, known.row, layers, view.visibility, listed=False), lists
+            return own, known.in_layers(view, pairs, target, layers), lists
         own, other = compute_pair_features(graph, pairs, target, layers, view.visibility)
         return replace(own, values=known.values), other, lists

@@ -8,6 +8,8 @@ its edges ask for.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -15,6 +17,7 @@ import torch
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from banditplex.nn.known import Known, look_up
 from banditplex.pairs.unknown import UnknownPairs
 from banditplex.prediction import Calibration, segments
 from banditplex.training.data import TrainingData
@@ -22,8 +25,8 @@ from banditplex.training.data import TrainingData
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
-PAIRS, MOST, LEAST = 200_000, 20_000, 100
-"""Unknown pairs that are scored: of all targets, and of one target at most and at least."""
+PAIRS, MOST, LEAST = 100_000, 20_000, 100
+"""Unknown pairs that are scored: of all targets and members, and of one target by a member at most and at least."""
 KNOTS = (0.1, 0.25, 0.5, 0.75, 0.9)
 """Between these quantiles of the validation edges' scores, and beyond them, the curve has slopes of its own."""
 SPREAD = 0.5
@@ -75,8 +78,8 @@ class HeldOut(NamedTuple):
 class MemberModel(Protocol):
     """What scores pairs on the graph of a member, without its validation edges: its network, regressions or vectors."""
 
-    def logits_of_targets(self, pairs: Ints, instance: Ints) -> Floats:
-        """Return the logits (n,) of pairs (n, 2) in the targets number (n,)."""
+    def logits_of_targets(self, pairs: Ints, instance: Ints, known: Known) -> Floats:
+        """Return the logits (n,) of pairs (n, 2) in the targets number (n,), given what is known of them."""
         ...
 
 
@@ -88,7 +91,8 @@ class Sample(NamedTuple):
     weight: Floats  # (n,) how many pairs each stands for
 
 
-class HeldOutPairs(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class HeldOutPairs:
     """The validation edges of each member, of which there must be some, and a sample of the unknown pairs."""
 
     members: Sequence[TrainingData]
@@ -100,9 +104,14 @@ class HeldOutPairs(NamedTuple):
         """Draw the unknown pairs."""
         return cls(members, *sample_unknown(members, rng))
 
+    @cached_property
+    def asked(self) -> list["Asked"]:
+        """The pairs of each member, looked up once for all that scores them."""
+        return [Asked.of(data, unknown) for data, unknown in zip(self.members, self.unknown, strict=True)]
+
     def score(self, models: Sequence[MemberModel]) -> HeldOut:
         """Return the scores that each member's pairs get from its model."""
-        scored = [score_pairs(*each) for each in zip(self.members, models, self.unknown, strict=True)]
+        scored = [asked.score(model) for asked, model in zip(self.asked, models, strict=True)]
         links, unknown = (
             Scored(*(np.concatenate(each) for each in zip(*part, strict=True))) for part in zip(*scored, strict=True)
         )
@@ -113,7 +122,7 @@ def sample_unknown(every: Sequence[TrainingData], rng: np.random.Generator) -> t
     """Return unknown pairs of the targets, a sample for each member, and the density (T,) of links in each target."""
     data, mx, samples = every[0], every[0].full_mx, []
     known, negatives = data.visibility.negative_pairs(mx), data.visibility.negative_sampler(mx)
-    size = int(np.clip(PAIRS // len(data.targets), LEAST, MOST))
+    size = int(np.clip(PAIRS // (len(data.targets) * len(every)), LEAST, MOST))
     for each in every:
         having = np.unique(each.validation_edges.instance)  # others say nothing: what all share holds for them
         which, pairs, weight = UnknownPairs(each.train_mx, known, negatives).sample(data.targets[having], size, rng)
@@ -122,16 +131,36 @@ def sample_unknown(every: Sequence[TrainingData], rng: np.random.Generator) -> t
     return samples, links / (links + known.num_free()[data.targets])
 
 
-def score_pairs(data: TrainingData, model: MemberModel, unknown: Sample) -> tuple[Scored, Scored]:
-    """Return the scores of all validation edges and of unknown pairs; each process scores those of its targets."""
-    edges = data.validation_edges
-    instance, pairs = np.concatenate([edges.instance, unknown.instance]), np.concatenate([edges.pairs, unknown.pairs])
-    here = np.arange(len(instance)) if data.mine is None else np.flatnonzero(data.mine[instance])
-    found = model.logits_of_targets(pairs[here], instance[here])
-    if data.mine is not None:
-        found = data.group.put_together(torch.from_numpy(found), torch.from_numpy(here), len(instance)).numpy()
-    links = Scored(edges.instance, found[: len(edges)], np.ones(len(edges)))
-    return links, Scored(unknown.instance, found[len(edges) :], unknown.weight)
+class Asked(NamedTuple):
+    """The validation edges of a member, then its unknown pairs; each process scores those of its targets."""
+
+    data: TrainingData
+    unknown: Sample
+    instance: Ints  # (n,) which target
+    pairs: Ints  # (n, 2)
+    here: Ints  # which of them this process scores
+    known: Known  # of those pairs
+
+    @classmethod
+    def of(cls, data: TrainingData, unknown: Sample) -> "Asked":
+        """Look up the pairs of a member."""
+        edges = data.validation_edges
+        instance = np.concatenate([edges.instance, unknown.instance])
+        pairs = np.concatenate([edges.pairs, unknown.pairs])
+        if not data.full_mx.directed:
+            pairs = np.sort(pairs, axis=1)
+        here = np.arange(len(instance)) if data.mine is None else np.flatnonzero(data.mine[instance])
+        asked, target = (torch.from_numpy(each[here]).to(data.device) for each in (pairs, data.targets[instance]))
+        return cls(data, unknown, instance, pairs, here, look_up(data.train_view, asked, target))
+
+    def score(self, model: MemberModel) -> tuple[Scored, Scored]:
+        """Return the scores of all validation edges and of unknown pairs."""
+        edges, group = self.data.validation_edges, self.data.group
+        found = model.logits_of_targets(self.pairs[self.here], self.instance[self.here], self.known)
+        if self.data.mine is not None:
+            found = group.put_together(torch.from_numpy(found), torch.from_numpy(self.here), len(self.pairs)).numpy()
+        links = Scored(edges.instance, found[: len(edges)], np.ones(len(edges)))
+        return links, Scored(self.unknown.instance, found[len(edges) :], self.unknown.weight)
 
 
 def fit(links: Scored, unknown: Scored, density: Floats) -> Calibration:

@@ -39,12 +39,14 @@ MAX_ARMS = 128
 """Layers that bandits choose from; if there are more, those that one pass over all edges finds most promising."""
 DRAWN = 8
 """Layers drawn per round: with several, the second and the fifth helper are found, not the first alone."""
+FEW = 32
+"""Up to so many other layers, regressions compare all of them: to draw layers would take longer."""
 COMPARED = 16
-"""Layers, those drawn most, that regressions compare; as many, or fewer, are all compared, without drawing any."""
-SIZES = (1, 4, COMPARED)
+"""Where there are more, the layers that regressions compare: those drawn most."""
+SIZES = (1, 4, 16)
 """Numbers of layers that are tried as a panel."""
 EXPLORING: Mapping[str, Any] = {
-    "epochs": 25,
+    "epochs": 15,
     "max_steps": 1_600,
     "members": 1,
     "hidden_units": 8,
@@ -70,7 +72,7 @@ def find_panels(mx: Multiplex, targets: Ints, config: Config, negatives: Mapping
         layers = to_layer(targets[:, None], np.array((config.policy_options or {})["arms"]))
         return Panels({target: tuple(some) for target, some in zip(targets.tolist(), layers.tolist(), strict=True)})
     config = replace(config, evidence="drawn", relevance="predictive", k=min(DRAWN, others), **EXPLORING)
-    if others <= COMPARED or not POLICIES[config.policy].takes_k:
+    if others <= FEW or not POLICIES[config.policy].takes_k:
         every = to_layer(targets[:, None], np.arange(others)[None])
         return choose(prepare(mx, targets, config, negatives=negatives), every, config.seed)
     candidates = None

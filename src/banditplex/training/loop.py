@@ -71,7 +71,8 @@ class Trainer:
         steps = self.epochs * self.steps_per_epoch
         self.optimizer = FlatAdamW(self.model, self.ema_model, config, steps, len(data.train_edges), data.group)
         self.learning = Learning(self.model, self.optimizer)
-        self.early_stopping, self.supply = EarlyStopping(config.patience), Supply(data, config)
+        self.early_stopping = EarlyStopping(config.patience)
+        self.supply = Supply(data, config, self.epochs, 0 if model.encoder is not None else k)
         self.regret = Regret(num_targets, 0 if policy is None else policy.num_arms, k)
         self.history: list[dict[str, Any]] = []
 

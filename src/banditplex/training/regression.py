@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from banditplex.nn import MultiplexModel
+from banditplex.nn.known import Known
 from banditplex.nn.query import Query
 from banditplex.nn.regression import Columns, Regression, columns
 from banditplex.nn.spectral import SPECTRAL_FOLDS, fold_of
@@ -80,9 +81,9 @@ class MemberRegression:
             regression.own[target], regression.other[target] = own.to(data.device), other.to(data.device)
         return member
 
-    def logits_of_targets(self, pairs: Ints, instance: Ints) -> Floats:
+    def logits_of_targets(self, pairs: Ints, instance: Ints, known: Known | None = None) -> Floats:
         """Return the logits (n,) of pairs (n, 2) in the targets number (n,), on the graph without validation edges."""
-        seen = self._columns(pairs if self.data.full_mx.directed else np.sort(pairs, axis=1), instance)
+        seen = self._columns(pairs if self.data.full_mx.directed else np.sort(pairs, axis=1), instance, known)
         target, layers = self._places(instance)
         own, other = self.regression(seen, target, layers)
         found: Floats = (own + other.sum(1)).cpu().numpy().astype(np.float64)
@@ -93,10 +94,10 @@ class MemberRegression:
         at = torch.from_numpy(np.ascontiguousarray(instance)).to(self.data.device)
         return torch.from_numpy(self.data.targets).to(at.device)[at], self.table[at]
 
-    def _columns(self, pairs: Ints, instance: Ints) -> Columns:
+    def _columns(self, pairs: Ints, instance: Ints, known: Known | None = None) -> Columns:
         target, layers = self._places(instance)
         asked = torch.from_numpy(np.ascontiguousarray(pairs)).to(target.device)
-        seen = columns(self.model, self.data.train_view, Query(asked, target, layers.clamp(min=0)))
+        seen = columns(self.model, self.data.train_view, Query(asked, target, layers.clamp(min=0), known))
         return Columns(seen.own, seen.other * (layers >= 0).unsqueeze(2))
 
 

@@ -19,6 +19,7 @@ from banditplex.backend.choice import on_cpu
 from banditplex.backend.compiling import compile_loop, find_place, in_parts
 from banditplex.backend.packing import EdgeTensors, contains
 from banditplex.backend.random_numbers import BITS, new_seed, random_integer, random_integers
+from banditplex.nn.known import Known
 from banditplex.nn.relations import MARGIN, TINY
 from banditplex.nn.rotations import DIMENSION, FOLDS, Folds, Rotations, Vectors
 from banditplex.rng import stream
@@ -49,7 +50,7 @@ class MemberRotations:
     data: TrainingData
 
     @torch.no_grad()
-    def logits_of_targets(self, pairs: Ints, instance: Ints) -> Floats:
+    def logits_of_targets(self, pairs: Ints, instance: Ints, known: Known | None = None) -> Floats:
         """Return the scores (n,) of pairs (n, 2) in the targets number (n,)."""
         device, targets = self.data.device, self.data.targets[instance]
         asked, target = (torch.from_numpy(np.ascontiguousarray(each)).to(device) for each in (pairs, targets))

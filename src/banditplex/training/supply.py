@@ -2,7 +2,7 @@
 
 Evidence on a pair does not change while the model trains, so it is computed once. Each edge therefore has a few
 negatives of its own, drawn once, which take turns. Without evidence, or if there is too much of it to be kept,
-negatives are drawn anew in every epoch.
+negatives are drawn anew in every epoch. Where layers are few, features in all of them are computed once as well.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -25,15 +25,23 @@ TURNS = 4
 """Negatives of each edge, if evidence is kept."""
 KEPT_BYTES = 12 << 30
 """Bytes that are kept at most."""
+AT_ONCE, OTHER_BYTES = 3, 1 << 28
+"""Features in other layers are kept if this takes at most so many times as many as are drawn, and so many bytes.
+
+To look up many at once takes a fraction of the time of as many small steps.
+"""
 KEPT_PER_PAIR = 60
 """Bytes that are kept for each pair, besides the columns: its nodes, its rows, and the layers that have it, about."""
 
 
 class Supply:
-    """Edges and negatives of every epoch."""
+    """Edges and negatives of every epoch, of so many `epochs`, with so many layers `drawn` for each pair."""
 
-    def __init__(self, data: TrainingData, config: Config) -> None:
+    def __init__(self, data: TrainingData, config: Config, epochs: int = 0, drawn: int = 0) -> None:
         self._data, self._config = data, config
+        others = len(data.layer_names) - 1
+        size = 4 * (1 + TURNS) * len(data.train_edges) * others * num_features(data.visibility)[1]
+        self._others = (1 + TURNS) * others <= AT_ONCE * 2 * epochs * drawn and size <= OTHER_BYTES
 
     @cached_property
     def _keeps(self) -> bool:
@@ -94,4 +102,4 @@ class Supply:
         if self._own is not None:
             at = torch.nonzero(self._own >= 0).squeeze(1)
             asked, target = asked.index_select(0, at), target.index_select(0, at)
-        return pairs, look_up(data.train_view, asked, target)
+        return pairs, look_up(data.train_view, asked, target, others=self._others)
