@@ -20,6 +20,7 @@ from banditplex.bandits.checks import (
     check_losses,
     check_observations,
     check_probability,
+    check_scale,
     check_shape,
 )
 from banditplex.bandits.marginals import Marginals, at, dense
@@ -259,3 +260,23 @@ class Policy(ABC):
         inclusion = at(draw.marginals or self._parts(draw.rows), row, arm)
         more = Feedback(row, instance, arm, loss[weighted], p, inclusion)
         return seen.merge(more), advice
+
+
+class ScaledPolicy(Policy):
+    """A policy that knows the scale M of losses: an upper bound `scale` or, if it is None, the largest loss so far."""
+
+    def __init__(self, *, num_arms: int, k: int = 1, num_instances: int = 1, scale: float | None = None) -> None:
+        self.scale = check_scale(scale)
+        super().__init__(
+            num_arms=num_arms,
+            k=k,
+            num_instances=num_instances,
+            per_instance={"M": self.scale or 0.0},
+            per_arm={"L": 0.0},
+        )
+
+    def _grow(self, rows: Rows, seen: Feedback) -> None:
+        """Let M grow with the losses of a round, unless it is given."""
+        if self.scale is None:
+            M = self._state.instance["M"]
+            M[rows] = np.maximum(M[rows], seen.max(seen.loss))

@@ -4,8 +4,7 @@ from typing import final
 
 import numpy as np
 
-from banditplex.bandits.base import Policy, register
-from banditplex.bandits.checks import check_scale
+from banditplex.bandits.base import Policy, ScaledPolicy, register
 from banditplex.bandits.hedge import exponential_weights
 from banditplex.bandits.marginals import Marginals
 from banditplex.bandits.rounding import FloatArray
@@ -47,7 +46,7 @@ class Exp3(Policy):
 
 @register("exp3-ix")
 @final
-class Exp3IX(Policy):
+class Exp3IX(ScaledPolicy):
     """Exp3 with implicit exploration: inclusion capped_softmax(-eta L / M, k).
 
     L is the sum of l / (probability + gamma); eta = 2 gamma = sqrt(k ln(n/k) / (n t)); M is the scale of the losses.
@@ -66,16 +65,6 @@ class Exp3IX(Policy):
     Neu 2015, "Explore no more: improved high-probability regret bounds for non-stochastic bandits".
     """
 
-    def __init__(self, *, num_arms: int, k: int = 1, num_instances: int = 1, scale: float | None = None) -> None:
-        self.scale = check_scale(scale)
-        super().__init__(
-            num_arms=num_arms,
-            k=k,
-            num_instances=num_instances,
-            per_instance={"M": self.scale or 0.0},
-            per_arm={"L": 0.0},
-        )
-
     def _rate(self, rows: Rows) -> FloatArray:
         """Return eta (rows,) for losses up to 1."""
         n, k = self.num_arms, self.k
@@ -91,5 +80,4 @@ class Exp3IX(Policy):
         state = self._state
         estimate = seen.loss / (seen.probability + self._rate(rows)[seen.row] / 2)
         state.add("L", seen.instance, seen.arm, estimate)
-        if self.scale is None:
-            state.instance["M"][rows] = np.maximum(state.instance["M"][rows], seen.max(seen.loss))
+        self._grow(rows, seen)

@@ -4,8 +4,7 @@ from typing import final
 
 import numpy as np
 
-from banditplex.bandits.base import Policy, register
-from banditplex.bandits.checks import check_scale
+from banditplex.bandits.base import ScaledPolicy, register
 from banditplex.bandits.marginals import Marginals
 from banditplex.bandits.rounding import FloatArray, kth_smallest, row_sum
 from banditplex.bandits.state import Rows
@@ -14,7 +13,7 @@ from banditplex.bandits.values import Feedback
 
 @register("tsallis-inf")
 @final
-class TsallisInf(Policy):
+class TsallisInf(ScaledPolicy):
     """Tsallis-INF: inclusion min(1, 4 / (eta (L - x) / M)^2), with x such that it sums to k.
 
     eta = 2 / sqrt(t); L is the sum of l / probability; M is the scale of the losses.
@@ -33,16 +32,6 @@ class TsallisInf(Policy):
     Zimmert and Seldin 2021, "Tsallis-INF: an optimal algorithm for stochastic and adversarial bandits".
     """
 
-    def __init__(self, *, num_arms: int, k: int = 1, num_instances: int = 1, scale: float | None = None) -> None:
-        self.scale = check_scale(scale)
-        super().__init__(
-            num_arms=num_arms,
-            k=k,
-            num_instances=num_instances,
-            per_instance={"M": self.scale or 0.0},
-            per_arm={"L": 0.0},
-        )
-
     def _marginals(self, rows: Rows) -> Marginals:
         state, size, M = self._state, self._state.size(rows), self._state.instance["M"][rows]
         eta = np.divide(2 / np.sqrt(state.instance["t"][rows] + 1.0), M, out=np.zeros_like(M), where=M > 0)
@@ -52,8 +41,7 @@ class TsallisInf(Policy):
     def _learn(self, rows: Rows, seen: Feedback) -> None:
         state = self._state
         state.add("L", seen.instance, seen.arm, seen.estimate)
-        if self.scale is None:
-            state.instance["M"][rows] = np.maximum(state.instance["M"][rows], seen.max(seen.loss))
+        self._grow(rows, seen)
 
 
 def inverse_square_weights(z: FloatArray, k: int, size: FloatArray | None = None) -> FloatArray:
