@@ -129,7 +129,7 @@ def report(rows: list[Row]) -> Page:
     """Return a table with a line per data set and share, and the mean errors."""
     table = with_errors(pd.DataFrame(rows))
     columns = [f"{name}_{top}" for top in TOPS for name in ("is", "says", "error", "default", "default_error")]
-    lines = table.groupby(["data", "missing"], sort=False)[columns].mean().reset_index()
+    lines = table.groupby(["data", "missing"])[columns].mean().reset_index()
     modest = table[table["missing"].between(*MODEST)]
     means = [*(table[name] if "default" not in name else modest[name] for name in columns)]
     shown = [[name, f"{share:g} %", *(number(each) for each in row)] for name, share, *row in lines.to_numpy().tolist()]

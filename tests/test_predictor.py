@@ -443,6 +443,17 @@ def test_a_complete_layer_does_not_stop_the_others():
         bx.LinkPredictor(epochs=1, width=0).fit(mx.subset(layers=["full"]))
 
 
+def test_pairs_can_be_hidden_where_all_are_linked_in_some_layer():
+    """190 pairs, half of them in each of two layers: the negatives of one are the edges of the other."""
+    every = np.stack(np.triu_indices(20, 1), 1)
+    mx = bx.Multiplex.from_edges(*every.T, np.arange(190) % 2, num_nodes=20)
+    with pytest.warns(UserWarning, match="negatives are pairs without an edge in their own layer"):
+        model = bx.LinkPredictor(epochs=1, width=0, hide="pair").fit(mx)
+    drawn = model._trainer.data.negatives.draw(np.zeros(200, np.int64), np.random.default_rng(0))
+    assert not model._trainer.data.train_mx.has_edges(drawn, 0).any()
+    assert mx.has_edges(drawn, 1).any()
+
+
 @pytest.mark.parametrize("settings", [{"members": 1}, {"members": 2}, {"members": 1, "width": 4}])
 def test_a_model_can_be_pickled_after_fit(settings, tmp_path):
     """As scikit-learn's users keep models: by pickle and joblib; it answers as before, and can learn on."""

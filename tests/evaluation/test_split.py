@@ -3,6 +3,7 @@
 import gc
 import itertools
 import os
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -29,6 +30,7 @@ def assert_valid(mx, data, hide):
     """Check what must hold for any split of `mx`, with plain loops."""
     whole, train, visible = edge_sets(mx), edge_sets(data.train), linked(data.train)
     union, left = everywhere(mx), everywhere(data.train)
+    dense = mx.num_nodes * (mx.num_nodes - 1) / 2 - len(union) < len(union) / 3
     for name, (positive, negative) in held_out(data).items():
         assert len(set(positive)) == len(positive) == len(set(negative)) == len(negative)
         assert set(positive) <= whole[name]
@@ -37,7 +39,7 @@ def assert_valid(mx, data, hide):
             assert u != v
             assert frozenset((u, v)) not in (left if hide == "pair" else visible[name])
         for pair in map(frozenset, negative):
-            assert pair not in (union if hide == "pair" else linked(mx)[name])
+            assert pair not in (union if hide == "pair" and not dense else linked(mx)[name])
 
 
 @HIDES
@@ -355,8 +357,9 @@ def test_folds_tell_of_dense_layers_once():
 
 
 def test_where_every_pair_is_linked_nothing_can_be_tested():
-    with pytest.warns(UserWarning, match="not tested"), refuses("without an edge in any layer", "none"):
-        split(with_dense_layers(), hide="pair")
+    for hide, told in (("layer", "not tested"), ("pair", "held-out pairs")):
+        with pytest.warns(UserWarning, match=told), refuses("without an edge in their layer", "none"):
+            split(with_dense_layers().subset(layers=["b"]), hide=hide)
 
 
 def lay_out_triples(folder, **parts):
@@ -387,3 +390,36 @@ def test_a_fixed_split_of_triples_has_negatives_beside_its_edges(tmp_path):
     assert leaking.test.pairs[leaking.test.label == 1].tolist() == [[1, 2]]
     with refuses("leakage", "got 1"):
         fixed_split(tmp_path)
+
+
+def complete(num_layers=3, nodes=8):
+    """Return layers that divide all pairs of nodes among them: each pair is linked in one."""
+    pairs = np.array(list(itertools.combinations(range(nodes), 2)))
+    layer = np.arange(len(pairs)) % num_layers
+    return Multiplex.from_edges(*pairs.T, layer, num_nodes=nodes, layer_names=range(num_layers))
+
+
+def test_where_all_pairs_are_linked_negatives_are_other_held_out_pairs():
+    """28 pairs, of which 6 are held out; a pair is linked in one layer, so it is a negative of the two others."""
+    mx = complete()
+    with pytest.warns(UserWarning, match="negatives of a layer are the held-out pairs"):
+        data = split(mx, hide="pair", seed=1)
+    left = everywhere(mx) - everywhere(data.train)
+    assert len(left) == 6
+    for name, (positive, negative) in held_out(data).items():
+        own, others = ({frozenset(pair) for pair in some} for some in (positive, negative))
+        assert own == left & linked(mx)[name]
+        assert others <= left - own
+        assert len(others) == min(len(own), len(left - own))
+    data.check()
+    data.check(full=mx)
+
+
+def test_a_negative_of_a_dense_multiplex_that_training_shows_is_refused():
+    with pytest.warns(UserWarning, match="held-out pairs"):
+        data = split(complete(), hide="pair", seed=1)
+    at = int(np.flatnonzero(data.label == 0)[0])
+    seen = data.train.edges(int((data.layer[at] + 1) % 3))[:, 0]
+    shown = replace(data, pairs=np.where(np.arange(len(data.label))[:, None] == at, seen, data.pairs))
+    with refuses("not in the training graph"):
+        shown.check()

@@ -1,5 +1,8 @@
 """Conversions: there and back for any multiplex, and by hand for what others make."""
 
+import sys
+from types import ModuleType
+
 import networkx as nx
 import numpy as np
 import pandas as pd
@@ -9,6 +12,7 @@ import torch
 from hypothesis import given, settings
 from torch_geometric.data import HeteroData
 
+import banditplex as bx
 from banditplex.multiplex import Multiplex
 from tests.io.strategies import multiplexes, strings, words
 from tests.refusals import refuses
@@ -323,3 +327,58 @@ def test_matrices_that_do_not_fit_are_refused():
         Multiplex.from_scipy({"a": sp.eye_array(2), "b": sp.eye_array(3)})
     with refuses("weight", -1):
         Multiplex.from_scipy({"a": -sp.eye_array(2)})
+
+
+# PyKEEN
+
+
+class Factory:
+    """What of PyKEEN's TriplesFactory conversions use."""
+
+    def __init__(self, *, mapped_triples, entity_to_id, relation_to_id):
+        self.mapped_triples, self.entity_to_id, self.relation_to_id = mapped_triples, entity_to_id, relation_to_id
+
+
+@pytest.fixture
+def pykeen(monkeypatch):
+    """Return PyKEEN's class where it is installed, else a stand-in."""
+    try:
+        from pykeen.triples import TriplesFactory
+    except ImportError:
+        monkeypatch.setitem(sys.modules, "pykeen", ModuleType("pykeen"))
+        triples = ModuleType("pykeen.triples")
+        triples.TriplesFactory = TriplesFactory = Factory
+        monkeypatch.setitem(sys.modules, "pykeen.triples", triples)
+    return TriplesFactory
+
+
+def test_triples_by_hand(mx, pykeen):
+    """ann-bob, bob-cid and a loop of cid at work, ann-cid at home: both ways, the loop once."""
+    factory = mx.to_triples_factory()
+    assert type(factory) is pykeen
+    expected = [(0, 0, 1), (1, 0, 0), (1, 0, 2), (2, 0, 1), (2, 0, 2), (0, 1, 2), (2, 1, 0)]
+    assert sorted(map(tuple, factory.mapped_triples.tolist())) == sorted(expected)
+    assert factory.entity_to_id == {"ann": 0, "bob": 1, "cid": 2, "dan": 3}
+    assert factory.relation_to_id == {"work": 0, "home": 1}
+
+
+def test_triples_and_back(pykeen):
+    mx = Multiplex.from_edges(["b", "a", "c"], ["a", "c", "c"], ["x", "y", "y"], node_names=["d", "c", "b", "a"],
+                              layer_names=["y", "x"], directed=True)  # fmt: skip
+    assert Multiplex.from_triples_factory(mx.to_triples_factory()) == mx
+    both = mx.to_undirected(self_loops="keep")
+    assert Multiplex.from_triples_factory(both.to_triples_factory(), directed=False) == both
+
+
+def test_triples_without_labels_and_with_inverse_ones():
+    """PyKEEN's CoreTriplesFactory knows indices; relations from `real_num_relations` on are inverses."""
+    core = type("CoreTriplesFactory", (), {"__module__": "pykeen.triples"})()
+    core.mapped_triples = torch.tensor([[0, 0, 2], [2, 1, 0], [1, 0, 2]])
+    core.num_entities, core.real_num_relations = 4, 1
+    assert bx.read(core) == Multiplex.from_edges([0, 1], [2, 2], [0, 0], num_nodes=4, layer_names=[0], directed=True)
+
+
+def test_triples_need_pykeen(mx, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pykeen.triples", None)
+    with refuses("pip install 'banditplex[pykeen]'"):
+        mx.to_triples_factory()

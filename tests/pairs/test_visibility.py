@@ -161,6 +161,7 @@ def check_features(calls, graph, whole, hidden):
     return occurred
 
 
+@pytest.mark.filterwarnings("ignore:Nearly all pairs of nodes")
 @pytest.mark.parametrize("who", ["features", "encoder"])
 @pytest.mark.parametrize("phase", PHASES)
 @pytest.mark.parametrize("evidence", EVIDENCE)
@@ -280,10 +281,11 @@ def test_a_model_remembers_what_it_hides(tmp_path):
 
 
 def test_what_cannot_be_hidden_is_refused():
-    mx = Multiplex.from_edges([0, 0, 0, 1, 1, 2], [1, 2, 3, 2, 3, 3], ["a", "a", "a", "a", "a", "b"], num_nodes=4)
+    mx = Multiplex.from_edges([0, 0, 0, 1, 1, 2], [1, 2, 3, 2, 3, 3], "a", num_nodes=4)
     with refuses("hide", *HIDE, "'node'"):
         bx.LinkPredictor(hide="node").fit(mx, targets=["a"])
-    with refuses(1, "any layer", "'a'", 0):
+    told = pytest.warns(UserWarning, match="in their own layer")
+    with told, refuses(1, "layer 'a'", 0):
         bx.LinkPredictor(**FAST, validation=0).fit(mx, targets=["a"])
 
 

@@ -162,7 +162,7 @@ class _Negatives:
     """Draws distinct negatives: a pair in both parts of a cross-validation would be a leak."""
 
     def __init__(self, mx: Multiplex, visibility: Visibility) -> None:
-        self._known, self._sampler = visibility.known_pairs(mx), visibility.negative_sampler(mx)
+        self._known, self._sampler = visibility.of_negatives.known_pairs(mx), visibility.negative_sampler(mx)
         self._free = self._known.num_free()
 
     def __call__(self, target: int, count: int, rng: np.random.Generator) -> Ints:

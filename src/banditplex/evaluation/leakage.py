@@ -3,12 +3,13 @@
 - A test pair has two different nodes and label 0 or 1, and appears once in its layer.
 - No test pair is an edge of the training graph, in either direction: in its layer (hide="layer") or in any layer
   (hide="pair"). Of a split of triples (hide="edge"), this and the next rule are about one direction.
-- No negative is an edge of the full multiplex, in either direction: in its layer or in any layer.
+- No negative is an edge of the full multiplex, in either direction: in its layer or, unless it is dense, in any layer.
 - If the full multiplex is given: it has the same nodes, layers and direction, and contains all held-out edges and all
   training edges except self loops.
 - Each positive's own negatives follow the same rules, and none appears twice for a positive.
 """
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +18,7 @@ from banditplex.errors import InputError
 from banditplex.multiplex import Multiplex
 from banditplex.pairs.known import Bools, Ints, KnownPairs, pair_keys, repeated
 from banditplex.pairs.negatives import row_blocks
-from banditplex.pairs.visibility import Visibility
+from banditplex.pairs.visibility import Visibility, leaves_few
 
 
 class _TestPairs(NamedTuple):
@@ -60,6 +61,9 @@ def check_leakage(
         _check_full(test, full)
         known = test.visibility.known_pairs(full)
     known.add(layer[positive], pairs[positive])
+    if known.everywhere and train.node_types is None and leaves_few(known):  # negatives are other held-out pairs
+        known = replace(test.visibility, dense=True).test_negatives(train if full is None else full, train)
+        known.add(layer[positive], pairs[positive])
     test.refuse(~positive & known.has(layer, pairs), "test pairs with label 0 to have no edge", "an edge of", full)
     if negatives is not None:
         _check_own_negatives(test, negatives, known)

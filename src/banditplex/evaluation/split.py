@@ -129,9 +129,9 @@ def split(
     rng = stream(seed, "split")
     pairs = _LinkedPairs.of(mx, visibility)
     out = pairs.edges(pairs.ranks(rng) < pairs.num_held_out(share)[pairs.stratum])
-    known = visibility.negative_pairs(mx, negative_nodes)
-    _tell_scarce(mx, out - 1, known, each)
-    return _hold_out(mx, out, ~out, rng, visibility.hide, known, negatives, each)
+    how = _Negatives(visibility, negatives, negative_nodes, each)
+    _tell_scarce(mx, out - 1, how)
+    return _hold_out(mx, out, ~out, rng, how)
 
 
 def k_fold(
@@ -161,10 +161,10 @@ def k_fold(
     rng = stream(seed, "folds")
     fold = (pairs.ranks(rng) + rng.integers(0, folds, len(pairs.size))[pairs.stratum]) % folds
     fold = np.where(pairs.size[pairs.stratum] > 1, fold, -1)
-    known = visibility.negative_pairs(mx, negative_nodes)
-    _tell_scarce(mx, np.where(pairs.index >= 0, fold[pairs.index], -1), known, each)
+    how = _Negatives(visibility, negatives, negative_nodes, each)
+    _tell_scarce(mx, np.where(pairs.index >= 0, fold[pairs.index], -1), how)
     return (
-        _hold_out(mx, out, ~out, stream(seed, "fold", index), visibility.hide, known, negatives, each)
+        _hold_out(mx, out, ~out, stream(seed, "fold", index), how)
         for index in (range(folds) if only is None else [only])
         for out in [pairs.edges(fold == index)]
     )
@@ -211,9 +211,9 @@ def temporal_split(
     out[out] = ~linked_before.has(mx.edge_layer[out], mx.edge_index[:, out].T)
     if not out.any():
         raise InputError(f"Expected new pairs after {cut}, got none: times are {mx.time.min()} to {mx.time.max()}.")
-    known = visibility.negative_pairs(mx, negative_nodes)
-    _tell_scarce(mx, out - 1, known, each)
-    return _hold_out(mx, out, ~late, stream(seed, "split"), visibility.hide, known, negatives, each)
+    how = _Negatives(visibility, negatives, negative_nodes, each)
+    _tell_scarce(mx, out - 1, how)
+    return _hold_out(mx, out, ~late, stream(seed, "split"), how)
 
 
 class FixedSplit(NamedTuple):
@@ -349,18 +349,19 @@ class _LinkedPairs:
         return (self.index >= 0) & chosen[self.index]
 
 
-def _hold_out(
-    mx: Multiplex,
-    out: Bools,
-    keep: Bools,
-    rng: np.random.Generator,
-    hide: str,
-    known: KnownPairs,
-    negatives: str,
-    each: int | None,
-) -> Split:
+class _Negatives(NamedTuple):
+    """How the negatives of a split are drawn; see `split`."""
+
+    visibility: Visibility
+    negatives: str
+    nodes: str
+    each: int | None
+
+
+def _hold_out(mx: Multiplex, out: Bools, keep: Bools, rng: np.random.Generator, how: _Negatives) -> Split:
     """Return the split that trains on the edges `keep` (num_edges,) and tests on the edges `out`."""
-    train = mx.keep_edges(keep)
+    train, (visibility, negatives, nodes, each) = mx.keep_edges(keep), how
+    known = visibility.test_negatives(mx, train, nodes)
     out = out & (known.num_free() > 0)[mx.edge_layer]
     if not out.any():
         where = "any" if known.everywhere else "their"
@@ -377,7 +378,7 @@ def _hold_out(
     each = HARD_EACH if each is None and negatives == "hard" else each
     return Split(
         train,
-        hide,
+        visibility.hide,
         np.concatenate([layer, beside]),
         np.concatenate([positives, pool]),
         np.repeat([1, 0], [len(layer), len(beside)]).astype(np.int64),
@@ -385,11 +386,18 @@ def _hold_out(
     )
 
 
-def _tell_scarce(mx: Multiplex, fold: Ints, known: KnownPairs, each: int | None) -> None:
+def _tell_scarce(mx: Multiplex, fold: Ints, how: _Negatives) -> None:
     """Warn of layers with fewer negatives than test edges, or than `each` of these is ranked against.
 
     Parameters: `fold` (num_edges,), the fold in which each edge is held out, or -1.
     """
+    known, each = how.visibility.negative_pairs(mx, how.nodes), how.each
+    if how.visibility.dense:
+        warn(
+            "Nearly all pairs of nodes are linked in some layer: the negatives of a layer are the held-out pairs "
+            "without an edge in it, or as many of them as there are test edges."
+        )
+        return
     folds = int(fold.max(initial=0)) + 1
     held = np.bincount((mx.edge_layer * folds + fold)[fold >= 0], minlength=mx.num_layers * folds)
     need, free = held.reshape(-1, folds).max(1), known.num_free()

@@ -72,7 +72,7 @@ def _ranked(data: Split, full: Multiplex, rng: np.random.Generator) -> dict[str,
     layer, pairs = data.layer[edges], data.pairs[edges]
     some = random_ranks(layer, rng)[0] < max(RANKED // len(np.unique(layer)), LEAST_RANKED)
     layer, pairs = layer[some], pairs[some]
-    known = Visibility.of_split(data.hide, full).negative_pairs(full)
+    known = Visibility.of_split(data.hide, full).test_negatives(full, data.train)
 
     def random(rows: Bools, count: int) -> Ints:
         return own_negatives(full, layer[rows], count, known, rng)

@@ -1,4 +1,4 @@
-"""The conversion methods of `Multiplex`: networkx, PyG, pandas and scipy, each imported only when it is used."""
+"""The conversion methods of `Multiplex`: networkx, PyG, PyKEEN, pandas and scipy, imported only when they are used."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -26,7 +26,7 @@ NODE = "node"  # the only node type in the HeteroData of a multiplex without nod
 
 
 def as_multiplex(cls: type["Multiplex"], data: Any, **options: Any) -> "Multiplex | None":
-    """Return a multiplex from a table of pandas, a graph of networkx, a HeteroData, a matrix, or a dict of them.
+    """Return a multiplex from a table of pandas, a graph of networkx, HeteroData, triples, a matrix, or a dict of them.
 
     Options are those of the method for the type of data, such as `from_pandas`. None: data are nothing of the kind.
 
@@ -44,6 +44,8 @@ def as_multiplex(cls: type["Multiplex"], data: Any, **options: Any) -> "Multiple
         return from_networkx(cls, data, **options)
     if ("torch_geometric", "HeteroData") in bases:
         return from_hetero_data(cls, data, **options)
+    if ("pykeen", "CoreTriplesFactory") in bases:
+        return from_triples_factory(cls, data, **options)
     if any(home == "scipy" for home, _ in bases) or (isinstance(data, np.ndarray) and data.ndim == 2):
         return from_scipy(cls, {LAYER: data}, **options)
     if ("torch_geometric", "Data") in bases:
@@ -491,3 +493,59 @@ def _join_features(data: "HeteroData", attribute: str, place: Mapping[str, Ints]
         return None
     joint = np.concatenate(parts)
     return joint[np.argsort(np.concatenate([place[kind] for kind in data.node_types]))]
+
+
+# PyKEEN
+
+
+def to_triples_factory(mx: "Multiplex") -> Any:
+    """Return PyKEEN's TriplesFactory, with a triple (source, layer, destination) per edge; needs `banditplex[pykeen]`.
+
+    Entities and relations have the indices of nodes and layers, and their names as text. Undirected edges become two
+    triples. Weights, times, types and features are left out.
+    """
+    import torch
+
+    try:
+        from pykeen.triples import TriplesFactory
+    except ImportError as error:
+        raise InputError(f"Expected PyKEEN, got {error}: pip install 'banditplex[pykeen]'.") from error
+    nodes, layers = (
+        {str(name): index for index, name in enumerate(names)} for names in (mx.node_names.tolist(), mx.layer_names)
+    )
+    (source, destination), layer = mx.edge_index, mx.edge_layer
+    triples = np.stack([source, layer, destination], 1)
+    if not mx.directed:
+        triples = np.concatenate([triples, triples[source != destination][:, ::-1]])
+    mapped = torch.from_numpy(np.ascontiguousarray(triples))
+    return TriplesFactory(mapped_triples=mapped, entity_to_id=nodes, relation_to_id=layers)
+
+
+def from_triples_factory(cls: type["Multiplex"], /, factory: Any, **options: Any) -> "Multiplex":
+    """Build a directed multiplex from PyKEEN's TriplesFactory: entities are nodes, relations are layers.
+
+    A factory without labels has its indices as names. Inverse triples, which PyKEEN makes for training, are left out.
+    With `directed=False`, triples are undirected edges. Options are those of `Multiplex.from_edges`.
+
+    >>> from types import SimpleNamespace
+    >>> from banditplex import Multiplex
+    >>> factory = SimpleNamespace(
+    ...     mapped_triples=np.array([[0, 0, 1], [1, 1, 0]]), entity_to_id={"china": 0, "egypt": 1},
+    ...     relation_to_id={"aids": 0, "visits": 1})
+    >>> Multiplex.from_triples_factory(factory)
+    Multiplex(2 nodes, 2 layers, 2 edges, directed): 'aids' (1), 'visits' (1)
+    """
+    head, relation, tail = np.asarray(factory.mapped_triples).T
+    nodes, layers = (
+        list(range(count)) if place is None else sorted(place, key=place.__getitem__)
+        for place, count in (
+            (getattr(factory, "entity_to_id", None), getattr(factory, "num_entities", 0)),
+            (getattr(factory, "relation_to_id", None), getattr(factory, "real_num_relations", 0)),
+        )
+    )
+    real = relation < len(layers)
+    names, kinds = as_names(nodes, "node"), as_names(layers, "layer")
+    return cls.from_edges(
+        names[head[real]], names[tail[real]], kinds[relation[real]],
+        **{"directed": True, "node_names": nodes, "layer_names": layers} | options,
+    )  # fmt: skip

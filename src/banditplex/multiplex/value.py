@@ -413,10 +413,12 @@ class Multiplex:
     from_hetero_data = classmethod(convert.from_hetero_data)
     from_pandas = classmethod(convert.from_pandas)
     from_scipy = classmethod(convert.from_scipy)
+    from_triples_factory = classmethod(convert.from_triples_factory)
     to_networkx = convert.to_networkx
     to_hetero_data = convert.to_hetero_data
     to_pandas = convert.to_pandas
     to_scipy = convert.to_scipy
+    to_triples_factory = convert.to_triples_factory
 
     # Comparison and display
 

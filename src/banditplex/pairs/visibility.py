@@ -10,6 +10,8 @@ layer losses that compare embeddings):
 | "layer" | every edge between u and v: in a directed layer the reverse edge, too | nothing | an edge between u and v in the layer |
 | "pair" | every edge between u and v | every edge between u and v | an edge between u and v in any layer |
 
+Where nearly all pairs of nodes are linked in some layer, "pair" would have hardly a negative. In such a *dense* multiplex
+a negative of training is a pair without an edge in its layer, and a negative of a split is one of the held-out pairs.
 The union of all layers shows an edge if some layer shows it.
 Node embeddings come from undirected messages, and folds of rotations are the same for both directions of a pair, so for
 them "edge" also hides the reverse edge of the target layer.
@@ -27,6 +29,8 @@ from banditplex.pairs.negatives import NegativeSampler
 from banditplex.pairs.space import restrict
 
 HIDE = ("edge", "layer", "pair")
+DENSE = 1 / 3
+"""With fewer pairs that no layer links than this share of the linked ones, a multiplex is dense."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +40,8 @@ class Visibility:
     Parameters: `hide`: "edge", "layer" or "pair"; see the table above. `directed`: whether the multiplex is directed.
     `evidence`: whether all layers may be looked at (`nn/evidence.py`), or target and drawn layers alone. `weighted`:
     whether weights of edges are looked at in structural features. `pooled`: whether the panel of the target is looked
-    at as well: some other layers, pooled with the target.
+    at as well: some other layers, pooled with the target. `dense`: whether pairs are hidden in every layer, and nearly
+    all pairs of nodes are linked in some layer.
 
     >>> Visibility("layer", directed=True).hides_reverse, Visibility("layer", directed=True).hides_everywhere
     (True, False)
@@ -47,6 +52,7 @@ class Visibility:
     evidence: bool = False
     weighted: bool = False
     pooled: bool = False
+    dense: bool = False
 
     def __post_init__(self) -> None:
         check_hide(self.hide)
@@ -56,13 +62,13 @@ class Visibility:
         cls, hide: str | None, mx: Multiplex, *, evidence: bool = False, weighted: bool = False, pooled: bool = False
     ) -> "Visibility":
         """Return what training on `mx` hides; None is "edge"."""
-        return cls(hide or HIDE[0], mx.directed, evidence, weighted, pooled)
+        return cls(hide or HIDE[0], mx.directed, evidence, weighted, pooled, hide == HIDE[-1] and is_dense(mx))
 
     @classmethod
     def of_split(cls, hide: str, mx: Multiplex) -> "Visibility":
         """Return what a split of `mx` hides: all edges between two nodes are held out together."""
         check_hide(hide, HIDE[1:])
-        return cls(hide, mx.directed)
+        return cls(hide, mx.directed, dense=hide == HIDE[-1] and is_dense(mx))
 
     def everywhere(self) -> "Visibility":
         """Return what is hidden if every edge between the two nodes is, in any layer."""
@@ -104,21 +110,59 @@ class Visibility:
         layer = np.zeros_like(layer) if self.hides_everywhere else layer
         return pair_keys(layer, pairs, num_nodes, ordered=self.ordered)
 
+    @property
+    def of_negatives(self) -> "Visibility":
+        """What negatives have no edge in: what is hidden, or their own layer if the multiplex is dense."""
+        return replace(self, hide=HIDE[1], dense=False) if self.dense else self
+
     def known_pairs(self, mx: Multiplex) -> KnownPairs:
-        """Return the pairs that must not be drawn as negatives, given the edges of `mx`."""
+        """Return the pairs of which an edge of `mx` is hidden."""
         return KnownPairs(mx, everywhere=self.hides_everywhere, ordered=self.ordered)
 
     def negative_pairs(self, mx: Multiplex, nodes: str = "all") -> KnownPairs:
-        """Return the same, with the space of the pairs that are negatives; `nodes` as for `PairSpace`."""
-        return restrict(self.known_pairs(mx), mx, nodes)
+        """Return the pairs that must not be drawn as negatives, given the edges of `mx`; `nodes` as for `PairSpace`."""
+        return restrict(self.of_negatives.known_pairs(mx), mx, nodes)
+
+    def test_negatives(self, mx: Multiplex, train: Multiplex, nodes: str = "all") -> KnownPairs:
+        """Return the pairs that must not be drawn as negatives of a split of `mx`.
+
+        If it is dense, these are also all pairs that the training graph links in some layer.
+        """
+        known = self.negative_pairs(mx, nodes)
+        if self.dense:
+            linked = np.unique(np.sort(train.edge_index.T[train.edge_index[0] != train.edge_index[1]], axis=1), axis=0)
+            layer = np.repeat(np.arange(mx.num_layers), len(linked))
+            pairs = np.tile(linked, (mx.num_layers, 1))
+            inside = slice(None) if known.space is None else known.space.contains(layer, pairs)
+            known.add(layer[inside], pairs[inside])
+        return known
 
     def negative_sampler(
         self, mx: Multiplex, nodes: str = "all", *, links_of: Multiplex | None = None
     ) -> NegativeSampler:
         """Return a sampler of negatives, given the edges of `mx`; parameters as for `PairSpace`."""
-        return NegativeSampler(
-            mx, everywhere=self.hides_everywhere, ordered=self.ordered, nodes=nodes, links_of=links_of
-        )
+        everywhere = self.of_negatives.hides_everywhere
+        return NegativeSampler(mx, everywhere=everywhere, ordered=self.ordered, nodes=nodes, links_of=links_of)
+
+
+def is_dense(mx: Multiplex) -> bool:
+    """Return whether hardly a pair of nodes is linked in no layer; types of nodes are not looked at.
+
+    >>> is_dense(Multiplex.from_edges([0, 1, 0], [1, 2, 2], ["a", "a", "b"], num_nodes=3))
+    True
+    >>> is_dense(Multiplex.from_edges([0, 1, 0], [1, 2, 2], ["a", "a", "b"], num_nodes=4))  # 3 of 6 pairs
+    False
+    """
+    most = mx.num_nodes * (mx.num_nodes - 1) // 2
+    if mx.node_types is not None or most >= (1 + DENSE) * mx.num_edges:  # even if no two edges are of one pair
+        return False
+    return leaves_few(KnownPairs(mx, everywhere=True, ordered=False))
+
+
+def leaves_few(known: KnownPairs) -> bool:
+    """Return whether pairs that are known everywhere leave too few others."""
+    free, every = known.num_free().max(initial=0), known.num_pairs().max(initial=0)
+    return bool(free < DENSE * (every - free))
 
 
 def check_hide(hide: object, allowed: tuple[str, ...] = HIDE) -> None:

@@ -40,6 +40,7 @@ class DeviceNegatives:
         self, edges: EdgeTensors, visibility: Visibility, on_host: Callable[[], HostSampler], *, only_host: bool
     ) -> None:
         self._device, self._num_nodes, self._directed = edges.layer.device, edges.num_nodes, edges.directed
+        visibility = visibility.of_negatives
         self._visibility, self._on_host, self.only_host = visibility, on_host, only_host
         if only_host:
             return

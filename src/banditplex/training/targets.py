@@ -22,7 +22,11 @@ def check_task(
     mx: Multiplex, targets: Sequence[Name] | None, config: Config, negatives: Mapping[Name, ArrayLike] | None
 ) -> tuple[Ints, Config, dict[int, Ints] | None]:
     """Return targets (T,), settings and negatives in terms of indices; refuse what cannot be learnt from."""
-    chosen = check_targets(mx, targets, config.visibility(mx))
+    visibility = config.visibility(mx)
+    chosen = check_targets(mx, targets, visibility)
+    if visibility.dense and negatives is None:
+        which = "negatives are pairs without an edge in their own layer"
+        warn(f"Nearly all pairs of nodes are linked in some layer: {which}.")
     config = resolve_policy(config, mx, chosen)
     return chosen, config, None if negatives is None else check_negatives(mx, chosen, negatives)
 
@@ -85,7 +89,7 @@ def num_edges(mx: Multiplex) -> Ints:
 
 def _complete(mx: Multiplex, visibility: Visibility) -> NDArray[np.bool_]:
     """Return which layers have no negatives."""
-    most = mx.num_edges if visibility.hides_everywhere else num_edges(mx).max(initial=0)
+    most = mx.num_edges if visibility.of_negatives.hides_everywhere else num_edges(mx).max(initial=0)
     if mx.node_types is None and 2 * most < mx.num_nodes * (mx.num_nodes - 1):  # so few leave a pair without an edge
         return np.zeros(mx.num_layers, np.bool_)
     complete: NDArray[np.bool_] = visibility.negative_pairs(mx).num_free() == 0
