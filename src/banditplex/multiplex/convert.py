@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -507,18 +508,18 @@ def to_triples_factory(mx: "Multiplex") -> Any:
     import torch
 
     try:
-        from pykeen.triples import TriplesFactory
+        triples = import_module("pykeen.triples")
     except ImportError as error:
         raise InputError(f"Expected PyKEEN, got {error}: pip install 'banditplex[pykeen]'.") from error
     nodes, layers = (
         {str(name): index for index, name in enumerate(names)} for names in (mx.node_names.tolist(), mx.layer_names)
     )
     (source, destination), layer = mx.edge_index, mx.edge_layer
-    triples = np.stack([source, layer, destination], 1)
+    found = np.stack([source, layer, destination], 1)
     if not mx.directed:
-        triples = np.concatenate([triples, triples[source != destination][:, ::-1]])
-    mapped = torch.from_numpy(np.ascontiguousarray(triples))
-    return TriplesFactory(mapped_triples=mapped, entity_to_id=nodes, relation_to_id=layers)
+        found = np.concatenate([found, found[source != destination][:, ::-1]])
+    mapped = torch.from_numpy(np.ascontiguousarray(found))
+    return triples.TriplesFactory(mapped_triples=mapped, entity_to_id=nodes, relation_to_id=layers)
 
 
 def from_triples_factory(cls: type["Multiplex"], /, factory: Any, **options: Any) -> "Multiplex":
