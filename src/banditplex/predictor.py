@@ -510,7 +510,7 @@ class LinkPredictor(Config, Estimator):
 
 _ALSO = {
     "warm_start": Setting(False, "Whether another `fit` continues from the weights and policies of the last one."),
-    "verbose": Setting(False, "Whether `fit` shows a progress bar; without a terminal, a line per 5 % of the epochs."),
+    "verbose": Setting(False, "Whether `fit` shows a progress bar or, without a terminal, ten lines."),
 }
 if LinkPredictor.__doc__:  # python -OO has none
     LinkPredictor.__doc__ = LinkPredictor.__doc__.replace(

@@ -99,11 +99,15 @@ def bars(
 
 
 @contextmanager
-def epoch_bar(*, quiet: bool = False, lines: bool = False) -> Iterator[Callable[[dict[str, Any]], None] | None]:
+def epoch_bar(
+    *, quiet: bool = False, lines: bool = False, after: float = 0
+) -> Iterator[Callable[[dict[str, Any]], None] | None]:
     """Yield a callback that shows how training goes, given the row of an epoch, as `on_epoch` gets it.
 
-    A bar or, with `lines` and if stderr is no terminal, a line per 5 % of the epochs; None if there is nothing to show.
+    A bar or, with `lines` and if stderr is no terminal, a line per tenth of the epochs, once `after` seconds have
+    passed; None if there is nothing to show.
     """
+    begin = time.monotonic()
     with bars(["Training"], quiet=quiet) as show:
         if quiet or (show is None and not lines):
             yield None
@@ -116,8 +120,8 @@ def epoch_bar(*, quiet: bool = False, lines: bool = False) -> Iterator[Callable[
             done, epochs = row["epoch"], row["epochs"]
             if show is not None:
                 show("Training", losses, completed=done, total=epochs)
-            elif done * 20 // epochs > (done - 1) * 20 // epochs:
-                say(f"epoch {done} of {epochs}: {losses}")
+            elif done * 10 // epochs > (done - 1) * 10 // epochs and time.monotonic() - begin >= after:
+                say(f"epoch {done} of at most {epochs}: {losses}")
 
         yield tell
 

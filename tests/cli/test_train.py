@@ -52,6 +52,21 @@ def test_train_is_fit_and_save(place, trained, model):
         assert sorted(row["layers_used"]) == sorted(fitted.layer_names[layer] for layer in used)
 
 
+def test_quick_is_one_network_of_few_epochs_unless_given(place, call, monkeypatch):
+    words = ("train", "data.bx", "--target", "a", "--quick", "--json", "-o")
+    status, text, error = call(*words, "quick", cwd=place)
+    assert (status, error) == (0, "")
+    assert json.loads(text)["epochs"] <= 20
+    assert RunFolder(place / "quick").settings()["epochs"] == 20
+    assert len(RunFolder(place / "quick").progress().networks) == 1
+    monkeypatch.setattr("banditplex.cli.train.SILENT", 0.0)
+    status, text, error = call(*words, "shorter", "--epochs", "2", cwd=place)
+    assert json.loads(text)["epochs"] == 2
+    assert [line.split(": loss")[0] for line in error.splitlines()] == [
+        "banditplex: epoch 1 of at most 2", "banditplex: epoch 2 of at most 2",
+    ]  # as stderr is no terminal  # fmt: skip
+
+
 def test_gains_are_told_and_kept(place, trained, model, call):
     gains = model.layer_gains_
     assert pd.read_csv(place / "run" / GAINS).equals(gains)

@@ -37,6 +37,10 @@ SHOWN = 20
 """Targets that the table shows."""
 LISTED = 100
 """Most probable layers of each target that --json lists."""
+SILENT = 10.0
+"""Seconds after which a training tells how it goes in lines, where a bar cannot be drawn."""
+QUICK_EPOCHS = 20
+"""Epochs with --quick: so few that there is one network."""
 GAINS = "layer_gains.csv"
 """The file of a run folder with `layer_gains_`."""
 
@@ -53,6 +57,9 @@ def train(
     target: options.Target = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue the run in that folder.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace the run in that folder.")] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="A first look: one network of 20 epochs, unless given.")
+    ] = False,
     tensorboard: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Write losses and probabilities to event files for TensorBoard.")
     ] = None,
@@ -77,12 +84,20 @@ def train(
     notes = reading_notes(mx)
     if resume and not folder.begun and not quiet:
         say_new(run)
+    if quick:
+        settings.setdefault("epochs", QUICK_EPOCHS)
     given = with_policy(options.plain(settings), policy_flags, mx.layer_names)
     targets = [as_name(name, mx.layer_names) for name in target] if target else None
     try:
         events = event_files(None if others else tensorboard)
-        with stoppable(quiet=quiet, ends=others) as how, epoch_bar(quiet=quiet) as show, events as write, joined():
-            clock = Estimate("epochs at most", f"{how} leaves a run that --resume continues", sets_up=True)
+        with (
+            stoppable(quiet=quiet, ends=others) as how,
+            epoch_bar(quiet=quiet, lines=True, after=SILENT) as show,
+            events as write,
+            joined(),
+        ):
+            hint = f"{how} leaves a run that --resume continues" + ("" if quick else "; --quick for a first look")
+            clock = Estimate("epochs at most", hint, sets_up=True)
 
             def on_epoch(model: "LinkPredictor", row: dict[str, Any]) -> None:
                 if not quiet and not resume:
