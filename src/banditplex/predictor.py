@@ -296,7 +296,7 @@ class LinkPredictor(Config, Estimator):
         them: "own" by its neighbourhood in the target layer and in the union of all layers, "drawn" by its
         neighbourhood in a layer that predictions look at, and "edge" because another layer has the pair ("reverse": the
         other way round). Base and own term of a pair come first, then the largest. If there are several networks, a
-        term is the mean of theirs, with that of the regression beside them; rotations are part of the own term.
+        term is the mean of theirs, with that of the regression beside them; vectors are part of the own term.
         """
         fitted = self._check_fitted().within(context)
         return explain(fitted, as_pairs(fitted.mx, pairs), layer)

@@ -55,7 +55,7 @@ def test_the_terms_of_a_pair_add_up_to_its_score(settings, directed):
 @pytest.mark.parametrize("directed", [False, True])
 def test_a_term_of_several_networks_is_the_mean_of_theirs(directed):
     mx = small().to_directed() if directed else small()
-    with stacked(regression=False, rotations=False):
+    with stacked(regression=False, vectors=False):
         model = bx.LinkPredictor(**{**FAST, "k": 2, "members": 3, "epochs": 1}).fit(mx, [LAYER])
     pairs = np.unique(some(mx, "g2-base"), axis=0)
     key, whole = ["source", "destination", "term", "layer"], model._fitted

@@ -10,15 +10,15 @@ from banditplex.training.stacking import stack
 
 
 @contextmanager
-def stacked(*, regression: bool, rotations: bool) -> Iterator[None]:
+def stacked(*, regression: bool, vectors: bool) -> Iterator[None]:
     """Fit models with regressions, or vectors, or neither, beside their networks."""
 
-    def some(parts, fits, vectors, every):
-        kept = [parts[0], *parts[1:2] * regression, *parts[2:] * rotations]
-        return stack(kept, fits if regression else None, vectors if rotations else None, every)
+    def some(parts, fits, learnt, every):
+        kept = [parts[0], *parts[1:2] * regression, *parts[2:] * vectors]
+        return stack(kept, fits if regression else None, learnt if vectors else None, every)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(default, "stack", some)
-        if not rotations:
+        if not vectors:
             patch.setattr(default, "can_learn", lambda data: False)
         yield

@@ -37,7 +37,7 @@ def test_held_out_pairs_are_drawn_once_and_scored_by_all_parts(monkeypatch):
     monkeypatch.setattr(calibration.Asked, "score", counted_score)
     bx.LinkPredictor(members=2, epochs=1, warmup=0, width=0).fit(random_layers(0, copied=True))
     assert drawn == [2]
-    parts = ("FittedModel", "MemberRegression", "MemberRotations")
+    parts = ("FittedModel", "MemberRegression", "TargetVectors")
     assert [name for name, _ in scored] == [part for part in parts for _ in range(2)]
     first, second = (sample for _, sample in scored[:2])
     assert [sample for _, sample in scored] == [first, second] * 3  # the samples of the two members

@@ -9,9 +9,9 @@ import banditplex as bx
 from banditplex.backend.packing import EdgeTensors
 from banditplex.datasets import planted
 from banditplex.nn import neighbour_sampling as sampling
-from banditplex.nn.rotations import Folds
+from banditplex.nn.vectors import Folds
 from banditplex.persistence.checkpoint import restore, snapshot
-from banditplex.training import rotations
+from banditplex.training import vectors
 from banditplex.training.batches import Batch
 from banditplex.training.threads import Later
 from tests.training.gradients import gradients
@@ -114,10 +114,13 @@ def test_predictions_are_those_of_the_cpu(mx, layers, tmp_path):
     np.testing.assert_allclose(scores[0], scores[1], rtol=1e-4, atol=1e-4)
 
 
-def test_rotations_are_learnt_alike(mx, monkeypatch):
-    monkeypatch.setattr(rotations, "STEPS", 5)  # later steps enlarge rounding errors
-    folds = Folds(mx.num_nodes, False, 0)
-    cpu, gpu = (rotations.learn(EdgeTensors.of(mx, device), folds, 3) for device in ("cpu", GPU))
+@pytest.mark.parametrize("candidates", [10, 1000])
+def test_vectors_are_learnt_alike(mx, candidates, monkeypatch):
+    for name, value in (("FEWEST", 5), ("MOST", 5), ("CANDIDATES", candidates)):
+        monkeypatch.setattr(vectors, name, value)  # later steps enlarge rounding errors
+    folds = Folds.draw(mx, torch.Generator().manual_seed(0), everywhere=False)
+    there = folds._replace(node=folds.node.to(GPU), layer=folds.layer.to(GPU))
+    cpu, gpu = (vectors.learn(EdgeTensors.of(mx, device), of, 3) for device, of in (("cpu", folds), (GPU, there)))
     for there, here in zip(gpu, cpu, strict=True):
         np.testing.assert_allclose(there.cpu(), here, atol=1e-3)
 
@@ -125,8 +128,8 @@ def test_rotations_are_learnt_alike(mx, monkeypatch):
 def test_several_networks_with_all_that_is_beside_them_score_alike(mx, tmp_path):
     model = bx.LinkPredictor(members=2, epochs=2, warmup=0, k=1, device=GPU).fit(mx)
     beside = model._fitted.model.beside
-    assert beside.rotations.node.device.type == "cuda"
-    assert beside.rotations.factor.max() > 0
+    assert beside.vectors.node.device.type == "cuda"
+    assert beside.vectors.factor.max() > 0
     pairs = np.random.default_rng(0).integers(0, mx.num_nodes, (500, 2))
     pairs = mx.node_names[pairs[pairs[:, 0] != pairs[:, 1]]]
     scores = model.score_pairs(pairs, mx.layer_names[0])

@@ -20,7 +20,7 @@ def mx():
 
 @pytest.fixture(scope="module")
 def model(mx):
-    with stacked(regression=False, rotations=False):
+    with stacked(regression=False, vectors=False):
         return bx.LinkPredictor(**FAST, width=4).fit(mx)
 
 

@@ -5,7 +5,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from banditplex.training.calibration import HeldOut, Scored
-from banditplex.training.stacking import FOLDS, add_up, out_of_fold, weigh
+from banditplex.training.stacking import STACKING_FOLDS, add_up, out_of_fold, weigh
 
 
 def held_out(links, unknown, instance=0):
@@ -21,9 +21,7 @@ def test_factors_are_those_of_a_logistic_regression_on_all_scores():
     parts = [held_out(each[label], each[~label]) for each in scores]
     weight = np.where(label, 1, label.sum() / (~label).sum())
     expected = LogisticRegression(C=1e6, tol=1e-10, max_iter=10_000).fit(np.stack(scores, 1), label, weight)
-    found = weigh(parts, np.array([0]))
-    assert found[:, 0] == pytest.approx(expected.coef_[0], abs=2e-3)
-    assert found[:, 1].tolist() == [1, 0, 0]  # a target that is not asked: what holds a priori
+    assert weigh(parts) == pytest.approx(expected.coef_[0], abs=2e-3)
 
 
 def test_scores_that_say_nothing_count_nothing():
@@ -31,28 +29,31 @@ def test_scores_that_say_nothing_count_nothing():
     truth, noise = rng.normal(0, 2, 4_000), rng.normal(0, 2, 4_000)
     label = rng.random(4_000) < 1 / (1 + np.exp(-truth))
     good, bad = (held_out(each[label], each[~label]) for each in (truth, noise))
-    assert weigh([good, bad], np.array([0]))[:, 0] == pytest.approx([1, 0], abs=0.1)
-    assert weigh([bad, good], np.array([0]))[:, 0] == pytest.approx([0, 1], abs=0.1)
-    assert weigh([bad, good], np.array([1])).tolist() == [[1, 1], [0, 0]]  # a target without pairs
+    assert weigh([good, bad]) == pytest.approx([1, 0], abs=0.1)
+    assert weigh([bad, good]) == pytest.approx([0, 1], abs=0.1)
+    none = held_out(np.empty(0), np.empty(0))
+    assert weigh([none, none]).tolist() == [1, 0]  # what holds a priori
 
 
 def test_scores_have_factors_of_other_folds():
     """Every fourth pair is scored with what the other three say; a plain loop over pairs."""
     rng = np.random.default_rng(5)
     parts = [held_out(rng.normal(1, 1, 21), rng.normal(0, 1, 50)) for _ in range(2)]
-    found = out_of_fold(parts, np.array([0]))
+    found = out_of_fold(parts)
     for kind in ("links", "unknown"):
         for place, score in enumerate(getattr(found, kind).score):
             others = [
                 held_out(
                     *(
-                        np.array([s for at, s in enumerate(each.score) if at % FOLDS != place % FOLDS])
+                        np.array(
+                            [s for at, s in enumerate(each.score) if at % STACKING_FOLDS != place % STACKING_FOLDS]
+                        )
                         for each in part[:2]
                     )
                 )
                 for part in parts
             ]
-            factors = weigh(others, np.array([0]))[:, 0]
+            factors = weigh(others)
             own = [getattr(part, kind).score[place] for part in parts]
             assert score == pytest.approx(factors @ own)
 
@@ -63,15 +64,15 @@ def test_scores_that_say_nothing_do_not_seem_to_say_something():
     for _ in range(200):
         parts = [held_out(rng.normal(0, 1, 30), rng.normal(0, 1, 60)) for _ in range(3)]
         for found, to in (
-            (add_up(parts, weigh(parts, np.array([0]))), same),
-            (out_of_fold(parts, np.array([0])), other),
+            (add_up(parts, weigh(parts)), same),
+            (out_of_fold(parts), other),
         ):
             to.append((found.links.score[:, None] > found.unknown.score).mean())
     assert np.mean(same) > 0.515
     assert np.mean(other) < 0.505  # standard error: .065 / sqrt(200)
 
 
-def test_scores_add_up_by_target():
+def test_scores_add_up():
     parts = [
         HeldOut(
             Scored(np.array([0, 1]), np.array([a, 2 * a]), np.ones(2)),
@@ -80,6 +81,6 @@ def test_scores_add_up_by_target():
         )
         for a in (1.0, 10.0)
     ]
-    total = add_up(parts, np.array([[1.0, 0.5], [2.0, 0.0]]))
-    assert total.links.score.tolist() == [1 + 20, 1]
-    assert total.unknown.score.tolist() == [1.5]
+    total = add_up(parts, np.array([1.0, 0.5]))
+    assert total.links.score.tolist() == [1 + 5, 2 + 10]
+    assert total.unknown.score.tolist() == [3 + 15]

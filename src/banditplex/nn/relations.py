@@ -9,7 +9,7 @@ With <a, b, c> the sum of a_i b_i c_i, the score of a triple (u, r, v) is
 - RotatE (Sun et al., ICLR 2019): a margin - the sum of |e_u,i w_r,i - e_v,i|, with complex vectors and w_r,i of length
   1: each relation has angles, by which it turns the numbers of u.
 
-`nn/rotations.py` and `training/rotations.py` learn RotatE in folds, so that no pair helps to place itself;
+`nn/vectors.py` and `training/vectors.py` learn ComplEx in folds, so that no pair helps to place itself;
 `baselines/triples.py` learns any of them from all training edges, as the papers do.
 """
 

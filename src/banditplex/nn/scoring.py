@@ -26,7 +26,7 @@ def score_terms(model: Network, view: View, query: Query) -> Tensor:
 def score_unlinked(model: Network, view: View, query: Query) -> Tensor:
     """Return the terms that `score_terms` would return if no other layer than the target had the pairs.
 
-    Node embeddings and rotations stay as they are.
+    Node embeddings and vectors stay as they are.
     """
     hiding = view.visibility.everywhere()
     if view.evidence is not None:

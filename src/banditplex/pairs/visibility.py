@@ -13,7 +13,7 @@ layer losses that compare embeddings):
 Where nearly all pairs of nodes are linked in some layer, "pair" would have hardly a negative. In such a *dense* multiplex
 a negative of training is a pair without an edge in its layer, and a negative of a split is one of the held-out pairs.
 The union of all layers shows an edge if some layer shows it.
-Node embeddings come from undirected messages, and folds of rotations are the same for both directions of a pair, so for
+Node embeddings come from undirected messages, and folds of vectors are the same for both directions of a pair, so for
 them "edge" also hides the reverse edge of the target layer.
 """  # noqa: E501
 

@@ -9,7 +9,7 @@ from safetensors import SafetensorError, safe_open
 from banditplex.errors import FormatError
 from banditplex.multiplex import Multiplex
 from banditplex.nn.model import RANK
-from banditplex.nn.rotations import DIMENSION, FOLDS
+from banditplex.nn.vectors import DIMENSION, FOLDS, num_sets
 from banditplex.schema import ANY_NUMBER, ANYTHING, DISTINCT_NAMES, NAMES, SHA256, Kind, check, number, one_of, whole
 from banditplex.training.config import Config
 from banditplex.training.history import ROW
@@ -34,7 +34,7 @@ SCHEMA = {
     "layers": [[int]],
     "counts": [int],
     "members": whole(1),
-    "beside": [one_of("regression", "rotations")],
+    "beside": [one_of("regression", "vectors")],
     "gains": (type(None), [_GAIN]),
     "calibration": {name: [_MODERATE] for name in ("knots", "slopes", "factor", "bias", "most")},
     "policy": {"*": int},
@@ -76,7 +76,7 @@ def check_numbers(index: Mapping[str, Any], path: Path) -> None:
         check(len(types), one_of(len(index["node_names"])), path=path, what="the length of node_types")
 
 
-def check_sizes(path: Path, config: Config, mx: Multiplex, num_examples: int, members: int, *, rotations: bool) -> None:
+def check_sizes(path: Path, config: Config, mx: Multiplex, num_examples: int, members: int, *, vectors: bool) -> None:
     """Refuse settings that ask for more or larger networks than the file of weights holds, from its header alone."""
     try:
         with safe_open(path, framework="numpy") as file:
@@ -98,8 +98,8 @@ def check_sizes(path: Path, config: Config, mx: Multiplex, num_examples: int, me
         features = 0 if mx.node_features is None else mx.node_features.shape[1]
         rows = (width, features) if features else (mx.num_nodes, width)
         expected |= {"encoder.degree.bias": ("width", (width,)), "encoder.input.weight": ("width", rows)}
-    if rotations:
-        expected["beside.rotations.node"] = ("beside", (members, FOLDS, mx.num_nodes, 2, DIMENSION))
+    if vectors:
+        expected["beside.vectors.node"] = ("beside", (num_sets(mx), FOLDS, mx.num_nodes, 2 * DIMENSION))
     for name, (setting, shape) in expected.items():
         if shapes.get(name) != shape:
             got = f"{shapes[name]}" if name in shapes else "none"

@@ -26,7 +26,7 @@ from banditplex.nn.ensemble import beside_of, joined, members_of
 from banditplex.nn.panels import Panels
 from banditplex.nn.regression import Regression
 from banditplex.nn.relevance import get_relevance
-from banditplex.nn.rotations import Rotations
+from banditplex.nn.vectors import Vectors
 from banditplex.nn.view import pack
 from banditplex.persistence.index import INDEX
 from banditplex.persistence.model_check import SCHEMA, check_numbers, check_sizes
@@ -121,7 +121,7 @@ def _from_index(
     mx = _multiplex(load_arrays(files[0]), index, files[0])
     targets = np.array(index["targets"], np.int64)
     sizes = config, mx, count_examples(mx, targets), index["members"]
-    check_sizes(files[2], *sizes, rotations="rotations" in index["beside"])
+    check_sizes(files[2], *sizes, vectors="vectors" in index["beside"])
     arrays, weights = load_arrays(files[1]), load_tensors(files[2])
     where = choose_device(device)
     panels = Panels(dict(zip(index["targets"], map(tuple, index["panels"]), strict=True)))
@@ -153,12 +153,12 @@ def _beside(networks: Sequence[MultiplexModel], index: Mapping[str, Any], mx: Mu
     """Return what is beside networks, with weights of 0."""
     if not index["beside"]:
         return None
-    regression = rotations = None
+    regression = vectors = None
     if "regression" in index["beside"]:
         regression = Regression.like(networks[0], max(index["counts"]))
-    if "rotations" in index["beside"]:
-        rotations = Rotations.like(mx, len(networks), networks[0].visibility)
-    return Beside(mx.num_layers, regression, rotations)
+    if "vectors" in index["beside"]:
+        vectors = Vectors.like(mx)
+    return Beside(mx.num_layers, regression, vectors)
 
 
 def _calibration(values: Mapping[str, Any]) -> Calibration:

@@ -183,8 +183,9 @@ class Config:
     members: int | str = setting(
         AUTO, "Networks that are trained one after the other, each with validation edges of its own; predictions use "
         "the mean of their logits. auto: 4, from 5,000 edges on 3, from 20,000 edges on or with fewer than 30 epochs "
-        "1. Several that see all layers (evidence) are stacked with a regression for each target and, up to 2,000 "
-        "nodes, with vectors of nodes (RotatE).", low=1, word=AUTO,
+        "1. Networks that see all layers (evidence) are stacked: several with a regression for each target and, up to "
+        "20,000 nodes, with vectors of nodes and layers (ComplEx); one with vectors, if it is one for its many edges.",
+        low=1, word=AUTO,
     )  # fmt: skip
     negative_nodes: str = setting(
         "all", "Nodes whose pairs are negatives: all, or only those with an edge in the layer (active).", choices=NODES
@@ -223,6 +224,11 @@ class Config:
     def sees_all(self) -> bool:
         """Whether all layers are looked at, not target and drawn layers alone."""
         return self.evidence == EVIDENCE[0]
+
+    @property
+    def stacks(self) -> bool:
+        """Whether others may be put beside networks: not beside a single one that was asked for."""
+        return self.sees_all and (self.epochs >= LONG if self.members == AUTO else int(self.members) > 1)
 
     @property
     def fanouts(self) -> tuple[int, ...] | None:

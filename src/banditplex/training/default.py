@@ -5,12 +5,12 @@
                      the union of all layers, and layers drawn by bandits, which go on learning from one to the next
     3. layers        the most probable ones of each target, as many as the validation edges ask for
     4. regression    for each target a logistic regression on the columns that the networks see
-    5. vectors       of nodes and layers (RotatE), where there are few nodes
+    5. vectors       of nodes and layers (ComplEx), learnt in folds
     6. stacking      how much networks, regression and vectors count, from the validation edges
     7. calibration   from scores to probabilities, from the validation edges and a sample of unknown pairs
     8. fitted model  a value that answers; nothing is learnt in it
 
-Steps 4 to 6 are for several networks that see all layers. A large multiplex has one network, which needs no help.
+A large multiplex has one network, and no regression. Networks that see drawn layers alone stay as in the paper.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -31,10 +31,10 @@ from banditplex.training.find import find_panels
 from banditplex.training.loop import Trainer
 from banditplex.training.members import Members, choose_layers, mean_of_networks, member_seed
 from banditplex.training.regression import MemberRegression, mean_of
-from banditplex.training.rotations import MemberRotations, can_learn, learn_all
 from banditplex.training.setup import make_trainer
 from banditplex.training.stacking import stack
 from banditplex.training.targets import check_task
+from banditplex.training.vectors import TargetVectors, can_learn, learn_vectors
 
 Find = Callable[[Multiplex, Ints, Config, Mapping[int, Ints] | None], Panels]
 """Returns the layers to pool with each target."""
@@ -75,7 +75,6 @@ def learn(networks: Members, after_epoch: Callable[[list[dict[str, Any]]], bool]
 def complete(trainers: Sequence[Trainer]) -> Learnt:
     """Learn all that comes after the networks have been trained."""
     every, config = [each.data for each in trainers], trainers[0].config
-    several = len(trainers) > 1 and config.sees_all  # networks that see drawn layers alone stay as in the paper
     # Layers, and what the mean of the networks says with them.
     used = choose_layers(trainers)
     mean = mean_of_networks(trainers, used)
@@ -84,15 +83,15 @@ def complete(trainers: Sequence[Trainer]) -> Learnt:
     # Validation edges and unknown pairs, scored by each network on the graph that it was trained on.
     pairs = HeldOutPairs.draw(every, stream(config.seed, "calibration"))
     alone = [replace(mean, model=each.ema_model, source=each.data.train_view) for each in trainers]
-    scores, regression, rotations = [pairs.score(alone)], None, None
-    if several:
+    scores, regression, vectors = [pairs.score(alone)], None, None
+    if config.stacks and len(trainers) > 1:
         fits = [MemberRegression.fit(each.ema_model, each.data, used, each.config.seed) for each in trainers]
         regression = mean_of(fits)
         scores.append(pairs.score(fits))
-    if several and can_learn(every[0]):
-        rotations = learn_all(every, config.seed)
-        scores.append(pairs.score([MemberRotations(rotations, number, data) for number, data in enumerate(every)]))
+    if config.stacks and can_learn(every[0]):
+        vectors = learn_vectors(every[0], config.seed)
+        scores.append(pairs.score([TargetVectors(vectors, data) for data in every]))
     # Stacking, calibration, and all together.
-    beside, held_out = stack(scores, regression, rotations, every)
+    beside, held_out = stack(scores, regression, vectors, every)
     model = joined(members_of(mean.model), beside)
     return Learnt(replace(mean, model=model, calibration=fit(*held_out)), held_out)

@@ -1,0 +1,264 @@
+"""Learns the vectors of `nn/vectors.py` from the edges of all layers, for all folds at once.
+
+Each edge asks two questions: given one end and the layer, which node is the other end? The loss of an edge is the
+cross-entropy of the right node among all nodes, or a sample of them, in both questions, plus a penalty on the cubes of
+lengths (Lacroix et al., Canonical Tensor Decomposition for Knowledge Base Completion, ICML 2018). Pairs of the fold are
+no answers, right or wrong, and all that is random is drawn without looking at them. So the vectors of a fold depend on
+the edges of the other folds alone, on a CPU to the last bit.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
+
+from banditplex.backend.lists import ranges
+from banditplex.backend.packing import EdgeTensors
+from banditplex.nn.known import Known
+from banditplex.nn.relations import TINY, dot
+from banditplex.nn.vectors import DIMENSION, FOLDS, FORMULA, Folds, Vectors
+from banditplex.rng import stream
+from banditplex.training.data import TrainingData
+
+EPOCHS, FEWEST, MOST = 30, 60, 600
+"""Passes over the questions of a fold; if these make fewer or more steps than that, there are more or fewer."""
+BATCH, LARGE_BATCH, PARTS = 256, 1_024, 40
+"""Questions in a step; more, up to the second number, and half as many steps at most, if a pass would have more parts
+than the third."""
+CANDIDATES = 512
+"""Nodes that the right answer is compared with in a step; all, if there are fewer."""
+RATE = 0.3
+"""Learning rate of the first step, in Adagrad with one rate per row; it falls to 0."""
+PENALTY = 0.03
+"""Weight of the cubes of the lengths of an edge's complex numbers."""
+USUAL = 256
+"""Random pairs of a layer whose mean score is the usual one."""
+MOST_NODES = 20_000
+"""With more nodes there are no vectors: they are many numbers, and learn little in so few steps."""
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class TargetVectors:
+    """Vectors that score pairs in targets as a network does; a pair is never scored by those learnt from it."""
+
+    vectors: Vectors
+    data: TrainingData
+
+    @torch.no_grad()
+    def logits_of_targets(self, pairs: Ints, instance: Ints, known: Known | None = None) -> Floats:
+        """Return the scores (n,) of pairs (n, 2) in the targets number (n,)."""
+        device, targets = self.data.device, self.data.targets[instance]
+        asked, target = (torch.from_numpy(np.ascontiguousarray(each)).to(device) for each in (pairs, targets))
+        found: Floats = self.vectors.score(asked, target).cpu().numpy().astype(np.float64)
+        return found
+
+
+def can_learn(data: TrainingData) -> bool:
+    """Say whether there may be vectors: for not too many nodes, where negatives are any pairs of nodes."""
+    return data.full_mx.num_nodes <= MOST_NODES and not data.negatives.only_host
+
+
+@torch.no_grad()
+def learn_vectors(data: TrainingData, seed: int) -> Vectors:
+    """Return vectors learnt from all edges; factors are 0."""
+    mx, device, first = data.full_mx, data.device, int(stream(seed, "vectors").integers(2**62))
+    begin = torch.Generator().manual_seed(first)
+    vectors, folds = Vectors.like(mx), Folds.draw(mx, begin, everywhere=data.visibility.hides_everywhere)
+    vectors.node_group.copy_(folds.node)
+    vectors.layer_group.copy_(folds.layer)
+    vectors = vectors.to(device)
+    node, layer = learn(EdgeTensors.of(mx, device), vectors.folds, first)
+    vectors.node.copy_(node.view_as(vectors.node))
+    vectors.layer.copy_(layer.view_as(vectors.layer))
+    target = torch.arange(mx.num_layers, device=device).repeat_interleave(USUAL)
+    drawn = torch.randint(mx.num_nodes, (len(target), 2), generator=begin).to(device)
+    vectors.usual.copy_(vectors.score(drawn, target).view(-1, USUAL).mean(1))
+    data.group.copy_first(vectors.state_dict().values())
+    return vectors
+
+
+def learn(edges: EdgeTensors, folds: Folds, seed: int) -> tuple[Tensor, Tensor]:
+    """Return the vectors (J, N, D) of nodes and (J, L, D) of layers, of the J = S * FOLDS folds of all sets."""
+    device, sets = edges.layer.device, len(folds.node)
+    questions, generator = Questions.of(edges, folds), torch.Generator().manual_seed(seed)
+    values = [
+        (torch.randn(sets, rows, 2 * DIMENSION, generator=generator) / DIMENSION**0.5)
+        .repeat_interleave(FOLDS, 0).to(device)
+        for rows in (edges.num_nodes, edges.num_layers)
+    ]  # fmt: skip
+    squares = [each.new_zeros(each.shape[:2]) for each in values]
+    draws = [Draws(own, seed + place) for place, own in enumerate(questions.of_folds(), 1)]
+    steps = torch.tensor([draw.steps for draw in draws])
+    every = torch.arange(edges.num_nodes, device=device)
+    for step in range(int(steps.max())):
+        at = pad_sequence([draw.take(step) for draw in draws], batch_first=True, padding_value=len(questions.end) - 1)
+        candidates = every
+        if edges.num_nodes > CANDIDATES:
+            candidates = torch.unique(torch.randint(edges.num_nodes, (CANDIDATES,), generator=generator)).to(device)
+        rate = RATE * (1 - step / steps).clamp(min=0).to(device).unsqueeze(1)
+        gradients = descent(values[0], values[1], questions, Step(at, *questions.answers_to(at), candidates))
+        for value, square, gradient in zip(values, squares, gradients, strict=True):
+            square += torch.linalg.vector_norm(gradient, dim=2).square_()
+            value.addcmul_(gradient, (-rate * (square / gradient.shape[2] + TINY).rsqrt()).unsqueeze(2))
+    return values[0], values[1]
+
+
+class Questions(NamedTuple):
+    """The edges as questions, sorted: an end, a layer, and whether the answer is the edge's source.
+
+    An undirected edge counts in both directions. The last question has no answers, and stands for none.
+    """
+
+    end: Tensor  # (Q + 1,)
+    layer: Tensor  # (Q + 1,)
+    against: Tensor  # (Q + 1,): whether the end is a destination
+    start: Tensor  # (Q + 2,): the place of the first answer to each
+    answer: Tensor  # (A,): nodes
+    fold: Tensor  # (S, A): the fold of end and answer in each set
+    folds: Folds
+
+    @classmethod
+    def of(cls, edges: EdgeTensors, folds: Folds) -> "Questions":
+        """Return those of all edges, loops excepted."""
+        edges, size = edges.keep(~edges.is_loop), edges.num_nodes
+        end, answer = torch.cat([edges.source, edges.destination]), torch.cat([edges.destination, edges.source])
+        against = torch.arange(2, device=end.device).repeat_interleave(len(edges.layer)) * edges.directed
+        layer = edges.layer.repeat(2)
+        key = (against * edges.num_layers + layer) * size + end
+        order = torch.argsort(key * size + answer)
+        which, count = torch.unique_consecutive(key[order], return_counts=True)
+        start = torch.cat([count.new_zeros(1), torch.cumsum(count, 0), count.sum().unsqueeze(0)])
+        none = which.new_zeros(1)
+        of_end, of_layer = torch.cat([which % size, none]), torch.cat([which // size % edges.num_layers, none])
+        of_way = torch.cat([which // (size * edges.num_layers), none])
+        fold = [folds.of(number, end[order], answer[order], layer[order]) for number in range(len(folds.node))]
+        return cls(of_end, of_layer, of_way, start, answer[order], torch.stack(fold), folds)
+
+    def of_folds(self) -> Iterator[Tensor]:
+        """Yield the questions (n,) that each fold learns from: those with an answer in other folds."""
+        count, num_folds = self.start.diff(), FOLDS
+        which = torch.repeat_interleave(count)
+        for fold in self.fold:
+            hidden = torch.bincount(which * num_folds + fold, minlength=len(count) * num_folds).view(-1, num_folds)
+            for own in (hidden < count.unsqueeze(1)).unbind(1):
+                yield torch.nonzero(own).squeeze(1)
+
+    def answers_to(self, question: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the answers to questions (J, B) that are in other folds, as `row` and `answer` of a step."""
+        begin = self.start[question.flatten()]
+        row, at = ranges(begin, self.start[question.flatten() + 1] - begin)
+        number, fold = divide(row // question.shape[1], FOLDS)
+        other = self.fold[number, at] != fold
+        return row[other], self.answer[at[other]]
+
+
+class Draws:
+    """Draws some of a fold's questions (n,) in each step: all of them in each pass, in a new order."""
+
+    def __init__(self, own: Tensor, seed: int) -> None:
+        self._own, self._generator = own, torch.Generator().manual_seed(seed)
+        self._size = min(max(BATCH, len(own) // PARTS), LARGE_BATCH)
+        self._rest: list[Tensor] = []
+        most = MOST if len(own) <= BATCH * PARTS else MOST // 2
+        self.steps = min(max(EPOCHS * -(-len(own) // self._size), FEWEST), most) if len(own) else 0
+
+    def take(self, step: int) -> Tensor:
+        """Return the questions of the next step; none after the last."""
+        if step >= self.steps:
+            return self._own[:0]
+        if not self._rest:
+            order = torch.randperm(len(self._own), generator=self._generator).to(self._own.device)
+            self._rest = list(torch.tensor_split(self._own[order], -(-len(order) // self._size)))
+        return self._rest.pop()
+
+
+class Step(NamedTuple):
+    """What the vectors of J folds learn from in a step."""
+
+    question: Tensor  # (J, B): places in `Questions`; the last place fills gaps
+    row: Tensor  # (n,): which of the J * B questions each answer is to
+    answer: Tensor  # (n,)
+    candidates: Tensor  # (C,): nodes that answers are compared with, sorted
+
+
+def descent(node: Tensor, layer: Tensor, asked: Questions, step: Step) -> tuple[Tensor, Tensor]:
+    """Return the gradients of the loss of a step by the vectors of nodes (J, N, D) and of layers (J, L, D)."""
+    (question, row, answer, candidates), (size, width) = step, step.question.shape
+    every, num_nodes, num_layers = torch.arange(question.numel(), device=node.device), node.shape[1], layer.shape[1]
+    end, relation, against = (each[question.flatten()] for each in (asked.end, asked.layer, asked.against))
+    fold, against = every // width, against.bool().unsqueeze(1)
+    at_end, at_layer, at_answer = fold * num_nodes + end, fold * num_layers + relation, fold[row] * num_nodes + answer
+    e, w = node.flatten(0, 1)[at_end], layer.flatten(0, 1)[at_layer]
+    turned = torch.where(against, FORMULA.inverse(w), w)
+    query = FORMULA.towards(e, turned)
+    # Scores of candidates, without those of the fold and the end itself. If they are a sample, each stands for several
+    # nodes, but for right answers, and right answers that are not among them are added as `rest`.
+    sampled = len(candidates) < num_nodes
+    others = node[:, candidates] if sampled else node
+    score = torch.bmm(query.view(size, width, -1), others.transpose(1, 2))
+    (number, place), groups = divide(fold, FOLDS), asked.folds.node
+    hidden = (place - groups[number, end] - asked.folds.layer[number, relation]) % FOLDS
+    of_candidates = groups[:, candidates].repeat_interleave(FOLDS, 0).unsqueeze(1)
+    score = score.masked_fill_(of_candidates == hidden.view(size, width, 1), -math.inf).flatten(0, 1)
+    column, found = find(candidates, end)
+    score[every[found], column[found]] = -math.inf
+    column, found = find(candidates, answer)
+    right, rest = (row[found], column[found]), row[~found]
+    if sampled:
+        score += math.log(num_nodes / len(candidates))
+        score[right] -= math.log(num_nodes / len(candidates))
+    x = node.flatten(0, 1)[at_answer[~found]]
+    own = dot(query[rest], x)
+    # Softmax: the share of each in the sum, times the number of right answers, less 1 for right answers.
+    top = score.amax(1).clamp(min=-1e9).scatter_reduce(0, rest, own, "amax")
+    share, of_rest = score.sub_(top.unsqueeze(1)).exp_(), (own - top[rest]).exp()
+    total = share.sum(1).index_add_(0, rest, of_rest).clamp(min=TINY)
+    factor = torch.bincount(row, minlength=len(every)) / total
+    share *= factor.unsqueeze(1)
+    share[right] -= 1
+    share, of_rest = share.view(size, width, -1), (of_rest * factor[rest] - 1).unsqueeze(1)
+    # Gradients by queries and candidates, then by what queries are made of, and of the penalty.
+    by_query = torch.bmm(share, others).flatten(0, 1).index_add_(0, rest, of_rest * x)
+    by_others = torch.bmm(share.transpose(1, 2), query.view(size, width, -1))
+    by_node = torch.zeros_like(node).index_add_(1, candidates, by_others) if sampled else by_others
+    add_penalty(by_node, node, at_answer)
+    by_rows = by_node.view(-1, node.shape[2]).index_add_(0, at_answer[~found], of_rest * query[rest])
+    by_rows.index_add_(0, at_end, FORMULA.towards(by_query, FORMULA.inverse(turned)))
+    by_turned = FORMULA.towards(by_query, FORMULA.inverse(e))
+    by_layer = torch.zeros_like(layer)
+    add_penalty(by_layer, layer, at_layer[row])
+    by_layer.view(-1, layer.shape[2]).index_add_(
+        0, at_layer, torch.where(against, FORMULA.inverse(by_turned), by_turned)
+    )
+    return by_node, by_layer
+
+
+def add_penalty(gradient: Tensor, vectors: Tensor, at: Tensor) -> None:
+    """Add the gradient of the penalty on vectors (J, N, D) to `gradient`, as often as the rows of all are at `at` (n,).
+
+    It is `PENALTY` times the sum of the cubes of the lengths of complex numbers.
+    """
+    real, imaginary = vectors.chunk(2, 2)
+    count = torch.bincount(at, minlength=vectors.shape[0] * vectors.shape[1]).view(*vectors.shape[:2], 1)
+    factor = torch.hypot(real, imaginary).mul_(3 * PENALTY).mul_(count)
+    for part, value in zip(gradient.chunk(2, 2), (real, imaginary), strict=True):
+        part.addcmul_(value, factor)
+
+
+def divide(numbers: Tensor, by: int) -> tuple[Tensor, Tensor]:
+    """Return quotients and remainders."""
+    return numbers // by, numbers % by
+
+
+def find(values: Tensor, wanted: Tensor) -> tuple[Tensor, Tensor]:
+    """Return where each wanted number is among sorted values, and whether it is."""
+    place = torch.searchsorted(values, wanted).clamp_(max=len(values) - 1)
+    return place, values[place] == wanted

@@ -1,0 +1,350 @@
+"""Vectors of nodes and layers: by hand, against autograd, and that they never know a pair's own edge."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+import banditplex as bx
+from banditplex.backend.packing import EdgeTensors
+from banditplex.evaluation import roc_auc
+from banditplex.nn import vectors as scoring
+from banditplex.nn.vectors import DIMENSION, FOLDS, SETS, Folds, Vectors
+from banditplex.training import vectors as training
+from banditplex.training.vectors import PENALTY, Draws, Questions, Step, descent, learn
+from tests.training.stacked import stacked
+
+FAST = {"members": 2, "epochs": 2, "warmup": 0}
+
+
+def random_mx(directed=False, num_nodes=30, seed=0):
+    """Three random layers of 150 edges; the second has most edges of the first."""
+    rng = np.random.default_rng(seed)
+    every = np.stack(np.nonzero(~np.eye(num_nodes, dtype=bool)), 1)
+    every = every if directed else every[every[:, 0] < every[:, 1]]
+    layers = [every[rng.permutation(len(every))[:150]] for _ in range(3)]
+    layers[1] = np.unique(np.concatenate([layers[0][:120], layers[1][:30]]), axis=0)
+    name = np.repeat([*"abc"], [len(each) for each in layers])
+    return bx.Multiplex.from_edges(*np.concatenate(layers).T, name, num_nodes=num_nodes, directed=directed)
+
+
+@torch.no_grad()
+def vectors_of(mx, node=None, layer=None, *, everywhere=False):
+    """Vectors of a multiplex: given ones (J, N, D) and (J, L, D), or random ones."""
+    generator = torch.Generator().manual_seed(0)
+    vectors, folds = Vectors.like(mx), Folds.draw(mx, generator, everywhere=everywhere)
+    vectors.node_group.copy_(folds.node)
+    vectors.layer_group.copy_(folds.layer)
+    for name, values in (("node", node), ("layer", layer)):
+        into = getattr(vectors, name)
+        into.copy_(torch.randn(into.shape, generator=generator) / 5 if values is None else values.view_as(into))
+    return vectors
+
+
+def every_pair(num_nodes, layer):
+    pairs = torch.cartesian_prod(torch.arange(num_nodes), torch.arange(num_nodes))
+    pairs = pairs[pairs[:, 0] != pairs[:, 1]]
+    return pairs, torch.full((len(pairs),), layer)
+
+
+# Scores
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("directed", [False, True])
+def test_a_term_is_the_mean_over_sets_of_complex_products_by_the_vectors_of_the_pair_s_fold(directed, monkeypatch):
+    monkeypatch.setattr(scoring, "LOOKED_UP_AT_ONCE", 7)
+    vectors = vectors_of(random_mx(directed))
+    vectors.factor[1], vectors.usual[1] = 0.5, 2.0
+    pairs, target = every_pair(30, 1)[0][::37], torch.ones(24, dtype=torch.int64)
+    expected = []
+    for u, v in pairs.tolist():
+        total = 0
+        for number in range(SETS):
+            fold = (vectors.node_group[number, u] + vectors.node_group[number, v] + vectors.layer_group[number, 1]) % 8
+            x, y, w = (
+                np.array(each[:DIMENSION]) + 1j * np.array(each[DIMENSION:])
+                for each in (*vectors.node[number, fold, [u, v]].tolist(), vectors.layer[number, fold, 1].tolist())
+            )
+            one, other = (x * w * y.conj()).sum().real, (y * w * x.conj()).sum().real
+            total += one if directed else (one + other) / 2
+        expected.append(0.5 * (total / SETS - 2))
+    assert vectors(pairs, target).tolist() == pytest.approx(expected, abs=1e-5)
+    assert vectors(pairs[:0], target[:0]).shape == (0,)
+
+
+def test_nodes_of_another_graph_have_the_vectors_of_the_same_nodes():
+    vectors = vectors_of(random_mx(directed=True))
+    vectors.factor[:] = 1
+    pairs, target = torch.tensor([[4, 9], [0, 2]]), torch.tensor([1, 2])
+    expected = vectors(pairs, target).tolist()
+    place = torch.full((40,), -1)
+    place[[10, 20, 30, 35]] = torch.tensor([4, 9, 0, 2])
+    moved = vectors.in_graph(place)
+    assert moved(torch.tensor([[10, 20], [30, 35]]), target).tolist() == expected
+    assert moved(torch.tensor([[10, 21], [21, 35]]), target).tolist() == [0, 0]  # node 21 is new
+    assert vectors(pairs, target).tolist() == expected  # as before
+    again = moved.in_graph(torch.tensor([10, 20, -1, 21]))  # a graph whose nodes are those of the other graph
+    assert again(torch.tensor([[0, 1], [0, 2]]), target).tolist() == [expected[0], 0]
+
+
+def test_a_large_multiplex_has_one_set(monkeypatch):
+    assert Vectors.like(random_mx()).node.shape == (SETS, FOLDS, 30, 2 * DIMENSION)
+    monkeypatch.setattr(scoring, "FEW_EDGES", 300)
+    assert Vectors.like(random_mx()).node.shape == (1, FOLDS, 30, 2 * DIMENSION)
+
+
+# Folds
+
+
+def test_folds_hide_both_directions_and_all_layers_where_pairs_are_hidden_everywhere():
+    mx, (pairs, _) = random_mx(num_nodes=40), every_pair(40, 0)
+    u, v = pairs.T
+    folds = Folds.draw(mx, torch.Generator().manual_seed(1), everywhere=False)
+    by_layer = [folds.of(1, u, v, torch.full_like(u, layer)) for layer in range(3)]
+    assert (by_layer[0] == folds.of(1, v, u, torch.zeros_like(u))).all()
+    assert (by_layer[0] != by_layer[1]).all()  # there are fewer layers than folds
+    for each in by_layer:
+        assert torch.bincount(each, minlength=FOLDS).tolist() == pytest.approx([40 * 39 / 8] * 8, abs=40)
+    assert (folds.of(0, u, v, torch.zeros_like(u)) != by_layer[0]).any()  # another set
+    folds = Folds.draw(mx, torch.Generator().manual_seed(1), everywhere=True)
+    assert (folds.of(1, u, v, torch.zeros_like(u)) == folds.of(1, u, v, torch.full_like(u, 2))).all()
+
+
+@pytest.mark.parametrize("hide", ["edge", "layer", "pair"])
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize("sampled", [False, True])
+def test_vectors_of_a_fold_do_not_depend_on_what_is_hidden_of_its_pairs(hide, directed, sampled, monkeypatch):
+    """To the last bit. Not all questions are asked in a step, and there may be fewer candidates than nodes."""
+    for name, value in (("EPOCHS", 2), ("FEWEST", 5), ("BATCH", 40), ("CANDIDATES", 11 if sampled else 100)):
+        monkeypatch.setattr(training, name, value)
+    mx = random_mx(directed)
+    folds = Folds.draw(mx, torch.Generator().manual_seed(3), everywhere=hide == "pair")
+    (u, v), layer = (torch.from_numpy(np.array(each)) for each in (mx.edge_index, mx.edge_layer))
+    every = learn(EdgeTensors.of(mx, "cpu"), folds, 5)
+    for number, fold in ((0, 0), (2, 3)):
+        out = (folds.of(number, u, v, layer) == fold).numpy()
+        assert out.any()
+        some = learn(EdgeTensors.of(mx.keep_edges(~out), "cpu"), folds, 5)
+        place = number * FOLDS + fold
+        for before, after in zip(every, some, strict=True):
+            assert torch.equal(before[place], after[place])
+            assert not torch.equal(before[place - 1], after[place - 1])
+
+
+# Learning
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_questions_and_answers_are_the_edges_of_other_folds(directed):
+    mx = random_mx(directed)
+    folds = Folds.draw(mx, torch.Generator().manual_seed(0), everywhere=False)
+    asked = Questions.of(EdgeTensors.of(mx, "cpu"), folds)
+    edges = {(0, layer, u, v) for layer, (u, v) in zip(mx.edge_layer.tolist(), mx.edge_index.T.tolist(), strict=True)}
+    edges |= {(int(directed), layer, v, u) for _, layer, u, v in edges}
+    own = list(asked.of_folds())
+    assert len(own) == SETS * FOLDS
+    question = torch.nn.utils.rnn.pad_sequence(own, batch_first=True, padding_value=len(asked.end) - 1)
+    row, answer = asked.answers_to(question)
+    for place, (number, fold) in enumerate(np.ndindex(SETS, FOLDS)):
+        at = question.flatten()[row[row // question.shape[1] == place]]
+        nodes = answer[row // question.shape[1] == place]
+        found = list(
+            zip(*(each.tolist() for each in (asked.against[at], asked.layer[at], asked.end[at], nodes)), strict=True)
+        )
+        group, shift = folds.node[number].tolist(), folds.layer[number].tolist()
+        expected = {edge for edge in edges if (group[edge[2]] + group[edge[3]] + shift[edge[1]]) % FOLDS != fold}
+        assert len(found) == len(expected)
+        assert set(found) == expected
+        assert set(own[place].tolist()) == set(at.tolist())  # no question without an answer
+
+
+def test_each_pass_asks_all_questions_once(monkeypatch):
+    monkeypatch.setattr(training, "BATCH", 40)
+    draws = Draws(torch.arange(100, 200), 7)
+    assert draws.steps == 90  # 30 passes of 3 steps
+    first, second = (torch.cat([draws.take(step) for step in steps]) for steps in (range(3), range(3, 6)))
+    assert first.sort().values.tolist() == second.sort().values.tolist() == list(range(100, 200))
+    assert first.tolist() != second.tolist()
+    assert not len(draws.take(90))
+    assert Draws(torch.arange(10), 7).steps == training.FEWEST
+    assert Draws(torch.arange(1_600), 7).steps == training.MOST
+    assert Draws(torch.arange(100_000), 7).steps == training.MOST // 2
+    assert Draws(torch.arange(0), 7).steps == 0
+
+
+def plain_loss(node, layer, asked, step, folds):
+    """The loss of a step, question by question."""
+    total, (size, width) = 0.0, step.question.shape
+    num_nodes, candidates = node.shape[1], step.candidates.tolist()
+    for place in range(size * width):
+        j, q = place // width, int(step.question.flatten()[place])
+        number, fold = divmod(j, FOLDS)
+        end, relation, against = (int(each[q]) for each in asked[:3])
+        right = step.answer[step.row == place].tolist()
+        if not right:
+            continue
+
+        def score(other, j=j, end=end, relation=relation, against=against):
+            x, w, y = (torch.complex(*each.chunk(2)) for each in (node[j, end], layer[j, relation], node[j, other]))
+            return (y * w * x.conj() if against else x * w * y.conj()).sum().real
+
+        def hidden(other, number=number, fold=fold, end=end, relation=relation):
+            group, shift = folds.node[number], folds.layer[number, relation]
+            return int(group[end] + group[other] + shift) % FOLDS == fold
+
+        wrong = [other for other in candidates if other != end and other not in right and not hidden(other)]
+        terms = [score(other).exp() for other in right]
+        terms += [score(other).exp() * num_nodes / len(candidates) for other in wrong]
+        for other in right:
+            lengths = (torch.complex(*each.chunk(2)).abs() for each in (node[j, other], layer[j, relation]))
+            penalty = PENALTY * sum((each**3).sum() for each in lengths)
+            total = total + torch.stack(terms).sum().log() - score(other) + penalty
+    return total
+
+
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize("sampled", [False, True])
+def test_gradients_are_those_of_the_loss_by_autograd(directed, sampled):
+    mx = random_mx(directed, num_nodes=20)
+    vectors = vectors_of(mx).double()
+    folds = vectors.folds
+    asked = Questions.of(EdgeTensors.of(mx, "cpu"), folds)
+    last = len(asked.end) - 1
+    question = torch.nn.utils.rnn.pad_sequence(
+        [own[place % 9 :: 30] for place, own in enumerate(asked.of_folds())], True, last
+    )
+    candidates = torch.arange(20) if not sampled else torch.tensor([0, 3, 4, 8, 11, 15, 19])
+    step = Step(question, *asked.answers_to(question), candidates)
+    values = [each.detach().flatten(0, 1).requires_grad_() for each in (vectors.node, vectors.layer)]
+    expected = torch.autograd.grad(plain_loss(*values, asked, step, folds), values)
+    with torch.no_grad():
+        found = descent(*values, asked, step)
+    for one, other in zip(found, expected, strict=True):
+        assert one.numpy() == pytest.approx(other.numpy(), abs=1e-9)
+
+
+def test_a_second_layer_with_the_same_edges_is_learnt():
+    """Pairs linked in the first layer score higher in the second, where no vectors of their fold know their edge."""
+    mx = random_mx()
+    empty = vectors_of(mx)
+    vectors = vectors_of(mx, *learn(EdgeTensors.of(mx, "cpu"), empty.folds, 0))
+    pairs, target = every_pair(30, 1)
+    with torch.no_grad():
+        score = vectors.score(pairs, target).numpy()
+    assert roc_auc(mx.has_edges(pairs.numpy(), "a"), score) > 0.75
+
+
+@pytest.mark.parametrize("everywhere", [False, True])
+def test_known_edges_of_a_random_layer_cannot_be_told_from_other_pairs(everywhere):
+    """If a pair's own edge were known, AUC would be far above .5; four standard errors are allowed."""
+    rng = np.random.default_rng(1)
+    every = np.stack(np.triu_indices(60, 1), 1)
+    mx = bx.Multiplex.from_edges(*every[rng.permutation(len(every))[:500]].T, ["a"] * 500, num_nodes=60)
+    empty = vectors_of(mx, everywhere=everywhere)
+    vectors = vectors_of(mx, *learn(EdgeTensors.of(mx, "cpu"), empty.folds, 0), everywhere=everywhere)
+    with torch.no_grad():
+        score = vectors.score(torch.from_numpy(every), torch.zeros(len(every), dtype=torch.int64)).numpy()
+    label = mx.has_edges(every, "a")
+    error = math.sqrt(1 / 12 * (1 / label.sum() + 1 / (~label).sum()))
+    assert abs(roc_auc(label, score) - 0.5) < 4 * error
+
+
+# In a model
+
+
+@pytest.fixture(scope="module")
+def mx():
+    return random_mx()
+
+
+@pytest.fixture(scope="module")
+def few_steps():
+    """Learn vectors in a quarter of the time: what is tested here is what becomes of them."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(training, "FEWEST", 15)
+        patch.setattr(training, "MOST", 15)
+        yield
+
+
+@pytest.fixture(scope="module")
+def model(mx, few_steps):
+    with stacked(regression=False, vectors=True):
+        return bx.LinkPredictor(**FAST).fit(mx)
+
+
+def test_vectors_are_a_part_of_the_logit(model, mx):
+    with stacked(regression=False, vectors=False):
+        alone = bx.LinkPredictor(**FAST).fit(mx)
+    beside, pairs = model._fitted.model.beside, np.array([[0, 5], [3, 9], [20, 28]])
+    term = beside.vectors(torch.from_numpy(pairs), torch.ones(3, dtype=torch.int64)).detach().numpy()
+    expected = float(beside.factor[1]) * alone.score_pairs(mx.node_names[pairs], "b") + term
+    assert beside.vectors.factor[1] > 0
+    assert model.score_pairs(mx.node_names[pairs], "b") == pytest.approx(expected, abs=1e-5)
+    assert model.num_parameters_ == alone.num_parameters_ + SETS * FOLDS * 2 * DIMENSION * (30 + 3)
+
+
+def test_terms_add_up_and_saved_models_score_the_same(model, mx, tmp_path):
+    pairs = mx.node_names[[[0, 5], [3, 9], [20, 28]]]
+    scores = model.score_pairs(pairs, "b")
+    parts = model.explain(pairs, "b").groupby(["source", "destination"], sort=False)["value"].sum()
+    assert parts.to_numpy() == pytest.approx(scores, abs=1e-5)
+    model.save(tmp_path / "model")
+    assert bx.LinkPredictor.load(tmp_path / "model").score_pairs(pairs, "b").tolist() == scores.tolist()
+
+
+def test_a_context_may_have_other_nodes(model, mx):
+    edges = mx.to_pandas()
+    other = bx.Multiplex.from_edges(
+        np.append(edges["source"], 99), np.append(edges["destination"], 0), np.append(edges["layer"], "a")
+    )
+    fitted = model._fitted
+    moved = fitted.within(other)
+    pairs = np.array([[0, 5], [3, 9]])
+    target = torch.zeros(2, dtype=torch.int64)
+    here = fitted.model.beside.vectors(torch.from_numpy(pairs), target)
+    there = torch.from_numpy(other.node_index(mx.node_names[pairs]))
+    assert torch.equal(moved.model.beside.vectors(there, target), here)
+    new = torch.from_numpy(other.node_index(np.array([[99, 3], [4, 99]])))
+    assert moved.model.beside.vectors(new, target).tolist() == [0, 0]
+    assert np.isfinite(model.score_pairs([[99, 3]], "a", context=other)).all()
+
+
+def test_vectors_that_count_nothing_are_left_out(mx, few_steps, monkeypatch, tmp_path):
+    factors = np.array([1.0, 0.5, 0.0])
+    monkeypatch.setattr("banditplex.training.stacking.weigh", lambda parts: factors)
+    beside = bx.LinkPredictor(**FAST).fit(mx)._fitted.model.beside
+    assert beside.vectors is None
+    assert beside.regression.own.any()
+    monkeypatch.setattr("banditplex.training.stacking.weigh", lambda parts: factors[::2])
+    with stacked(regression=False, vectors=True):
+        alone = bx.LinkPredictor(**FAST).fit(mx)
+    assert alone._fitted.model.beside is None
+    alone.save(tmp_path / "model")
+    pairs = mx.node_names[[[0, 5]]]
+    assert bx.LinkPredictor.load(tmp_path / "model").score_pairs(pairs, "b") == alone.score_pairs(pairs, "b")
+
+
+def test_where_negatives_are_given_there_are_no_vectors(mx):
+    pairs, _ = every_pair(30, 0)
+    pairs = pairs[pairs[:, 0] < pairs[:, 1]].numpy()
+    negatives = {"a": mx.node_names[pairs[~mx.has_edges(pairs, "a")][:100]]}
+    model = bx.LinkPredictor(**FAST).fit(mx, ["a"], negatives=negatives)
+    assert model._fitted.model.beside.vectors is None
+
+
+def test_large_multiplexes_have_no_vectors(mx, monkeypatch):
+    monkeypatch.setattr(training, "MOST_NODES", 29)
+    model = bx.LinkPredictor(**FAST).fit(mx)
+    assert model._fitted.model.beside.vectors is None
+    assert model._fitted.model.beside.regression is not None
+
+
+def test_one_network_has_vectors_if_it_is_one_for_its_many_edges(mx, few_steps, monkeypatch):
+    """And none if it was asked for."""
+    assert bx.LinkPredictor(members=1, epochs=30, max_steps=30, warmup=0).fit(mx)._fitted.model.visibility
+    monkeypatch.setattr("banditplex.training.config.MEMBERS", {0: 6, 100: 1})
+    model = bx.LinkPredictor(epochs=30, max_steps=30, warmup=0).fit(mx)._fitted.model
+    assert model.beside.vectors.factor.max() > 0
+    assert model.beside.regression is None
