@@ -27,20 +27,20 @@ from banditplex.rng import stream
 from banditplex.training.data import TrainingData
 
 EPOCHS, FEWEST, MOST = 30, 60, 600
-"""Passes over the questions of a fold; if these make fewer or more steps than that, there are more or fewer."""
+"""Passes over the questions of a fold; if these make fewer or more steps than that, there are more or fewer. A large
+multiplex, which has one set of vectors, has half as many steps at most ..."""
 BATCH, LARGE_BATCH, PARTS = 256, 1_024, 40
-"""Questions in a step; more, up to the second number, and half as many steps at most, if a pass would have more parts
-than the third."""
+"""Questions in a step; more, up to the second number, if a pass would have more parts than the third."""
 CANDIDATES = 512
 """Nodes that the right answer is compared with in a step; all, if there are fewer."""
 RATE = 0.3
 """Learning rate of the first step, in Adagrad with one rate per row; it falls to 0."""
 PENALTY = 0.03
-"""Weight of the cubes of the lengths of an edge's complex numbers."""
+"""Weight of the cubes of the lengths of an edge's complex numbers; ... and twice the penalty."""
 USUAL = 256
 """Random pairs of a layer whose mean score is the usual one."""
-MOST_NODES = 20_000
-"""With more nodes there are no vectors: they are many numbers, and learn little in so few steps."""
+MOST_NODES, MOST_EDGES = 20_000, 5_000_000
+"""With more of either there are no vectors: they are many numbers, and learn little in so few steps."""
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
@@ -62,8 +62,9 @@ class TargetVectors:
 
 
 def can_learn(data: TrainingData) -> bool:
-    """Say whether there may be vectors: for not too many nodes, where negatives are any pairs of nodes."""
-    return data.full_mx.num_nodes <= MOST_NODES and not data.negatives.only_host
+    """Say whether there may be vectors: for not too many nodes and edges, where negatives are any pairs of nodes."""
+    mx = data.full_mx
+    return mx.num_nodes <= MOST_NODES and mx.num_edges <= MOST_EDGES and not data.negatives.only_host
 
 
 @torch.no_grad()
@@ -95,7 +96,8 @@ def learn(edges: EdgeTensors, folds: Folds, seed: int) -> tuple[Tensor, Tensor]:
         for rows in (edges.num_nodes, edges.num_layers)
     ]  # fmt: skip
     squares = [each.new_zeros(each.shape[:2]) for each in values]
-    draws = [Draws(own, seed + place) for place, own in enumerate(questions.of_folds(), 1)]
+    most, penalty = (MOST, PENALTY) if sets > 1 else (MOST // 2, 2 * PENALTY)
+    draws = [Draws(own, seed + place, most) for place, own in enumerate(questions.of_folds(), 1)]
     steps = torch.tensor([draw.steps for draw in draws])
     every = torch.arange(edges.num_nodes, device=device)
     for step in range(int(steps.max())):
@@ -103,8 +105,8 @@ def learn(edges: EdgeTensors, folds: Folds, seed: int) -> tuple[Tensor, Tensor]:
         candidates = every
         if edges.num_nodes > CANDIDATES:
             candidates = torch.unique(torch.randint(edges.num_nodes, (CANDIDATES,), generator=generator)).to(device)
-        rate = RATE * (1 - step / steps).clamp(min=0).to(device).unsqueeze(1)
-        gradients = descent(values[0], values[1], questions, Step(at, *questions.answers_to(at), candidates))
+        rate = RATE * (1 - step / steps.clamp(min=1)).clamp(min=0).to(device).unsqueeze(1)
+        gradients = descent(values[0], values[1], questions, Step(at, *questions.answers_to(at), candidates), penalty)
         for value, square, gradient in zip(values, squares, gradients, strict=True):
             square += torch.linalg.vector_norm(gradient, dim=2).square_()
             value.addcmul_(gradient, (-rate * (square / gradient.shape[2] + TINY).rsqrt()).unsqueeze(2))
@@ -163,11 +165,10 @@ class Questions(NamedTuple):
 class Draws:
     """Draws some of a fold's questions (n,) in each step: all of them in each pass, in a new order."""
 
-    def __init__(self, own: Tensor, seed: int) -> None:
+    def __init__(self, own: Tensor, seed: int, most: int = MOST) -> None:
         self._own, self._generator = own, torch.Generator().manual_seed(seed)
         self._size = min(max(BATCH, len(own) // PARTS), LARGE_BATCH)
         self._rest: list[Tensor] = []
-        most = MOST if len(own) <= BATCH * PARTS else MOST // 2
         self.steps = min(max(EPOCHS * -(-len(own) // self._size), FEWEST), most) if len(own) else 0
 
     def take(self, step: int) -> Tensor:
@@ -189,7 +190,7 @@ class Step(NamedTuple):
     candidates: Tensor  # (C,): nodes that answers are compared with, sorted
 
 
-def descent(node: Tensor, layer: Tensor, asked: Questions, step: Step) -> tuple[Tensor, Tensor]:
+def descent(node: Tensor, layer: Tensor, asked: Questions, step: Step, penalty: float) -> tuple[Tensor, Tensor]:
     """Return the gradients of the loss of a step by the vectors of nodes (J, N, D) and of layers (J, L, D)."""
     (question, row, answer, candidates), (size, width) = step, step.question.shape
     every, num_nodes, num_layers = torch.arange(question.numel(), device=node.device), node.shape[1], layer.shape[1]
@@ -229,26 +230,26 @@ def descent(node: Tensor, layer: Tensor, asked: Questions, step: Step) -> tuple[
     by_query = torch.bmm(share, others).flatten(0, 1).index_add_(0, rest, of_rest * x)
     by_others = torch.bmm(share.transpose(1, 2), query.view(size, width, -1))
     by_node = torch.zeros_like(node).index_add_(1, candidates, by_others) if sampled else by_others
-    add_penalty(by_node, node, at_answer)
+    add_penalty(by_node, node, at_answer, penalty)
     by_rows = by_node.view(-1, node.shape[2]).index_add_(0, at_answer[~found], of_rest * query[rest])
     by_rows.index_add_(0, at_end, FORMULA.towards(by_query, FORMULA.inverse(turned)))
     by_turned = FORMULA.towards(by_query, FORMULA.inverse(e))
     by_layer = torch.zeros_like(layer)
-    add_penalty(by_layer, layer, at_layer[row])
+    add_penalty(by_layer, layer, at_layer[row], penalty)
     by_layer.view(-1, layer.shape[2]).index_add_(
         0, at_layer, torch.where(against, FORMULA.inverse(by_turned), by_turned)
     )
     return by_node, by_layer
 
 
-def add_penalty(gradient: Tensor, vectors: Tensor, at: Tensor) -> None:
+def add_penalty(gradient: Tensor, vectors: Tensor, at: Tensor, penalty: float) -> None:
     """Add the gradient of the penalty on vectors (J, N, D) to `gradient`, as often as the rows of all are at `at` (n,).
 
-    It is `PENALTY` times the sum of the cubes of the lengths of complex numbers.
+    It is `penalty` times the sum of the cubes of the lengths of complex numbers.
     """
     real, imaginary = vectors.chunk(2, 2)
     count = torch.bincount(at, minlength=vectors.shape[0] * vectors.shape[1]).view(*vectors.shape[:2], 1)
-    factor = torch.hypot(real, imaginary).mul_(3 * PENALTY).mul_(count)
+    factor = torch.hypot(real, imaginary).mul_(3 * penalty).mul_(count)
     for part, value in zip(gradient.chunk(2, 2), (real, imaginary), strict=True):
         part.addcmul_(value, factor)
 
