@@ -141,6 +141,6 @@ def test_draws_of_the_warm_up_end_with_it():
 
 
 def test_fewer_draws_still_find_the_relevant_layer():
-    model = LinkPredictor(steps_per_draw=4, epochs=12, width=0, seed=0).fit(network())
+    model = LinkPredictor(steps_per_draw=4, epochs=12, width=0, seed=0, evidence="drawn").fit(network())
     likely = model.layer_probabilities_
     assert np.mean([likely.loc[a, b] for a, b in (("g1-base", "g1-copy1"), ("g2-base", "g2-copy1"))]) > 0.6

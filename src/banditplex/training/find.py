@@ -47,6 +47,7 @@ SIZES = (1, 4, 16)
 """Numbers of layers that are tried as a panel."""
 EXPLORING: Mapping[str, Any] = {
     "epochs": 15,
+    "learning_rate": 0.01,
     "max_steps": 1_600,
     "members": 1,
     "hidden_units": 8,

@@ -61,8 +61,7 @@ class FlatAdamW:
     ) -> None:
         self._group, self.num_done, self.num_sent = group, 0, 0  # steps done, gradients sent in the last one
         self._first_bad: Tensor | None = None
-        self._num_steps, self.rate = num_steps, config.first_rate(num_edges)
-        self._first_rate = self.rate
+        self._config, self._num_steps, self.rate = config, num_steps, config.learning_rate
         averages = dict(ema_model.named_parameters())
         groups: tuple[list[str], list[str]] = ([], [])
         for name, weight in model.named_parameters():
@@ -108,7 +107,7 @@ class FlatAdamW:
         self._add_up(layers)
         if self.num_done == 0:
             self._gradient[self._gradient.abs() < ROUNDING * self._gradient.abs().max()] = 0
-        self.rate = self._first_rate * rate_share(self.num_done / self._num_steps)
+        self.rate = self._config.learning_rate * rate_share(self.num_done / self._num_steps)
         self.num_done += 1
         decay = min(EMA_DECAY, (1 + self.num_done) / (10 + self.num_done))
         vectors = self._vector, self._gradient, *self._moments.values(), self._share, self._decay, self._average
