@@ -7,7 +7,7 @@ from faults.scenarios import convert, everything
 
 CUT = {  # steps of two conversions at which old and new stand beside each other, or a draft stays behind
     "csv": ("after replace out.csv.meta.json", "before unlink .out.csv.mixed"),
-    "banditplex": ("after replace draft of out.bx/.old", "after replace out.bx"),
+    "banditplex": ("after exchange draft of out.bx/out.bx",),
 }
 
 

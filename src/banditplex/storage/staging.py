@@ -2,14 +2,17 @@
 
 They are written into a draft folder beside their place, under a lock, `.NAME.lock`. From there:
 
-- one file takes its place in one step. The old folder of a new one is moved into the draft first, and moved back by
-  whoever finds it there.
+- one file or folder takes its place in one step. A folder changes places with the old one, where the system can do that
+  in one step; elsewhere the old one is moved into the draft first, and moved back by whoever finds it there.
 - several files (a format with companions, or a side note) take their places one after another. Meanwhile there is a
   mark, `.NAME.mixed`; `check_whole` refuses to read files that it stands beside, as old and new may be mixed.
 """
 
+import ctypes
+import errno
 import os
 import shutil
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -117,10 +120,27 @@ def _replace(new: Path, old: Path, away: Path) -> None:
     """Put a file or folder in the place of another."""
     if not old.is_dir() or old.is_symlink():
         os.replace(new, old)
-    else:
+    elif not exchange(new, old):
         os.replace(old, away)
         try:
             os.replace(new, old)
         except OSError:
             os.replace(away, old)
             raise
+
+
+def exchange(a: Path, b: Path) -> bool:
+    """Let two files or folders change places in one step; False where the system or the file system cannot."""
+    if sys.platform != "linux":
+        return False
+    try:
+        rename = ctypes.CDLL(None, use_errno=True).renameat2
+    except (AttributeError, OSError):
+        return False
+    here, swap = -100, 2  # AT_FDCWD, RENAME_EXCHANGE
+    if rename(here, os.fsencode(a), here, os.fsencode(b), swap) == 0:
+        return True
+    number = ctypes.get_errno()
+    if number in (errno.EINVAL, errno.ENOSYS, errno.EXDEV, errno.ENOTSUP):
+        return False
+    raise OSError(number, os.strerror(number), str(b))
