@@ -229,7 +229,7 @@ def test_a_finished_training_goes_on_with_more_epochs(mx, tmp_path):
     assert longer.history_["train_loss"].tolist()[:8] == short.history_["train_loss"].tolist()
     steps = longer._trainer.steps_per_epoch
     done = [(epoch * steps - 1) / (4 * steps) for epoch in (3, 4)]  # before the last step of an epoch
-    assert rates == pytest.approx([0.01 * max(0.05, (1 + math.cos(math.pi * each)) / 2) for each in done])
+    assert rates == pytest.approx([0.02 * max(0.05, (1 + math.cos(math.pi * each)) / 2) for each in done])
     with refuses_to_resume(tmp_path, "epochs was 4, now 2"):
         resume(tmp_path, mx, epochs=2)
     with refuses_to_resume(tmp_path, "patience was 20, now 10"):
