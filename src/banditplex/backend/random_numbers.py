@@ -3,12 +3,8 @@
 The hash is SplitMix64 (Steele, Lea and Flood, OOPSLA 2014). Nothing is drawn on the host and moved.
 """
 
-from typing import Any
-
 import numpy as np
 from torch import Tensor
-
-from banditplex.backend.compiling import compile_loop
 
 BITS = 62
 """Bits of a random number."""
@@ -46,16 +42,3 @@ def _shifted(x: Tensor, bits: int) -> Tensor:
 
 def _signed(number: int) -> int:
     return (number + 2**63) % 2**64 - 2**63
-
-
-_GAMMA, _FIRST, _SECOND = (np.uint64(number % 2**64) for number in (GAMMA, FIRST, SECOND))
-_30, _27, _31, _LAST = (np.uint64(bits) for bits in (30, 27, 31, 64 - BITS))
-
-
-@compile_loop
-def random_integer(index: Any, seed: Any) -> Any:
-    """Return the number that `random_integers` returns for an index, in compiled loops."""
-    x = np.uint64(index) * _GAMMA + np.uint64(seed) + _GAMMA
-    x = (x ^ (x >> _30)) * _FIRST
-    x = (x ^ (x >> _27)) * _SECOND
-    return np.int64((x ^ (x >> _31)) >> _LAST)
