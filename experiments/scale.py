@@ -15,6 +15,7 @@ import time
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -204,10 +205,17 @@ def all_layers(
 
 def pykeen(mx: Multiplex, task: Run, device: torch.device) -> tuple[Callable[[], Any], float]:
     """Return an epoch of PyKEEN's DistMult, with one negative per edge."""
-    from banditplex.baselines import BASELINES
+    models, training = import_module("pykeen.models"), import_module("pykeen.training")
+    factory = mx.to_triples_factory()
+    model = models.DistMult(triples_factory=factory, embedding_dim=WIDTH, random_seed=task.seed).to(device)
+    loop = training.SLCWATrainingLoop(
+        model=model, triples_factory=factory, optimizer="Adam", negative_sampler_kwargs={"num_negs_per_pos": 1}
+    )
 
-    model = BASELINES["distmult"](dimension=WIDTH, epochs=1, batch_size=PAIRS // 2, num_negatives=1)
-    return lambda: model.fit(mx), 0.5  # it sees each undirected edge twice
+    def step() -> None:
+        loop.train(factory, num_epochs=1, batch_size=PAIRS // 2, use_tqdm=False, use_tqdm_batch=False)
+
+    return step, 0.5  # it sees each undirected edge twice
 
 
 def mne(mx: Multiplex, task: Run, device: torch.device) -> tuple[Callable[[], Any], float]:

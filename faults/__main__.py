@@ -17,7 +17,7 @@ def others(wanted: list[str]) -> list[str]:
     from faults.scenarios import convert, evaluate, train
 
     wrong = []
-    for scenario in (train(), evaluate(), convert("banditplex"), convert("comune")):
+    for scenario in (train(), evaluate(), convert("banditplex"), convert("csv")):
         if wanted and not scenario.name.startswith(tuple(wanted)):
             continue
         with tempfile.TemporaryDirectory(prefix="banditplex-faults-") as folder:

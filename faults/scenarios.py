@@ -148,11 +148,11 @@ def evaluate() -> Scenario:
 
 FORMATS = {
     "csv": "out.csv", "tsv": "out.tsv", "parquet": "out.parquet", "banditplex": "out.bx", "graphml": "out.graphml",
-    "gml": "out.gml", "multinet": "out.mpx", "comune": "out.edges", "edge-lists": "out",
+    "gml": "out.gml", "edge-lists": "out",
 }  # fmt: skip
 """The format, and the name of a file or folder in it."""
-SEVERAL = {"csv", "tsv", "multinet", "comune"}
-"""Formats with companions or side notes."""
+SEVERAL = {"csv", "tsv"}
+"""Formats with side notes."""
 
 
 def convert(format: str, *, force: bool = True) -> Scenario:

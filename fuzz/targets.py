@@ -78,14 +78,22 @@ def _tables() -> Target:
     return Target(make, read, 20)
 
 
-def _muxviz() -> Target:
-    def make(folder: Path) -> None:
-        (folder / "net").write_text("work.edges;Work;people.txt\nhome.edges;Home;people.txt\n")
-        (folder / "people.txt").write_text('nodeID nodeLabel nodeType\n1 ann user\n2 "bob b" user\n3 cid item\n')
-        (folder / "work.edges").write_text("1 2 0.5\n2 3 2\n")
-        (folder / "home.edges").write_text("1 3 1\n")
+MULTINET = "#EDGE ATTRIBUTES\nweight,NUMERIC\n#LAYERS\nwork,DIRECTED\n#ACTORS\nann\nbob\n#EDGES\nann,bob,work,0.5\n"
+COMUNE = {
+    "net_multiplex.edges": "1 1 2 0.5\n2 1 3 1\n",
+    "net_layers.txt": "layerID layerLabel\n1 work\n2 home\n",
+    "net_nodes.txt": "nodeID nodeLabel\n1 ann\n2 bob b\n3 cid\n",
+}
 
-    return Target(make, lambda folder: bx.read(folder / "net", format="muxviz"))
+
+def _texts(files: dict[str, str]) -> Target:
+    """Return the target of a format that is only read; the first of its files names it."""
+
+    def make(folder: Path) -> None:
+        for name, text in files.items():
+            (folder / name).write_text(text)
+
+    return Target(make, lambda folder: bx.read(folder / next(iter(files))))
 
 
 def _gatne() -> Target:
@@ -201,7 +209,13 @@ def targets() -> dict[str, Target]:
     """Return all targets by name."""
     found = {name: _format(name) for name in formats if formats[name].write is not None}
     found |= {"sniffed": _sniffed(), "tables": _tables(), "noted": _noted(), "compressed": _compressed()}
-    found |= {"wide": _wide(), "matrix": _matrix(), "muxviz": _muxviz(), "gatne": _gatne()}
+    found |= {
+        "wide": _wide(),
+        "matrix": _matrix(),
+        "gatne": _gatne(),
+        "multinet": _texts({"net.mpx": MULTINET}),
+        "comune": _texts(COMUNE),
+    }
     found |= {"pairs": _pairs(), "nodes": _nodes()}
     found |= {"model": _model(), "page": _page(), "checkpoint": _checkpoint(), "results": _results()}
     try:

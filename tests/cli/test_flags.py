@@ -14,12 +14,6 @@ FILES = {
     "bare.csv": EDGES.partition("\n")[2],
     "net": "nothing known",
     "days/mon.txt": "source target\n1 2\n",
-    "config.txt": "net.edges;layers.txt;nodes.txt\n",
-    "net.edges": "1 1 2 2\n",
-    "layers.txt": "layerID layerLabel\n1 work\n2 home\n",
-    "nodes.txt": "nodeID nodeLabel\n1 ann\n2 bob\n",
-    "twice.txt": "net.edges;work;same.txt\n",
-    "same.txt": "nodeID nodeLabel\n1 ann\n2 ann\n",
 }
 PARAMETER = re.compile(r"(?<!--columns )(?<!',)\b[a-z_]+=(?!from|to)")
 
@@ -37,8 +31,6 @@ PARAMETER = re.compile(r"(?<!--columns )(?<!',)\b[a-z_]+=(?!from|to)")
         ("datasets show net.bx --num-nodes 5", ["--num-nodes"]),
         ("datasets show net.bx --no-header", ["--header/--no-header"]),
         ("datasets show net.bx --columns target=to", ["--columns target"]),
-        ("datasets show config.txt", []),
-        ("datasets show twice.txt", []),
         ("evaluate twins --hide pair -o net.csv", ["--resume"]),
         ("train twins -o run --batch-size -1", ["--batch-size"]),
         ("train twins -o run --learning-rate -1", ["--learning-rate"]),
@@ -71,7 +63,6 @@ def test_each_phrase_becomes_its_flag(phrase):
     [
         ("Expected layers=['a'], got none.", "Expected --layers ['a'], got none."),
         ("Expected num_nodes=5.", "Expected --num-nodes 5."),
-        ("a; labels=False names nodes by id; lossy=True drops b.", "a; --lossy drops b."),
         ("a; its options: directed, verify.", "a."),
         ("runs/resume=True: my_batch_size, 'header=False'", "runs/resume=True: my_batch_size, 'header=False'"),
         ("--columns source=NAME", "--columns source=NAME"),

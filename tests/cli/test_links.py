@@ -19,7 +19,7 @@ FILES = {
 }  # fmt: skip
 """What scenarios of `make faults` write: the folder, and the files in it."""
 SCENARIOS = {each.name: each for each in everything() if each.name in FILES}
-SCENARIOS |= {each.name: each for each in map(convert, ("csv", "banditplex", "multinet", "parquet"))}
+SCENARIOS |= {each.name: each for each in map(convert, ("csv", "banditplex", "parquet"))}
 
 
 def names_of(scenario):

@@ -13,12 +13,9 @@ import banditplex as bx
 from banditplex.errors import FormatError
 from banditplex.io import detect
 from tests.io.checks import refuses_file
-from tests.io.strategies import multiplexes, strings
 from tests.refusals import refuses
 
 PLAIN = settings(max_examples=200)
-
-held = strings.filter(lambda name: name.encode() == name.encode().strip() != b"" and not re.search("[\r\n]", name))
 
 
 @pytest.fixture
@@ -33,42 +30,6 @@ def files(tmp_path):
         return tmp_path / f"{first}.edges"
 
     return write
-
-
-@PLAIN
-@given(mx=multiplexes(names=held, times=False, features=False))
-def test_round_trip(mx, tmp_path):
-    bx.write(mx, tmp_path / "net_multiplex.edges", overwrite=True)
-    assert bx.read(tmp_path / "net_multiplex.edges") == mx
-
-
-def test_what_is_written(tmp_path):
-    mx = bx.Multiplex.from_edges(["ann", "bob q"], ["bob q", "cid"], ["b", "a"], weight=[1, 2.5], directed=True)
-    bx.write(mx, tmp_path / "net_multiplex.edges")
-    assert (tmp_path / "net_multiplex.edges").read_text() == "1 2 3 2.5\n2 1 2 1\n"
-    assert (tmp_path / "net_layers.txt").read_text() == "layerID layerLabel\n1 a\n2 b\n"
-    assert (tmp_path / "net_nodes.txt").read_text() == "nodeID nodeLabel\n1 ann\n2 bob q\n3 cid\n"
-    assert sorted(each.name for each in tmp_path.iterdir()) == [
-        "net_layers.txt", "net_multiplex.edges", "net_multiplex.edges.meta.json", "net_nodes.txt"
-    ]  # fmt: skip
-
-
-@pytest.mark.parametrize("name", ["", " a", "a ", "a\nb", "a\rb", "a\t"])
-def test_names_it_cannot_hold_are_refused(tmp_path, name):
-    mx = bx.Multiplex.from_edges([name], ["b"], ["x"])
-    with refuses("node", repr(name)):
-        bx.write(mx, tmp_path / "net.edges")
-    with refuses("layer", repr(name)):
-        bx.write(bx.Multiplex.from_edges(["a"], ["b"], [name]), tmp_path / "net.edges")
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_times_and_features_are_refused_unless_lossy(tmp_path):
-    mx = bx.Multiplex.from_edges([0], [1], "a", time=[3], node_features=[[1], [2]])
-    with refuses("net.edges", "comune", "time", "features", "lossy=True"):
-        bx.write(mx, tmp_path / "net.edges")
-    bx.write(mx, tmp_path / "net.edges", lossy=True)
-    assert bx.read(tmp_path / "net.edges") == bx.Multiplex.from_edges([0], [1], "a")
 
 
 # Reading by hand
@@ -112,16 +73,12 @@ def test_companions_name_layers_and_nodes(files):
         net_layers="layerID layerLabel\n2 Tube (all lines)\n1 DLR\n3 empty\n",
         net_nodes="nodeID nodeLabel nodeLat nodeLong\r\n1 ann 0.5 -1\r\n2 bob 1 2\r\n3 cid 1e1 3\r\n4 dan 2 4\r\n",
     )
-    mx = bx.read(path, features=["nodeLong", "nodeLat"])
+    mx = bx.read(path)
     assert mx.layer_names == ("Tube (all lines)", "DLR", "empty")
     assert mx.node_names.tolist() == ["ann", "bob", "cid", "dan"]
     assert mx.edges("Tube (all lines)").tolist() == [[0], [2]]
     assert mx.weights("Tube (all lines)").tolist() == [0.5]
     assert mx.edges("DLR").tolist() == [[0], [1]]
-    assert mx.node_features.tolist() == [[-1, 0.5], [2, 1], [3, 10], [4, 2]]
-    by_id = bx.read(path, labels=False)
-    assert by_id.node_names.tolist() == [1, 2, 3, 4]
-    assert by_id.layer_names == (2, 1, 3)
 
 
 def test_labels_that_are_not_distinct_are_no_names(files):
@@ -223,9 +180,6 @@ BAD_NODES = {
     "encoding": (b"nodeID nodeLabel\n1 \xe9\n", 2, ["UTF-8", r"'\\xe9'"]),
     "no header": ("1 a\n2 b\n", 1, ["header", "nodeID nodeLabel", "'1 a'"]),
     "empty": ("", 1, ["header", "nodeID nodeLabel", "empty"]),
-    "no column": ("nodeID nodeLabel\n1 a\n2 b\n3 c\n", 1, ["'nodeAge'", "nodeID nodeLabel"]),
-    "feature": ("nodeID nodeAge\n1 3\n2 old\n3 1\n", 3, ["number", "nodeAge", "'old'"]),
-    "nan": ("nodeID nodeAge\n1 3\n2 4\n3 nan\n", 4, ["number", "nodeAge", "'nan'"]),
 }
 
 
@@ -233,19 +187,13 @@ BAD_NODES = {
 def test_bad_companions_are_named(files, tmp_path, content, line, values):
     path = files(net_multiplex=EDGES, net_nodes=content)
     with refuses_file(tmp_path / "net_nodes.txt", *values, line=line):
-        bx.read(path, features=["nodeAge"])
+        bx.read(path)
 
 
 def test_counts_that_contradict_are_refused(files, tmp_path):
     path = files(net_multiplex=EDGES, net_nodes="nodeID\n1\n2\n3\n")
     with refuses_file(tmp_path / "net_nodes.txt", "5 nodes", "got 3"):
         bx.read(path, num_nodes=5)
-
-
-def test_features_need_a_file_of_nodes(files):
-    path = files(bare=EDGES)
-    with refuses_file(path, "features", "bare_nodes.txt"):
-        bx.read(path, features=["nodeAge"])
 
 
 tokens = st.one_of(
@@ -326,10 +274,8 @@ def test_real_names():
     euair = bx.read(Path(DATA) / "euair" / "EUAirTransportation_multiplex.edges")
     assert euair.layer_names[:2] == ("Lufthansa", "Ryanair")
     assert euair.node_names[:2].tolist() == ["LCLK", "EDDF"]
-    london = bx.read(Path(DATA) / "london" / "london_transport_multiplex.edges", features=["nodeLat"])
+    london = bx.read(Path(DATA) / "london" / "london_transport_multiplex.edges")
     assert london.layer_names[0] == "Tube (All underground lines aggregated)"
     assert london.node_names[0] == "abbeyroad"
-    assert london.node_features[0].tolist() == [51.531951985733]
-    ckm = bx.read(Path(DATA) / "ckm" / "CKM-Physicians-Innovation_multiplex.edges", features=["nodeAdoptionDate"])
+    ckm = bx.read(Path(DATA) / "ckm" / "CKM-Physicians-Innovation_multiplex.edges")
     assert ckm.node_names[:3].tolist() == [1, 2, 3]
-    assert ckm.node_features[:3, 0].tolist() == [1, 12, 8]

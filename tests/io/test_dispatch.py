@@ -64,7 +64,6 @@ def test_every_format_is_listed():
             "xlsx",
             "comune",
             "multinet",
-            "muxviz",
             "triples",
             "gatne",
             "graphml",
@@ -145,8 +144,6 @@ def test_content_is_recognised_whatever_the_name(format, tmp_path):
         ({"x": "-- sections\n#LAYERS\na,DIRECTED\n"}, "x", "multinet"),
         ({"x": "#edges\n1,2,a\n"}, "x", "multinet"),
         ({"x.csv": "#EDGES\n1,2,a\n"}, "x.csv", "csv"),  # the name comes first
-        ({"x": "a.txt;Layer;\n", "a.txt": "1 2\n"}, "x", "muxviz"),
-        ({"x": "a.txt;Layer;\n"}, "x", "muxviz"),  # no such edge list, which reading says
         ({"x": "a;Layer;\n"}, "x", None),
         ({"x": "1;2;3\n"}, "x", None),
         ({"x": "a" * 5000 + ";b\n"}, "x", None),  # longer than any file's name

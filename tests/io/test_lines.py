@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from banditplex.io import lines
 from banditplex.io.lines import BLANKS, index_names, parse_rows, read_text
 from banditplex.io.text import write_rows
 from tests.io.checks import lay_out, refuses_file
@@ -38,15 +37,10 @@ def texts(draw, delimiter):
 
 @given(st.sampled_from(["", ","]).flatmap(lambda delimiter: st.tuples(st.just(delimiter), texts(delimiter))))
 def test_rows_are_what_splitting_every_line_gives(case):
-    """Texts are cut into blocks of a few bytes here, so that most columns have many chunks."""
     delimiter, (width, rows, numbers, text) = case
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(lines, "_BLOCK", 8)
-        parsed = parse_rows(
-            text, Path("x"), delimiter=delimiter or BLANKS, widths=range(width, width + 1), first_line=5
-        )
+    parsed = parse_rows(text, Path("x"), delimiter=delimiter or BLANKS, widths=range(width, width + 1))
     assert list(zip(*(each.to_pylist() for each in parsed.columns), strict=True)) == [tuple(row) for row in rows]
-    assert [parsed.line(row) for row in range(len(rows))] == [number + 4 for number in numbers]
+    assert [parsed.line(row) for row in range(len(rows))] == numbers
     names, num_declared, codes = index_names(parsed.columns[1:], declared=parsed.columns[:1])
     every = [field for place in range(width) for field in (row[place] for row in rows)]
     plain = [str(int(field)) == field if field.lstrip("-").isdigit() else False for field in every]
@@ -76,8 +70,6 @@ def test_the_first_field_that_is_no_number_is_found(row):
     parsed = parse_rows("\n".join(numbers).encode(), Path("x"), delimiter=BLANKS, widths=range(1, 2))
     with refuses_file("x", "a number", "'x'", line=row + 1):
         parsed.numbers(0, "a number")
-    with refuses_file("x", "a number", repr(numbers[-1]), line=9):
-        parsed.numbers(0, "a number", np.array([2, 8]) if row not in (2, 8) else np.array([8]))
 
 
 def test_names_beyond_64_bits_are_strings():

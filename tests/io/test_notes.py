@@ -25,8 +25,6 @@ NOTES = {  # from a note to a word of its refusal
     '{"layers": null}': "layers",
     '{"directed": "maybe"}': "directed",
     '{"directed": 1}': "directed",
-    '{"strings": "nodes"}': "strings",
-    '{"strings": ["edges"]}': "strings",
     '{"colour": 1}': "colour",
     f'{{"nodes": {DEEP}}}': "levels",
     f'{{"nodes": {"[" * 500 + "]" * 500}}}': "nodes|nested",

@@ -15,8 +15,6 @@ METHODS = find_methods()
 
 @pytest.mark.parametrize("name", [name for name, method in METHODS.items() if len(method.trials(10)) > 1])
 def test_every_setting_of_a_grid_can_be_fitted(name):
-    if name in ("simple", "complex", "distmult", "rotate"):
-        pytest.importorskip("pykeen")
     method = METHODS[name]
     little = {key: value for key, value in LITTLE.items() if key in inspect.signature(method.make).parameters}
     pairs = MX.node_names[[[0, 1], [2, 3], [4, 5]]]

@@ -24,7 +24,7 @@ ONE_GRAPH = [
 NAMES = [
     *OURS_NAMES, *ONE_GRAPH, *(f"{name}-union" for name in ONE_GRAPH), "mne", "deeplex", "gatne-t", "mean", "attention",
     "ncn-all", "gcn-distmult", "overlap", "overlap+union", "pooled-trees", "regression", "pooled-regression", "rgcn",
-    "simple", "complex", "distmult", "rotate",
+    "simple-torch", "complex-torch", "distmult-torch", "rotate-torch",
 ]  # fmt: skip
 
 

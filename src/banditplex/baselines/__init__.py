@@ -19,7 +19,6 @@ from banditplex.baselines.heuristics import Heuristic
 from banditplex.baselines.katz import Katz
 from banditplex.baselines.mne import MNE
 from banditplex.baselines.node_vectors import LINE, DeepWalk, Node2Vec
-from banditplex.baselines.pykeen import PyKEEN
 from banditplex.baselines.sampled import SampledGCN
 from banditplex.baselines.seal import SEAL, DeePlex
 from banditplex.baselines.svd import SVD

@@ -1,6 +1,6 @@
 """Knowledge-graph models in plain torch: layers are relations, and edges are triples (u, layer, v).
 
-The formulas are those of `nn/relations.py`, on any device and without PyKEEN, for graphs with many layers.
+The formulas are those of `nn/relations.py`, on any device, for graphs with many layers.
 """
 
 from collections.abc import Callable, Iterator

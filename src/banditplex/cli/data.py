@@ -107,9 +107,6 @@ READING = {
             help="Columns of the table of nodes: id=, type=, name=, features=age+income; features= for none.",
         ),
     ],
-    "allow_outside": Annotated[
-        bool | None, _option("--allow-outside", help="A muxViz configuration may name files out of its folder.")
-    ],
     "max_size": Annotated[
         int | None,
         _option(

@@ -7,7 +7,7 @@ from banditplex.training.config import REMOVED, SETTINGS
 
 _SAME = (
     "missing", "bipartite", "delimiter", "decimal", "encoding", "thousands", "date_format", "fold_case", "sheet",
-    "max_size", "allow_outside", "num_nodes", "context", "layers", "width", "evidence", "wide", "matrix",
+    "max_size", "num_nodes", "context", "layers", "width", "evidence", "wide", "matrix",
 )  # fmt: skip
 _SWITCHES = (
     "exact",
@@ -18,7 +18,6 @@ _SWITCHES = (
     "directed",
     "bipartite",
     "fold_case",
-    "allow_outside",
     "resume",
 )
 FLAGS: dict[str, str | None] = {
@@ -39,8 +38,6 @@ FLAGS: dict[str, str | None] = {
     "prices=": "--price",
     "policy_options=": "--policy-option",
     "policy_options": "--policy-option",
-    "interlayer=": None,
-    "labels=": None,
     "its options:": None,
 }
 """How messages name a parameter, and the flag for it; None: there is no flag, and the hint is left out."""

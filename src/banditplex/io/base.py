@@ -15,7 +15,7 @@ from banditplex.multiplex import Multiplex, Name
 from banditplex.multiplex.build import EdgeError
 from banditplex.multiplex.names import Names, factorize
 from banditplex.multiplex.spelling import are_tidy
-from banditplex.schema import ANYTHING, DISTINCT_NAMES, check, check_version, one_of, parse
+from banditplex.schema import ANYTHING, DISTINCT_NAMES, check, check_version, parse
 
 _INTEGER = re.compile(r"0|-?[1-9][0-9]{0,18}")
 _WHOLE = re.compile(r"(0|-?[1-9][0-9]*)([.,]0+)?")
@@ -70,10 +70,7 @@ def redirect(mx: Multiplex, directed: bool | None) -> Multiplex:
 
 # A side note, NAME.meta.json next to the file NAME, stores what the format cannot: direction, unused names, ...
 
-NOTE = {
-    "directed?": bool, "nodes?": DISTINCT_NAMES, "layers?": DISTINCT_NAMES, "strings?": [one_of("nodes", "layers")],
-    "features?": one_of(0),
-}  # fmt: skip
+NOTE = {"directed?": bool, "nodes?": DISTINCT_NAMES, "layers?": DISTINCT_NAMES}
 """What a side note may say."""
 
 
@@ -113,7 +110,7 @@ def side_note(mx: Multiplex) -> dict[str, Any]:
 
 
 def strings_note(mx: Multiplex) -> dict[str, Any]:
-    """Return the side note for names that are strings but all look like integers."""
+    """Return the entry of a note for names that are strings but all look like integers."""
     names = {"nodes": mx.node_names.tolist(), "layers": list(mx.layer_names)}
     odd = [
         what for what, each in names.items() if each and isinstance(each[0], str) and parse_names(each).dtype != object
@@ -122,7 +119,7 @@ def strings_note(mx: Multiplex) -> dict[str, Any]:
 
 
 def are_strings(what: str, note: dict[str, Any]) -> bool:
-    """Return whether a side note declares the names of "nodes" or "layers" as strings."""
+    """Return whether a note declares the names of "nodes" or "layers" as strings."""
     listed = note.get(what) or [0]
     return isinstance(listed[0], str) or what in note.get("strings", ())
 

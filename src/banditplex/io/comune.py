@@ -1,24 +1,20 @@
-"""The format of the CoMuNe collection: lines `layer node node [weight]`, with names in companion files.
+"""The format of the CoMuNe collection, read only: lines `layer node node [weight]`, with names in companion files.
 
 `NAME_multiplex.edges` (or `NAME.edges`) lists edges by integer ids. The optional files `NAME_layers.txt` and
 `NAME_nodes.txt` have a header and one line per id with its label (`nodeLabel`). Nodes may have more columns.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
-import pyarrow.csv
 
-from banditplex.errors import FormatError, InputError
-from banditplex.io.base import Format, Progress, locating, read_side_note, write_side_note
+from banditplex.errors import FormatError
+from banditplex.io.base import Format, Progress, locating
 from banditplex.io.text import is_number, line_of_row, lines, read_numbers, show
 from banditplex.multiplex import Multiplex
-from banditplex.multiplex.names import Ints, NameIndex, Names, as_names, factorize
+from banditplex.multiplex.names import Ints, NameIndex, factorize
 
 COLUMNS: dict[str, type] = {"layer": int, "source": int, "destination": int, "weight": float}
 
@@ -31,9 +27,6 @@ def read(
     layers: str | Path | None = None,
     nodes: str | Path | None = None,
     num_nodes: int | None = None,
-    labels: bool = True,
-    features: Sequence[str] = (),
-    types: str | None = None,
 ) -> Multiplex:
     """Read an edge list and its companion files; options: docs/formats.md#comune."""
     layer_file, node_file = _find_companion(path, "layers", layers), _find_companion(path, "nodes", nodes)
@@ -51,22 +44,10 @@ def read(
             ends[1],
             layer,
             weight=columns.get("weight"),
-            layer_names=layer_file.names() if layer_file and labels else layer_ids,
-            node_names=node_file.names() if node_file and labels else node_ids,
-            node_features=_features(path, node_file, features) if features else None,
-            node_types=None if types is None else _column(path, node_file, types, "types"),
-            directed=read_side_note(path).get("directed", False) if directed is None else directed,
+            layer_names=layer_ids if layer_file is None else layer_file.names,
+            node_names=node_ids if node_file is None else node_file.names,
+            directed=bool(directed),
         )
-
-
-def write(mx: Multiplex, path: Path) -> None:
-    """Write edges by id, and both companion files; integer names are used as ids."""
-    layer_ids = _write_companion(path, "layer", as_names(list(mx.layer_names), "layer"))
-    node_ids = _write_companion(path, "node", mx.node_names)
-    weight = np.ones(mx.num_edges, np.int64) if mx.weight is None else mx.weight
-    table = pa.table([layer_ids[mx.edge_layer], *node_ids[mx.edge_index], weight], names=list(COLUMNS))
-    pyarrow.csv.write_csv(table, path, pyarrow.csv.WriteOptions(include_header=False, delimiter=" "))
-    write_side_note(path, {"directed": True} if mx.directed else {})
 
 
 def _matches(path: Path) -> bool:
@@ -124,18 +105,12 @@ def _among(ids: Ints, what: str) -> str:
 # Companion files
 
 
-@dataclass(frozen=True)
-class Companion:
-    """A file that names layers or nodes: its ids, and all its columns as strings, by name."""
+class Companion(NamedTuple):
+    """A file that names layers or nodes: ids, and their labels, or the ids if there are no distinct labels."""
 
     path: Path
     ids: Ints
-    columns: dict[str, list[str]]
-
-    def names(self) -> Ints | list[str]:
-        """Return the labels, or the ids if there are no labels or some are equal."""
-        labels = next((column for name, column in self.columns.items() if name.lower().endswith("label")), None)
-        return self.ids if labels is None or len(set(labels)) < len(labels) else labels
+    names: Ints | list[str]
 
 
 def companion_path(path: Path, kind: str) -> Path:
@@ -158,43 +133,29 @@ def _find_companion(path: Path, kind: str, given: str | Path | None) -> Companio
 
 def _read_companion(path: Path) -> Companion:
     """Read a companion file. In a file with two columns, labels may contain spaces."""
-    numbered = list(lines(path)) or [(1, b"")]
-    header = numbered[0][1].split()
-    if not header or is_number(header[0], int):
-        got = show(numbered[0][1]) if header else "an empty file"
-        raise FormatError(f"expected a header such as `nodeID nodeLabel`, got {got}", path=path, line=numbered[0][0])
-    rows = [line.split(None, 1) if len(header) == 2 else line.split() for _, line in numbered]
-    try:
-        columns = [b"\n".join(column).decode().split("\n") for column in zip(*rows, strict=True)]
-        ids = np.array([int(token) for token in columns[0][1:]], np.int64)
-    except (ValueError, OverflowError):
-        raise _first_error(path, [number for number, _ in numbered], rows) from None
-    if len(np.unique(ids)) < len(ids):
-        raise _first_error(path, [number for number, _ in numbered], rows)
-    return Companion(path, ids, {name: column for name, *column in columns})
-
-
-def _first_error(path: Path, numbers: list[int], rows: list[list[bytes]]) -> FormatError:
-    """Return an error about the first bad row of a companion file."""
-    seen: set[int] = set()
-    header = [show(token)[1:-1] for token in rows[0]]
-    for number, row in zip(numbers, rows, strict=True):
-        odd = next((token for token in row if not _is_text(token)), None)
-        if odd is not None:
-            complaint = f"expected UTF-8 text, got {show(odd)}"
-        elif len(row) != len(header):
-            complaint = f"expected {len(header)} columns ({' '.join(header)}), got {len(row)}"
-        elif number == numbers[0]:
-            continue
-        elif not is_number(row[0], int):
-            complaint = f"expected an integer as {header[0]}, got {show(row[0])}"
-        elif int(row[0]) in seen:
-            complaint = f"expected distinct ids, got {int(row[0])} twice"
+    (line, first), *rows = list(lines(path)) or [(1, b"")]
+    header = [show(token)[1:-1] for token in first.split()]
+    if not header or is_number(first.split()[0], int):
+        got = show(first) if header else "an empty file"
+        raise FormatError(f"expected a header such as `nodeID nodeLabel`, got {got}", path=path, line=line)
+    column = next((place for place, name in enumerate(header) if name.lower().endswith("label")), 0)
+    labels: dict[int, str] = {}
+    for line, row in rows:
+        tokens = row.split(None, 1) if len(header) == 2 else row.split()
+        if len(tokens) != len(header):
+            message = f"expected {len(header)} columns ({' '.join(header)}), got {len(tokens)}"
+        elif not is_number(tokens[0], int):
+            message = f"expected an integer as {header[0]}, got {show(tokens[0])}"
+        elif int(tokens[0]) in labels:
+            message = f"expected distinct ids, got {int(tokens[0])} twice"
+        elif not _is_text(tokens[column]):
+            message = f"expected UTF-8 text, got {show(tokens[column])}"
         else:
-            seen.add(int(row[0]))
+            labels[int(tokens[0])] = tokens[column].decode()
             continue
-        return FormatError(complaint, path=path, line=number)
-    return FormatError("expected a header and one row per id", path=path)
+        raise FormatError(message, path=path, line=line)
+    ids, names = np.array(list(labels), np.int64), list(labels.values())
+    return Companion(path, ids, names if column and len(set(names)) == len(names) else ids)
 
 
 def _is_text(token: bytes) -> bool:
@@ -205,48 +166,12 @@ def _is_text(token: bytes) -> bool:
     return True
 
 
-def _features(path: Path, nodes: Companion | None, wanted: Sequence[str]) -> npt.NDArray[np.float64]:
-    parts = [_column(path, nodes, name, "features") for name in wanted]
-    assert nodes is not None
-    features = np.empty((len(nodes.ids), len(wanted)))
-    for name, tokens, numbers in zip(wanted, parts, features.T, strict=True):
-        for row, token in enumerate(tokens):
-            if not is_number(token.encode(), float) or not np.isfinite(float(token)):
-                line = line_of_row(nodes.path, row + 1)
-                raise FormatError(f"expected a number as {name}, got {token!r}", path=nodes.path, line=line)
-            numbers[row] = float(token)
-    return features
-
-
-def _column(path: Path, nodes: Companion | None, name: str, what: str) -> list[str]:
-    """Return a column of the node file."""
-    if nodes is None:
-        raise FormatError(f"expected a node file for {what}, got no {companion_path(path, 'nodes')}", path=path)
-    if name not in nodes.columns:
-        raise FormatError(f"expected a column {name!r}, got {' '.join(nodes.columns)}", path=nodes.path, line=1)
-    return nodes.columns[name]
-
-
-def _write_companion(path: Path, what: str, names: Names) -> Ints:
-    """Write the names of nodes or layers, and return their ids in the edge file."""
-    where = companion_path(path, f"{what}s")
-    if names.dtype != object:
-        where.write_text("\n".join([f"{what}ID", *map(str, names.tolist())]) + "\n", encoding="utf-8")
-        return names
-    for name in names.tolist():
-        if not name or name.encode() != name.encode().strip() or "\n" in name or "\r" in name:
-            raise InputError(f"Expected {what} names without line breaks or spaces at the ends, got {name!r}.")
-    rows = [f"{i} {name}" for i, name in enumerate(names.tolist(), 1)]
-    where.write_text("\n".join([f"{what}ID {what}Label", *rows]) + "\n", encoding="utf-8", newline="\n")
-    return np.arange(1, len(names) + 1)
-
-
 FORMAT = Format(
     name="comune",
     description="CoMuNe: lines `layer node node [weight]`, names in NAME_layers.txt and NAME_nodes.txt",
     suffixes=(".edges",),
     read=read,
-    write=write,
+    write=None,
     holds=frozenset({"weight"}),
     matches=_matches,
 )

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from banditplex.errors import FormatError, InputError
-from banditplex.io import comune, edgelists, folder, gatne, graphs, multinet, muxviz, triples
+from banditplex.io import comune, edgelists, folder, gatne, graphs, multinet, triples
 from banditplex.io.base import Format, Progress, side_note_path
 from banditplex.io.tables import reading as tables
 from banditplex.io.tables.folder import tables_in
@@ -26,7 +26,6 @@ for _format in (
     graphs.GRAPHML,
     graphs.GML,
     multinet.FORMAT,
-    muxviz.FORMAT,
     tables.CSV,
     tables.TSV,
     tables.XLSX,

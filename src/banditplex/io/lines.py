@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from banditplex.errors import FormatError
-from banditplex.io.base import Progress, are_strings, locating
+from banditplex.io.base import are_strings, locating
 from banditplex.io.text import as_strings, squeeze
 from banditplex.multiplex.build import Numbers
 from banditplex.multiplex.names import Ints, Names, factorize
@@ -23,7 +23,6 @@ from banditplex.multiplex.names import Ints, Names, factorize
 Column = Any  # a pyarrow.ChunkedArray of strings
 
 BLANKS = " "  # as a delimiter: any run of spaces and tabs
-_BLOCK = 1 << 26  # bytes parsed between two calls of progress
 
 
 @dataclass(frozen=True)
@@ -32,7 +31,6 @@ class Rows:
 
     path: Path
     text: bytes
-    first_line: int
     columns: tuple[Column, ...]
 
     def __len__(self) -> int:
@@ -45,8 +43,7 @@ class Rows:
 
     def line(self, row: int) -> int:
         """Return the line number of a row; blank lines are not rows."""
-        lines = filled_lines(self.text, self.first_line)
-        return next(number for place, (number, _) in enumerate(lines) if place == row)
+        return next(number for place, (number, _) in enumerate(filled_lines(self.text)) if place == row)
 
     def error(self, message: str, row: int) -> FormatError:
         """Return an error about the line of `row`."""
@@ -65,18 +62,17 @@ class Rows:
             raise self.error(f"expected a name in column {column + 1}, got an empty field", row)
         return self.columns[column]
 
-    def numbers(self, column: int, expected: str, rows: Ints | None = None) -> Numbers:
-        """Return a column, or some rows of it, as int64 if all fields are integers, otherwise as float64."""
-        fields = self.columns[column] if rows is None else self.columns[column].take(rows)
+    def numbers(self, column: int, expected: str) -> Numbers:
+        """Return a column as int64 if all fields are integers, otherwise as float64."""
+        fields = self.columns[column]
         integers = _as_integers(fields)
         if integers is not None:
             return integers
         try:
             return np.asarray(pc.cast(fields, pa.float64()), np.float64)
         except pa.ArrowInvalid:
-            place = _first_failure(fields, pa.float64())
-            row = place if rows is None else int(rows[place])
-            raise self.error(f"expected {expected}, got {fields[place].as_py()!r}", row) from None
+            row = _first_failure(fields, pa.float64())
+            raise self.error(f"expected {expected}, got {fields[row].as_py()!r}", row) from None
 
 
 def join_weights(parts: Sequence[Rows], column: int) -> Numbers | None:
@@ -106,45 +102,28 @@ def read_text(path: Path, *, comments: Sequence[bytes] = ()) -> bytes:
     return text
 
 
-def parse_rows(
-    text: bytes,
-    path: Path,
-    *,
-    delimiter: str,
-    widths: range,
-    first_line: int = 1,
-    progress: Progress | None = None,
-) -> Rows:
+def parse_rows(text: bytes, path: Path, *, delimiter: str, widths: range) -> Rows:
     """Split every line of a text into the same number of fields.
 
     Parameters: `text`, `path`: the text from `read_text`, and its file. `delimiter`: one character; white space around
     it is dropped. `BLANKS` means any run of spaces and tabs. `widths`: allowed numbers of fields; all lines must have
-    as many as the first. An empty text has the fewest. `first_line`: line number, in the file, of the first line of the
-    text. `progress`: called with (bytes done, bytes in total).
+    as many as the first. An empty text has the fewest.
     """
     text = _tidy(text, delimiter)
-    first = next(filled_lines(text, first_line), None)
+    first = next(filled_lines(text), None)
     if first is None:
-        return Rows(path, text, first_line, (pa.chunked_array([], pa.string()),) * widths[0])
+        return Rows(path, text, (pa.chunked_array([], pa.string()),) * widths[0])
     width = first[1].count(delimiter.encode()) + 1
     if width not in widths:
         expected = " to ".join(str(each) for each in sorted({widths[0], widths[-1]}))
         raise FormatError(f"expected {expected} columns, got {width}: {_show(first[1])}", path=path, line=first[0])
-    padded = delimiter != BLANKS and (b" " in text or b"\t" in text)
-    columns: list[list[Column]] = [[] for _ in range(width)]
-    start = 0
-    while start < len(text):
-        end = text.find(b"\n", start + _BLOCK) + 1 or len(text)
-        try:
-            table = _parse(pa.py_buffer(text).slice(start, end - start), delimiter, width)
-        except pa.ArrowInvalid as error:
-            raise _ragged(text, path, delimiter, width, first_line) or FormatError(str(error), path=path) from None
-        for chunks, column in zip(columns, table.columns, strict=True):
-            chunks.extend((pc.utf8_trim(column, " \t") if padded else column).chunks)
-        if progress:
-            progress(end, len(text))
-        start = end
-    return Rows(path, text, first_line, tuple(pa.chunked_array(chunks, pa.string()) for chunks in columns))
+    try:
+        columns = _parse(text, delimiter, width).columns
+    except pa.ArrowInvalid as error:
+        raise _ragged(text, path, delimiter, width) or FormatError(str(error), path=path) from None
+    if delimiter != BLANKS and (b" " in text or b"\t" in text):
+        columns = [pc.utf8_trim(column, " \t") for column in columns]
+    return Rows(path, text, tuple(columns))
 
 
 def _tidy(text: bytes, delimiter: str) -> bytes:
@@ -154,10 +133,10 @@ def _tidy(text: bytes, delimiter: str) -> bytes:
     return re.sub(rb"(?m)^[ \t]+$", b"", text) if b" " in text or b"\t" in text else text
 
 
-def _parse(text: Any, delimiter: str, width: int) -> Any:
+def _parse(text: bytes, delimiter: str, width: int) -> pa.Table:
     names = [str(column) for column in range(width)]
     return pyarrow.csv.read_csv(
-        pa.BufferReader(text),
+        pa.BufferReader(pa.py_buffer(text)),
         read_options=pyarrow.csv.ReadOptions(column_names=names, block_size=1 << 22),
         parse_options=pyarrow.csv.ParseOptions(delimiter=delimiter, quote_char=False, double_quote=False),
         convert_options=pyarrow.csv.ConvertOptions(
@@ -166,9 +145,9 @@ def _parse(text: Any, delimiter: str, width: int) -> Any:
     )
 
 
-def filled_lines(text: bytes, first_line: int) -> Iterator[tuple[int, bytes]]:
+def filled_lines(text: bytes) -> Iterator[tuple[int, bytes]]:
     """Yield the number and content of each non-empty line."""
-    start, number = 0, first_line
+    start, number = 0, 1
     while start < len(text):
         end = text.find(b"\n", start)
         end = len(text) if end < 0 else end
@@ -177,9 +156,9 @@ def filled_lines(text: bytes, first_line: int) -> Iterator[tuple[int, bytes]]:
         start, number = end + 1, number + 1
 
 
-def _ragged(text: bytes, path: Path, delimiter: str, width: int, first_line: int) -> FormatError | None:
+def _ragged(text: bytes, path: Path, delimiter: str, width: int) -> FormatError | None:
     """Return an error about the first line with a wrong number of fields."""
-    for number, line in filled_lines(text, first_line):
+    for number, line in filled_lines(text):
         found = line.count(delimiter.encode()) + 1
         if found != width:
             message = f"expected {width} columns as in the first line, got {found}: {_show(line)}"

@@ -65,7 +65,7 @@ def is_triples(path: Path) -> bool:
 def _starts_with_triples(path: Path) -> bool:
     with path.open("rb") as file:
         head = file.read(1 << 16).replace(b"\r", b"\n")
-    lines = [line.split(b"\t") for _, line in filled_lines(head[: head.rfind(b"\n") + 1] or head, 1)]
+    lines = [line.split(b"\t") for _, line in filled_lines(head[: head.rfind(b"\n") + 1] or head)]
     return bool(lines) and all(len(fields) == 3 and all(map(bytes.strip, fields)) for fields in lines)
 
 

@@ -50,8 +50,6 @@ def measure(job: Job) -> list[Row]:
     scorer = stop_in_time(copy_scorer(job.method.make(**job.settings), job.seed, data.hide), job.seconds)
     use_device(scorer, job.device)
     start_device(job.device)
-    if hasattr(scorer, "load_libraries"):
-        scorer.load_libraries()  # this takes seconds that are not those of the method
     with limited(job.seconds, job.memory) as fitted:
         scorer.fit(data.train, targets=targets, **_stop_after(scorer, OURS_EARLY * job.seconds, fitted))
     with limited(job.seconds, job.memory, before=fitted.before) as scored:

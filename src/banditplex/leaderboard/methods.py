@@ -47,13 +47,11 @@ ABOUT = {
     "gnn-bs": "graph convolutions; a bandit samples neighbours for less variance (Liu et al., NeurIPS 2020)",
     "thanos": "graph convolutions; a bandit samples neighbours for less error (Zhang et al., NeurIPS 2021)",
     "pooled-trees": "boosted trees on structural features, one model for all target layers",
-    **{name: f"{title}, from PyKEEN; layers are relations" for name, title in RELATIONS.items()},
     **{f"{name}-torch": f"{title}, in plain torch; layers are relations" for name, title in RELATIONS.items()},
 }
 """What baselines are that share their documentation with others; NAME-union is told by NAME."""
 OUR_GRID = {"width": ("auto", 16), "weight_decay": (1.0, 0.1)}
 _TREES: Grid = {"learning_rate": (0.1, 0.03), "max_leaf_nodes": (7, 15, 31)}
-_RELATIONS: Grid = {"dimension": (200, 64), "learning_rate": (0.01, 0.003)}
 _NETWORK: Grid = {"learning_rate": (0.01, 0.003), "width": (64, 32)}
 _AVERAGE: Grid = {"learning_rate": (0.01, 0.003), "width": (0, 16)}
 _SUBGRAPHS: Grid = {"learning_rate": (0.001, 0.003), "hops": (1, 2)}
@@ -73,7 +71,6 @@ GRIDS: dict[str, Grid] = {
     "line": {"dimension": (128, 32), "learning_rate": (0.1, 0.03)},
     "mne": {"dimension": (200, 64), "layer_dimension": (10, 32)},
     "gatne-t": {"dimension": (200, 64), "window": (5, 10)},
-    **dict.fromkeys(("simple", "complex", "distmult", "rotate"), _RELATIONS),
     **dict.fromkeys(("simple-torch", "complex-torch", "distmult-torch"), _SOFTMAX),
     "rotate-torch": _FACTORS,
     **dict.fromkeys(("ncn", "neo-gnn", "vgae", "rgcn", "gnn-bs", "thanos"), _NETWORK),
@@ -89,11 +86,10 @@ QUICK = (
 )  # fmt: skip
 """Those that answer within seconds on small data; names that are not registered are left out."""
 LEFT_OUT = (
-    "simple", "complex", "distmult", "rotate",
     *(f"{name}-union" for name in ("vgae", "seal", "neo-gnn", "ncn", "gnn-bs", "thanos")),
     *("deepwalk", "node2vec", "line", "distmult-torch"),
 )  # fmt: skip
-"""What the group "main" leaves out: PyKEEN, which has relatives in plain torch, and second forms of slow methods."""
+"""What the group "main" leaves out: second forms of slow methods, and relatives of others."""
 
 
 @dataclass(frozen=True)
