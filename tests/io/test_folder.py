@@ -106,9 +106,9 @@ def test_what_is_said_to_be_undirected_stands_both_ways(name, tmp_path):
     assert bx.read(tmp_path / name, directed=False) == edges
 
 
-def test_opening_reads_no_edges(tmp_path):
-    """A folder of 100 million edges made of holes, which take no room on disk: opening it takes none in memory."""
-    num_edges = 100_000_000
+def test_opening_keeps_edges_on_disk(tmp_path):
+    """A folder of 20 million edges made of holes, which take no room on disk: opening it takes little memory."""
+    num_edges = 20_000_000
     bx.write(bx.Multiplex.from_edges([0], [1], "a"), tmp_path / "big.bx")
     header = read_header(tmp_path / "big.bx")
     for name, shape in {"edge_index": (2, num_edges), "layer_offsets": (2,)}.items():
@@ -120,13 +120,11 @@ def test_opening_reads_no_edges(tmp_path):
         header["arrays"][name] |= {"shape": list(shape), "bytes": path.stat().st_size}
     write_header(tmp_path / "big.bx", header | {"num_edges": num_edges})
     tracemalloc.start()
-    big = bx.read(tmp_path / "big.bx", verify=False)
+    with refuses_file(tmp_path / "big.bx/edge_index.npy", "layer 'a'", "[0, 0]", "edge 1"):
+        bx.read(tmp_path / "big.bx", verify=False)  # the edge 0-0 comes again
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert big.num_edges == num_edges
-    assert peak < 2**20
-    with refuses_file(tmp_path / "big.bx/edge_index.npy", "layer 'a'", "[0, 0]", "edge 1"):
-        big.edges("a")  # the edge 0-0 comes again
+    assert peak < 2**27
 
 
 # Damage
@@ -255,51 +253,6 @@ def test_a_crafted_folder_is_refused_on_opening(stored, changes, file, values):
     remade(stored, changes)
     with refuses_file(stored / file, *values):
         bx.read(stored)
-
-
-@pytest.mark.parametrize(("changes", "file", "values"), CRAFTED[:6] + CRAFTED[8:12])
-def test_a_large_folder_is_refused_when_it_is_used(stored, changes, file, values, monkeypatch):
-    monkeypatch.setattr(folder, "SMALL", 10)
-    if changes.get("edge_index", np.zeros(1, int)).dtype == float:
-        pytest.skip("its type is seen at once")
-    remade(stored, changes)
-    mx = bx.read(stored)
-    with refuses_file(stored / file, *values):
-        pickle.dumps(mx)
-
-
-def test_layers_are_checked_on_their_own(mx, stored, monkeypatch):
-    """Layer "y" is wrong: "x" can still be read, and a whole array, which has both, can not."""
-    monkeypatch.setattr(folder, "SMALL", 10)
-    changes = {"edge_index": np.array([[0, 1, 2], [1, 2, 9]]), "weight": np.array([2.5, 1, -1])}
-    remade(stored, changes | {"time": np.array([7.0, 8, np.nan])})
-    back = bx.read(stored)
-    assert back.edges("x").tolist() == mx.edges("x").tolist()
-    assert back.weights("x").tolist() == [2.5, 1]
-    assert back.times("x").tolist() == [7, 8]
-    assert back.num_edges == 3
-    for use in (
-        lambda: back.edges("y"), lambda: back.edge_index, lambda: back.has_edges([[0, 1]], "y"), lambda: back.adjacency,
-    ):  # fmt: skip
-        with refuses_file(stored / "edge_index.npy", "layer 'y'", 9):
-            use()
-    for use in (lambda: back.weights("y"), lambda: back.weight):
-        with refuses_file(stored / "weight.npy", "layer 'y'", -1):
-            use()
-    for use in (lambda: back.times("y"), lambda: back.time):
-        with refuses_file(stored / "time.npy", "layer 'y'", "nan"):
-            use()
-
-
-def test_large_folders_hold_what_small_ones_do(mx, stored, monkeypatch):
-    small = bx.read(stored)
-    monkeypatch.setattr(folder, "SMALL", 10)
-    large = bx.read(stored)
-    assert large == small == mx
-    assert pickle.loads(pickle.dumps(large)) == mx
-    assert type(large.with_metadata(x=1)) is type(mx)
-    assert large.subset(layers=["y"]) == mx.subset(layers=["y"])
-    assert large.times("y").tolist() == [9]
 
 
 @PLAIN

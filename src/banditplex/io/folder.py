@@ -2,8 +2,7 @@
 
 `banditplex.json` has the format version, counts, direction, layer names, metadata and, for each array, its dtype,
 shape, size in bytes and SHA-256. Opening reads the header, compares file sizes, types and shapes, and maps the arrays,
-so 100 million edges open as quickly as ten; the edges of a layer are checked when it is first used. Small folders are
-checked at once, and against their checksums.
+and looks at all edges once. Small folders are also checked against their checksums.
 
 If nodes have types, the header lists the types, and the array `node_type_index` has the index of each node's type. Such
 folders have version 2, others version 1.
@@ -15,7 +14,6 @@ of each name.
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -28,7 +26,7 @@ from banditplex.errors import FormatError, InputError
 from banditplex.io.base import Format, Progress, redirect
 from banditplex.multiplex import Multiplex
 from banditplex.multiplex.names import Names
-from banditplex.multiplex.stored import StoredMultiplex
+from banditplex.multiplex.stored import from_arrays
 from banditplex.schema import ANYTHING, NAMES, SHA256, check, check_version, one_of, parse, whole
 
 HEADER = "banditplex.json"
@@ -72,7 +70,7 @@ def write(mx: Multiplex, path: Path) -> None:
 def read(
     path: Path, *, progress: Progress | None = None, directed: bool | None = None, verify: bool | None = None
 ) -> Multiplex:
-    """Open a folder; arrays stay on disk until they are used.
+    """Open a folder; arrays are maps of its files.
 
     `verify`: whether to compare checksums, which reads all arrays; None: only if they have up to 64 MiB.
     """
@@ -83,7 +81,7 @@ def read(
     if total <= SMALL if verify is None else verify:
         _verify(path, entries, total, progress)
     names = _node_names(arrays, path)
-    stored = StoredMultiplex.open(
+    mx = from_arrays(
         arrays,
         tuple(header["layer_names"]),
         names,
@@ -93,8 +91,7 @@ def read(
         metadata=header["metadata"],
     )
     for name in ("num_nodes", "num_layers", "num_edges"):
-        check(header[name], one_of(getattr(stored, name)), path=path / HEADER, what=name)
-    mx = replace(stored) if total <= SMALL else stored  # which looks at all arrays
+        check(header[name], one_of(getattr(mx, name)), path=path / HEADER, what=name)
     return redirect(mx, directed)
 
 

@@ -4,7 +4,7 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from safetensors.torch import save as tensor_bytes
 from banditplex.errors import FormatError, InputError
 from banditplex.multiplex import Multiplex, Name
 from banditplex.multiplex.join import FEATURE_NAMES
-from banditplex.multiplex.stored import StoredMultiplex
+from banditplex.multiplex.stored import from_arrays
 from banditplex.nn import Convolution, MultiplexModel
 from banditplex.nn.beside import Beside
 from banditplex.nn.encoder import name_of
@@ -228,13 +228,12 @@ def _multiplex(graph: Mapping[str, Any], index: Mapping[str, Any], file: Path) -
     names = index["node_names"]
     integers = all(isinstance(name, int) for name in names)
     types = index["node_types"]
-    stored = StoredMultiplex.open(
+    return from_arrays(
         graph, tuple(index["layer_names"]), np.array(names, dtype=np.int64 if integers else object),
         files=lambda name: f"{file} ({name})", directed=index["directed"],
         node_types=None if types is None else np.array(types, dtype=object),
         metadata={name: index[name] for name in (FEATURE_NAMES,) if name in index},
     )  # fmt: skip
-    return replace(stored)  # checks all arrays
 
 
 def _with_names(rows: list[Row], layer_names: Sequence[Name]) -> list[Row]:
