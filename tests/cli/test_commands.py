@@ -1,18 +1,11 @@
 """Help, completion and estimates, as a user meets them."""
 
-import contextlib
-import io
-import os
 import re
-from unittest import mock
 
 import pytest
 
 import banditplex as bx
 from banditplex import terminal
-from banditplex.bandits import POLICIES
-from banditplex.cli import app
-from banditplex.datasets import list_datasets
 
 
 @pytest.mark.parametrize("words", [(), ("datasets",)])
@@ -29,31 +22,6 @@ def test_help_shows_no_types_of_python(words, tmp_path, call):
     assert "--help" in out
     assert "bool" not in out
     assert re.findall("<[a-z].*?>", out) == []
-
-
-def complete(*words, cwd):
-    """Return what the shell would offer for the last of some words."""
-    line = {"COMP_WORDS": " ".join(["banditplex", *words]), "COMP_CWORD": str(len(words))}
-    asked = mock.patch.dict(os.environ, line | {"_BANDITPLEX_COMPLETE": "complete_bash"})
-    said = io.StringIO()
-    with asked, contextlib.chdir(cwd), contextlib.redirect_stdout(said), pytest.raises(SystemExit):
-        app([], prog_name="banditplex")
-    return said.getvalue().split()
-
-
-def test_completion(tmp_path):
-    (tmp_path / "edges.csv").write_text("from;to;relation\na;b;work\nb;c;home\nc;d;walk\n")
-    (tmp_path / "edges").mkdir()
-    assert complete("train", "tw", cwd=tmp_path) == [name for name in list_datasets() if name.startswith("tw")]
-    assert complete("datasets", "show", "ed", cwd=tmp_path) == ["edges.csv", "edges/"]
-    expected = sorted(name for name in POLICIES if name.startswith("exp3"))
-    assert sorted(complete("train", "twins", "--policy", "exp3", cwd=tmp_path)) == expected
-    found = complete("evaluate", "twins", "--policy", "uniform,exp3", cwd=tmp_path)
-    assert sorted(found) == [f"uniform,{name}" for name in expected]
-    assert complete("datasets", "fetch", "e", cwd=tmp_path) == ["euair"]
-    assert complete("compare", "twins", "--methods", "svd,jacc", cwd=tmp_path) == ["svd,jaccard", "svd,jaccard-union"]
-    assert complete("compare", "edges", cwd=tmp_path) == ["edges.csv", "edges/"]
-    assert complete("convert", "edges.csv", "x", "--to", "g", cwd=tmp_path) == ["graphml", "gml", "gatne"]
 
 
 def test_estimates(monkeypatch, capsys):

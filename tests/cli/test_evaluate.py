@@ -3,7 +3,6 @@
 import json
 import re
 
-import numpy as np
 import pytest
 
 import banditplex as bx
@@ -84,8 +83,9 @@ def test_json_and_new_rows(call, folder):
 
 def test_layers_prices_and_options_reach_the_policies(call, folder):
     words = ["evaluate", "data.csv", *QUICK, "--target", "noise1", "--warmup", "0", "--quiet", "-o", "options.jsonl"]
-    words += ["--policy", "uniform,exp3+", "--policy-option", "raw_range=true", "--price", "noise1=2"]
-    assert call(*words, "--evidence", "drawn", "--layers", "g1-base,g1-copy1", cwd=folder)[0] == 0
+    words += ["--policy", "uniform,exp3+,fixed,cost-aware", "--policy-option", "raw_range=true"]
+    words += ["--policy-option", 'prices={"noise1": 2.0}', "--policy-option", 'layers=["g1-base", "g1-copy1"]']
+    assert call(*words, "--evidence", "drawn", cwd=folder)[0] == 0
     about, _ = read_results(folder / "options.jsonl")
     assert {name: method["policy_options"] for name, method in about["methods"].items()} == {
         "uniform": None,
@@ -197,8 +197,8 @@ def test_ctrl_c_shows_how_to_resume(call, folder, monkeypatch):
         (["--warmup", "-1"], ["warmup", "got -1"]),
         (["--relevance", "cosin"], ["relevance", "'cosin'", "'cosine'"]),
         (["--policy", "fixed"], ["layers", "'fixed'"]),
-        (["--layers", "g1"], ["layer", "'g1'"]),
-        (["--price", "noise1=0"], ["--price", "'noise1=0'"]),
+        (["--policy", "fixed", "--policy-option", 'layers=["g1"]'], ["layer", "'g1'"]),
+        (["--policy-option", 'layers=["g1-base"]'], ["uniform", "default", "'layers'"]),
         (["--policy-option", "raw_range"], ["--policy-option", "'raw_range'"]),
         (["--policy-option", "raw_range=true"], ["uniform", "default", "'raw_range'"]),
         (["--policy-option", "k=2"], ["uniform", "default", "'k'"]),
@@ -221,21 +221,6 @@ def test_refusals(refusal, folder, finished, words, values):
 def test_missing_ray(refusal, folder, monkeypatch):
     monkeypatch.setattr("banditplex.jobs.engine.find_spec", lambda name: None)
     assert "pip install banditplex[ray]" in refusal("evaluate", "data.csv", *QUICK, "--engine", "ray", cwd=folder)
-
-
-def test_means_of_each_layer(call, folder):
-    words = ["evaluate", "data.csv", *QUICK, "--policy", "uniform,none", "--metric", "roc_auc,hits_at_50", "--quiet"]
-    words += ["-o", "layers.jsonl", "--by-layer", "--resume"]
-    _, out, _ = call(*words, cwd=folder)
-    rows = [row for row in read_results(folder / "layers.jsonl")[1] if row["scope"] == "layer"]
-    mine = [row["roc_auc"] for row in rows if (row["layer"], row["method"]) == ("noise1", "none")]
-    line = next(
-        line for line in json.loads(call(*words, "--json", cwd=folder)[1])["layers"] if line["layer"] == "noise1"
-    )
-    assert len(mine) == 4
-    assert f"{np.mean(mine):.3f} ± {np.std(mine, ddof=1):.3f}" in out
-    assert line["method"] == "uniform"
-    assert re.search(r"hits_at_50 +noise1 +\? +\?", out)
 
 
 def test_hide_must_be_chosen(call, folder):

@@ -61,7 +61,7 @@ def test_each_phrase_becomes_its_flag(phrase):
 @pytest.mark.parametrize(
     ("message", "translated"),
     [
-        ("Expected layers=['a'], got none.", "Expected --layers ['a'], got none."),
+        ("Expected layers=['a'], got none.", "Expected --policy-option layers=['a'], got none."),
         ("Expected num_nodes=5.", "Expected --num-nodes 5."),
         ("a; its options: directed, verify.", "a."),
         ("runs/resume=True: my_batch_size, 'header=False'", "runs/resume=True: my_batch_size, 'header=False'"),

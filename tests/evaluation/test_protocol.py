@@ -7,17 +7,14 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
-import pandas as pd
 import pytest
 import sklearn.metrics
 
 import banditplex as bx
 from banditplex.errors import InputError
 from banditplex.evaluation import k_fold, read_results
-from banditplex.evaluation.protocol import _epochs
 from banditplex.jobs.task import TaskError
 from banditplex.rng import stream
 from tests.evaluation import scorers
@@ -321,34 +318,6 @@ def test_a_failing_fit_names_trial_and_fold(mx, tmp_path):
 
     with refuses("trial 0, fold 0, Careless", "Expected more."):
         list(bx.evaluate(Careless(), mx, **QUICK))
-
-
-def test_curves_of_several_networks_are_means_over_them():
-    """Networks of 2 epochs and of 1, two targets each: (.2 + .4 + .6 + .8) / 4, then (.1 + .3) / 2 and still .7."""
-    losses = [(1, 1, 0.2), (1, 1, 0.4), (2, 1, 0.1), (2, 1, 0.3), (3, 2, 0.6), (3, 2, 0.8)]
-    history = pd.DataFrame(losses, columns=["epoch", "member", "train_loss"])
-    history = history.assign(validation_loss=history["train_loss"] * 2, validation_accuracy=0.5)
-    found = _epochs(SimpleNamespace(history_=history))
-    assert [(row["epoch"], row["scope"]) for row in found] == [(1, "epoch"), (2, "epoch")]
-    assert [row["train_loss"] for row in found] == pytest.approx([0.5, (0.2 + 0.7) / 2])
-    assert [row["validation_loss"] for row in found] == pytest.approx([1.0, 0.9])
-
-
-def test_curves_are_the_means_of_the_history(mx):
-    """The training of a fold, by hand: the same split and seed, and means over its three targets."""
-    model, options = bx.LinkPredictor(epochs=2, width=0), {"hide": "layer", "trials": 1, "folds": 2, "engine": "serial"}
-    rows = list(bx.evaluate(model, mx, curves=True, **options))
-    assert timeless(row for row in rows if row["scope"] != "epoch") == timeless(bx.evaluate(model, mx, **options))
-    assert rows[-1]["scope"] == "mean"
-    found = [row for row in rows if row["scope"] == "epoch" and row["fold"] == 0]
-    assert [row["epoch"] for row in found] == [1, 2]
-    part = next(iter(k_fold(mx, hide="layer", folds=2, seed=int(stream(0, "trial", 0).integers(2**31)))))
-    seed = int(stream(0, "scorer", 0, 0).integers(2**31))
-    history = bx.LinkPredictor(epochs=2, width=0, hide="layer", seed=seed).fit(part.train).history_
-    for name in ("train_loss", "validation_loss", "validation_accuracy"):
-        for row in found:
-            values = history[history["epoch"] == row["epoch"]][name].tolist()
-            assert row[name] == pytest.approx(sum(values) / len(values))
 
 
 def test_five_training_edges_are_enough():

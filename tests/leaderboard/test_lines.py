@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from banditplex.leaderboard.lines import Difference, Line, layer_lines, make_lines
-from banditplex.leaderboard.tables import MEASURED, Cell, difference_table, main_table
+from banditplex.leaderboard.tables import TELLING, Cell, difference_table, main_table
 from banditplex.leaderboard.verdict import saturation, verdict
 
 AUC = {"default": (0.9, 0.8, 0.85), "none": (0.7, 0.65, 0.6), "svd": (0.95, 0.82, 0.84)}
@@ -169,18 +169,16 @@ def test_without_rankings_f1_ap_at_50_and_medians_are_shown_instead():
     assert [cell.text for cell in table.rows[0].cells[4:9]] == [".250", ".750", ".500", ".250", ".700"]
     ranked = main_table(make_lines([row("svd", 0, 0.5, **more, random_mrr=0.3)]))
     assert not set(shown) & set(ranked.heads)
-    layers = layer_lines([row("svd", 0, 0.5, scope="layer", layer="a", ap_at_50=0.75)])
-    assert main_table(layers["a"], MEASURED).heads[-1] == "AP@50"
 
 
-def test_layers_have_lines_and_tables_of_their_own():
+def test_layers_have_lines_of_their_own():
     rows = [row("svd", seed, auc, scope="layer", layer="a") for seed, auc in enumerate((0.5, 0.7))]
     rows += [row("default", 0, 0.9, scope="layer", layer="a"), row("svd", 0, 0.1)]
     lines = layer_lines(rows)
     assert [(line.method, line.seeds) for line in lines["a"]] == [("default", 1), ("svd", 2)]
     assert lines["a"][1].mean["roc_auc"] == pytest.approx(0.6)
     assert lines["a"][1].deviation["roc_auc"] == pytest.approx(0.1 * np.sqrt(2))
-    table = main_table(lines["a"], MEASURED)
+    table = main_table(lines["a"], TELLING)
     assert [row.ours for row in table.rows] == [True, False]
     assert [cell.text for cell in table.rows[1].cells] == [
         "svd",

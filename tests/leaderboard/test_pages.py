@@ -43,13 +43,13 @@ def test_csv_has_all_numbers(board, tmp_path):
 
 
 def test_markdown_marks_ours_and_the_best(board, tmp_path):
-    write(board, tmp_path, by_layer=True)
+    write(board, tmp_path)
     lines = (tmp_path / "leaderboard.md").read_text(encoding="utf-8").splitlines()
     default = next(line for line in lines if line.startswith("| → default | **"))
     assert default.startswith("| → default | **.850 ± .071** |")
     assert any(line.startswith(r"| a\|b<c> | .750 ± .071 |") for line in lines)
     assert any(line.startswith("| slow | - |") and line.endswith("| out of time (3 s) |") for line in lines)
-    assert "## Layer x & y" in lines
+    assert "## Differences" in lines
     assert any(line.startswith(r"| a\|b<c> | .7") and line.endswith("| rank=4 |  |") for line in lines)
     text = " ".join(lines)
     assert "Each method may try 10 settings per seed" in text

@@ -12,7 +12,7 @@ import pytest
 import banditplex as bx
 from banditplex.report import collect, links
 from banditplex.report.collect import collect_history, collect_probabilities, collect_run, glance
-from banditplex.report.comparison import compare_rows
+from banditplex.report.comparison import compare_rows, learning_curves
 from banditplex.report.links import layers_with, terms_by_layer, top_links
 from banditplex.report.packing import pack
 from banditplex.report.page import as_json, render
@@ -278,15 +278,12 @@ def neighbours(edges):
 
 
 def test_policies_side_by_side():
-    """Two runs of two methods: means .7 and .8 over runs; the second run of b stopped after one epoch."""
+    """Two runs of two methods: means .7 and .8 over runs."""
     auc = {("a", 0): 0.6, ("a", 1): 0.8, ("b", 0): 0.7, ("b", 1): 0.9}
     sizes = {"train_edges": 8, "test_edges": 2}
     rows = []
     for (method, fold), value in auc.items():
         head = {"method": method, "trial": 0, "fold": fold}
-        for epoch in range(1, 2 if (method, fold) == ("b", 1) else 3):
-            losses = {"train_loss": 1.0 / epoch, "validation_loss": 1.0, "validation_accuracy": fold + 0.1 * epoch}
-            rows.append(head | {"scope": "epoch", "layer": None, "epoch": epoch} | losses)
         rows += [head | {"scope": "layer", "layer": layer, "roc_auc": value, **sizes} for layer in "xy"]
         rows.append(head | {"scope": "mean", "layer": None, "roc_auc": value, **sizes})
     found = compare_rows(rows, ["a", "b"])
@@ -295,10 +292,15 @@ def test_policies_side_by_side():
     assert (found["reference"], found["runs"]) == ("a", 2)
     assert found["by_layer"][1]["layer"] == "y"
     assert np.ravel(found["by_layer"][1]["values"]) == pytest.approx([0.7, 0.8])
-    accuracy, loss = found["curves"]
-    assert np.ravel(accuracy["mean"]) == pytest.approx([0.6, 0.7, 0.6, 0.65])  # b: (.1, .2) and (1.1, 1.1)
-    assert np.ravel(accuracy["deviation"]) == pytest.approx([0.5, 0.5, 0.5, 0.45])
-    assert np.ravel(loss["mean"]) == pytest.approx([1, 0.5, 1, 0.75])
+
+
+def test_learning_curves_keep_the_last_value_of_a_run_that_stopped():
+    """Runs of a: .1, .2 and 1.1, 1.2; of b: .1, .2 and 1.1, which is kept."""
+    values = {("a", 0): [0.1, 0.2], ("a", 1): [1.1, 1.2], ("b", 0): [0.1, 0.2], ("b", 1): [1.1]}
+    rows = [(*key, epoch, value) for key, some in values.items() for epoch, value in enumerate(some, 1)]
+    found = learning_curves(pd.DataFrame(rows, columns=["policy", "run", "epoch", "auc"]), "auc", ["a", "b"])
+    assert np.ravel(found["mean"]) == pytest.approx([0.6, 0.7, 0.6, 0.65])
+    assert np.ravel(found["deviation"]) == pytest.approx([0.5, 0.5, 0.5, 0.45])
 
 
 def test_a_page_of_37_layers_is_below_3_mb():

@@ -1,6 +1,5 @@
-"""What all commands share: help in plain words instead of types, help where no command is given, and completion."""
+"""What all commands share: help in plain words instead of types, and help where no command is given."""
 
-from pathlib import Path
 from typing import Any
 
 import typer
@@ -54,45 +53,3 @@ def help_alone(ctx: typer.Context) -> None:
     if ctx.invoked_subcommand is None:
         print(ctx.get_help())
         raise typer.Exit
-
-
-# Completion
-
-
-def complete_name(incomplete: str) -> list[str]:
-    """Return the data sets that begin as typed."""
-    from banditplex.datasets import list_datasets
-
-    return [name for name in list_datasets() if name.startswith(incomplete)]
-
-
-def complete_data(incomplete: str) -> list[str]:
-    """Return the data sets and paths that begin as typed."""
-    folder = Path(incomplete or ".").expanduser()
-    folder = folder if incomplete.endswith("/") else folder.parent
-    paths = [each for each in folder.glob("*") if not each.name.startswith(".")] if folder.is_dir() else []
-    shown = [f"{each.as_posix()}{'/' * each.is_dir()}" for each in paths]
-    return [*complete_name(incomplete), *(name for name in sorted(shown) if name.startswith(incomplete))]
-
-
-def complete_format(incomplete: str) -> list[str]:
-    """Return the file formats that begin as typed."""
-    from banditplex.io import formats
-
-    return [name for name in formats if name.startswith(incomplete)]
-
-
-def complete_policy(incomplete: str) -> list[str]:
-    """Return the policies that begin as typed; those before a comma stay."""
-    from banditplex.training.config import SETTINGS
-
-    before, comma, last = incomplete.rpartition(",")
-    return [f"{before}{comma}{name}" for name in SETTINGS["policy"].choices if name.startswith(last)]
-
-
-def complete_method(incomplete: str) -> list[str]:
-    """Return the methods of `compare` that begin as typed; those before a comma stay."""
-    from banditplex.leaderboard import find_methods
-
-    before, comma, last = incomplete.rpartition(",")
-    return [f"{before}{comma}{name}" for name in find_methods() if name.startswith(last)]

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from banditplex.cli import options
-from banditplex.cli.commands import complete_method
 from banditplex.cli.data import DATA, Reading, as_name, is_dataset, load, reads_data, title_of
 from banditplex.cli.output import Json, print_json, print_lines, print_table
 from banditplex.cli.report import last_line, page_beside, write_comparison_page
@@ -43,7 +42,6 @@ def compare(
             metavar="A,B,..",
             help="Methods; quick, main and ours stand for several.",
             show_default="all",
-            autocompletion=complete_method,
         ),
     ] = None,
     hide: Annotated[
@@ -75,7 +73,6 @@ def compare(
             metavar="auto|cpu|cuda", help="Device of methods that can use a GPU; auto: cuda, if there is one."
         ),
     ] = "auto",
-    by_layer: Annotated[bool, typer.Option("--by-layer", help="Show a table of each layer, too.")] = False,
     engine: Annotated[
         str, typer.Option(metavar="processes|serial|ray", help="Where fits are executed; ray is an extra.")
     ] = "processes",
@@ -160,7 +157,7 @@ def compare(
     board = replace(
         board, lines=lines.make_lines(rows), layers=lines.layer_lines(rows), tests=lines.finished(rows)
     )  # fmt: skip
-    files = pages.write(board, out, by_layer=by_layer) if out is not None else []
+    files = pages.write(board, out) if out is not None else []
     place = out / PAGE if out is not None else None if as_json else page_beside(data, "comparison")
     page = None
     if place is not None:
@@ -168,7 +165,7 @@ def compare(
     if as_json:
         print_json(pages.as_json(board) | {"out": out and str(out), "report": page and str(page)})
         return
-    _print_board(board, by_layer)
+    _print_board(board)
     listed = ", ".join(map(str, files))
     print_lines("")
     print_lines(last_line([f"Files: {listed}."] * bool(files), page))
@@ -206,8 +203,8 @@ def _print_start(board: "Leaderboard") -> None:
     print(f"\n{_wrap(board.conditions)}\n", flush=True)
 
 
-def _print_board(board: "Leaderboard", by_layer: bool) -> None:
-    from banditplex.leaderboard.tables import COST, INSTEAD, MEASURED, RANKING, TELLING, difference_table, main_table
+def _print_board(board: "Leaderboard") -> None:
+    from banditplex.leaderboard.tables import COST, INSTEAD, RANKING, TELLING, difference_table, main_table
 
     parts = (RANKING, TELLING, INSTEAD, (*COST, "settings", "note"))
     tables = [main_table(board.lines, columns) for columns in parts]
@@ -216,9 +213,6 @@ def _print_board(board: "Leaderboard", by_layer: bool) -> None:
             _print(table)
             print()
     print(_wrap(["> ours; * the best of its column.", *board.legend]))
-    for name, lines in board.layers.items() if by_layer else ():
-        print(f"\nLayer {name}")
-        _print(main_table(lines, MEASURED))
     if board.verdict:
         print(f"\n{_wrap([board.verdict])}")
 

@@ -5,7 +5,6 @@ from typing import Annotated
 
 import typer
 
-from banditplex.cli.commands import complete_format
 from banditplex.cli.data import Data, Reading, load, reads_data
 from banditplex.cli.output import Json, print_json, print_lines, print_table
 
@@ -17,7 +16,7 @@ def convert(
     out: Annotated[Path, typer.Argument(metavar="OUT", help="Path to write; the ending decides on the format.")],
     to_format: Annotated[
         str | None,
-        typer.Option("--to", help="Format of OUT, if the ending does not show it.", autocompletion=complete_format),
+        typer.Option("--to", help="Format of OUT, if the ending does not show it."),
     ] = None,
     lossy: Annotated[bool, typer.Option("--lossy", help="Drop what the format of OUT cannot store.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace OUT if it exists.")] = False,

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from banditplex.cli.commands import complete_data, complete_format
 from banditplex.cli.flags import in_flags
 from banditplex.cli.options import add_options
 from banditplex.errors import InputError
@@ -35,16 +34,12 @@ _option = partial(typer.Option, rich_help_panel="How to read DATA")
 DATA = typer.Argument(
     metavar="DATA",
     help="Name of a data set, path of a file or folder, or several tables: each is a layer.",
-    autocompletion=complete_data,
 )
 Data = Annotated[list[str], DATA]
 READING = {
     "from_format": Annotated[
         str | None,
-        _option(
-            "--from", metavar="FORMAT", help="Format of DATA, if name and content do not show it.",
-            autocompletion=complete_format,
-        ),
+        _option("--from", metavar="FORMAT", help="Format of DATA, if name and content do not show it."),
     ],
     "columns": Annotated[
         list[str] | None,

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from banditplex.cli.commands import PlainCommand, PlainGroup, complete_name, help_alone
+from banditplex.cli.commands import PlainCommand, PlainGroup, help_alone
 from banditplex.cli.data import Data, Reading, is_dataset, load, reading_notes, reads_data, title_of
 from banditplex.cli.output import Json, print_json, print_lines, print_table, print_text
 from banditplex.terminal import progress
@@ -64,9 +64,7 @@ def show(
 
 @app.command(cls=PlainCommand)
 def fetch(
-    names: Annotated[
-        list[str], typer.Argument(metavar="NAME...", help="Data sets to download.", autocompletion=complete_name)
-    ],
+    names: Annotated[list[str], typer.Argument(metavar="NAME...", help="Data sets to download.")],
     as_json: Json = False,
 ) -> None:
     """Download data sets, verify their checksums, and print their folders."""

@@ -13,7 +13,6 @@ import numpy as np
 import typer
 
 from banditplex.cli import options
-from banditplex.cli.commands import complete_policy
 from banditplex.cli.data import Data, Reading, as_name, is_dataset, load, reading_notes, reads_data, title_of
 from banditplex.cli.gains import gain_records, gains_on, print_gains
 from banditplex.cli.output import Json, print_json, print_lines, print_table
@@ -38,7 +37,6 @@ WIDTH = 79
 
 @reads_data
 @options.with_settings("policy", "hide", "seed")
-@options.with_policy_flags
 def evaluate(
     data: Data,
     reading: Reading,
@@ -51,15 +49,14 @@ def evaluate(
         ),
     ],
     settings: dict[str, Any],
-    policy_flags: dict[str, list[str]],
     policy: Annotated[
         str,
         typer.Option(
             metavar="A,B,..",
             help=f"Policies to compare: {', '.join(SETTINGS['policy'].choices)}.",
-            autocompletion=complete_policy,
         ),
     ] = "uniform,default",
+    policy_option: options.PolicyOption = None,
     trials: Annotated[
         int | None,
         typer.Option(help="Number of trials; each assigns edges to folds at random.", show_default=str(USUAL_TRIALS)),
@@ -94,7 +91,6 @@ def evaluate(
         Path | None, typer.Option("-o", "--out", metavar="FILE", help="Write all rows to FILE (JSON Lines).")
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue the evaluation in FILE.")] = False,
-    by_layer: Annotated[bool, typer.Option("--by-layer", help="Show the means of each layer, too.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -120,7 +116,7 @@ def evaluate(
     metrics = _metrics(metric, triples=fixed is not None and fixed.of_triples)
     methods = {
         name: LinkPredictor(policy=name, policy_options=own or None, **options.plain(settings))
-        for name, own in options_by_policy(policy.split(","), policy_flags, mx.layer_names).items()
+        for name, own in options_by_policy(policy.split(","), policy_option).items()
     }
     targets = [as_name(name, mx.layer_names) for name in target] if target else None
     done, rows = 0, []
@@ -129,7 +125,7 @@ def evaluate(
             found = rows_of(
                 methods, fixed or mx, hide=hide, trials=trials, folds=folds, seed=seed, negatives=negatives,
                 negative_nodes=settings.get("negative_nodes", "all"), targets=targets, after=cut, engine=engine,
-                jobs=jobs, out=out, resume=resume, curves=place is not None, on_progress=on_progress,
+                jobs=jobs, out=out, resume=resume, on_progress=on_progress,
             )  # fmt: skip
             if resume and out is not None and not out.exists() and not quiet:
                 say_new(out)
@@ -156,11 +152,9 @@ def evaluate(
     lines = [_without_nan(line) for line in summary(rows, methods=list(methods), metrics=metrics).to_dict("records")]
     if as_json:
         asked = {"data": title_of(data)} | asked
-        more = {"layers": _layer_lines(rows, metrics)} if by_layer else {}
         print_json(
             asked
             | {"out": out and str(out), "report": page and str(page), "gains": gain_records(gains), "summary": lines}
-            | more
             | {"notes": reading_notes(mx)}
         )
         return
@@ -169,9 +163,6 @@ def evaluate(
     print()
     print_table(COLUMNS, [_cells(line) for line in lines])
     print(f"\n{_explain(lines, asked)}")
-    if by_layer:
-        print()
-        print_table(["metric", "layer", *methods], _layer_cells(_layer_lines(rows, metrics), list(methods)))
     for name in dict.fromkeys(line["metric"] for line in lines if line["mean"] is None):
         print(fill(_unknown(name, negatives), WIDTH))
     print_lines(last_line([f"Rows: {out}."] * (out is not None), page))
@@ -213,24 +204,6 @@ def _metrics(text: str | None, *, triples: bool) -> list[str]:
 
 def _without_nan(line: Any) -> dict[str, Any]:
     return {name: None if isinstance(value, float) and math.isnan(value) else value for name, value in line.items()}
-
-
-def _layer_lines(rows: list[dict[str, Any]], metrics: list[str]) -> list[dict[str, Any]]:
-    """Return mean and deviation over runs for each metric, layer and policy; runs that do not know it are left out."""
-    import pandas as pd
-
-    runs: Any = pd.DataFrame([row for row in rows if row["scope"] == "layer"])
-    values = runs.melt(["layer", "method"], metrics, "metric").groupby(["metric", "layer", "method"], sort=False)
-    lines = values["value"].agg(mean="mean", deviation="std").reset_index()
-    return [_without_nan(line) for line in lines.to_dict("records")]
-
-
-def _layer_cells(lines: list[dict[str, Any]], methods: list[str]) -> list[list[str]]:
-    """Return a row per metric and layer, with a column per policy."""
-    table: dict[tuple[str, Any], dict[str, str]] = {}
-    for line in lines:
-        table.setdefault((line["metric"], line["layer"]), {})[line["method"]] = _mean(line)
-    return [[metric, str(layer), *(cells[name] for name in methods)] for (metric, layer), cells in table.items()]
 
 
 def _mean(line: dict[str, Any]) -> str:

@@ -7,7 +7,7 @@ from banditplex.training.config import REMOVED, SETTINGS
 
 _SAME = (
     "missing", "bipartite", "delimiter", "decimal", "encoding", "thousands", "date_format", "fold_case", "sheet",
-    "max_size", "num_nodes", "context", "layers", "width", "evidence", "wide", "matrix",
+    "max_size", "num_nodes", "context", "width", "evidence", "wide", "matrix",
 )  # fmt: skip
 _SWITCHES = (
     "exact",
@@ -35,7 +35,8 @@ FLAGS: dict[str, str | None] = {
     "directed=": "--directed/--undirected",
     "missing='drop'": "--missing drop",
     "node_table=": "--nodes",
-    "prices=": "--price",
+    "layers=": "--policy-option layers=",
+    "prices=": "--policy-option prices=",
     "policy_options=": "--policy-option",
     "policy_options": "--policy-option",
     "its options:": None,

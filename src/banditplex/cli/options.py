@@ -1,13 +1,12 @@
-"""Options of commands that train: one for each setting of `banditplex.training.config`, and those of policies."""
+"""Options of commands that train: one for each setting of `banditplex.training.config`, and those of the policy."""
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial, wraps
+from functools import wraps
 from typing import Annotated, Any
 
 import typer
 
-from banditplex.cli.commands import complete_policy
 from banditplex.training.config import SETTINGS, Setting
 
 Command = Callable[..., None]
@@ -50,28 +49,15 @@ Target = Annotated[
         show_default="all",
     ),
 ]
-_option = partial(typer.Option, rich_help_panel=SETTINGS["policy"].group)
-with_policy_flags = add_options(
-    {
-        "layers": Annotated[
-            list[str] | None,
-            _option(metavar="NAME,..", help="Always draw these layers (--policy fixed)."),
-        ],
-        "price": Annotated[
-            list[str] | None,
-            _option(
-                metavar="LAYER=NUMBER",
-                help="Price of a layer (--policy cost-aware); may be repeated, other layers cost 1.",
-                show_default="number of edges",
-            ),
-        ],
-        "policy_option": Annotated[
-            list[str] | None, _option(metavar="KEY=VALUE", help="Another option of the policy; may be repeated.")
-        ],
-    },
-    into="policy_flags",
-)
-"""A decorator for commands that make policies: they get these options as `policy_flags`."""
+PolicyOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="KEY=VALUE",
+        help='An option of the policy, in JSON, as layers=["a"] of fixed or prices={"a": 3} of cost-aware; may be '
+        "repeated.",
+        rich_help_panel=SETTINGS["policy"].group,
+    ),
+]
 
 
 def with_settings(*left_out: str) -> Callable[[Command], Command]:
@@ -98,8 +84,6 @@ def _as_option(name: str, each: Setting) -> Any:
         several = "[,INTEGER]" * each.several
         kind, more = str, {"metavar": "|".join([f"INTEGER{several}", *words]), "parser": _integer_or(words, several)}
     shown = each.default if each.default is not None else [*each.choices, "none"][0]
-    if name == "policy":
-        more["autocompletion"] = complete_policy
     flag, panel = SHORT_FLAGS.get(name, flag), each.group
     option = typer.Option(flag, help=text, show_default=str(shown), rich_help_panel=panel, **more)
     return Annotated[kind | None, option]

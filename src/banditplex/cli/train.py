@@ -14,7 +14,7 @@ from banditplex.cli import options
 from banditplex.cli.data import Data, Reading, as_name, later_columns, load, reading_notes, reads_data, title_of
 from banditplex.cli.gains import NAMES, WIDTH, gain_records, print_gains
 from banditplex.cli.output import Json, print_json, print_lines, print_table
-from banditplex.cli.policy_options import with_policy
+from banditplex.cli.policy_options import parse_options
 from banditplex.cli.report import write_run_page
 from banditplex.cli.resuming import exit_status, resume_command, say_new, stoppable
 from banditplex.cli.table_file import write_table
@@ -47,13 +47,12 @@ GAINS = "layer_gains.csv"
 
 @reads_data
 @options.with_settings()
-@options.with_policy_flags
 def train(
     data: Data,
     reading: Reading,
     run: Annotated[Path, typer.Option("-o", "--out", metavar="RUN", help="The folder of the run.")],
     settings: dict[str, Any],
-    policy_flags: dict[str, list[str]],
+    policy_option: options.PolicyOption = None,
     target: options.Target = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue the run in that folder.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace the run in that folder.")] = False,
@@ -86,7 +85,9 @@ def train(
         say_new(run)
     if quick:
         settings.setdefault("epochs", QUICK_EPOCHS)
-    given = with_policy(options.plain(settings), policy_flags, mx.layer_names)
+    given = options.plain(settings)
+    if policy_option:
+        given["policy_options"] = parse_options(policy_option)
     targets = [as_name(name, mx.layer_names) for name in target] if target else None
     try:
         events = event_files(None if others else tensorboard)

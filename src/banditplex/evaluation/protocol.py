@@ -83,7 +83,6 @@ def evaluate(
     jobs: int | None = None,
     out: str | Path | None = None,
     resume: bool = False,
-    curves: bool = False,
     on_progress: Progress | None = None,
 ) -> Iterator[Row]:
     """Fit and test methods on the same splits: `trials` repetitions of `folds`-fold cross-validation.
@@ -125,9 +124,6 @@ def evaluate(
     out, resume
         A file for the rows (JSON Lines), which must not exist. With `resume`, an existing file is continued: finished
         runs are not repeated. Read it with `read_results`.
-    curves
-        Whether methods that have a `history_` after fitting also yield a row of scope "epoch" for each epoch: means
-        over targets, and over networks, of train_loss, validation_loss and validation_accuracy.
     on_progress
         Called as on_progress(done, total, rows) after each run, with its rows.
 
@@ -170,7 +166,7 @@ def evaluate(
     store = None
     if out is not None:
         store = RowStore(out, _describe_protocol(protocol, scorers, mx), resume=resume, check=_rows_check(protocol))
-    evaluator = Evaluator(protocol, scorers, fixed or mx, curves=curves)
+    evaluator = Evaluator(protocol, scorers, fixed or mx)
     finished = run_tasks(evaluator, runs, engine=engine, jobs=jobs, store=store)
     return _yield_rows(finished, len(runs), on_progress, store)
 
@@ -211,18 +207,13 @@ class Evaluator:
     """The function of a `Run`. It caches the last split, which the next run often shares."""
 
     def __init__(
-        self,
-        protocol: EvaluationProtocol,
-        scorers: Mapping[str, LinkScorer],
-        data: Multiplex | FixedSplit,
-        *,
-        curves: bool = False,
+        self, protocol: EvaluationProtocol, scorers: Mapping[str, LinkScorer], data: Multiplex | FixedSplit
     ) -> None:
-        self._protocol, self._scorers, self._data, self._curves = protocol, dict(scorers), data, curves
+        self._protocol, self._scorers, self._data = protocol, dict(scorers), data
         self._cache: tuple[tuple[int, int], Split] | None = None
 
     def __call__(self, run: Run) -> list[Row]:
-        """Return the rows of a run: one per layer, one pooled and one mean, after those of epochs, if wanted."""
+        """Return the rows of a run: one per layer, one pooled and one mean."""
         fixed = self._data if isinstance(self._data, FixedSplit) else None
         fold = self._split(run.trial, run.fold) if fixed is None else fixed.test
         targets = testable(fold, self._protocol.targets)
@@ -236,8 +227,7 @@ class Evaluator:
             rows = with_filtered(rows, scorer, fixed, targets)
         seconds = {"fit_seconds": fitted - began, "score_seconds": perf_counter() - fitted}
         head = {"method": run.method, "trial": run.trial, "fold": run.fold}
-        epochs = _epochs(scorer) if self._curves else []
-        return [head | row for row in epochs] + [head | row | seconds for row in rows]
+        return [head | row | seconds for row in rows]
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_cache": None}
@@ -275,24 +265,6 @@ def copy_scorer(scorer: LinkScorer, seed: int, hide: str) -> Any:
     current = copied.get_params(deep=False)
     values = {"seed": seed} if "seed" in current else {}
     return copied.set_params(**values, **({"hide": hide} if current.get("hide", "") is None else {}))
-
-
-def _epochs(scorer: Any) -> list[Row]:
-    """Return the means over targets of each epoch, of a scorer that has kept its history.
-
-    Where several networks were trained, these are means over networks, too; one that has stopped keeps its last values.
-    """
-    history = getattr(scorer, "history_", None)
-    if history is None:
-        return []
-    names = ["train_loss", "validation_loss", "validation_accuracy"]
-    history = history if "member" in history else history.assign(member=1)
-    epoch = history["epoch"] - history.groupby("member")["epoch"].transform("min") + 1
-    means = history[names].groupby([epoch, history["member"]]).mean().unstack().ffill()
-    means = means.T.groupby(level=0).mean().T[names]
-    return [
-        {"scope": "epoch", "layer": None, "epoch": int(epoch)} | row for epoch, row in means.to_dict("index").items()
-    ]
 
 
 def testable(fold: Split, targets: Sequence[Name]) -> list[Name]:

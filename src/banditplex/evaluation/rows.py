@@ -8,7 +8,7 @@ import numpy as np
 
 from banditplex.errors import InputError
 from banditplex.multiplex import Multiplex, Name
-from banditplex.schema import ANY_NUMBER, Kind, Schema, check, number, whole
+from banditplex.schema import Kind, Schema, check, number, whole
 from banditplex.storage.rows import Row
 
 SHARE = number(0, 1 + 1e-9, phrase="a number from 0 to 1")
@@ -28,9 +28,7 @@ def row_schemas(head: Mapping[str, Schema], measured: Mapping[str, Schema], laye
     layer = Kind("a target layer", lambda value: type(value) in (int, str) and value in names)
     took = {"fit_seconds": SECONDS, "score_seconds": SECONDS, "train_edges": whole(), "test_edges": whole(1)}
     told = {**head, "scope": str, "layer": type(None)}
-    losses = dict.fromkeys(("train_loss", "validation_loss", "validation_accuracy"), ANY_NUMBER)
     return {
-        "epoch": {**told, "epoch": whole(1), **losses},
         "layer": {**told, "layer": layer, **measured, **took},
         "pooled": {**told, **measured, **took},
         "mean": {**told, **measured, **took},
@@ -47,7 +45,7 @@ def check_rows(rows: Sequence[Row], schemas: Mapping[str, Schema], *, alone: Seq
     scopes = [row["scope"] for row in rows]
     if scopes in [[each] for each in alone]:
         return
-    expected = ["epoch"] * scopes.count("epoch") + ["layer"] * max(len(layers), 1) + ["pooled", "mean"]
+    expected = ["layer"] * max(len(layers), 1) + ["pooled", "mean"]
     if scopes != expected or len(set(layers)) < len(layers) or "pooled" not in schemas:
         wanted = [*(["each layer once, pooled and mean"] if "pooled" in schemas else []), *alone]
         raise InputError(f"Expected rows of {' or '.join(wanted)}, got {', '.join(scopes) or 'none'}.")

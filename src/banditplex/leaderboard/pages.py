@@ -10,7 +10,7 @@ import pandas as pd
 
 from banditplex.leaderboard.board import Leaderboard
 from banditplex.leaderboard.lines import METRICS, Line
-from banditplex.leaderboard.tables import HEADS, MEASURED, Table, difference_table, main_table, shown_columns
+from banditplex.leaderboard.tables import HEADS, Table, difference_table, main_table, shown_columns
 from banditplex.markdown import markdown_table
 from banditplex.multiplex import Name
 from banditplex.storage.files import replace_file
@@ -19,13 +19,13 @@ from banditplex.storage.rows import Row
 CSV, LAYERS, SEEDS, MARKDOWN = "leaderboard.csv", "layers.csv", "seeds.csv", "leaderboard.md"
 
 
-def write(board: Leaderboard, folder: Path, *, by_layer: bool = False) -> list[Path]:
+def write(board: Leaderboard, folder: Path) -> list[Path]:
     """Write all files into a folder, and return their paths."""
     texts = {
         CSV: line_frame(board.lines).to_csv(index=False),
         LAYERS: layer_frame(board.layers).to_csv(index=False),
         SEEDS: seed_frame(board.tests).to_csv(index=False),
-        MARKDOWN: "\n".join(_markdown(board, by_layer)),
+        MARKDOWN: "\n".join(_markdown(board)),
     }
     for name, text in texts.items():
         replace_file(folder / name, text.encode())
@@ -65,16 +65,7 @@ def seed_frame(tests: Sequence[Row]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["method", "seed", *told]).sort_values(["method", "seed"])
 
 
-def _sections(board: Leaderboard, by_layer: bool) -> Iterator[tuple[str, Table]]:
-    """Yield the tables after the main one, with their titles."""
-    differences = difference_table(board.lines)
-    if differences is not None:
-        yield "Differences", differences
-    for name, lines in board.layers.items() if by_layer else ():
-        yield f"Layer {name}", main_table(lines, MEASURED)
-
-
-def _markdown(board: Leaderboard, by_layer: bool) -> Iterator[str]:
+def _markdown(board: Leaderboard) -> Iterator[str]:
     yield f"# Leaderboard: {board.name}\n"
     yield f"{board.facts.title}. {' '.join(board.facts.sentences)}\n"
     if board.facts.warning:
@@ -84,9 +75,10 @@ def _markdown(board: Leaderboard, by_layer: bool) -> Iterator[str]:
         yield f"**{board.verdict}**\n"
     yield _markdown_table(main_table(board.lines))
     yield f"Ours: →. The best of a column is in bold. {' '.join(board.legend)}\n"
-    for title, table in _sections(board, by_layer):
-        yield f"## {title}\n"
-        yield _markdown_table(table)
+    differences = difference_table(board.lines)
+    if differences is not None:
+        yield "## Differences\n"
+        yield _markdown_table(differences)
 
 
 def _markdown_table(table: Table) -> str:

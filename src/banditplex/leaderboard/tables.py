@@ -37,8 +37,6 @@ RANKING = (*FILTERED, "hard_mrr", "hard_hits_at_10", "random_mrr", "random_hits_
 INSTEAD = ("ap_at_50", "median_roc_auc", "median_average_precision", "median_ap_at_50")
 UNRANKED = ("f1", *INSTEAD)
 """Shown where there are no rankings: splits that come with the data have no negatives to rank against."""
-MEASURED = (*RANKING, *TELLING, *INSTEAD)
-"""Columns of the table of a layer."""
 
 
 @dataclass(frozen=True)

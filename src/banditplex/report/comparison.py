@@ -20,7 +20,7 @@ TITLES = {
 
 
 def compare_rows(rows: Sequence[Row], methods: Sequence[str], *, limit: int = 400) -> dict[str, Any]:
-    """Return the comparison of methods: the table of `summary`, means of each layer, and learning curves.
+    """Return the comparison of methods: the table of `summary` and means of each layer.
 
     Layers beyond the `limit` are left out.
     """
@@ -41,7 +41,7 @@ def compare_rows(rows: Sequence[Row], methods: Sequence[str], *, limit: int = 40
         "runs": int(table["runs"].iloc[0]),
         "spread": "the 95 % interval of the mean",
         "by_layer": by_layer,
-        "curves": _curves([row for row in rows if row["scope"] == "epoch"], methods),
+        "curves": [],
     }
 
 
@@ -66,18 +66,6 @@ def say_held_out(asked: Mapping[str, Any]) -> str:
         return f"Models saw the {train:,} training edges of the targets, and were tested on the {test:,} of the split."
     share = f"1/{asked['folds']} of the edges of every layer"
     return f"Each run holds out {share}: it saw {train:,} of {train + test:,} edges of the targets."
-
-
-def _curves(rows: Sequence[Row], methods: Sequence[str]) -> list[dict[str, Any]]:
-    table: Any = pd.DataFrame(rows)
-    if table.empty:
-        return []
-    table["run"] = list(zip(table["trial"], table["fold"], strict=True))
-    titles = {"validation_accuracy": "Validation accuracy", "train_loss": "Training loss"}
-    return [
-        {"title": title, **learning_curves(table.assign(policy=table["method"]), name, methods)}
-        for name, title in titles.items()
-    ]
 
 
 def learning_curves(table: pd.DataFrame, value: str, methods: Sequence[str]) -> dict[str, Any]:
