@@ -148,7 +148,7 @@ def evaluate() -> Scenario:
 
 FORMATS = {
     "csv": "out.csv", "tsv": "out.tsv", "parquet": "out.parquet", "banditplex": "out.bx", "graphml": "out.graphml",
-    "gml": "out.gml", "edge-lists": "out",
+    "gml": "out.gml",
 }  # fmt: skip
 """The format, and the name of a file or folder in it."""
 SEVERAL = {"csv", "tsv"}

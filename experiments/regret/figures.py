@@ -50,7 +50,7 @@ def draw_environments(folder: Path, cells: pd.DataFrame) -> None:
     with plots.figure(folder, "environments", size=(0.9 + 4.6 * len(tables), 1.5 + 0.27 * height)) as figure:
         panels = figure.subplots(1, len(tables), sharey=True, squeeze=False)[0]
         for panel, (size, table) in zip(panels, tables.items(), strict=True):
-            plots.heat_map(panel, table, ["#2f8f6b", "#d8efe4", "#ffffff", "#f3c7cf", "#c22f4e"], (0.0, 1.0, 1.6))
+            heat_map(panel, table, ["#2f8f6b", "#d8efe4", "#ffffff", "#f3c7cf", "#c22f4e"], (0.0, 1.0, 1.6))
             panel.axhline(len(table) - 1.5, color="white", linewidth=3)
             panel.set_title(size)
         figure.suptitle("Relative regret: 1 is uniform, 0 the best arm from the start", x=0.01, ha="left", fontsize=11)
@@ -133,3 +133,25 @@ def _plot_beliefs(panel: "Axes", over_time: Array) -> None:
     panel.axhline(1.0 / arms, color="k", linestyle=":", linewidth=0.8, label="uniform")
     panel.set(xscale="log", xlim=(1, horizon), ylim=(0.0, 1.0))
     panel.xaxis.set_major_formatter("{x:.0f}")
+
+
+def heat_map(axes: "Axes", table: pd.DataFrame, colours: Sequence[str], limits: tuple[float, float, float]) -> None:
+    """Draw a table of numbers, each in its cell; colours change from the lowest limit over the middle to the highest.
+
+    Where a number is NaN, the cell stays empty.
+    """
+    from matplotlib.colors import LinearSegmentedColormap, TwoSlopeNorm
+
+    low, middle, high = limits
+    values = table.to_numpy(dtype=float)
+    image = axes.imshow(
+        values, LinearSegmentedColormap.from_list("ours", colours), TwoSlopeNorm(middle, low, high), aspect="auto"
+    )
+    for (i, j), value in np.ndenumerate(values):
+        text = "" if np.isnan(value) else f"{value:.2f}".removeprefix("0")
+        is_dark = sum(image.to_rgba(value)[:3]) < 1.8
+        axes.text(j, i, text, ha="center", va="center", fontsize=8, color="white" if is_dark else plots.INK)
+    axes.set_xticks(range(table.shape[1]), list(map(str, table.columns)), rotation=35, ha="right")
+    axes.set_yticks(range(table.shape[0]), list(map(str, table.index)))
+    axes.tick_params(length=0)
+    axes.spines[:].set_visible(False)

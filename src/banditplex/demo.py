@@ -8,28 +8,21 @@ a model also uses what is cheap in all layers, and with so few layers draws add 
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from banditplex import plots
 from banditplex.bandits.arms import to_arm
 from banditplex.datasets import load_dataset
 from banditplex.errors import InputError
 from banditplex.evaluation import Split, accuracy, roc_auc, split
 from banditplex.markdown import number
 from banditplex.multiplex import Multiplex, Name
-from banditplex.policy_scores import DRAWS, MEAN, PREDICTED, VALIDATED, ways_to_score
 from banditplex.predictor import LinkPredictor
-from banditplex.training.config import Config
 from banditplex.training.threads import fitting_threads
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 SEEDS, EPOCHS = 3, 10
 POLICIES = {
@@ -40,14 +33,14 @@ POLICIES = {
     "all": ("all", "all other layers"),
 }
 """What is compared: the policy behind each name, and what it draws."""
-WAYS = {
-    PREDICTED: "its most probable layers",
-    MEAN: f"the mean over {DRAWS} draws",
-    VALIDATED: "the one layer that is best on validation edges",
-}
-"""Ways to predict with `uniform`, which prefers no layer; the other policies predict in the first way."""
+DRAWS = 32
+"""Draws whose mean `uniform` predicts with: its most probable layers would be random."""
+HOW = (
+    "Policies predict with their most probable layers; validation edges choose how many. uniform prefers no layer: it "
+    f"predicts with the mean over {DRAWS} draws. To try each layer on validation edges afterwards finds a better one, "
+    "at a cost that grows with the layers."
+)
 ALONE = 'Models look at target and drawn layers alone here. By default (evidence="all") draws of few layers add less.'
-COLOURS = {"none": "#8b929c", "uniform": "#d99028", "bandit": "#c22f4e", "oracle": "#2b6cb0", "all": "#3f9a78"}
 
 Progress = Callable[[str, int, float], Any]
 
@@ -56,9 +49,8 @@ Progress = Callable[[str, int, float], Any]
 class Measured:
     """What the demo found out; one row per policy, seed and target, in `curves` per epoch as well.
 
-    Columns: policy, seed, epoch, target; way, how layers are used to predict, one of `WAYS`; accuracy and auc on test
-    pairs that training could not see; seconds of training so far; probability, how likely the policy is to draw the
-    relevant layer next.
+    Columns: policy, seed, epoch, target; accuracy and auc on test pairs that training could not see; seconds of
+    training so far; probability, how likely the policy is to draw the relevant layer next.
     """
 
     relevant: Mapping[Name, Name]  # the relevant layer of each target
@@ -120,23 +112,22 @@ class Watch:
         rows = self.judge(model, row["epoch"])
         self.rows += rows
         if self._on_epoch is not None:
-            shown = [each["auc"] for each in rows if each["way"] == PREDICTED]
-            self._on_epoch(self._policy, self._seed, float(np.mean(shown)))
+            self._on_epoch(self._policy, self._seed, float(np.mean([each["auc"] for each in rows])))
         self._since = perf_counter()
 
     def judge(self, model: LinkPredictor, epoch: int) -> list[dict[str, Any]]:
-        """Return a row per target and way to predict: how well test pairs are told apart, what the policy believes."""
-        head = {"policy": self._policy, "seed": self._seed, "epoch": epoch, "seconds": self._spent}
+        """Return a row per target: how well its test pairs are told apart, and what the policy believes."""
         likely: Any = model.layer_probabilities_
-        ways = ways_to_score(model, WAYS if self._policy == "uniform" else (PREDICTED,))
+        draws = DRAWS if self._policy == "uniform" else 0
         rows = []
         for target, layer in self._relevant.items():
             pairs, label = self._part.test(target)
-            believed = {"target": target, "probability": float(likely.loc[target, layer])}
-            for way, score in ways.items():
-                scores = score(pairs, target)
-                judged = {"way": way, "accuracy": accuracy(label, scores), "auc": roc_auc(label, scores)}
-                rows.append({**head, **believed, **judged})
+            scores = model.score_pairs(self._part.train.node_names[pairs], target, draws=draws)
+            rows.append({
+                "policy": self._policy, "seed": self._seed, "epoch": epoch, "seconds": self._spent, "target": target,
+                "probability": float(likely.loc[target, layer]), "accuracy": accuracy(label, scores),
+                "auc": roc_auc(label, scores),
+            })  # fmt: skip
         return rows
 
 
@@ -144,40 +135,24 @@ class Watch:
 
 
 def summarise(measured: Measured) -> list[dict[str, Any]]:
-    """Return a row per policy, in its best way to predict: means over targets, then mean and deviation over seeds.
+    """Return a row per policy: means over targets, then mean and deviation over seeds.
 
     Of seconds it is the median: the first training of a process is slower than the others. A single seed has no
-    deviation (None). `by_way` has the auc of all ways to predict.
+    deviation (None).
     """
-    by_way: Any = measured.results.groupby(["policy", "way"])["auc"].mean()
     seeds = _by_seed(measured).groupby("policy")
     table: Any = seeds.mean().assign(seconds=seeds["seconds"].median())
     table = table.join(seeds[["accuracy", "auc"]].std(ddof=0).add_suffix("_deviation")).astype(object)
     if measured.results["seed"].nunique() == 1:
         table[["accuracy_deviation", "auc_deviation"]] = None
-    best = best_ways(measured)
     return [
-        {"policy": policy, "draws": draws, "way": best[policy], "by_way": by_way[policy].to_dict(),
-         **table.loc[policy].to_dict()}
-        for policy, (_, draws) in POLICIES.items()
-    ]  # fmt: skip
-
-
-def best_ways(measured: Measured) -> dict[str, str]:
-    """Return the way to predict with the highest test auc, for each policy."""
-    means: Any = measured.results.groupby(["policy", "way"])["auc"].mean()
-    return {policy: str(means[policy].idxmax()) for policy in POLICIES}
+        {"policy": policy, "draws": draws, **table.loc[policy].to_dict()} for policy, (_, draws) in POLICIES.items()
+    ]
 
 
 def _by_seed(measured: Measured) -> pd.DataFrame:
-    """Return the means over targets of each policy (in its best way) and seed."""
-    shown = in_best_way(measured, measured.results)
-    return shown.groupby(["policy", "seed"])[["accuracy", "auc", "seconds"]].mean()
-
-
-def in_best_way(measured: Measured, rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of each policy in its best way to predict."""
-    return rows[rows["policy"].map(best_ways(measured)) == rows["way"]]
+    """Return the means over targets of each policy and seed."""
+    return measured.results.groupby(["policy", "seed"])[["accuracy", "auc", "seconds"]].mean()
 
 
 def compare(measured: Measured) -> list[dict[str, Any]]:
@@ -268,16 +243,6 @@ def policy_table(rows: list[dict[str, Any]]) -> Table:
     ]
 
 
-def explain_ways(rows: list[dict[str, Any]]) -> str:
-    """Say what all policies see, and in which way they predict."""
-    ways = next(row for row in rows if row["policy"] == "uniform")["by_way"]
-    ranked = sorted(ways, key=ways.__getitem__, reverse=True)
-    return (
-        "Policies predict with their most probable layers; validation edges choose how many. uniform prefers no layer: "
-        f"the table shows the best of three ways: {', '.join(f'{ways[way]:.3f} with {WAYS[way]}' for way in ranked)}."
-    )
-
-
 def conclude(rows: list[dict[str, Any]], differences: list[dict[str, Any]], *, splits: int, epochs: int) -> str:
     """Say what choosing a layer is worth here, and how the bandit compares with every other policy."""
     share = oracle_share(rows)
@@ -294,81 +259,11 @@ def conclude(rows: list[dict[str, Any]], differences: list[dict[str, Any]], *, s
     return f"{worth} Differences of the bandit, on the same splits: {compared}. {ALONE}"
 
 
-# Showing
-
-
-def check_folder(folder: Path) -> None:
-    """Refuse a place for the picture where no folder can be, before anything is trained."""
+def make_folder(folder: Path) -> None:
+    """Make the folder of the page before anything is trained; refuse a place where no folder can be."""
     if folder.exists() and not folder.is_dir():
-        raise InputError(f"{folder}: expected a folder for the picture, got a file.")
-
-
-def write_picture(measured: Measured, folder: Path) -> Path:
-    """Draw a picture into a folder, which is made if need be; return the file.
-
-    It shows the test auc by epoch, how likely the bandit draws the relevant layer, and what it believes in the end.
-    """
+        raise InputError(f"{folder}: expected a folder for the page, got a file.")
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with plots.figure(folder, "curves", size=(14.5, 4.6), svg=False) as figure:
-            curves, found, beliefs = figure.subplots(1, 3, width_ratios=(1.25, 1, 1.15))
-            _plot_auc(curves, in_best_way(measured, measured.curves))
-            _plot_probability(found, measured)
-            _plot_beliefs(beliefs, measured)
     except OSError as error:
         raise InputError(f"{folder}: cannot be written: {error.strerror or error}.") from None
-    return folder / "curves.png"
-
-
-def _plot_auc(axes: "Axes", curves: pd.DataFrame) -> None:
-    seeds = curves.groupby(["policy", "seed", "epoch"])["auc"].mean()
-    ends = {}
-    for policy, colour in COLOURS.items():
-        over = seeds[policy].groupby("epoch")
-        mean, style = over.mean(), "--" if policy == "oracle" else "-"
-        plots.band(axes, mean.index, mean, over.std(ddof=0), colour, style, alpha=0.18, linewidth=2.2)
-        ends[policy] = float(mean.iloc[-1])
-    last = int(curves["epoch"].max())
-    plots.label_ends(axes, last, ends, COLOURS, gap=0.055)
-    axes.set(ylabel="test ROC-AUC, mean over targets", title="Test AUC, by what training draws")
-    _finish(axes, (1 - 0.02 * last, last))
-
-
-def _plot_probability(axes: "Axes", measured: Measured) -> None:
-    bandit = measured.curves[measured.curves["policy"] == "bandit"]
-    start = 1 / (measured.beliefs.shape[1] - 1)
-    lines = bandit.pivot_table("probability", "epoch", ["target", "seed"])
-    lines.loc[0] = start
-    lines, last = lines.sort_index(), int(lines.index.max())
-    axes.plot(lines, color=COLOURS["bandit"], alpha=0.25, linewidth=1)
-    mean = lines.mean(axis=1)
-    axes.plot(mean, color=COLOURS["bandit"], linewidth=2.4)
-    axes.axhline(start, color=COLOURS["uniform"], linewidth=1.6, linestyle=":")
-    axes.axvspan(0, Config().warmup_epochs(last), color="#f3f4f6", linewidth=0, zorder=0)
-    several = f"bandit, mean of\n{bandit['target'].nunique()} targets, {bandit['seed'].nunique()} seeds"
-    note = partial(axes.annotate, textcoords="offset points")
-    note(several, (last, mean.iloc[-1]), (0, -8), color=COLOURS["bandit"], ha="right", va="top")
-    note("warm-up:\nuniform draws", (0, 1), (6, -6), color=plots.FAINT, va="top")
-    note("uniform", (last, start), (0, 5), color=COLOURS["uniform"], ha="right")
-    axes.set(
-        ylabel="probability of the relevant layer", ylim=(0, 1), title="How likely the bandit draws the relevant layer"
-    )
-    _finish(axes, (0, last))
-
-
-def _finish(axes: "Axes", epochs: tuple[float, float]) -> None:
-    axes.set(xlabel="epoch", xlim=epochs)
-    axes.locator_params(axis="x", integer=True)
-    plots.grid(axes)
-
-
-def _plot_beliefs(axes: "Axes", measured: Measured) -> None:
-    from matplotlib.patches import Rectangle
-
-    beliefs: Any = measured.beliefs
-    own = np.equal.outer(np.asarray(beliefs.index), np.asarray(beliefs.columns))
-    plots.heat_map(axes, beliefs.mask(own), ["#faf7f7", COLOURS["bandit"]], (0, 0.5, 1))
-    for i, target in enumerate(beliefs.index):
-        j = list(beliefs.columns).index(measured.relevant[target])
-        axes.add_patch(Rectangle((j - 0.5, i - 0.5), 1, 1, fill=False, edgecolor="#111827", linewidth=1.6))
-    axes.set(ylabel="target", title="Probabilities at the end (framed: the truth)")

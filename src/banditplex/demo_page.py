@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from banditplex.demo import ALONE, POLICIES, Measured, compare, explain_ways, in_best_way, introduce, summarise
+from banditplex.demo import ALONE, HOW, POLICIES, Measured, compare, introduce, summarise
 from banditplex.report.about import PAGE, describe, quality
 from banditplex.report.collect import collect_model, collect_probabilities
 from banditplex.report.comparison import learning_curves
@@ -33,10 +33,8 @@ def collect_comparison(measured: Measured) -> dict[str, Any]:
     """Return the policies side by side: means over targets and splits, differences to the bandit, learning curves."""
     rows, policies = summarise(measured), list(POLICIES)
     below = {row["policy"]: -row["difference"] for row in compare(measured)}
-    curves: Any = (
-        in_best_way(measured, measured.curves).groupby(["policy", "seed", "epoch"], as_index=False)["auc"].mean()
-    )
-    results: Any = in_best_way(measured, measured.results).groupby(["target", "policy"])
+    curves: Any = measured.curves.groupby(["policy", "seed", "epoch"], as_index=False)["auc"].mean()
+    results: Any = measured.results.groupby(["target", "policy"])
     means = results[[column for column, _ in METRICS.values()]].mean()
     caption = "Mean over targets and splits; the band is one standard deviation over splits."
     return {
@@ -56,7 +54,7 @@ def collect_comparison(measured: Measured) -> dict[str, Any]:
         "runs": measured.results["seed"].nunique(),
         "unit": "split",
         "spread": "one standard deviation over splits",
-        "text": f"{introduce(measured)} {explain_ways(rows)} {ALONE} {OTHER}",
+        "text": f"{introduce(measured)} {HOW} {ALONE} {OTHER}",
         "by_layer": [
             {"layer": target, "values": [means.loc[(target, policy)].tolist() for policy in policies]}
             for target in measured.relevant

@@ -1,7 +1,7 @@
 """The style of all figures, saved without dates as PNG and SVG, and what several of them draw."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from io import StringIO
 from pathlib import Path
@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from banditplex.storage.files import replace_file, replacing
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -58,29 +57,6 @@ def band(axes: "Axes", x: Any, y: Any, error: Any, colour: str, style: str = "-"
     x, y, error = (np.asarray(values, dtype=float) for values in (x, y, np.nan_to_num(error)))
     axes.fill_between(x, y - error, y + error, color=colour, alpha=alpha, linewidth=0)
     axes.plot(x, y, style, color=colour, **line)
-
-
-def heat_map(axes: "Axes", table: "pd.DataFrame", colours: Sequence[str], limits: tuple[float, float, float]) -> None:
-    """Draw a table of numbers, each in its cell; colours change from the lowest limit over the middle to the highest.
-
-    Where a number is NaN, the cell stays empty.
-    """
-    import numpy as np
-    from matplotlib.colors import LinearSegmentedColormap, TwoSlopeNorm
-
-    low, middle, high = limits
-    values = table.to_numpy(dtype=float)
-    image = axes.imshow(
-        values, LinearSegmentedColormap.from_list("ours", colours), TwoSlopeNorm(middle, low, high), aspect="auto"
-    )
-    for (i, j), value in np.ndenumerate(values):
-        text = "" if np.isnan(value) else f"{value:.2f}".removeprefix("0")
-        is_dark = sum(image.to_rgba(value)[:3]) < 1.8
-        axes.text(j, i, text, ha="center", va="center", fontsize=8, color="white" if is_dark else INK)
-    axes.set_xticks(range(table.shape[1]), list(map(str, table.columns)), rotation=35, ha="right")
-    axes.set_yticks(range(table.shape[0]), list(map(str, table.index)))
-    axes.tick_params(length=0)
-    axes.spines[:].set_visible(False)
 
 
 def legend_below(made: "Figure", axes: "Axes", title: str | None = None) -> None:

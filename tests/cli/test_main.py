@@ -229,15 +229,14 @@ def test_force_replaces_no_folder_that_holds_anything_else(tmp_path):
     home = tmp_path / "home"
     home.mkdir()
     (home / "thesis.doc").write_text("years of work")
-    for other in ("edge-lists", "csv", "banditplex"):
+    for other in ("csv", "banditplex"):
         message = refusal("convert", "twins", "home", "--to", other, "--force", cwd=tmp_path)
         assert message.startswith("home: ")
         assert other in message
     assert [path.name for path in home.iterdir()] == ["thesis.doc"]
     assert [path.name for path in tmp_path.iterdir()] == ["home"]
     for _ in range(2):
-        answer("convert", "twins", "mine", "--to", "edge-lists", "--force", cwd=tmp_path)
         answer("convert", "twins", "mine.bx", "--force", cwd=tmp_path)
-    (tmp_path / "mine" / "thesis.doc").write_text("years of work")
-    refusal("convert", "twins", "mine", "--to", "edge-lists", "--force", cwd=tmp_path)
-    assert (tmp_path / "mine" / "thesis.doc").exists()
+    (tmp_path / "mine.bx" / "thesis.doc").write_text("years of work")
+    refusal("convert", "twins", "mine.bx", "--force", cwd=tmp_path)
+    assert (tmp_path / "mine.bx" / "thesis.doc").exists()

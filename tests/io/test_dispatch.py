@@ -23,7 +23,7 @@ from tests.io.strategies import multiplexes, strings
 from tests.refusals import refuses
 
 EVERY = sorted(name for name in formats if formats[name].write is not None)
-FOLDERS = {"banditplex", "edge-lists"}
+FOLDERS = {"banditplex"}
 PARTS = {
     "weight": [0.5, 2, 1],
     "time": [3, 4, 5],

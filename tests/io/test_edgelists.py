@@ -3,44 +3,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from banditplex.io import read, write
+from banditplex.io import read
 from banditplex.io.edgelists import SUFFIXES, natural
-from banditplex.multiplex import Multiplex
-from tests.io.checks import comes_back, edges_by_name, lay_out, refuses_file
-from tests.io.strategies import multiplexes, strings, words
+from tests.io.checks import edges_by_name, lay_out, refuses_file
 from tests.refusals import refuses
-
-
-@pytest.mark.filterwarnings("ignore:.*looks like a header")
-@given(multiplexes(names=words, features=False))
-def test_round_trip(mx):
-    assert comes_back(mx, "net", "edge-lists")
-
-
-@pytest.mark.filterwarnings("ignore:.*looks like a header")
-@given(multiplexes(names=words, features=False), strings.filter(bool))
-def test_any_layer_name_becomes_a_file_name(mx, name):
-    one = mx.subset(layers=mx.layer_names[:1])
-    renamed = Multiplex.from_indices(
-        *one.edge_index, one.edge_layer, node_names=one.node_names, layer_names=[name], directed=one.directed
-    )
-    assert comes_back(renamed, "net", "edge-lists")
-
-
-@given(st.sampled_from([" a", "a b", "a,b", "#a", "%a", "", "a\tb", "\ufeffa"]))
-def test_names_that_cannot_be_told_apart_are_refused(name):
-    mx = Multiplex.from_edges([name], ["x"], ["l"])
-    with refuses("node name", repr(name)):
-        comes_back(mx, "net", "edge-lists")
-
-
-def test_a_layer_without_a_name_is_refused(tmp_path):
-    with refuses("layer name", "''"):
-        write(Multiplex.from_edges(["a"], ["b"], [""]), tmp_path / "net", format="edge-lists")
-    assert not (tmp_path / "net").exists()
 
 
 def test_layers_by_hand(tmp_path):
@@ -82,8 +49,6 @@ def test_header_is_refused_unless_announced(tmp_path):
     assert edges_by_name(read(tmp_path, header=True)) == [("a", 1, 2, 3.0, None)]
     pair = lay_out(tmp_path / "pair", {"a.txt": "from to\n"})
     assert edges_by_name(read(pair, header=False)) == [("a", "from", "to", 1.0, None)]
-    with refuses("layer 'a'", "header"):
-        write(read(pair, header=False), tmp_path / "out", format="edge-lists")
 
 
 @pytest.mark.parametrize(
@@ -121,15 +86,6 @@ def test_first_edges_that_are_alike_are_edges(tmp_path):
         ({"a.txt": "1 2 1 5\n", "b.txt": "1 2\n"}, "b.txt", None, ["time", "column 4", "a.txt"]),
         ({"a.txt": "1 2\n", "a.csv": "1,2\n"}, "", None, ["layer", "'a'"]),
         ({"a.txt": b"1 2\n1 \xff\n"}, "a.txt", 2, ["UTF-8", "0xff"]),
-        (
-            {"a.txt": "1 2\n1 3\n", "layers.meta.json": '{"banditplex": 1, "nodes": [1, 2]}'},
-            *("a.txt", 2, ["2 nodes", "side note", "'3'"]),
-        ),
-        (
-            {"a.txt": "1 2\n", "layers.meta.json": '{"banditplex": 1, "layers": ["a", "b"]}'},
-            *("", None, ["layers", "side note", "'b'"]),
-        ),
-        ({"a.txt": "1 2\n", "layers.meta.json": "{"}, "layers.meta.json", 1, ["JSON"]),
     ],
 )
 def test_bad_files(tmp_path, files, wrong, line, values):
@@ -156,17 +112,6 @@ def test_progress_ends_at_the_total(tmp_path):
 def test_natural_order():
     names = ["l10", "l9", "l010", "b", "10", "9", "l", ""]
     assert sorted(names, key=natural) == ["", "9", "10", "b", "l", "l9", "l010", "l10"]
-
-
-def test_as_an_independent_reader_sees_it(tmp_path):
-    """What is written is what numpy.loadtxt reads."""
-    rng = np.random.default_rng(0)
-    source, destination = rng.integers(0, 50, (2, 200))
-    mx = Multiplex.from_edges(source, destination, "l", weight=rng.random(200), num_nodes=50, directed=True)
-    write(mx, tmp_path / "net", format="edge-lists", suffix=".edges")
-    table = np.loadtxt(tmp_path / "net" / "l.edges")
-    assert np.array_equal(table[:, :2].T, mx.edge_index)
-    assert np.array_equal(table[:, 2], mx.weight)
 
 
 DATA = os.environ.get("BANDITPLEX_DATA")

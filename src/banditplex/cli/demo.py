@@ -14,16 +14,14 @@ from banditplex.terminal import bars
 def demo(
     seeds: Annotated[int, typer.Option(min=1, help="Splits of the data to train on.")] = 3,
     epochs: Annotated[int, typer.Option(min=1, help="Epochs of each training.")] = 10,
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the figure and the report.")] = Path(
-        "banditplex-demo"
-    ),
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the report.")] = Path("banditplex-demo"),
     as_json: Json = False,
 ) -> None:
     """Show which layers help, and what choosing layers is worth, on the data set `twins`; under two minutes."""
     from banditplex import demo as show
     from banditplex.demo_page import write_demo_page
 
-    show.check_folder(out)
+    show.make_folder(out)
     with bars(show.POLICIES, seeds * epochs) as advance:
 
         def on_epoch(policy: str, seed: int, auc: float) -> None:
@@ -31,16 +29,16 @@ def demo(
                 advance(policy, f"test AUC {auc:.3f}")
 
         measured = show.measure(seeds=seeds, epochs=epochs, on_epoch=on_epoch)
-    picture, page = show.write_picture(measured, out), write_demo_page(measured, out)
+    page = write_demo_page(measured, out)
     rows, differences, learnt = show.summarise(measured), show.compare(measured), show.learnt(measured)
     if as_json:
         compared = {"differences": differences, "oracle_share": show.oracle_share(rows)}
-        print_json({"gains": learnt, "policies": rows, **compared, "picture": str(picture), "report": str(page)})
+        print_json({"gains": learnt, "policies": rows, **compared, "report": str(page)})
         return
     print(f"{show.introduce(measured)}\n\n{fill(show.judge_gains(learnt), WIDTH)}\n")
     print_table(*show.learnt_table(learnt))
     print()
     print_table(*show.policy_table(rows))
     worth = show.conclude(rows, differences, splits=seeds, epochs=epochs)
-    print(f"\n{fill(show.explain_ways(rows), WIDTH)}\n\n{fill(worth, WIDTH)}")
-    print_lines(f"\nCurves: {picture}. Report: {page}")
+    print(f"\n{fill(show.HOW, WIDTH)}\n\n{fill(worth, WIDTH)}")
+    print_lines(f"\nReport: {page}")

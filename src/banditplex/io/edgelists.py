@@ -1,22 +1,19 @@
-"""Edge lists: a folder with one file per layer, and one line `u v [weight] [time]` per edge."""
+"""Edge lists, read only: a folder with one file per layer, and one line `u v [weight] [time]` per edge."""
 
 import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, unquote
 
 import numpy as np
 
-from banditplex.errors import FormatError, InputError
-from banditplex.io.base import Format, Progress, are_strings, parse_names, read_side_note, side_note, write_side_note
+from banditplex.errors import FormatError
+from banditplex.io.base import Format, Progress, parse_names
 from banditplex.io.lines import BLANKS, Rows, index_fields, join_weights, naming_rows, parse_rows, read_text
-from banditplex.io.text import as_strings, refuse_names, write_rows
 from banditplex.multiplex import Multiplex
 from banditplex.multiplex.notes import note as tell
 
 SUFFIXES = (".txt", ".edges", ".edgelist", ".csv", ".tsv")
-NOTE = "layers"  # the side note of a folder is layers.meta.json inside it
 COMMENTS = (b"#", b"%")
 _HINT = "header=True skips it, header=False reads it as an edge"
 _HEADERS = {("source", "target"), ("source", "destination"), ("from", "to")}
@@ -30,23 +27,25 @@ def read(
     header: bool | None = None,
     progress: Progress | None = None,
 ) -> Multiplex:
-    """Read a folder of edge lists; the name of a layer is the percent-decoded stem of its file name.
+    """Read a folder of edge lists; layers are named after their files.
 
     Options: docs/formats.md#edge-lists.
     """
     files = _layer_files(path, pattern)
     if not files:
         raise FormatError(f"expected files {pattern} that end in {', '.join(SUFFIXES)}, got none", path=path)
-    note = read_side_note(path / NOTE)
-    names = parse_names([unquote(file.stem) for file in files], strings=are_strings("layers", note)).tolist()
-    order = _order(path, names, note.get("layers"))
+    names = parse_names([file.stem for file in files]).tolist()
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise FormatError(f"expected one file per layer, got several for {twice!r}", path=path)
+    order = sorted(range(len(names)), key=lambda position: natural(str(names[position])))
     done = np.cumsum([files[place].stat().st_size for place in order]).tolist()
     parts = []
     for place in order:
         parts.append(_read_layer(files[place], header))
         if progress:
             progress(done[len(parts) - 1], done[-1])
-    return _join(parts, [names[place] for place in order], note, directed, header)
+    return _join(parts, [names[place] for place in order], bool(directed), header)
 
 
 def _layer_files(path: Path, pattern: str) -> list[Path]:
@@ -54,19 +53,6 @@ def _layer_files(path: Path, pattern: str) -> list[Path]:
         raise FormatError("expected a folder of edge lists, got a file", path=path)
     found = [each for each in path.glob(pattern) if each.suffix.lower() in SUFFIXES and each.is_file()]
     return sorted(each for each in found if not each.name.startswith("."))
-
-
-def _order(path: Path, names: list[Any], declared: list[Any] | None) -> list[int]:
-    place = {name: position for position, name in enumerate(names)}
-    if len(place) != len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise FormatError(f"expected one file per layer, got several for {twice!r}", path=path)
-    if declared is None:
-        return sorted(range(len(names)), key=lambda position: natural(str(names[position])))
-    if set(declared) != set(names):
-        odd = next(name for name in [*declared, *names] if (name in place) != (name in declared))
-        raise FormatError(f"expected the same layers as in the side note, got {odd!r} in only one of them", path=path)
-    return [place[name] for name in declared]
 
 
 def natural(name: str) -> list[tuple[int, int, str]]:
@@ -97,11 +83,9 @@ def _is_header(names: Any) -> bool:
     return tuple(str(name).lower() for name in names) in _HEADERS
 
 
-def _join(
-    parts: list[Rows], layers: list[Any], note: dict[str, Any], directed: bool | None, header: bool | None
-) -> Multiplex:
-    nodes, (source, destination) = index_fields(parts, (0, 1), "nodes", note)
-    if header is None and not note:
+def _join(parts: list[Rows], layers: list[Any], directed: bool, header: bool | None) -> Multiplex:
+    nodes, (source, destination) = index_fields(parts, (0, 1), "nodes", {})
+    if header is None:
         _tell_header(parts)
     with naming_rows(parts):
         return Multiplex.from_indices(
@@ -112,7 +96,7 @@ def _join(
             layer_names=layers,
             weight=join_weights(parts, 2),
             time=_time(parts),
-            directed=note.get("directed", False) if directed is None else directed,
+            directed=directed,
         )
 
 
@@ -153,56 +137,12 @@ def _time(parts: list[Rows]) -> Any:
     return np.concatenate([rows.numbers(3, "a number as time") for rows in timed]) if timed else None
 
 
-def write(mx: Multiplex, path: Path, *, suffix: str = ".txt") -> None:
-    """Write a folder with one white-space separated file per layer."""
-    if suffix not in SUFFIXES:
-        raise InputError(f"Expected suffix to be one of {', '.join(SUFFIXES)}, got {suffix!r}.")
-    refuse_names(mx.layer_names, r"^$", "layer", "file names cannot be empty")
-    because = "edge lists are split at white space and commas, and # and % start comments"
-    refuse_names(mx.node_names.tolist(), r"\s|,|^[#%\ufeff]|^$", "node", because)
-    path.mkdir()
-    names = as_strings(mx.node_names.tolist())
-    for name in mx.layer_names:
-        source, destination = mx.edges(name)
-        times = mx.times(name)
-        columns = [names.take(source), names.take(destination)]
-        if mx.weight is not None or times is not None:
-            columns.append(mx.weights(name).copy())
-        if times is not None:
-            columns.append(times)
-        if len(source) and _is_header(mx.node_names[[source[0], destination[0]]]):
-            raise InputError(
-                f"Expected a first edge of layer {name!r} that does not look like a header, got one that does."
-            )
-        with (path / file_name(str(name), suffix)).open("xb") as file:
-            write_rows(file, columns, " ")
-    write_side_note(path / NOTE, _note(mx))
-
-
-def file_name(layer: str, suffix: str) -> str:
-    """Return the file name of a layer; `unquote` restores the layer name.
-
-    >>> file_name("work/home", ".txt")
-    'work%2Fhome.txt'
-    """
-    name = quote(layer, safe=" ()+,=@")
-    return re.sub(r"^\.", "%2E", name) + suffix
-
-
-def _note(mx: Multiplex) -> dict[str, Any]:
-    note = {key: value for key, value in side_note(mx).items() if key != "layers"}
-    found = parse_names([str(name) for name in mx.layer_names]).tolist()
-    if sorted(found, key=lambda name: natural(str(name))) != list(mx.layer_names):
-        note["layers"] = list(mx.layer_names)
-    return note
-
-
 FORMAT = Format(
     name="edge-lists",
     description="a folder with one edge-list file per layer",
     suffixes=(),
     read=read,
-    write=write,
+    write=None,
     holds=frozenset({"weight", "time"}),
     matches=lambda path: path.is_dir() and bool(_layer_files(path, "*")),
 )

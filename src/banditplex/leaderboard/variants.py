@@ -8,8 +8,10 @@ import numpy as np
 
 from banditplex.errors import InputError
 from banditplex.multiplex import Multiplex, Name
-from banditplex.policy_scores import DRAWS
 from banditplex.predictor import LinkPredictor
+
+DRAWS = 32
+"""Draws whose mean is the score of `MeanOfDraws`."""
 
 
 class Variant:
