@@ -264,7 +264,6 @@ def test_what_cannot_be_trained_is_refused():
         (["layer", "'nowhere'"], {}, {"targets": ["nowhere"]}),
         (["edge", "'empty'"], {}, {"mx": thin, "targets": ["empty"]}),
         (["edge"], {}, {"mx": thin.subset(layers=["empty"])}),
-        (["negative_nodes", "'some'", "active"], {"negative_nodes": "some"}, {}),
         (["k", 1, 3, 4], {"k": 4}, {}),
         (["k", -1], {"k": -1}, {}),
         (["policy", "'hintd'", "'hinted'"], {"policy": "hintd"}, {}),
@@ -308,7 +307,7 @@ def sizes(directed):
 def test_layers_of_any_size_are_targets(directed, hide, tmp_path):
     """Layers of few edges keep them for training, and named empty layers are predicted, too."""
     mx = sizes(directed)
-    settings = {"epochs": 2, "width": 4, "hide": hide, "negative_nodes": "active" if directed else "all"}
+    settings = {"epochs": 2, "width": 4, "hide": hide}
     with pytest.warns(UserWarning, match="not used as targets: 'zero', 'last'"):
         every = bx.LinkPredictor(**settings | {"relevance": "cosine", "policy": "exp3+"}).fit(mx)
     assert list(every.layer_probabilities_.index) == ["one", "two", "four", "big", "wide"]

@@ -122,8 +122,7 @@ def test_ranking_among_own_negatives(mx):
     assert all(1 / 16 <= row["mrr"] <= 1 for row in rows)
 
 
-@pytest.mark.parametrize("nodes", ["all", "active"])
-def test_only_pairs_that_a_layer_may_link_are_tested(nodes):
+def test_only_pairs_that_a_layer_may_link_are_tested():
     """Users 0 to 11 buy items 12 to 31, and the first six know each other."""
     rng = np.random.default_rng(0)
     bought = np.stack([rng.integers(0, 12, 90), rng.integers(12, 30, 90)])
@@ -132,9 +131,9 @@ def test_only_pairs_that_a_layer_may_link_are_tested(nodes):
     types = ["user"] * 12 + ["item"] * 20
     shop = bx.Multiplex.from_edges(*np.append(bought, known, axis=1), layer, num_nodes=32, node_types=types)
     scorers.ASKED.clear()
-    rows = list(bx.evaluate(Asked(), shop, negative_nodes=nodes, each=2, **QUICK))
+    rows = list(bx.evaluate(Asked(), shop, each=2, **QUICK))
     assert {row["layer"] for row in rows} == {"buys", "knows", None}
-    busy = {"buys": (12, 30), "knows": (6, 6)} if nodes == "active" else {"buys": (12, 32), "knows": (12, 12)}
+    busy = {"buys": (12, 32), "knows": (12, 12)}
     for name, pairs in scorers.ASKED:
         low, high = np.sort(pairs, axis=1).T
         assert high.max() < busy[name][1]
@@ -235,7 +234,6 @@ def test_a_killed_script_can_be_resumed(mx, tmp_path):
     [
         ({"hide": "edge"}, ["hide", "layer, pair", "'edge'"]),
         ({"negatives": "easy"}, ["negatives", "uniform, degree, hard", "'easy'"]),
-        ({"negative_nodes": "some"}, ["negative_nodes", "all, active", "'some'"]),
         ({"each": -1}, ["each", -1]),
         ({"trials": 0}, ["trials", "got 0"]),
         ({"folds": 1}, ["folds", "got 1"]),

@@ -200,7 +200,7 @@ def refused(lines, number, folder):
 # Rows of `evaluate`
 
 PROTOCOL = EvaluationProtocol(
-    hide="layer", trials=1, folds=2, seed=0, negatives="uniform", negative_nodes="all", each=None,
+    hide="layer", trials=1, folds=2, seed=0, negatives="uniform", each=None,
     metrics=("roc_auc", "hits_at_50"), threshold=0.0, targets=("a", "b"),
 )  # fmt: skip
 

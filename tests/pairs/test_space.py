@@ -1,4 +1,4 @@
-"""Negatives between the types that a layer links, and among active nodes: compared with lists from plain loops."""
+"""Negatives between the types that a layer links: compared with lists from plain loops."""
 
 from itertools import permutations
 
@@ -8,7 +8,7 @@ import pytest
 from banditplex.evaluation import NegativeSampler, k_fold, split
 from banditplex.multiplex import Multiplex
 from banditplex.pairs.known import KnownPairs
-from banditplex.pairs.negatives import own_negatives, pool_negatives
+from banditplex.pairs.negatives import own_negatives
 from banditplex.pairs.space import PairSpace, restrict
 from tests.pairs.test_negatives import close, counts
 from tests.refusals import refuses
@@ -35,45 +35,43 @@ def shop(directed=False):
     )  # fmt: skip
 
 
-def linkable(mx, layer, active=False):
+def linkable(mx, layer):
     """Return the set of pairs (u, v) that a layer may link, smaller node first if undirected."""
     types = TYPES if mx.node_types is not None else [""] * mx.num_nodes
     edges = [(u, v) for u, v in mx.edges(layer).T.tolist() if u != v]
     links = {(types[u], types[v]) for u, v in edges}
     links |= set() if mx.directed else {(b, a) for a, b in links}
-    busy = {node for edge in edges for node in edge} if active else set(range(mx.num_nodes))
     return {
         (u, v) for u, v in permutations(range(mx.num_nodes), 2)
-        if (mx.directed or u < v) and (not links or (types[u], types[v]) in links) and {u, v} <= busy
+        if (mx.directed or u < v) and (not links or (types[u], types[v]) in links)
     }  # fmt: skip
 
 
-def free(mx, layer, *, hide="edge", active=False):
+def free(mx, layer, *, hide="edge"):
     """Return the negatives of a layer."""
     layers = mx.layer_names if hide == "pair" else [layer]
     known = {tuple(edge) for name in layers for edge in mx.edges(name).T.tolist()}
     known |= set() if hide == "edge" else {(v, u) for u, v in known}
-    return linkable(mx, layer, active) - known
+    return linkable(mx, layer) - known
 
 
 @pytest.mark.parametrize("directed", [False, True])
-@pytest.mark.parametrize("active", [False, True])
 @pytest.mark.parametrize("hide", ["edge", "layer", "pair"])
 @pytest.mark.parametrize("typed", [False, True])
-def test_the_pairs_of_a_layer(directed, active, hide, typed):
+def test_the_pairs_of_a_layer(directed, hide, typed):
     mx = shop(directed) if typed else shop(directed).with_node_types(None)
-    space = PairSpace(mx, "active" if active else "all")
+    space = PairSpace(mx)
     everything = np.array(list(permutations(range(8), 2)))
     known = KnownPairs(mx, everywhere=hide == "pair", ordered=directed and hide == "edge")
     known.space = space
     for index, name in enumerate(mx.layer_names[:3]):
-        pairs = linkable(mx, name, active)
+        pairs = linkable(mx, name)
         assert len(space.all_pairs(index)) == len(pairs)
         assert {tuple(pair) for pair in space.all_pairs(index).tolist()} == pairs
         assert {tuple(pair) for chunk in space.chunks(index, 3) for pair in chunk.tolist()} == pairs
         inside = space.contains(np.full(len(everything), index), everything)
         assert {tuple(pair if directed else sorted(pair)) for pair in everything[inside].tolist()} == pairs
-        allowed = free(mx, name, hide=hide, active=active)
+        allowed = free(mx, name, hide=hide)
         count = len(allowed if known.ordered else {frozenset(pair) for pair in allowed})
         assert known.num_free()[index] == count
         found, keys = known.free_pairs(index)
@@ -83,16 +81,13 @@ def test_the_pairs_of_a_layer(directed, active, hide, typed):
 
 @pytest.mark.parametrize("directed", [False, True])
 @pytest.mark.parametrize("hide", ["edge", "layer", "pair"])
-@pytest.mark.parametrize("nodes", ["all", "active"])
-def test_training_negatives_are_uniform_over_the_pairs_of_linked_types(directed, hide, nodes):
+def test_training_negatives_are_uniform_over_the_pairs_of_linked_types(directed, hide):
     mx = shop(directed)
-    sampler = NegativeSampler(mx, everywhere=hide == "pair", ordered=directed and hide == "edge", nodes=nodes)
+    sampler = NegativeSampler(mx, everywhere=hide == "pair", ordered=directed and hide == "edge")
     layer = np.repeat([0, 1, 2], 4000)
     drawn = sampler.draw(layer, np.random.default_rng(0))
     for index, name in enumerate(mx.layer_names[:3]):
-        allowed = sorted(free(mx, name, hide=hide, active=nodes == "active"))
-        if not allowed:  # then all nodes are used
-            allowed = sorted(free(mx, name, hide=hide))
+        allowed = sorted(free(mx, name, hide=hide))
         assert close(counts(drawn[layer == index], allowed), 1 / len(allowed))
 
 
@@ -128,18 +123,15 @@ def test_degree_negatives_are_drawn_in_proportion_to_degrees_within_types(direct
 
 @pytest.mark.parametrize("directed", [False, True])
 @pytest.mark.parametrize("hide", ["layer", "pair"])
-@pytest.mark.parametrize("nodes", ["all", "active"])
 @pytest.mark.parametrize("kind", ["uniform", "degree", "hard"])
-def test_test_negatives_link_what_their_layer_links(directed, hide, nodes, kind):
+def test_test_negatives_link_what_their_layer_links(directed, hide, kind):
     """Every negative that there is, drawn without repetition: the pool and the own negatives of each positive."""
     mx = shop(directed)
     num_free = [len({frozenset(pair) for pair in free(mx, name, hide=hide)}) for name in mx.layer_names[:3]]
-    for data in k_fold(
-        mx, hide=hide, folds=3, negatives=kind, negative_nodes=nodes, each=1 if nodes == "active" else 2
-    ):
+    for data in k_fold(mx, hide=hide, folds=3, negatives=kind, each=2):
         data.check(full=mx)
         for index, name in enumerate(mx.layer_names[:3]):
-            allowed = free(mx, name, hide=hide, active=nodes == "active") or free(mx, name, hide=hide)
+            allowed = free(mx, name, hide=hide)
             assert num_free[index] >= 2
             pairs, label = data.test(name)
             assert {tuple(pair) for pair in pairs[label == 0].tolist()} <= allowed
@@ -205,27 +197,6 @@ def test_types_of_another_multiplex():
         ["x"], ["y"], ["buys"], node_names=["x", "y", "z", "w"], node_types=["user", "alien", "item", "user"]
     )  # fmt: skip
     assert PairSpace(other, links_of=mx).all_pairs(0).tolist() == [[0, 2], [2, 3]]
-
-
-def test_wrong_nodes_are_refused():
-    with refuses("negative_nodes", "'some'"):
-        split(shop(), hide="layer", negative_nodes="some")
-    with refuses("negative_nodes", "'some'"):
-        NegativeSampler(shop(), nodes="some")
-
-
-def test_pool_negatives_of_active_nodes_are_uniform():
-    mx = Multiplex.from_edges([0, 1, 2], [1, 2, 3], "a", num_nodes=9)
-    known = restrict(KnownPairs(mx, ordered=False), mx, "active")
-    rng = np.random.default_rng(3)
-    pool = np.concatenate([pool_negatives(mx, np.zeros(1, int), known, rng) for _ in range(1500)])
-    assert close(counts(pool, [(0, 2), (0, 3), (1, 3)]), 1 / 3)
-
-
-def test_active_nodes_without_a_free_pair():
-    """A triangle has none: all 10 pairs of five nodes are used, less 3. A path of three nodes has one."""
-    mx = Multiplex.from_edges([0, 1, 0, 0, 1], [1, 2, 2, 1, 2], [*"aaabb"], num_nodes=5)
-    assert restrict(KnownPairs(mx, ordered=False), mx, "active").num_free().tolist() == [7, 1]
 
 
 def test_types_that_another_multiplex_does_not_have():

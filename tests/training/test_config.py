@@ -51,8 +51,8 @@ def test_what_must_be_a_number_has_a_range():
     assert {name for name in SETTINGS if not isinstance(SETTINGS[name].default, kinds)} | chosen == set(NUMBERS)
 
 
-def test_there_are_26_settings_and_what_is_chosen_by_itself_is_auto_everywhere():
-    assert len(SETTINGS) == 26
+def test_there_are_25_settings_and_what_is_chosen_by_itself_is_auto_everywhere():
+    assert len(SETTINGS) == 25
     chosen = {name for name, setting in SETTINGS.items() if setting.word}
     assert chosen == {"k", "max_steps", "batch_size", "targets_per_step", "members", "width", "hidden_units"}
     assert {SETTINGS[name].default for name in (*chosen, "device")} == {"auto"}
@@ -140,7 +140,7 @@ def test_where_an_epoch_has_100_steps_there_are_fewer_epochs(num_edges, max_step
 
 
 def test_the_estimator_documents_all_its_parameters():
-    assert len(PARAMETERS) == 28
+    assert len(PARAMETERS) == 27
     text = inspect.getdoc(LinkPredictor)
     section = text[text.index("Parameters\n----------\n") : text.index("Examples\n--------\n")]
     assert "{parameters}" not in text

@@ -124,7 +124,7 @@ def evaluate(
         with stoppable(quiet=quiet), _progress(list(methods), metrics, trials * folds, quiet, quick) as on_progress:
             found = rows_of(
                 methods, fixed or mx, hide=hide, trials=trials, folds=folds, seed=seed, negatives=negatives,
-                negative_nodes=settings.get("negative_nodes", "all"), targets=targets, after=cut, engine=engine,
+                targets=targets, after=cut, engine=engine,
                 jobs=jobs, out=out, resume=resume, on_progress=on_progress,
             )  # fmt: skip
             if resume and out is not None and not out.exists() and not quiet:

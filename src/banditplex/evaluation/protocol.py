@@ -41,7 +41,6 @@ class EvaluationProtocol:
     folds: int
     seed: int
     negatives: str
-    negative_nodes: str
     each: int | None
     metrics: tuple[str, ...]
     threshold: float | None
@@ -74,7 +73,6 @@ def evaluate(
     seed: int = 0,
     metrics: Sequence[str] = METRICS,
     negatives: str = "uniform",
-    negative_nodes: str = "all",
     each: int | None = None,
     threshold: float | None = 0.0,
     targets: Sequence[Name] | None = None,
@@ -107,10 +105,9 @@ def evaluate(
         Each trial assigns edges to folds at random. The same seed gives the same splits and rows, with every engine.
     metrics
         Any of accuracy, roc_auc, average_precision, ap_at_50, f1, mrr, hits_at_1, hits_at_10, hits_at_50.
-    negatives, negative_nodes, each
-        "uniform", "degree" or "hard" test negatives; whether they are pairs of "all" nodes or of those "active" in the
-        layer (methods have a setting of their own for training); and the number of negatives that each positive is
-        ranked against. See `split`.
+    negatives, each
+        "uniform", "degree" or "hard" test negatives, and the number of negatives that each positive is ranked against.
+        See `split`.
     threshold
         Scores above it are predicted edges, in accuracy and f1: 0 for logits. None: as many pairs are predicted edges
         as there are edges, which suits scores of any scale.
@@ -147,7 +144,7 @@ def evaluate(
     metrics = (*metrics, *(FILTERED if fixed is not None and fixed.of_triples else ()))
     if fixed is None:
         more = {"folds": folds} if after is None else {}
-        check_options(mx, hide, negatives=negatives, negative_nodes=negative_nodes, each=each, **more)
+        check_options(mx, hide, negatives=negatives, each=each, **more)
         chosen = _choose_targets(mx, targets, max(folds, 2))
     else:
         check_hide(hide)
@@ -155,7 +152,7 @@ def evaluate(
             raise InputError(f"Expected no `after` with a split that comes with the data, got {after!r}.")
         chosen = tuple(testable(fixed.test, mx.layer_names if targets is None else targets))
     protocol = EvaluationProtocol(
-        hide=hide, trials=trials, folds=folds, seed=seed, negatives=negatives, negative_nodes=negative_nodes, each=each,
+        hide=hide, trials=trials, folds=folds, seed=seed, negatives=negatives, each=each,
         metrics=metrics, threshold=threshold, targets=chosen, after=after,
         fixed=None if fixed is None else (len(fixed.valid.label), len(fixed.test.label)),
     )  # fmt: skip
@@ -247,8 +244,7 @@ def _make_split(protocol: EvaluationProtocol, mx: Multiplex, trial: int, index: 
     """Return the splits of a trial, or only that of one fold."""
     seed = int(stream(protocol.seed, "trial", trial).integers(2**31))
     options: dict[str, Any] = {
-        "hide": protocol.hide, "seed": seed, "negatives": protocol.negatives,
-        "negative_nodes": protocol.negative_nodes, "each": protocol.each,
+        "hide": protocol.hide, "seed": seed, "negatives": protocol.negatives, "each": protocol.each,
     }  # fmt: skip
     if protocol.after is None:
         return k_fold(mx, folds=protocol.folds, only=index, **options)

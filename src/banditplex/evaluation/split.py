@@ -15,7 +15,6 @@ from banditplex.multiplex import Multiplex, Name
 from banditplex.pairs.hard_negatives import hard_negatives
 from banditplex.pairs.known import Bools, Ints, KnownPairs, repeated
 from banditplex.pairs.negatives import PROPOSALS, at_most, own_negatives, pool_negatives, within_free
-from banditplex.pairs.space import check_nodes
 from banditplex.pairs.visibility import HIDE, Visibility
 from banditplex.rng import random_ranks, stream
 from banditplex.terminal import warn
@@ -88,7 +87,6 @@ def split(
     share: float = 0.2,
     seed: int = 0,
     negatives: str = "uniform",
-    negative_nodes: str = "all",
     each: int | None = None,
 ) -> Split:
     """Hold out a share of every layer's edges, and draw as many negatives, or all that a dense layer has.
@@ -113,9 +111,6 @@ def split(
     negatives
         "uniform" or "degree" (see `banditplex.pairs.negatives`), or "hard" (see `banditplex.pairs.hard_negatives`).
         Hard negatives are used for ranking only: the labelled test pairs are then uniform.
-    negative_nodes
-        "all", or "active": negatives are pairs of nodes that have an edge in the layer of `mx`. If these have no pair
-        without an edge, all nodes are used.
     each
         Number of negatives of its own that each positive is ranked against, or as many as its layer has. None: no
         such negatives, except for "hard", where it is 100.
@@ -125,11 +120,11 @@ def split(
     >>> data.train.num_edges, data.label.tolist()
     (4, [1, 0])
     """
-    visibility = check_options(mx, hide, negatives=negatives, negative_nodes=negative_nodes, each=each, share=share)
+    visibility = check_options(mx, hide, negatives=negatives, each=each, share=share)
     rng = stream(seed, "split")
     pairs = _LinkedPairs.of(mx, visibility)
     out = pairs.edges(pairs.ranks(rng) < pairs.num_held_out(share)[pairs.stratum])
-    how = _Negatives(visibility, negatives, negative_nodes, each)
+    how = _Negatives(visibility, negatives, each)
     _tell_scarce(mx, out - 1, how)
     return _hold_out(mx, out, ~out, rng, how)
 
@@ -141,7 +136,6 @@ def k_fold(
     folds: int = 5,
     seed: int = 0,
     negatives: str = "uniform",
-    negative_nodes: str = "all",
     each: int | None = None,
     only: int | None = None,
 ) -> Iterator[Split]:
@@ -156,12 +150,12 @@ def k_fold(
     >>> sorted(fold.train.num_edges for fold in k_fold(mx, hide="pair", folds=2))
     [2, 3]
     """
-    visibility = check_options(mx, hide, negatives=negatives, negative_nodes=negative_nodes, each=each, folds=folds)
+    visibility = check_options(mx, hide, negatives=negatives, each=each, folds=folds)
     pairs = _LinkedPairs.of(mx, visibility, at_least=folds)
     rng = stream(seed, "folds")
     fold = (pairs.ranks(rng) + rng.integers(0, folds, len(pairs.size))[pairs.stratum]) % folds
     fold = np.where(pairs.size[pairs.stratum] > 1, fold, -1)
-    how = _Negatives(visibility, negatives, negative_nodes, each)
+    how = _Negatives(visibility, negatives, each)
     _tell_scarce(mx, np.where(pairs.index >= 0, fold[pairs.index], -1), how)
     return (
         _hold_out(mx, out, ~out, stream(seed, "fold", index), how)
@@ -178,7 +172,6 @@ def temporal_split(
     after: Any = None,
     seed: int = 0,
     negatives: str = "uniform",
-    negative_nodes: str = "all",
     each: int | None = None,
 ) -> Split:
     """Train on the edges up to a time, and test on later ones.
@@ -194,14 +187,14 @@ def temporal_split(
         If `after` is None: the cut is the earliest time such that at most this share of all edges is later.
     after
         The cut: edges with a later time are held out. A number, or a datetime if times were given as datetimes.
-    hide, seed, negatives, negative_nodes, each
+    hide, seed, negatives, each
         As for `split`.
 
     >>> mx = Multiplex.from_edges([0, 0, 1, 2], [1, 2, 2, 3], "a", time=[1, 2, 3, 4], num_nodes=4)
     >>> temporal_split(mx, hide="layer", after=3).pairs[0].tolist()
     [2, 3]
     """
-    visibility = check_options(mx, hide, negatives=negatives, negative_nodes=negative_nodes, each=each, share=share)
+    visibility = check_options(mx, hide, negatives=negatives, each=each, share=share)
     if mx.time is None:
         raise InputError("Expected a multiplex with times (`time` of from_edges), got one without.")
     cut = np.sort(mx.time)[math.ceil((1 - share) * mx.num_edges) - 1] if after is None else _as_time(after)
@@ -211,7 +204,7 @@ def temporal_split(
     out[out] = ~linked_before.has(mx.edge_layer[out], mx.edge_index[:, out].T)
     if not out.any():
         raise InputError(f"Expected new pairs after {cut}, got none: times are {mx.time.min()} to {mx.time.max()}.")
-    how = _Negatives(visibility, negatives, negative_nodes, each)
+    how = _Negatives(visibility, negatives, each)
     _tell_scarce(mx, out - 1, how)
     return _hold_out(mx, out, ~late, stream(seed, "split"), how)
 
@@ -354,14 +347,13 @@ class _Negatives(NamedTuple):
 
     visibility: Visibility
     negatives: str
-    nodes: str
     each: int | None
 
 
 def _hold_out(mx: Multiplex, out: Bools, keep: Bools, rng: np.random.Generator, how: _Negatives) -> Split:
     """Return the split that trains on the edges `keep` (num_edges,) and tests on the edges `out`."""
-    train, (visibility, negatives, nodes, each) = mx.keep_edges(keep), how
-    known = visibility.test_negatives(mx, train, nodes)
+    train, (visibility, negatives, each) = mx.keep_edges(keep), how
+    known = visibility.test_negatives(mx, train)
     out = out & (known.num_free() > 0)[mx.edge_layer]
     if not out.any():
         where = "any" if known.everywhere else "their"
@@ -391,7 +383,7 @@ def _tell_scarce(mx: Multiplex, fold: Ints, how: _Negatives) -> None:
 
     Parameters: `fold` (num_edges,), the fold in which each edge is held out, or -1.
     """
-    known, each = how.visibility.negative_pairs(mx, how.nodes), how.each
+    known, each = how.visibility.negative_pairs(mx), how.each
     if how.visibility.dense:
         warn(
             "Nearly all pairs of nodes are linked in some layer: the negatives of a layer are the held-out pairs "
@@ -427,7 +419,6 @@ def check_options(
     hide: str,
     *,
     negatives: str,
-    negative_nodes: str,
     each: int | None,
     share: float = 0.5,
     folds: int = 2,
@@ -435,7 +426,6 @@ def check_options(
     """Refuse options that are invalid for any multiplex; return what the split hides."""
     if negatives not in NEGATIVES:
         raise InputError(f"Expected negatives to be one of {', '.join(NEGATIVES)}, got {negatives!r}.")
-    check_nodes(negative_nodes)
     if each is not None and each < 0:
         raise InputError(f"Expected each to be at least 0, got {each}.")
     if not 0 < share < 1:

@@ -29,7 +29,7 @@ class NegativeSampler:
     Pass the training graph to draw negatives for training. Self pairs are never drawn, and undirected pairs have the
     smaller index first. In a directed multiplex the reverse of a negative may be an edge, unless `ordered` is False.
     With `everywhere`, negatives are edges of no layer. If nodes have types, negatives link only types that the layer
-    links; with nodes="active", only nodes that have an edge in the layer (see `PairSpace`, also for `links_of`).
+    links (see `PairSpace`, also for `links_of`).
 
     >>> mx = Multiplex.from_edges([0, 0, 1], [1, 2, 3], "a", num_nodes=4)
     >>> drawn = NegativeSampler(mx).draw(np.zeros(3, int), np.random.default_rng(0), distinct=True)
@@ -43,10 +43,9 @@ class NegativeSampler:
         *,
         everywhere: bool = False,
         ordered: bool | None = None,
-        nodes: str = "all",
         links_of: Multiplex | None = None,
     ) -> None:
-        self._known = restrict(KnownPairs(mx, everywhere=everywhere, ordered=ordered), mx, nodes, links_of=links_of)
+        self._known = restrict(KnownPairs(mx, everywhere=everywhere, ordered=ordered), mx, links_of=links_of)
         self._free = self._known.num_free()
         self._scarce = self._free < SCARCE * self._known.num_pairs()
         self._listed: dict[int, Ints] = {}
@@ -117,9 +116,8 @@ def degree_pairs(mx: Multiplex, space: PairSpace | None = None) -> Propose:
     """Return a function that proposes pairs whose ends are drawn in proportion to their degrees in the layer.
 
     In a directed multiplex, sources are drawn in proportion to their out-degree and destinations to their in-degree.
-    All these nodes are active; of `space`, only the types matter.
     """
-    if space is not None and mx.node_types is not None:
+    if space is not None:
         return space.propose_by_degree()
     start, size = mx.layer_offsets[:-1], mx.layer_sizes
 

@@ -1,4 +1,4 @@
-"""Which pairs a layer may link: pairs of the node types that its edges link, of all nodes or of nodes with an edge.
+"""Which pairs a layer may link: pairs of the node types that its edges link.
 
 The pairs of a layer come in blocks, one for each combination of types: the nodes of one type times those of another.
 """
@@ -8,12 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from banditplex.errors import InputError
 from banditplex.multiplex import Multiplex
 from banditplex.multiplex.types import linked_types
 from banditplex.pairs.known import Bools, Ints, KnownPairs, contains, in_order, pair_keys
 
-NODES = ("all", "active")
 Propose = Callable[[Ints, np.random.Generator], Ints]  # layers (n,) -> pairs (n, 2)
 
 
@@ -39,10 +37,8 @@ class _Groups(NamedTuple):
 class PairSpace:
     """The pairs that each layer of a multiplex may link; self pairs are never among them.
 
-    Parameters: `mx`: the multiplex. If its nodes have no types, they count as one type. `nodes`: "all" nodes, or
-    "active" ones: those with an edge in the layer. Self loops do not count. `links_of`: the multiplex with the same
-    layers whose edges show which types a layer links; None: `mx`. A layer without edges may link all types.
-    `unrestricted`: layers (num_layers,) in which all nodes are used although `nodes` is "active".
+    Parameters: `mx`: the multiplex. If its nodes have no types, they count as one type. `links_of`: the multiplex with
+    the same layers whose edges show which types a layer links; None: `mx`. A layer without edges may link all types.
 
     >>> mx = Multiplex.from_edges([0, 1], [2, 3], "buys", node_types=["user", "user", "item", "item"])
     >>> space = PairSpace(mx)
@@ -50,32 +46,12 @@ class PairSpace:
     (array([ True, False]), array([4]))
     """
 
-    def __init__(
-        self,
-        mx: Multiplex,
-        nodes: str = "all",
-        *,
-        links_of: Multiplex | None = None,
-        unrestricted: Bools | None = None,
-    ) -> None:
+    def __init__(self, mx: Multiplex, *, links_of: Multiplex | None = None) -> None:
         self._mx, self._types, self._num_types = mx, mx.type_index, max(len(mx.type_names), 1)
         self._links = _links(mx, mx if links_of is None else links_of)
-        self._active = np.empty(0, np.int64)  # keys of the active nodes of restricted layers
-        self._restricted = np.zeros(mx.num_layers, np.bool_)
-        if nodes == "active":
-            self._restricted = np.ones(mx.num_layers, np.bool_) if unrestricted is None else ~unrestricted
-            keep = (mx.edge_index[0] != mx.edge_index[1]) & self._restricted[mx.edge_layer]
-            self._active = np.unique(mx.edge_layer[keep] * mx.num_nodes + mx.edge_index[:, keep])
-        layer, node = np.divmod(self._active, max(mx.num_nodes, 1))
-        own = self._num_types * (1 + layer) + self._types[node]  # groups of all nodes first, then those of each layer
-        self._groups = _Groups.of(
-            np.append(self._types, own), np.append(np.arange(mx.num_nodes), node), self._num_types * (1 + mx.num_layers)
-        )
-        first = np.where(self._restricted, 1 + np.arange(mx.num_layers), 0) * self._num_types
-        self._source, self._destination = first[self._links[0]] + self._links[1:]
-        self.propose = _proposal(
-            mx, self._links[0], (self._groups, self._source), (self._groups, self._destination), distinct=True
-        )
+        self._groups = _Groups.of(self._types, np.arange(mx.num_nodes), self._num_types)
+        layer, source, destination = self._links
+        self.propose = _proposal(mx, layer, (self._groups, source), (self._groups, destination), distinct=True)
 
     def contains(self, layer: Ints, pairs: Ints) -> Bools:
         """Return for each pair (n, 2) whether its layer (n,) may link it; if directed, in this direction."""
@@ -83,9 +59,6 @@ class PairSpace:
         if not self._mx.directed:
             source, destination = np.minimum(source, destination), np.maximum(source, destination)
         inside = contains(self._link_keys(*self._links), self._link_keys(layer, source, destination))
-        if self._restricted.any():
-            for node in pairs.T:
-                inside &= ~self._restricted[layer] | contains(self._active, layer * self._mx.num_nodes + node)
         different: Bools = inside & (pairs[:, 0] != pairs[:, 1])
         return different
 
@@ -102,33 +75,18 @@ class PairSpace:
         """Return how many of the distinct pairs (n, 2) each layer may link, (num_layers,)."""
         code = pair_keys(np.zeros(len(pairs), np.int64), self._types[pairs], self._num_types, ordered=ordered)
         layer, *groups = self._merged(ordered)
-        types = np.stack(groups, 1) % self._num_types
-        wanted = pair_keys(np.zeros_like(layer), types, self._num_types, ordered=ordered)
-        if not self._restricted.any():
-            return _sum(layer, np.bincount(code, minlength=self._num_types**2)[wanted], self._mx)
-        found = np.zeros(len(layer), np.int64)
-        for index in np.unique(layer).tolist():
-            inside = np.ones(self._mx.num_nodes, np.bool_)
-            if self._restricted[index]:
-                low, high = np.searchsorted(self._active, np.array([index, index + 1]) * self._mx.num_nodes)
-                inside[:] = False
-                inside[self._active[low:high] - index * self._mx.num_nodes] = True
-            here = layer == index
-            count = np.bincount(code[inside[pairs].all(axis=1)], minlength=self._num_types**2)
-            found[here] = count[wanted[here]]
-        return _sum(layer, found, self._mx)
+        wanted = pair_keys(np.zeros_like(layer), np.stack(groups, 1), self._num_types, ordered=ordered)
+        return _sum(layer, np.bincount(code, minlength=self._num_types**2)[wanted], self._mx)
 
     def _merged(self, ordered: bool) -> Ints:
-        """Return layer, source and destination group of each block (3, c); unless `ordered`, each once."""
-        blocks = np.stack([self._links[0], self._source, self._destination])
+        """Return layer, source and destination type of each block (3, c); unless `ordered`, each once."""
         if ordered or not self._mx.directed:
-            return blocks
-        return np.unique(np.concatenate([blocks[:1], np.sort(blocks[1:], axis=0)]), axis=1)
+            return self._links
+        return np.unique(np.concatenate([self._links[:1], np.sort(self._links[1:], axis=0)]), axis=1)
 
     def chunks(self, layer: int, size: int) -> Iterator[Ints]:
         """Yield all pairs (n, 2) of a layer, about `size` at a time; if undirected, smaller index first."""
-        for place in np.flatnonzero(self._links[0] == layer).tolist():
-            one, other = int(self._source[place]), int(self._destination[place])
+        for one, other in self._links[1:, self._links[0] == layer].T.tolist():
             source, destination = self._groups.list(one), self._groups.list(other)
             rows = max(1, size // max(1, len(destination)))
             for low in range(0, len(source), rows):
@@ -157,25 +115,14 @@ class PairSpace:
         return _proposal(mx, self._links[0], tail, head, distinct=False)
 
 
-def restrict(known: KnownPairs, mx: Multiplex, nodes: str = "all", *, links_of: Multiplex | None = None) -> KnownPairs:
+def restrict(known: KnownPairs, mx: Multiplex, *, links_of: Multiplex | None = None) -> KnownPairs:
     """Say which pairs without an edge are negatives: set `known.space`, and return `known`.
 
-    Parameters: as for `PairSpace`. If the active nodes of a layer have no pair without an edge, all nodes are used. If
-    all pairs are possible, the space stays None.
+    Parameters: as for `PairSpace`. If nodes have no types, the space stays None: all pairs are possible.
     """
-    check_nodes(nodes)
-    if mx.node_types is None and nodes == "all":
-        return known
-    known.space = PairSpace(mx, nodes, links_of=links_of)
-    if nodes == "active" and not known.num_free().all():
-        known.space = PairSpace(mx, nodes, links_of=links_of, unrestricted=known.num_free() == 0)
+    if mx.node_types is not None:
+        known.space = PairSpace(mx, links_of=links_of)
     return known
-
-
-def check_nodes(nodes: object) -> None:
-    """Refuse a value of `negative_nodes` that is not allowed."""
-    if nodes not in NODES:
-        raise InputError(f"Expected negative_nodes to be one of {', '.join(NODES)}, got {nodes!r}.")
 
 
 def _links(mx: Multiplex, shown: Multiplex) -> Ints:

@@ -119,16 +119,16 @@ class Visibility:
         """Return the pairs of which an edge of `mx` is hidden."""
         return KnownPairs(mx, everywhere=self.hides_everywhere, ordered=self.ordered)
 
-    def negative_pairs(self, mx: Multiplex, nodes: str = "all") -> KnownPairs:
-        """Return the pairs that must not be drawn as negatives, given the edges of `mx`; `nodes` as for `PairSpace`."""
-        return restrict(self.of_negatives.known_pairs(mx), mx, nodes)
+    def negative_pairs(self, mx: Multiplex) -> KnownPairs:
+        """Return the pairs that must not be drawn as negatives, given the edges of `mx`."""
+        return restrict(self.of_negatives.known_pairs(mx), mx)
 
-    def test_negatives(self, mx: Multiplex, train: Multiplex, nodes: str = "all") -> KnownPairs:
+    def test_negatives(self, mx: Multiplex, train: Multiplex) -> KnownPairs:
         """Return the pairs that must not be drawn as negatives of a split of `mx`.
 
         If it is dense, these are also all pairs that the training graph links in some layer.
         """
-        known = self.negative_pairs(mx, nodes)
+        known = self.negative_pairs(mx)
         if self.dense:
             linked = np.unique(np.sort(train.edge_index.T[train.edge_index[0] != train.edge_index[1]], axis=1), axis=0)
             layer = np.repeat(np.arange(mx.num_layers), len(linked))
@@ -137,12 +137,10 @@ class Visibility:
             known.add(layer[inside], pairs[inside])
         return known
 
-    def negative_sampler(
-        self, mx: Multiplex, nodes: str = "all", *, links_of: Multiplex | None = None
-    ) -> NegativeSampler:
+    def negative_sampler(self, mx: Multiplex, *, links_of: Multiplex | None = None) -> NegativeSampler:
         """Return a sampler of negatives, given the edges of `mx`; parameters as for `PairSpace`."""
         everywhere = self.of_negatives.hides_everywhere
-        return NegativeSampler(mx, everywhere=everywhere, ordered=self.ordered, nodes=nodes, links_of=links_of)
+        return NegativeSampler(mx, everywhere=everywhere, ordered=self.ordered, links_of=links_of)
 
 
 def is_dense(mx: Multiplex) -> bool:

@@ -11,7 +11,6 @@ import numpy as np
 
 from banditplex.bandits import POLICIES
 from banditplex.errors import InputError
-from banditplex.pairs.space import NODES
 from banditplex.pairs.visibility import HIDE, Visibility
 
 if TYPE_CHECKING:
@@ -86,6 +85,7 @@ REMOVED = {
     "shard_layers": "shard_layers was removed: leave it out; each process that torchrun starts holds all layers.",
     "regression": "regression was removed: leave it out; members=1 trains a network without one.",
     "rotations": "rotations was removed: leave it out; members=1 trains a network without them.",
+    "negative_nodes": "negative_nodes was removed: leave it out; negatives are pairs of all nodes.",
     "unknown_share": "unknown_share was removed: leave it out; `prior` says how many links are unknown.",
     **{
         name: f"{name} was removed: leave it out; it is always {value} ({place})."
@@ -182,9 +182,6 @@ class Config:
         "20,000 nodes, with vectors of nodes and layers (ComplEx); one with vectors, if it is one for its many edges.",
         low=1, word=AUTO,
     )  # fmt: skip
-    negative_nodes: str = setting(
-        "all", "Nodes whose pairs are negatives: all, or only those with an edge in the layer (active).", choices=NODES
-    )
     conv: "Convolution" = setting(
         "sage", "Convolution of the encoder.", also="Or a PyG class, or a function, called as conv(in, out).",
         choices=("sage", "gcn"), closed=False, group=_NETWORK,

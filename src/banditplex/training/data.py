@@ -23,7 +23,6 @@ from banditplex.nn.known import Known, look_up
 from banditplex.nn.panels import Panels
 from banditplex.nn.view import View
 from banditplex.pairs.negatives import GivenNegatives
-from banditplex.pairs.space import NODES
 from banditplex.pairs.visibility import Visibility
 from banditplex.rng import stream
 from banditplex.training.batches import Examples, TargetEdges
@@ -137,10 +136,9 @@ def prepare(
     validation = examples.take(held_out).to_host()
     layer, rng = targets[validation.instance], stream(config.seed, "validation negatives")
     if negatives is None:
-        nodes = config.negative_nodes
-        only_host = mx.node_types is not None or nodes != NODES[0]
-        of_all = cache(lambda: visibility.negative_sampler(mx, nodes))
-        of_shown = cache(lambda: visibility.negative_sampler(data.train_mx, nodes, links_of=mx))
+        only_host = mx.node_types is not None
+        of_all = cache(lambda: visibility.negative_sampler(mx))
+        of_shown = cache(lambda: visibility.negative_sampler(data.train_mx, links_of=mx))
         sampler = full = DeviceNegatives(edges, visibility, of_all, only_host=only_host)
         if len(layer):
             sampler = DeviceNegatives(shown, visibility, of_shown, only_host=only_host)

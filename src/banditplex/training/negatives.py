@@ -1,8 +1,8 @@
 """Negatives on the device: random pairs, of which edges are rejected by a search among the sorted keys of all edges.
 
-Where pairs cannot be proposed at random, because nodes have types, because only active nodes count, because the user has
-given the negatives, or because a layer has few of them, the samplers of `banditplex.pairs.negatives` draw on the host.
-"""  # noqa: E501
+Where pairs cannot be proposed at random, because nodes have types, because the user has given the negatives, or because
+a layer has few of them, the samplers of `banditplex.pairs.negatives` draw on the host.
+"""
 
 from collections.abc import Callable
 
