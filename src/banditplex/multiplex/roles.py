@@ -13,7 +13,7 @@ ROLES = {  # from the role of a column to its usual names; the first ones say it
     "destination": (
         "target", "destination", "to", "v", "dst", "recipient", "receiver", "callee", "called", "followee", "followed"
     ),
-    "layer": ("layer", "relation", "relationship", "type", "kind", "label", "channel", "medium", "platform"),
+    "layer": ("layer", "relation", "relationship", "type", "kind", "label", "channel", "medium", "platform", "event"),
     "weight": ("weight",),
     "time": ("time",),
     "source_type": ("source_type",),

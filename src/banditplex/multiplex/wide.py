@@ -51,7 +51,7 @@ def widened(frame: "pd.DataFrame", options: TableOptions, path: object = None) -
         frame.loc[:, list(chosen.values())].iloc[row].assign(**{LAYER: name, WEIGHT: numbers[name][row]})
         for (name, _), row in zip(layers.items(), rows, strict=True)
     ]
-    shown = ", ".join(list(layers)[:5]) + ", ..." * (len(layers) > 5)
+    shown = ", ".join(list(layers)[:5]) + f" and {len(layers) - 5} more" * (len(layers) > 5)
     note(f"{place(path)}{'columns are layers' if len(layers) > 1 else 'the column is the layer'}: {shown}.")
     return pd.concat(parts, ignore_index=True), np.concatenate(rows)
 
