@@ -1,8 +1,10 @@
 """The package as a whole: it opens quickly, hands out its names lazily, and its version is one."""
 
 import os
+import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -86,3 +88,12 @@ def test_the_wheel_has_every_file_of_the_package(tmp_path):
     assert names == {str(path.relative_to(ROOT / "src")) for path in files}
     assert "banditplex/report/vendor/echarts.min.js" in names
     assert "Requires-Dist: torch<2.14,>=2.11" in needs
+
+
+def test_the_extra_all_is_every_extra_of_users():
+    """Those that docs/install.md lists, above `all`; what developers need is not part of it."""
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    (everything,) = extras["all"]
+    listed = re.findall(r"^\| `pip install '\.\[(\w+)\]'`", (ROOT / "docs" / "install.md").read_text(), re.MULTILINE)
+    assert everything == f"banditplex[{','.join(sorted(listed[: listed.index('all')]))}]"
+    assert extras.keys() == {*listed, "audit", "dev", "package"}
