@@ -5,11 +5,14 @@ import re
 import shlex
 import subprocess
 import sys
+from importlib import import_module
 from itertools import zip_longest
 from pathlib import Path
+from types import FunctionType
 
 import pytest
 
+import banditplex
 from banditplex.bandits import POLICIES
 
 ROOT = Path(__file__).parent.parent
@@ -96,6 +99,13 @@ def test_readme_has_no_sentence_of_more_than_25_words():
     assert long == []
 
 
+def test_a_page_is_read_in_five_minutes():
+    """At 230 words a minute; tables and code are looked up, and pages of results are written by commands."""
+    pages = [page for page in PAGES if "results" not in page.parts]
+    words = {name(page): sum(len(each.split()) for each in sentences(page.read_text("utf-8"))) for page in pages}
+    assert {page: number for page, number in words.items() if number > 5 * 230} == {}
+
+
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_links_inside_the_project_lead_somewhere(page):
     for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text(encoding="utf-8")):
@@ -125,6 +135,50 @@ def test_every_page_is_in_the_navigation_of_the_site():
     listed = set(re.findall(r": (\S+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE))
     pages = {str(page.relative_to(ROOT / "docs")) for page in PAGES[1:] if "results" not in page.parts}
     assert pages <= listed, f"mkdocs.yml should list {', '.join(sorted(pages - listed))} under nav"
+
+
+PUBLIC = (
+    "banditplex", "banditplex.bandits", "banditplex.baselines", "banditplex.datasets", "banditplex.errors",
+    "banditplex.evaluation", "banditplex.leaderboard", "banditplex.multiplex", "banditplex.nn.relevance",
+    "banditplex.scorer", "banditplex.testing",
+)  # fmt: skip
+"""Modules whose names users import."""
+
+
+def public_names(path: str) -> set[str]:
+    """Return the names in `__all__`, or those that a module defines; a package also has those of its modules."""
+    module = import_module(path)
+    if hasattr(module, "__all__"):
+        return set(module.__all__) - {"__version__"}
+    home = "banditplex." if hasattr(module, "__path__") else path
+    things = {name: thing for name, thing in vars(module).items() if not name.startswith("_")}
+    return {name for name, thing in things.items() if str(getattr(thing, "__module__", "")).startswith(home)}
+
+
+def resolve(path: str) -> object:
+    """Return what a module has under the last name of a path."""
+    module, _, name = path.rpartition(".")
+    return vars(import_module(module))[name]
+
+
+def test_the_reference_has_every_public_name():
+    """And methods of classes that are written elsewhere, as `Multiplex.to_pandas` is."""
+    text = "".join(page.read_text(encoding="utf-8") for page in (ROOT / "docs" / "api").glob("*.md"))
+    listed = {path: resolve(path) for path in re.findall(r"^::: (\S+)", text, re.MULTILINE)}
+    modules = [path for path in listed if (ROOT / "src" / f"{path.replace('.', '/')}.py").exists()]
+    assert modules == [], "the site would show these modules instead of what has the same name"
+    wanted = {f"{path}.{name}": resolve(f"{path}.{name}") for path in PUBLIC[1:] for name in public_names(path)}
+    wanted |= {name: getattr(banditplex, name) for name in public_names("banditplex")}
+    for each in (banditplex.Multiplex, banditplex.LinkPredictor):
+        methods = {name: getattr(method, "__func__", method) for name, method in vars(each).items() if name[0] != "_"}
+        wanted |= {
+            f"{each.__name__}.{name}": method
+            for name, method in methods.items()
+            if isinstance(method, FunctionType) and not method.__qualname__.startswith(each.__name__)
+        }
+    assert {"Multiplex.to_pandas", "banditplex.bandits.POLICIES", "banditplex.testing.check_policy"} < wanted.keys()
+    missing = [name for name, thing in wanted.items() if not any(thing is each for each in listed.values())]
+    assert missing == [], "docs/api should have them"
 
 
 @pytest.mark.slow

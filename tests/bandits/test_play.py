@@ -142,7 +142,7 @@ def estimates(rows, losses):
 @pytest.mark.parametrize("game", GAMES)
 @pytest.mark.parametrize(("n", "k"), SIZES)
 def test_the_bound_of_the_estimates_holds_in_every_round(game, n, k):
-    """Both as `play` states it and with the sharper constants that docs/bandits.md derives on the way."""
+    """Both as `play` states it and with the sharper constants that docs/bandits-theory.md derives on the way."""
     rng = np.random.default_rng([n, k])
     losses = [GAMES[game](rng, t, (20, n)) for t in range(200)]
     policy = make_policy("exp3+", num_arms=n, k=k, num_instances=20)

@@ -56,7 +56,7 @@ def play(
     >>> last.round, bool(last.estimated_regret <= last.bound), bool(last.inclusion[0] > 0.8)
     (500, True, True)
 
-    The bound is Theorem 1 of the paper without its last step; docs/bandits.md derives it for every k.
+    The bound is Theorem 1 of the paper without its last step; docs/bandits-theory.md derives it for every k.
     """
     tally = _Tally(policy)
     pairs = zip(losses, repeat(None) if expected is None else expected, strict=expected is not None)

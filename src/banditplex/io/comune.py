@@ -28,7 +28,7 @@ def read(
     nodes: str | Path | None = None,
     num_nodes: int | None = None,
 ) -> Multiplex:
-    """Read an edge list and its companion files; options: docs/formats.md#comune."""
+    """Read an edge list and its companion files; options: docs/file-formats.md#comune."""
     layer_file, node_file = _find_companion(path, "layers", layers), _find_companion(path, "nodes", nodes)
     columns = _read_columns(path, progress)
     if not columns and (layer_file is None or node_file is None):

@@ -29,7 +29,7 @@ def read(
 ) -> Multiplex:
     """Read a folder of edge lists; layers are named after their files.
 
-    Options: docs/formats.md#edge-lists.
+    Options: docs/file-formats.md#edge-lists.
     """
     files = _layer_files(path, pattern)
     if not files:

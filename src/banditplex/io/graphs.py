@@ -48,7 +48,7 @@ def read(
     max_size: int | None = None,
     progress: Progress | None = None,
 ) -> Multiplex:
-    """Read a graph file; other edge attributes are ignored. Options: docs/formats.md#graphml-and-gml."""
+    """Read a graph file; other edge attributes are ignored. Options: docs/file-formats.md#graphml-and-gml."""
     check_file_size(path, max_size, MEMORY)
     graph = _parse(path, parse_file)
     if progress:

@@ -66,7 +66,7 @@ def read(
 ) -> Multiplex:
     """Read a multinet file; files of type multilayer must not have edges between layers.
 
-    Options: docs/formats.md#multinet.
+    Options: docs/file-formats.md#multinet.
     """
     sections = _split(path)
     multilayer = any(map(_is_multilayer, sections["TYPE"]))

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from banditplex.errors import InputError
 
 Name = str | int
+"""The name of a node or of a layer."""
 _SEPARATOR = re.compile(r"[\s/:|_.#-]+")
 Ints = npt.NDArray[np.int64]
 Names = npt.NDArray[Any]  # int64, or objects that are all str
