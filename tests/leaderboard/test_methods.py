@@ -4,19 +4,15 @@ import inspect
 from functools import partial
 from typing import ClassVar
 
-import numpy as np
 import pytest
 
-from banditplex import Multiplex
 from banditplex.baselines import BASELINES
-from banditplex.datasets import load_dataset
-from banditplex.evaluation import roc_auc, split
 from banditplex.leaderboard.methods import OURS, QUICK, VARIANTS, Method, choose_methods, find_methods
-from banditplex.leaderboard.variants import MeanOfDraws, WithUnion, beside_unions
+from banditplex.leaderboard.variants import MeanOfDraws
 from banditplex.predictor import LinkPredictor
 from tests.refusals import refuses
 
-OURS_NAMES = ["default", "none", "uniform", "exp3+", "all", "union"]
+OURS_NAMES = ["default", "none", "uniform", "exp3+", "all"]
 ONE_GRAPH = [
     "common-neighbours", "jaccard", "adamic-adar", "resource-allocation", "preferential-attachment", "katz", "deepwalk",
     "node2vec", "line", "vgae", "seal", "neo-gnn", "ncn", "svd", "gnn-bs", "thanos",
@@ -120,31 +116,3 @@ def test_the_variants_are_our_learner_with_other_policies():
     uniform = methods["uniform"].make(width=16).set_params(seed=3)
     assert isinstance(uniform, MeanOfDraws)
     assert uniform.get_params() == LinkPredictor(policy="uniform", evidence="drawn", width=16, seed=3).get_params()
-
-
-def test_union_sees_the_target_layer_and_all_others_as_one():
-    rng = np.random.default_rng(0)
-    mx = Multiplex.from_edges(rng.integers(0, 9, 60), rng.integers(0, 9, 60), rng.integers(0, 4, 60), num_nodes=9)
-    found = beside_unions(mx, [2, 0])
-    pairs = {layer: set(map(tuple, mx.edges(layer).T.tolist())) for layer in mx.layer_names}
-    for place, target in enumerate([2, 0]):
-        assert set(map(tuple, found.edges(place).T.tolist())) == pairs[target]
-        others = set().union(*(pairs[layer] for layer in pairs if layer != target))
-        assert list(map(tuple, found.edges(place + 2).T.tolist())) == sorted(others)
-
-
-def test_union_predicts_with_the_union():
-    """A pair that another layer has is seen there, unless it is hidden in every layer; one layer alone is enough."""
-    mx = load_dataset("twins").subset(["a", "a-twin", "noise-1"])
-    data = split(mx, hide="layer", seed=0)
-    method = find_methods()["union"]
-    model = method.make(epochs=3, hide="layer", seed=0).fit(data.train, ["a"])
-    assert isinstance(model, WithUnion)
-    assert model.num_parameters_ > 0
-    assert model.model.layer_probabilities_.loc[0, 1] == 1  # the union
-    pairs, label = data.test("a")
-    assert roc_auc(label, model.score_pairs(pairs, "a")) > 0.75
-    with refuses("'a-twin'"):
-        model.score_pairs(pairs, "a-twin")
-    alone = method.make(epochs=1, hide="layer", seed=0).fit(data.train.subset(["a"]))
-    assert np.isfinite(alone.score_pairs(pairs, "a")).all()

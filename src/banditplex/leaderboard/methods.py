@@ -32,7 +32,6 @@ VARIANTS = {
     "uniform": "our learner on target and drawn layers; layers are drawn uniformly, scores are means over draws",
     "exp3+": "our learner on target and drawn layers; layers are drawn by Exp3+, as in the paper",
     "all": "our learner on target and drawn layers; every layer is drawn in every step",
-    "union": "our learner on the target layer and the union of all others, as one layer",
 }
 ABOUT = {
     "common-neighbours": "number of common neighbours",
@@ -155,13 +154,11 @@ def choose_methods(names: Iterable[str] | None = None) -> list[Method]:
 
 
 def _variant(name: str) -> Callable[..., LinkScorer]:
-    from banditplex.leaderboard.variants import MeanOfDraws, WithUnion
+    from banditplex.leaderboard.variants import MeanOfDraws
     from banditplex.predictor import LinkPredictor
 
     if name == OURS:
         return LinkPredictor
-    if name == "union":
-        return partial(WithUnion, evidence="drawn")
     make: Any = MeanOfDraws if name == "uniform" else LinkPredictor
     return partial(make, policy=name, evidence="drawn")
 

@@ -1,7 +1,6 @@
 """Names of nodes and layers (strings or integers), and their indices."""
 
 import re
-from collections.abc import Callable
 from difflib import get_close_matches
 from typing import Any
 
@@ -71,8 +70,7 @@ def check_num_nodes(num_nodes: int | None) -> None:
 
 def check_distinct(names: Names, what: str) -> Names:
     """Return `names`; refuse duplicates."""
-    rising = names.dtype != object and bool((names[1:] > names[:-1]).all())
-    if not rising and not (names.dtype == object and len(set(names.tolist())) == len(names)):
+    if names.dtype == object or not bool((names[1:] > names[:-1]).all()):
         NameIndex(names, what)  # raises an error that names the duplicate
     return names
 
@@ -122,11 +120,11 @@ class NameIndex:
     """
 
     def __init__(self, names: Names, what: str) -> None:
-        self._names, self._what = names, what
-        self._find = _string_finder(names) if names.dtype == object else _integer_finder(names)
-        if self._find is None:
-            values, counts = np.unique(names, return_counts=True)
-            twice = values[np.argmax(counts > 1)]
+        import pandas as pd
+
+        self._names, self._what, self._index = names, what, pd.Index(names, dtype=names.dtype)
+        if not self._index.is_unique:
+            twice = self._index[self._index.duplicated()][0]
             raise InputError(f"Expected distinct {what} names, got {as_python(twice)!r} more than once.")
 
     def __call__(self, values: Any) -> Ints:
@@ -141,8 +139,9 @@ class NameIndex:
         """Return the index of each of `wanted`, -1 if it is unknown."""
         if not len(self._names) or (wanted.dtype == object) != (self._names.dtype == object):
             return np.full(len(wanted), -1, np.int64)
-        assert self._find is not None
-        return self._find(wanted)
+        import pandas as pd
+
+        return self._index.get_indexer(pd.Index(wanted, dtype=wanted.dtype)).astype(np.int64, copy=False)
 
     def _unknown(self, name: Name) -> InputError:
         listed = ", ".join(map(repr, self._names[:5].tolist())) + (", ..." if len(self._names) > 5 else ".")
@@ -165,59 +164,6 @@ def near_names(name: str, known: list[str]) -> list[str]:
     some = {} if same or part else {each.casefold(): each for each in known[:1000]}
     alike = [some[each] for each in get_close_matches(plain, some, n=1)]
     return [each for each in (same or part or alike) if each != name][:3]
-
-
-Finder = Callable[[Names], Ints]
-
-
-def _string_finder(names: Names) -> Finder | None:
-    """Return a function from strings to their indices in `names`, or None if there are duplicates."""
-    table = {name: index for index, name in enumerate(names.tolist())}
-    if len(table) < len(names):
-        return None
-
-    def look_up(wanted: Names) -> Ints:
-        return np.fromiter((table.get(name, -1) for name in wanted.tolist()), np.int64, len(wanted))
-
-    def find(wanted: Names) -> Ints:
-        if len(wanted) < 10_000:
-            return look_up(wanted)
-        distinct, codes = factorize(wanted)  # look up each distinct name once
-        return look_up(distinct)[codes]
-
-    return find
-
-
-def _integer_finder(names: Ints) -> Finder | None:
-    """Return a function from integers to their indices in `names`, or None if there are duplicates."""
-    if not len(names):
-        return lambda wanted: np.full(len(wanted), -1, np.int64)
-    low, high = int(names.min()), int(names.max())
-    if _is_wide(low, high, len(names)):
-        return _sorted_finder(names)
-    table = np.full(high - low + 2, -1, np.int64)  # the last entry is for integers out of range
-    table[names - low] = np.arange(len(names))
-    if np.count_nonzero(table >= 0) < len(names):
-        return None
-
-    def find(wanted: Ints) -> Ints:
-        inside = (wanted >= low) & (wanted <= high)
-        return table[wanted - low if inside.all() else np.where(inside, wanted - low, -1)]
-
-    return find
-
-
-def _sorted_finder(names: Ints) -> Finder | None:
-    order = np.argsort(names)
-    ordered = names[order]
-    if (ordered[1:] == ordered[:-1]).any():
-        return None
-
-    def find(wanted: Ints) -> Ints:
-        place = np.minimum(np.searchsorted(ordered, wanted), len(ordered) - 1)
-        return np.where(ordered[place] == wanted, order[place], -1)
-
-    return find
 
 
 def _is_wide(low: int, high: int, size: int) -> bool:
