@@ -40,9 +40,11 @@ def action_of(fault: str, scenario: Scenario) -> Action:
     }[fault]  # fmt: skip
 
 
-def call(folder: Path, words: list[str], points: Points | None = None, limit: int | None = None) -> tuple[int, str]:
+def call(
+    folder: Path, words: list[str], points: Points | None = None, limit: int | None = None, seconds: int = 0
+) -> tuple[int, str]:
     """Give a command in a forked process; return its status (negative: the signal that ended it) and its stderr."""
-    return wait(*start(folder, words, points, limit))
+    return wait(*start(folder, words, points, limit, seconds=seconds))
 
 
 def wait(child: int, said: Path) -> tuple[int, str]:
@@ -52,11 +54,16 @@ def wait(child: int, said: Path) -> tuple[int, str]:
 
 
 def start(
-    folder: Path, words: list[str], points: Points | None = None, limit: int | None = None, number: int = 0
+    folder: Path,
+    words: list[str],
+    points: Points | None = None,
+    limit: int | None = None,
+    number: int = 0,
+    seconds: int = 0,
 ) -> tuple[int, Path]:
     """Start a command in a forked process; return the process and the file of its stderr.
 
-    `limit` is the size in bytes beyond which no file can grow, as on a full disk.
+    `limit` is the size in bytes beyond which no file can grow, as on a full disk; after `seconds`, if any, it is ended.
     """
     said = folder.with_name(f"{folder.name}.stderr{number or ''}")
     child = os.fork()
@@ -72,6 +79,7 @@ def start(
             if limit is not None:
                 resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
             sys.argv = ["banditplex", *words]
+            signal.alarm(seconds)
             try:
                 banditplex.cli.main()
             except SystemExit as stop:
@@ -118,17 +126,23 @@ class Harness:
         self._before.mkdir(parents=True)
         with warnings.catch_warnings(action="ignore"):
             scenario.prepare(self._before)
-        warm_up(self._fresh(), scenario.command)
-        work = self._fresh()
+        warm_up(self.fresh(), scenario.command)
+        work = self.fresh()
         status, said = call(work, scenario.command, Points(work))
         assert status == 0, said
         self.steps = work.with_name("work.steps").read_text().splitlines()
         self.wanted = digests(work)
 
-    def _fresh(self) -> Path:
+    def fresh(self) -> Path:
+        """Return the folder that the command finds, as it was at first."""
         shutil.rmtree(self._work, ignore_errors=True)
         shutil.copytree(self._before, self._work)
         return self._work
+
+    def changed(self) -> list[str]:
+        """Return the files that an undisturbed run writes, by their paths in the folder."""
+        before = digests(self._before)
+        return sorted(name for name, digest in self.wanted.items() if before.get(name) != digest)
 
     def run(self, fault: str, steps: Iterable[int] | None = None) -> list[str]:
         """Let a fault happen at each step; return what did not hold, one line each."""
@@ -142,7 +156,7 @@ class Harness:
         return wrong
 
     def _run_one(self, fault: str, at: int) -> None:
-        work = self._fresh()
+        work = self.fresh()
         status, said = call(work, self.scenario.command, Points(work, at, action_of(fault, self.scenario)))
         if fault == "kill":
             assert status == -9, f"status {status}: {said}"
@@ -171,7 +185,7 @@ class Harness:
         while sizes[-1] < max(path.stat().st_size for path in self._work.rglob("*") if path.is_file()):
             sizes.append(sizes[-1] * 5 // 4)
         for size in sizes:
-            work = self._fresh()
+            work = self.fresh()
             status, said = call(work, self.scenario.command, limit=size)
             assert status in (0, 2), f"{size} bytes: status {status}: {said}"
             assert status == 0 or said.count("\n") == 1, f"{size} bytes: not one line: {said}"
@@ -183,7 +197,7 @@ class Harness:
         """Give the command that goes on twice at once; return how often one was refused for the other's lock."""
         refused = 0
         for _ in range(times):
-            work = self._fresh()
+            work = self.fresh()
             ends = [wait(*child) for child in [start(work, self.scenario.again, number=number) for number in (1, 2)]]
             assert 0 in (status for status, _ in ends), ends
             for status, said in ends:
@@ -194,7 +208,7 @@ class Harness:
 
     def killed_at_random(self, kills: int, rng: random.Random, longest: float) -> int:
         """Kill the command after random times, again and again, and let it go on; return how often it was alive."""
-        hits, work = 0, self._fresh()
+        hits, work = 0, self.fresh()
         while hits < kills:
             child, said = start(work, self.scenario.again)
             time.sleep(rng.uniform(0, longest))
@@ -204,6 +218,6 @@ class Harness:
                 self.scenario.check(work)
             else:
                 self.finish(work)
-                work = self._fresh()
+                work = self.fresh()
         self.finish(work)
         return hits

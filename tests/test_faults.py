@@ -1,9 +1,17 @@
 """A sample of the faults that `make faults` tries at every step: killed, and then done again."""
 
+import random
+import shutil
+from pathlib import Path
+
 import pytest
 
+import banditplex.cli
+from faults import sizes
 from faults.harness import Harness
+from faults.links import planted
 from faults.scenarios import convert, everything
+from faults.tamper import WAYS, Victim, attempt, contents, tamper, tampered
 
 CUT = {  # steps of two conversions at which old and new stand beside each other, or a draft stays behind
     "csv": ("after replace out.csv.meta.json", "before unlink .out.csv.mixed"),
@@ -24,3 +32,90 @@ def test_every_scenario_at_some_steps(scenario, tmp_path):
     steps = range(0, len(harness.steps), max(1, len(harness.steps) // 8))
     for fault in scenario.faults:
         assert harness.run(fault, steps) == []
+
+
+# Tampered folders
+
+
+@pytest.fixture
+def before(tmp_path):
+    """Return a folder with one that is tampered with, another of its kind, and one that nobody may touch."""
+    for name in ("run/a.json", "run/b.csv", "other/a.json", "precious/letter.txt"):
+        (tmp_path / "before" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "before" / name).write_text('{"a": [1, 2, 3]}')
+    return tmp_path / "before"
+
+
+def test_the_same_seed_tampers_alike(before, tmp_path):
+    found = []
+    for number in range(40):
+        (tmp_path / str(number)).mkdir()
+        place = tmp_path / str(number) / "work"
+        shutil.copytree(before, place)
+        if number:
+            tamper(place / "run", random.Random(number // 2))
+        found.append((place, contents(place)))
+    assert all(found[at][1] == found[at + 1][1] for at in range(2, 40, 2))
+    assert sum(each != found[0][1] for _, each in found) > 30
+
+
+def fail():
+    raise KeyError("edges")
+
+
+def refuse(*files):
+    def work():
+        for name, text in files:
+            path = Path(name)
+            path.unlink(missing_ok=True)
+            path.write_text(text)
+        raise SystemExit(2)
+
+    return work
+
+
+def answer():
+    Path("answer.csv").write_text("a,nan\n")
+    raise SystemExit(0)
+
+
+def do_nothing():
+    raise SystemExit(0)
+
+
+@pytest.mark.parametrize(
+    ("work", "what"),
+    [
+        (fail, "KeyError"),
+        (refuse(), "not one line"),
+        (refuse(("precious/letter.txt", "")), "outside of the run: precious/letter.txt"),
+        (refuse(("run/b.csv", "new")), "lost: run/b.csv"),
+        (answer, "no number in the answer"),
+        (do_nothing, None),
+    ],
+)
+def test_what_commands_do_to_tampered_folders_is_found(work, what, before, tmp_path, monkeypatch):
+    monkeypatch.setattr(banditplex.cli, "main", work)
+    monkeypatch.setattr("faults.tamper.WAYS", {next(iter(WAYS)): 1})  # damage alone
+    found = attempt(Victim("run", "run", [], [["report", "PLACE"]]), 0, 0, before, tmp_path / "work")
+    assert found is None if what is None else what in found
+
+
+def test_how_a_command_in_a_terminal_ended(tmp_path):
+    ended = sizes.give(tmp_path, "--version")
+    assert (ended.status, ended.said.split()[0]) == (0, "banditplex")
+    assert 0 < ended.seconds < 60
+    assert 10 < ended.megabytes < 1000
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["model", "run"])
+def test_some_tampered_folders(kind, tmp_path):
+    """`python -m faults tamper` tries 500 of each."""
+    assert list(tampered(kind, 40, 1, tmp_path)) == []
+
+
+@pytest.mark.slow
+def test_some_links(tmp_path):
+    """`python -m faults links` plants 200."""
+    assert list(planted(60, 1, tmp_path)) == []

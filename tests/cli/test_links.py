@@ -4,8 +4,8 @@ import shutil
 
 import pytest
 
+from faults.links import FORMS, LOCKS, contents, plant
 from faults.scenarios import convert, everything
-from tests.cli.links import FORMS, LOCKS, contents, plant
 
 RUN = (
     "model.json", "graph.safetensors", "policy.safetensors", "weights.safetensors", "checkpoint.safetensors",

@@ -81,6 +81,24 @@ def test_a_workbook_that_grows_is_refused(tmp_path):
     assert bx.read(path, max_size=1 << 28).num_edges == 1
 
 
+@pytest.mark.parametrize("cells", [["XFD9000"], [f"XFD{row}" for row in range(3, 1500)]])
+def test_a_sheet_of_far_cells_is_refused(tmp_path, cells):
+    """A few kB of cells, with empty ones between them that would take gigabytes."""
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for place, value in {"A1": "source", "B1": "target", "A2": 1, "B2": 2}.items():
+        book.active[place] = value
+    book.save(tmp_path / "near.xlsx")
+    assert bx.read(tmp_path / "near.xlsx").num_edges == 1
+    for place in cells:
+        book.active[place] = 1
+    book.save(tmp_path / "far.xlsx")
+    begin = time.process_time()
+    with refuses(tmp_path / "far.xlsx", "empty"):
+        bx.read(tmp_path / "far.xlsx")
+    assert time.process_time() - begin < 20
+
+
 def test_an_archive_that_grows_is_refused(tmp_path):
     with zipfile.ZipFile(tmp_path / "a.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("big.txt", b"0" * (FLOOR + 1))

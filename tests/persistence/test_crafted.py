@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 import resource
 import shutil
 import time
@@ -15,6 +16,8 @@ from banditplex import LinkPredictor
 from banditplex.errors import FormatError
 from banditplex.persistence.checkpoint import FILE, FORMAT, Checkpoint, read_checkpoint
 from banditplex.persistence.model_folder import INDEX
+from banditplex.report.about import ABOUT as ABOUT_FILE
+from banditplex.report.about import read_about, write_about
 from banditplex.storage.tree import ABOUT, TREE, _digest, read_tree, write_tree
 from tests.persistence.killed import multiplex
 from tests.persistence.test_checkpoint import predictor
@@ -199,6 +202,29 @@ def test_a_crafted_array_of_a_model_is_refused(file, name, change, said, saved, 
     index["sha256"][path.name] = hashlib.sha256(path.read_bytes()).hexdigest()
     (tmp_path / "m" / INDEX).write_text(json.dumps(index))
     refused(lambda: LinkPredictor.load(tmp_path / "m"), said)
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("name", [INDEX, "graph.safetensors", "weights.safetensors", ABOUT_FILE])
+def test_a_pipe_in_place_of_a_file_is_refused(name, saved, tmp_path):
+    """Whoever reads it would wait for ever; a link to the file is followed."""
+    shutil.copytree(saved, tmp_path / "m")
+    model = LinkPredictor.load(saved)
+    write_about(tmp_path / "m", "data", multiplex(), model)
+    path = tmp_path / "m" / name
+    path.rename(tmp_path / "moved")
+    path.symlink_to(tmp_path / "moved")
+    read_about(tmp_path / "m", LinkPredictor.load(tmp_path / "m"))
+    path.unlink()
+    os.mkfifo(path)
+    with refuses(path, "pipe"):
+        read_about(tmp_path / "m", LinkPredictor.load(tmp_path / "m"))
+
+
+def test_a_pipe_in_place_of_a_checkpoint_is_refused(tmp_path):
+    os.mkfifo(tmp_path / FILE)
+    with refuses(tmp_path / FILE, "pipe"):
+        read_checkpoint(tmp_path / FILE)
 
 
 def refused(work, said):

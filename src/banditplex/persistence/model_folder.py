@@ -32,7 +32,7 @@ from banditplex.persistence.index import INDEX
 from banditplex.persistence.model_check import SCHEMA, check_numbers, check_sizes
 from banditplex.prediction import Calibration, FittedModel
 from banditplex.schema import ANYTHING, check, parse
-from banditplex.storage.files import locked_folder, replace_file, sync, writing
+from banditplex.storage.files import locked_folder, regular, replace_file, sync, writing
 from banditplex.training.config import SETTINGS, Config, refuse_removed
 from banditplex.training.data import choose_device, count_examples
 from banditplex.training.likeness import check_like
@@ -167,7 +167,7 @@ def _calibration(values: Mapping[str, Any]) -> Calibration:
 
 def _read_index(path: Path) -> dict[str, Any]:
     try:
-        index = parse(path.read_bytes(), ANYTHING, path=path)
+        index = parse(regular(path).read_bytes(), ANYTHING, path=path)
     except (FileNotFoundError, NotADirectoryError):
         folder = path.parent
         got = "one without" if folder.is_dir() else "a file" if folder.exists() else "nothing"
@@ -218,7 +218,7 @@ def _settle(folder: Path, known: Mapping[str, str]) -> None:
 def _digest(path: Path) -> str | None:
     """Return the SHA-256 of a file, None if there is none."""
     try:
-        with path.open("rb") as file:
+        with regular(path).open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except FileNotFoundError:
         return None

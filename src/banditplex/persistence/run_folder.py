@@ -13,7 +13,7 @@ from banditplex.persistence.checkpoint import FILE, read_checkpoint
 from banditplex.persistence.index import INDEX
 from banditplex.persistence.model_folder import FILES, successor
 from banditplex.schema import ANYTHING, parse
-from banditplex.storage.files import is_draft, locked_folder, replace_file
+from banditplex.storage.files import is_draft, locked_folder, regular, replace_file
 from banditplex.storage.lock import IN_FOLDER
 
 READING = "reading.json"
@@ -98,7 +98,7 @@ class RunFolder:
     def _read(self) -> dict[str, Any]:
         path = self.path / READING
         schema = {f"{NOTES}?": [str], "*": ANYTHING}
-        found: dict[str, Any] = parse(path.read_bytes(), schema, path=path) if path.exists() else {}
+        found: dict[str, Any] = parse(regular(path).read_bytes(), schema, path=path) if path.exists() else {}
         return found
 
     def keep_reading(self, options: dict[str, Any], notes: Sequence[str] = ()) -> None:

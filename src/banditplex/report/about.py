@@ -16,7 +16,7 @@ from banditplex.report import held_out
 from banditplex.report.packing import plain
 from banditplex.rng import stream
 from banditplex.schema import check, number, one_of, parse, whole
-from banditplex.storage.files import replace_file
+from banditplex.storage.files import regular, replace_file
 from banditplex.version import __version__
 
 ABOUT, PAGE = "about.json", "report.html"
@@ -65,7 +65,7 @@ def read_about(folder: Path, model: LinkPredictor) -> dict[str, Any]:
     """Return what `write_about` wrote about a model, empty if there is no such file."""
     path = folder / ABOUT
     try:
-        text = path.read_bytes()
+        text = regular(path).read_bytes()
     except FileNotFoundError:
         return {}
     layer = whole(0, model.multiplex_.num_layers - 1)

@@ -66,6 +66,13 @@ def draft_folder(path: Path) -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def regular(path: Path) -> Path:
+    """Return a path; refuse a folder there, and a pipe or device, whose reading might never end."""
+    if path.exists() and not path.is_file():
+        raise InputError(f"{path}: expected a file, got {'a folder' if path.is_dir() else 'a pipe or device'}.")
+    return path
+
+
 def make_folder(folder: Path) -> None:
     """Make a folder unless it is there."""
     try:

@@ -16,7 +16,7 @@ from safetensors.numpy import load, save
 
 from banditplex.errors import FormatError, InputError
 from banditplex.schema import ANYTHING, parse
-from banditplex.storage.files import replace_file
+from banditplex.storage.files import regular, replace_file
 
 Arrays = dict[str, NDArray[Any]]
 PLAIN = (type(None), bool, int, float, str)
@@ -110,7 +110,7 @@ def write_tree(path: Path, tree: Any, *, format: str) -> None:
 def read_tree(path: Path, *, format: str) -> Any:
     """Return the tree of a file; refuse one of another format, and one that is not as it was written."""
     try:
-        with safe_open(path, framework="numpy") as file:
+        with safe_open(regular(path), framework="numpy") as file:
             found, _, digest = (file.metadata() or {}).get(ABOUT, "").partition(", sha256 ")
             if found != format:
                 raise FormatError(f"expected {format}, got {found or 'a file of another kind'}", path=path)

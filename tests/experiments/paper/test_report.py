@@ -11,7 +11,7 @@ from banditplex.experiments.paper.analysis import Runs, curve_table
 from banditplex.experiments.paper.claims import findings
 from banditplex.experiments.paper.figures import FIGURES, draw, write_figures
 from banditplex.experiments.paper.settings import DATASETS, METHODS, Size
-from tests.cli.links import contents, plant
+from faults.links import contents, plant
 
 
 @pytest.fixture(scope="module")

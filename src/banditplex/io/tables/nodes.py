@@ -97,14 +97,19 @@ def _choose(frame: "pd.DataFrame", role: str, given: Mapping[str, str], path: Pa
 
 def _ids(column: "pd.Series", mx: Multiplex, path: Path) -> Any:
     """Return the ids of nodes, as names of the same kind as those of the multiplex."""
+    import pandas as pd
+
     if column.isna().any():
         row = int(np.argmax(column.isna()))
         raise FormatError(f"expected a node in column {column.name!r}, got an empty cell", path=path, row=row + 1)
     if mx.node_names.dtype != object:
-        try:
-            return column.astype(np.float64).astype(np.int64).to_numpy()
-        except ValueError:
-            raise FormatError(f"expected integers in column {column.name!r}, as in the edges", path=path) from None
+        numbers = pd.to_numeric(column, errors="coerce")
+        fits = (numbers == np.floor(numbers)) & (numbers >= -(2.0**63)) & (numbers < 2.0**63)
+        if not fits.all():
+            row = int(np.argmin(fits))
+            what = f"an integer in column {column.name!r}, as in the edges"
+            raise FormatError(f"expected {what}, got {column.iloc[row]!r}", path=path, row=row + 1)
+        return numbers.to_numpy(np.int64)
     whole = column.dtype.kind == "f" and np.isfinite(column).all() and (column == np.floor(column)).all()
     return (column.astype(np.int64) if whole else column).map(str).to_numpy(object)
 
@@ -121,10 +126,11 @@ def _features(frame: "pd.DataFrame", given: str | None, path: Path) -> tuple["pd
     for name in wanted:
         column = frame[name]
         if column.dtype.kind in "iufb":
-            if column.isna().any():
-                row = int(np.argmax(column.isna())) + 1
+            if not (finite := np.isfinite(column)).all():
+                row = int(np.argmin(finite))
+                got = "an empty cell" if np.isnan(column.iloc[row]) else str(column.iloc[row])
                 other = "; node_columns={'features': 'NAME+NAME'} chooses others"
-                raise FormatError(f"expected numbers as feature {name!r}, got an empty cell{other}", path=path, row=row)
+                raise FormatError(f"expected numbers as feature {name!r}, got {got}{other}", path=path, row=row + 1)
             parts.append(column.rename(str(name)))
             plain.append(str(name))
             continue
