@@ -28,7 +28,6 @@ from banditplex.nn.panels import Panels
 from banditplex.pairs.asked import as_pairs
 from banditplex.persistence.checkpoint import Checkpoint
 from banditplex.persistence.model_folder import load, save
-from banditplex.persistence.warm_start import carry_over
 from banditplex.prediction import FittedModel
 from banditplex.terminal import LOG, epoch_bar, warn
 from banditplex.training.calibration import HeldOut
@@ -68,7 +67,6 @@ class LinkPredictor(Config, Estimator):
     (2,)
     """
 
-    warm_start: bool = False
     verbose: bool = False
 
     # Learning
@@ -149,7 +147,7 @@ class LinkPredictor(Config, Estimator):
         """Return the trainer of a first network without panels: checked input, nothing learnt yet."""
 
         def skip(mx: Multiplex, targets: Ints, *_: Any) -> Panels:
-            return self._kept_panels(targets) or Panels.none(targets.tolist())
+            return Panels.none(targets.tolist())
 
         return self._members(mx, targets, negatives, skip).current
 
@@ -161,19 +159,7 @@ class LinkPredictor(Config, Estimator):
         negatives: Mapping[Name, ArrayLike] | None = None,
     ) -> Members:
         """Find panels, and return what `fit` runs: the trainer of each network in turn."""
-        return self._members(mx, targets, negatives, self._find)
-
-    def _find(self, mx: Multiplex, targets: Ints, config: Config, negatives: Mapping[int, Ints] | None) -> Panels:
-        """Find panels; a warm start keeps those that it has."""
-        kept = self._kept_panels(targets)
-        return find_panels(mx, targets, config, negatives) if kept is None else kept
-
-    def _kept_panels(self, targets: Ints) -> Panels | None:
-        """Return the panels that a warm start goes on with, if there is one."""
-        if not (self.warm_start and hasattr(self, "_fitted")):
-            return None
-        known = self._fitted.panels.layers
-        return Panels({target: known.get(target, ()) for target in targets.tolist()})
+        return self._members(mx, targets, negatives, find_panels)
 
     def _members(
         self, mx: Multiplex, targets: Sequence[Name] | None, negatives: Mapping[Name, ArrayLike] | None, find: Find
@@ -181,11 +167,7 @@ class LinkPredictor(Config, Estimator):
         if not isinstance(mx, Multiplex):
             raise InputError(f"Expected a Multiplex to learn from, got {type(mx).__name__}.")
 
-        def begin(trainer: Trainer, member: int) -> None:
-            if self.warm_start and hasattr(self, "_fitted"):
-                carry_over(self._fitted, trainer, member)
-
-        return make_networks(mx, targets, self.checked(), negatives, begin, find)
+        return make_networks(mx, targets, self.checked(), negatives, lambda *_: None, find)
 
     def check_settings(self, mx: Multiplex, targets: Sequence[Name] | None = None) -> None:
         """Refuse settings that `fit` would refuse on this multiplex."""
@@ -495,7 +477,7 @@ class LinkPredictor(Config, Estimator):
 
     def _arguments(self) -> dict[str, Any]:
         """Return the arguments of the constructor that training resolves, as they were given."""
-        return {name: getattr(self, name) for name in ("hide", "policy_options", "warm_start")}
+        return {name: getattr(self, name) for name in ("hide", "policy_options")}
 
     def _check_fitted(self) -> FittedModel:
         if not hasattr(self, "_fitted"):
@@ -509,7 +491,6 @@ class LinkPredictor(Config, Estimator):
 
 
 _ALSO = {
-    "warm_start": Setting(False, "Whether another `fit` continues from the weights and policies of the last one."),
     "verbose": Setting(False, "Whether `fit` shows a progress bar or, without a terminal, ten lines."),
 }
 if LinkPredictor.__doc__:  # python -OO has none

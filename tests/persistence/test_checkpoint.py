@@ -21,8 +21,10 @@ from banditplex.errors import FormatError, InputError
 from banditplex.nn import neighbour_sampling as sampling
 from banditplex.persistence.checkpoint import FILE, FORMAT, read_checkpoint, restore, snapshot
 from banditplex.storage.tree import pack, read_tree, unpack, write_tree
+from banditplex.training.config import EVIDENCE
 from tests.persistence.killed import multiplex
 from tests.refusals import refuses
+from tests.test_predictor import unrelated_layers
 from tests.training.test_loop import trainer_of
 
 SCRIPT = Path(__file__).with_name("killed.py")
@@ -89,6 +91,19 @@ def test_a_checkpoint_changes_nothing(mx, tmp_path):
     kept, plain = predictor().fit(mx, checkpoint=tmp_path / "run"), predictor().fit(mx)
     assert kept.score_pairs([[0, 1], [5, 7]], "b").tolist() == plain.score_pairs([[0, 1], [5, 7]], "b").tolist()
     assert [path.name for path in (tmp_path / "run").iterdir()] == [FILE]
+
+
+@pytest.mark.parametrize("evidence", EVIDENCE)
+@pytest.mark.parametrize("relevance", ["predictive", "euclidean"])
+def test_a_run_can_be_resumed_with_evidence_and_without(relevance, evidence, tmp_path):
+    mx = unrelated_layers(3, num_layers=4)
+    settings = {"epochs": 2, "width": 4, "warmup": 0, "evidence": evidence, "relevance": relevance}
+    straight = bx.LinkPredictor(**settings).fit(mx)
+    stopped = bx.LinkPredictor(**settings).fit(mx, on_epoch=lambda *_: True, checkpoint=tmp_path)
+    assert len(stopped.history_) == 4
+    resumed = bx.LinkPredictor(**settings).fit(mx, checkpoint=tmp_path, resume=True)
+    pairs = np.array(np.triu_indices(60, 1)).T
+    np.testing.assert_array_equal(resumed.score_pairs(pairs, "a"), straight.score_pairs(pairs, "a"))
 
 
 def test_a_finished_training_may_be_resumed_and_stays_as_it_is(mx, tmp_path):

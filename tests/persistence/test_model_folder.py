@@ -172,7 +172,7 @@ def test_a_relevance_is_saved_by_its_name(tmp_path):
 def test_a_loaded_model_has_the_arguments_that_it_was_made_with(tmp_path):
     ends = np.random.default_rng(0).integers(0, 20, (2, 120))
     mx = bx.Multiplex.from_edges(*ends, np.repeat([1, 2, 3], 40), num_nodes=20, self_loops="drop")
-    options = {"policy": "cost-aware", "policy_options": {"prices": {2: 3.0}, "strength": 0.5}, "warm_start": True}
+    options = {"policy": "cost-aware", "policy_options": {"prices": {2: 3.0}, "strength": 0.5}}
     model = bx.LinkPredictor(epochs=1, width=0, **options).fit(mx)
     model.save(tmp_path)
     again = bx.LinkPredictor.load(tmp_path)

@@ -19,7 +19,7 @@ from banditplex.training.config import REMOVED, SETTINGS, Config
 from tests.refusals import refuses
 
 SOURCE = Path(banditplex.__file__).parent
-PARAMETERS = [*SETTINGS, "warm_start", "verbose"]
+PARAMETERS = [*SETTINGS, "verbose"]
 
 
 # Each setting
@@ -140,7 +140,7 @@ def test_where_an_epoch_has_100_steps_there_are_fewer_epochs(num_edges, max_step
 
 
 def test_the_estimator_documents_all_its_parameters():
-    assert len(PARAMETERS) == 27
+    assert len(PARAMETERS) == 26
     text = inspect.getdoc(LinkPredictor)
     section = text[text.index("Parameters\n----------\n") : text.index("Examples\n--------\n")]
     assert "{parameters}" not in text
@@ -163,7 +163,7 @@ def test_the_estimator_has_the_manners_of_scikit_learn():
     given = {name: object() for name in PARAMETERS}  # the constructor stores, whatever it is given
     model = LinkPredictor(**given)
     assert all(getattr(model, name) is value for name, value in given.items())
-    model = LinkPredictor(k=2, policy="exp3", policy_options={"rate": 0.5}, warm_start=True)
+    model = LinkPredictor(k=2, policy="exp3", policy_options={"rate": 0.5})
     copy = clone(model)
     assert copy is not model
     assert copy.get_params() == model.get_params()

@@ -121,13 +121,6 @@ def test_new_edges_of_the_panel_count_and_those_of_other_layers_hardly(fitted):
     assert change["g0"] > 2 * abs(change["g7"])
 
 
-def test_a_warm_start_keeps_the_panels(fitted):
-    mx, _ = fitted
-    model = bx.LinkPredictor(epochs=1, hide="layer", seed=1, warm_start=True).fit(mx, ["g0-0"])
-    before = model.panel_
-    assert model.fit(mx, ["g0-0"]).panel_[["target", "layer", "weight"]].equals(before[["target", "layer", "weight"]])
-
-
 def test_limits_of_an_estimate_by_hand():
     """t with 9 degrees of freedom: 2.262 at 97.5 %, 3.690 at 99.75 % (printed tables)."""
     estimate = Estimate(gain=1.0, error=0.1, edges=10.0)

@@ -95,15 +95,6 @@ def test_saved_and_loaded(tmp_path, model, mx):
     assert loaded.score_pairs(pairs, layer).tolist() == model.score_pairs(pairs, layer).tolist()
 
 
-def test_each_member_of_a_warm_start_goes_on_from_its_own_weights(model, mx):
-    again = bx.LinkPredictor(**FAST, width=4, warm_start=True)
-    again._fitted = model._fitted
-    members = again.make_members(mx)
-    members.begin_next()
-    for trainer, member in zip(members.trainers, members_of(model._fitted.model), strict=True):
-        assert all((a == b).all() for a, b in zip(trainer.model.parameters(), member.parameters(), strict=True))
-
-
 def test_several_are_trained_by_default_where_that_is_cheap():
     assert [Config().num_members(size) for size in (4_999, 5_000, 19_999, 20_000)] == [4, 3, 3, 1]
     assert Config(epochs=29).num_members(100) == 1

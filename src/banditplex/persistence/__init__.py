@@ -1,1 +1,1 @@
-"""Models and trainings on disk: model folders, checkpoints, warm starts, run folders."""
+"""Models and trainings on disk: model folders, checkpoints, run folders."""

@@ -31,11 +31,11 @@ from banditplex.training.loop import Trainer
 from banditplex.training.members import Members
 
 FILE = "checkpoint.safetensors"
-FORMAT = "banditplex checkpoint 9"
+FORMAT = "banditplex checkpoint 10"
 _SIZE_AND_CHECKSUM = Kind(
     "a size and a checksum", lambda value: isinstance(value, tuple) and [*map(type, value)] == [int, str]
 )
-_ARGUMENTS = {"hide?": ANYTHING, "policy_options?": ANYTHING, "warm_start?": bool}
+_ARGUMENTS = {"hide?": ANYTHING, "policy_options?": ANYTHING}
 _STATE = {
     "epoch": whole(0), "warmup_epochs": whole(0), "history": [ROW], "policy": (type(None), {"*": ANYTHING}),
     "rng": {"*": ANYTHING}, "model": {"*": ANYTHING}, "ema_model": {"*": ANYTHING},

@@ -15,7 +15,7 @@ from banditplex.training.config import Config
 from banditplex.training.history import ROW
 from banditplex.training.setup import choose_hidden_units, choose_width
 
-ARGUMENTS = {"hide": ANYTHING, "policy_options": (type(None), {"*": ANYTHING}), "warm_start": bool}
+ARGUMENTS = {"hide": ANYTHING, "policy_options": (type(None), {"*": ANYTHING})}
 _MODERATE = number(-1e9, 1e9)
 _GAIN = {
     "target": whole(0), "layer": whole(0), "gain": ANY_NUMBER, "low": ANY_NUMBER, "high": ANY_NUMBER, "helps": bool

@@ -38,7 +38,7 @@ from banditplex.training.data import choose_device, count_examples
 from banditplex.training.likeness import check_like
 from banditplex.training.setup import build_network, make_policies
 
-FORMAT = 10
+FORMAT = 11
 Row = dict[str, Any]
 FILES = ("graph.safetensors", "policy.safetensors", "weights.safetensors")
 GRAPH = ("edge_index", "layer_offsets", "weight", "time", "node_features")
@@ -49,7 +49,7 @@ def save(folder: str | Path, fitted: FittedModel, config: Config, history: list[
 
     The index `model.json` knows the other files by their checksums. It is replaced once their successors are written
     (NAME.new), which then take their places; one that the index knows counts as the file. `config` has the settings of
-    training, `arguments` those of the constructor that training resolves: `hide`, `policy_options`, `warm_start`.
+    training, `arguments` those of the constructor that training resolves: `hide` and `policy_options`.
     """
     with locked_folder(Path(folder)):
         _save(Path(folder), fitted, config, history, arguments)

@@ -87,6 +87,7 @@ REMOVED = {
     "rotations": "rotations was removed: leave it out; members=1 trains a network without them.",
     "negative_nodes": "negative_nodes was removed: leave it out; negatives are pairs of all nodes.",
     "unknown_share": "unknown_share was removed: leave it out; `prior` says how many links are unknown.",
+    "warm_start": "warm_start was removed: leave it out; `fit` starts anew, and context= shows new edges to a model.",
     **{
         name: f"{name} was removed: leave it out; it is always {value} ({place})."
         for name, value, place in (
