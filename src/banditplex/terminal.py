@@ -11,6 +11,8 @@ from typing import Any
 
 LOG = logging.getLogger("banditplex")
 """The logger of the library: what training and ranking do, at level INFO."""
+STILL = 3
+"""Seconds without a step after which a bar says what is done instead, unless steps take as long."""
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
@@ -75,25 +77,35 @@ def _as_text(title: str) -> str:
 
 @contextmanager
 def bars(
-    titles: Iterable[str], total: int | None = None, *, quiet: bool = False
+    titles: Iterable[str], total: int | None = None, *, then: str = "", quiet: bool = False
 ) -> "Iterator[Callable[..., None] | None]":
     """Yield a callback (title, text) that advances the bar of a title by 1 and shows a text beside it.
 
-    It may instead be given `completed` and `total`. None if `quiet` or if stderr is no terminal.
+    It may instead be given `completed` and `total`. `then` says what comes after the last step: it is shown with a
+    clock once a bar has stood still for much longer than a step. None if `quiet` or if stderr is no terminal.
     """
     if quiet or not sys.stderr.isatty():
         yield None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, Task, TextColumn, TimeRemainingColumn
+    from rich.text import Text
+
+    class TimeLeft(TimeRemainingColumn):
+        def render(self, task: Task) -> Text:
+            still = time.monotonic() - task.fields["moved"]
+            if then and task.speed and still > max(STILL, 5 / task.speed):
+                return Text(f"{then}, {still:.0f} s")
+            return Text("at most " if then else "") + super().render(task) + Text(" left")
 
     titled, said = TextColumn("{task.description}"), TextColumn("{task.fields[text]}")
-    columns = titled, BarColumn(), MofNCompleteColumn(), said, TimeRemainingColumn()
+    columns = titled, BarColumn(), MofNCompleteColumn(), said, TimeLeft()
     with Progress(*columns, console=Console(stderr=True), transient=True) as room:
-        tasks = {title: room.add_task(_as_text(title), total=total, text="") for title in titles}
+        now = time.monotonic()
+        tasks = {title: room.add_task(_as_text(title), total=total, text="", moved=now) for title in titles}
 
         def show(title: str, text: str = "", **state: Any) -> None:
-            room.update(tasks[title], text=_as_text(text), **(state or {"advance": 1}))
+            room.update(tasks[title], text=_as_text(text), moved=time.monotonic(), **(state or {"advance": 1}))
 
         yield show
 
@@ -108,7 +120,7 @@ def epoch_bar(
     passed; None if there is nothing to show.
     """
     begin = time.monotonic()
-    with bars(["Training"], quiet=quiet) as show:
+    with bars(["Training"], quiet=quiet, then="finishing the model") as show:
         if quiet or (show is None and not lines):
             yield None
             return

@@ -1,0 +1,40 @@
+"""Bars on a terminal: the time left has a label, and a bar that stands still says why."""
+
+import io
+import time
+
+from rich.console import Console
+
+from banditplex import terminal
+from banditplex.terminal import epoch_bar
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def row(epoch):
+    return {"epoch": epoch, "epochs": 100, "train_loss": 0.5, "validation_loss": 0.25, "member": 1, "members": 1}
+
+
+def test_the_time_left_is_a_limit_until_epochs_are_over(monkeypatch):
+    """Three epochs of 100, .02 s apart: seconds are left at most. Then the clock goes on by 20 s without an epoch."""
+    screen, ahead, clock = Terminal(), [0], time.monotonic
+    monkeypatch.setattr(terminal.sys, "stderr", screen)
+    console = Console(file=screen, force_terminal=True, color_system=None, width=120)
+    monkeypatch.setattr("rich.console.Console", lambda **_: console)
+    monkeypatch.setattr(terminal.time, "monotonic", lambda: clock() + ahead[0])
+    with epoch_bar() as show:
+        for epoch in (1, 2, 3):
+            show(row(epoch))
+            time.sleep(0.02)
+        time.sleep(0.2)
+        early = screen.getvalue()
+        ahead[0] = 20
+        time.sleep(1)
+    assert "3/100" in early
+    assert "loss 0.500  validation 0.250" in early
+    assert "at most 0:0" in early
+    assert "finishing the model" not in early
+    assert "finishing the model, 2" in screen.getvalue()
