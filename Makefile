@@ -57,9 +57,14 @@ package: $(READY)
 	$(BIN)/python -m build
 	$(BIN)/twine check --strict dist/*
 
+# where no service can be reached, it says so in one line, with the reason
 audit: $(READY)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check $(PIP_ARGS) -c constraints.txt -e '.[audit]'
-	$(BIN)/pip-audit --strict --requirement constraints.txt --no-deps --disable-pip
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check $(PIP_ARGS) -c constraints.txt -e '.[audit]' 2> /dev/null \
+	|| { echo "Nothing was checked: pip-audit cannot be installed, as no package index can be reached." >&2; exit 2; }
+	@log=$$($(BIN)/pip-audit --strict --requirement constraints.txt --no-deps --disable-pip 2>&1); status=$$?; \
+	if [ $$status != 0 ] && grep -qE 'could not be audited|[Cc]onnect|Timeout|Max retries' <<< "$$log"; then \
+	echo "Nothing was checked, as no service told what is vulnerable: $$(tail -n 1 <<< "$$log" | sed 's/.*_cli://')" >&2; exit 2; \
+	fi; echo "$$log"; exit $$status
 
 INPUTS ?= 20000
 fuzz: $(READY)

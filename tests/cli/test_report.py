@@ -153,6 +153,7 @@ def test_a_page_that_was_not_asked_for_loses_no_results(tmp_path, capsys):
         ('{"held_out": {"bins": [], "targets": []}}', "held_out.targets"),
         ('{"held_out": {"bins": [], "targets": [{"edges": 1, "roc_auc": 7}]}}', "roc_auc"),
         ('{"held_out": {"bins": [], "targets": [{"edges": 1' + "0" * 400 + ', "roc_auc": 0.5}]}}', "edges"),
+        ('{"held_out": {"bins": [], "targets": [{"edges": 1, "roc_auc": 1.5}]}}', "roc_auc"),
         ('{"held_out": {"bins": [{"share": 1}], "targets": []}}', "bins"),
         ('{"held_out": {"bins": [], "targets": [{"edges": 1, "roc_auc": NaN}]}}', "roc_auc"),
     ],

@@ -266,6 +266,9 @@ def test_ranks_are_among_a_positives_own_negatives():
     assert found["mrr"] == pytest.approx(1 / 1.5)
     assert found["hits_at_1"] == 0.0
     assert np.isnan(found["hits_at_10"])  # there are only two
+    ten = np.tile(np.array([[[0, 2]]]), (1, 10, 1))  # each scores 3: rank 1 among exactly ten
+    part = Split(mx, "layer", np.zeros(1, np.int64), np.array([[1, 2]]), np.ones(1, np.int64), ten)
+    assert rank_split(Degrees().fit(mx), part, ["a"])["a"]["hits_at_10"] == 1.0
 
 
 def test_a_method_that_can_stop_in_time_is_told_when():

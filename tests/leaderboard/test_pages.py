@@ -25,6 +25,14 @@ def board():
     return Leaderboard("my.csv", FACTS, Plan(seeds=2, budget=3), *lines)
 
 
+def test_the_legend_tells_of_a_saturated_metric(board, monkeypatch):
+    usual = board.legend
+    monkeypatch.setattr("banditplex.leaderboard.board.saturation", lambda lines: "All are at the top.")
+    assert [line for line in board.legend if line not in usual] == ["All are at the top."]
+    monkeypatch.setattr("banditplex.leaderboard.board.saturation", lambda lines: None)
+    assert board.legend == usual
+
+
 def test_csv_has_all_numbers(board, tmp_path):
     write(board, tmp_path)
     table = pd.read_csv(tmp_path / "leaderboard.csv").set_index("method")

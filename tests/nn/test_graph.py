@@ -57,6 +57,23 @@ def test_edges_and_degrees_are_those_of_networkx(directed):
         assert found == [getattr(plain[layer], degree)(u) for (u, _), layer in questions]
 
 
+@pytest.mark.parametrize("directed", [False, True])
+def test_features_list_common_neighbours_and_their_degrees(directed):
+    mx = random_multiplex(directed=directed)
+    graph, plain = PackedGraph.from_multiplex(mx), [as_networkx(mx, layer).to_undirected() for layer in range(3)]
+    pairs, layers = all_questions(mx)
+    found = own_features(graph, pairs, layers)
+    node = graph.both.neighbour[found.arc]
+    expected = [
+        (at, w, plain[layer].degree(w))
+        for at, ((u, v), layer) in enumerate(zip(pairs.tolist(), layers.tolist(), strict=True))
+        for w in sorted(nx.common_neighbors(plain[layer], u, v))
+    ]
+    listed = zip(found.which.tolist(), node.tolist(), found.degree.tolist(), strict=True)
+    assert sorted(listed) == expected
+    assert len(expected) > 50
+
+
 def test_common_neighbours_are_those_of_networkx_also_across_layers():
     mx = random_multiplex(1)
     graph = PackedGraph.from_multiplex(mx)

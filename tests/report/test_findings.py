@@ -48,6 +48,7 @@ def held_out(*clear):
     [
         ([True] * 8, "All eight layers are predicted clearly better than by chance."),
         ([True], "l0 is predicted clearly better than by chance."),
+        ([True] * 2, "l0 and l1 are predicted clearly better than by chance."),
         ([True] * 6 + [False] * 2,
          "l6 and l7 are not predicted clearly better than by chance; the other six layers are."),
         ([True, False], "l1 is not predicted clearly better than by chance; the other layer is."),
@@ -90,6 +91,8 @@ def test_which_policy_is_the_best():
     }
     first = "Of three policies, bandit has the highest ROC-AUC, .912"
     assert find_policies(compared) == [f"{first}; bandit clearly differs from uniform."]
+    two = "Of two policies, bandit has the highest ROC-AUC, .912; bandit clearly differs from uniform."
+    assert find_policies(compared | {"lines": compared["lines"][:2]}) == [two]
     without = [{**line, "p": None} for line in compared["lines"]]
     assert find_policies(compared | {"lines": without}) == [f"{first}."]
     assert find_policies(compared | {"lines": without[:1]}) == []

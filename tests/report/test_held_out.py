@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from banditplex.report.held_out import auc_limits, by_target, judge, limits, summarise, weighted_auc
+from banditplex.report.held_out import Judged, auc_limits, bins, by_target, judge, limits, summarise, weighted_auc
 from banditplex.training.calibration import HeldOut, Scored
 
 
@@ -112,3 +112,11 @@ def test_unknown_pairs_of_large_weight_say_less():
     number = 100**2 / (10 * 9.1**2 + 90 * 0.1**2)
     assert (uneven["low"], uneven["high"]) == pytest.approx(auc_limits(uneven["roc_auc"], 50, number, 2.5758), abs=1e-4)
     assert uneven["high"] - uneven["low"] > even["high"] - even["low"]
+
+
+def test_pairs_of_weight_0_count_nothing():
+    """Neither a bin of their own, nor in one with others: 1 link among 1 + 3 pairs."""
+    pairs = Judged(np.array([0.9, 0.31, 0.35, 0.39]), np.array([0.0, 1, 0, 0]), np.array([0.0, 1, 3, 0]))
+    (row,) = bins(pairs)
+    assert (row["links"], row["share"]) == (1, 0.25)
+    assert row["probability"] == pytest.approx((0.31 + 3 * 0.35) / 4)

@@ -2,6 +2,7 @@
 
 import os
 import socket
+import stat
 
 import pytest
 
@@ -37,6 +38,15 @@ def test_a_link_in_the_place_of_a_file_is_replaced_not_followed(tmp_path):
     assert (tmp_path / "precious").read_text() == "mine"
     assert not (tmp_path / "a").is_symlink()
     assert (tmp_path / "a").read_bytes() == b"new"
+
+
+def test_all_bytes_are_in_the_file_when_it_is_synchronised(tmp_path, monkeypatch):
+    """Else a loss of power after the renaming would leave a shorter file. Then the folder is synchronised."""
+    found = []
+    monkeypatch.setattr(os, "fsync", lambda file: found.append((os.fstat(file).st_mode, os.fstat(file).st_size)))
+    replace_file(tmp_path / "a", b"x" * 10)
+    assert [stat.S_ISREG(mode) for mode, _ in found] == [True, False]
+    assert found[0][1] == 10
 
 
 @pytest.mark.parametrize("nothing", [True, False])

@@ -9,6 +9,7 @@ import torch
 from banditplex.backend.packing import EdgeTensors
 from banditplex.backend.random_numbers import BITS
 from banditplex.multiplex import Multiplex
+from banditplex.nn.panels import Panels
 from banditplex.pairs.visibility import Visibility
 from banditplex.training.batches import TargetEdges
 from banditplex.training.config import Config
@@ -22,6 +23,13 @@ HIDE_EDGE, HIDE_PAIR = Visibility(), Visibility("pair")
 def data_of(mx, targets=None, **settings):
     targets = np.arange(mx.num_layers) if targets is None else np.array(targets)
     return prepare(mx, targets, Config(**settings).checked())
+
+
+def test_panels_that_are_given_are_those_of_the_data():
+    mx, targets = random_multiplex(0, num_nodes=14, num_edges=100), np.array([0, 2])
+    panels = Panels({0: (0, 1), 2: (2,)})
+    assert prepare(mx, targets, Config().checked(), panels=panels).panels is panels
+    assert prepare(mx, targets, Config().checked()).panels.layers == {0: (), 2: ()}
 
 
 # Edges, and how they are divided

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 
 import banditplex as bx
 from banditplex.datasets.groups import groups
@@ -10,7 +11,7 @@ from banditplex.nn.panels import Panels
 from banditplex.training import find
 from banditplex.training.config import Config
 from banditplex.training.find import find_panels
-from banditplex.training.gains import Estimate
+from banditplex.training.gains import Estimate, Folds
 
 SIZES = {"num_nodes": 200, "num_communities": 8, "edges_per_layer": 500}
 
@@ -131,3 +132,23 @@ def test_limits_of_an_estimate_by_hand():
 def test_layers_of_panels_come_first():
     assert Panels.none([3, 1]).empty
     assert Panels({3: (), 1: (2,)}).targets.tolist() == [1, 3]
+
+
+def test_layers_are_chosen_without_the_pairs_of_the_fold_that_tests_them():
+    """Of four pairs, the second and the last are in fold 1; layers come in the order of their gain over its error."""
+    looked = []
+
+    class Whole:
+        target, fold = 7, torch.tensor([0, 1, 2, 1])
+
+        def within(self, graph, at):
+            looked.append((graph, at.tolist()))
+            return self
+
+        def estimates(self, layers):
+            return [Estimate(gain, error, 9.0) for gain, error in ((0.2, 0.1), (0.3, 0.1), (0.4, 1.0))]
+
+    folds = Folds.__new__(Folds)
+    folds._graphs, folds._promising = ["all", "without fold 1"], {7: [np.array([1]), np.array([3, 4, 5])]}
+    assert folds._choose(Whole(), 1).tolist() == [4, 3, 5]
+    assert looked == [("without fold 1", [0, 2])]

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from banditplex.bandits import Draw, Observations, make_policy, play
-from banditplex.training.history import EpochRecord, Regret
+from banditplex.training.history import EpochRecord, Regret, summary
 
 
 def test_means_of_more_pairs_than_32_bits_can_count():
@@ -63,3 +63,14 @@ def test_without_a_choice_there_is_no_regret(num_arms, k):
     regret = Regret(2, num_arms, k)
     regret.add(Draw([1], np.arange(k)[None], np.ones((1, k))), np.full((1, k), 0.1))
     assert regret.total().tolist() == [0.0, 0.0]
+
+
+def test_means_over_targets_leave_out_what_is_not_known():
+    nan = float("nan")
+    numbers = {"train_loss": [0.5, 0.25], "train_accuracy": [1.0, 0.5], "validation_loss": [nan, 0.75]}
+    rows = [{name: values[at] for name, values in numbers.items()} | {"epoch": 3} for at in range(2)]
+    found = summary([row | {"validation_accuracy": nan} for row in rows])
+    assert (found["epoch"], found["train_loss"], found["train_accuracy"]) == (3, 0.375, 0.75)
+    assert found["validation_loss"] == 0.75
+    assert np.isnan(found["validation_accuracy"])
+    assert [row["train_loss"] for row in found["layers"]] == [0.5, 0.25]

@@ -3,6 +3,7 @@
 import copy
 import math
 
+import pytest
 import torch
 from torch import nn
 
@@ -95,3 +96,15 @@ def test_rounding_errors_do_not_count_in_the_first_step(monkeypatch):
     torch.testing.assert_close(moved, torch.tensor([-0.1, -0.1, 0.0, 0.0, 0.0]), atol=1e-4, rtol=0)
     optimizer.step(model.shared.bias @ slope)
     assert (model.shared.bias.detach() != before).tolist() == [True, True, True, False, True]
+
+
+@pytest.mark.parametrize("bad", [(), (0, 2), (1,), (2, 3)])
+def test_the_first_step_that_is_not_finite_is_remembered(bad):
+    """Steps count from 0; later ones do not take its place."""
+    model = Net()
+    optimizer = FlatAdamW(model, copy.deepcopy(model), Config(), 4)
+    for step in range(4):
+        optimizer.clear()
+        optimizer.gradient_of(model).shared.bias.data.fill_(math.nan if step in bad else 1.0)
+        optimizer.descend()
+    assert optimizer.first_bad_step() == (bad[0] if bad else None)

@@ -4,8 +4,11 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
+from banditplex.nn.vectors import Vectors
 from banditplex.training.calibration import HeldOut, Scored
-from banditplex.training.stacking import STACKING_FOLDS, add_up, out_of_fold, weigh
+from banditplex.training.stacking import STACKING_FOLDS, add_up, out_of_fold, stack, weigh
+from tests.nn.test_graph import random_multiplex
+from tests.training.test_data import data_of
 
 
 def held_out(links, unknown, instance=0):
@@ -84,3 +87,16 @@ def test_scores_add_up():
     total = add_up(parts, np.array([1.0, 0.5]))
     assert total.links.score.tolist() == [1 + 5, 2 + 10]
     assert total.unknown.score.tolist() == [3 + 15]
+
+
+def test_what_counts_is_put_beside_one_network_with_its_factor():
+    mx = random_multiplex(0)
+    data, vectors, rng = data_of(mx, targets=[2]), Vectors.like(mx), np.random.default_rng(7)
+    parts = [held_out(rng.normal(mean, 1, 400), rng.normal(0, 1, 400)) for mean in (2, 1)]
+    beside, found = stack(parts, None, vectors, [data])
+    of_networks, of_vectors = weigh(parts)
+    assert beside.factor.tolist() == pytest.approx([1, 1, of_networks])  # networks alone count 1
+    assert vectors.factor.tolist() == pytest.approx([0, 0, of_vectors])
+    assert found.links.score.tolist() == out_of_fold(parts).links.score.tolist()
+    nothing = [held_out(np.empty(0), np.empty(0))] * 2
+    assert stack(nothing, None, vectors, [data]) == (None, nothing[0])  # vectors count nothing

@@ -51,6 +51,18 @@ def test_negatives_with_evidence_take_turns():
     assert epochs(data, [0], seed=1)[0][0][1].tolist() != found[0]
 
 
+def test_columns_of_other_layers_are_kept_if_they_are_needed_often_and_are_few(monkeypatch):
+    data = data_of(random_multiplex(1, num_nodes=30, num_edges=120))
+
+    def kept(epochs, drawn):
+        return Supply(data, Config(), epochs, drawn)._others
+
+    assert kept(1000, 1)
+    assert not kept(1, 0)
+    monkeypatch.setattr(supply, "OTHER_BYTES", 0)
+    assert not kept(1000, 1)
+
+
 def test_negatives_without_evidence_are_drawn_anew():
     data = data_of(random_multiplex(1, num_nodes=30, num_edges=120), evidence="drawn")
     found = epochs(data, range(2 * TURNS))
