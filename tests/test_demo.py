@@ -8,7 +8,6 @@ import pytest
 
 from banditplex import demo
 from banditplex.datasets import load_dataset
-from banditplex.demo_page import write_demo_page
 from banditplex.evaluation import roc_auc, split
 from banditplex.plots import spread
 
@@ -67,7 +66,7 @@ def test_gains_are_the_truth(measured):
 
 
 def test_the_page_has_links_and_quality_of_a_model_of_the_whole_graph(measured, tmp_path):
-    text = write_demo_page(measured, tmp_path).read_text(encoding="utf-8")
+    text = demo.write_page_of(measured, tmp_path).read_text(encoding="utf-8")
     data = json.loads(text.partition('<script id="data" type="application/json">')[2].partition("</script>")[0])
     mx = load_dataset("twins")
     assert len(data["held_out"]["targets"]) == len(data["history"]["targets"]) == mx.num_layers

@@ -21,7 +21,7 @@ from banditplex.leaderboard.compare import _fit_all
 from banditplex.leaderboard.facts import describe
 from banditplex.leaderboard.fits import Bench, Fit, Runner
 from banditplex.leaderboard.lines import make_lines
-from banditplex.leaderboard.measure import Job, count_parameters, measure, rank_split, stop_in_time
+from banditplex.leaderboard.measure import Job, measure, rank_split, stop_in_time
 from banditplex.leaderboard.parts import Parts
 from banditplex.storage.rows import read_results
 from tests.leaderboard.scorers import DEGREES, METHODS, Degrees, Epochs, Half
@@ -305,18 +305,6 @@ def test_long_fits_come_first(tmp_path):
     finally:
         stop_child()
     assert told == [("degrees", 0), ("half", 0), ("half", 1), ("degrees", 1)]
-
-
-def test_parameters_are_told_or_counted():
-    import torch
-
-    scorer = Degrees()
-    assert count_parameters(scorer) is None
-    shared = torch.nn.Linear(3, 2)
-    scorer.parts = {"a": [shared, shared], "b": (torch.nn.Linear(1, 1),)}
-    assert count_parameters(scorer) == 3 * 2 + 2 + 1 + 1
-    scorer.num_parameters_ = 5
-    assert count_parameters(scorer) == 5
 
 
 @pytest.mark.parametrize(

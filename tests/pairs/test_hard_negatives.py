@@ -48,7 +48,8 @@ def better_rank(node, free, scores):
 
 
 def scores(mx):
-    union = hard.union_matrix(mx)
+    union = hard.adjacency(mx, None)
+    union.data[:] = 1
     found = hard.score_candidates(union, union.sum(axis=1), np.arange(mx.num_nodes))
     columns = np.zeros((2, mx.num_nodes, mx.num_nodes))
     for column, value in zip(columns, (found.allocation, found.pagerank), strict=True):
@@ -165,7 +166,7 @@ def test_walks_of_small_probability_end(leaves, centre, leaf):
     This is above 1e-4 up to t = 3 for 5,000 leaves (.614 / 5,000), and never for 10,000 (.85 / 10,000).
     """
     star = Multiplex.from_edges([0] * leaves, range(1, leaves + 1), "a", num_nodes=leaves + 1)
-    union = hard.union_matrix(star)
+    union = hard.adjacency(star, None)
     found = hard.personalised_pagerank(union, 1 / union.sum(axis=1), np.array([0])).toarray()[0]
     assert found[:3] == pytest.approx(0.15 * np.array([centre, leaf, leaf]))
 

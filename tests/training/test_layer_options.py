@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import banditplex as bx
-from banditplex.training.layer_options import resolve_layer_options
+from banditplex.training.targets import resolve_layer_options
 from tests.refusals import refuses
 
 MX = bx.Multiplex.from_edges(

@@ -19,7 +19,6 @@ def demo(
 ) -> None:
     """Show which layers help, and what choosing layers is worth, on the data set `twins`; under two minutes."""
     from banditplex import demo as show
-    from banditplex.demo_page import write_demo_page
 
     show.make_folder(out)
     with bars(show.POLICIES, seeds * epochs) as advance:
@@ -29,7 +28,7 @@ def demo(
                 advance(policy, f"test AUC {auc:.3f}")
 
         measured = show.measure(seeds=seeds, epochs=epochs, on_epoch=on_epoch)
-    page = write_demo_page(measured, out)
+    page = show.write_page_of(measured, out)
     rows, differences, learnt = show.summarise(measured), show.compare(measured), show.learnt(measured)
     if as_json:
         compared = {"differences": differences, "oracle_share": show.oracle_share(rows)}

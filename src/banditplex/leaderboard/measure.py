@@ -1,7 +1,6 @@
 """One fit of one method, in the child process: fit, score, and what it took."""
 
 import inspect
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,8 +56,9 @@ def measure(job: Job) -> list[Row]:
         if job.part.triples is not None:
             rows = with_filtered(rows, scorer, job.part.triples, targets, job.part.name)
         rankings = {name: rank_split(scorer, part, targets) for name, part in job.part.ranked.items()}
-    took = {"fit_seconds": fitted.seconds, "score_seconds": scored.seconds, "parameters": count_parameters(scorer)}
-    took["memory"] = max(fitted.memory, scored.memory)
+    told = getattr(scorer, "num_parameters_", None)
+    took: Row = {"fit_seconds": fitted.seconds, "score_seconds": scored.seconds}
+    took |= {"parameters": None if told is None else int(told), "memory": max(fitted.memory, scored.memory)}
     return [row | _medians(row, rows) | _columns(row, rankings) | took for row in rows]
 
 
@@ -87,36 +87,6 @@ def rank_split(scorer: Any, part: Split, targets: list[Name]) -> dict[Name, dict
             cuts = {f"hits_at_{cut}": hits(rank, at=cut) if cut <= negatives.shape[1] else np.nan for cut in AT}
             found[layer] = {"mrr": mrr(rank)} | cuts
     return found
-
-
-def count_parameters(scorer: Any) -> int | None:
-    """Return a scorer's `num_parameters_`, else the number of weights of the torch modules among its attributes.
-
-    None if it has neither.
-    """
-    told = getattr(scorer, "num_parameters_", None)
-    if told is not None:
-        return int(told)
-    from torch.nn import Module
-
-    weights = {
-        id(weight): weight.numel()
-        for value in _values(vars(scorer) if hasattr(scorer, "__dict__") else {})
-        if isinstance(value, Module)
-        for weight in value.parameters()
-    }
-    return sum(weights.values()) if weights else None
-
-
-def _values(value: Any) -> Iterator[Any]:
-    """Yield the values of nested dictionaries and lists."""
-    if isinstance(value, dict):
-        value = list(value.values())
-    if isinstance(value, list | tuple):
-        for each in value:
-            yield from _values(each)
-    else:
-        yield value
 
 
 def _medians(row: Row, rows: list[Row]) -> Row:

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from banditplex.multiplex import Multiplex
+from banditplex.pairs.candidates import adjacency
 from banditplex.pairs.known import Bools, Ints, KnownPairs, in_order, merged
 from banditplex.pairs.negatives import fill_rows, row_blocks, uniform_pairs
 
@@ -124,7 +125,8 @@ def nearest_nodes(
     Parameters: as for `hard_negatives`; `node` must be sorted. A node itself and its known neighbours are excluded, and
     so are pairs that the layer may not link: (node, candidate), or where `reverse` (i,) is True, (candidate, node).
     """
-    union = union_matrix(train)
+    union = adjacency(train, None)
+    union.data[:] = 1
     degree = union.sum(axis=1)
     anchors, first, items = np.unique(node, return_index=True, return_counts=True)
     enough = count + known.degrees()[anchors]
@@ -138,18 +140,6 @@ def nearest_nodes(
         span = slice(first[part[0]], first[part[-1]] + items[part[-1]])
         nearest[span] = _select(found, node[span], layer[span], backwards[span], items[part], count, known, rng)
     return nearest
-
-
-def union_matrix(mx: Multiplex) -> Any:
-    """Return the symmetric 0/1 adjacency matrix (n, n) of the union of all layers, without self loops."""
-    from scipy.sparse import csr_array
-
-    source, destination = mx.edge_index[:, mx.edge_index[0] != mx.edge_index[1]]
-    ends = np.concatenate([source, destination]), np.concatenate([destination, source])
-    matrix = csr_array((np.ones(len(ends[0])), ends), shape=(mx.num_nodes, mx.num_nodes))
-    matrix.sum_duplicates()
-    matrix.data[:] = 1
-    return matrix
 
 
 def score_candidates(union: Any, degree: Floats, anchors: Ints) -> Candidates:

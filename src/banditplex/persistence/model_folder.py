@@ -20,9 +20,8 @@ from banditplex.multiplex import Multiplex, Name
 from banditplex.multiplex.join import FEATURE_NAMES
 from banditplex.multiplex.stored import from_arrays
 from banditplex.nn import Convolution, MultiplexModel
-from banditplex.nn.beside import Beside
 from banditplex.nn.encoder import name_of
-from banditplex.nn.ensemble import beside_of, joined, members_of
+from banditplex.nn.ensemble import Beside, beside_of, joined, members_of
 from banditplex.nn.panels import Panels
 from banditplex.nn.regression import Regression
 from banditplex.nn.relevance import get_relevance

@@ -193,14 +193,9 @@ def as_title(data: str) -> str:
 
 def collect_panel(model: LinkPredictor) -> list[tuple[int, int, float | None]]:
     """Return target, layer and weight of all layers that predictions look at in detail; None: it has no weight."""
-    table, mx, fitted = getattr(model, "panel_", None), model.multiplex_, model._fitted
-    if table is not None:
-        columns = table[["target", "layer", "weight"]].itertuples(index=False)
-        return [
-            (mx.layer_index(target), mx.layer_index(layer), float(weight) or None) for target, layer, weight in columns
-        ]
-    used = zip(fitted.targets.tolist(), fitted.layers.tolist(), fitted.counts.tolist(), strict=True)
-    return [(target, layer, None) for target, layers, count in used for layer in layers[:count]]
+    mx = model.multiplex_
+    columns = model.panel_[["target", "layer", "weight"]].itertuples(index=False)
+    return [(mx.layer_index(target), mx.layer_index(layer), float(weight) or None) for target, layer, weight in columns]
 
 
 def collect_gains(table: pd.DataFrame, mx: Multiplex) -> Data:

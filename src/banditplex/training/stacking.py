@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from banditplex.nn.beside import Beside
+from banditplex.nn.ensemble import Beside
 from banditplex.nn.regression import Regression
 from banditplex.nn.vectors import Vectors
 from banditplex.training.calibration import SPREAD, HeldOut, Scored
