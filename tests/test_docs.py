@@ -94,6 +94,13 @@ def test_sentences_are_told_from_code_tables_and_links():
     assert sentences(text) == ["One code four five .871.", "Next?", "Last: code end"]
 
 
+def test_the_first_screen_of_readme_has_two_commands_and_ci_runs_one_of_them():
+    screen = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()[:24]
+    commands = [line.split("#")[0].strip() for line in screen if line.startswith("make ")]
+    assert commands == ["make demo", "make test"]
+    assert (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()[-1] == "make test"
+
+
 def test_readme_has_no_sentence_of_more_than_25_words():
     long = [each for each in sentences((ROOT / "README.md").read_text(encoding="utf-8")) if len(each.split()) > 25]
     assert long == []

@@ -78,6 +78,15 @@ def test_an_event_log_is_recognised(tmp_path):
     assert any("'timestamp' is read as the time" in each and "'channel' is read as the layer" in each for each in told)
 
 
+def test_the_log_of_a_shop_is_recognised(tmp_path):
+    text = "from,to,event\n7,p1,view\n7,p1,purchase\n8,p1,view\n8,p2,view\n"
+    files = lay_out(tmp_path, {"shop.csv": text})
+    told, mx = said(lambda: bx.read(files / "shop.csv"))
+    assert mx.layer_names == ("purchase", "view")
+    assert mx.layer_sizes.tolist() == [1, 3]
+    assert any("'event' is read as the layer" in each for each in told)
+
+
 def test_columns_of_nodes_are_found_by_their_values(tmp_path):
     text = event_log().replace("timestamp,sender,recipient,channel", "moment,wer,wem,weg")
     told, mx = said(lambda: bx.read(lay_out(tmp_path, {"log.csv": text}) / "log.csv"))
