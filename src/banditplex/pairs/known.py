@@ -43,6 +43,7 @@ class KnownPairs:
         no_loop = mx.edge_index[0] != mx.edge_index[1]
         keys = self._lookup_keys(self.keys(mx.edge_layer[no_loop], mx.edge_index[:, no_loop].T))
         self._sorted = np.unique(keys) if everywhere or self.ordered != mx.directed else keys
+        self._in_all = np.empty(0, np.int64)  # keys, without a layer, of pairs that count in all layers
 
     def keys(self, layer: Ints, pairs: Ints) -> Ints:
         """Return the key of each pair (n, 2) of node indices in its layer (n,); equal pairs have equal keys."""
@@ -50,7 +51,7 @@ class KnownPairs:
 
     def has_keys(self, keys: Ints) -> Bools:
         """Return for each key whether its pair is known."""
-        return contains(self._sorted, self._lookup_keys(keys))
+        return contains(self._sorted, self._lookup_keys(keys)) | contains(self._in_all, keys % self.num_nodes**2)
 
     def has(self, layer: Ints, pairs: Ints) -> Bools:
         """Return for each pair (n, 2) whether it is known in its layer (n,)."""
@@ -59,6 +60,11 @@ class KnownPairs:
     def add(self, layer: Ints, pairs: Ints) -> None:
         """Add known pairs (n, 2) of layers (n,)."""
         self._sorted = merged(self._sorted, np.sort(self._lookup_keys(self.keys(layer, pairs))))
+
+    def add_to_all(self, pairs: Ints) -> None:
+        """Add pairs (n, 2) that are known in all layers."""
+        self._in_all = merged(self._in_all, np.sort(self.keys(np.zeros(len(pairs), np.int64), pairs)))
+        self._sorted = self._sorted[~contains(self._in_all, self._sorted % self.num_nodes**2)]
 
     def _lookup_keys(self, keys: Ints) -> Ints:
         """Return keys as they are stored: with `everywhere`, without the layer."""
@@ -73,18 +79,24 @@ class KnownPairs:
 
     def num_free(self) -> Ints:
         """Return the number of pairs that are not known in each layer, (num_layers,)."""
-        if self.everywhere and self.space is not None:
-            pairs = np.stack(np.divmod(self._sorted, self.num_nodes), 1)
-            return self.num_pairs() - self.space.num_inside(pairs, ordered=self.ordered)
         if self.everywhere:
-            return self.num_pairs() - len(self._sorted)
+            return self.num_pairs() - self._num_in_all(self._sorted)
         bounds = np.arange(self.num_layers + 1) * self.num_nodes**2
-        return self.num_pairs() - np.diff(np.searchsorted(self._sorted, bounds))
+        return self.num_pairs() - np.diff(np.searchsorted(self._sorted, bounds)) - self._num_in_all(self._in_all)
+
+    def _num_in_all(self, keys: Ints) -> Ints | int:
+        """Return how many pairs, whose keys are without a layer, each layer may link."""
+        if self.space is None:
+            return len(keys)
+        return self.space.num_inside(np.stack(np.divmod(keys, self.num_nodes), 1), ordered=self.ordered)
 
     def degrees(self) -> Ints:
         """Return the number of known pairs of each node (num_nodes,), summed over layers."""
-        source, destination = np.divmod(self._sorted % self.num_nodes**2, self.num_nodes)
-        return np.bincount(source, minlength=self.num_nodes) + np.bincount(destination, minlength=self.num_nodes)
+        of_layers, of_all = (
+            np.bincount(np.concatenate(np.divmod(keys % self.num_nodes**2, self.num_nodes)), minlength=self.num_nodes)
+            for keys in (self._sorted, self._in_all)
+        )
+        return of_layers + self.num_layers * of_all
 
     def free_pairs(self, layer: int) -> tuple[Ints, Ints]:
         """Return all pairs (f, 2) that are not known in a layer, and their keys (f,).

@@ -130,11 +130,7 @@ class Visibility:
         """
         known = self.negative_pairs(mx)
         if self.dense:
-            linked = np.unique(np.sort(train.edge_index.T[train.edge_index[0] != train.edge_index[1]], axis=1), axis=0)
-            layer = np.repeat(np.arange(mx.num_layers), len(linked))
-            pairs = np.tile(linked, (mx.num_layers, 1))
-            inside = slice(None) if known.space is None else known.space.contains(layer, pairs)
-            known.add(layer[inside], pairs[inside])
+            known.add_to_all(train.edge_index.T[train.edge_index[0] != train.edge_index[1]])
         return known
 
     def negative_sampler(self, mx: Multiplex, *, links_of: Multiplex | None = None) -> NegativeSampler:
