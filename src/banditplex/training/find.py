@@ -101,7 +101,7 @@ def choose(data: TrainingData, layers: Ints, seed: int) -> Panels:
     rngs = [stream(seed, "find", target) for target in targets]
     compare = [Comparison.of(data, graph, place, rng, MAX_EDGES) for place, rng in enumerate(rngs)]
     useful = [helpful(each, some) for each, some in zip(compare, layers, strict=True)]
-    tried = [[some[:size] for size in SIZES] if some else [] for some in useful]
+    tried = [list(dict.fromkeys(some[:size] for size in SIZES if some)) for some in useful]
     chosen = {}
     for each, panels, losses in zip(compare, tried, pooled_losses(data, compare, tried), strict=True):
         found = [each.estimate(losses[0] - loss) for loss in losses]

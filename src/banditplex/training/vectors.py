@@ -26,17 +26,16 @@ from banditplex.nn.vectors import DIMENSION, FOLDS, FORMULA, Folds, Vectors
 from banditplex.rng import stream
 from banditplex.training.data import TrainingData
 
-EPOCHS, FEWEST, MOST = 30, 60, 600
-"""Passes over the questions of a fold; if these make fewer or more steps than that, there are more or fewer. A large
-multiplex, which has one set of vectors, has half as many steps at most ..."""
+EPOCHS, FEWEST, MOST = 30, 60, 300
+"""Passes over the questions of a fold; if these make fewer or more steps than that, there are more or fewer."""
 BATCH, LARGE_BATCH, PARTS = 256, 1_024, 40
 """Questions in a step; more, up to the second number, if a pass would have more parts than the third."""
-CANDIDATES = 512
-"""Nodes that the right answer is compared with in a step; all, if there are fewer."""
+FEW_NODES, CANDIDATES = 256, 128
+"""Up to so many nodes, right answers are compared with all of them, else with a sample of so many in each step."""
 RATE = 0.3
 """Learning rate of the first step, in Adagrad with one rate per row; it falls to 0."""
 PENALTY = 0.03
-"""Weight of the cubes of the lengths of an edge's complex numbers; ... and twice the penalty."""
+"""Weight of the cubes of the lengths of an edge's complex numbers; twice as much in a large multiplex, with one set."""
 USUAL = 256
 """Random pairs of a layer whose mean score is the usual one."""
 MOST_NODES, MOST_EDGES = 20_000, 5_000_000
@@ -96,14 +95,14 @@ def learn(edges: EdgeTensors, folds: Folds, seed: int) -> tuple[Tensor, Tensor]:
         for rows in (edges.num_nodes, edges.num_layers)
     ]  # fmt: skip
     squares = [each.new_zeros(each.shape[:2]) for each in values]
-    most, penalty = (MOST, PENALTY) if sets > 1 else (MOST // 2, 2 * PENALTY)
-    draws = [Draws(own, seed + place, most) for place, own in enumerate(questions.of_folds(), 1)]
+    penalty = PENALTY if sets > 1 else 2 * PENALTY
+    draws = [Draws(own, seed + place) for place, own in enumerate(questions.of_folds(), 1)]
     steps = torch.tensor([draw.steps for draw in draws])
     every = torch.arange(edges.num_nodes, device=device)
     for step in range(int(steps.max())):
         at = pad_sequence([draw.take(step) for draw in draws], batch_first=True, padding_value=len(questions.end) - 1)
         candidates = every
-        if edges.num_nodes > CANDIDATES:
+        if edges.num_nodes > FEW_NODES:
             candidates = torch.unique(torch.randint(edges.num_nodes, (CANDIDATES,), generator=generator)).to(device)
         rate = RATE * (1 - step / steps.clamp(min=1)).clamp(min=0).to(device).unsqueeze(1)
         gradients = descent(values[0], values[1], questions, Step(at, *questions.answers_to(at), candidates), penalty)
@@ -165,11 +164,11 @@ class Questions(NamedTuple):
 class Draws:
     """Draws some of a fold's questions (n,) in each step: all of them in each pass, in a new order."""
 
-    def __init__(self, own: Tensor, seed: int, most: int = MOST) -> None:
+    def __init__(self, own: Tensor, seed: int) -> None:
         self._own, self._generator = own, torch.Generator().manual_seed(seed)
         self._size = min(max(BATCH, len(own) // PARTS), LARGE_BATCH)
         self._rest: list[Tensor] = []
-        self.steps = min(max(EPOCHS * -(-len(own) // self._size), FEWEST), most) if len(own) else 0
+        self.steps = min(max(EPOCHS * -(-len(own) // self._size), FEWEST), MOST) if len(own) else 0
 
     def take(self, step: int) -> Tensor:
         """Return the questions of the next step; none after the last."""
@@ -197,7 +196,7 @@ def descent(node: Tensor, layer: Tensor, asked: Questions, step: Step, penalty: 
     end, relation, against = (each[question.flatten()] for each in (asked.end, asked.layer, asked.against))
     fold, against = every // width, against.bool().unsqueeze(1)
     at_end, at_layer, at_answer = fold * num_nodes + end, fold * num_layers + relation, fold[row] * num_nodes + answer
-    e, w = node.flatten(0, 1)[at_end], layer.flatten(0, 1)[at_layer]
+    e, w = node.flatten(0, 1).index_select(0, at_end), layer.flatten(0, 1).index_select(0, at_layer)
     turned = torch.where(against, FORMULA.inverse(w), w)
     query = FORMULA.towards(e, turned)
     # Scores of candidates, without those of the fold and the end itself. If they are a sample, each stands for several
@@ -216,8 +215,9 @@ def descent(node: Tensor, layer: Tensor, asked: Questions, step: Step, penalty: 
     if sampled:
         score += math.log(num_nodes / len(candidates))
         score[right] -= math.log(num_nodes / len(candidates))
-    x = node.flatten(0, 1)[at_answer[~found]]
-    own = dot(query[rest], x)
+    at_rest = at_answer[~found]
+    x, asked_rest = node.flatten(0, 1).index_select(0, at_rest), query.index_select(0, rest)
+    own = dot(asked_rest, x)
     # Softmax: the share of each in the sum, times the number of right answers, less 1 for right answers.
     top = score.amax(1).clamp(min=-1e9).scatter_reduce(0, rest, own, "amax")
     share, of_rest = score.sub_(top.unsqueeze(1)).exp_(), (own - top[rest]).exp()
@@ -227,11 +227,11 @@ def descent(node: Tensor, layer: Tensor, asked: Questions, step: Step, penalty: 
     share[right] -= 1
     share, of_rest = share.view(size, width, -1), (of_rest * factor[rest] - 1).unsqueeze(1)
     # Gradients by queries and candidates, then by what queries are made of, and of the penalty.
-    by_query = torch.bmm(share, others).flatten(0, 1).index_add_(0, rest, of_rest * x)
+    by_query = torch.bmm(share, others).flatten(0, 1).index_add_(0, rest, x.mul_(of_rest))
     by_others = torch.bmm(share.transpose(1, 2), query.view(size, width, -1))
     by_node = torch.zeros_like(node).index_add_(1, candidates, by_others) if sampled else by_others
     add_penalty(by_node, node, at_answer, penalty)
-    by_rows = by_node.view(-1, node.shape[2]).index_add_(0, at_answer[~found], of_rest * query[rest])
+    by_rows = by_node.view(-1, node.shape[2]).index_add_(0, at_rest, asked_rest.mul_(of_rest))
     by_rows.index_add_(0, at_end, FORMULA.towards(by_query, FORMULA.inverse(turned)))
     by_turned = FORMULA.towards(by_query, FORMULA.inverse(e))
     by_layer = torch.zeros_like(layer)
