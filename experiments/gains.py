@@ -2,7 +2,7 @@
 
 Permuted layers: the nodes of every layer are renamed by a random permutation of the layer's own. Layers keep their
 structure, but no layer is related to another, so a fit is wrong if it says of any layer that it helps any target. At
-most 5 % of the fits may be wrong.
+most 5 % of the fits may be wrong. All layers are targets; on groups-N, which has N layers, three of them.
 
 Planted copies: two pairs of layers that share a part of their 500 edges, and two layers of noise. Each of the four is a
 target that its copy helps. At least 95 % of the copies should be found.
@@ -25,7 +25,7 @@ from banditplex.multiplex import Multiplex
 from banditplex.predictor import LinkPredictor
 from banditplex.rng import stream
 from banditplex.storage.rows import Row
-from experiments import comparison
+from experiments import panels
 from experiments.runner import Experiment, Page
 
 QUICK = {"fits": 2, "copies": 1, "epochs": 1, "data": "mixed,twins"}
@@ -80,12 +80,12 @@ def prepare(options: Namespace) -> Experiment:
 def work(task: Fit) -> Iterator[Row]:
     """Yield what a fit says: how many copies there are and were found, and how many other layers it calls helpful."""
     if task.similarity is None:
-        mx = permuted(comparison.load(task.data, task.seed, directed=task.directed), task.seed)
-        relevant = {}
+        mx, targets = panels.load(task.data, task.seed, directed=task.directed)
+        mx, relevant = permuted(mx, task.seed), {}
     else:
         mx = planted(similarity=task.similarity, seed=task.seed, **PLANTED)
-        relevant = mx.metadata["relevant"]
-    gains = LinkPredictor(epochs=task.epochs, seed=task.seed).fit(mx).layer_gains_
+        targets, relevant = None, mx.metadata["relevant"]
+    gains = LinkPredictor(epochs=task.epochs, seed=task.seed).fit(mx, targets).layer_gains_
     copy = np.array([row.layer in relevant.get(row.target, ()) for row in gains.itertuples()], np.bool_)
     helps = gains["helps"].to_numpy(np.bool_)
     yield {

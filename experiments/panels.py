@@ -72,10 +72,10 @@ def prepare(options: Namespace) -> Experiment:
     return Experiment(measure, tasks, report, seeds)
 
 
-def load(name: str, seed: int) -> tuple[Multiplex, list[Name] | None]:
+def load(name: str, seed: int, *, directed: bool = False) -> tuple[Multiplex, list[Name] | None]:
     """Return a data set, and its targets; None: all layers that can be."""
     if not name.startswith("groups-"):
-        return comparison.load(name, seed), None
+        return comparison.load(name, seed, directed=directed), None
     _, count, *overlap = name.split("-")
     if not count.isdigit():
         raise InputError(f"Expected a number of layers, such as groups-60, got {name!r}.")
