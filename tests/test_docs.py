@@ -25,6 +25,8 @@ QUIET = {"NO_MKDOCS_2_WARNING": "1"}
 """Silences an advertisement of mkdocs-material."""
 QUICK = ("README.md",)
 """Pages whose commands are run in every test; those of the others take minutes, and run in `make test-all`."""
+SLOW = ("docs/evaluation.md", "docs/experiments.md", "docs/inputs.md", "docs/which-layers.md")
+"""Pages whose Python runs in `make test-all` alone: they train models for ten seconds or more."""
 
 
 def blocks(page: Path, language: str) -> list[str]:
@@ -35,7 +37,14 @@ def name(page: Path) -> str:
     return str(page.relative_to(ROOT))
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")], ids=name)
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, marks=pytest.mark.slow if name(page) in SLOW else [], id=name(page))
+        for page in PAGES
+        if blocks(page, "python")
+    ],
+)
 def test_python_blocks_run(page, tmp_path, monkeypatch, capsys):
     """All python blocks of a page run one after another, in an empty folder, and print the block of text below them."""
     monkeypatch.chdir(tmp_path)

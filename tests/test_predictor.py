@@ -302,9 +302,14 @@ def sizes(directed):
 
 
 @pytest.mark.filterwarnings("error::RuntimeWarning")
-@pytest.mark.parametrize("directed", [False, True])
-@pytest.mark.parametrize("hide", ["edge", "layer", "pair"])
-def test_layers_of_any_size_are_targets(directed, hide, tmp_path):
+@pytest.mark.parametrize(
+    ("hide", "directed"),
+    [
+        ("edge", True), ("layer", False), ("pair", True),
+        *(pytest.param(*each, marks=pytest.mark.slow) for each in (("edge", False), ("layer", True), ("pair", False))),
+    ],
+)  # fmt: skip
+def test_layers_of_any_size_are_targets(hide, directed, tmp_path):
     """Layers of few edges keep them for training, and named empty layers are predicted, too."""
     mx = sizes(directed)
     settings = {"epochs": 2, "width": 4, "hide": hide}
@@ -465,7 +470,7 @@ def test_a_model_can_be_pickled_after_fit(settings, tmp_path):
         pd.testing.assert_frame_equal(again.layer_gains_, model.layer_gains_)
         pd.testing.assert_frame_equal(again.history_, model.history_)
         assert again.get_params() == model.get_params()
-    again.fit(mx, ["g1-base", "g2-base"])
+    again.fit(mx, ["g1-base"])
     assert len(pickle.dumps(bx.LinkPredictor())) < 10_000
 
 

@@ -45,8 +45,9 @@ class DrawsByChoice(Sound):
     def draw(self, rng, instances=None):
         draw = super().draw(rng, instances)
         p = self.inclusion(draw.instances)
-        arms = np.array([rng.choice(self.num_arms, self.k, replace=False, p=row / row.sum()) for row in p])
-        arms = arms.reshape(draw.arms.shape)
+        with np.errstate(divide="ignore"):
+            late = rng.exponential(size=p.shape) / p  # the order of the least is that of choices one by one
+        arms = np.argsort(late, 1)[:, : self.k]
         return Draw(draw.instances, arms, np.take_along_axis(p, arms, 1), draw.marginals)
 
 

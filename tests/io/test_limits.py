@@ -166,6 +166,7 @@ def test_tables_of_nodes_and_pairs_are_bounded(tmp_path, kind):
             bx.read(pairs)
 
 
+@pytest.mark.slow
 def test_a_long_string_that_is_repeated_takes_memory_once(tmp_path):
     """A thousand rows of one text of 4 MiB would be 4 GiB; the file, and what is read, has it once."""
     text = "x" * (1 << 22)

@@ -6,11 +6,19 @@ import pytest
 import banditplex as bx
 from banditplex.errors import InputError
 from banditplex.nn.ensemble import members_of
+from banditplex.training import vectors
 from banditplex.training.config import Config
 from tests.training.stacked import stacked
 from tests.training.test_loop import random_layers
 
 FAST = {"members": 2, "epochs": 2, "warmup": 0}
+
+
+@pytest.fixture(autouse=True)
+def few_steps(monkeypatch):
+    """Vectors are learnt in five steps: how good they are does not matter here."""
+    for name in ("FEWEST", "MOST"):
+        monkeypatch.setattr(vectors, name, 5)
 
 
 @pytest.fixture(scope="module")
