@@ -27,9 +27,9 @@ from faults.scenarios import Scenario
 TIMED = re.compile(
     rb'"(?:fit_seconds|score_seconds|seconds|memory|memory_bytes)": ?[0-9.e-]+|"(?:command|date)": ?"(?:[^"\\]|\\.)*"'
 )
-BOARD = ("leaderboard.csv", "leaderboard.md", "index.html")
+BOARD = ("leaderboard.csv", "seeds.csv", "leaderboard.md")
 """Files with times and memory in some columns: their numbers do not count, which come from the rows."""
-NUMBERS = re.compile(rb"[0-9.]+|[ -]+")
+NUMBERS = re.compile(rb"[0-9.]+(?:e[-+]?[0-9]+)?|[ -]+")
 
 
 def action_of(fault: str, scenario: Scenario) -> Action:
@@ -206,8 +206,11 @@ class Harness:
             self.finish(work)
         return refused
 
-    def killed_at_random(self, kills: int, rng: random.Random, longest: float) -> int:
+    def killed_at_random(self, kills: int, rng: random.Random) -> int:
         """Kill the command after random times, again and again, and let it go on; return how often it was alive."""
+        begin = time.monotonic()
+        self.finish(self.fresh())
+        longest = time.monotonic() - begin
         hits, work = 0, self.fresh()
         while hits < kills:
             child, said = start(work, self.scenario.again)

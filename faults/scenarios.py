@@ -71,7 +71,8 @@ def _check_rows(folder: Path) -> None:
 
 COMPARE = ["compare", "data.csv", "--methods", "jaccard", "--seeds", "1", "--trials", "1", "--engine", "serial"]
 COMPARE += ["--quiet", "-o", "board"]
-PAGES = {"leaderboard.csv": "jaccard", "layers.csv": "jaccard", "leaderboard.md": "jaccard", "index.html": "</html>\n"}
+TABLES = ("leaderboard.csv", "layers.csv", "seeds.csv", "leaderboard.md")
+PAGES = {**dict.fromkeys(TABLES, "jaccard"), "report.html": "</html>"}
 """Files of a comparison, and what is in each if it is whole."""
 
 

@@ -191,9 +191,11 @@ def _far_cell(folder: Path) -> None:
 
 
 QUICK = ["--quick", "--epochs", "2"]
+TARGETS = [word for layer in range(3) for word in ("--target", f"l{layer}")]
 CASES = [
-    Case("2,000 layers of 3 edges", _csv(2_000, 3, 1_000), ["net.csv", *QUICK], seconds=200),
-    Case("10,000 layers of 30 edges", _csv(10_000, 30, 2_000), ["net.csv", *QUICK], seconds=600, megabytes=4000),
+    Case("2,000 layers of 3 edges", _csv(2_000, 3, 1_000), ["net.csv", *QUICK], seconds=600),
+    Case("10,000 layers of 30 edges, 3 targets", _csv(10_000, 30, 2_000),
+         ["net.csv", *TARGETS, *QUICK], seconds=300, megabytes=4000),
     Case("10^6 nodes without edges", _isolated, ["net.csv", "--nodes", "nodes.csv", *QUICK], seconds=200),
     Case("Excel, 10^6 rows", lambda folder: _book(folder, random_rows(4, 250_000, 20_000)),
          ["net.xlsx", *QUICK], seconds=600, megabytes=6000),
@@ -236,7 +238,7 @@ def sizes(folder: Path) -> list[str]:
         place.mkdir()
         for command, ended, wrong in tried(case, place):
             last = (ended.said.strip().splitlines() or [""])[-1][:150] if ended.status else ""
-            print(f"{case.name:34} {command:8} {ended.status:3} {ended.seconds:6.1f} s {ended.megabytes:6} MB {last}")
+            print(f"{case.name:38} {command:8} {ended.status:3} {ended.seconds:6.1f} s {ended.megabytes:6} MB {last}")
             if wrong:
                 found.append(f"{case.name}, {command}: {wrong}: {' '.join(ended.said.split())[-300:]}")
                 print(f"    {found[-1]}")

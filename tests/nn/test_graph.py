@@ -72,6 +72,9 @@ def test_features_list_common_neighbours_and_their_degrees(directed):
     listed = zip(found.which.tolist(), node.tolist(), found.degree.tolist(), strict=True)
     assert sorted(listed) == expected
     assert len(expected) > 50
+    nobody = torch.zeros(len(pairs), 1, dtype=torch.long)
+    for each in compute_pair_features(graph, pairs, layers, nobody, listed=False):
+        assert (len(each.which), len(each.arc), len(each.degree)) == (0, 0, 0)
 
 
 def test_common_neighbours_are_those_of_networkx_also_across_layers():

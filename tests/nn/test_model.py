@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from torch_geometric.nn import ChebConv, GATConv, GINConv, SGConv
 from banditplex.multiplex import Multiplex
 from banditplex.nn import HiddenEdges, MultiplexModel, encoder
 from banditplex.nn.encoder import CONVOLUTIONS, make_convolution
+from banditplex.nn.heads import PairInteraction
 from banditplex.nn.query import Query
 from banditplex.nn.view import pack
 from banditplex.pairs.visibility import Visibility
@@ -171,3 +173,11 @@ def test_trying_a_convolution_leaves_no_trace():
     assert torch.equal(torch.rand(3), after)
     assert made.calls == 0
     assert all(torch.equal(a, b) for a, b in zip(made.parameters(), expected.parameters(), strict=True))
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_embeddings_count_nothing_before_training(directed):
+    """The last weights and their bias are 0, so that a network begins with the features alone."""
+    asked = SimpleNamespace(which=torch.tensor([0, 2]), degree=torch.tensor([2.0, 3.0]))
+    part = PairInteraction(4, 6, directed)
+    assert part(asked, torch.randn(6, 4), torch.randn(2, 4)).tolist() == [0, 0, 0]

@@ -1,14 +1,18 @@
 """What a training starts from: the network, its policies and the warm-up."""
 
+import warnings
+
 import numpy as np
 import pytest
 import torch
 
+from banditplex.multiplex import Multiplex
 from banditplex.nn import MultiplexModel
 from banditplex.nn.relevance import Relevance, euclidean
 from banditplex.training import setup
 from banditplex.training.config import EVIDENCE, Config
 from banditplex.training.setup import make_policies
+from banditplex.training.targets import check_task
 from tests.nn.test_graph import random_multiplex
 from tests.refusals import refuses
 from tests.training.test_loop import random_layers, trainer_of
@@ -72,3 +76,12 @@ def test_making_a_trainer_leaves_torchs_generator_alone():
     torch.manual_seed(3)
     trainer_of(random_layers(0, copied=False))
     assert torch.equal(torch.rand(3), expected)
+
+
+def test_negatives_of_a_dense_multiplex_are_told():
+    """Every pair of three nodes is linked in some layer."""
+    mx = Multiplex.from_edges([0, 1, 0, 0], [1, 2, 2, 1], [*"aabb"], num_nodes=3)
+    with pytest.warns(UserWarning, match="Nearly all pairs of nodes are linked"):
+        check_task(mx, None, Config(hide="pair").checked(), None)
+    with warnings.catch_warnings(action="error"):
+        check_task(mx, None, Config(hide="layer").checked(), None)

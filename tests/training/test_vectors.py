@@ -10,7 +10,7 @@ import banditplex as bx
 from banditplex.backend.packing import EdgeTensors
 from banditplex.evaluation import roc_auc
 from banditplex.nn import vectors as scoring
-from banditplex.nn.vectors import DIMENSION, FOLDS, SETS, Folds, Vectors
+from banditplex.nn.vectors import DIMENSION, FOLDS, SETS, Folds, Vectors, num_sets
 from banditplex.training import vectors as training
 from banditplex.training.vectors import PENALTY, Draws, Questions, Step, descent, learn
 from tests.training.stacked import stacked
@@ -367,3 +367,12 @@ def test_one_network_has_vectors_if_it_is_one_for_its_many_edges(mx, few_steps, 
     model = bx.LinkPredictor(epochs=30, max_steps=30, warmup=0).fit(mx)._fitted.model
     assert model.beside.vectors.factor.max() > 0
     assert model.beside.regression is None
+
+
+def test_a_small_multiplex_has_several_sets(monkeypatch):
+    """Up to so many nodes, and fewer than so many edges."""
+    mx = bx.Multiplex.from_edges([0, 1, 2], [1, 2, 3], "a", num_nodes=4)
+    for nodes, edges, sets in ((4, 4, SETS), (4, 3, 1), (3, 4, 1)):
+        monkeypatch.setattr(scoring, "FEW_NODES", nodes)
+        monkeypatch.setattr(scoring, "FEW_EDGES", edges)
+        assert num_sets(mx) == sets
