@@ -67,8 +67,9 @@ audit: $(READY)
 	fi; echo "$$log"; exit $$status
 
 INPUTS ?= 20000
+SEED ?= 0
 fuzz: $(READY)
-	$(BIN)/python -m fuzz --inputs $(INPUTS)
+	$(BIN)/python -m fuzz --inputs $(INPUTS) --seed $(SEED)
 
 JOBS ?= 2
 mutants: $(READY)
