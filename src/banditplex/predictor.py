@@ -166,8 +166,7 @@ class LinkPredictor(Config, Estimator):
     ) -> Members:
         if not isinstance(mx, Multiplex):
             raise InputError(f"Expected a Multiplex to learn from, got {type(mx).__name__}.")
-
-        return make_networks(mx, targets, self.checked(), negatives, lambda *_: None, find)
+        return make_networks(mx, targets, self.checked(), negatives, find)
 
     def check_settings(self, mx: Multiplex, targets: Sequence[Name] | None = None) -> None:
         """Refuse settings that `fit` would refuse on this multiplex."""

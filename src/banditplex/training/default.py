@@ -49,17 +49,15 @@ class Learnt(NamedTuple):
 
 def make_networks(
     mx: Multiplex, targets: Sequence[Name] | None, config: Config, negatives: Mapping[Name, ArrayLike] | None,
-    begin: Callable[[Trainer, int], None], find: Find = find_panels,
+    find: Find = find_panels,
 ) -> Members:  # fmt: skip
-    """Check the input, find panels, and return the networks to train. `begin` changes what they start from."""
+    """Check the input, find panels, and return the networks to train."""
     chosen, config, given = check_task(mx, targets, config, negatives)
     panels = find(mx, chosen, config, given)
 
     def make(member: int) -> Trainer:
         own = replace(config, seed=member_seed(config.seed, member))
-        trainer = make_trainer(mx, chosen, own, panels=panels, negatives=given)
-        begin(trainer, member)
-        return trainer
+        return make_trainer(mx, chosen, own, panels=panels, negatives=given)
 
     return Members(make, config.num_members(count_examples(mx, chosen)))
 
