@@ -81,9 +81,9 @@ def test_gains_certify_the_panel_among_many_layers(fitted):
     _, model = fitted
     gains = model.layer_gains_
     helps = gains[gains["helps"]]
-    assert {*zip(helps["target"], helps["layer"], strict=True)} >= {("g0-0", "g0-1"), ("g3-1", "g3-0")}
+    assert set(helps["target"]) == {"g0-0", "g3-1"}
     assert (helps["target"].str[:2] == helps["layer"].str[:2]).all()
-    assert gains.groupby("target").size().max() <= 4 * 16
+    assert gains.groupby("target").size().max() <= 4 * 8
 
 
 def test_gains_of_a_target_do_not_depend_on_other_targets(fitted):

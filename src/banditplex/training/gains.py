@@ -39,7 +39,7 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 MAX_LAYERS = 40
 """Up to so many other layers, all are compared."""
-PROMISING, TESTED = 64, 16
+PROMISING, TESTED = 64, 8
 """Of more layers, so many are compared without the pairs of a fold, and so many of these are tested on that fold."""
 MAX_EDGES = 2_000
 """Edges of a target that are fitted or tested."""
@@ -59,7 +59,7 @@ def layer_gains(data: TrainingData, seed: int) -> list[dict[str, Any]]:
     if num_layers == 1:
         return []
     every = num_layers - 1 <= MAX_LAYERS
-    family = num_layers * (num_layers - 1 if every else TESTED)
+    family = num_layers * min(num_layers - 1, TESTED * SPECTRAL_FOLDS)  # of a target, not more layers are tested
     folds = None if every else Folds(data)
     rows = []
     for instance, target in enumerate(data.targets.tolist()):
