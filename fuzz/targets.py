@@ -105,6 +105,15 @@ def _gatne() -> Target:
     return Target(make, lambda folder: bx.read(folder / "net", format="gatne", part="all"))
 
 
+def _edge_lists() -> Target:
+    def make(folder: Path) -> None:
+        (folder / "net").mkdir()
+        for name, text in {"work": "Zoë 7.0 0.5\n7.0 Uli 2\n", "home": "Zoë Uli 1\n"}.items():
+            (folder / "net" / f"{name}.edgelist").write_text(text)
+
+    return Target(make, lambda folder: bx.read(folder / "net", format="edge-lists"))
+
+
 def _wide() -> Target:
     def make(folder: Path) -> None:
         (folder / "net.csv").write_text("person_1,person_2,friend,work,note\nZoë,7.0,1,no,x\n7,Uli,0,2.5,\n")
@@ -213,6 +222,7 @@ def targets() -> dict[str, Target]:
         "wide": _wide(),
         "matrix": _matrix(),
         "gatne": _gatne(),
+        "edge-lists": _edge_lists(),
         "multinet": _texts({"net.mpx": MULTINET}),
         "comune": _texts(COMUNE),
     }

@@ -25,8 +25,11 @@ QUIET = {"NO_MKDOCS_2_WARNING": "1"}
 """Silences an advertisement of mkdocs-material."""
 QUICK = ("README.md",)
 """Pages whose commands are run in every test; those of the others take minutes, and run in `make test-all`."""
-SLOW = ("docs/evaluation.md", "docs/experiments.md", "docs/inputs.md", "docs/which-layers.md")
-"""Pages whose Python runs in `make test-all` alone: they train models for ten seconds or more."""
+SLOW = tuple(
+    f"docs/{name}.md"
+    for name in ("coming-from", "cross-validation", "evaluation", "experiments", "inputs", "predicting", "which-layers")
+)
+"""Pages whose Python runs in `make test-all` alone: they train models for five seconds or more."""
 
 
 def blocks(page: Path, language: str) -> list[str]:

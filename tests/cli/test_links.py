@@ -30,8 +30,8 @@ def names_of(scenario):
     ]  # fmt: skip
 
 
-SLOW = ("train", "compare")
-"""`train --force` and `compare --resume` write all that they do."""
+SLOW = ("train", "compare", "compare --resume")
+"""`train --force` writes all that `train` does; `compare` takes long."""
 
 
 @pytest.mark.parametrize(

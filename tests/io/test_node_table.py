@@ -111,6 +111,7 @@ def test_numbers_that_are_texts_are_no_choice(tmp_path):
         assert bx.read(edges, node_table=people).node_features is None
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_new_nodes_with_unseen_values(tmp_path, call, refusal):
     """Of a new department there is no feature; a table without departments is refused."""

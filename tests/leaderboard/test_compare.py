@@ -290,6 +290,7 @@ def test_training_in_epochs_ends_before_its_time_is_up():
     assert 0.6 < rows[-1]["fit_seconds"] < 1.0
 
 
+@pytest.mark.slow
 def test_long_fits_come_first(tmp_path):
     """Once methods have been fitted, those that took longest start first."""
     told = []

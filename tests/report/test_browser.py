@@ -516,8 +516,13 @@ def test_a_comparison_with_all_columns_fits_1400_pixels(opened, tmp_path):
         assert max(sizes) <= 0
 
 
-@pytest.mark.parametrize(("scheme", "width"), [("light", 1400), ("dark", 390)])
-@pytest.mark.parametrize("kind", ["run", "board"])
+@pytest.mark.parametrize(
+    ("kind", "scheme", "width"),
+    [
+        ("run", "dark", 390), ("board", "light", 1400),
+        *(pytest.param(*each, marks=pytest.mark.slow) for each in (("run", "light", 1400), ("board", "dark", 390))),
+    ],
+)  # fmt: skip
 def test_a_checker_finds_nothing_to_mend(opened, written, tmp_path, kind, scheme, width):
     """axe-core: headings, labels, roles, contrast, access by keyboard; with every section open and one reason shown.
 
