@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 
 import banditplex as bx
 from banditplex.io import detect
+from banditplex.multiplex.cells import Origin
+from banditplex.multiplex.table import _encode
 from tests.io.checks import refuses_file
 from tests.io.strategies import multiplexes, strings
 from tests.refusals import refuses
@@ -78,6 +80,13 @@ def test_strings_of_parquet_that_are_not_utf8(tmp_path, encoded):
     pq.write_table(pa.table({"source": column, "target": pa.array(["u", "v"])}), tmp_path / "net.parquet")
     with refuses(tmp_path / "net.parquet", "UTF8"):
         bx.read(tmp_path / "net.parquet")
+
+
+def test_names_that_a_damaged_parquet_file_has_not():
+    """Input 5514 of `make fuzz SEED=7`: a name number 76 of four."""
+    names = pa.DictionaryArray.from_arrays(pa.array([0, 76]), pa.array(["ann", "bob"]), safe=False)
+    with refuses("net.parquet", "number 0 to 1", "number 76"):
+        _encode(pa.chunked_array([names]), "node", Origin("net.parquet", {}))
 
 
 def test_what_a_parquet_file_holds(tmp_path):

@@ -246,7 +246,10 @@ def _encode(column: pa.ChunkedArray, what: str, origin: Origin) -> tuple[Names, 
         raise FormatError(f"Expected {what} names that are strings or integers, got {column.type}", path=origin.path)
     chunks = encoded(column).chunks
     names = np.asarray(chunks[0].dictionary.to_numpy(zero_copy_only=False), dtype=object)
-    return names, np.concatenate([chunk.indices.to_numpy() for chunk in chunks])
+    codes = np.concatenate([chunk.indices.to_numpy() for chunk in chunks])
+    if (wrong := codes[(codes < 0) | (codes >= len(names))]).size:
+        raise FormatError(f"Expected {what} names number 0 to {len(names) - 1}, got number {wrong[0]}", path=origin.path)
+    return names, codes
 
 
 def _numbers(column: pa.ChunkedArray, what: str, origin: Origin) -> npt.NDArray[Any]:
