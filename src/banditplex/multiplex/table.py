@@ -248,7 +248,9 @@ def _encode(column: pa.ChunkedArray, what: str, origin: Origin) -> tuple[Names, 
     names = np.asarray(chunks[0].dictionary.to_numpy(zero_copy_only=False), dtype=object)
     codes = np.concatenate([chunk.indices.to_numpy() for chunk in chunks])
     if (wrong := codes[(codes < 0) | (codes >= len(names))]).size:
-        raise FormatError(f"Expected {what} names number 0 to {len(names) - 1}, got number {wrong[0]}", path=origin.path)
+        raise FormatError(
+            f"Expected {what} names number 0 to {len(names) - 1}, got number {wrong[0]}", path=origin.path
+        )
     return names, codes
 
 
