@@ -21,6 +21,7 @@ from banditplex.errors import InputError
 from banditplex.evaluation import Split, accuracy, roc_auc, split
 from banditplex.markdown import number
 from banditplex.multiplex import Multiplex, Name
+from banditplex.policy_scores import PREDICTED, VALIDATED, ways_to_score
 from banditplex.predictor import LinkPredictor
 from banditplex.report.about import PAGE, describe, quality
 from banditplex.report.collect import collect_model, collect_probabilities
@@ -38,12 +39,10 @@ POLICIES = {
     "all": ("all", "all other layers"),
 }
 """What is compared: the policy behind each name, and what it draws."""
-DRAWS = 32
-"""Draws whose mean `uniform` predicts with: its most probable layers would be random."""
 HOW = (
-    "Policies predict with their most probable layers; validation edges choose how many. uniform prefers no layer: it "
-    f"predicts with the mean over {DRAWS} draws. To try each layer on validation edges afterwards finds a better one, "
-    "at a cost that grows with the layers."
+    "Policies predict with their most probable layers; validation edges choose how many. uniform prefers no layer: "
+    "after training, it tries each one on the validation edges and predicts with the best. That costs more with more "
+    "layers."
 )
 ALONE = 'Models look at target and drawn layers alone here. By default (evidence="all") draws of few layers add less.'
 
@@ -123,11 +122,12 @@ class Watch:
     def judge(self, model: LinkPredictor, epoch: int) -> list[dict[str, Any]]:
         """Return a row per target: how well its test pairs are told apart, and what the policy believes."""
         likely: Any = model.layer_probabilities_
-        draws = DRAWS if self._policy == "uniform" else 0
+        way = VALIDATED if self._policy == "uniform" else PREDICTED  # its most probable layers would be random
+        score = ways_to_score(model, (way,))[way]
         rows = []
         for target, layer in self._relevant.items():
             pairs, label = self._part.test(target)
-            scores = model.score_pairs(self._part.train.node_names[pairs], target, draws=draws)
+            scores = score(pairs, target)
             rows.append({
                 "policy": self._policy, "seed": self._seed, "epoch": epoch, "seconds": self._spent, "target": target,
                 "probability": float(likely.loc[target, layer]), "accuracy": accuracy(label, scores),

@@ -116,7 +116,7 @@ def test_predictions_are_those_of_the_cpu(mx, layers, tmp_path):
 
 @pytest.mark.parametrize("candidates", [10, 1000])
 def test_vectors_are_learnt_alike(mx, candidates, monkeypatch):
-    for name, value in (("FEWEST", 5), ("MOST", 5), ("FEW_NODES", candidates), ("CANDIDATES", candidates)):
+    for name, value in (("FEWEST", 5), ("MOST", 5), ("FULL_SOFTMAX", candidates), ("CANDIDATES", candidates)):
         monkeypatch.setattr(vectors, name, value)  # later steps enlarge rounding errors
     folds = Folds.draw(mx, torch.Generator().manual_seed(0), everywhere=False)
     there = folds._replace(node=folds.node.to(GPU), layer=folds.layer.to(GPU))

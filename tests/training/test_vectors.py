@@ -121,7 +121,7 @@ def test_vectors_of_a_fold_do_not_depend_on_what_is_hidden_of_its_pairs(hide, di
         ("EPOCHS", 2),
         ("FEWEST", 5),
         ("BATCH", 40),
-        ("FEW_NODES", 11 if sampled else 100),
+        ("FULL_SOFTMAX", 11 if sampled else 100),
         ("CANDIDATES", 11),
     ):
         monkeypatch.setattr(training, name, value)

@@ -59,7 +59,7 @@ def layer_gains(data: TrainingData, seed: int) -> list[dict[str, Any]]:
     if num_layers == 1:
         return []
     every = num_layers - 1 <= MAX_LAYERS
-    family = num_layers * min(num_layers - 1, TESTED * SPECTRAL_FOLDS)  # of a target, not more layers are tested
+    family = num_layers * min(num_layers - 1, TESTED * SPECTRAL_FOLDS)  # tests of a target, at most
     folds = None if every else Folds(data)
     rows = []
     for instance, target in enumerate(data.targets.tolist()):

@@ -30,7 +30,7 @@ EPOCHS, FEWEST, MOST = 30, 60, 300
 """Passes over the questions of a fold; if these make fewer or more steps than that, there are more or fewer."""
 BATCH, LARGE_BATCH, PARTS = 256, 1_024, 40
 """Questions in a step; more, up to the second number, if a pass would have more parts than the third."""
-FEW_NODES, CANDIDATES = 256, 128
+FULL_SOFTMAX, CANDIDATES = 256, 128
 """Up to so many nodes, right answers are compared with all of them, else with a sample of so many in each step."""
 RATE = 0.3
 """Learning rate of the first step, in Adagrad with one rate per row; it falls to 0."""
@@ -102,7 +102,7 @@ def learn(edges: EdgeTensors, folds: Folds, seed: int) -> tuple[Tensor, Tensor]:
     for step in range(int(steps.max())):
         at = pad_sequence([draw.take(step) for draw in draws], batch_first=True, padding_value=len(questions.end) - 1)
         candidates = every
-        if edges.num_nodes > FEW_NODES:
+        if edges.num_nodes > FULL_SOFTMAX:
             candidates = torch.unique(torch.randint(edges.num_nodes, (CANDIDATES,), generator=generator)).to(device)
         rate = RATE * (1 - step / steps.clamp(min=1)).clamp(min=0).to(device).unsqueeze(1)
         gradients = descent(values[0], values[1], questions, Step(at, *questions.answers_to(at), candidates), penalty)
