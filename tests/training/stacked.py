@@ -6,6 +6,7 @@ from contextlib import contextmanager
 import pytest
 
 from banditplex.training import default
+from banditplex.training import vectors as vectors_learnt
 from banditplex.training.stacking import stack
 
 
@@ -20,5 +21,5 @@ def stacked(*, regression: bool, vectors: bool) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(default, "stack", some)
         if not vectors:
-            patch.setattr(default, "can_learn", lambda data: False)
+            patch.setattr(vectors_learnt, "can_learn", lambda data: False)
         yield

@@ -13,7 +13,7 @@ from banditplex.nn.vectors import Folds
 from banditplex.persistence.checkpoint import restore, snapshot
 from banditplex.training import vectors
 from banditplex.training.batches import Batch
-from banditplex.training.threads import Later
+from banditplex.training.threads import Later, run_to_end
 from tests.training.gradients import gradients
 from tests.training.test_loop import trainer_of
 
@@ -120,7 +120,9 @@ def test_vectors_are_learnt_alike(mx, candidates, monkeypatch):
         monkeypatch.setattr(vectors, name, value)  # later steps enlarge rounding errors
     folds = Folds.draw(mx, torch.Generator().manual_seed(0), everywhere=False)
     there = folds._replace(node=folds.node.to(GPU), layer=folds.layer.to(GPU))
-    cpu, gpu = (vectors.learn(EdgeTensors.of(mx, device), of, 3) for device, of in (("cpu", folds), (GPU, there)))
+    cpu, gpu = (
+        run_to_end(vectors.learn(EdgeTensors.of(mx, device), of, 3)) for device, of in (("cpu", folds), (GPU, there))
+    )
     for there, here in zip(gpu, cpu, strict=True):
         np.testing.assert_allclose(there.cpu(), here, atol=1e-3)
 

@@ -1,9 +1,11 @@
 import threading
+from concurrent.futures import CancelledError
 
 import pytest
 import torch
 
-from banditplex.training.threads import SMALL, fitting_threads, second_thread
+from banditplex.backend.compiling import num_threads
+from banditplex.training.threads import SMALL, begun, fitting_threads, run_to_end, second_thread
 
 
 @pytest.fixture
@@ -16,10 +18,62 @@ def three_threads():
 
 @pytest.mark.usefixtures("three_threads")
 @pytest.mark.parametrize(("num_edges", "inside"), [(SMALL, 1), (SMALL + 1, 3)])
-def test_small_work_is_done_by_one_thread_and_what_was_set_comes_back(num_edges, inside):
+def test_small_operations_are_done_by_one_thread_and_what_was_set_comes_back(num_edges, inside):
     with fitting_threads(num_edges):
-        assert torch.get_num_threads() == inside
+        assert (torch.get_num_threads(), num_threads()) == (inside, 3)
     assert torch.get_num_threads() == 3
+
+
+def counting(seen, steps, go):
+    """Count to `steps`, as soon as `go` is set."""
+    for step in range(steps):
+        assert go.wait(10)
+        seen.append((step, threading.get_ident(), torch.get_num_threads()))
+        yield
+    return "done"
+
+
+@pytest.mark.usefixtures("three_threads")
+def test_a_generator_runs_in_a_second_thread_while_the_first_goes_on():
+    seen, go = [], threading.Event()
+    with begun(counting(seen, 3, go), wanted=True) as value:
+        assert seen == []  # it waits for this thread
+        go.set()
+        assert value() == "done"
+    assert [(step, threads) for step, _, threads in seen] == [(0, 1), (1, 1), (2, 1)]
+    assert threading.get_ident() not in {thread for _, thread, _ in seen}
+    assert torch.get_num_threads() == 3
+
+
+def test_without_a_second_thread_a_generator_runs_when_its_value_is_asked_for():
+    seen, go = [], threading.Event()
+    go.set()
+    with begun(counting(seen, 2, go), wanted=False) as value:
+        assert seen == []
+        assert value() == "done"
+    assert [thread for _, thread, _ in seen] == [threading.get_ident()] * 2
+
+
+@pytest.mark.usefixtures("three_threads")
+def test_a_generator_ends_at_its_next_step_if_the_block_is_left():
+    """As after Ctrl-C: nobody waits for 10^9 steps."""
+    seen, go = [], threading.Event()
+    go.set()
+    with pytest.raises(KeyboardInterrupt), begun(counting(seen, 10**9, go), wanted=True):
+        raise KeyboardInterrupt
+    assert len(seen) < 10**6
+    with pytest.raises(CancelledError):
+        run_to_end(counting(seen, 1, go), lambda: True)
+
+
+@pytest.mark.usefixtures("three_threads")
+def test_an_error_of_a_generator_comes_when_its_value_is_asked_for():
+    def fails():
+        yield
+        raise ZeroDivisionError
+
+    with begun(fails(), wanted=True) as value, pytest.raises(ZeroDivisionError):
+        value()
 
 
 @pytest.mark.usefixtures("three_threads")

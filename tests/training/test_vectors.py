@@ -12,6 +12,7 @@ from banditplex.evaluation import roc_auc
 from banditplex.nn import vectors as scoring
 from banditplex.nn.vectors import DIMENSION, FOLDS, SETS, Folds, Vectors, num_sets
 from banditplex.training import vectors as training
+from banditplex.training.threads import run_to_end
 from banditplex.training.vectors import PENALTY, Draws, Questions, Step, descent, learn
 from tests.training.stacked import stacked
 
@@ -128,11 +129,11 @@ def test_vectors_of_a_fold_do_not_depend_on_what_is_hidden_of_its_pairs(hide, di
     mx = random_mx(directed)
     folds = Folds.draw(mx, torch.Generator().manual_seed(3), everywhere=hide == "pair")
     (u, v), layer = (torch.from_numpy(np.array(each)) for each in (mx.edge_index, mx.edge_layer))
-    every = learn(EdgeTensors.of(mx, "cpu"), folds, 5)
+    every = run_to_end(learn(EdgeTensors.of(mx, "cpu"), folds, 5))
     for number, fold in ((0, 0), (2, 3)):
         out = (folds.of(number, u, v, layer) == fold).numpy()
         assert out.any()
-        some = learn(EdgeTensors.of(mx.keep_edges(~out), "cpu"), folds, 5)
+        some = run_to_end(learn(EdgeTensors.of(mx.keep_edges(~out), "cpu"), folds, 5))
         place = number * FOLDS + fold
         for before, after in zip(every, some, strict=True):
             assert torch.equal(before[place], after[place])
@@ -234,7 +235,7 @@ def test_a_second_layer_with_the_same_edges_is_learnt():
     """Pairs linked in the first layer score higher in the second, where no vectors of their fold know their edge."""
     mx = random_mx()
     empty = vectors_of(mx)
-    vectors = vectors_of(mx, *learn(EdgeTensors.of(mx, "cpu"), empty.folds, 0))
+    vectors = vectors_of(mx, *run_to_end(learn(EdgeTensors.of(mx, "cpu"), empty.folds, 0)))
     pairs, target = every_pair(30, 1)
     with torch.no_grad():
         score = vectors.score(pairs, target).numpy()
@@ -245,7 +246,7 @@ def test_a_fold_without_edges_keeps_its_first_vectors():
     """One edge: all folds of a set begin alike, and learn from the edge, but for the fold that the edge is in."""
     mx = bx.Multiplex.from_edges([0], [1], ["a"], num_nodes=12)
     folds = Folds.draw(mx, torch.Generator().manual_seed(0), everywhere=False)
-    node, layer = learn(EdgeTensors.of(mx, "cpu"), folds, 3)
+    node, layer = run_to_end(learn(EdgeTensors.of(mx, "cpu"), folds, 3))
     first = torch.randn(SETS, 12, 2 * DIMENSION, generator=torch.Generator().manual_seed(3)) / DIMENSION**0.5
     for number in range(SETS):
         own = int(folds.of(number, *torch.tensor([[0], [1], [0]])))
@@ -262,7 +263,7 @@ def test_known_edges_of_a_random_layer_cannot_be_told_from_other_pairs(everywher
     every = np.stack(np.triu_indices(60, 1), 1)
     mx = bx.Multiplex.from_edges(*every[rng.permutation(len(every))[:500]].T, ["a"] * 500, num_nodes=60)
     empty = vectors_of(mx, everywhere=everywhere)
-    vectors = vectors_of(mx, *learn(EdgeTensors.of(mx, "cpu"), empty.folds, 0), everywhere=everywhere)
+    vectors = vectors_of(mx, *run_to_end(learn(EdgeTensors.of(mx, "cpu"), empty.folds, 0)), everywhere=everywhere)
     with torch.no_grad():
         score = vectors.score(torch.from_numpy(every), torch.zeros(len(every), dtype=torch.int64)).numpy()
     label = mx.has_edges(every, "a")

@@ -112,10 +112,15 @@ def own_threads() -> Iterator[None]:
 def make_pool(threads: int) -> ThreadPoolExecutor:
     """Return threads in each of which an operation of torch uses one."""
     before, ready = torch.get_num_threads(), Barrier(threads)
-    pool = ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,))
+    pool = ThreadPoolExecutor(threads, initializer=_use_one_thread)
     list(pool.map(lambda _: ready.wait(), range(threads)))
     torch.set_num_threads(before)  # for threads that others begin
     return pool
+
+
+def _use_one_thread() -> None:
+    torch.set_num_threads(1)
+    torch.get_num_threads()  # the first look in a thread takes over what was set last, by any thread
 
 
 _pool = cache(make_pool)

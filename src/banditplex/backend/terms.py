@@ -5,7 +5,8 @@ can be computed beside the features of the next one. The loops are in `term_loop
 """
 
 from collections.abc import Sequence
-from functools import partial
+from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -102,16 +103,23 @@ class Asked(NamedTuple):
         return self.own.arrays(), self.other.arrays(), tuple(each.contiguous().numpy() for each in self.lists)
 
 
-class Weights(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Weights:
     """The weights of all terms."""
 
     own: HeadWeights
     other: HeadWeights
     listed: ListedWeights
 
+    @property
+    def flat(self) -> tuple[Tensor, ...]:
+        """All weights, one after the other."""
+        return *self.own, *self.other, *self.listed
+
+    @cached_property
     def arrays(self) -> Arrays:
-        """Return the same for compiled loops, in the same memory."""
-        return _arrays([*self.own, *self.other, *self.listed])
+        """The same for compiled loops, in the same memory."""
+        return _arrays(self.flat)
 
 
 @offer
@@ -139,16 +147,15 @@ def _single(asked: Asked, weights: Weights) -> bool:
 
 @begin_pass.faster(_single)
 def _begin_pass(asked: Asked, weights: Weights) -> "tuple[Tensor, Tensor, Pass | None]":
-    found = Pass.of(asked, weights.arrays())
+    found = Pass.of(asked, weights.arrays)
     return found.own, found.other, found
 
 
 @compute_terms.faster(_single)
 def _compute_terms(asked: Asked, weights: Weights) -> tuple[Tensor, Tensor]:
     if torch.is_grad_enabled():
-        flat = *weights.own, *weights.other, *weights.listed
-        return _Terms.apply(asked, *flat)  # type: ignore[no-any-return, no-untyped-call]
-    found = Pass.of(asked, weights.arrays(), keep=False)
+        return _Terms.apply(asked, *weights.flat)  # type: ignore[no-any-return, no-untyped-call]
+    found = Pass.of(asked, weights.arrays, keep=False)
     return found.own, found.other
 
 
@@ -179,7 +186,7 @@ class Pass(NamedTuple):
     def add_loss_gradient(self, label: Tensor, size: int, into: Weights) -> None:
         """Add the gradient of weights, of the link loss of pairs with a label (n,), summed and divided by `size`."""
         given = loss_gradient(self.own.numpy(), self.other.numpy(), label.numpy(), np.float32(1 / size))
-        self.add_gradient(given, into.arrays())
+        self.add_gradient(given, into.arrays)
 
     def add_gradient(self, given: tuple[Any, ...], into: Arrays) -> None:
         """Add the gradient of weights, given that of the two kinds of terms; it does not depend on the threads."""

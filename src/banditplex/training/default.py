@@ -5,7 +5,7 @@
                      the union of all layers, and layers drawn by bandits, which go on learning from one to the next
     3. layers        the most probable ones of each target, as many as the validation edges ask for
     4. regression    for each target a logistic regression on the columns that the networks see
-    5. vectors       of nodes and layers (ComplEx), learnt in folds
+    5. vectors       of nodes and layers (ComplEx), learnt in folds, in a second thread beside the networks
     6. stacking      how much networks, regression and vectors count, from the validation edges
     7. calibration   from scores to probabilities, from the validation edges and a sample of unknown pairs
     8. fitted model  a value that answers; nothing is learnt in it
@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike
 from banditplex.multiplex import Multiplex, Name
 from banditplex.nn.ensemble import joined, members_of
 from banditplex.nn.panels import Ints, Panels
+from banditplex.nn.vectors import Vectors
 from banditplex.prediction import FittedModel
 from banditplex.rng import stream
 from banditplex.training.calibration import HeldOut, HeldOutPairs, fit
@@ -34,7 +35,8 @@ from banditplex.training.regression import MemberRegression, mean_of
 from banditplex.training.setup import make_trainer
 from banditplex.training.stacking import stack
 from banditplex.training.targets import check_task
-from banditplex.training.vectors import TargetVectors, can_learn, learn_vectors
+from banditplex.training.threads import alone_on_cpu, begun
+from banditplex.training.vectors import TargetVectors, learn_vectors
 
 Find = Callable[[Multiplex, Ints, Config, Mapping[int, Ints] | None], Panels]
 """Returns the layers to pool with each target."""
@@ -63,15 +65,17 @@ def make_networks(
 
 
 def learn(networks: Members, after_epoch: Callable[[list[dict[str, Any]]], bool]) -> Learnt:
-    """Train the networks, one epoch after the other, and learn the rest; training ends if `after_epoch` says so."""
-    while not networks.finished and not after_epoch(networks.run_epoch()):
-        pass
-    networks.finish()
-    return complete(networks.trainers)
+    """Train networks, epoch by epoch, with vectors in a second thread, then the rest; `after_epoch` may end it."""
+    first = networks.trainers[0]
+    with begun(learn_vectors(first.data, first.config), wanted=alone_on_cpu(first.data)) as vectors:
+        while not networks.finished and not after_epoch(networks.run_epoch()):
+            pass
+        networks.finish()
+        return complete(networks.trainers, vectors)
 
 
-def complete(trainers: Sequence[Trainer]) -> Learnt:
-    """Learn all that comes after the networks have been trained."""
+def complete(trainers: Sequence[Trainer], learnt_vectors: Callable[[], Vectors | None] = lambda: None) -> Learnt:
+    """Learn all that comes after the networks have been trained, but for the vectors."""
     every, config = [each.data for each in trainers], trainers[0].config
     # Layers, and what the mean of the networks says with them.
     used = choose_layers(trainers)
@@ -81,13 +85,12 @@ def complete(trainers: Sequence[Trainer]) -> Learnt:
     # Validation edges and unknown pairs, scored by each network on the graph that it was trained on.
     pairs = HeldOutPairs.draw(every, stream(config.seed, "calibration"))
     alone = [replace(mean, model=each.ema_model, source=each.data.train_view) for each in trainers]
-    scores, regression, vectors = [pairs.score(alone)], None, None
+    scores, regression = [pairs.score(alone)], None
     if config.stacks and len(trainers) > 1:
         fits = [MemberRegression.fit(each.ema_model, each.data, used, each.config.seed) for each in trainers]
         regression = mean_of(fits)
         scores.append(pairs.score(fits))
-    if config.stacks and can_learn(every[0]):
-        vectors = learn_vectors(every[0], config.seed)
+    if (vectors := learnt_vectors()) is not None:
         scores.append(pairs.score([TargetVectors(vectors, data) for data in every]))
     # Stacking, calibration, and all together.
     beside, held_out = stack(scores, regression, vectors, every)

@@ -2,8 +2,6 @@
 
 from functools import cached_property
 
-import numpy as np
-from numpy.typing import NDArray
 from torch import Tensor
 
 from banditplex.backend import Weights, begin_pass
@@ -13,14 +11,17 @@ from banditplex.nn.query import Query
 from banditplex.training.batches import Batch
 from banditplex.training.optimizer import FlatAdamW
 
-Ints = NDArray[np.int64]
-
 
 class Learning:
     """Scores pairs without an encoder, and takes gradient steps."""
 
     def __init__(self, model: MultiplexModel, optimizer: FlatAdamW) -> None:
         self._model, self._optimizer = model, optimizer
+
+    @cached_property
+    def _weights(self) -> Weights:
+        """The weights, in the memory of the optimizer."""
+        return self._model.weights()
 
     @cached_property
     def _gradients(self) -> Weights:
@@ -30,11 +31,12 @@ class Learning:
     def score(self, query: Query, described: Described) -> Logits:
         """Score pairs."""
         asked = self._model.asked(described, query.target, query.layers.shape[1])
-        own, other, found = begin_pass(asked, self._model.weights())
+        own, other, found = begin_pass(asked, self._weights)
         return Logits(own, other.view_as(query.layers), found=found)
 
-    def learn(self, batch: Batch, logits: Logits, loss: Tensor, layers: Ints) -> None:
-        """Take a gradient step, given logits and losses (P,) of a batch and the layers of the step."""
+    def learn(self, batch: Batch, logits: Logits, loss: Tensor) -> None:
+        """Take a gradient step, given logits and losses (P,) of a batch."""
+        layers = batch.encoded if self._optimizer.adds_up else None
         if logits.found is None:
             self._optimizer.step(batch.mean(loss), layers)
             return

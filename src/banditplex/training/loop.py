@@ -96,8 +96,8 @@ class Trainer:
         plan = self._plan(self.rng["batches"])
         (order, row), steps = plan.edges(data.device), list(plan.steps())
         pairs, places = self.supply.epoch(self.epoch, order, self.rng["negatives"])  # (2, E, 2), (2, E)
-        record, first_step = EpochRecord(len(data.targets), data.device, data.group), self.optimizer.num_done
-        with second_thread(wanted=has_short_steps(self)) as later:
+        record = EpochRecord(len(data.targets), data.device, data.group)
+        with on_tensor_cores(self), second_thread(wanted=has_short_steps(self)) as later:
             looked_up = later.ahead(self.supply.look_ups(places, steps))
             for (edges, instances), known in zip(steps, looked_up, strict=True):
                 try:
@@ -105,7 +105,7 @@ class Trainer:
                 except Diverged:
                     raise self._diverged(instances) from None
         if (bad := self.optimizer.first_bad_step()) is not None:  # later steps have learnt nothing
-            raise self._diverged(steps[bad - first_step][1])
+            raise self._diverged(steps[bad][1])
         self.epoch += 1
         found = self.validate()
         if len(found.label):
@@ -127,7 +127,6 @@ class Trainer:
 
     # A step
 
-    @on_tensor_cores
     def _run_step(
         self, instances: Ints, row: Tensor, pairs: Tensor, known: Known | None, record: EpochRecord, later: Later
     ) -> None:
@@ -136,7 +135,7 @@ class Trainer:
         batch = (step := Batch.of(row, pairs, instances, table)).part(self.data.mine)
         logits = self._score(batch, known, later)
         loss = F.binary_cross_entropy_with_logits(logits.total, batch.label, reduction="none")
-        later.start(self.learning.learn, batch, logits, loss, step.encoded)  # policies and next pairs do not see it
+        later.start(self.learning.learn, batch, logits, loss)  # policies and next pairs do not see it
         if self.policy is not None and draw is not None and self.policy.k:
             losses = layer_losses(self.relevance, batch, logits, self.data.group)
             self._update_policy(self.policy, draw, step, losses, record)

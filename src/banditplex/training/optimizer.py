@@ -60,7 +60,7 @@ class FlatAdamW:
         group: Group = ALONE,
     ) -> None:
         self._group, self.num_done, self.num_sent = group, 0, 0  # steps done, gradients sent in the last one
-        self._first_bad: Tensor | None = None
+        self._sums: list[Tensor] = []  # of the gradients of each step
         self._config, self._num_steps, self.rate = config, num_steps, config.learning_rate
         averages = dict(ema_model.named_parameters())
         groups: tuple[list[str], list[str]] = ([], [])
@@ -112,16 +112,19 @@ class FlatAdamW:
         decay = min(EMA_DECAY, (1 + self.num_done) / (10 + self.num_done))
         vectors = self._vector, self._gradient, *self._moments.values(), self._share, self._decay, self._average
         total = backend.descend(*vectors, num_done=self.num_done, rate=self.rate, new=1 - decay)
-        step = torch.where(torch.isfinite(total), -1, self.num_done - 1)  # read later, as reading makes a GPU wait
-        before = step.new_full((), -1) if self._first_bad is None else self._first_bad
-        self._first_bad = torch.where(before >= 0, before, step)
+        self._sums.append(total)  # read later, as reading makes a GPU wait
+
+    @property
+    def adds_up(self) -> bool:
+        """Whether there are gradients of other processes."""
+        return self._group.size > 1
 
     def _add_up(self, layers: NDArray[np.int64] | None) -> None:
         """Add up the gradients of all processes in one sum, in which other layers than those of the step have no part.
 
         So what is sent does not grow with the number of layers, unless the network looks at which layers have a pair.
         """
-        if self._group.size == 1:
+        if not self.adds_up:
             return
         every: Any = slice(None)
         at = every if layers is None else torch.from_numpy(layers).to(self._gradient.device)
@@ -138,9 +141,10 @@ class FlatAdamW:
         self._gradient.zero_()
 
     def first_bad_step(self) -> int | None:
-        """Return the first step with gradients that are not finite, counted from 0; None if there is none."""
-        bad = -1 if self._first_bad is None else int(self._first_bad)
-        return bad if bad >= 0 else None
+        """Return the first step since the last call with gradients that are not finite, from 0 up; None: all are."""
+        sums, self._sums = self._sums, []
+        bad = [] if not sums else torch.nonzero(~torch.isfinite(torch.stack(sums))).flatten().tolist()
+        return bad[0] if bad else None
 
     def state_dict(self) -> dict[str, Any]:
         """Return what the next step depends on besides the weights and their average."""

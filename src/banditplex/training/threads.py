@@ -1,31 +1,58 @@
-"""How many threads there are: torch uses one for small graphs; in large ones, gradient steps have a second thread."""
+"""Which threads there are: one trains networks, another learns vectors; in large graphs, steps have a further one."""
 
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from contextlib import contextmanager, nullcontext
+from threading import Event
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import torch
 
-from banditplex.backend.compiling import make_pool, own_threads
+from banditplex.backend.compiling import make_pool, num_threads, own_threads
 
 if TYPE_CHECKING:
+    from banditplex.training.data import TrainingData
     from banditplex.training.loop import Trainer
 
 Value = TypeVar("Value")
 SMALL = 20_000
-"""Up to this many edges, one thread: on a busy machine, synchronising threads costs more than it saves."""
+"""Up to this many edges, one thread per operation of torch: synchronising several costs more than it saves."""
 
 
 @contextmanager
 def fitting_threads(num_edges: int) -> Iterator[None]:
-    """Limit torch to one thread while a multiplex of at most `SMALL` edges is processed."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1 if num_edges <= SMALL else before)
-    try:
+    """Limit operations of torch to one thread while a multiplex of at most `SMALL` edges is processed."""
+    with own_threads() if num_edges <= SMALL else nullcontext():
         yield
-    finally:
-        torch.set_num_threads(before)
+
+
+@contextmanager
+def begun(steps: Generator[None, None, Value], *, wanted: bool) -> Iterator[Callable[[], Value]]:
+    """Run a generator in a second thread, if that is wanted and there may be two; return what waits for its value.
+
+    Without a second thread it runs when its value is asked for. If the block is left before, it ends at its next step.
+    """
+    if not wanted or num_threads() < 2:
+        yield lambda: run_to_end(steps)
+        return
+    left = Event()
+    with make_pool(1) as pool:
+        value = pool.submit(run_to_end, steps, left.is_set)
+        try:
+            yield value.result
+        finally:
+            left.set()
+
+
+def run_to_end(steps: Generator[None, None, Value], left: Callable[[], bool] = bool) -> Value:
+    """Return the value of a generator once it has ended; `left` says before each step that nobody wants it any more."""
+    while not left():
+        try:
+            next(steps)
+        except StopIteration as end:
+            value: Value = end.value
+            return value
+    raise CancelledError
 
 
 SHORT = 1 << 14
@@ -77,7 +104,12 @@ def second_thread(*, wanted: bool) -> Iterator[Later]:
         later.wait()
 
 
+def alone_on_cpu(data: "TrainingData") -> bool:
+    """Say whether a training uses neither a GPU nor several processes."""
+    return data.device.type == "cpu" and data.group.size == 1
+
+
 def has_short_steps(trainer: "Trainer") -> bool:
     """Say whether steps leave a processor idle; an encoder's, and those on a GPU, do not."""
-    data, pairs = trainer.data, 2 * len(trainer.data.train_edges) // max(1, trainer.steps_per_epoch)
-    return data.device.type == "cpu" and data.group.size == 1 and not trainer.model.encoder and pairs <= SHORT
+    pairs = 2 * len(trainer.data.train_edges) // max(1, trainer.steps_per_epoch)
+    return alone_on_cpu(trainer.data) and not trainer.model.encoder and pairs <= SHORT

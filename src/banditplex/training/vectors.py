@@ -8,7 +8,7 @@ the edges of the other folds alone, on a CPU to the last bit.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -24,6 +24,7 @@ from banditplex.nn.known import Known
 from banditplex.nn.relations import TINY, dot
 from banditplex.nn.vectors import DIMENSION, FOLDS, FORMULA, Folds, Vectors
 from banditplex.rng import stream
+from banditplex.training.config import Config
 from banditplex.training.data import TrainingData
 
 EPOCHS, FEWEST, MOST = 30, 60, 300
@@ -67,15 +68,17 @@ def can_learn(data: TrainingData) -> bool:
 
 
 @torch.no_grad()
-def learn_vectors(data: TrainingData, seed: int) -> Vectors:
-    """Return vectors learnt from all edges; factors are 0."""
-    mx, device, first = data.full_mx, data.device, int(stream(seed, "vectors").integers(2**62))
+def learn_vectors(data: TrainingData, config: Config) -> Generator[None, None, Vectors | None]:
+    """Learn vectors from all edges, step by step, and return them, with factors of 0; None: there are to be none."""
+    if not config.stacks or not can_learn(data):
+        return None
+    mx, device, first = data.full_mx, data.device, int(stream(config.seed, "vectors").integers(2**62))
     begin = torch.Generator().manual_seed(first)
     vectors, folds = Vectors.like(mx), Folds.draw(mx, begin, everywhere=data.visibility.hides_everywhere)
     vectors.node_group.copy_(folds.node)
     vectors.layer_group.copy_(folds.layer)
     vectors = vectors.to(device)
-    node, layer = learn(EdgeTensors.of(mx, device), vectors.folds, first)
+    node, layer = yield from learn(EdgeTensors.of(mx, device), vectors.folds, first)
     vectors.node.copy_(node.view_as(vectors.node))
     vectors.layer.copy_(layer.view_as(vectors.layer))
     target = torch.arange(mx.num_layers, device=device).repeat_interleave(USUAL)
@@ -85,8 +88,8 @@ def learn_vectors(data: TrainingData, seed: int) -> Vectors:
     return vectors
 
 
-def learn(edges: EdgeTensors, folds: Folds, seed: int) -> tuple[Tensor, Tensor]:
-    """Return the vectors (J, N, D) of nodes and (J, L, D) of layers, of the J = S * FOLDS folds of all sets."""
+def learn(edges: EdgeTensors, folds: Folds, seed: int) -> Generator[None, None, tuple[Tensor, Tensor]]:
+    """Learn the vectors (J, N, D) of nodes and (J, L, D) of layers, of the J = S * FOLDS folds of all sets."""
     device, sets = edges.layer.device, len(folds.node)
     questions, generator = Questions.of(edges, folds), torch.Generator().manual_seed(seed)
     values = [
@@ -109,6 +112,7 @@ def learn(edges: EdgeTensors, folds: Folds, seed: int) -> tuple[Tensor, Tensor]:
         for value, square, gradient in zip(values, squares, gradients, strict=True):
             square += torch.linalg.vector_norm(gradient, dim=2).square_()
             value.addcmul_(gradient, (-rate * (square / gradient.shape[2] + TINY).rsqrt()).unsqueeze(2))
+        yield
     return values[0], values[1]
 
 
