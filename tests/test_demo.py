@@ -13,6 +13,7 @@ from banditplex.evaluation import roc_auc, split
 from banditplex.plots import spread
 
 SEEDS, EPOCHS = 1, 5
+JUDGED = [2, 4, 5]  # every second epoch, and the last
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +27,8 @@ def measured(calls):
 
 
 def test_every_policy_is_measured_on_every_split_and_target(measured, calls):
-    assert len(measured.curves) == 5 * SEEDS * EPOCHS * 6
+    assert len(measured.curves) == 5 * SEEDS * len(JUDGED) * 6
+    assert sorted(set(measured.curves["epoch"])) == JUDGED
     assert len(measured.results) == 5 * SEEDS * 6
     assert measured.relevant == {f"{x}": f"{x}-twin" for x in "abc"} | {f"{x}-twin": x for x in "abc"}
     assert [(policy, seed) for policy, seed, _ in calls] == [

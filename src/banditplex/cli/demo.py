@@ -1,5 +1,6 @@
 """`banditplex demo`."""
 
+from math import isnan
 from pathlib import Path
 from textwrap import fill
 from typing import Annotated
@@ -17,7 +18,7 @@ def demo(
     out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the report.")] = Path("banditplex-demo"),
     as_json: Json = False,
 ) -> None:
-    """Show which layers help, and what choosing layers is worth, on the data set `twins`; under two minutes."""
+    """Show which layers help, and what choosing layers is worth, on the data set `twins`; under a minute."""
     from banditplex import demo as show
 
     show.make_folder(out)
@@ -25,7 +26,7 @@ def demo(
 
         def on_epoch(policy: str, seed: int, auc: float) -> None:
             if advance is not None:
-                advance(policy, f"test AUC {auc:.3f}")
+                advance(policy, "" if isnan(auc) else f"test AUC {auc:.3f}")
 
         measured = show.measure(seeds=seeds, epochs=epochs, on_epoch=on_epoch)
     page = show.write_page_of(measured, out)
