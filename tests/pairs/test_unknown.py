@@ -20,8 +20,9 @@ def sampler(mx, hide="layer"):
     return UnknownPairs(mx, visibility.known_pairs(mx), visibility.negative_sampler(mx))
 
 
-def test_probabilities_of_walks_are_those_of_a_plain_loop():
-    mx = layers()
+@pytest.mark.parametrize("num_nodes", [30, 60])  # one of 5 and of 16 pairs is linked: a matrix product, and walks
+def test_probabilities_of_walks_are_those_of_a_plain_loop(num_nodes):
+    mx = layers(num_nodes=num_nodes)
     linked = np.eye(mx.num_nodes, dtype=bool)
     for u, v in mx.edge_index.T.tolist():
         linked[u, v] = linked[v, u] = True

@@ -4,6 +4,8 @@ In a sparse layer, uniform pairs hardly ever look like links: a uniform sample s
 high scores. Half of the sample is therefore drawn among pairs that are linked or share a neighbour in some layer.
 """
 
+from functools import cached_property
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -14,6 +16,8 @@ from banditplex.pairs.negatives import NegativeSampler
 Floats = NDArray[np.float64]
 WALKS_AT_ONCE = 1 << 12
 """Pairs whose common neighbours are counted at once."""
+DENSE, MOST_NODES = 8, 1 << 12
+"""If at least one of so many pairs is linked, and there are not more nodes, all walks are one matrix product."""
 
 
 class NearbyPairs:
@@ -29,7 +33,7 @@ class NearbyPairs:
     def __init__(self, mx: Multiplex) -> None:
         (source, destination), nodes = mx.edge_index, np.arange(mx.num_nodes)
         first, last = np.concatenate([source, destination, nodes]), np.concatenate([destination, source, nodes])
-        self._num_nodes, self._keys = mx.num_nodes, np.unique(first * mx.num_nodes + last)
+        self._num_nodes, self._keys = mx.num_nodes, distinct(first * mx.num_nodes + last, mx.num_nodes**2)
         node, self._ends = np.divmod(self._keys, mx.num_nodes)
         self._start = np.searchsorted(node, np.arange(mx.num_nodes + 1))
         self._degree = np.diff(self._start)
@@ -43,6 +47,9 @@ class NearbyPairs:
 
     def probability(self, pairs: Ints) -> Floats:
         """Return the probability (n,) of a walk from the first to the second node of each pair (n, 2)."""
+        if self._num_nodes**2 <= DENSE * len(self._keys) and self._num_nodes <= MOST_NODES:
+            everywhere: Floats = self._of_all_pairs[pairs[:, 0], pairs[:, 1]]
+            return everywhere
         few = np.argmin(self._degree[pairs], axis=1)[:, None]  # walks are as likely in either direction
         fewer, other = (np.take_along_axis(pairs, column, 1)[:, 0] for column in (few, 1 - few))
         parts = [np.empty(0)]
@@ -56,6 +63,27 @@ class NearbyPairs:
             parts.append(np.bincount(row[shared], 1 / self._degree[middle[shared]], len(first)).astype(np.float64))
         found: Floats = np.concatenate(parts) / len(self._ends)
         return found
+
+    @cached_property
+    def _of_all_pairs(self) -> Floats:
+        """The probabilities of walks between all nodes, (num_nodes, num_nodes)."""
+        linked = np.zeros((self._num_nodes, self._num_nodes))
+        linked[np.divmod(self._keys, self._num_nodes)] = 1
+        found: Floats = (linked / self._degree) @ linked / len(self._ends)
+        return found
+
+
+def distinct(keys: Ints, size: int) -> Ints:
+    """Return the distinct of many keys from 0 up to `size`, sorted.
+
+    >>> distinct(np.array([4, 1, 4]), 5)
+    array([1, 4])
+    """
+    if size > DENSE * len(keys):
+        return np.unique(keys)
+    found = np.zeros(size, np.bool_)
+    found[keys] = True
+    return np.flatnonzero(found)
 
 
 class UnknownPairs:
