@@ -27,7 +27,17 @@ QUICK = ("README.md",)
 """Pages whose commands are run in every test; those of the others take minutes, and run in `make test-all`."""
 SLOW = tuple(
     f"docs/{name}.md"
-    for name in ("coming-from", "cross-validation", "evaluation", "experiments", "inputs", "predicting", "which-layers")
+    for name in (
+        "coming-from",
+        "cross-validation",
+        "distributed",
+        "evaluation",
+        "experiments",
+        "inputs",
+        "predicting",
+        "tour",
+        "which-layers",
+    )
 )
 """Pages whose Python runs in `make test-all` alone: they train models for five seconds or more."""
 
@@ -68,16 +78,16 @@ def test_python_blocks_run(page, tmp_path, monkeypatch, capsys):
         if blocks(page, "console")
     ],
 )
-def test_console_blocks_run(page, tmp_path):
+def test_console_blocks_run(page, call, tmp_path):
     """Each `$ banditplex ...` line exits with status 0 and prints the lines shown below it; `...` stands for others."""
     for block in blocks(page, "console"):
         for command in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
             line, *shown = command.splitlines()
-            done = subprocess.run(
-                [sys.executable, "-m", *shlex.split(line)], cwd=tmp_path, capture_output=True, text=True
-            )
-            assert done.returncode == 0, f"{line}\n{done.stderr}"
-            printed = (done.stdout + done.stderr).splitlines()
+            program, *words = shlex.split(line)
+            assert program == "banditplex", line
+            status, out, error = call(*words, cwd=tmp_path)
+            assert status == 0, f"{line}\n{error}"
+            printed = (out + error).splitlines()
             assert [each for each in shown if each != "..." and not any(alike(each, its) for its in printed)] == [], (
                 line
             )
