@@ -19,7 +19,7 @@ except ImportError:  # tests that need no made-up examples run all the same
     pass
 else:
     patient = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]}
-    settings.register_profile("same", derandomize=True, max_examples=40, **patient)
+    settings.register_profile("same", derandomize=True, max_examples=25, **patient)
     settings.register_profile("new", print_blob=True, max_examples=1000, **patient)
     settings.load_profile("same")
 

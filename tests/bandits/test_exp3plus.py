@@ -2,14 +2,13 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from banditplex.bandits import Draw, Observations, make_policy
 from tests.bandits.games import forced_probabilities, loss_tables
 
 
-@settings(max_examples=40)
 @given(loss_tables(), st.booleans())
 def test_range_is_a_growing_power_of_two(table, raw_range):
     arms, losses = table
@@ -23,7 +22,6 @@ def test_range_is_a_growing_power_of_two(table, raw_range):
         last = E
 
 
-@settings(max_examples=40)
 @given(loss_tables(), st.sampled_from([2.0**40, 2.0**-40]))
 def test_raw_range_is_scale_free(table, scale):
     arms, losses = table

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from banditplex.bandits import Draw, Observations, hinted, make_policy
@@ -10,7 +10,6 @@ from tests.bandits import reference
 from tests.bandits.games import forced_probabilities, loss_tables
 
 
-@settings(max_examples=60)
 @given(loss_tables(), st.sampled_from([2.0**40, 2.0**-40]))
 def test_scaling_by_a_power_of_two_changes_no_bit(table, scale):
     arms, losses = table
@@ -19,7 +18,6 @@ def test_scaling_by_a_power_of_two_changes_no_bit(table, scale):
     assert (one == other).all()
 
 
-@settings(max_examples=60)
 @given(loss_tables(losses=st.floats(0.01, 10)))
 def test_scaling_and_shifting_change_nothing_to_speak_of(table):
     """Losses are multiples of 1/64, so that adding 5 is exact and ties stay ties."""

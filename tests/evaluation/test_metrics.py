@@ -4,7 +4,7 @@ from itertools import pairwise, permutations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import metrics
 
@@ -54,7 +54,6 @@ def test_precision_at_a_cut_is_the_mean_over_orders_of_ties(score, at):
         assert average_precision_at(label, score, at=at) == pytest.approx(plain_precision_at(label, score, at))
 
 
-@settings(max_examples=60)
 @given(scored())
 def test_metrics_are_those_of_scikit_learn(pairs):
     label, score = pairs
@@ -67,7 +66,6 @@ def test_metrics_are_those_of_scikit_learn(pairs):
     assert brier(label, probability) == pytest.approx(metrics.brier_score_loss(label, probability))
 
 
-@settings(max_examples=50)
 @given(scored())
 def test_without_a_threshold_as_many_edges_are_predicted_as_there_are(pairs):
     label, score = pairs
@@ -77,7 +75,6 @@ def test_without_a_threshold_as_many_edges_are_predicted_as_there_are(pairs):
     assert accuracy(label, score, threshold=None) == pytest.approx(metrics.accuracy_score(label, predicted))
 
 
-@settings(max_examples=50)
 @given(st.lists(TIED, min_size=1, max_size=8), st.lists(TIED, min_size=1, max_size=30))
 def test_ranks_are_mean_ranks(positive, pool):
     expected = [plain_rank(score, pool) for score in positive]

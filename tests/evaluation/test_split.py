@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from banditplex.datasets import fetch, load_dataset
@@ -43,7 +43,6 @@ def assert_valid(mx, data, hide):
 
 
 @HIDES
-@settings(max_examples=60)
 @given(mx=multiplexes(), share=st.sampled_from([0.1, 0.2, 0.5, 0.9]), seed=st.integers(0, 3))
 def test_a_ratio_split_keeps_its_rules(hide, mx, share, seed):
     data = split(mx, hide=hide, share=share, seed=seed)
@@ -63,7 +62,6 @@ def test_a_ratio_split_keeps_its_rules(hide, mx, share, seed):
 
 
 @HIDES
-@settings(max_examples=40)
 @given(mx=multiplexes(path=6), folds=st.integers(2, 6), seed=st.integers(0, 3))
 def test_over_the_folds_every_edge_is_held_out_once(hide, mx, folds, seed):
     count = {name: dict.fromkeys(edges, 0) for name, edges in edge_sets(mx).items()}
@@ -85,7 +83,6 @@ def test_over_the_folds_every_edge_is_held_out_once(hide, mx, folds, seed):
 
 
 @HIDES
-@settings(max_examples=40)
 @given(mx=multiplexes(times=True), after=st.integers(0, 9))
 def test_a_temporal_split_tests_new_pairs_after_the_cut(hide, mx, after):
     times = {name: dict(zip(map(tuple, mx.edges(name).T.tolist()), mx.times(name), strict=True)) for name in "abc"}

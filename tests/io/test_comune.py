@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import banditplex as bx
@@ -14,8 +14,6 @@ from banditplex.errors import FormatError
 from banditplex.io import detect
 from tests.io.checks import refuses_file
 from tests.refusals import refuses
-
-PLAIN = settings(max_examples=200)
 
 
 @pytest.fixture
@@ -204,7 +202,6 @@ rows_of_text = st.lists(
 )
 
 
-@PLAIN
 @given(
     rows=rows_of_text,
     blank=st.sampled_from([" ", "\t", "  "]),

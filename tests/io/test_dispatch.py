@@ -11,7 +11,7 @@ from pkgutil import walk_packages
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import banditplex.io
@@ -107,7 +107,6 @@ any_text = st.one_of(strings, st.text(st.characters(exclude_categories=["Cs"]), 
 
 @pytest.mark.parametrize("format", EVERY)
 @pytest.mark.filterwarnings("ignore:.*(is read as a node|looks like a header|differ)")
-@settings(max_examples=40)
 @given(data=st.data())
 def test_any_names_come_back_or_are_refused(format, data):
     mx = data.draw(multiplexes(names=any_text, weights=False, times=False, features=False, max_edges=5))

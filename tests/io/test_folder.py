@@ -7,7 +7,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 import banditplex as bx
 from banditplex.io import folder
@@ -15,8 +15,6 @@ from banditplex.io.base import side_note_path
 from tests.io.checks import refuses_file
 from tests.io.strategies import multiplexes, strings
 from tests.refusals import refuses
-
-PLAIN = settings(max_examples=40)
 
 
 @pytest.fixture
@@ -39,7 +37,6 @@ def stored(mx, tmp_path):
     return tmp_path / "graph.bx"
 
 
-@PLAIN
 @given(mx=multiplexes(metadata=True, types=strings))
 def test_round_trip(mx, tmp_path):
     bx.write(mx, tmp_path / "graph.bx", overwrite=True)
@@ -255,7 +252,6 @@ def test_a_crafted_folder_is_refused_on_opening(stored, changes, file, values):
         bx.read(stored)
 
 
-@PLAIN
 @given(mx=multiplexes())
 def test_edges_in_their_order_pass_in_chunks_of_any_size(mx, tmp_path):
     bx.write(mx, tmp_path / "graph.bx", overwrite=True)

@@ -9,7 +9,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import banditplex as bx
@@ -20,14 +20,11 @@ from tests.io.checks import refuses_file
 from tests.io.strategies import multiplexes, strings
 from tests.refusals import refuses
 
-PLAIN = settings(max_examples=100)
-
 TEXT = ["net.csv", "net.tsv", "net.csv.gz"]
 ALL = [*TEXT, "net.parquet"]
 filled = st.one_of(strings, st.sampled_from(["two\nlines", "a\rb", "a\r\nb", "\n"])).filter(bool)
 
 
-@PLAIN
 @pytest.mark.filterwarnings("ignore:.*(is read as a node|share no node|differ)")
 @given(mx=multiplexes(names=filled, features=False), name=st.sampled_from(TEXT))
 def test_round_trip_as_text(mx, name, tmp_path):
@@ -35,7 +32,6 @@ def test_round_trip_as_text(mx, name, tmp_path):
     assert bx.read(tmp_path / name) == mx
 
 
-@PLAIN
 @pytest.mark.filterwarnings("ignore:.*(share no node|differ)")
 @given(mx=multiplexes(names=st.one_of(strings, st.just("a\nb")), features=False, types=strings))
 def test_round_trip_as_parquet(mx, tmp_path):

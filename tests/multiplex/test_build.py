@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from banditplex.multiplex import Multiplex, build
@@ -10,8 +10,6 @@ from banditplex.multiplex.build import EdgeError
 from banditplex.multiplex.names import NameIndex, as_names, factorize
 from tests.multiplex.plain import edges_of, merge, raw_rows
 from tests.refusals import refuses
-
-PLAIN = settings(max_examples=200)
 
 
 def from_rows(rows, **options):
@@ -103,7 +101,6 @@ def test_nothing_at_all_is_a_multiplex():
 # Second opinions
 
 
-@PLAIN
 @given(rows=raw_rows, directed=st.booleans(), duplicates=st.sampled_from(["sum", "max"]))
 def test_merging_agrees_with_a_plain_loop(rows, directed, duplicates):
     mx = from_rows(rows, directed=directed, duplicates=duplicates)
@@ -114,7 +111,6 @@ def test_merging_agrees_with_a_plain_loop(rows, directed, duplicates):
     assert triples == sorted(triples)
 
 
-@PLAIN
 @given(rows=raw_rows, directed=st.booleans())
 def test_the_unpacked_sort_agrees_with_the_packed_one(rows, directed):
     """With 2**40 nodes the three indices do not fit into one key."""
@@ -127,7 +123,6 @@ def test_the_unpacked_sort_agrees_with_the_packed_one(rows, directed):
         assert getattr(packed, field).tolist() == getattr(unpacked, field).tolist()
 
 
-@PLAIN
 @given(keys=st.lists(st.integers(0, 2**63 - 1) | st.integers(0, 3), max_size=30))
 def test_the_stable_order_is_that_of_a_stable_sort(keys):
     key = np.array(keys, np.int64)
@@ -143,7 +138,6 @@ def test_the_stable_order_of_many_keys(bits):
 integers = st.one_of(st.integers(0, 9), st.integers(2**63 - 5, 2**63 - 1), st.integers(-(2**63), 2**63 - 1))
 
 
-@PLAIN
 @given(values=st.lists(integers, max_size=20) | st.lists(st.text(max_size=2), max_size=20))
 def test_factorize_agrees_with_sorted_sets(values):
     names, codes = factorize(as_names(values, "node"))
@@ -152,7 +146,6 @@ def test_factorize_agrees_with_sorted_sets(values):
     assert codes.dtype == np.int64
 
 
-@PLAIN
 @given(names=st.lists(integers, unique=True, max_size=20), wanted=st.lists(integers, max_size=10))
 def test_integers_are_found_where_they_stand(names, wanted):
     found = NameIndex(as_names(names, "node"), "node").find(np.array(wanted, np.int64))

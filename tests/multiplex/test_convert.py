@@ -9,15 +9,13 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from torch_geometric.data import HeteroData
 
 import banditplex as bx
 from banditplex.multiplex import Multiplex
 from tests.io.strategies import multiplexes, strings, words
 from tests.refusals import refuses
-
-PLAIN = settings(max_examples=60)
 
 
 @pytest.fixture
@@ -47,7 +45,6 @@ def shop():
 # networkx
 
 
-@PLAIN
 @given(mx=multiplexes(types=strings))
 def test_networkx_and_back(mx):
     graph = mx.to_networkx()
@@ -92,7 +89,6 @@ def test_from_networkx_refuses_half_of_a_column():
 # PyG
 
 
-@PLAIN
 @given(mx=multiplexes())
 def test_hetero_data_and_back(mx):
     data = mx.to_hetero_data()
@@ -102,7 +98,6 @@ def test_hetero_data_and_back(mx):
     assert mx.directed or data.is_undirected()
 
 
-@PLAIN
 @pytest.mark.filterwarnings("ignore:There exist type names")  # with two underscores, of which PyG warns
 @given(mx=multiplexes(types=words))
 def test_hetero_data_with_types_and_back(mx):
@@ -199,7 +194,6 @@ def test_hetero_data_that_is_half_weighted_is_refused():
 # pandas
 
 
-@PLAIN
 @given(mx=multiplexes())
 def test_pandas_and_back(mx):
     back = Multiplex.from_pandas(
@@ -280,7 +274,6 @@ def test_a_frame_that_changes_later_does_not_matter():
 # scipy
 
 
-@PLAIN
 @given(mx=multiplexes(times=False))
 def test_scipy_and_back(mx):
     positive = mx.weight is None or (mx.weight > 0).all()  # a matrix cannot tell a weight of 0 from no edge
@@ -291,7 +284,6 @@ def test_scipy_and_back(mx):
     assert not positive or back == mx
 
 
-@PLAIN
 @given(mx=multiplexes())
 def test_scipy_agrees_with_networkx(mx):
     graph = mx.to_networkx()

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import banditplex as bx
@@ -50,7 +50,6 @@ def test_forms_that_are_found_out(tmp_path, dates, form, order):
     assert [order in each for each in told] == ([True] if order else [])
 
 
-@settings(max_examples=25)
 @given(st.lists(st.datetimes(datetime(1700, 1, 1), datetime(2200, 1, 1)), min_size=1, max_size=5))
 def test_any_date_comes_back(tmp_path_factory, dates):
     folder = tmp_path_factory.mktemp("dates")

@@ -3,7 +3,7 @@
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from banditplex.multiplex import Multiplex
 from tests.io.strategies import multiplexes
@@ -54,7 +54,6 @@ def test_arcs_differ_from_their_reverse():
     assert mx.summary().layers["density"].tolist() == [0.5, 0.5, 0.5]
 
 
-@settings(max_examples=100)
 @given(mx=multiplexes())
 def test_counts_agree_with_plain_loops_and_networkx(mx):
     summary = mx.summary()

@@ -8,15 +8,13 @@ from dataclasses import FrozenInstanceError
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from banditplex.multiplex import Multiplex
 from tests.io.strategies import multiplexes
 from tests.multiplex.plain import edges_of
 from tests.refusals import refuses
-
-PLAIN = settings(max_examples=100)
 
 
 @pytest.fixture
@@ -87,7 +85,6 @@ def test_pairs_that_are_edges(mx):
     assert arcs.has_edges([[0, 1], [1, 0]], "a").tolist() == [True, False]
 
 
-@PLAIN
 @given(mx=multiplexes())
 def test_has_edges_agrees_with_a_plain_loop(mx):
     pairs = [(u, v) for u in range(mx.num_nodes) for v in range(mx.num_nodes)]
@@ -97,7 +94,6 @@ def test_has_edges_agrees_with_a_plain_loop(mx):
         assert mx.has_edges(pairs, layer).tolist() == expected
 
 
-@PLAIN
 @given(mx=multiplexes())
 def test_adjacency_agrees_with_networkx(mx):
     adjacency = mx.adjacency
@@ -142,7 +138,6 @@ def test_nothing_is_chosen_twice(mx, chosen):
         mx.subset(**chosen)
 
 
-@PLAIN
 @given(mx=multiplexes(), data=st.data())
 def test_subset_agrees_with_a_plain_loop(mx, data):
     layers = data.draw(st.lists(st.sampled_from(mx.layer_names), unique=True))
@@ -182,7 +177,6 @@ def test_union_without_weights_counts_layers():
     assert Multiplex.from_edges([0, 1], [1, 2], ["a", "b"]).union().weight is None
 
 
-@PLAIN
 @given(mx=multiplexes(weights=False))
 def test_union_agrees_with_a_plain_loop(mx):
     count, earliest = {}, {}
@@ -206,7 +200,6 @@ def test_to_undirected_of_undirected_only_drops_loops(mx):
     assert simple.to_undirected() is simple
 
 
-@PLAIN
 @given(mx=multiplexes(weights=False))
 def test_to_undirected_agrees_with_networkx(mx):
     simple = mx.to_undirected()
@@ -282,7 +275,6 @@ def test_equality_sees_every_part(mx):
         hash(mx)
 
 
-@PLAIN
 @given(mx=multiplexes(metadata=True))
 def test_it_travels_by_pickle_and_copy(mx):
     _ = mx.adjacency, mx.node_index(mx.node_names)  # caches, which need not travel
@@ -316,7 +308,6 @@ def test_memory_never_grows_with_layers_times_nodes():
     assert peak < 40 * 2**20
 
 
-@PLAIN
 @given(mx=multiplexes(), data=st.data())
 def test_edges_that_are_kept(mx, data):
     keep = np.array(data.draw(st.lists(st.booleans(), min_size=mx.num_edges, max_size=mx.num_edges)), np.bool_)
