@@ -9,12 +9,12 @@ from banditplex.evaluation import roc_auc
 from banditplex.pairs.visibility import HIDE
 from tests.nn.test_evidence import forget_sizes, without
 from tests.nn.test_graph import random_multiplex
+from tests.quick import every
 
 QUICK = {"epochs": 2, "warmup": 0, "device": "cpu"}
 
 
-@pytest.mark.parametrize("directed", [False, True])
-@pytest.mark.parametrize("hide", HIDE)
+@pytest.mark.parametrize(("hide", "directed"), every(5, HIDE, [False, True]))
 def test_an_edge_is_scored_as_if_it_were_not_there(hide, directed, monkeypatch):
     forget_sizes(monkeypatch)
     mx = random_multiplex(1, num_nodes=40, num_layers=4, num_edges=220, directed=directed)
@@ -49,7 +49,7 @@ def random_network(seed, *, directed, num_nodes=100, num_layers=5, num_edges=100
     ("settings", "directed"),
     [
         ({}, False),
-        ({"hide": "layer", "hidden_units": 32, "learning_rate": 0.03}, True),
+        pytest.param({"hide": "layer", "hidden_units": 32, "learning_rate": 0.03}, True, marks=pytest.mark.slow),
         ({"hide": "pair", "policy": "none"}, False),
     ],
 )
@@ -77,11 +77,12 @@ def test_scores_depend_neither_on_other_pairs_nor_on_their_order():
     assert model.score_pairs(pairs[:0], 1).shape == (0,)
 
 
-@pytest.mark.parametrize("directed", [False, True])
 @pytest.mark.parametrize(
-    ("num_layers", "policy"), [(1, "default"), (1, "none"), (2, "default"), (2, "all"), (4, "none")]
+    ("case", "directed"),
+    every(3, [(1, "default"), (1, "none"), (2, "default"), (2, "all"), (4, "none")], [False, True]),
 )
-def test_few_layers_and_no_draws_work(num_layers, policy, directed):
+def test_few_layers_and_no_draws_work(case, directed):
+    num_layers, policy = case
     mx = random_multiplex(4, num_nodes=30, num_layers=num_layers, num_edges=90, directed=directed)
     model = bx.LinkPredictor(**QUICK, policy=policy).fit(mx)
     assert np.isfinite(model.score_pairs([[0, 1], [2, 29], [5, 6]], 0)).all()

@@ -108,8 +108,8 @@ def test_tests_are_run_unchanged_and_traced(room):
 @pytest.mark.parametrize(
     ("change", "status", "ran"),
     [
-        ("unchanged", 0, TESTS[:2]),
-        ("return 1", 0, TESTS[:2]),  # no test runs idle()
+        pytest.param("unchanged", 0, TESTS[:2], marks=pytest.mark.slow),
+        pytest.param("return 1", 0, TESTS[:2], marks=pytest.mark.slow),  # no test runs idle()
         ("n > 9", 1, TESTS[:1]),  # the first that fails ends it
         ("n -= 1", None, []),  # for ever
     ],

@@ -58,7 +58,7 @@ def test_new_nodes_with_features_are_scored_in_their_own_context():
             node_names=[names[i] for i in nodes], node_features=features[nodes],
         )  # fmt: skip
 
-    model = bx.LinkPredictor(epochs=30, width=16).fit(make(np.arange(40), np.arange(40)))
+    model = bx.LinkPredictor(epochs=30, width=16, members=1).fit(make(np.arange(40), np.arange(40)))
     new = [(names[i], names[j]) for i in range(40, 60) for j in range(i + 1, 60)]
     label = [group[i] == group[j] for i in range(40, 60) for j in range(i + 1, 60)]
     for known in (60, 40):  # with the edges of new nodes, and with nothing but their features
@@ -91,7 +91,7 @@ def test_pairs_that_cannot_be_scored_are_refused(fitted):
 
 def test_scores_of_all_targets_at_once_with_each_layer_alone():
     mx = small()
-    model = bx.LinkPredictor(**FAST, k=1).fit(mx)
+    model = bx.LinkPredictor(**FAST).fit(mx)
     pairs = some_pairs(mx, 40)
     layer = np.arange(len(pairs)) % 4
     free = ~np.array([mx.has_edges(pair[None], mx.layer_names[i])[0] for pair, i in zip(pairs, layer, strict=True)])

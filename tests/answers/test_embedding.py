@@ -1,5 +1,7 @@
 """Positions of nodes: eigenvectors beside numpy's, embeddings beside what the encoder is given."""
 
+import copy
+
 import numpy as np
 import pytest
 
@@ -7,6 +9,7 @@ import banditplex as bx
 from banditplex.answers.embedding import positions
 from banditplex.nn.ensemble import members_of
 from tests.test_predictor import FAST
+from tests.training.stacked import stacked
 
 
 def blocks(num_nodes=64):
@@ -42,10 +45,16 @@ def test_without_an_encoder_positions_are_leading_eigenvectors(evidence):
         assert found * np.sign(found @ expected) == pytest.approx(expected, abs=1e-3)
 
 
-def test_with_an_encoder_positions_are_its_embeddings():
+@pytest.fixture(scope="module")
+def encoded():
+    """A model of two encoders."""
+    with stacked(regression=False, vectors=False):
+        return bx.LinkPredictor(**FAST, members=2).fit(blocks())
+
+
+def test_with_an_encoder_positions_are_its_embeddings(encoded):
     """The input vectors and all weights but the last adaptation are set to 0, so that its shift is left."""
-    mx = blocks()
-    model = bx.LinkPredictor(**FAST, members=2).fit(mx)
+    model = copy.deepcopy(encoded)
     for number, member in enumerate(members_of(model._fitted.model)):
         for name, weight in member.encoder.named_parameters():
             weight.data.zero_()
@@ -57,10 +66,8 @@ def test_with_an_encoder_positions_are_its_embeddings():
     assert model.embed("a").to_numpy().tolist() == [[0.0] * 8] * 64
 
 
-def test_nodes_are_near_each_other_by_the_mean_cosine_of_all_encoders():
-    mx = blocks()
-    model = bx.LinkPredictor(**FAST, members=2).fit(mx)
-    table, found = model.embed("b").to_numpy(), positions(model._fitted, "b")[-1]
+def test_nodes_are_near_each_other_by_the_mean_cosine_of_all_encoders(encoded):
+    table, found = encoded.embed("b").to_numpy(), positions(encoded._fitted, "b")[-1]
     products = (found.vectors * found.values) @ found.vectors.T
     for u, v in ((0, 1), (3, 40), (63, 7)):
         cosines = [

@@ -8,6 +8,7 @@ from banditplex.backend import choice, compiling, counting, packing
 from banditplex.multiplex import Multiplex
 from banditplex.nn import PackedGraph
 from tests.nn.test_graph import random_multiplex
+from tests.quick import every
 
 
 def plain_arcs(mx, *, union):
@@ -49,11 +50,12 @@ def way(request, monkeypatch):
 
 
 @pytest.mark.usefixtures("way")
-@pytest.mark.parametrize("union", [False, True])
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("directed", [False, True])
-@pytest.mark.parametrize(("num_edges", "num_nodes"), [(0, 15), (1, 15), (60, 15), (400, 15), (60, 3000)])
-def test_lists_are_those_of_plain_dictionaries(num_edges, num_nodes, directed, weighted, union):
+@pytest.mark.parametrize(
+    ("size", "directed", "weighted", "union"),
+    every(3, [(0, 15), (1, 15), (60, 15), (400, 15), (60, 3000)], [False, True], [False, True], [False, True]),
+)
+def test_lists_are_those_of_plain_dictionaries(size, directed, weighted, union):
+    num_edges, num_nodes = size
     mx = random_multiplex(num_edges, num_nodes=num_nodes, num_edges=num_edges, directed=directed, weighted=weighted)
     graph = PackedGraph.from_multiplex(mx, union=union)
     assert graph.num_layers == mx.num_layers + union

@@ -8,6 +8,7 @@ import pytest
 
 from banditplex.bandits import make_policy, play
 from tests.bandits import reference
+from tests.quick import every
 from tests.refusals import refuses
 
 
@@ -139,10 +140,10 @@ def estimates(rows, losses):
         yield row, E, np.maximum(V, 0.0)
 
 
-@pytest.mark.parametrize("game", GAMES)
-@pytest.mark.parametrize(("n", "k"), SIZES)
-def test_the_bound_of_the_estimates_holds_in_every_round(game, n, k):
+@pytest.mark.parametrize(("game", "size"), every(3, GAMES, SIZES))
+def test_the_bound_of_the_estimates_holds_in_every_round(game, size):
     """Both as `play` states it and with the sharper constants that docs/bandits-theory.md derives on the way."""
+    n, k = size
     rng = np.random.default_rng([n, k])
     losses = [GAMES[game](rng, t, (20, n)) for t in range(200)]
     policy = make_policy("exp3+", num_arms=n, k=k, num_instances=20)
@@ -154,8 +155,7 @@ def test_the_bound_of_the_estimates_holds_in_every_round(game, n, k):
         assert (sharper <= row.bound + slack).all()
 
 
-@pytest.mark.parametrize("game", GAMES)
-@pytest.mark.parametrize("n", [2, 6, 40])
+@pytest.mark.parametrize(("game", "n"), every(2, GAMES, [2, 6, 40]))
 def test_the_bound_with_raw_range_holds_in_every_round(game, n):
     """Estimated regret <= 4 sqrt(V ln n) + l_max (4 ln n + 5 + log2(V / V_first)), whatever is drawn."""
     rng = np.random.default_rng(n)

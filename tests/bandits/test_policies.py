@@ -6,12 +6,14 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from banditplex import testing
 from banditplex.bandits import POLICIES, CostAware, Draw, Fixed, Observations, base, make_policy
 from banditplex.bandits.tsallis_inf import inverse_square_weights
 from banditplex.testing import check_policy
+from tests.quick import every, only
 from tests.refusals import refuses
 
 
@@ -36,12 +38,21 @@ VARIANTS = {
 }
 
 
-@pytest.mark.parametrize("name", [name for name in POLICIES if name != "default"])
+NAMES = [name for name in POLICIES if name != "default"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_policy_keeps_the_contract_at_small_sizes(name, monkeypatch):
+    monkeypatch.setattr(testing, "SIZES", ((3, 3), (6, 2)))
+    check_policy(**{"policy": name, **WITH_ARMS.get(name, {})})
+
+
+@pytest.mark.parametrize("name", only(["hinted"], NAMES))
 def test_every_policy_keeps_the_contract(name):
     check_policy(**{"policy": name, **WITH_ARMS.get(name, {})})
 
 
-@pytest.mark.parametrize(("name", "options"), [(name, options) for name in VARIANTS for options in VARIANTS[name]])
+@pytest.mark.parametrize(("name", "options"), every(3, [(name, each) for name in VARIANTS for each in VARIANTS[name]]))
 def test_every_option_keeps_the_contract(name, options):
     check_policy(name, **options)
 
@@ -156,7 +167,6 @@ def gaps_and_k(draw):
     return np.array([z]) - min(z), draw(st.integers(1, len(z) - 1))
 
 
-@settings(max_examples=200)
 @given(gaps_and_k())
 def test_inverse_square_weights_solve_their_equation(case):
     """min(1, 4 / (z + c)^2) with one c for all: every free arm must give the same c."""

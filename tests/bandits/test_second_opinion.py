@@ -5,6 +5,7 @@ import pytest
 
 from banditplex.bandits import Observations, make_policy
 from tests.bandits import reference
+from tests.quick import every
 
 KINDS = {
     "exp3+": ("exp3+", {}, reference.Exp3Plus),
@@ -58,11 +59,10 @@ def tell_plain(one, i, draw, losses, probability, rows):
     one.update(observed, advice)
 
 
-@pytest.mark.parametrize("losses", LOSSES)
-@pytest.mark.parametrize(("n", "k"), SIZES)
-@pytest.mark.parametrize("kind", KINDS)
-def test_own_draws(kind, n, k, losses):
+@pytest.mark.parametrize(("kind", "size", "losses"), every(3, KINDS, SIZES, LOSSES))
+def test_own_draws(kind, size, losses):
     """Three instances that always play; with many arms, most stay unseen for long."""
+    n, k = size
     rng = np.random.default_rng([n, k, *kind.encode(), *losses.encode()])
     policy, plain = make_both(kind, n=n, k=k, instances=3)
     for _ in range(40 if n < 100 else 10):
@@ -74,11 +74,10 @@ def test_own_draws(kind, n, k, losses):
         assert_agree(policy, plain)
 
 
-@pytest.mark.parametrize("losses", LOSSES)
-@pytest.mark.parametrize(("n", "k"), SIZES)
-@pytest.mark.parametrize("kind", KINDS)
-def test_free_observations(kind, n, k, losses):
+@pytest.mark.parametrize(("kind", "size", "losses"), every(3, KINDS, SIZES, LOSSES))
+def test_free_observations(kind, size, losses):
     """Of four instances a random subset plays and others are advised; probabilities exceed the inclusion."""
+    n, k = size
     rng = np.random.default_rng([n, k, *kind.encode(), *losses.encode()])
     policy, plain = make_both(kind, n=n, k=k, instances=4)
     for _ in range(15 if n < 100 else 4):

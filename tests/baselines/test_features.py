@@ -10,6 +10,7 @@ from banditplex.multiplex import Multiplex
 from banditplex.pairs.visibility import Visibility
 from tests.baselines import graph as graph_module
 from tests.baselines.features import StructuralFeatures
+from tests.quick import every
 
 NODES = 12
 EVERY_PAIR = np.array([(u, v) for u in range(NODES) for v in range(NODES) if u != v])
@@ -116,9 +117,9 @@ def assert_same(fast, slow):
         np.testing.assert_allclose(column, [row[name] for row in slow], atol=1e-9, err_msg=name)
 
 
-@pytest.mark.parametrize("small", [True, False], ids=["dense", "sparse"])
-@pytest.mark.parametrize("hide", ["edge", "layer", "pair"])
-@pytest.mark.parametrize("directed", [False, True], ids=["undirected", "directed"])
+@pytest.mark.parametrize(
+    ("directed", "hide", "small"), every(5, [False, True], ["edge", "layer", "pair"], [True, False])
+)
 def test_every_feature_is_that_of_the_graph_without_what_is_hidden(directed, hide, small, monkeypatch):
     """Every ordered pair of nodes, edges and others, in the middle layer."""
     if not small:

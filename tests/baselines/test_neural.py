@@ -14,6 +14,7 @@ from banditplex.evaluation import roc_auc, split
 from banditplex.multiplex import Multiplex
 from banditplex.nn import PackedGraph
 from tests.baselines.test_baselines import layer_auc, random_multiplex
+from tests.quick import every
 from tests.refusals import refuses
 
 NETWORKS = [name for name in BASELINES if isinstance(BASELINES[name](), NeuralBaseline)]
@@ -55,9 +56,12 @@ def test_scores_depend_on_the_pair_only(name):
 
 @pytest.mark.parametrize(
     ("name", "hide", "directed"),
-    [(name, "layer", False) for name in NETWORKS]
-    + [(name, "pair", False) for name in ("vgae-union", "seal-union", "ncn-all", "rgcn", "deeplex", "attention")]
-    + [("neo-gnn-union", "layer", True), ("mean", "edge", True)],
+    every(
+        3,
+        [(name, "layer", False) for name in NETWORKS]
+        + [(name, "pair", False) for name in ("vgae-union", "seal-union", "ncn-all", "rgcn", "deeplex", "attention")]
+        + [("neo-gnn-union", "layer", True), ("mean", "edge", True)],
+    ),
 )
 def test_a_known_edge_is_scored_as_if_it_were_unknown(name, hide, directed):
     """The network is asked with the edges of its fold hidden, and says the same on the graph without the edge."""

@@ -99,6 +99,7 @@ def test_layers_prices_and_options_reach_the_policies(call, folder):
 def test_hits_are_unknown_with_too_few_negatives(call, folder):
     """Half of 40 edges are held out, and ranked among as many pairs: no hits at 50."""
     words = ["evaluate", "data.csv", *QUICK, "--policy", "none", "--metric", "hits_at_50,hits_at_10", "--trials", "1"]
+    words += ["--target", "noise1"]
     words += ["--quiet", "-o", "small.jsonl", "--resume"]
     status, out, _ = call(*words, cwd=folder)
     assert status == 0
@@ -155,6 +156,7 @@ def test_one_layer_has_nothing_to_compare(call, folder):
 
 def test_resuming_without_a_file_starts_a_new_run(call, folder):
     words = ["evaluate", "data.csv", *QUICK, "--policy", "none", "--trials", "1", "-o", "begun.jsonl", "--resume"]
+    words += ["--target", "noise1"]
     status, _, error = call(*words, cwd=folder)
     assert status == 0
     note, first, _ = error.splitlines()

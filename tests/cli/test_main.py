@@ -14,6 +14,7 @@ import pytest
 import banditplex as bx
 from banditplex.cli import main
 from tests.conftest import print_warning
+from tests.quick import every
 
 
 def in_process(*words: str) -> subprocess.CompletedProcess[str]:
@@ -207,7 +208,7 @@ def test_output_into_a_closed_pipe_is_no_defect():
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
-@pytest.mark.parametrize("words", ["--version", "datasets list", "datasets list --json", "--help"])
+@pytest.mark.parametrize("words", every(4, ["datasets list", "datasets list --json", "--version", "--help"]))
 def test_output_that_cannot_be_written(words):
     with open("/dev/full", "w") as full:
         done = subprocess.run(

@@ -122,6 +122,7 @@ def measure(mx):
     return {row: np.mean(values, axis=0) for row, values in rows.items()}
 
 
+@pytest.mark.slow
 def test_the_docstring_says_what_is_measured(measured):
     for row, (own, random, right) in measured.items():
         said = re.search(rf"^ +{row}  +(.*)$", twins.__doc__, re.MULTILINE)[1].split()
@@ -129,6 +130,7 @@ def test_the_docstring_says_what_is_measured(measured):
         np.testing.assert_allclose([float(value) for value in said if value != "-"], found, atol=0.006)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("row", ["a, b, c", "twins"])
 def test_the_right_layer_helps_and_neither_trivially_nor_hopelessly(measured, row):
     own, random, right = measured[row]

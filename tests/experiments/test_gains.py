@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from banditplex import LinkPredictor, load_dataset
 from experiments.gains import Fit, permuted, prepare, report, work
@@ -38,12 +39,14 @@ def test_rows_of_fits():
     assert (copies["compared"], copies["copies"], copies["found"]) == (6 * 5, 4, 4)
 
 
+@pytest.mark.slow
 def test_gains_do_not_depend_on_training():
     mx = load_dataset("twins")
     tables = [LinkPredictor(epochs=epochs).fit(mx, targets=["a", "noise-1"]).layer_gains_ for epochs in (1, 3)]
     pd.testing.assert_frame_equal(*tables)
 
 
+@pytest.mark.slow
 def test_gains_do_not_depend_on_other_targets():
     mx = load_dataset("twins")
     alone, all_of_them = (LinkPredictor(epochs=1).fit(mx, targets=each).layer_gains_ for each in (["a"], None))

@@ -94,6 +94,7 @@ def test_hidden_pairs_of_a_directed_split():
         run("hidden-pairs", ["--seeds", "0"])
 
 
+@pytest.mark.slow
 def test_quality(tmp_path, capsys):
     methods = "banditplex,jaccard,overlap+union"
     run("quality", ["--methods", methods, "--out", str(tmp_path / "out"), "--json", *FAST])

@@ -18,7 +18,7 @@ import pytest
 import banditplex as bx
 from banditplex.datasets.base import Dataset, File
 from banditplex.datasets.download import _Download
-from banditplex.io import detect
+from banditplex.io import detect, text
 from banditplex.io.tables.nodes import with_node_table
 from banditplex.io.tables.pairs import read_pairs
 from banditplex.io.text import FLOOR
@@ -148,14 +148,17 @@ def packed(folder, kind, header, line, rows):
     return path
 
 
+@pytest.mark.parametrize(
+    ("floor", "rows"), [(1 << 20, 110_000), pytest.param(FLOOR, 7_000_000, marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize("kind", ["csv.gz", "parquet", "csv.zip"])
-def test_tables_of_nodes_and_pairs_are_bounded(tmp_path, kind):
-    """Seven million lines of ten bytes are more than 64 MiB; so are two columns of eight bytes."""
+def test_tables_of_nodes_and_pairs_are_bounded(tmp_path, kind, floor, rows, monkeypatch):
+    """Seven million lines of ten bytes are more than 64 MiB; so are two columns of eight bytes. The same in small."""
+    monkeypatch.setattr(text, "FLOOR", floor)
     mx = bx.Multiplex.from_edges(["a"], ["b"], "x")
-    rows = 7_000_000
     nodes = packed(tmp_path, kind, "id,type", "aaaa,bbbb", rows)
     assert nodes.stat().st_size < 1 << 20
-    values = ["big.csv.zip"] if kind == "csv.zip" else [f"{FLOOR:,}", "max_size="]
+    values = ["big.csv.zip"] if kind == "csv.zip" else [f"{floor:,}", "max_size="]
     with refuses(nodes, *values):
         with_node_table(mx, nodes)
     pairs = packed(tmp_path, kind, "source,target", "aaaa,bbbb", rows)

@@ -99,6 +99,7 @@ def test_notes_of_graphs(note, ending, tmp_path):
     refused(tmp_path / f"net.{ending}", *(NOTES | GRAPHS | {'{"directed": 1}': "directed"})[note].split("|"))
 
 
+@pytest.mark.slow
 def test_a_range_of_nodes_is_written_so_that_it_can_be_read(tmp_path):
     """Two edges and over a million nodes: the names are listed, as a range would be refused."""
     mx = bx.Multiplex.from_edges([0, 1], [1, 2], "a", num_nodes=(1 << 20) + 1)

@@ -19,6 +19,7 @@ from banditplex.jobs.task import TaskError, TaskLost
 from banditplex.storage.rows import RowStore, read_results
 from tests.jobs import tasks as scripts
 from tests.jobs.tasks import run
+from tests.quick import only
 from tests.refusals import refuses
 
 needs_ray = pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="Ray is not installed (extra `ray`)")
@@ -69,7 +70,7 @@ def test_serial_squares():
 
 
 @pytest.mark.parametrize("engine", PARALLEL)
-@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("jobs", only([2], [1, 2]))
 def test_engines_agree_to_the_bit(engine, jobs):
     assert in_order(run(scripts.squares, scripts.TASKS, engine=engine, jobs=jobs)) == serial()
 
@@ -86,6 +87,7 @@ def test_global_generators_are_seeded_by_the_key_and_left_alone():
     assert luck() == expected
 
 
+@pytest.mark.slow
 def test_a_task_that_is_the_first_to_import_torch_finds_it_seeded():
     def luck(task):
         return [{"luck": __import__("torch").rand(1).item()}]
@@ -105,7 +107,8 @@ def test_one_thread():
     finally:
         torch.set_num_threads(before)
     wanted = ["OMP_NUM_THREADS", "MKL_NUM_THREADS"]
-    there = run(lambda task: [{"threads": os.environ[task["name"]]}], [{"key": name, "name": name} for name in wanted])
+    tasks = [{"key": name, "name": name} for name in wanted]
+    there = run(lambda task: [{"threads": os.environ[task["name"]]}], tasks, jobs=1)
     assert list(there) == [{"threads": "1"}] * 2
 
 
@@ -122,7 +125,7 @@ def test_a_task_that_fails_is_named(engine):
         assert "in fail_at_three" in caught.value.__notes__[0]
 
 
-@pytest.mark.parametrize("engine", ["serial", *PARALLEL])
+@pytest.mark.parametrize("engine", ["serial", pytest.param("processes", marks=pytest.mark.slow), PARALLEL[1]])
 def test_an_input_error_stays_an_input_error(engine):
     with refuses("number 3: Expected any number but 3."):
         list(run(scripts.refuse_three, scripts.TASKS, engine=engine, jobs=1))
@@ -252,6 +255,7 @@ def test_finished_tasks_are_not_run_again(tmp_path):
     assert len(first) == 3
 
 
+@pytest.mark.slow
 def test_closing_early_ends_the_workers(tmp_path):
     numbers = tmp_path / "pids"
     numbers.mkdir()
@@ -281,7 +285,7 @@ def test_a_killed_and_resumed_run_has_the_same_file(tmp_path):
     assert sorted(path.read_bytes().splitlines()) == sorted(whole.read_bytes().splitlines())
 
 
-@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("sent", only([signal.SIGKILL], [signal.SIGINT, signal.SIGKILL]))
 def test_workers_end_with_their_parent(sent, tmp_path):
     numbers = tmp_path / "pids"
     numbers.mkdir()

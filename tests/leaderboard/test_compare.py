@@ -42,7 +42,7 @@ class Interrupted(Exception):
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory):
-    """Compare four methods with two seeds, of which one works; interrupt it after the first fit, and resume it."""
+    """Compare two methods with two seeds, of which one works; interrupt it after the first fit, and resume it."""
     folder, told = tmp_path_factory.mktemp("compare") / "out", []
     options = {"plan": PLAN, "engine": "serial", "folder": folder}
 
@@ -51,18 +51,27 @@ def found(tmp_path_factory):
 
     with pytest.raises(Interrupted):
         compare(multiplex(), [DEGREES], **options, on_progress=stop)
-    rows = compare(multiplex(), METHODS, **options, resume=True, on_progress=lambda *now: told.append(now[:2]))
+    rows = compare(multiplex(), METHODS[:2], **options, resume=True, on_progress=lambda *now: told.append(now[:2]))
     return SimpleNamespace(folder=folder, rows=rows, told=told)
 
 
 def test_a_method_that_fails_is_a_row_that_says_so(found):
     notes = {line.method: line.note for line in make_lines(found.rows)}
-    assert notes == {
+    assert notes == {"degrees": "", "fails": "ZeroDivisionError: no luck today"}
+
+
+@pytest.mark.slow
+def test_a_method_that_takes_too_much_is_a_row_that_says_so():
+    """It is not tried with the other seed."""
+    told = []
+    rows = compare(multiplex(), METHODS, plan=PLAN, engine="serial", on_progress=lambda *now: told.append(now[:2]))
+    assert {line.method: line.note for line in make_lines(rows)} == {
         "degrees": "",
         "fails": "ZeroDivisionError: no luck today",
         "large": "out of memory (0.2 GB), tried with 1 of 2 seeds",
         "slow": "out of time (1 s), tried with 1 of 2 seeds",
     }
+    assert told == [*((done, 12) for done in range(1, 7)), *((done, 10) for done in range(7, 11))]
 
 
 def test_metrics_are_those_of_the_method_on_the_split(found):
@@ -111,10 +120,10 @@ def is_trial(row, settings):
 
 
 def test_a_comparison_is_resumed_and_refuses_other_conditions(found):
-    """Two settings of one method, and four tests; with the other seed, two methods are left. The first fit is kept."""
-    assert found.told == [*((done, 12) for done in range(1, 7)), *((done, 10) for done in range(7, 11))]
+    """With each of two seeds, two settings of one method, and two tests. The first fit is kept."""
+    assert found.told == [(done, 8) for done in range(1, 9)]
     lines = (found.folder / "rows.jsonl").read_text().splitlines()
-    assert len(lines) == 1 + 10
+    assert len(lines) == 1 + 8
     with refuses("seeds", 2, 3):
         compare(multiplex(), [DEGREES], plan=replace(PLAN, seeds=3), folder=found.folder, resume=True)
 
@@ -281,6 +290,7 @@ def test_a_method_that_can_stop_in_time_is_told_when():
     assert vars(stop_in_time(Degrees(), 10)) == {"power": 1.0}
 
 
+@pytest.mark.slow
 def test_training_in_epochs_ends_before_its_time_is_up():
     """Epochs of .1 s, and .6 of 1 s: six of them, or seven, since the time is up only after the sixth."""
     part = Parts(multiplex(), "layer").for_test(0)

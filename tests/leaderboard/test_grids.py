@@ -14,10 +14,11 @@ METHODS = find_methods()
 
 
 @pytest.mark.parametrize("name", [name for name, method in METHODS.items() if len(method.trials(10)) > 1])
-def test_every_setting_of_a_grid_can_be_fitted(name):
+@pytest.mark.parametrize("number", [3, pytest.param(10, marks=pytest.mark.slow)])
+def test_every_setting_of_a_grid_can_be_fitted(name, number):
     method = METHODS[name]
     little = {key: value for key, value in LITTLE.items() if key in inspect.signature(method.make).parameters}
     pairs = MX.node_names[[[0, 1], [2, 3], [4, 5]]]
-    for settings in method.trials(10)[1:]:
+    for settings in method.trials(number)[1:]:
         scorer = method.make(**{**settings, **little}).fit(MX, targets=MX.layer_names[:1])
         assert np.isfinite(scorer.score_pairs(pairs, MX.layer_names[0])).all(), settings

@@ -16,6 +16,7 @@ from banditplex.nn.view import pack
 from banditplex.pairs.visibility import HIDE, Visibility
 from tests.nn.test_graph import all_questions, as_networkx, random_multiplex
 from tests.nn.test_paths import plain_paths
+from tests.quick import every
 
 SHARE = 2
 """The column that counts all edges of the layer, the pair's own as well."""
@@ -109,8 +110,7 @@ def test_columns_are_those_of_a_plain_loop(directed):
         np.testing.assert_allclose(columns[:-POSITIONS], plain_columns(mx, pair, layer), rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("directed", [False, True])
-@pytest.mark.parametrize("hide", HIDE)
+@pytest.mark.parametrize(("hide", "directed"), every(5, HIDE, [False, True]))
 def test_columns_of_an_edge_are_those_of_a_graph_without_it(hide, directed):
     """By plain loops and, with the eigenvectors of larger graphs, by the code itself."""
     small = random_multiplex(2, num_edges=70, directed=directed)

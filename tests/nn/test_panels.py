@@ -14,6 +14,7 @@ from banditplex.nn.view import pack
 from banditplex.pairs.visibility import HIDE, Visibility
 from tests.nn.test_evidence import plain_columns, without
 from tests.nn.test_graph import random_multiplex
+from tests.quick import every
 
 NUM_POOLED = 14
 PANELS = {0: (3, 1), 2: (4,), 3: (0, 1), 5: ()}
@@ -62,8 +63,7 @@ def test_positions_in_a_pool_are_those_in_the_union_of_a_multiplex_of_its_layers
         torch.testing.assert_close(found[at], expected, rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("directed", [False, True])
-@pytest.mark.parametrize("hide", HIDE)
+@pytest.mark.parametrize(("hide", "directed"), every(5, HIDE, [False, True]))
 def test_a_pool_does_not_show_the_edge_that_is_asked_for(hide, directed):
     mx = random_multiplex(2, num_nodes=40, num_layers=6, num_edges=400, directed=directed)
     evidence = view_of(mx, hide).evidence

@@ -70,7 +70,7 @@ def test_paths_are_those_of_a_plain_loop(directed):
 @pytest.mark.usefixtures("way")
 def test_paths_are_the_simple_paths_of_networkx():
     graph = nx.gnm_random_graph(11, 25, seed=3)
-    for u, v in itertools.combinations(range(11), 2):
+    for u, v in list(itertools.combinations(range(11), 2))[::3]:
         less = nx.Graph([edge for edge in graph.edges if set(edge) != {u, v}])
         less.add_nodes_from(graph)
         expected = sum(len(path) == 4 for path in nx.all_simple_paths(less, u, v, cutoff=3))
@@ -114,7 +114,7 @@ def test_the_edge_of_a_pair_does_not_change_which_neighbours_are_visited(monkeyp
     monkeypatch.setattr(walks, "CAP", cap)
     graph = nx.gnm_random_graph(25, 110, seed=4)
     layer = torch.tensor([0])
-    for edge in graph.edges:
+    for edge in list(graph.edges)[::4]:
         pair = torch.tensor([edge])
         less = graph_of([other for other in graph.edges if other != edge], 25)
         seen, unseen = (found_paths(mx, pair, layer) for mx in (graph_of(list(graph.edges), 25), less))

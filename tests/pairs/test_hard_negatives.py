@@ -9,6 +9,7 @@ from banditplex.multiplex import Multiplex
 from banditplex.pairs import hard_negatives as hard
 from banditplex.pairs.known import KnownPairs
 from tests.evaluation.plain import edge_sets, everywhere, linked
+from tests.quick import every
 
 
 def sparse(seed=0, directed=False, num_nodes=40):
@@ -85,8 +86,7 @@ def test_scores_worked_by_hand():
     assert pagerank[3].tolist() == [0, 0, 0, 0.15]
 
 
-@pytest.mark.parametrize("budget", [1, 1 << 21])
-@pytest.mark.parametrize(("hide", "directed"), [(h, d) for h in ("layer", "pair") for d in (False, True)])
+@pytest.mark.parametrize(("hide", "directed", "budget"), every(3, ["layer", "pair"], [False, True], [1, 1 << 21]))
 def test_the_hardest_candidates_are_chosen(hide, directed, budget, monkeypatch):
     monkeypatch.setattr(hard, "BUDGET", budget)
     mx = sparse(seed=1, directed=directed)

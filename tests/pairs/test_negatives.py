@@ -4,7 +4,7 @@ from itertools import combinations, permutations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from banditplex.evaluation import NegativeSampler, k_fold, split
@@ -13,6 +13,7 @@ from banditplex.pairs import negatives
 from banditplex.pairs.known import KnownPairs
 from banditplex.pairs.negatives import own_negatives, pool_negatives
 from tests.evaluation.plain import everywhere, held_out, linked, multiplexes
+from tests.quick import every
 from tests.refusals import refuses
 
 
@@ -113,7 +114,6 @@ def test_degree_negatives_fall_back_to_uniform_ones():
     assert data.negatives.shape == (1, 5, 2)
 
 
-@settings(max_examples=30)
 @given(
     mx=multiplexes(path=3),
     hide=st.sampled_from(["layer", "pair"]),
@@ -152,8 +152,7 @@ def test_multiplexes_too_large_for_64_bit_keys_are_refused():
     assert KnownPairs(mx).num_free().tolist() == [2]
 
 
-@pytest.mark.parametrize("directed", [False, True])
-@pytest.mark.parametrize("kind", ["uniform", "degree", "hard"])
+@pytest.mark.parametrize(("kind", "directed"), every(5, ["uniform", "degree", "hard"], [False, True]))
 def test_the_last_pairs_of_a_full_layer_are_found(kind, directed):
     """Of 4,950 pairs of 100 nodes, 12 are negatives, and the pool and each of 12 positives need all of them."""
     ends = np.array(list(combinations(range(100), 2)))

@@ -11,6 +11,7 @@ from banditplex.pairs.known import KnownPairs
 from banditplex.pairs.negatives import own_negatives
 from banditplex.pairs.space import PairSpace, restrict
 from tests.pairs.test_negatives import close, counts
+from tests.quick import every
 from tests.refusals import refuses
 
 TYPES = ["user", "item", "user", "user", "item", "item", "tag", "user"]
@@ -138,8 +139,7 @@ def test_test_negatives_link_what_their_layer_links(directed, hide, kind):
             assert {tuple(pair) for pair in data.ranking(name)[1].reshape(-1, 2).tolist()} <= allowed
 
 
-@pytest.mark.parametrize("directed", [False, True])
-@pytest.mark.parametrize("kind", ["uniform", "degree", "hard"])
+@pytest.mark.parametrize(("directed", "kind"), every(5, [False, True], ["uniform", "degree", "hard"]))
 def test_the_last_negatives_between_types_are_found(directed, kind):
     """All but 5 of 400 pairs of a user and an item are linked; users are even, items odd."""
     grid = np.array([(user, item) for user in range(0, 40, 2) for item in range(1, 41, 2)])

@@ -22,6 +22,7 @@ from banditplex.training.default import complete
 from tests.nn.test_evidence import forget_sizes
 from tests.nn.test_graph import random_multiplex
 from tests.nn.test_model import make_model
+from tests.quick import every
 from tests.refusals import refuses
 from tests.training.test_loop import random_layers
 
@@ -164,9 +165,7 @@ def check_features(calls, graph, whole, hidden):
 @pytest.mark.filterwarnings("ignore:Nearly all pairs of nodes")
 @pytest.mark.parametrize("who", ["features", "encoder"])
 @pytest.mark.parametrize("phase", PHASES)
-@pytest.mark.parametrize("evidence", EVIDENCE)
-@pytest.mark.parametrize("directed", [False, True], ids=["undirected", "directed"])
-@pytest.mark.parametrize("hide", HIDE)
+@pytest.mark.parametrize(("hide", "directed", "evidence"), every(5, HIDE, [False, True], EVIDENCE))
 def test_what_is_hidden_of_a_pair_and_that_the_rest_is_seen(hide, directed, evidence, phase, who):
     mx, seen = watch(hide, directed, evidence)
     (graph, calls), column = seen[phase], HIDE.index(hide)
@@ -243,7 +242,7 @@ def test_the_encoder_does_not_see_the_pair_in_any_layer_it_looks_at(directed, mo
     assert asked >= 3
 
 
-@pytest.mark.parametrize("width", [0, 8])
+@pytest.mark.parametrize("width", [0, pytest.param(8, marks=pytest.mark.slow)])
 def test_a_copy_of_the_layer_gives_nothing_away(width):
     mx = random_layers(0, copied=True, features=True)
     pairs = np.array(np.triu_indices(60, 1)).T
@@ -265,7 +264,8 @@ def test_evaluation_tells_a_model_what_it_hides_unless_that_was_chosen(given, mo
 
     monkeypatch.setattr(bx.LinkPredictor, "fit", spy)
     model = bx.LinkPredictor(epochs=1, width=0, hide=given)
-    list(bx.evaluate(model, bx.load_dataset("twins"), hide="pair", trials=1, folds=2, engine="serial", targets=["a"]))
+    mx = random_layers(0, copied=False)
+    list(bx.evaluate(model, mx, hide="pair", trials=1, folds=2, engine="serial", targets=["a"]))
     assert told == [given or "pair"] * 2
     assert model.hide is given
 

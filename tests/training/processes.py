@@ -1,7 +1,7 @@
 """One process, then two that train together: fit models, run `banditplex train`, leave what came out for a test.
 
-Run as `python processes.py FOLDER`. The two are forked from the one, where everything is imported already, with the
-variables that torchrun sets.
+Run as `python processes.py FOLDER CASE ...`. The two are forked from the one, where everything is imported already,
+with the variables that torchrun sets.
 """
 
 import json
@@ -18,6 +18,7 @@ import torch
 import banditplex as bx
 from banditplex.cli import main
 from banditplex.datasets import planted
+from banditplex.training import vectors
 from banditplex.training.distributed import joined
 
 CASES: dict[str, dict[str, Any]] = {
@@ -26,7 +27,7 @@ CASES: dict[str, dict[str, Any]] = {
     "drawn": {"evidence": "drawn", "hide": "pair", "targets_per_step": 1},
     "several": {"members": 2, "epochs": 2, "warmup": 0},  # networks, with regressions beside them
 }
-SETTINGS = ["--epochs", "3", "--warmup", "1", "--width", "0", "--json"]
+SETTINGS = ["--epochs", "3", "--warmup", "1", "--width", "0", "--target", "g1-base", "--target", "noise1", "--json"]
 
 
 def multiplex() -> bx.Multiplex:
@@ -46,10 +47,11 @@ def outcome(**settings: Any) -> dict[str, Any]:
     }
 
 
-def work(folder: Path) -> int:
+def work(folder: Path, cases: list[str]) -> int:
     """Do what each of the processes does; return the status of the command."""
+    vectors.FEWEST = vectors.MOST = 5  # steps: how good they are does not matter here
     with joined() as group:
-        found: dict[str, Any] = {name: outcome(**settings) for name, settings in CASES.items()}
+        found: dict[str, Any] = {name: outcome(**CASES[name]) for name in cases}
         rows = group.put_together(torch.ones(1) + group.rank, torch.tensor([group.rank]), group.size)
         found["put together"] = rows.tolist()
         name = f"{group.rank} of {group.size}"
@@ -62,7 +64,7 @@ def work(folder: Path) -> int:
                 return int(end.code or 0)
 
 
-def in_child(rank: int, size: int, port: int, folder: Path) -> int:
+def in_child(rank: int, size: int, port: int, folder: Path, cases: list[str]) -> int:
     """Start the process of a rank and return its number; its status is that of `banditplex train`."""
     child = os.fork()
     if child:
@@ -71,17 +73,17 @@ def in_child(rank: int, size: int, port: int, folder: Path) -> int:
     os.environ |= {name: str(value) for name, value in place.items()} | {"MASTER_ADDR": "127.0.0.1"}
     status = 1
     try:
-        status = work(folder)
+        status = work(folder, cases)
     except BaseException:
         traceback.print_exc()
     os._exit(status)
 
 
 if __name__ == "__main__":
-    folder = Path(sys.argv[1])
-    assert work(folder) == 0
+    folder, cases = Path(sys.argv[1]), sys.argv[2:]
+    assert work(folder, cases) == 0
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    children = [in_child(rank, 2, port, folder) for rank in (0, 1)]
+    children = [in_child(rank, 2, port, folder, cases) for rank in (0, 1)]
     sys.exit(max(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) != 0 for child in children))

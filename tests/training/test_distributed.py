@@ -106,12 +106,16 @@ def test_parts_of_a_step_add_up_to_the_step(settings):
 # Two processes
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    """A folder in which one process has trained, and then two together."""
+@pytest.fixture(
+    scope="module",
+    params=[("default", "several"), pytest.param(("free", "drawn"), marks=pytest.mark.slow)],
+    ids=" and ".join,
+)
+def folder(request, tmp_path_factory):
+    """A folder in which one process has trained some cases, and then two together."""
     folder = tmp_path_factory.mktemp("processes")
     bx.write(processes.multiplex(), folder / "data.bx")
-    command = [sys.executable, processes.__file__, str(folder)]
+    command = [sys.executable, processes.__file__, str(folder), *request.param]
     done = subprocess.run(command, capture_output=True, text=True, env=quiet_environment(), timeout=200)
     assert done.returncode == 0, done.stderr
     return folder
@@ -122,15 +126,15 @@ def outcomes(folder, case):
     return [json.loads((folder / f"{name}.json").read_text())[case] for name in ("0 of 1", "0 of 2", "1 of 2")]
 
 
-@pytest.mark.parametrize("case", processes.CASES)
-def test_two_processes_learn_what_one_learns(case, folder):
-    alone, first, second = outcomes(folder, case)
-    assert first == second
-    check_same_history(first["history"], alone["history"])
-    np.testing.assert_allclose(first["policies"], alone["policies"], atol=1e-4)
-    np.testing.assert_allclose(first["gains"], alone["gains"], rtol=1e-5)
-    assert first["layers"] == alone["layers"]
-    np.testing.assert_allclose(first["scores"], alone["scores"], rtol=1e-3)
+def test_two_processes_learn_what_one_learns(folder, request):
+    for case in request.node.callspec.params["folder"]:
+        alone, first, second = outcomes(folder, case)
+        assert first == second
+        check_same_history(first["history"], alone["history"])
+        np.testing.assert_allclose(first["policies"], alone["policies"], atol=1e-4)
+        np.testing.assert_allclose(first["gains"], alone["gains"], rtol=1e-5)
+        assert first["layers"] == alone["layers"]
+        np.testing.assert_allclose(first["scores"], alone["scores"], rtol=1e-3)
 
 
 def test_rows_of_all_processes_are_put_together(folder):
@@ -171,6 +175,7 @@ def start_alone(seconds, port):
     return child
 
 
+@pytest.mark.slow
 def test_a_process_that_waits_for_the_first_at_the_start_ends_by_itself_and_when_it_is_told_to():
     store = torch.distributed.TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
     waits, told = start_alone(2, store.port), start_alone(300, store.port)

@@ -45,7 +45,10 @@ def sampled(monkeypatch):
     monkeypatch.setattr(sampling, "WHOLE", 0)
 
 
-@pytest.mark.parametrize(("width", "features", "whole"), [(0, False, 4096), (8, True, 4096), (8, True, 0)])
+@pytest.mark.parametrize(
+    ("width", "features", "whole"),
+    [(0, False, 4096), pytest.param(8, True, 4096, marks=pytest.mark.slow), (8, True, 0)],
+)
 def test_known_edges_of_a_random_layer_cannot_be_told_from_other_pairs(width, features, whole, monkeypatch):
     """If a pair's own edge were visible, known edges would be recognised perfectly; through a copy, they are."""
     monkeypatch.setattr(sampling, "WHOLE", whole)
@@ -84,7 +87,7 @@ def test_validation_edges_of_a_random_layer_are_not_learnt_by_heart():
     """Nothing can be known of them: of about 88 pairs half are told right, with a deviation of .053."""
     ends = np.random.default_rng(0).integers(0, 100, (2, 150))
     mx = Multiplex.from_edges(*ends, "a", num_nodes=100, self_loops="drop")
-    model = LinkPredictor(epochs=40, patience=40, validation=0.3, batch_size=16, learning_rate=0.03).fit(mx)
+    model = LinkPredictor(epochs=40, patience=40, validation=0.3, batch_size=16, learning_rate=0.03, members=1).fit(mx)
     assert abs(model.history_["validation_accuracy"].iloc[-1] - 0.5) < 0.2
 
 
@@ -178,7 +181,7 @@ def test_an_epoch_encodes_target_and_drawn_layers_only(monkeypatch):
 
 
 def test_a_step_looks_at_no_more_than_the_fanout_allows(monkeypatch, sampled):
-    mx = planted(6, 2, 0.8, num_nodes=200, edges_per_layer=400, communities=4, seed=0)
+    mx = planted(6, 2, 0.8, num_nodes=200, edges_per_layer=100, communities=4, seed=0)
     blocks = []
     forward = Encoder.forward
     monkeypatch.setattr(Encoder, "forward", lambda self, block, x: blocks.append(block) or forward(self, block, x))
@@ -186,14 +189,14 @@ def test_a_step_looks_at_no_more_than_the_fanout_allows(monkeypatch, sampled):
     settings = {"width": 16, "depth": 1, "fanout": 3, "batch_size": 4, "targets_per_step": 1}
     trainer = trainer_of(mx, [2], **settings, validation=0.0)
     trainer.run_epoch()
-    assert len(blocks) == trainer.steps_per_epoch == 200
+    assert len(blocks) == trainer.steps_per_epoch == 50
     arcs = [torch.bincount(block.edge_index[1]).max().item() for block in blocks if block.edge_index.shape[1]]
     assert max(arcs) == 3
     vertices = [len(block.key) for block in blocks]
     assert np.mean(vertices) < 100  # 4 pairs in 2 layers: at most 16, and common neighbours, with 3 neighbours each
 
 
-@pytest.mark.parametrize(("conv", "num_nodes"), [("sage", 60), (TAGConv, 400)])
+@pytest.mark.parametrize(("conv", "num_nodes"), [("sage", 60), pytest.param(TAGConv, 400, marks=pytest.mark.slow)])
 def test_prediction_sees_all_neighbours(conv, num_nodes, monkeypatch, sampled):
     """TAGConv looks three steps far; in the sparse layer there are more."""
     mx = planted(4, 1, 0.8, num_nodes=num_nodes, edges_per_layer=150 if num_nodes == 60 else 400, communities=4, seed=0)

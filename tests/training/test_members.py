@@ -8,6 +8,7 @@ from banditplex.errors import InputError
 from banditplex.nn.ensemble import members_of
 from banditplex.training import vectors
 from banditplex.training.config import Config
+from tests.quick import only
 from tests.training.stacked import stacked
 from tests.training.test_loop import random_layers
 
@@ -58,18 +59,18 @@ def test_members_hold_out_edges_of_their_own_and_share_policies(mx):
     ]  # fmt: skip
 
 
-def test_a_training_stopped_within_any_member_goes_on_to_the_same_bits(tmp_path, mx):
+@pytest.mark.parametrize("stop", only([3], [2, 3]))  # the last epoch of a network, and one within the next
+def test_a_training_stopped_within_any_member_goes_on_to_the_same_bits(tmp_path, stop, mx):
     pairs, layer = mx.edges(mx.layer_names[1]).T[:5], mx.layer_names[1]
     whole = bx.LinkPredictor(**FAST).fit(mx)
-    for stop in (2, 3):  # the last epoch of a network, and one within the next
-        folder = tmp_path / str(stop)
-        bx.LinkPredictor(**FAST).fit(mx, on_epoch=lambda _, row, at=stop: row["epoch"] == at, checkpoint=folder)
-        again = bx.LinkPredictor(**FAST).fit(mx, checkpoint=folder, resume=True)
-        assert again.history_.equals(whole.history_)
-        assert again.score_pairs(pairs, layer).tolist() == whole.score_pairs(pairs, layer).tolist()
-        assert again.predict_proba(pairs, layer).tolist() == whole.predict_proba(pairs, layer).tolist()
+    bx.LinkPredictor(**FAST).fit(mx, on_epoch=lambda _, row: row["epoch"] == stop, checkpoint=tmp_path)
+    again = bx.LinkPredictor(**FAST).fit(mx, checkpoint=tmp_path, resume=True)
+    assert again.history_.equals(whole.history_)
+    assert again.score_pairs(pairs, layer).tolist() == whole.score_pairs(pairs, layer).tolist()
+    assert again.predict_proba(pairs, layer).tolist() == whole.predict_proba(pairs, layer).tolist()
 
 
+@pytest.mark.slow
 def test_all_members_are_trained_longer(tmp_path, mx):
     """Two networks of 2 epochs each get 3, then 4; the training of 4 is stopped in the first network's last epoch."""
     layer = mx.layer_names[0]

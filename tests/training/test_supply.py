@@ -12,6 +12,7 @@ from banditplex.training import supply
 from banditplex.training.config import Config
 from banditplex.training.supply import TURNS, Supply
 from tests.nn.test_graph import random_multiplex
+from tests.quick import every
 from tests.training.test_data import data_of
 
 
@@ -106,8 +107,7 @@ def test_what_is_known_is_that_of_the_pairs_in_the_order_of_the_epoch(monkeypatc
                 assert found.lists.places[start:end].tolist() == view.evidence.layers_of(*asked)[1].tolist()
 
 
-@pytest.mark.parametrize("directed", [False, True])
-@pytest.mark.parametrize("hide", HIDE)
+@pytest.mark.parametrize(("hide", "directed"), every(5, HIDE, [False, True]))
 def test_features_in_few_other_layers_are_looked_up_once(monkeypatch, hide, directed):
     monkeypatch.setattr(known, "LOOKED_UP_AT_ONCE", 7)
     data = data_of(random_multiplex(2, num_nodes=20, num_edges=90, directed=directed), [2, 0], hide=hide)

@@ -14,6 +14,7 @@ from banditplex.nn.vectors import DIMENSION, FOLDS, SETS, Folds, Vectors, num_se
 from banditplex.training import vectors as training
 from banditplex.training.threads import run_to_end
 from banditplex.training.vectors import PENALTY, Draws, Questions, Step, descent, learn
+from tests.quick import every
 from tests.training.stacked import stacked
 
 FAST = {"members": 2, "epochs": 2, "warmup": 0}
@@ -113,9 +114,9 @@ def test_folds_hide_both_directions_and_all_layers_where_pairs_are_hidden_everyw
     assert (folds.of(1, u, v, torch.zeros_like(u)) == folds.of(1, u, v, torch.full_like(u, 2))).all()
 
 
-@pytest.mark.parametrize("hide", ["edge", "layer", "pair"])
-@pytest.mark.parametrize("directed", [False, True])
-@pytest.mark.parametrize("sampled", [False, True])
+@pytest.mark.parametrize(
+    ("hide", "directed", "sampled"), every(5, ["edge", "layer", "pair"], [False, True], [False, True])
+)
 def test_vectors_of_a_fold_do_not_depend_on_what_is_hidden_of_its_pairs(hide, directed, sampled, monkeypatch):
     """To the last bit. Not all questions are asked in a step, and there may be fewer candidates than nodes."""
     for name, value in (
@@ -210,8 +211,7 @@ def plain_loss(node, layer, asked, step, folds):
     return total
 
 
-@pytest.mark.parametrize("directed", [False, True])
-@pytest.mark.parametrize("sampled", [False, True])
+@pytest.mark.parametrize(("directed", "sampled"), every(3, [False, True], [False, True]))
 def test_gradients_are_those_of_the_loss_by_autograd(directed, sampled):
     mx = random_mx(directed, num_nodes=20)
     vectors = vectors_of(mx).double()
@@ -219,7 +219,7 @@ def test_gradients_are_those_of_the_loss_by_autograd(directed, sampled):
     asked = Questions.of(EdgeTensors.of(mx, "cpu"), folds)
     last = len(asked.end) - 1
     question = torch.nn.utils.rnn.pad_sequence(
-        [own[place % 9 :: 30] for place, own in enumerate(asked.of_folds())], True, last
+        [own[place % 9 :: 60] for place, own in enumerate(asked.of_folds())], True, last
     )
     candidates = torch.arange(20) if not sampled else torch.tensor([0, 3, 4, 8, 11, 15, 19])
     step = Step(question, *asked.answers_to(question), candidates)

@@ -14,14 +14,21 @@ from banditplex.experiments.paper.settings import DATASETS, METHODS, Size
 from faults.links import contents, plant
 
 
-@pytest.fixture(scope="module")
-def folder(made_rows, tmp_path_factory):
+@pytest.fixture(
+    scope="module",
+    params=[("variants", "test-euclidean"), pytest.param(tuple(FIGURES), marks=pytest.mark.slow)],
+    ids=["two figures", "all figures"],
+)
+def folder(request, made_rows, tmp_path_factory):
     path, outside = tmp_path_factory.mktemp("report"), tmp_path_factory.mktemp("outside")
     plant(outside, path, ["claims.csv", "claims.md", "curves.csv", "index.md", "variants.png", "variants.svg"])
     before = contents(outside)
-    report.write(Runs.from_rows(made_rows), path, command="banditplex reproduce", size=Size(5, 2, 4))
-    assert contents(outside) == before  # links in the places of files are replaced, not followed
-    return path
+    with pytest.MonkeyPatch.context() as patch:
+        for name in set(FIGURES) - set(request.param):
+            patch.delitem(FIGURES, name)
+        report.write(Runs.from_rows(made_rows), path, command="banditplex reproduce", size=Size(5, 2, 4))
+        assert contents(outside) == before  # links in the places of files are replaced, not followed
+        yield path
 
 
 def test_all_files_are_there_and_small(folder):

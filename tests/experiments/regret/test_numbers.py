@@ -10,6 +10,7 @@ from experiments.regret import settings
 from experiments.regret.analysis import cells, expected_numbers, expected_relative
 from experiments.regret.environments import HELD_OUT, MAIN
 from experiments.regret.measure import compare, measure
+from tests.quick import every, only
 
 FOUR = ("printed sign", "exp3+", "raw range", "hinted")
 POLICIES = {label: settings.POLICIES[label] for label in ("uniform", *FOUR)}
@@ -22,12 +23,12 @@ def assert_as_expected(environment, arms, runs):
         assert cell["relative"] == pytest.approx(cell["expected"], abs=0.03 + 2 * cell["error"]), cell
 
 
-@pytest.mark.parametrize("environment", MAIN)
+@pytest.mark.parametrize("environment", every(3, MAIN))
 def test_five_arms(environment):
     assert_as_expected(environment, 5, 500)
 
 
-@pytest.mark.parametrize("environment", ["stoch", "grow", "switch", "pareto"])
+@pytest.mark.parametrize("environment", only(["grow"], ["stoch", "grow", "switch", "pareto"]))
 def test_thirty_six_arms(environment):
     assert_as_expected(environment, 36, 300)
 
@@ -53,7 +54,7 @@ def test_means_at_other_sizes(arms, horizon, runs):
         assert mean == pytest.approx(expected_relative("mean", policy, arms, 1, horizon), abs=0.03 + 2 * error)
 
 
-@pytest.mark.parametrize("environment", HELD_OUT)
+@pytest.mark.parametrize("environment", every(3, HELD_OUT))
 def test_hinted_is_ahead_where_it_was_not_designed(environment):
     """Against the paper's policy and its repair at 5 arms, by more than two standard errors."""
     compared = {label: settings.POLICIES[label] for label in ("uniform", "exp3+", "raw range", "hinted")}
