@@ -93,6 +93,24 @@ def test_torch_has_one_thread_in_each_of_our_own():
     assert (torch.get_num_threads(), compiling.num_threads()) == (2, 2)
 
 
+@pytest.mark.usefixtures("two_threads")
+def test_items_are_worked_on_in_threads_and_come_back_in_order():
+    """Two items wait for each other, so two threads must work on them; inside, loops and torch use one."""
+    both = threading.Barrier(2, timeout=10)
+
+    def work(item):
+        both.wait()
+        return item, threading.get_ident(), torch.get_num_threads(), compiling.num_threads()
+
+    found = compiling.map_in_threads(work, [3, 1])
+    assert [(item, *threads) for item, _, *threads in found] == [(3, 1, 1), (1, 1, 1)]
+    assert len({thread for _, thread, *_ in found}) == 2
+    assert (torch.get_num_threads(), compiling.num_threads()) == (2, 2)
+    assert compiling.map_in_threads(lambda item: (item, threading.get_ident()), [5]) == [(5, threading.get_ident())]
+    with pytest.raises(ZeroDivisionError):
+        compiling.map_in_threads(lambda item: 1 / item, [1, 0])
+
+
 @pytest.mark.parametrize("numba", [False, True])
 def test_lists_of_some_pairs_are_those_of_a_plain_loop(monkeypatch, numba):
     monkeypatch.setattr(choice, "NUMBA", numba)

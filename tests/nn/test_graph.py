@@ -57,6 +57,18 @@ def test_edges_and_degrees_are_those_of_networkx(directed):
         assert found == [getattr(plain[layer], degree)(u) for (u, _), layer in questions]
 
 
+def test_rows_are_those_of_a_plain_loop_whether_keys_are_listed_or_searched_for():
+    mx = Multiplex.from_edges([0, 2, 5], [2, 3, 0], ["a", "a", "c"], num_nodes=7, layer_names=["a", "b", "c", "d"])
+    lists = PackedGraph.from_multiplex(mx).both
+    keys = lists.row_key.tolist()
+    layer, node = (torch.tensor(each) for each in zip(*itertools.product(range(4), range(7)), strict=True))
+    expected = [keys.index(key) if key in keys else len(keys) - 1 for key in (layer * 7 + node).tolist()]
+    assert keys[:-1] == [0, 2, 3, 14, 19]
+    assert lists.rows(layer, node).tolist() == expected  # 28 keys, of which 20 are up to the largest
+    for number in range(28):  # one key is not a 16th of 20
+        assert lists.rows(layer[number : number + 1], node[number : number + 1]).tolist() == [expected[number]]
+
+
 @pytest.mark.parametrize("directed", [False, True])
 def test_features_list_common_neighbours_and_their_degrees(directed):
     mx = random_multiplex(directed=directed)

@@ -8,13 +8,15 @@ from contextlib import contextmanager
 from functools import cache
 from itertools import pairwise
 from threading import Barrier
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
 
 from banditplex.backend import choice
 
+Item = TypeVar("Item")
+Value = TypeVar("Value")
 UNCACHED = "BANDITPLEX_UNCACHED"
 """Set in the environment by the process that has said that loops cannot be kept."""
 FEW = 512
@@ -85,6 +87,15 @@ def run_all(jobs: Sequence[Callable[[], Any]]) -> None:
         other.result()
 
 
+def map_in_threads(work: Callable[[Item], Value], items: Sequence[Item]) -> list[Value]:
+    """Return what work returns for each item, on as many threads as torch may use; in each, loops use one."""
+    threads = min(num_threads(), len(items))
+    if threads < 2:
+        return [work(item) for item in items]
+    with own_threads(loops=1), make_pool(threads) as pool:
+        return list(pool.map(work, items))
+
+
 _own: list[int] = []
 
 
@@ -94,13 +105,13 @@ def num_threads() -> int:
 
 
 @contextmanager
-def own_threads() -> Iterator[None]:
-    """Let torch use one thread per operation, and loops as many as torch used before.
+def own_threads(loops: int | None = None) -> Iterator[None]:
+    """Let torch use one thread per operation, and loops so many; None: as many as they used before.
 
     Where operations are short, those of torch would wait for each other, and keep processors busy while they do.
     """
     before = torch.get_num_threads()
-    _own.append(before)
+    _own.append(loops or num_threads())
     torch.set_num_threads(1)
     try:
         yield

@@ -10,6 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+MANY = 16
+"""If rows are asked for at least one of so many keys, all are listed once, so that none is searched for."""
 LAST = np.iinfo(np.int64).max
 """A key above all others, so that every search ends at a valid position."""
 
@@ -64,8 +66,22 @@ class Neighbours:
     def rows(self, layer: Tensor, node: Tensor) -> Tensor:
         """Return the row of each (layer, node), `missing` where the node has no neighbour in the layer."""
         key = layer * self.num_nodes + node
+        if self._keys_up_to <= MANY * len(key):
+            return self._row_of.index_select(0, key.clamp(max=self._keys_up_to))
         row = torch.searchsorted(self.row_key, key)
         return torch.where(self.row_key.index_select(0, row) == key, row, self.missing)
+
+    @cached_property
+    def _keys_up_to(self) -> int:
+        """One more than the largest key of a row."""
+        return int(self.row_key[-2]) + 1 if self.missing else 0
+
+    @cached_property
+    def _row_of(self) -> Tensor:
+        """The row of each key up to the largest, and of one that has none."""
+        table = torch.full((self._keys_up_to + 1,), self.missing, device=self.device)
+        table[self.row_key[:-1]] = torch.arange(self.missing, device=self.device)
+        return table
 
     def find(self, row: Tensor, node: Tensor) -> tuple[Tensor, Tensor]:
         """Say for each (row, node) whether node is a neighbour, and at which arc."""

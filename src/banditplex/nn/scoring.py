@@ -5,6 +5,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
+from banditplex.backend.compiling import map_in_threads
 from banditplex.nn.ensemble import Network
 from banditplex.nn.graph import HiddenEdges
 from banditplex.nn.pair_features import other_features
@@ -15,10 +16,16 @@ SCORED_AT_ONCE = 1 << 15
 """Pairs scored at once."""
 
 
-@torch.no_grad()
 def score_terms(model: Network, view: View, query: Query) -> Tensor:
     """Return the terms (P, 1 + k) of the logits of pairs; the first is the one that is always on."""
-    parts = [model(view, part).terms for part in query.chunks(SCORED_AT_ONCE)]
+
+    @torch.no_grad()
+    def score(part: Query) -> Tensor:
+        terms: Tensor = model(view, part).terms
+        return terms
+
+    chunks = list(query.chunks(SCORED_AT_ONCE))
+    parts = map_in_threads(score, chunks) if view.device.type == "cpu" else map(score, chunks)
     return torch.cat([torch.zeros(0, 1 + query.layers.shape[1], device=view.device), *parts])
 
 
