@@ -23,7 +23,7 @@ from tests.persistence.killed import multiplex
 from tests.persistence.test_checkpoint import predictor
 from tests.refusals import refuses
 
-MODEL = predictor(epochs=2, policy="hinted", validation=0.2)
+MODEL = predictor(epochs=2, policy="hinted", validation=0.2, k="auto")
 
 
 @pytest.fixture(scope="module")
