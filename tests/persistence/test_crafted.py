@@ -23,7 +23,7 @@ from tests.persistence.killed import multiplex
 from tests.persistence.test_checkpoint import predictor
 from tests.refusals import refuses
 
-MODEL = predictor(epochs=2, policy="hinted", validation=0.2, k="auto")
+MODEL = predictor(epochs=2, policy="hinted", validation=0.2)
 
 
 @pytest.fixture(scope="module")
@@ -128,7 +128,7 @@ def test_a_crafted_tree_is_refused(text, said, tmp_path):
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory):
     folder = tmp_path_factory.mktemp("saved")
-    predictor(epochs=1, policy="exp3+").fit(multiplex()).save(folder)
+    predictor(epochs=1, policy="exp3+", k="auto").fit(multiplex()).save(folder)
     return folder
 
 
