@@ -170,15 +170,16 @@ def test_the_bound_with_raw_range_holds_in_every_round(game, n):
         assert (row.estimated_regret <= bound + 1e-9 * largest * n * row.round).all()
 
 
-@pytest.mark.parametrize("chance", ["drawn", "worst"])
-@pytest.mark.parametrize("game", GAMES)
-@pytest.mark.parametrize(("n", "k"), [(2, 1), (5, 1), (5, 2), (6, 3)])
-def test_estimated_regret_of_hinted_is_at_most_twice_its_s(n, k, game, chance):
+@pytest.mark.parametrize(
+    ("size", "game", "chance"), every(3, [(2, 1), (5, 1), (5, 2), (6, 3)], GAMES, ["drawn", "worst"])
+)
+def test_estimated_regret_of_hinted_is_at_most_twice_its_s(size, game, chance):
     """With round t weighing t / T: sum <w_t, x_t> - min_K sum x_t(K) <= S_T + (T - 1)/T S_{T-1} <= 2 S_T.
 
     x_t are the estimates of round t, w_t the weights before exploration. It holds for every sequence of
     draws, also when the least likely arms come up each time.
     """
+    n, k = size
     rng = np.random.default_rng([n, k])
     policy = reference.Hinted(n, k)
     paid, totals = 0.0, np.zeros(n)

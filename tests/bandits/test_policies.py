@@ -38,12 +38,13 @@ VARIANTS = {
 }
 
 
+SMALL = ((3, 3), (6, 2))
 NAMES = [name for name in POLICIES if name != "default"]
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_policy_keeps_the_contract_at_small_sizes(name, monkeypatch):
-    monkeypatch.setattr(testing, "SIZES", ((3, 3), (6, 2)))
+    monkeypatch.setattr(testing, "SIZES", SMALL)
     check_policy(**{"policy": name, **WITH_ARMS.get(name, {})})
 
 
@@ -53,7 +54,8 @@ def test_every_policy_keeps_the_contract(name):
 
 
 @pytest.mark.parametrize(("name", "options"), every(3, [(name, each) for name in VARIANTS for each in VARIANTS[name]]))
-def test_every_option_keeps_the_contract(name, options):
+def test_every_option_keeps_the_contract(name, options, monkeypatch):
+    monkeypatch.setattr(testing, "SIZES", SMALL)
     check_policy(name, **options)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from banditplex.bandits import Draw, Observations, make_policy, state
 from banditplex.bandits.state import State, _check_columns
-from tests.quick import only
+from tests.quick import every, only
 from tests.refusals import refuses
 
 LEARNERS = ["adahedge", "epsilon-greedy", "exp3", "exp3+", "exp3-ix", "hinted", "tsallis-inf"]
@@ -40,8 +40,7 @@ def observe(rng, policy, share):
     return draw, rng.random(arms.shape) * 10.0 ** rng.integers(-3, 3), extra
 
 
-@pytest.mark.parametrize("k", [1, 4])
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize(("k", "name"), every(2, [1, 4], LEARNERS))
 def test_compact_equals_dense(monkeypatch, name, k):
     """From nothing seen to more than half, where the compact table turns dense itself."""
     rng = np.random.default_rng(k)
@@ -98,8 +97,7 @@ def test_ten_thousand_instances_fit_in_a_gibibyte(name, rounds):
     assert peak < 2**30
 
 
-@pytest.mark.parametrize("name", LEARNERS)
-@pytest.mark.parametrize("n", [5, 120])
+@pytest.mark.parametrize(("n", "name"), every(2, [5, 120], LEARNERS))
 def test_a_state_survives_plain_storage(name, n):
     """Arrays as bytes, numbers as text: the future is the same to the last bit."""
     rng = np.random.default_rng(0)
@@ -185,8 +183,7 @@ def test_sizes_of_columns_that_are_not_kept_are_found_again(k, monkeypatch):
         np.testing.assert_array_equal(kept.inclusion(), found.inclusion())
 
 
-@pytest.mark.parametrize("k", [1, 3])
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize(("k", "name"), every(2, [1, 3], LEARNERS))
 def test_columns_of_arms_that_are_not_kept_are_searched_for(name, k, monkeypatch):
     kept = make_policy(name, num_arms=150, k=k, num_instances=4)
     monkeypatch.setattr(state, "KEPT_COLUMNS", 0)

@@ -32,9 +32,13 @@ def test_fits_take_turns_with_data_sets():
         prepare(read_options("gains", ["--fits", "0"]))
 
 
-def test_rows_of_fits():
+def test_rows_of_fits_to_permuted_layers():
     (null,) = work(Fit("planted-4", None, 0, 1, False))
     assert (null["layers"], null["compared"], null["copies"], null["found"]) == (4, 4 * 3, 0, 0)
+
+
+@pytest.mark.slow
+def test_rows_of_fits_to_copies():
     (copies,) = work(Fit("planted", 0.8, 0, 1, False))
     assert (copies["compared"], copies["copies"], copies["found"]) == (6 * 5, 4, 4)
 

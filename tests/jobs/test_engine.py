@@ -137,6 +137,7 @@ def test_a_process_that_dies_names_its_task(engine):
         list(run(scripts.die_at_three, scripts.TASKS, engine=engine, jobs=1))
 
 
+@pytest.mark.slow
 def test_finished_tasks_are_stored_when_another_fails(tmp_path):
     """All tasks finish before the second row is asked for: task 3 fails, and 4 and 5 are queued behind it."""
     path, ended = tmp_path / "rows.jsonl", tmp_path / "ended"

@@ -31,6 +31,13 @@ def test_a_child_measures_tasks_and_survives_failures():
     failed = run(millions=1, fails=True)
     assert failed.error == "ValueError: no luck"
     assert json.loads(run(millions=1).rows)[0]["process"] == first["process"]
+
+
+@pytest.mark.slow
+def test_a_child_that_takes_too_much_memory_ends():
+    def run(**task):
+        return alone(use, {"key": "a", **task}, at_most=300)
+
     assert run(millions=10**10).error == "out of memory"  # more than any machine has: numpy refuses
     assert run(millions=40, memory=2e8, forever=True).error == "out of memory"  # 320 MB
 

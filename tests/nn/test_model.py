@@ -17,6 +17,7 @@ from banditplex.nn.query import Query
 from banditplex.nn.view import pack
 from banditplex.pairs.visibility import Visibility
 from tests.nn.test_graph import random_multiplex
+from tests.quick import every
 from tests.refusals import refuses
 
 
@@ -45,8 +46,7 @@ def view_of(mx, model):
     return pack(mx, "cpu", model.visibility)
 
 
-@pytest.mark.parametrize("directed", [False, True])
-@pytest.mark.parametrize("conv", ["sage", "gcn", GATConv])
+@pytest.mark.parametrize(("directed", "conv"), every(2, [False, True], ["sage", "gcn", GATConv]))
 def test_the_pairs_own_edge_changes_nothing_in_the_target_layer(conv, directed):
     mx = random_multiplex(5, directed=directed)
     model = make_model(mx, conv=conv)

@@ -17,6 +17,7 @@ from banditplex.nn.query import Query, Vertices
 from banditplex.nn.view import pack
 from tests.nn.test_graph import random_multiplex
 from tests.nn.test_model import make_model
+from tests.quick import every
 
 
 @pytest.fixture(autouse=True)
@@ -147,9 +148,7 @@ def test_the_mean_over_the_drawn_neighbours_is_unbiased_and_never_uses_a_hidden_
     assert abs(np.mean(means) - values.mean()) < 5 * error
 
 
-@pytest.mark.parametrize("directed", [False, True])
-@pytest.mark.parametrize("conv", ["sage", "gcn", GATConv])
-@pytest.mark.parametrize("size", [None, 100])
+@pytest.mark.parametrize(("directed", "conv", "size"), every(5, [False, True], ["sage", "gcn", GATConv], [None, 100]))
 def test_with_enough_fanout_the_network_says_what_it_says_of_whole_layers(conv, size, directed, monkeypatch):
     mx = random_multiplex(11, num_nodes=60, num_layers=4, num_edges=300, directed=directed, weighted=conv != GATConv)
     model = make_model(mx, conv=conv)

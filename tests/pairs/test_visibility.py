@@ -184,9 +184,9 @@ def apart(mx, pair, layer=None):
     return mx.keep_edges(~(between & ((mx.edge_layer == layer) | (layer is None))))
 
 
-@pytest.mark.parametrize("directed", [False, True])
-@pytest.mark.parametrize(("hide", "where"), [("layer", 1), ("pair", None)])
-def test_features_are_those_of_a_graph_without_the_pair(hide, where, directed):
+@pytest.mark.parametrize(("case", "directed"), every(3, [("layer", 1), ("pair", None)], [False, True]))
+def test_features_are_those_of_a_graph_without_the_pair(case, directed):
+    hide, where = case
     mx = random_multiplex(3, num_edges=90, directed=directed)
     pack = PackedGraph.from_multiplex
     graph, target, layers = pack(mx), torch.tensor([1]), torch.tensor([[0, 2]])

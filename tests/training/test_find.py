@@ -86,6 +86,7 @@ def test_gains_certify_the_panel_among_many_layers(fitted):
     assert gains.groupby("target").size().max() <= 4 * 8
 
 
+@pytest.mark.slow
 def test_gains_of_a_target_do_not_depend_on_other_targets(fitted):
     mx, model = fitted
     alone = bx.LinkPredictor(epochs=1, hide="layer", seed=1).fit(mx, ["g3-1"]).layer_gains_

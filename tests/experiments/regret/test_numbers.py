@@ -23,7 +23,7 @@ def assert_as_expected(environment, arms, runs):
         assert cell["relative"] == pytest.approx(cell["expected"], abs=0.03 + 2 * cell["error"]), cell
 
 
-@pytest.mark.parametrize("environment", every(3, MAIN))
+@pytest.mark.parametrize("environment", every(5, MAIN))
 def test_five_arms(environment):
     assert_as_expected(environment, 5, 500)
 
