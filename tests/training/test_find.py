@@ -11,7 +11,7 @@ from banditplex.nn.panels import Panels
 from banditplex.training import find
 from banditplex.training.config import Config
 from banditplex.training.find import find_panels
-from banditplex.training.gains import Estimate, Folds
+from banditplex.training.gains import Comparison, Estimate, Folds
 
 SIZES = {"num_nodes": 200, "num_communities": 8, "edges_per_layer": 500}
 
@@ -128,6 +128,19 @@ def test_limits_of_an_estimate_by_hand():
     estimate = Estimate(gain=1.0, error=0.1, edges=10.0)
     assert estimate.limits(1) == pytest.approx((1 - 0.2262, 1 + 0.2262), abs=1e-4)
     assert estimate.limits(10) == pytest.approx((1 - 0.3690, 1 + 0.3690), abs=1e-4)
+
+
+@pytest.mark.parametrize(("edges", "negatives"), [(100, 400), (1_000, 4_000), (1_500, 4_000), (2_500, 4_000)])
+def test_gains_have_four_negatives_per_edge_and_two_of_many(edges, negatives):
+    """Of 2,500 edges 2,000 are taken."""
+    mx = groups(2, 2, num_nodes=400, edges_per_layer=edges, num_communities=8, seed=0)
+    data = bx.LinkPredictor(device="cpu").make_trainer(mx, ["g0-0"]).data
+    found = Comparison.of(data, data.full_view.graph, 0, np.random.default_rng(0))
+    taken = min(mx.layer_sizes[0], 2_000)
+    assert mx.layer_sizes[0] == edges
+    assert np.bincount(found.label.long()).tolist() == [negatives, taken]
+    few = Comparison.of(data, data.full_view.graph, 0, np.random.default_rng(0), most=50, negatives_each=2)
+    assert np.bincount(few.label.long()).tolist() == [100, 50]
 
 
 def test_layers_of_panels_come_first():

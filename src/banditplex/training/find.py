@@ -55,8 +55,8 @@ EXPLORING: Mapping[str, Any] = {
     "validation": 0.0,
 }
 """Settings of the small network: with 200 layers of 800 edges, all helpers were found after 8 to 15 epochs."""
-MAX_EDGES = 1_000
-"""Edges of a target that regressions learn from and are tested on."""
+MAX_EDGES, NEGATIVES = 1_000, 2
+"""Edges of a target that regressions learn from and are tested on, and negatives of each."""
 CLEAR = 2.0
 """Standard errors by which a layer must lower the loss to be pooled; the pool must lower it by one."""
 MOST_EXAMPLES = 1 << 20
@@ -99,7 +99,10 @@ def choose(data: TrainingData, layers: Ints, seed: int) -> Panels:
     """Return which of layers (T, m), how many and in which order, to pool with each target."""
     targets, graph = data.targets.tolist(), data.train_view.graph
     rngs = [stream(seed, "find", target) for target in targets]
-    compare = [Comparison.of(data, graph, place, rng, MAX_EDGES) for place, rng in enumerate(rngs)]
+    compare = [
+        Comparison.of(data, graph, place, rng, most=MAX_EDGES, negatives_each=NEGATIVES)
+        for place, rng in enumerate(rngs)
+    ]
     useful = [helpful(each, some) for each, some in zip(compare, layers, strict=True)]
     tried = [list(dict.fromkeys(some[:size] for size in SIZES if some)) for some in useful]
     chosen = {}

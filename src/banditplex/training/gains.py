@@ -43,8 +43,11 @@ PROMISING, TESTED = 64, 8
 """Of more layers, so many are compared without the pairs of a fold, and so many of these are tested on that fold."""
 MAX_EDGES = 2_000
 """Edges of a target that are fitted or tested."""
-NEGATIVES = 2
-"""Negatives per edge; together they weigh as much as the edges."""
+NEGATIVES, FEWEST, MANY = 4, 2, 4_000
+"""Negatives per edge; fewer, but at least the second number, if there would be more in all than the third.
+
+Together they weigh as much as the edges. With 200 layers of 640 edges, four prove 58 of 60 helpers, and two 52.
+"""
 RIDGE = 10.0
 """Penalty on squared coefficients of standardised columns, in pairs."""
 LEVEL = 0.95
@@ -101,14 +104,16 @@ class Comparison:
 
     @classmethod
     def of(
-        cls, data: TrainingData, graph: PackedGraph, instance: int, rng: np.random.Generator, most: int = MAX_EDGES
-    ) -> "Comparison":
+        cls, data: TrainingData, graph: PackedGraph, instance: int, rng: np.random.Generator, *,
+        most: int = MAX_EDGES, negatives_each: int = NEGATIVES,
+    ) -> "Comparison":  # fmt: skip
         """Take at most so many edges of a target, and draw their negatives."""
         target = int(data.targets[instance])
         edges = np.concatenate([data.train_edges.of(instance), data.validation_edges.of(instance)])
         edges = edges[np.lexsort(edges.T)]
         edges = edges if len(edges) <= most else edges[rng.permutation(len(edges))[:most]]
-        negatives = data.full_negatives.draw(np.full(len(edges) * NEGATIVES, target), rng)
+        size = min(negatives_each * len(edges), max(FEWEST * len(edges), MANY))
+        negatives = data.full_negatives.draw(np.full(size, target), rng)
         label = np.repeat([1.0, 0.0], [len(edges), len(negatives)])
         pairs = torch.from_numpy(np.concatenate([edges, negatives])).to(data.device)
         return cls(data, graph, target, pairs, torch.from_numpy(label).to(data.device))
