@@ -15,7 +15,15 @@ class Terminal(io.StringIO):
 
 
 def row(epoch):
-    return {"epoch": epoch, "epochs": 100, "train_loss": 0.5, "validation_loss": 0.25, "member": 1, "members": 1}
+    return {
+        "epoch": epoch,
+        "epochs": 100,
+        "train_loss": 0.5,
+        "validation_loss": 0.25,
+        "member": 1,
+        "members": 1,
+        "last": epoch == 3,
+    }
 
 
 def test_the_time_left_is_a_limit_until_epochs_are_over(monkeypatch):
@@ -38,3 +46,16 @@ def test_the_time_left_is_a_limit_until_epochs_are_over(monkeypatch):
     assert "at most 0:0" in early
     assert "finishing the model" not in early
     assert "finishing the model, 2" in screen.getvalue()
+
+
+def test_in_a_file_each_tenth_of_the_epochs_and_the_last_have_a_line(capsys):
+    with epoch_bar(lines=True) as show:
+        for epoch in (1, 10, 11):
+            show(row(epoch))
+        show(row(3))
+    with epoch_bar(lines=True, after=60) as show:
+        show(row(3))
+    assert capsys.readouterr().err.splitlines() == [
+        "banditplex: epoch 10 of at most 100: loss 0.500  validation 0.250",
+        "banditplex: epoch 3 was the last; finishing the model",
+    ]

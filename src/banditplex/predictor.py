@@ -120,6 +120,7 @@ class LinkPredictor(Config, Estimator):
         def after_epoch(rows: list[dict[str, Any]]) -> bool:
             row = summary(rows) | {"epochs": members.count * members.current.epochs}
             row |= {"member": members.trainers.index(members.current) + 1, "members": members.count}
+            row |= {"last": members.finished}
             LOG.info("Epoch %d: loss %.4f, validation %.4f", *(row[name] for name in LOGGED))
             if kept is not None:
                 kept.save()

@@ -13,6 +13,8 @@ LOG = logging.getLogger("banditplex")
 """The logger of the library: what training and ranking do, at level INFO."""
 STILL = 3
 """Seconds without a step after which a bar says what is done instead, unless steps take as long."""
+THEN = "finishing the model"
+"""What is done after the last epoch."""
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
@@ -116,11 +118,11 @@ def epoch_bar(
 ) -> Iterator[Callable[[dict[str, Any]], None] | None]:
     """Yield a callback that shows how training goes, given the row of an epoch, as `on_epoch` gets it.
 
-    A bar or, with `lines` and if stderr is no terminal, a line per tenth of the epochs, once `after` seconds have
-    passed; None if there is nothing to show.
+    A bar or, with `lines` and if stderr is no terminal, a line per tenth of the epochs and after the last, once `after`
+    seconds have passed; None if there is nothing to show.
     """
     begin = time.monotonic()
-    with bars(["Training"], quiet=quiet, then="finishing the model") as show:
+    with bars(["Training"], quiet=quiet, then=THEN) as show:
         if quiet or (show is None and not lines):
             yield None
             return
@@ -132,8 +134,11 @@ def epoch_bar(
             done, epochs = row["epoch"], row["epochs"]
             if show is not None:
                 show("Training", losses, completed=done, total=epochs)
-            elif done * 10 // epochs > (done - 1) * 10 // epochs and time.monotonic() - begin >= after:
-                say(f"epoch {done} of at most {epochs}: {losses}")
+            elif time.monotonic() - begin >= after:
+                if done * 10 // epochs > (done - 1) * 10 // epochs:
+                    say(f"epoch {done} of at most {epochs}: {losses}")
+                if row["last"]:
+                    say(f"epoch {done} was the last; {THEN}")
 
         yield tell
 

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from banditplex.multiplex import Multiplex, Name
     from banditplex.predictor import LinkPredictor
 
+Title = Annotated[
+    str | None, typer.Option(metavar="TEXT", help="Title of the page.", show_default="the name of the data")
+]
+
 
 def report(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run, or of a saved model.")],
@@ -33,9 +37,7 @@ def report(
             show_default="the largest layers",
         ),
     ] = None,
-    title: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="Title of the page.", show_default="the name of the data")
-    ] = None,
+    title: Title = None,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, ...")] = "auto",
     force: Annotated[bool, typer.Option("--force", help="Replace FILE if it exists.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print only errors.")] = False,

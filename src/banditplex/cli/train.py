@@ -16,7 +16,7 @@ from banditplex.cli.first_look import FirstLook
 from banditplex.cli.gains import NAMES, WIDTH, gain_records, print_gains
 from banditplex.cli.output import Json, print_json, print_lines, print_table
 from banditplex.cli.policy_options import parse_options
-from banditplex.cli.report import write_run_page
+from banditplex.cli.report import Title, write_run_page
 from banditplex.cli.resuming import exit_status, resume_command, say_new, stoppable
 from banditplex.cli.table_file import write_table
 from banditplex.cli.tensorboard import event_files
@@ -60,6 +60,7 @@ def train(
     quick: Annotated[
         bool, typer.Option("--quick", help="A first look: one network of 20 epochs, unless given.")
     ] = False,
+    title: Title = None,
     tensorboard: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Write losses and probabilities to event files for TensorBoard.")
     ] = None,
@@ -126,7 +127,7 @@ def train(
     if others:
         return
     write_about(run, title_of(data), mx, model)
-    page = write_run_page(run, model, quiet=quiet)
+    page = write_run_page(run, model, title=title, quiet=quiet)
     result = summarise(model, folder)
     if as_json:
         print_json({"run": str(run), "directed": mx.directed} | result | {"notes": notes, "report": str(page)})
