@@ -176,7 +176,7 @@ def test_on_epoch_sees_a_model_that_predicts_and_can_end_training():
 
 
 def test_training_is_told_and_logged(capsys, caplog):
-    """Without a terminal, a line per tenth of the epochs; 40 epochs have 10 lines."""
+    """Without a terminal, a line per tenth of the epochs, and one after the last; 40 epochs have 10 lines."""
     mx, seen = small(), []
     settings = {"epochs": 40, "patience": 40, "width": 0, "batch_size": 512, "members": 1}
     with caplog.at_level("INFO", logger="banditplex"):
@@ -186,7 +186,7 @@ def test_training_is_told_and_logged(capsys, caplog):
     assert lines == [
         f"banditplex: epoch {i} of at most 40: loss {losses[i - 1, 0]:.3f}  validation {losses[i - 1, 1]:.3f}"
         for i in range(4, 41, 4)
-    ]
+    ] + ["banditplex: epoch 40 was the last; finishing the model"]
     assert len(seen) == 40
     assert [record.name for record in caplog.records] == ["banditplex"] * 41
     assert caplog.messages[0] == "Training on Multiplex(40 nodes, 4 layers, 360 edges, undirected); 1 target layers."
