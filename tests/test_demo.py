@@ -68,6 +68,7 @@ def test_gains_are_the_truth(measured):
     assert "7 of 8" in demo.judge_gains([*rows[:-1], {**rows[-1], "helps": ["b"]}])
 
 
+@pytest.mark.slow
 def test_the_page_has_links_and_quality_of_a_model_of_the_whole_graph(measured, tmp_path):
     text = demo.write_page_of(measured, tmp_path).read_text(encoding="utf-8")
     data = json.loads(text.partition('<script id="data" type="application/json">')[2].partition("</script>")[0])

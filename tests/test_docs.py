@@ -33,13 +33,15 @@ SLOW = tuple(
         "distributed",
         "evaluation",
         "experiments",
+        "extending",
         "inputs",
         "predicting",
+        "probabilities",
         "tour",
         "which-layers",
     )
 )
-"""Pages whose Python runs in `make test-all` alone: they train models for five seconds or more."""
+"""Pages whose Python runs in `make test-all` alone: they train models for seconds."""
 
 
 def blocks(page: Path, language: str) -> list[str]:

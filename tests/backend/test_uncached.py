@@ -21,6 +21,7 @@ print(sums.tolist())
 """
 
 
+@pytest.mark.slow
 def test_loops_are_compiled_without_a_place_to_keep_them(tmp_path):
     """As tests may run as root, files stand where folders of caches would be made."""
     package = tmp_path / "banditplex"

@@ -17,6 +17,7 @@ def folder(tmp_path):
     return tmp_path
 
 
+@pytest.mark.slow
 def test_a_table_with_facts_conditions_and_files(call, refusal, folder):
     status, out, error = call(*WORDS, "-o", "out", cwd=folder)
     assert status == 0, error

@@ -1,7 +1,7 @@
 """Train in child processes that are killed, resume, and leave what came out for a test to compare.
 
-Run as `python killed.py FOLDER WAY`, where WAY is random or writing. Children are forked from here, where everything is
-imported already; one thread only, since a fork does not take others along.
+Run as `python killed.py FOLDER WAY`, where WAY is random, writing or some. Children are forked from here, where
+everything is imported already; one thread only, since a fork does not take others along.
 """
 
 import json
@@ -11,6 +11,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -88,9 +89,12 @@ def version(path: Path) -> tuple[int, int] | None:
     return found.st_ino, found.st_mtime_ns
 
 
-def while_writing(run: Path) -> int:
-    """Die at each step of replacing the checkpoint: half-way through the draft, before and after each system call."""
-    moments = ("half", "fsync", "synced", "replace", "replaced", "folder")
+MOMENTS = ("half", "fsync", "synced", "replace", "replaced", "folder")
+"""Steps of replacing a file: half-way through the draft, before and after each system call."""
+
+
+def while_writing(run: Path, moments: tuple[str, ...] = MOMENTS) -> int:
+    """Die at each of these steps of replacing the checkpoint."""
     for number, moment in enumerate(moments):
         child = in_child(lambda: die_at(run, moment, after=1 - number % 2, first=number == 0))  # noqa: B023
         assert not wait(child)
@@ -143,5 +147,6 @@ def die_at(folder: Path, moment: str, *, after: int, first: bool) -> None:
 if __name__ == "__main__":
     place, way = Path(sys.argv[1]), sys.argv[2]
     train(place / "whole", resume=False)
-    kill = {"random": at_random_times, "writing": while_writing}[way]
+    some = partial(while_writing, moments=("half", "replaced"))
+    kill = {"random": at_random_times, "writing": while_writing, "some": some}[way]
     (place / "kills.json").write_text(json.dumps(kill(place / way)))

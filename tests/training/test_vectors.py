@@ -331,6 +331,7 @@ def test_a_context_may_have_other_nodes(model, mx):
     assert np.isfinite(model.score_pairs([[99, 3]], "a", context=other)).all()
 
 
+@pytest.mark.slow
 def test_vectors_that_count_nothing_are_left_out(mx, few_steps, monkeypatch, tmp_path):
     factors = np.array([1.0, 0.5, 0.0])
     monkeypatch.setattr("banditplex.training.stacking.weigh", lambda parts: factors)
