@@ -53,9 +53,10 @@ def test_every_policy_keeps_the_contract(name):
     check_policy(**{"policy": name, **WITH_ARMS.get(name, {})})
 
 
+@pytest.mark.parametrize("sizes", [SMALL, pytest.param(testing.SIZES, marks=pytest.mark.slow)], ids=["small", "all"])
 @pytest.mark.parametrize(("name", "options"), every(3, [(name, each) for name in VARIANTS for each in VARIANTS[name]]))
-def test_every_option_keeps_the_contract(name, options, monkeypatch):
-    monkeypatch.setattr(testing, "SIZES", SMALL)
+def test_every_option_keeps_the_contract(name, options, sizes, monkeypatch):
+    monkeypatch.setattr(testing, "SIZES", sizes)
     check_policy(name, **options)
 
 
