@@ -16,7 +16,10 @@ AFTER = 10.0
 NAMED, LINKS = 3, 3
 """Targets and links that are named."""
 RANKED, MOST_EDGES = 4_000, 500_000
-"""Unknown pairs that are ranked; in a larger multiplex no links are named, as to draw the pairs would take long."""
+"""Unknown pairs that are ranked; in a larger multiplex no links are named, as to draw the pairs would take long.
+
+A sample takes a second with 2,000 nodes, where `recommend` would take eleven.
+"""
 
 
 class FirstLook:

@@ -44,7 +44,7 @@ def begun(steps: Generator[None, None, Value], *, wanted: bool) -> Iterator[Call
             left.set()
 
 
-def run_to_end(steps: Generator[None, None, Value], left: Callable[[], bool] = bool) -> Value:
+def run_to_end(steps: Generator[None, None, Value], left: Callable[[], bool] = lambda: False) -> Value:
     """Return the value of a generator once it has ended; `left` says before each step that nobody wants it any more."""
     while not left():
         try:
