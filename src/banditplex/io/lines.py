@@ -15,8 +15,8 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from banditplex.errors import FormatError
-from banditplex.io.base import are_strings, locating
-from banditplex.io.text import as_strings, squeeze
+from banditplex.io.base import are_strings, locating, parse_names
+from banditplex.io.text import as_strings
 from banditplex.multiplex.build import Numbers
 from banditplex.multiplex.names import Ints, Names, factorize
 
@@ -64,14 +64,19 @@ class Rows:
 
     def numbers(self, column: int, expected: str) -> Numbers:
         """Return a column as int64 if all fields are integers, otherwise as float64."""
+        integers = _as_integers(self.columns[column])
+        return self._cast(column, pa.float64(), expected) if integers is None else integers
+
+    def integers(self, column: int, name: str) -> Ints:
+        """Return a column of integers."""
+        return self._cast(column, pa.int64(), f"an integer as {name}")
+
+    def _cast(self, column: int, kind: pa.DataType, expected: str) -> Numbers:
         fields = self.columns[column]
-        integers = _as_integers(fields)
-        if integers is not None:
-            return integers
         try:
-            return np.asarray(pc.cast(fields, pa.float64()), np.float64)
+            return np.asarray(pc.cast(fields, kind), kind.to_pandas_dtype())
         except pa.ArrowInvalid:
-            row = _first_failure(fields, pa.float64())
+            row = _first_failure(fields, kind)
             raise self.error(f"expected {expected}, got {fields[row].as_py()!r}", row) from None
 
 
@@ -103,11 +108,9 @@ def read_text(path: Path, *, comments: Sequence[bytes] = ()) -> bytes:
 
 
 def parse_rows(text: bytes, path: Path, *, delimiter: str, widths: range) -> Rows:
-    """Split every line of a text into the same number of fields.
+    """Split every line of a text from `read_text` into as many fields as the first has, a number in `widths`.
 
-    Parameters: `text`, `path`: the text from `read_text`, and its file. `delimiter`: one character; white space around
-    it is dropped. `BLANKS` means any run of spaces and tabs. `widths`: allowed numbers of fields; all lines must have
-    as many as the first. An empty text has the fewest.
+    White space around the delimiter is dropped. An empty text has the fewest fields.
     """
     text = _tidy(text, delimiter)
     first = next(filled_lines(text), None)
@@ -128,9 +131,12 @@ def parse_rows(text: bytes, path: Path, *, delimiter: str, widths: range) -> Row
 
 def _tidy(text: bytes, delimiter: str) -> bytes:
     """Empty lines of white space; for `BLANKS`, leave single spaces between fields and none around lines."""
-    if delimiter == BLANKS:
-        return squeeze(text.replace(b"\t", b" "))
-    return re.sub(rb"(?m)^[ \t]+$", b"", text) if b" " in text or b"\t" in text else text
+    if delimiter != BLANKS:
+        return re.sub(rb"(?m)^[ \t]+$", b"", text) if b" " in text or b"\t" in text else text
+    text = text.replace(b"\t", b" ")
+    while b"  " in text:
+        text = text.replace(b"  ", b" ")
+    return text.replace(b" \n", b"\n").replace(b"\n ", b"\n").strip(b" ")
 
 
 def _parse(text: bytes, delimiter: str, width: int) -> pa.Table:
@@ -211,34 +217,16 @@ def index_names(
     (array([ 9, 30]), array([0, 1, 0]))
     """
     every = [*declared, *columns]
-    found, codes = _factorize(every, strings)
+    encoded = pa.chunked_array([chunk for column in every for chunk in column.chunks], pa.string()).dictionary_encode()
+    known = encoded.chunk(0).dictionary.to_pylist() if encoded.num_chunks else []
+    found, rank = factorize(parse_names(known, strings=strings))
+    codes = rank[np.concatenate([np.empty(0, np.int64), *(chunk.indices for chunk in encoded.chunks)])]
     sizes = np.cumsum([len(column) for column in every])
     num_fields = int(sizes[len(declared) - 1]) if declared else 0
     places = np.sort(np.unique(codes[:num_fields], return_index=True)[1])
     first = codes[places]
     order = np.concatenate([first, np.setdiff1d(np.arange(len(found)), first)])
-    return found[order], len(first), np.split(_inverse(order)[codes], sizes[:-1])[len(declared) :] if every else []
-
-
-def _factorize(columns: Sequence[Column], strings: bool) -> tuple[Names, Ints]:
-    integers = [] if strings else [_as_integers(column) for column in columns]
-    known = [array for array in integers if array is not None]
-    if len(known) == len(columns):
-        return factorize(np.concatenate([np.empty(0, np.int64), *known]))
-    chunks = [chunk for column in columns for chunk in column.chunks]
-    encoded = pa.chunked_array(chunks, pa.string()).dictionary_encode()
-    if not encoded.num_chunks:
-        return np.empty(0, np.int64), np.empty(0, np.int64)
-    found = np.array(encoded.chunk(0).dictionary.to_pylist(), dtype=object)
-    codes = np.concatenate([np.asarray(chunk.indices) for chunk in encoded.chunks]).astype(np.int64)
-    order = np.argsort(found)
-    return found[order], _inverse(order)[codes]
-
-
-def _inverse(order: Ints) -> Ints:
-    inverse = np.empty(len(order), np.int64)
-    inverse[order] = np.arange(len(order))
-    return inverse
+    return found[order], len(first), np.split(np.argsort(order)[codes], sizes[:-1])[len(declared) :] if every else []
 
 
 def index_fields(
