@@ -16,7 +16,7 @@ from banditplex.datasets.sampling import (
     skip,
     words,
 )
-from banditplex.errors import InputError
+from banditplex.errors import InputError, check_choice
 from banditplex.multiplex import Multiplex
 from banditplex.multiplex.names import Ints
 from banditplex.rng import stream
@@ -84,8 +84,8 @@ def groups(
     >>> int(mx.subset(["g0-0", "g0-1", "g0-2"]).union().num_edges)
     600
     """
-    _check_choice("shared", shared, get_args(Shared))
-    _check_choice("overlap", overlap, get_args(Overlap))
+    check_choice("shared", shared, get_args(Shared))
+    check_choice("overlap", overlap, get_args(Overlap))
     _check_counts(
         num_layers=(num_layers, 1), group_size=(group_size, 1), noise_layers=(noise_layers, 0),
         num_nodes=(num_nodes, 2), edges_per_layer=(edges_per_layer, 1), num_communities=(num_communities, 1),
@@ -118,11 +118,6 @@ def groups(
         np.arange(num_nodes),
         metadata={"name": "groups", "relevant": relevant},
     )
-
-
-def _check_choice(option: str, value: str, known: tuple[str, ...]) -> None:
-    if value not in known:
-        raise InputError(f"Expected {option} to be one of {', '.join(known)}, got {value!r}.")
 
 
 def _check_counts(**counts: tuple[int, int]) -> None:

@@ -58,16 +58,6 @@ def locating(located: Callable[[str, int], InputError]) -> Iterator[None]:
         raise located(error.message, error.edge) from None
 
 
-def redirect(mx: Multiplex, directed: bool | None) -> Multiplex:
-    """Make a multiplex directed or undirected; None leaves it as the file says.
-
-    To directed: each undirected edge becomes two, one in each direction. To undirected: both directions are merged.
-    """
-    if directed in (None, mx.directed):
-        return mx
-    return mx.to_directed() if directed else mx.to_undirected(self_loops="keep")
-
-
 # A side note, NAME.meta.json next to the file NAME, stores what the format cannot: direction, unused names, ...
 
 NOTE = {"directed?": bool, "nodes?": DISTINCT_NAMES, "layers?": DISTINCT_NAMES}

@@ -44,7 +44,8 @@ def read(
         progress(path.stat().st_size, path.stat().st_size)
     with naming_rows([rows]):
         return Multiplex.from_indices(
-            *ends,
+            ends[0],
+            ends[1],
             layer,
             weight=rows.numbers(3, "a number as weight") if rows.width == 4 else None,
             layer_names=layer_ids if layer_file is None else layer_file.names,

@@ -72,23 +72,20 @@ def read(
     Traceback (most recent call last):
     banditplex.errors.InputError: nowhere.csv: no such file or folder.
     """
-    if not isinstance(path, str | Path):
-        with collected() as notes:
-            mx = as_multiplex(Multiplex, path, **options)
-        if mx is not None:
-            return _finished(mx, notes, node_table, node_columns, options)
-    paths = _paths(path)
-    options = by_role(options)
     try:
         with collected() as notes:
-            chosen = formats[format] if format else _choose(paths, options)
-            _check_options(chosen, chosen.read, options)
-            mx = _read(chosen, paths, progress, options, node_table)
-        return _finished(mx, notes, node_table, node_columns, options)
+            mx = None if isinstance(path, str | Path) else as_multiplex(Multiplex, path, **options)
+            if mx is None:
+                options = by_role(options)
+                mx = _read(_paths(path), format, progress, options, node_table)
+            if node_table is not None:
+                how = {name: options[name] for name in ("fold_case", "max_size") if name in options}
+                mx = with_node_table(mx, node_table, node_columns, **how)
     except OSError as error:
-        raise InputError(f"{error.filename or paths[0]}: cannot be read: {error.strerror or error}.") from None
+        raise InputError(f"{error.filename or path}: cannot be read: {error.strerror or error}.") from None
     except MemoryError:
-        raise InputError(f"{paths[0]}: expected data that fit into memory, got more.") from None
+        raise InputError(f"{path}: expected data that fit into memory, got more.") from None
+    return mx.with_metadata(**{KEY: list(notes)}) if notes else mx
 
 
 def _paths(path: Any) -> list[Path]:
@@ -110,22 +107,6 @@ def _paths(path: Any) -> list[Path]:
     return paths
 
 
-def _finished(
-    mx: Multiplex,
-    notes: list[str],
-    table: str | Path | None,
-    columns: Mapping[str, str] | None,
-    options: Mapping[str, Any],
-) -> Multiplex:
-    """Return a multiplex with the attributes of a table of nodes, and with notes on how it was read."""
-    if table is not None:
-        with collected() as more:
-            how = {name: options[name] for name in ("fold_case", "max_size") if name in options}
-            mx = with_node_table(mx, table, columns, **how)
-        notes = [*notes, *more]
-    return mx.with_metadata(**{KEY: list(notes)}) if notes else mx
-
-
 def _choose(paths: Sequence[Path], options: Mapping[str, Any]) -> Format:
     """Return the format of what is to be read: that of a file, or tables if there are several or options ask for it."""
     if len(paths) > 1:
@@ -139,12 +120,14 @@ def _choose(paths: Sequence[Path], options: Mapping[str, Any]) -> Format:
 
 
 def _read(
-    chosen: Format,
     paths: Sequence[Path],
+    format: str | None,
     progress: Progress | None,
     options: dict[str, Any],
     node_table: str | Path | None,
 ) -> Multiplex:
+    chosen = formats[format] if format else _choose(paths, options)
+    _check_options(chosen, chosen.read, options)
     path: Any = paths[0] if len(paths) == 1 else paths
     if len(paths) > 1 and chosen is not tables.TABLES:
         raise InputError(f"Expected one file or folder of the format {chosen.name}, got {len(paths)}.")

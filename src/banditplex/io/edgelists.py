@@ -74,13 +74,9 @@ def _read_layer(file: Path, header: bool | None) -> Rows:
         text = re.sub(rb"\A(\n*)[^\n]+", rb"\1", text)
     head = text.lstrip(b"\n").partition(b"\n")[0]
     rows = parse_rows(text, file, delimiter="," if b"," in head else BLANKS, widths=range(2, 5))
-    if header is None and len(rows) and _is_header([column[0].as_py() for column in rows.columns[:2]]):
+    if header is None and len(rows) and tuple(str(column[0]).lower() for column in rows.columns[:2]) in _HEADERS:
         raise rows.error(f"expected an edge, got what looks like a header; {_HINT}", 0)
     return rows
-
-
-def _is_header(names: Any) -> bool:
-    return tuple(str(name).lower() for name in names) in _HEADERS
 
 
 def _join(parts: list[Rows], layers: list[Any], directed: bool, header: bool | None) -> Multiplex:

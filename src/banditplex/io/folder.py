@@ -23,8 +23,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from banditplex.errors import FormatError, InputError
-from banditplex.io.base import Format, Progress, redirect
+from banditplex.io.base import Format, Progress
 from banditplex.multiplex import Multiplex
+from banditplex.multiplex.convert import redirect
 from banditplex.multiplex.names import Names
 from banditplex.multiplex.stored import from_arrays
 from banditplex.schema import ANYTHING, NAMES, SHA256, check, check_version, one_of, parse, whole

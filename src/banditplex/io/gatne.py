@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from banditplex.errors import FormatError, InputError
+from banditplex.errors import FormatError, check_choice
 from banditplex.io.base import Format, Progress, read_side_note
 from banditplex.io.lines import BLANKS, Rows, index_fields, parse_rows, read_text
 from banditplex.multiplex import Multiplex
@@ -43,8 +43,7 @@ def read(
 
     The nodes are those of all files, negative pairs included, so all parts have the same nodes.
     """
-    if part not in ("train", "all"):
-        raise InputError(f"Expected part 'train' or 'all', got {part!r}.")
+    check_choice("part", part, ("train", "all"))
     there = [name for name in PARTS if name == "train" or part == "all" or (path / f"{name}.txt").exists()]
     table = _read_folder(path, there, progress)
     return table.multiplex(table.label if part == "all" else table.span(0), table.direction(directed))
@@ -114,11 +113,9 @@ def read_parts(
     line: str,
     progress: Progress | None,
 ) -> Parts:
-    """Read files with a link per line.
+    """Read files with a link per line: how many fields each has, and in which are layer, source and destination.
 
-    Parameters: `files`, `widths`: the files, and how many fields a line of each has; a fourth field is the label, 0 or
-    1. `columns`, `delimiter`: the columns of layer, source and destination, and what is between them. `line`: what a
-    line of the first file looks like, for a message. `progress`: called with (bytes done, bytes in total).
+    A fourth field is the label, 0 or 1. `line`: what a line of the first file looks like, for a message.
     """
     texts = [read_text(file) for file in files]
     done = np.cumsum([len(text) for text in texts]).tolist()

@@ -1,7 +1,7 @@
 """Parse text with one row per line, column by column; a slow second pass finds the line of an error."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
@@ -261,6 +261,6 @@ def naming_rows(parts: Sequence[Rows]) -> AbstractContextManager[None]:
     return locating(partial(_error_of_part, parts))
 
 
-def tokens(names: Sequence[Any]) -> Column:
+def tokens(names: Iterable[Any]) -> Column:
     """Return names as a column of strings."""
     return pa.chunked_array([as_strings(names)])

@@ -4,7 +4,7 @@ Magnani, Rossi and Vega, Analysis of Multiplex Social Networks with R, Journal o
 """
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,10 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from banditplex.errors import FormatError, InputError
-from banditplex.io.base import Format, Progress, begins_with, locating, parse_names
-from banditplex.io.lines import read_text
+from banditplex.io.base import Format, Progress, begins_with, locating
+from banditplex.io.lines import index_names, read_text, tokens
 from banditplex.multiplex import Multiplex
-from banditplex.multiplex.names import Ints, Names
 
 SECTIONS = (
     *("VERSION", "TYPE", "ACTOR ATTRIBUTES", "VERTEX ATTRIBUTES", "EDGE ATTRIBUTES"),
@@ -75,10 +74,12 @@ def read(
     edges = [_read_edge(row, multilayer, attributes) for row in sections["EDGES"]]
     actors, vertices = sections["ACTORS"], sections["VERTICES"]
     _check_listed(actors, vertices, edges, declared)
-    nodes, (source, destination) = _index(
-        [row.fields[0] for row in (*actors, *vertices)], [e.source for e in edges], [e.destination for e in edges]
-    )
-    layers, (layer,) = _index([*declared, *(row.fields[1] for row in vertices)], [edge.layer for edge in edges])
+    nodes, (source, destination) = index_names(
+        [tokens(edge.source for edge in edges), tokens(edge.destination for edge in edges)],
+        declared=[tokens(row.fields[0] for row in (*actors, *vertices))],
+    )[::2]
+    listed = tokens([*declared, *(row.fields[1] for row in vertices)])
+    layers, (layer,) = index_names([tokens(edge.layer for edge in edges)], declared=[listed])[::2]
     numeric = {name for types in attributes.values() for name, kind in types.items() if kind in _NUMERIC}
     columns = {
         "source": source,
@@ -187,15 +188,6 @@ def _check_listed(
             raise edge.row.error("an actor from #ACTORS", repr(odd))
         if layers and edge.layer not in layers:
             raise edge.row.error("a layer from #LAYERS", repr(edge.layer))
-
-
-def _index(declared: Iterable[str], *columns: list[str]) -> tuple[Names, list[Ints]]:
-    """Return all names, declared ones first and the others sorted, and columns of names as indices."""
-    known = dict.fromkeys(declared)
-    names = parse_names([*known, *({name for column in columns for name in column} - known.keys())])
-    names[len(known) :].sort()
-    place = {str(name): index for index, name in enumerate(names.tolist())}
-    return names, [np.array([place[name] for name in column], np.int64) for column in columns]
 
 
 def _edge_values(edges: Sequence[Edge], role: str, name: str | None, known: set[str]) -> npt.NDArray[Any] | None:

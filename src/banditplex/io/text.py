@@ -3,7 +3,7 @@
 import io
 import re
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from io import FileIO
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -29,11 +29,6 @@ class Counted(FileIO):
         self._done += len(block)
         self._progress(self._done, self._total)
         return block
-
-
-def open_binary(path: Path, progress: Progress | None) -> BinaryIO:
-    """Open a file for reading; `progress`, if given, is called with (bytes read, bytes in total)."""
-    return path.open("rb") if progress is None else Counted(path, progress)
 
 
 def show(token: bytes) -> str:
@@ -111,7 +106,7 @@ def write_rows(file: BinaryIO, columns: Sequence[Any], delimiter: str) -> None:
         file.write(lines.buffers()[2])  # the characters of all lines
 
 
-def as_strings(names: Sequence[Any]) -> pa.Array:
+def as_strings(names: Iterable[Any]) -> pa.Array:
     """Return names as strings."""
     return pa.array([str(name) for name in names], pa.string())
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from banditplex.errors import InputError
+from banditplex.errors import InputError, check_choice
 from banditplex.io.base import Format, Progress, side_note, write_side_note
 from banditplex.io.gatne import PARTS, Parts, Splits, read_parts
 from banditplex.io.lines import filled_lines
@@ -17,8 +17,7 @@ from banditplex.multiplex import Multiplex
 
 def read(path: Path, *, directed: bool | None = None, part: str = "all", progress: Progress | None = None) -> Multiplex:
     """Read triples; all parts of a folder have the same nodes and layers. `part`: "train", "valid", "test" or "all"."""
-    if part not in ("all", *PARTS):
-        raise InputError(f"Expected part to be one of all, {', '.join(PARTS)}, got {part!r}.")
+    check_choice("part", part, ("all", *PARTS))
     files = [path]
     if path.is_dir():
         files = [path / f"{name}.txt" for name in PARTS if name in ("train", part) or (path / f"{name}.txt").exists()]

@@ -262,7 +262,14 @@ def from_networkx(
     if graph.is_multigraph() and not _are_default(graph):
         keys = [key for _, _, key in graph.edges(keys=True)]
     options = {"node_names": list(graph.nodes), "layer_names": graph.graph.get("layers")} | options
-    mx = from_attributes(cls, graph, keys, layer=layer, weight=weight, time=time, **options)
+    return redirect(from_attributes(cls, graph, keys, layer=layer, weight=weight, time=time, **options), directed)
+
+
+def redirect(mx: "Multiplex", directed: bool | None) -> "Multiplex":
+    """Make a multiplex directed or undirected; None leaves it as it is.
+
+    To directed: each undirected edge becomes two, one in each direction. To undirected: both directions are merged.
+    """
     if directed in (None, mx.directed):
         return mx
     return mx.to_directed() if directed else mx.to_undirected(self_loops="keep")

@@ -10,7 +10,7 @@ import pyarrow as pa
 from banditplex.errors import InputError
 from banditplex.multiplex.cells import Origin, from_series, integer_names, leave_out_missing
 from banditplex.multiplex.dates import with_times
-from banditplex.multiplex.names import Names, as_names, check_distinct
+from banditplex.multiplex.names import as_names, check_distinct
 from banditplex.multiplex.notes import note
 from banditplex.multiplex.numbers import is_guess, with_weights
 from banditplex.multiplex.options import TableOptions
@@ -40,7 +40,10 @@ def from_frame(
     mx = from_table(cls, table, origin, options, nodes=declared, layers=layers, **others)
     if num_nodes is None or node_names is None:
         return mx
-    return replace(mx, node_names=check_distinct(_named(node_names, num_nodes), "node"))
+    names = check_distinct(as_names(node_names, "node"), "node")
+    if len(names) != num_nodes:
+        raise InputError(f"Expected {num_nodes} node names, got {len(names)}.")
+    return replace(mx, node_names=names)
 
 
 def read_frame(
@@ -64,10 +67,3 @@ def read_frame(
     if is_guess(spelling, options.decimal, options.thousands):
         note(f"{place(path)}weights are read with {spelling}.")
     return with_times(table, origin, spelling.point, options.date_format), origin, spelling.point
-
-
-def _named(names: Any, count: int) -> Names:
-    array = as_names(names, "node")
-    if len(array) != count:
-        raise InputError(f"Expected {count} node names, got {len(array)}.")
-    return array

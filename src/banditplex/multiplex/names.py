@@ -96,7 +96,7 @@ def _factorize_integers(values: Ints) -> tuple[Ints, Ints]:
     if values.size == 0:
         return np.empty(0, np.int64), np.empty(0, np.int64)
     low, high = int(values.min()), int(values.max())
-    if _is_wide(low, high, values.size):
+    if high - low >= 4 * values.size + 1024:  # a lookup table would be mostly empty
         found, codes = np.unique(values, return_inverse=True)
         return found, codes.astype(np.int64, copy=False)
     values = values - low if low else values
@@ -164,11 +164,6 @@ def near_names(name: str, known: list[str]) -> list[str]:
     some = {} if same or part else {each.casefold(): each for each in known[:1000]}
     alike = [some[each] for each in get_close_matches(plain, some, n=1)]
     return [each for each in (same or part or alike) if each != name][:3]
-
-
-def _is_wide(low: int, high: int, size: int) -> bool:
-    """Return whether a lookup table from `low` to `high` would be mostly empty."""
-    return high - low >= 4 * size + 1024
 
 
 def as_python(name: Any) -> Name:

@@ -2,10 +2,10 @@
 
 import codecs
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import Any
 
-from banditplex.errors import InputError
+from banditplex.errors import InputError, check_choice
 from banditplex.multiplex.cells import MISSING
 from banditplex.multiplex.dates import ORDERS
 from banditplex.multiplex.names import check_num_nodes
@@ -63,8 +63,7 @@ class TableOptions:
         if self.date_format is not None and self.date_format not in ORDERS and "%" not in self.date_format:
             known = ", ".join(ORDERS)
             raise InputError(f"Expected date_format {known} or such as %d.%m.%Y, got {self.date_format!r}.")
-        if self.missing not in MISSING:
-            raise InputError(f"Expected missing to be one of {', '.join(MISSING)}, got {self.missing!r}.")
+        check_choice("missing", self.missing, MISSING)
         if self.wide and self.matrix:
             raise InputError("Expected either wide= or matrix=, got both.")
 
@@ -72,11 +71,6 @@ class TableOptions:
     def columns(self) -> dict[str, Any]:
         """The columns that are given, by role."""
         return {role: name for role in EDGE_ROLES if (name := getattr(self, role)) is not None}
-
-    def with_columns(self, columns: Mapping[str, Any]) -> "TableOptions":
-        """Return options with other columns."""
-        others: dict[str, Any] = {role: columns.get(role) for role in EDGE_ROLES}
-        return replace(self, **others)
 
 
 OPTIONS = tuple(each.name for each in fields(TableOptions))

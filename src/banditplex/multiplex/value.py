@@ -1,6 +1,6 @@
 """`Multiplex`, the data structure of the library."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from functools import cached_property, partial
 from html import escape
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from banditplex.errors import InputError
+from banditplex.errors import InputError, check_choice
 from banditplex.multiplex import build, convert, join
 from banditplex.multiplex.adjacency import Adjacency, build_adjacency
 from banditplex.multiplex.names import (
@@ -164,8 +164,8 @@ class Multiplex:
         metadata: Mapping[str, Any] | None = None,
     ) -> "Multiplex":
         """Build a multiplex from indices into declared names, by the same rules as `from_edges`."""
-        _check_choice("duplicates", duplicates, ("sum", "max", "error"))
-        _check_choice("self_loops", self_loops, ("keep", "drop", "error"))
+        check_choice("duplicates", duplicates, ("sum", "max", "error"))
+        check_choice("self_loops", self_loops, ("keep", "drop", "error"))
         names = check_distinct(as_names(node_names, "node"), "node")
         layer_names = tuple(check_distinct(as_names(layer_names, "layer"), "layer").tolist())
         source, destination, layer = build.check_edges(source, destination, layer, names, layer_names)
@@ -262,10 +262,7 @@ class Multiplex:
         edges = self.edges(layer)
         known = edges[0] * self.num_nodes + edges[1]
         wanted = low * self.num_nodes + high
-        place = np.searchsorted(known, wanted)
-        found = np.zeros(len(wanted), np.bool_)
-        inside = place < len(known)
-        found[inside] = known[place[inside]] == wanted[inside]
+        found: npt.NDArray[np.bool_] = np.append(known, -1)[np.searchsorted(known, wanted)] == wanted
         return found
 
     @cached_property
@@ -535,11 +532,6 @@ def _own(array: Any, given: Any) -> Any:
     if array is None or isinstance(given, list | tuple):
         return array
     return array.copy() if np.may_share_memory(array, np.asarray(given)) else array
-
-
-def _check_choice(option: str, value: str, choices: Sequence[str]) -> None:
-    if value not in choices:
-        raise InputError(f"Expected {option} to be one of {', '.join(choices)}, got {value!r}.")
 
 
 def _same(a: Any, b: Any) -> bool:

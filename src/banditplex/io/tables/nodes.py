@@ -1,6 +1,7 @@
 """Attributes of nodes from a table (CSV, TSV, Excel or Parquet): types, features, names, and nodes without edges."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ from banditplex.errors import FormatError
 from banditplex.io.tables.files import read_whole
 from banditplex.multiplex import Multiplex
 from banditplex.multiplex.join import FEATURE_NAMES
+from banditplex.multiplex.names import check_distinct
 from banditplex.multiplex.notes import note
 from banditplex.multiplex.options import TableOptions
 from banditplex.multiplex.roles import are_dates
@@ -69,7 +71,8 @@ def with_node_table(
     if found["type"]:
         mx = mx.with_node_types(frame[found["type"]].map(str).to_numpy(object)[rows])
     if found["name"]:
-        mx = _renamed(mx, frame[found["name"]].map(str).to_numpy(object)[rows])
+        names = frame[found["name"]].map(str).to_numpy(object)[rows]
+        mx = replace(mx, node_names=check_distinct(names, "node"))
     unused = {name: why for name, why in unused.items() if name != frame.columns[0]}
     if unused:
         listed = ", ".join(f"{name}{f' ({why})' * bool(why)}" for name, why in unused.items())
@@ -194,12 +197,3 @@ def _align(mx: Multiplex, ids: Any, path: Path) -> tuple[Multiplex, Any]:
         note(f"{path}: {len(new):,} node{'s' * (len(new) > 1)} without edges, as {new[0]}.")
         mx = mx.with_edges(Multiplex.from_edges([], [], [], node_names=new, directed=mx.directed))
     return mx, index.get_indexer(mx.node_names)
-
-
-def _renamed(mx: Multiplex, names: Any) -> Multiplex:
-    source, destination = mx.edge_index
-    return Multiplex.from_indices(
-        source, destination, mx.edge_layer, node_names=names, layer_names=list(mx.layer_names), weight=mx.weight,
-        time=mx.time, node_features=mx.node_features, node_types=mx.node_types, directed=mx.directed,
-        metadata=mx.metadata,
-    )  # fmt: skip

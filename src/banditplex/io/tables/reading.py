@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.csv
 
 from banditplex.errors import FormatError, InputError
-from banditplex.io.base import Format, Progress, begins_with, read_side_note, redirect, side_note, write_side_note
+from banditplex.io.base import Format, Progress, begins_with, read_side_note, side_note, write_side_note
 from banditplex.io.edgelists import SUFFIXES as LISTS
 from banditplex.io.edgelists import looks_like_headers
 from banditplex.io.tables import parquet
@@ -23,6 +23,7 @@ from banditplex.io.tables.join import file_names, join_tables
 from banditplex.io.tables.text import records
 from banditplex.multiplex import Multiplex
 from banditplex.multiplex.cells import integer_names, tell_odd_names
+from banditplex.multiplex.convert import redirect
 from banditplex.multiplex.notes import Quiet, collected, show_files, tell_together
 from banditplex.multiplex.options import OPTIONS, TableOptions
 from banditplex.multiplex.roles import ONE_LAYER, PAIR_ROLES, choose_columns, with_usual
@@ -62,18 +63,15 @@ def read_all(
     progress: Progress | None = None,
     node_table: str | Path | None = None,
 ) -> Multiplex:
-    """Read several tables.
+    """Read several tables, or those of a folder that have columns of source and destination.
 
     A table with a column of layers has these; each other table is a layer, named after its file. Tables without
-    weights have weight 1. Each option applies to the tables that have a use for it.
-
-    Parameters: `path`: a folder, or tables. Of a folder, the tables with columns of source and destination are read,
-    and a warning names other files; those that look like edges under other headers are refused. `options`: how to read
-    them. Columns may be tuples of names; each table has one of them, or a usual one. `progress`: called with (bytes
-    done, bytes in total). `node_table`: a file of the folder that is no table of edges.
+    weights have weight 1. Of columns that are tuples of names, each table has one, or a usual one. A warning names
+    other files of a folder; those that look like edges under other headers are refused, but for the `node_table`.
     """
     asked = options.columns
-    options = options.with_columns({role: with_usual(role, name) for role, name in asked.items()})
+    columns: dict[str, Any] = {role: with_usual(role, name) for role, name in asked.items()}
+    options = replace(options, **columns)
     left: list[Path] = []
     if isinstance(path, Path):
         named = str(path)
@@ -183,18 +181,16 @@ def _is_folder(path: Path) -> bool:
     if any(has_edges(file, TableOptions()) for file in files):
         return True
     lists = [each for each in path.iterdir() if each.suffix.lower() in LISTS and each not in files]
-    return bool(files) and not lists and (_is_other(files[0]) or looks_like_headers(_heads(files)))
+    if not files or lists:
+        return False
+    other = kind_of(files[0]) not in _BETWEEN or usual_dialect(files[0], TableOptions()).delimiter in ";|"
+    return other or looks_like_headers(_heads(files))
 
 
 def _heads(files: Sequence[Path]) -> list[tuple[list[str], list[list[str]]]]:
     with suppress(InputError):
         return [head_of(file, TableOptions()) for file in files]
     return []
-
-
-def _is_other(file: Path) -> bool:
-    """Return whether a table is not split at commas or spaces."""
-    return kind_of(file) not in _BETWEEN or usual_dialect(file, TableOptions()).delimiter in ";|"
 
 
 _BETWEEN = {"csv": ",", "tsv": "\t"}

@@ -18,7 +18,7 @@ import pyarrow.csv
 
 from banditplex.errors import FormatError
 from banditplex.io.base import Progress
-from banditplex.io.text import Bounded, open_binary, show, unpacked_limit
+from banditplex.io.text import Bounded, Counted, show, unpacked_limit
 from banditplex.multiplex.cells import Origin, in_all, leave_out_missing
 from banditplex.multiplex.dates import with_times
 from banditplex.multiplex.notes import note
@@ -43,11 +43,6 @@ class Dialect:
     delimiter: str
     encoding: str = "utf-8"
     max_size: int | None = None
-
-
-def delimiter_name(delimiter: str) -> str:
-    """Return the name of a delimiter for a message."""
-    return _NAMES.get(delimiter, repr(delimiter))
 
 
 def sniff_encoding(sample: bytes) -> str:
@@ -97,7 +92,7 @@ Records = Callable[[], Iterator[tuple[int, list[str]]]]
 def opened(path: Path, progress: Progress | None = None, *, max_size: int | None = None) -> Iterator[BinaryIO]:
     """Open a file and, if its name says that it is compressed, decompress it up to a limit."""
     try:
-        with open_binary(path, progress) as raw:
+        with path.open("rb") if progress is None else Counted(path, progress) as raw:
             if path.suffix.lower() != ".gz":
                 yield raw
                 return
@@ -223,7 +218,7 @@ def read_columns(
     if encoding is None and dialect.encoding in ENCODINGS:
         said.append(f"as {ENCODINGS[dialect.encoding]} text")
     if options.delimiter is None and dialect.delimiter != usual:
-        said.append(f"with {delimiter_name(dialect.delimiter)}s")
+        said.append(f"with {_NAMES.get(dialect.delimiter, repr(dialect.delimiter))}s")
     if is_guess(spelling, decimal, thousands):
         said.append(f"with {spelling}")
     if said:
