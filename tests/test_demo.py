@@ -168,7 +168,7 @@ def test_a_file_in_the_place_of_the_folder_is_refused_at_once(tmp_path, refusal,
     (tmp_path / "taken").write_text("mine")
     monkeypatch.setattr(demo, "measure", None)
     message = refusal("demo", "--out", "taken", cwd=tmp_path)
-    assert message == "taken: expected a folder for the page, got a file."
+    assert message == "taken: expected a folder, got a file."
 
 
 def test_the_tables_fit_a_page(measured):

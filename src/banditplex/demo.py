@@ -17,7 +17,6 @@ import pandas as pd
 
 from banditplex.bandits.arms import to_arm
 from banditplex.datasets import load_dataset
-from banditplex.errors import InputError
 from banditplex.evaluation import Split, accuracy, roc_auc, split
 from banditplex.markdown import number
 from banditplex.multiplex import Multiplex, Name
@@ -265,16 +264,6 @@ def conclude(rows: list[dict[str, Any]], differences: list[dict[str, Any]], *, s
         f"{row['difference']:+.3f} to {row['policy']} (higher in {row['higher']} of {splits})" for row in differences
     )
     return f"{worth} Differences of the bandit, on the same splits: {compared}. {ALONE}"
-
-
-def make_folder(folder: Path) -> None:
-    """Make the folder of the page before anything is trained; refuse a place where no folder can be."""
-    if folder.exists() and not folder.is_dir():
-        raise InputError(f"{folder}: expected a folder for the page, got a file.")
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"{folder}: cannot be written: {error.strerror or error}.") from None
 
 
 # The page

@@ -57,17 +57,20 @@ class Estimate:
         counted = done - self._before
         left = (time.monotonic() - self._begin) / max(counted, 1) * (total - done)
         if counted and not self._said and left > self._least:
-            say("; ".join(filter(None, [f"{total} {self._unit}, about {_minutes(left)} to go", self._hint])) + ".")
+            say("; ".join(filter(None, [f"{total} {self._unit}, about {duration(left)} to go", self._hint])) + ".")
         self._said = self._said or counted > 0
 
 
-def _minutes(seconds: float) -> str:
-    """Return a time in words.
+def duration(seconds: float) -> str:
+    """Return a length of time in words.
 
-    >>> _minutes(180), _minutes(9000)
-    ('3 minutes', '2.5 hours')
+    >>> duration(4), duration(100), duration(83_000), duration(9e5)
+    ('4 seconds', '2 minutes', '23 hours', '10 days')
     """
-    return f"{seconds / 60:.0f} minutes" if seconds < 5400 else f"{seconds / 3600:.1f} hours"
+    for unit, length in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
+        if seconds > 1.5 * length:
+            return f"{seconds / length:.0f} {unit}s"
+    return f"{max(seconds, 1):.0f} second{'s' * (seconds >= 1.5)}"
 
 
 def _as_text(title: str) -> str:

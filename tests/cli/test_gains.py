@@ -2,7 +2,8 @@
 
 import pandas as pd
 
-from banditplex.cli.gains import LAYERS, NAMES, SHOWN, gain_lines, gain_records, print_gains
+from banditplex.cli.gains import LAYERS, NAMES, SHOWN, gain_lines, print_gains
+from banditplex.cli.output import records
 
 COLUMNS = ["target", "layer", "gain", "low", "high", "helps"]
 NAN = float("nan")
@@ -35,6 +36,4 @@ def test_a_single_layer_has_no_other(capsys):
 
 def test_what_is_not_known_is_null_in_json():
     table = pd.DataFrame([("d", "x", NAN, NAN, NAN, False)], columns=COLUMNS)
-    assert gain_records(table) == [
-        {"target": "d", "layer": "x", "gain": None, "low": None, "high": None, "helps": False}
-    ]
+    assert records(table) == [{"target": "d", "layer": "x", "gain": None, "low": None, "high": None, "helps": False}]

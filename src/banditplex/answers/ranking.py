@@ -17,6 +17,7 @@ from banditplex.pairs.known import Ints, in_order
 from banditplex.pairs.negatives import uniform_pairs
 from banditplex.pairs.space import PairSpace
 from banditplex.prediction import FittedModel
+from banditplex.terminal import duration
 
 Floats = NDArray[np.float64]
 Progress = Callable[[int, int], Any]
@@ -166,18 +167,6 @@ def num_pairs(mx: Multiplex, layer: int, space: PairSpace | None) -> int:
     if space is not None:
         return int(space.num_pairs(ordered=mx.directed)[layer])
     return mx.num_nodes * (mx.num_nodes - 1) // (1 if mx.directed else 2)
-
-
-def duration(seconds: float) -> str:
-    """Return a length of time in words.
-
-    >>> duration(4), duration(100), duration(83_000), duration(9e5)
-    ('4 seconds', '2 minutes', '23 hours', '10 days')
-    """
-    for unit, length in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
-        if seconds > 1.5 * length:
-            return f"{seconds / length:.0f} {unit}s"
-    return f"{max(seconds, 1):.0f} second{'s' * (seconds >= 1.5)}"
 
 
 def _chunks(pairs: Ints) -> Iterator[Ints]:

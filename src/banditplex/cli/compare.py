@@ -14,7 +14,7 @@ import typer
 from banditplex.cli import options
 from banditplex.cli.data import DATA, Reading, as_name, is_dataset, load, reads_data, title_of
 from banditplex.cli.output import Json, print_json, print_lines, print_table
-from banditplex.cli.report import last_line, page_beside, write_comparison_page
+from banditplex.cli.report import last_line, page_beside, try_page
 from banditplex.cli.resuming import resume_command, say_new
 from banditplex.errors import InputError
 from banditplex.pairs.visibility import HIDE
@@ -109,6 +109,7 @@ def compare(
     from banditplex.leaderboard.methods import choose_methods
     from banditplex.leaderboard.parts import Parts
     from banditplex.report.about import PAGE
+    from banditplex.report.collect import collect_leaderboard
     from banditplex.storage.rows import begun, check_folder
 
     given = QUICK if quick else FULL
@@ -161,7 +162,7 @@ def compare(
     place = out / PAGE if out is not None else None if as_json else page_beside(data, "comparison")
     page = None
     if place is not None:
-        page = write_comparison_page(place, title, mx, pages.for_page(board), asked=out is not None)
+        page = try_page(place, collect_leaderboard(title, mx, pages.for_page(board)), asked=out is not None)
     if as_json:
         print_json(pages.as_json(board) | {"out": out and str(out), "report": page and str(page)})
         return

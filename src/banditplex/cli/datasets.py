@@ -1,7 +1,7 @@
 """`banditplex datasets`: list, show, fetch."""
 
 import json
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -9,9 +9,6 @@ from banditplex.cli.commands import PlainCommand, PlainGroup, help_alone
 from banditplex.cli.data import Data, Reading, is_dataset, load, reading_notes, reads_data, title_of
 from banditplex.cli.output import Json, print_json, print_lines, print_table, print_text
 from banditplex.terminal import progress
-
-if TYPE_CHECKING:
-    from banditplex.multiplex import Multiplex
 
 app = typer.Typer(help="List, show and download data sets.", cls=PlainGroup, invoke_without_command=True)
 app.callback()(help_alone)
@@ -49,8 +46,12 @@ def show(
     if not facts["at_hand"]:
         check_files(title)
     mx = load(data, reading) if facts["at_hand"] else None
+    if mx is not None:
+        rows = json.loads(mx.summary().layers.reset_index().to_json(orient="records"))
+        counts = {"nodes": mx.num_nodes, "edges": mx.num_edges, "directed": mx.directed, "layers": rows}
     if as_json:
-        print_json(facts if mx is None else facts | _counts(mx) | {"notes": reading_notes(mx)})
+        more = {} if mx is None else counts | {"weighted": mx.weight is not None, "notes": reading_notes(mx)}
+        print_json(facts | more)
         return
     for fact in ("title", "address", "terms", "citation", "note"):
         if facts.get(fact):
@@ -59,7 +60,11 @@ def show(
         print_text("", f"Not downloaded yet: use `banditplex datasets fetch {title}`.")
         return
     print_text("", mx.title)
-    _print_layers(_rows(mx), limit=None if all_layers else 20)
+    shown = rows if all_layers else rows[:20]
+    if shown:
+        print_table([name.replace("_", " ") for name in shown[0]], [list(row.values()) for row in shown])
+    if len(shown) < len(rows):
+        print(f"... {len(rows) - len(shown)} more layers (--all shows them)")
 
 
 @app.command(cls=PlainCommand)
@@ -78,22 +83,3 @@ def fetch(
             print_lines(f"{name}: {found[name]}")
     if as_json:
         print_json(found)
-
-
-def _counts(mx: "Multiplex") -> dict[str, Any]:
-    weighted = mx.weight is not None
-    counts = {"nodes": mx.num_nodes, "edges": mx.num_edges, "directed": mx.directed, "weighted": weighted}
-    return counts | {"layers": _rows(mx)}
-
-
-def _rows(mx: "Multiplex") -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = json.loads(mx.summary().layers.reset_index().to_json(orient="records"))
-    return rows
-
-
-def _print_layers(rows: list[dict[str, Any]], limit: int | None) -> None:
-    shown = rows[:limit]
-    if shown:
-        print_table([name.replace("_", " ") for name in shown[0]], [list(row.values()) for row in shown])
-    if len(shown) < len(rows):
-        print(f"... {len(rows) - len(shown)} more layers (--all shows them)")

@@ -20,8 +20,9 @@ def demo(
 ) -> None:
     """Show which layers help, and what choosing layers is worth, on the data set `twins`; under a minute."""
     from banditplex import demo as show
+    from banditplex.storage.files import make_folder
 
-    show.make_folder(out)
+    make_folder(out)  # before anything is trained
     with bars(show.POLICIES, seeds * epochs) as advance:
 
         def on_epoch(policy: str, seed: int, auc: float) -> None:

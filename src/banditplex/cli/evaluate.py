@@ -1,6 +1,5 @@
 """`banditplex evaluate`."""
 
-import math
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -14,10 +13,10 @@ import typer
 
 from banditplex.cli import options
 from banditplex.cli.data import Data, Reading, as_name, is_dataset, load, reading_notes, reads_data, title_of
-from banditplex.cli.gains import gain_records, gains_on, print_gains
-from banditplex.cli.output import Json, print_json, print_lines, print_table
+from banditplex.cli.gains import gains_on, print_gains
+from banditplex.cli.output import Json, print_json, print_lines, print_table, records
 from banditplex.cli.policy_options import options_by_policy
-from banditplex.cli.report import last_line, page_beside, write_evaluation_page
+from banditplex.cli.report import last_line, page_beside, try_page
 from banditplex.cli.resuming import check_file, exit_status, resume_command, say_new, stoppable
 from banditplex.errors import InputError
 from banditplex.terminal import Estimate, bars, say
@@ -99,6 +98,7 @@ def evaluate(
     from banditplex.evaluation import summary
     from banditplex.jobs.task import TaskLost
     from banditplex.predictor import LinkPredictor
+    from banditplex.report.collect import collect_evaluation
     from banditplex.report.comparison import held_out_edges
 
     usual = (1, 2) if quick else (USUAL_TRIALS, USUAL_FOLDS)
@@ -122,7 +122,7 @@ def evaluate(
     done, rows = 0, []
     try:
         with stoppable(quiet=quiet), _progress(list(methods), metrics, trials * folds, quiet, quick) as on_progress:
-            found = rows_of(
+            results = rows_of(
                 methods, fixed or mx, hide=hide, trials=trials, folds=folds, seed=seed, negatives=negatives,
                 targets=targets, after=cut, engine=engine,
                 jobs=jobs, out=out, resume=resume, on_progress=on_progress,
@@ -131,7 +131,7 @@ def evaluate(
                 say_new(out)
             if mx.num_layers == 1 and len(methods) > 1 and not quiet:
                 say(f"{title_of(data)} has a single layer: there is no other to look at, and policies cannot differ.")
-            for row in found:
+            for row in results:
                 rows.append(row)
                 done += row["scope"] == "mean"
         gains = gains_on(LinkPredictor(hide=hide, seed=seed, **options.plain(settings)), mx, targets)
@@ -146,15 +146,14 @@ def evaluate(
     asked |= {"after": after} if after is not None else {"split": split} if fixed else {}
     asked |= held_out_edges(rows)
     if place is not None:
-        page = write_evaluation_page(
-            place, title_of(data), mx, gains, rows, list(methods), asked, asked=out is not None
-        )
-    lines = [_without_nan(line) for line in summary(rows, methods=list(methods), metrics=metrics).to_dict("records")]
+        found = collect_evaluation(title_of(data), mx, gains, rows, list(methods), asked)
+        page = try_page(place, found, asked=out is not None)
+    lines = records(summary(rows, methods=list(methods), metrics=metrics))
     if as_json:
         asked = {"data": title_of(data)} | asked
         print_json(
             asked
-            | {"out": out and str(out), "report": page and str(page), "gains": gain_records(gains), "summary": lines}
+            | {"out": out and str(out), "report": page and str(page), "gains": records(gains), "summary": lines}
             | {"notes": reading_notes(mx)}
         )
         return
@@ -200,10 +199,6 @@ def _metrics(text: str | None, *, triples: bool) -> list[str]:
     if unknown:
         raise InputError(f"Expected metrics among {', '.join(known)}, got {unknown[0]!r}.")
     return names
-
-
-def _without_nan(line: Any) -> dict[str, Any]:
-    return {name: None if isinstance(value, float) and math.isnan(value) else value for name, value in line.items()}
 
 
 def _mean(line: dict[str, Any]) -> str:

@@ -73,14 +73,6 @@ def _names(targets: list[Any]) -> str:
     return ", ".join(map(str, targets[:NAMES])) + more
 
 
-def gain_records(table: "pd.DataFrame") -> list[dict[str, Any]]:
-    """Return the rows of a table of gains for JSON, with None for what is not known."""
-    return [
-        {str(name): None if value != value else value for name, value in row.items()}
-        for row in table.to_dict("records")
-    ]
-
-
 def gains_on(model: "LinkPredictor", mx: "Multiplex", targets: "list[Name] | None") -> "pd.DataFrame":
     """Return the gains of a model with the same settings on a multiplex.
 

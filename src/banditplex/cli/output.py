@@ -2,11 +2,17 @@
 
 import json
 import sys
-from typing import Annotated, Any
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from banditplex.errors import InputError
 from banditplex.terminal import escape
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 LONG, NARROW = 20, 12
 """Characters that make a text which may be wrapped, and that are left to it."""
@@ -14,9 +20,25 @@ LONG, NARROW = 20, 12
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
 
 
+def check_place(path: Path, endings: Sequence[str], *, force: bool) -> None:
+    """Refuse a file whose name has another ending, that has no folder, or that exists, unless `force` replaces it."""
+    if path.suffix.lower() not in endings:
+        raise InputError(f"{path}: expected a name that ends in {', '.join(endings[:-1])} or {endings[-1]}.")
+    if not path.parent.is_dir():
+        raise InputError(f"{path}: expected the folder {path.parent} to exist.")
+    if path.exists() and not force:
+        raise InputError(f"{path}: exists; --force replaces it.")
+
+
 def print_json(value: Any) -> None:
     """Print a value as JSON."""
     print(json.dumps(value, indent=2, default=str))
+
+
+def records(table: "pd.DataFrame") -> list[dict[str, Any]]:
+    """Return the rows of a table for JSON, with None for what is not known."""
+    rows = table.to_dict("records")
+    return [{str(name): None if value != value else value for name, value in row.items()} for row in rows]
 
 
 def print_lines(text: str) -> None:

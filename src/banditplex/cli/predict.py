@@ -11,8 +11,8 @@ import typer
 
 from banditplex.cli.data import as_name, parse_columns, parse_node_columns
 from banditplex.cli.flags import in_flags
-from banditplex.cli.output import Json, print_json, print_lines, print_table
-from banditplex.cli.table_file import check_table, without_formulas, write_table
+from banditplex.cli.output import Json, check_place, print_json, print_lines, print_table
+from banditplex.cli.table_file import ENDINGS, without_formulas, write_table
 from banditplex.errors import InputError
 from banditplex.multiplex.join import FEATURE_NAMES
 from banditplex.multiplex.roles import with_usual
@@ -112,7 +112,7 @@ def predict(
     if nodes is not None and context is None:
         raise InputError("Expected --context FILE with --nodes, got none.")
     if out is not None:
-        check_table(out, force=force)
+        check_place(out, ENDINGS, force=force)
     elif force:
         raise InputError("Expected -o FILE with --force, got none.")
     if layer is None and node is None and pairs is None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from banditplex.cli.data import as_name
-from banditplex.cli.output import Json, print_json
+from banditplex.cli.output import Json, check_place, print_json
 from banditplex.cli.predict import load_model
 from banditplex.errors import InputError
 from banditplex.terminal import bars, say
@@ -14,9 +14,7 @@ from banditplex.terminal import bars, say
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import pandas as pd
-
-    from banditplex.multiplex import Multiplex, Name
+    from banditplex.multiplex import Name
     from banditplex.predictor import LinkPredictor
 
 Title = Annotated[
@@ -45,7 +43,7 @@ def report(
 ) -> None:
     """Write one HTML page about a run: which layers help, and the most likely new links."""
     if out is not None:
-        check_page(out, force=force)
+        check_place(out, (".html", ".htm"), force=force)
     model = load_model(run, device=device)
     names = model.multiplex_.layer_names
     layers = [as_name(each, names) for each in layer] if layer else None
@@ -76,30 +74,6 @@ def write_run_page(
     return path
 
 
-def write_evaluation_page(
-    page: Path,
-    data: str,
-    mx: "Multiplex",
-    gains: "pd.DataFrame",
-    rows: list[dict[str, Any]],
-    methods: list[str],
-    settings: dict[str, Any],
-    *,
-    asked: bool,
-) -> Path | None:
-    """Write the page of an evaluation; return its path, None if it cannot be written there and was not `asked` for."""
-    from banditplex.report.collect import collect_evaluation
-
-    return _write(page, collect_evaluation(data, mx, gains, rows, methods, settings), asked=asked)
-
-
-def write_comparison_page(page: Path, data: str, mx: "Multiplex", board: dict[str, Any], *, asked: bool) -> Path | None:
-    """Write the page of a comparison; return its path, None if it cannot be written there and was not `asked` for."""
-    from banditplex.report.collect import collect_leaderboard
-
-    return _write(page, collect_leaderboard(data, mx, board), asked=asked)
-
-
 def page_beside(data: "Sequence[str]", what: str) -> Path:
     """Return a place for a page for which none was asked: in the working folder, named after the data.
 
@@ -118,7 +92,8 @@ def last_line(files: "Sequence[str]", page: Path | None) -> str:
     return " ".join([*files, *([] if page is None else [f"Report: {page}"])])
 
 
-def _write(page: Path, data: dict[str, Any], *, asked: bool) -> Path | None:
+def try_page(page: Path, data: dict[str, Any], *, asked: bool) -> Path | None:
+    """Write a page of results; return its path, None if it cannot be written there and was not `asked` for."""
     from banditplex.report.page import write_page
 
     try:
@@ -129,13 +104,3 @@ def _write(page: Path, data: dict[str, Any], *, asked: bool) -> Path | None:
         say(f"no report: {error}")  # results, which took long, are printed all the same
         return None
     return page
-
-
-def check_page(path: Path, *, force: bool = False) -> None:
-    """Refuse a place for a page that is no HTML file, has no folder, or is taken, unless `force` replaces it."""
-    if path.suffix.lower() not in (".html", ".htm"):
-        raise InputError(f"{path}: expected a name that ends in .html.")
-    if not path.parent.is_dir():
-        raise InputError(f"{path}: expected the folder {path.parent} to exist.")
-    if path.exists() and not force:
-        raise InputError(f"{path}: exists; --force replaces it.")

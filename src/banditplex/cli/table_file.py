@@ -3,13 +3,13 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from banditplex.errors import InputError
 from banditplex.storage.files import replacing
 
 if TYPE_CHECKING:
     import pandas as pd
 
 SEPARATOR = {".csv": ",", ".tsv": "\t"}
+ENDINGS = (*SEPARATOR, ".parquet")
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 """How texts begin that a spreadsheet takes for formulas, or hides."""
 
@@ -17,16 +17,6 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 def without_formulas(table: "pd.DataFrame") -> "pd.DataFrame":
     """Return a table whose texts begin with ' if a spreadsheet would take them for formulas."""
     return table.map(lambda cell: f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA) else cell)
-
-
-def check_table(path: Path, *, force: bool = False) -> None:
-    """Refuse a table file whose name says no format, or that exists already, unless `force` replaces it."""
-    if path.suffix.lower() not in (*SEPARATOR, ".parquet"):
-        raise InputError(f"{path}: expected a name that ends in .csv, .tsv or .parquet.")
-    if not path.parent.is_dir():
-        raise InputError(f"{path}: expected the folder {path.parent} to exist.")
-    if path.exists() and not force:
-        raise InputError(f"{path}: exists; --force replaces it.")
 
 
 def _is_ascii(table: "pd.DataFrame") -> bool:

@@ -13,8 +13,8 @@ import typer
 from banditplex.cli import options
 from banditplex.cli.data import Data, Reading, as_name, later_columns, load, reading_notes, reads_data, title_of
 from banditplex.cli.first_look import FirstLook
-from banditplex.cli.gains import NAMES, WIDTH, gain_records, print_gains
-from banditplex.cli.output import Json, print_json, print_lines, print_table
+from banditplex.cli.gains import NAMES, WIDTH, print_gains
+from banditplex.cli.output import Json, print_json, print_lines, print_table, records
 from banditplex.cli.policy_options import parse_options
 from banditplex.cli.report import Title, write_run_page
 from banditplex.cli.resuming import exit_status, resume_command, say_new, stoppable
@@ -266,7 +266,7 @@ def summarise(model: "LinkPredictor", folder: "RunFolder") -> dict[str, Any]:
                 "target": target,
                 "validation_loss": _mean(kept, target, "validation_loss"),
                 "validation_accuracy": _mean(kept, target, "validation_accuracy"),
-                "gains": gain_records(gains[gains["target"] == target].drop(columns="target")),
+                "gains": records(gains[gains["target"] == target].drop(columns="target")),
                 "roc_auc": row.get("roc_auc"),
                 "clear": row.get("clear"),
                 "k": int(used[target]),

@@ -20,12 +20,7 @@ def load_comune(
     num_nodes: int,
     directed: bool,
 ) -> Multiplex:
-    """Read an edge file of the CoMuNe collection.
-
-    Parameters: `edges`: the edge file. Its stand-ins have no weights. `layers`: the file that names the layers, or
-    their names. `nodes`: the file that names the nodes, or None. `num_nodes`: number of nodes, isolated ones included.
-    `directed`: whether the file lists directed edges.
-    """
+    """Read an edge file of the CoMuNe collection, whose stand-ins have no weights; layers are in a file, or names."""
     from banditplex.io import read
 
     found, path = _locate(edges)
@@ -92,11 +87,8 @@ def _dataset(name: str, entry: dict[str, Any], mirror: str, others: tuple[File, 
         )
     else:
         load = partial(load_folder, reader, files[0])
-    facts: dict[str, Any] = {
-        "address": COLLECTION,
-        "weighted": False,
-        "archive": ARCHIVE.format(folder) if comune else "",
-    } | entry
+    archive = ARCHIVE.format(folder) if comune else ""
+    facts: dict[str, Any] = {"address": COLLECTION, "weighted": False, "archive": archive} | entry
     title = facts.pop("title")
     return Dataset(name, title, load, num_nodes, num_layers, num_edges, num_undirected, files=files, **facts)
 

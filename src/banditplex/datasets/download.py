@@ -23,8 +23,7 @@ TIMEOUT = 30  # seconds without an answer
 def fetch_files(dataset: Dataset, *, known: Iterable[File] = (), progress: Progress | None = None) -> Path:
     """Return the folder with the checked files of a data set; missing files are downloaded first.
 
-    Parameters: `dataset`: the data set. `known`: files of all data sets. If a server delivers one of these instead of
-    the requested file, it is kept. `progress`: called with (bytes done, bytes in total) during a download.
+    If a server delivers a file of another data set, one that is `known`, it is kept.
     """
     dataset.check_files()
     folder = data_folder()

@@ -6,6 +6,7 @@ import numpy as np
 
 from banditplex.datasets.communities import Communities
 from banditplex.datasets.sampling import (
+    check_counts,
     check_share,
     decode,
     distinct,
@@ -86,7 +87,7 @@ def groups(
     """
     check_choice("shared", shared, get_args(Shared))
     check_choice("overlap", overlap, get_args(Overlap))
-    _check_counts(
+    check_counts(
         num_layers=(num_layers, 1), group_size=(group_size, 1), noise_layers=(noise_layers, 0),
         num_nodes=(num_nodes, 2), edges_per_layer=(edges_per_layer, 1), num_communities=(num_communities, 1),
     )  # fmt: skip
@@ -118,13 +119,6 @@ def groups(
         np.arange(num_nodes),
         metadata={"name": "groups", "relevant": relevant},
     )
-
-
-def _check_counts(**counts: tuple[int, int]) -> None:
-    """Refuse counts, given as (value, least), that are too small."""
-    for option, (value, least) in counts.items():
-        if value < least:
-            raise InputError(f"Expected {option} of at least {least}, got {value}.")
 
 
 def _draw(rng: np.random.Generator, layers: int, pairs: int, count: int, overlap: Overlap, copied: float) -> Ints:

@@ -1,13 +1,21 @@
 """Synthetic multiplexes with known relevant layers: base layers, near copies of them, and noise."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from banditplex.datasets.communities import Communities
-from banditplex.datasets.sampling import check_share, decode, distinct, encode, near_copy, num_pairs, permutations
+from banditplex.datasets.sampling import (
+    check_counts,
+    check_share,
+    decode,
+    distinct,
+    encode,
+    near_copy,
+    num_pairs,
+    permutations,
+)
 from banditplex.errors import InputError
 from banditplex.multiplex import Multiplex
 from banditplex.multiplex.names import Ints
@@ -76,8 +84,28 @@ def planted(
     chosen = num_nodes if active_nodes is None else active_nodes
     if not 2 <= chosen <= num_nodes:
         raise InputError(f"Expected active_nodes from 2 to {num_nodes:,}, the number of nodes, got {chosen:,}.")
-    plan = _Plan(num_layers, groups, group_size, similarity, chosen, edges_per_layer, communities, within)
-    plan.check()
+    check_counts(
+        num_layers=(num_layers, 1), groups=(groups, 0), group_size=(group_size, 2), num_nodes=(chosen, 2),
+        edges_per_layer=(edges_per_layer, 1), communities=(communities, 1),
+    )  # fmt: skip
+    if chosen > 1 << 31:  # pairs are numbered in 62 bits
+        raise InputError(f"Expected num_nodes of at most {1 << 31:,}, got {chosen:,}.")
+    check_share("similarity", similarity)
+    check_share("within", within)
+    if groups * group_size > num_layers:
+        raise InputError(
+            f"Expected num_layers of at least {groups * group_size:,} for {groups:,} groups of {group_size:,} layers, "
+            f"got {num_layers:,}."
+        )
+    population, layout = num_pairs(chosen), Communities(chosen, communities if groups else 1)
+    if edges_per_layer > population:
+        most = f"{population:,}, the pairs of {chosen:,} nodes"
+        raise InputError(f"Expected edges_per_layer of at most {most}, got {edges_per_layer:,}.")
+    kept, inside = round(similarity * edges_per_layer), round(within * edges_per_layer)
+    if groups:
+        check_similarity(similarity, edges_per_layer, chosen, population)
+        layout.check_room(inside, edges_per_layer, within=within)
+    plan = _Plan(num_layers, groups, group_size, edges_per_layer, kept, inside, layout)
     edges = np.empty((2, num_layers * edges_per_layer), np.int64)
     place = 0
     for codes in _layers(plan, stream(seed, "planted")):
@@ -97,7 +125,7 @@ def _place(edges: Ints, plan: "_Plan", num_nodes: int, rng: np.random.Generator)
     grouped = plan.groups * plan.group_size
     spans = [slice(first, first + plan.group_size) for first in range(0, grouped, plan.group_size)]
     for span in spans + [slice(layer, layer + 1) for layer in range(grouped, plan.num_layers)]:
-        node = distinct(rng, 1, num_nodes, plan.num_nodes)[0]  # sorted, so that edges stay sorted
+        node = distinct(rng, 1, num_nodes, plan.layout.num_nodes)[0]  # sorted, so that edges stay sorted
         edges[:, span] = node[edges[:, span]]
 
 
@@ -146,67 +174,23 @@ def check_similarity(similarity: float, num_edges: int, num_nodes: int, populati
     return kept
 
 
-@dataclass(frozen=True)
-class _Plan:
-    """The parameters of `planted`; `check` refuses impossible ones."""
+class _Plan(NamedTuple):
+    """What `planted` draws: counts of layers and edges, and the pairs inside and across communities."""
 
     num_layers: int
     groups: int
     group_size: int
-    similarity: float
-    num_nodes: int
     edges_per_layer: int
-    communities: int
-    within: float
-
-    @property
-    def kept(self) -> int:
-        return round(self.similarity * self.edges_per_layer)
-
-    @property
-    def inside(self) -> int:
-        return round(self.within * self.edges_per_layer)
-
-    @property
-    def layout(self) -> Communities:
-        return Communities(self.num_nodes, self.communities)
-
-    def check(self) -> None:
-        at_least = {
-            "num_layers": 1, "groups": 0, "group_size": 2, "num_nodes": 2, "edges_per_layer": 1, "communities": 1
-        }  # fmt: skip
-        for option, least in at_least.items():
-            if getattr(self, option) < least:
-                raise InputError(f"Expected {option} of at least {least}, got {getattr(self, option)}.")
-        if self.num_nodes > 1 << 31:  # pairs are numbered in 62 bits
-            raise InputError(f"Expected num_nodes of at most {1 << 31:,}, got {self.num_nodes:,}.")
-        check_share("similarity", self.similarity)
-        check_share("within", self.within)
-        if self.groups * self.group_size > self.num_layers:
-            raise InputError(
-                f"Expected num_layers of at least {self.groups * self.group_size:,} for {self.groups:,} groups of "
-                f"{self.group_size:,} layers, got {self.num_layers:,}."
-            )
-        self._check_room()
-
-    def _check_room(self) -> None:
-        population = num_pairs(self.num_nodes)
-        if self.edges_per_layer > population:
-            raise InputError(
-                f"Expected edges_per_layer of at most {population:,}, the pairs of {self.num_nodes:,} nodes, "
-                f"got {self.edges_per_layer:,}."
-            )
-        if not self.groups:
-            return
-        check_similarity(self.similarity, self.edges_per_layer, self.num_nodes, population)
-        self.layout.check_room(self.inside, self.edges_per_layer, within=self.within)
+    kept: int  # edges of a base layer that a near copy has
+    inside: int  # edges of a base layer inside communities
+    layout: Communities
 
 
 def _layers(plan: _Plan, rng: np.random.Generator) -> Iterator[Ints]:
     """Yield the edge codes (rows, edges) of some layers at a time, layer after layer."""
-    population = num_pairs(plan.num_nodes)
+    population = num_pairs(plan.layout.num_nodes)
     most = 2**62 // population  # keys of `distinct` must fit 63 bits
-    batch = max(1, min(_BATCH // max(plan.edges_per_layer, plan.num_nodes), most))
+    batch = max(1, min(_BATCH // max(plan.edges_per_layer, plan.layout.num_nodes), most))
     copies = plan.group_size - 1
     groups_at_once = max(1, batch // plan.group_size)
     for first in range(0, plan.groups, groups_at_once):
@@ -228,11 +212,11 @@ def _base(plan: _Plan, rng: np.random.Generator, rows: int) -> Ints:
     layout = plan.layout
     inside = layout.inside(distinct(rng, rows, layout.num_inside, plan.inside))
     across = layout.across(distinct(rng, rows, layout.num_across, plan.edges_per_layer - plan.inside))
-    node = permutations(rng, rows, plan.num_nodes)
+    node = permutations(rng, rows, layout.num_nodes)
     one, other = (
         np.take_along_axis(node, np.concatenate(places, axis=1), axis=1) for places in zip(inside, across, strict=True)
     )
-    codes = encode(np.minimum(one, other), np.maximum(one, other), plan.num_nodes)
+    codes = encode(np.minimum(one, other), np.maximum(one, other), layout.num_nodes)
     codes.sort(axis=1)
     return codes
 

@@ -121,6 +121,13 @@ def near_copy(rng: np.random.Generator, base: Ints, population: int, kept: int) 
     return codes
 
 
+def check_counts(**counts: tuple[int, int]) -> None:
+    """Refuse counts, given as (value, least), that are too small."""
+    for option, (value, least) in counts.items():
+        if value < least:
+            raise InputError(f"Expected {option} of at least {least}, got {value}.")
+
+
 def check_share(option: str, share: float) -> None:
     """Refuse a share that is not between 0 and 1."""
     if not 0 <= share <= 1:

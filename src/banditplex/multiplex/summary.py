@@ -92,9 +92,5 @@ def _closest(overlap: "sp.csr_array") -> tuple[Ints, Any]:
 
 
 def _active(mx: "Multiplex") -> Ints:
-    key = np.concatenate([mx.edge_layer, mx.edge_layer])
-    key *= mx.num_nodes
-    key += mx.edge_index.ravel()
-    key.sort()
-    distinct = key[np.diff(key, prepend=-1) != 0]
+    distinct = np.unique(mx.edge_layer * mx.num_nodes + mx.edge_index)
     return np.bincount(distinct // max(mx.num_nodes, 1), minlength=mx.num_layers)

@@ -78,11 +78,7 @@ def layers_per_pair(mx: Multiplex) -> Ints:
     array([1, 1])
     """
     source, destination = mx.edge_index
-    keys = np.sort(source * mx.num_nodes + destination)
-    if not len(keys):
-        return np.zeros(0, np.int64)
-    start = np.flatnonzero(np.diff(keys, prepend=-1))
-    return np.bincount(np.diff(start, append=len(keys)))[1:]
+    return np.bincount(np.unique(source * mx.num_nodes + destination, return_counts=True)[1])[1:]
 
 
 Data = dict[str, Any]

@@ -77,6 +77,8 @@ def make_folder(folder: Path) -> None:
     """Make a folder unless it is there."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
+    except FileExistsError:
+        raise InputError(f"{folder}: expected a folder, got a file.") from None
     except OSError as error:
         raise InputError(f"{folder}: cannot be made: {error.strerror or error}.") from None
 
