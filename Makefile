@@ -3,6 +3,9 @@ SHELL := bash
 .SHELLFLAGS := -o pipefail -c
 PYTHON ?= python3
 PIP_ARGS ?=
+INPUTS ?= 20000
+SEED ?= 0
+JOBS ?= 2
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
@@ -44,7 +47,7 @@ bench: $(READY)
 	$(BIN)/python -m benchmarks
 
 faults: $(READY)
-	$(BIN)/python -m faults
+	$(BIN)/python -m faults --seed $(SEED) --jobs $(JOBS)
 
 docs: $(READY)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check $(PIP_ARGS) -c constraints.txt -e '.[docs]'
@@ -66,12 +69,9 @@ audit: $(READY)
 	echo "Nothing was checked, as no service told what is vulnerable: $$(tail -n 1 <<< "$$log" | sed 's/.*_cli://')" >&2; exit 2; \
 	fi; echo "$$log"; exit $$status
 
-INPUTS ?= 20000
-SEED ?= 0
 fuzz: $(READY)
-	$(BIN)/python -m fuzz --inputs $(INPUTS) --seed $(SEED)
+	$(BIN)/python -m fuzz --inputs $(INPUTS) --seed $(SEED) --jobs $(JOBS)
 
-JOBS ?= 2
 mutants: $(READY)
 	$(BIN)/python -m mutants --jobs $(JOBS)
 

@@ -230,17 +230,11 @@ def tried(case: Case, folder: Path) -> Iterator[tuple[str, Ended, str]]:
             return
 
 
-def sizes(folder: Path) -> list[str]:
-    """Try all inputs, print a row for each command, and return what did not hold."""
-    found = []
-    for number, case in enumerate(CASES):
-        place = folder / str(number)
-        place.mkdir()
-        for command, ended, wrong in tried(case, place):
-            last = (ended.said.strip().splitlines() or [""])[-1][:150] if ended.status else ""
-            print(f"{case.name:38} {command:8} {ended.status:3} {ended.seconds:6.1f} s {ended.megabytes:6} MB {last}")
-            if wrong:
-                found.append(f"{case.name}, {command}: {wrong}: {' '.join(ended.said.split())[-300:]}")
-                print(f"    {found[-1]}")
-        sys.stdout.flush()
-    return found
+def size(case: Case, folder: Path) -> tuple[str, list[str]]:
+    """Try an input; return what each command took, and what did not hold."""
+    took, found = [], []
+    for command, ended, wrong in tried(case, folder):
+        took.append(f"{command} {ended.status}, {ended.seconds:.0f} s, {ended.megabytes} MB")
+        if wrong:
+            found.append(f"{case.name}, {command}: {wrong}: {' '.join(ended.said.split())[-300:]}")
+    return "; ".join(took), found

@@ -16,6 +16,7 @@ def main() -> int:
     parser.add_argument("--inputs", type=int, default=20_000, help="number of inputs (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=0, help="inputs are the same for the same seed")
     parser.add_argument("--start", type=int, default=0, help="number of the first input, to repeat a finding")
+    parser.add_argument("--jobs", type=int, default=1, help="processes at once (default: %(default)s)")
     parser.add_argument("--only", help="targets, joined by commas")
     parser.add_argument("--keep", type=Path, help="folder for inputs with a finding")
     asked = parser.parse_args()
@@ -26,7 +27,8 @@ def main() -> int:
             parser.error(f"unknown target {unknown[0]!r}; known: {', '.join(chosen)}")
         chosen = {name: chosen[name] for name in asked.only.split(",")}
     begin, kinds, first = time.monotonic(), Counter[str](), dict[str, Finding]()
-    for each in run(chosen, inputs=asked.inputs, seed=asked.seed, start=asked.start, keep=asked.keep):
+    options = {"inputs": asked.inputs, "seed": asked.seed, "start": asked.start, "keep": asked.keep, "jobs": asked.jobs}
+    for each in run(chosen, **options):
         kind = f"{each.target}: {each.what}"
         kinds[kind] += 1
         if first.setdefault(kind, each) is each:

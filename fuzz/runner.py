@@ -8,6 +8,7 @@ import signal
 import tempfile
 import traceback
 import warnings
+from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -88,37 +89,50 @@ def try_input(target: Target, place: Path) -> str | None:
 
 
 def run(
-    targets: Mapping[str, Target], *, inputs: int, seed: int, start: int = 0, keep: Path | None = None, batch: int = 500
+    targets: Mapping[str, Target],
+    *,
+    inputs: int,
+    seed: int,
+    start: int = 0,
+    keep: Path | None = None,
+    batch: int = 500,
+    jobs: int = 1,
 ) -> Iterator[Finding]:
     """Yield what was found among `inputs` inputs from number `start` on; inputs with a finding are copied to `keep`."""
+    stop = start + inputs
+    waiting = deque(range(first, min(first + batch, stop)) for first in range(start, stop, batch))
+    running: dict[int, tuple[range, Path]] = {}
     with tempfile.TemporaryDirectory(prefix="banditplex-fuzz-") as room:
         seeds = Path(room) / "seeds"
         seeds.mkdir()
         prepare(targets, seeds)
-        number = start
-        while number < start + inputs:
-            end = min(number + batch, start + inputs)
-            log = Path(room) / "log"
-            log.write_text("")
-            status = _in_child(targets, seeds, Path(room), range(number, end), seed, keep, log)
+        while waiting or running:
+            while waiting and len(running) < jobs:
+                numbers = waiting.popleft()
+                log = Path(room) / f"log-{numbers.start}"
+                log.write_text("")
+                running[_start(targets, seeds, Path(room), numbers, seed, keep, log)] = numbers, log
+            child, code = os.wait()
+            numbers, log = running.pop(child)
             lines = log.read_text(errors="replace").splitlines()
             for line in lines:
                 if line.startswith("found "):
                     _, at, name, what = line.split(" ", 3)
                     yield Finding(int(at), name, what)
-            last = int(lines[-1].split(" ")[1]) if lines else number
+            status = os.waitstatus_to_exitcode(code)
             if status:
+                last = int(lines[-1].split(" ")[1]) if lines else numbers.start
                 yield Finding(last, lines[-1].split(" ")[2] if lines else "?", f"the process died with status {status}")
-            number = end if not status else last + 1
+                waiting.extendleft([range(last + 1, numbers.stop)] if last + 1 < numbers.stop else [])
 
 
-def _in_child(
+def _start(
     targets: Mapping[str, Target], seeds: Path, room: Path, numbers: range, seed: int, keep: Path | None, log: Path
 ) -> int:
-    """Try inputs in a process of their own, which logs what it does; return its status."""
+    """Try inputs in a process of their own, which logs what it does; return the process."""
     child = os.fork()
     if child:
-        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        return child
     status = 1
     try:
         os.chdir(room)

@@ -22,7 +22,7 @@ from mutants.trace import Trace
 
 SLOW_IMPORTS = (
     "numpy", "scipy.sparse", "scipy.stats", "pandas", "pyarrow.parquet", "networkx", "sklearn.metrics", "torch",
-    "torch_geometric.data", "hypothesis", "openpyxl", "typer", "rich",
+    "torch_geometric.data", "numba", "hypothesis", "openpyxl", "typer", "rich",
 )  # fmt: skip
 LEFT_OUT = shutil.ignore_patterns(".*", "__pycache__", "runs", "*.pyc", "*.png", "*.svg", "*.gif", "*.csv")
 ADDRESSES = 24 << 30

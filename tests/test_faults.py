@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import banditplex.cli
+from faults import __main__ as command
 from faults import sizes
 from faults.harness import Harness
 from faults.links import planted
@@ -33,6 +34,33 @@ def test_every_scenario_at_some_steps(scenario, tmp_path):
     steps = range(0, len(harness.steps), max(1, len(harness.steps) // 8))
     for fault in scenario.faults:
         assert harness.run(fault, steps) == []
+
+
+# What the command tries
+
+
+def test_everything_is_tried_and_names_choose():
+    every = command.pieces(("",), None)
+    assert len(set(every)) == len(every)
+    assert {each.name for each in every} == {each.name for each in everything()} | {"tamper", "links", "sizes"}
+    assert [each.fault for each in every if each.name == "sizes"] == [case.name for case in sizes.CASES]
+    assert [each.first for each in command.pieces(("tamper",), ["run"])] == list(range(0, 500, 50))
+    assert {each.name for each in command.pieces(("train",), ["kill"])} == {"train", "train --force"}
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_what_does_not_hold_is_told(jobs, monkeypatch, capfd):
+    def attempt(piece, seed, place):
+        if piece.fault == "2":
+            raise KeyError("edges")
+        return "4 steps", ["wrong " + piece.fault] * int(piece.fault)
+
+    monkeypatch.setattr(command, "attempt", attempt)
+    found = list(command.try_all([command.Piece("a", each) for each in "012"], 0, jobs))
+    assert sorted(found) == ["a, 2: KeyError: 'edges'", "wrong 1"]
+    rows = capfd.readouterr().out.splitlines()
+    assert sorted(line.split()[1] for line in rows if line.startswith("a ")) == ["0", "1", "2"]
+    assert "    wrong 1" in rows
 
 
 # Tampered folders

@@ -50,6 +50,15 @@ def test_what_is_planted_is_found(read, what, tmp_path):
     assert all(what in each.what for each in found)
 
 
+def test_processes_at_once_find_the_same(tmp_path):
+    def die_of_four(folder):
+        die(folder) if int(folder.name.removeprefix("input-")) % 4 == 0 else fail(folder)
+
+    found = [set(run(planted(die_of_four), inputs=21, seed=0, batch=5, jobs=jobs)) for jobs in (1, 3)]
+    assert found[0] == found[1]
+    assert sorted(each.number for each in found[0]) == list(range(21))
+
+
 def test_long_reads_and_long_errors_are_found(tmp_path, monkeypatch):
     def many_lines(folder):
         raise InputError("two\nlines")
