@@ -165,6 +165,18 @@ def test_bad_tables_of_nodes(tmp_path, people, columns, values):
         bx.read(edges, node_table=path, node_columns=columns)
 
 
+def test_numbers_that_pandas_cannot_hold(tmp_path, monkeypatch):
+    """What pandas 3.0 raises for an integer of 400 digits; later versions read it as a text."""
+
+    def overflow(*words, **options):
+        raise OverflowError("int too large to convert to float")
+
+    edges, path = lay(tmp_path, people=f"id,age\nann,{'9' * 400}\nbob,2\ncid,3\n")
+    monkeypatch.setattr(pd, "read_csv", overflow)
+    with refuses(path, "too large"):
+        bx.read(edges, node_table=path)
+
+
 def test_the_command_line_reads_nodes(tmp_path, call, refusal):
     lay(tmp_path)
     words = ("--nodes", "people.csv", "--node-columns", "features=age", "--node-columns", "type=town")

@@ -132,7 +132,7 @@ def _read_text(path: Path, options: TableOptions, usual: str, *, texts: bool) ->
         for point in points:  # decimal commas make columns of numbers of what are texts else
             with opened(path, max_size=options.max_size) as file:
                 frames.append(pd.read_csv(file, decimal=point, **how))
-    except (ValueError, LookupError) as error:  # what pandas raises for files that are no tables
+    except (ValueError, LookupError, OverflowError) as error:  # what pandas raises for files that are no tables
         if isinstance(error, InputError):
             raise
         raise FormatError(f"expected a table, got {' '.join(str(error).split())}", path=path) from None
