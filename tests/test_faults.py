@@ -3,6 +3,7 @@
 import random
 import resource
 import shutil
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -12,8 +13,8 @@ from faults import __main__ as command
 from faults import sizes
 from faults.harness import Harness
 from faults.links import planted
-from faults.scenarios import convert, everything
-from faults.tamper import WAYS, Victim, attempt, contents, tamper, tampered
+from faults.scenarios import compare, convert, everything
+from faults.tamper import WAYS, Victim, _is_lost, attempt, contents, tamper, tampered
 
 CUT = {  # steps of two conversions at which old and new stand beside each other, or a draft stays behind
     "csv": ("after replace out.csv.meta.json", "before unlink .out.csv.mixed"),
@@ -25,6 +26,14 @@ CUT = {  # steps of two conversions at which old and new stand beside each other
 def test_a_conversion_that_is_killed(format, tmp_path):
     harness = Harness(convert(format), tmp_path / "s")
     assert harness.run("kill", [harness.steps.index(step) for step in CUT[format]]) == []
+
+
+@pytest.mark.parametrize(("text", "whole"), [("old\n", True), ("<p></p></html>", True), ("<p></p>\n</ht", False)])
+def test_pages_of_a_comparison_that_are_whole(text, whole, tmp_path):
+    (tmp_path / "board").mkdir()
+    (tmp_path / "board" / "report.html").write_text(text)
+    with nullcontext() if whole else pytest.raises(AssertionError):
+        compare().check(tmp_path)
 
 
 @pytest.mark.slow
@@ -128,6 +137,22 @@ def test_what_commands_do_to_tampered_folders_is_found(work, what, before, tmp_p
     monkeypatch.setattr("faults.tamper.WAYS", {next(iter(WAYS)): 1})  # damage alone
     found = attempt(Victim("run", "run", [], [["report", "PLACE"]]), 0, 0, before, tmp_path / "work")
     assert found is None if what is None else what in found
+
+
+@pytest.mark.parametrize(
+    ("name", "now", "command", "lost"),
+    [
+        ("board/leaderboard.csv", b"new", ["compare", "--resume"], False),  # written before a page that cannot be
+        ("board/leaderboard.csv", None, ["compare", "--resume"], True),
+        ("board/rows.jsonl", b"new", ["compare", "--resume"], True),
+        ("run/model.json", b"new", ["train", "--resume"], False),
+        ("run/model.json", None, ["train", "--resume"], True),
+        ("run/model.json", b"new", ["predict"], True),
+        ("run/.lock", None, ["predict"], False),
+    ],
+)
+def test_which_changes_are_losses(name, now, command, lost):
+    assert _is_lost(name, b"old", now, command) == lost
 
 
 def test_how_a_command_in_a_terminal_ended(tmp_path):
