@@ -12,11 +12,12 @@ import numpy as np
 import pandas as pd
 
 from banditplex.answers.embedding import positions
-from banditplex.answers.ranking import plan
+from banditplex.answers.ranking import RANKED_AT_ONCE
 from banditplex.markdown import markdown_table, number
 from banditplex.multiplex import Multiplex
 from banditplex.pairs.candidates import WAYS, find_candidates
 from banditplex.pairs.known import in_order
+from banditplex.pairs.space import PairSpace
 from banditplex.prediction import FittedModel
 from banditplex.predictor import LinkPredictor
 from banditplex.storage.rows import Row
@@ -55,7 +56,7 @@ def work(task: SplitRun) -> Iterator[Row]:
 def measure(fitted: FittedModel, layer: str, head: Row) -> Iterator[Row]:
     """Yield recalls in one layer: of all ways together, and of each alone."""
     mx, index = fitted.mx, fitted.mx.layer_index(layer)
-    chunks = [chunk[~mx.has_edges(chunk, layer)] for chunk in plan(fitted, layer, space=None, exact=True).chunks]
+    chunks = [chunk[~mx.has_edges(chunk, layer)] for chunk in PairSpace(mx).chunks(index, RANKED_AT_ONCE)]
     scores = np.concatenate([fitted.logits(chunk, layer) for chunk in chunks])
     pairs = np.concatenate(chunks)
     ranked = (pairs @ [mx.num_nodes, 1])[np.argsort(-scores, kind="stable")]

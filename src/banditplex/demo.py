@@ -303,8 +303,10 @@ def collect_comparison(measured: Measured) -> dict[str, Any]:
                 "method": row["policy"],
                 "metric": name,
                 "difference": below.get(row["policy"]) if column == "auc" else None,
+                "mean": row[column],
+                "low": None if (deviation := row[f"{column}_deviation"]) is None else row[column] - deviation,
+                "high": None if deviation is None else row[column] + deviation,
             }
-            | _interval(row[column], row[f"{column}_deviation"])
             for row in rows
             for name, (column, _) in METRICS.items()
         ],
@@ -322,9 +324,3 @@ def collect_comparison(measured: Measured) -> dict[str, Any]:
             | learning_curves(curves.rename(columns={"seed": "run"}), "auc", policies)
         ],
     }
-
-
-def _interval(mean: float, deviation: float | None) -> dict[str, float | None]:
-    if deviation is None:
-        return {"mean": mean, "low": None, "high": None}
-    return {"mean": mean, "low": mean - deviation, "high": mean + deviation}

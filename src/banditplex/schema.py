@@ -1,8 +1,8 @@
 """One check for everything that is read from JSON: types, keys, ranges, sizes and depth, before any of it is used.
 
-A schema is written as the value it describes: a type, a `Kind` (a phrase and a test), `[kind]` for a list of a kind,
-`{"name": kind, "name?": kind}` for an object with these keys (optional ones end in "?"; "*" stands for all others), or
-a tuple of alternatives.
+A schema is written as the value it describes: a type, a `Kind` (a phrase and a test), `[kind]` for a list of a kind and
+`[kind, 3]` for one of three values, `{"name": kind, "name?": kind}` for an object with these keys (optional ones end in
+"?"; "*" stands for all others), or a tuple of alternatives.
 """
 
 import json
@@ -140,8 +140,8 @@ def check_version(found: Any, newest: int, *, path: object, what: str = "format"
 def mismatch(value: Any, schema: Schema, where: str = "") -> tuple[str, str, str] | None:
     """Return where a value first differs from a schema, what was expected there, and what came; None if nowhere.
 
-    >>> mismatch({"a": [1, "x"]}, {"a": [int], "b?": bool})
-    ('a[1]', 'an integer', "'x'")
+    >>> mismatch({"a": [1, "x"]}, {"a": [int], "b?": bool}), mismatch([1, 2], [int, 3])
+    (('a[1]', 'an integer', "'x'"), ('', 'a list of 3', 'a list of 2'))
     """
     if isinstance(schema, tuple):
         found = [mismatch(value, each, where) for each in schema]
@@ -150,7 +150,7 @@ def mismatch(value: Any, schema: Schema, where: str = "") -> tuple[str, str, str
         deeper = next((each for each in found if each is not None and each[0] != where), None)
         return deeper or (where, " or ".join(each[1] for each in found if each is not None), show(value))
     if isinstance(schema, list):
-        return _list_mismatch(value, schema[0], where)
+        return _list_mismatch(value, schema[0], where, *schema[1:])
     if isinstance(schema, Mapping):
         return _object_mismatch(value, schema, where)
     if isinstance(schema, Kind):
@@ -158,12 +158,13 @@ def mismatch(value: Any, schema: Schema, where: str = "") -> tuple[str, str, str
     return None if type(value) is schema else (where, PLAIN[schema], show(value))
 
 
-def _list_mismatch(value: Any, kind: Schema, where: str) -> tuple[str, str, str] | None:
+def _list_mismatch(value: Any, kind: Schema, where: str, length: int | None = None) -> tuple[str, str, str] | None:
     if not isinstance(value, list | tuple):
         return where, "a list", show(value)
-    if isinstance(kind, type) and set(map(type, value)) <= {kind}:  # in one go where they may be many
-        return None
-    return next((found for i, each in enumerate(value) if (found := mismatch(each, kind, f"{where}[{i}]"))), None)
+    alike = isinstance(kind, type) and set(map(type, value)) <= {kind}  # in one go where they may be many
+    places = enumerate(() if alike else value)
+    found = next((found for i, each in places if (found := mismatch(each, kind, f"{where}[{i}]"))), None)
+    return found if length in (None, len(value)) else found or (where, f"a list of {length}", show(value))
 
 
 def _object_mismatch(value: Any, schema: Mapping[str, Schema], where: str) -> tuple[str, str, str] | None:

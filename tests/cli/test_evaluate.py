@@ -177,7 +177,7 @@ def test_ctrl_c_shows_how_to_resume(call, folder, monkeypatch):
     again = f"banditplex evaluate data.csv {' '.join(QUICK)} -o x.jsonl --resume"
     assert "1 of 8 runs" in error
     assert error.endswith(f"{again}\n")
-    assert "-o FILE" in call("evaluate", "data.csv", *QUICK, cwd=folder)[2]
+    assert "nothing was kept, as there is no -o" in call("evaluate", "data.csv", *QUICK, cwd=folder)[2]
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,6 @@ from banditplex.multiplex import Multiplex, Name
 from banditplex.pairs.asked import as_node, as_pairs
 from banditplex.pairs.candidates import SIZE, WAYS, find_candidates
 from banditplex.pairs.known import Ints, in_order
-from banditplex.pairs.negatives import uniform_pairs
 from banditplex.pairs.space import PairSpace
 from banditplex.prediction import FittedModel
 from banditplex.terminal import duration
@@ -58,7 +57,7 @@ def recommend(
     fitted.instance(layer)  # refuses
     if candidates is not None:
         return rank(fitted, layer, given(mx, as_pairs(mx, candidates)), top=top, prior=assumed, on_progress=on_progress)
-    space = None if mx.node_types is None else PairSpace(mx, links_of=links_of)
+    space = PairSpace(mx, links_of=links_of)
     if node is not None:
         chosen = of_node(mx, mx.layer_index(layer), as_node(mx, node), space)
     else:
@@ -79,7 +78,7 @@ def plan(
     fitted: FittedModel,
     layer: Name,
     *,
-    space: PairSpace | None,
+    space: PairSpace,
     exact: bool | None = None,
     size: int = SIZE,
     note: Note | None = None,
@@ -89,10 +88,10 @@ def plan(
     `size` is the number of candidates that each way to find them keeps.
     """
     mx, index = fitted.mx, fitted.mx.layer_index(layer)
-    possible = num_pairs(mx, index, space)
+    possible = int(space.num_pairs(ordered=mx.directed)[index])
     every = possible <= EXACT if exact is None else exact
     if note is not None and (possible > EXACT or not every):
-        length = duration(estimate(fitted, layer, possible, space))
+        length = duration(estimate(fitted, layer, space) * possible)
         whole = f"all {possible:,} pairs of layer {layer!r}"
         note(
             f"ranking {whole}, which takes about {length}."
@@ -100,20 +99,18 @@ def plan(
             else f"ranking candidates; {whole} would take about {length} (exact=True)."
         )
     if every:
-        chunks = all_pairs(mx) if space is None else space.chunks(index, RANKED_AT_ONCE)
-        return Plan(chunks, possible, possible, "all pairs")
-    found = find_candidates(mx, index, size=size, space=space, positions=positions(fitted, layer))
+        return Plan(space.chunks(index, RANKED_AT_ONCE), possible, possible, "all pairs")
+    within = None if mx.node_types is None else space
+    found = find_candidates(mx, index, size=size, space=within, positions=positions(fitted, layer))
     pairs = distinct(np.concatenate(list(found.values())), mx)
     ways = [WAYS[way] for way, some in found.items() if len(some)]
     return Plan(_chunks(pairs), len(pairs), possible, f"candidates: pairs {', '.join(ways)}")
 
 
-def of_node(mx: Multiplex, layer: int, node: int, space: PairSpace | None) -> Plan:
+def of_node(mx: Multiplex, layer: int, node: int, space: PairSpace) -> Plan:
     """Choose all pairs of a node; in a directed multiplex, those from it."""
-    others = np.delete(np.arange(mx.num_nodes), node)
-    pairs = np.stack([np.full(len(others), node), others], 1)
-    if space is not None:
-        pairs = pairs[space.contains(np.full(len(pairs), layer), pairs)]
+    pairs = np.stack([np.full(mx.num_nodes, node), np.arange(mx.num_nodes)], 1)
+    pairs = pairs[space.contains(np.full(len(pairs), layer), pairs)]
     return Plan(_chunks(pairs), len(pairs), len(pairs), f"all pairs of node {mx.node_names[node]!r}")
 
 
@@ -152,21 +149,13 @@ def rank(
     return table
 
 
-def estimate(fitted: FittedModel, layer: Name, num_pairs: int, space: PairSpace | None) -> float:
-    """Return about how many seconds it takes to score as many pairs of a layer, from a sample of random ones."""
-    index = np.full(SAMPLE, fitted.mx.layer_index(layer))
-    pairs = uniform_pairs(fitted.mx, space)(index, np.random.default_rng(0))
+def estimate(fitted: FittedModel, layer: Name, space: PairSpace) -> float:
+    """Return about how many seconds it takes to score a pair of a layer, from a sample of random ones."""
+    pairs = space.propose(np.full(SAMPLE, fitted.mx.layer_index(layer)), np.random.default_rng(0))
     fitted.logits(pairs[:2], layer)  # what is computed once
     start = time.perf_counter()
     fitted.logits(pairs, layer)
-    return (time.perf_counter() - start) / SAMPLE * num_pairs
-
-
-def num_pairs(mx: Multiplex, layer: int, space: PairSpace | None) -> int:
-    """Return the number of pairs of a layer, known edges included."""
-    if space is not None:
-        return int(space.num_pairs(ordered=mx.directed)[layer])
-    return mx.num_nodes * (mx.num_nodes - 1) // (1 if mx.directed else 2)
+    return (time.perf_counter() - start) / SAMPLE
 
 
 def _chunks(pairs: Ints) -> Iterator[Ints]:
@@ -179,13 +168,3 @@ def distinct(pairs: Ints, mx: Multiplex) -> Ints:
     _, first = np.unique(ordered @ [mx.num_nodes, 1], return_index=True)
     found: Ints = pairs[np.sort(first)]
     return found
-
-
-def all_pairs(mx: Multiplex) -> Iterator[Ints]:
-    """Yield all pairs of distinct nodes, smaller index first if undirected, in chunks."""
-    rows = max(1, RANKED_AT_ONCE // max(1, mx.num_nodes))
-    for low in range(0, mx.num_nodes, rows):
-        source, destination = np.indices((min(rows, mx.num_nodes - low), mx.num_nodes)).reshape(2, -1)
-        source += low
-        keep = source != destination if mx.directed else source < destination
-        yield np.stack([source[keep], destination[keep]], 1)

@@ -6,25 +6,23 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from textwrap import fill
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from banditplex.cli import options
 from banditplex.cli.data import DATA, Reading, as_name, is_dataset, load, reads_data, title_of
-from banditplex.cli.output import Json, print_json, print_lines, print_table
+from banditplex.cli.output import Json, print_json, print_lines, print_table, wrapped
 from banditplex.cli.report import last_line, page_beside, try_page
-from banditplex.cli.resuming import resume_command, say_new
+from banditplex.cli.resuming import say_new, telling
 from banditplex.errors import InputError
 from banditplex.pairs.visibility import HIDE
-from banditplex.terminal import bars, say
+from banditplex.terminal import bars
 
 if TYPE_CHECKING:
     from banditplex.leaderboard.board import Leaderboard
     from banditplex.leaderboard.tables import Table
 
-WIDTH = 79
 FULL: dict[str, Any] = {"methods": None, "trials": 10, "budget": 120.0}
 QUICK: dict[str, Any] = {"methods": "quick", "trials": 1, "budget": 60.0}
 """Defaults of options, without and with --quick."""
@@ -138,23 +136,18 @@ def compare(
     if out is not None and resume and not begun(out) and not quiet:
         say_new(out)
     done = 0
-    try:
-        with _progress(quiet) as tell:
+    with telling(out, lambda: f" after {done} fits"), _progress(quiet) as tell:
 
-            def on_progress(now: int, total: int, rows: list[dict[str, Any]]) -> None:
-                nonlocal done
-                done = now
-                if tell is not None:
-                    tell(now, total, rows[-1])
+        def on_progress(now: int, total: int, rows: list[dict[str, Any]]) -> None:
+            nonlocal done
+            done = now
+            if tell is not None:
+                tell(now, total, rows[-1])
 
-            rows = run_all(
-                mx, chosen, plan=plan, fixed=fixed, engine=engine, jobs=jobs, folder=out, resume=resume,
-                on_progress=on_progress,
-            )  # fmt: skip
-    except KeyboardInterrupt:
-        how = "nothing was kept, as there is no -o DIR" if out is None else f"continue with: {resume_command()}"
-        say(f"stopped after {done} fits; {how}")
-        raise typer.Exit(130) from None
+        rows = run_all(
+            mx, chosen, plan=plan, fixed=fixed, engine=engine, jobs=jobs, folder=out, resume=resume,
+            on_progress=on_progress,
+        )  # fmt: skip
     board = replace(
         board, lines=lines.make_lines(rows), layers=lines.layer_lines(rows), tests=lines.finished(rows)
     )  # fmt: skip
@@ -237,7 +230,7 @@ def _print(table: "Table") -> None:
 
 
 def _wrap(sentences: list[str]) -> str:
-    return fill(" ".join(sentences), WIDTH, break_on_hyphens=False)
+    return wrapped(" ".join(sentences), break_on_hyphens=False)
 
 
 @contextmanager

@@ -4,7 +4,6 @@ import re
 import warnings
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -29,93 +28,66 @@ def _size(text: str) -> int:
     return int(found[1]) << 10 * " KMGT".index(found[2].upper() or " ")
 
 
-_option = partial(typer.Option, rich_help_panel="How to read DATA")
+def _option(kind: Any, help: str, *flags: str, **more: Any) -> Any:
+    return Annotated[kind, typer.Option(*flags, help=help, rich_help_panel="How to read DATA", **more)]
+
 
 DATA = typer.Argument(
     metavar="DATA",
     help="Name of a data set, path of a file or folder, or several tables: each is a layer.",
 )
 Data = Annotated[list[str], DATA]
+_TEXT, _TEXTS, _SWITCH, _NUMBER = str | None, list[str] | None, bool | None, int | None
 READING = {
-    "from_format": Annotated[
-        str | None,
-        _option("--from", metavar="FORMAT", help="Format of DATA, if name and content do not show it."),
-    ],
-    "columns": Annotated[
-        list[str] | None,
-        _option(
-            metavar="ROLE=NAME,..",
-            help="Column names of a table: source=from, target=to, layer, weight, time; numbers without a header; "
-            "layer= for no column. May be repeated, with other names for other files.",
-        ),
-    ],
-    "wide": Annotated[
-        bool | None, _option("--wide", help="Each column of numbers, or of yes and no, is a layer of its own.")
-    ],
-    "matrix": Annotated[
-        bool | None,
-        _option("--matrix", help="Tables are adjacency matrices, a layer per file, with names in row and column 1."),
-    ],
-    "header": Annotated[bool | None, _option("--header/--no-header", help="Whether files start with column names.")],
-    "delimiter": Annotated[
-        str | None, _option(metavar="CHAR", help="Column separator of a CSV file; tab for tabs. Default: guessed.")
-    ],
-    "decimal": Annotated[str | None, _option(metavar=".|,", help="Decimal point of a CSV file. Default: guessed.")],
-    "thousands": Annotated[
-        str | None, _option(metavar="CHAR", help="Thousands separator: . , ' or space. Default: guessed.")
-    ],
-    "date_format": Annotated[
-        str | None,
-        _option(
-            metavar="dmy|mdy|ymd|FORM",
-            help="Order of dates such as 04/05/2025, or a form such as %d-%b-%Y. Default: guessed.",
-        ),
-    ],
-    "encoding": Annotated[
-        str | None, _option(metavar="NAME", help="Encoding of a CSV file, such as cp1252. Default: guessed.")
-    ],
-    "sheet": Annotated[str | None, _option(metavar="NAME", help="Sheet of an Excel file. Default: the first.")],
-    "missing": Annotated[
-        str | None,
-        _option(
-            metavar="error|drop",
-            help="Refuse empty cells, or drop rows without a node or layer; an empty weight is then 1, an empty time "
-            "the earliest.",
-            show_default="error",
-        ),
-    ],
-    "bipartite": Annotated[
-        bool | None,
-        _option("--bipartite/--no-bipartite", help="Whether sources and targets are two kinds of nodes."),
-    ],
-    "fold_case": Annotated[
-        bool | None, _option("--fold-case", help="Merge names that differ only by case or spaces, as Anna and anna.")
-    ],
-    "node_table": Annotated[
-        str | None,
-        _option("--nodes", metavar="FILE", help="Table of nodes: id, type; numbers and few-valued texts are features."),
-    ],
-    "node_columns": Annotated[
-        list[str] | None,
-        _option(
-            metavar="ROLE=NAME,..",
-            help="Columns of the table of nodes: id=, type=, name=, features=age+income; features= for none.",
-        ),
-    ],
-    "max_size": Annotated[
-        int | None,
-        _option(
-            metavar="SIZE",
-            parser=_size,
-            help="Largest size after decompression, or of a GraphML or GML file, as 2G. Default: 64M, or 100 times the "
-            "compressed size; 64M for GraphML and GML.",
-        ),
-    ],
-    "num_nodes": Annotated[int | None, _option(min=1, metavar="N", help="Nodes are 0 to N-1, isolated ones included.")],
-    "directed": Annotated[
-        bool | None, _option("--directed/--undirected", help="Read edges as directed or undirected.")
-    ],
-}  # fmt: skip
+    "from_format": _option(_TEXT, "Format of DATA, if name and content do not show it.", "--from", metavar="FORMAT"),
+    "columns": _option(
+        _TEXTS,
+        "Column names of a table: source=from, target=to, layer, weight, time; numbers without a header; layer= for no "
+        "column. May be repeated, with other names for other files.",
+        metavar="ROLE=NAME,..",
+    ),
+    "wide": _option(_SWITCH, "Each column of numbers, or of yes and no, is a layer of its own.", "--wide"),
+    "matrix": _option(
+        _SWITCH, "Tables are adjacency matrices, a layer per file, with names in row and column 1.", "--matrix"
+    ),
+    "header": _option(_SWITCH, "Whether files start with column names.", "--header/--no-header"),
+    "delimiter": _option(_TEXT, "Column separator of a CSV file; tab for tabs. Default: guessed.", metavar="CHAR"),
+    "decimal": _option(_TEXT, "Decimal point of a CSV file. Default: guessed.", metavar=".|,"),
+    "thousands": _option(_TEXT, "Thousands separator: . , ' or space. Default: guessed.", metavar="CHAR"),
+    "date_format": _option(
+        _TEXT,
+        "Order of dates such as 04/05/2025, or a form such as %d-%b-%Y. Default: guessed.",
+        metavar="dmy|mdy|ymd|FORM",
+    ),
+    "encoding": _option(_TEXT, "Encoding of a CSV file, such as cp1252. Default: guessed.", metavar="NAME"),
+    "sheet": _option(_TEXT, "Sheet of an Excel file. Default: the first.", metavar="NAME"),
+    "missing": _option(
+        _TEXT,
+        "Refuse empty cells, or drop rows without a node or layer; an empty weight is then 1, an empty time the "
+        "earliest.",
+        metavar="error|drop",
+        show_default="error",
+    ),
+    "bipartite": _option(_SWITCH, "Whether sources and targets are two kinds of nodes.", "--bipartite/--no-bipartite"),
+    "fold_case": _option(_SWITCH, "Merge names that differ only by case or spaces, as Anna and anna.", "--fold-case"),
+    "node_table": _option(
+        _TEXT, "Table of nodes: id, type; numbers and few-valued texts are features.", "--nodes", metavar="FILE"
+    ),
+    "node_columns": _option(
+        _TEXTS,
+        "Columns of the table of nodes: id=, type=, name=, features=age+income; features= for none.",
+        metavar="ROLE=NAME,..",
+    ),
+    "max_size": _option(
+        _NUMBER,
+        "Largest size after decompression, or of a GraphML or GML file, as 2G. Default: 64M, or 100 times the "
+        "compressed size; 64M for GraphML and GML.",
+        metavar="SIZE",
+        parser=_size,
+    ),
+    "num_nodes": _option(_NUMBER, "Nodes are 0 to N-1, isolated ones included.", min=1, metavar="N"),
+    "directed": _option(_SWITCH, "Read edges as directed or undirected.", "--directed/--undirected"),
+}
 reads_data = add_options(READING, into="reading")
 """A decorator for commands that read DATA: they get the options that say how as `reading`."""
 Reading = dict[str, Any]
@@ -197,14 +169,11 @@ def _read(paths: Sequence[str], options: dict[str, Any], quiet: bool) -> "Multip
         if quiet:
             warnings.simplefilter("ignore")
         mx = read(paths if len(paths) > 1 else paths[0], progress=on_progress, **options)
-    if options.get("directed") and mx.num_edges and not quiet and not _goes_back(mx):
-        say(f"{title_of(paths)}: no edge has a reverse edge; --directed reads each line as one directed edge.")
+    if options.get("directed") and mx.num_edges and not quiet:
+        pairs = mx.to_undirected().num_edges
+        if pairs == (mx.edge_index[0] != mx.edge_index[1]).sum():
+            say(f"{title_of(paths)}: no edge has a reverse edge; --directed reads each line as one directed edge.")
     return mx
-
-
-def _goes_back(mx: "Multiplex") -> bool:
-    """Return whether some pair of nodes has edges in both directions in a layer."""
-    return bool(mx.to_undirected().num_edges < (mx.edge_index[0] != mx.edge_index[1]).sum())
 
 
 def parse_columns(texts: Iterable[str] | None) -> dict[str, Any]:

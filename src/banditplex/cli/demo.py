@@ -2,13 +2,11 @@
 
 from math import isnan
 from pathlib import Path
-from textwrap import fill
 from typing import Annotated
 
 import typer
 
-from banditplex.cli.gains import WIDTH
-from banditplex.cli.output import Json, print_json, print_lines, print_table
+from banditplex.cli.output import Json, print_json, print_lines, print_table, wrapped
 from banditplex.terminal import bars
 
 
@@ -36,10 +34,10 @@ def demo(
         compared = {"differences": differences, "oracle_share": show.oracle_share(rows)}
         print_json({"gains": learnt, "policies": rows, **compared, "report": str(page)})
         return
-    print(f"{show.introduce(measured)}\n\n{fill(show.judge_gains(learnt), WIDTH)}\n")
+    print(f"{show.introduce(measured)}\n\n{wrapped(show.judge_gains(learnt))}\n")
     print_table(*show.learnt_table(learnt))
     print()
     print_table(*show.policy_table(rows))
     worth = show.conclude(rows, differences, splits=seeds, epochs=epochs)
-    print(f"\n{fill(show.HOW, WIDTH)}\n\n{fill(worth, WIDTH)}")
+    print(f"\n{wrapped(show.HOW)}\n\n{wrapped(worth)}")
     print_lines(f"\nReport: {page}")

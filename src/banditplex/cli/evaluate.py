@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from statistics import fmean
-from textwrap import fill
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
@@ -14,10 +13,10 @@ import typer
 from banditplex.cli import options
 from banditplex.cli.data import Data, Reading, as_name, is_dataset, load, reading_notes, reads_data, title_of
 from banditplex.cli.gains import gains_on, print_gains
-from banditplex.cli.output import Json, print_json, print_lines, print_table, records
+from banditplex.cli.output import Json, print_json, print_lines, print_table, records, wrapped
 from banditplex.cli.policy_options import options_by_policy
 from banditplex.cli.report import last_line, page_beside, try_page
-from banditplex.cli.resuming import check_file, exit_status, resume_command, say_new, stoppable
+from banditplex.cli.resuming import check_file, say_new, telling
 from banditplex.errors import InputError
 from banditplex.terminal import Estimate, bars, say
 from banditplex.training.config import SETTINGS
@@ -30,8 +29,6 @@ USUAL_TRIALS, USUAL_FOLDS = 10, 5
 SHOWN = ("accuracy", "roc_auc", "mrr")
 RANKED = ("filtered_mrr", "filtered_hits_at_1", "filtered_hits_at_10", "roc_auc")
 """Metrics that are shown, and those of a split of triples."""
-WIDTH = 79
-"""Of the lines below the table."""
 
 
 @reads_data
@@ -96,7 +93,6 @@ def evaluate(
     """Say which layers help, and compare policies by cross validation, on the same splits, with paired tests."""
     from banditplex.evaluation import evaluate as rows_of
     from banditplex.evaluation import summary
-    from banditplex.jobs.task import TaskLost
     from banditplex.predictor import LinkPredictor
     from banditplex.report.collect import collect_evaluation
     from banditplex.report.comparison import held_out_edges
@@ -119,9 +115,14 @@ def evaluate(
         for name, own in options_by_policy(policy.split(","), policy_option).items()
     }
     targets = [as_name(name, mx.layer_names) for name in target] if target else None
-    done, rows = 0, []
-    try:
-        with stoppable(quiet=quiet), _progress(list(methods), metrics, trials * folds, quiet, quick) as on_progress:
+    rows: list[dict[str, Any]] = []
+    everything = trials * folds
+
+    def done() -> str:
+        return f" after {sum(row['scope'] == 'mean' for row in rows)} of {len(methods) * everything} runs"
+
+    with telling(out, done, quiet=quiet):
+        with _progress(list(methods), metrics, everything, quiet, quick) as on_progress:
             results = rows_of(
                 methods, fixed or mx, hide=hide, trials=trials, folds=folds, seed=seed, negatives=negatives,
                 targets=targets, after=cut, engine=engine,
@@ -131,17 +132,8 @@ def evaluate(
                 say_new(out)
             if mx.num_layers == 1 and len(methods) > 1 and not quiet:
                 say(f"{title_of(data)} has a single layer: there is no other to look at, and policies cannot differ.")
-            for row in results:
-                rows.append(row)
-                done += row["scope"] == "mean"
+            rows.extend(results)
         gains = gains_on(LinkPredictor(hide=hide, seed=seed, **options.plain(settings)), mx, targets)
-    except (KeyboardInterrupt, TaskLost) as stop:
-        how = "nothing was kept, as there is no -o FILE" if out is None else f"continue with: {resume_command()}"
-        counts = f"after {done} of {len(methods) * trials * folds} runs"
-        if isinstance(stop, TaskLost):
-            raise InputError(f"{stop} Stopped {counts}; {how}") from None
-        say(f"stopped {counts}; {how}")
-        raise typer.Exit(exit_status(stop)) from None
     page, asked = None, {"hide": hide, "trials": trials, "folds": folds, "seed": seed, "negatives": negatives}
     asked |= {"after": after} if after is not None else {"split": split} if fixed else {}
     asked |= held_out_edges(rows)
@@ -163,7 +155,7 @@ def evaluate(
     print_table(COLUMNS, [_cells(line) for line in lines])
     print(f"\n{_explain(lines, asked)}")
     for name in dict.fromkeys(line["metric"] for line in lines if line["mean"] is None):
-        print(fill(_unknown(name, negatives), WIDTH))
+        print(wrapped(_unknown(name, negatives)))
     print_lines(last_line([f"Rows: {out}."] * (out is not None), page))
 
 
@@ -201,12 +193,6 @@ def _metrics(text: str | None, *, triples: bool) -> list[str]:
     return names
 
 
-def _mean(line: dict[str, Any]) -> str:
-    """Return a mean with its deviation, which a single run has not."""
-    known = [f"{line[name]:.3f}" for name in ("mean", "deviation") if line[name] is not None]
-    return " ± ".join(known) or "?"
-
-
 def _explain(lines: list[dict[str, Any]], asked: dict[str, Any]) -> str:
     """Say in words what the table shows."""
     from banditplex.report.comparison import say_held_out
@@ -229,7 +215,7 @@ def _explain(lines: list[dict[str, Any]], asked: dict[str, Any]) -> str:
         text += " uniform prefers no layer: those that it predicts with are random."
     if runs < 5:
         text += f" {'One run is' if runs == 1 else 'These are'} too few{' runs' * (runs > 1)} to draw conclusions."
-    return fill(text, WIDTH)
+    return wrapped(text)
 
 
 def _unknown(metric: str, negatives: str) -> str:
@@ -248,15 +234,10 @@ def _cells(line: dict[str, Any]) -> list[str]:
     def bound(name: str) -> str:
         return format(min(max(line[name], 0.0), 1.0), ".3f")  # where all metrics live
 
-    return [
-        line["metric"],
-        line["method"],
-        _mean(line),
-        f"{bound('low')} .. {bound('high')}" if line["low"] is not None else "",
-        number("difference", "+.3f"),
-        number("p", ".2g"),
-        number("p_wilcoxon", ".2g"),
-    ]
+    mean = " ± ".join(filter(None, (number("mean"), number("deviation")))) or "?"
+    interval = f"{bound('low')} .. {bound('high')}" if line["low"] is not None else ""
+    tests = number("difference", "+.3f"), number("p", ".2g"), number("p_wilcoxon", ".2g")
+    return [line["metric"], line["method"], mean, interval, *tests]
 
 
 @contextmanager

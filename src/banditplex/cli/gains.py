@@ -2,9 +2,10 @@
 
 import sys
 from shutil import get_terminal_size
-from textwrap import TextWrapper, fill
+from textwrap import TextWrapper
 from typing import TYPE_CHECKING, Any
 
+from banditplex.cli.output import wrapped
 from banditplex.markdown import number
 from banditplex.terminal import escape
 
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 
 SHOWN, LAYERS, NAMES = 10, 3, 6
 """Targets with a line of their own, layers in such a line, and names in a list of targets."""
-WIDTH = 79
 MEANING = (
     "Which layers help: a layer helps if the log loss falls clearly (95 % limits above 0) when it is added to a model "
     "of the target layer alone."
@@ -25,7 +25,7 @@ MEANING = (
 
 def print_gains(table: "pd.DataFrame", note: str = "") -> None:
     """Print which layers help, the largest gain first; a note says where gains were measured."""
-    print(fill(escape(f"{MEANING} {note}".rstrip()), WIDTH))
+    print(wrapped(escape(f"{MEANING} {note}".rstrip())))
     width = get_terminal_size().columns if sys.stdout.isatty() else sys.maxsize  # a file gets every line whole
     wrap = TextWrapper(width, "  ", "    ", break_long_words=False, break_on_hyphens=False)
     for line in gain_lines(table):

@@ -4,6 +4,7 @@ import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -39,6 +40,11 @@ def records(table: "pd.DataFrame") -> list[dict[str, Any]]:
     """Return the rows of a table for JSON, with None for what is not known."""
     rows = table.to_dict("records")
     return [{str(name): None if value != value else value for name, value in row.items()} for row in rows]
+
+
+def wrapped(text: str, *, break_on_hyphens: bool = True) -> str:
+    """Return a text in lines of at most 79 characters."""
+    return fill(text, 79, break_on_hyphens=break_on_hyphens)
 
 
 def print_lines(text: str) -> None:

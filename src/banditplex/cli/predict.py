@@ -4,14 +4,13 @@ import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from textwrap import fill
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from banditplex.cli.data import as_name, parse_columns, parse_node_columns
+from banditplex.cli.data import Reading, as_name, parse_columns, parse_node_columns
 from banditplex.cli.flags import in_flags
-from banditplex.cli.output import Json, check_place, print_json, print_lines, print_table
+from banditplex.cli.output import Json, check_place, print_json, print_lines, print_table, wrapped
 from banditplex.cli.table_file import ENDINGS, without_formulas, write_table
 from banditplex.errors import InputError
 from banditplex.multiplex.join import FEATURE_NAMES
@@ -25,8 +24,8 @@ if TYPE_CHECKING:
     from banditplex.multiplex import Multiplex
     from banditplex.predictor import LinkPredictor
 
-WIDTH, DIGITS, SHOWN = 79, 4, 5
-"""Of lines below a table; significant digits of its numbers; layers that a message names."""
+DIGITS, SHOWN = 4, 5
+"""Significant digits of the numbers in a table; layers that a message names."""
 TOP = 20
 """Links that are shown if nothing else is asked for."""
 TERMS = {
@@ -117,11 +116,14 @@ def predict(
         raise InputError("Expected -o FILE with --force, got none.")
     if layer is None and node is None and pairs is None:
         _check_one_target(run)
-    roles = _columns_of(run) | parse_columns(columns)
-    fold_case = bool(_reading_of(run).get("fold_case"))
+    from banditplex.persistence.run_folder import RunFolder
+
+    reading = RunFolder(run).reading()
+    roles = _columns_of(reading) | parse_columns(columns)
+    fold_case = bool(reading.get("fold_case"))
     model = load_model(run, device=device)
     layers = [layer] if layer is not None else [str(name) for name in model.layer_probabilities_.index]
-    later = None if context is None else _read_context(context, run, model.multiplex_, nodes)
+    later = None if context is None else _read_context(context, reading, model.multiplex_, nodes)
     tables = []
     with progress("Ranking pairs") as on_progress:
         for each in layers:
@@ -153,7 +155,7 @@ def predict(
         print_table([str(name) for name in table], table.to_numpy(object).tolist(), digits=DIGITS)
         if explain and num_pairs:
             told = "; ".join(f"{term}: {text}" for term, text in TERMS.items())
-            print(f"\n{fill(f'The score is the sum of the terms. {told}.', WIDTH)}")
+            print(f"\n{wrapped(f'The score is the sum of the terms. {told}.')}")
     else:
         table.to_csv(sys.stdout, index=False)
 
@@ -227,26 +229,17 @@ def _check_one_target(run: Path) -> None:
         raise InputError(f"Expected --layer NAME, one of the {len(targets)} targets {listed}, got none.")
 
 
-def _reading_of(run: Path) -> dict[str, Any]:
-    """Return the options that the data of a run were read with."""
-    from banditplex.persistence.run_folder import RunFolder
-
-    return RunFolder(run).reading()
-
-
-def _columns_of(run: Path) -> dict[str, Any]:
+def _columns_of(reading: Reading) -> dict[str, Any]:
     """Return the columns that the data of a run were read with, or usual ones, by role."""
-    given = parse_columns(_reading_of(run).get("columns"))
-    return {role: with_usual(role, name) for role, name in given.items()}
+    return {role: with_usual(role, name) for role, name in parse_columns(reading.get("columns")).items()}
 
 
-def _read_context(path: Path, run: Path, mx: "Multiplex", nodes: Path | None) -> "Multiplex":
+def _read_context(path: Path, before: Reading, mx: "Multiplex", nodes: Path | None) -> "Multiplex":
     """Return the training graph with the edges of a file; a table is read as that of the run was."""
     from banditplex.io import read
     from banditplex.io.tables.files import SUFFIXES
     from banditplex.multiplex.table import ONLY_LAYER
 
-    before = _reading_of(run)
     options: dict[str, Any] = {}
     if nodes is not None:
         features = dict.fromkeys(name.partition("=")[0] for name in mx.metadata.get(FEATURE_NAMES, ()))
@@ -254,7 +247,7 @@ def _read_context(path: Path, run: Path, mx: "Multiplex", nodes: Path | None) ->
         options = {"node_table": nodes, "node_columns": columns}
     if path.name.lower().endswith(SUFFIXES):
         options |= {name: before[name] for name in ("bipartite", "fold_case", "missing") if name in before}
-        options |= _columns_of(run)
+        options |= _columns_of(before)
     with progress(f"Reading {path}") as on_progress:
         later = read(path, progress=on_progress, directed=mx.directed, **options)
     try:

@@ -5,7 +5,7 @@ import shlex
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -22,16 +22,26 @@ def resumable(folder: Path, *, resume: bool, program: str = "banditplex") -> Ite
     check_folder(folder, resume=resume, how="--resume")
     if resume and not begun(folder):
         say_new(folder)
+    with telling(folder, program=program):
+        yield
+
+
+@contextmanager
+def telling(
+    place: Path | None, done: Callable[[], str] = str, *, program: str = "banditplex", quiet: bool = True
+) -> Iterator[None]:
+    """Say what was done and how to go on if a command is stopped, or loses a task; results are kept in a place."""
     from banditplex.jobs.task import TaskLost
 
     try:
-        with stoppable():
+        with stoppable(quiet=quiet):
             yield
-    except KeyboardInterrupt as stop:
-        say(f"stopped; continue with: {resume_command(program)}")
+    except (KeyboardInterrupt, TaskLost) as stop:
+        how = "nothing was kept, as there is no -o" if place is None else f"continue with: {resume_command(program)}"
+        if isinstance(stop, TaskLost):
+            raise InputError(f"{stop} Stopped{done()}; {how}") from None
+        say(f"stopped{done()}; {how}")
         raise SystemExit(exit_status(stop)) from None
-    except TaskLost as lost:
-        raise InputError(f"{lost} Continue with: {resume_command(program)}") from None
 
 
 class Terminated(KeyboardInterrupt):

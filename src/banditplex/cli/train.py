@@ -5,7 +5,6 @@ import signal
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from textwrap import fill
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -13,8 +12,8 @@ import typer
 from banditplex.cli import options
 from banditplex.cli.data import Data, Reading, as_name, later_columns, load, reading_notes, reads_data, title_of
 from banditplex.cli.first_look import FirstLook
-from banditplex.cli.gains import NAMES, WIDTH, print_gains
-from banditplex.cli.output import Json, print_json, print_lines, print_table, records
+from banditplex.cli.gains import NAMES, print_gains
+from banditplex.cli.output import Json, print_json, print_lines, print_table, records, wrapped
 from banditplex.cli.policy_options import parse_options
 from banditplex.cli.report import Title, write_run_page
 from banditplex.cli.resuming import exit_status, resume_command, say_new, stoppable
@@ -137,7 +136,7 @@ def train(
         print()
         print_table(COLUMNS, _rows(result))
         if model.evidence == "all" and mx.num_layers > 1:
-            print(f"\n{fill(EVERY, WIDTH)}")
+            print(f"\n{wrapped(EVERY)}")
         for line in _chance(result):
             print_lines(f"\n{line}")
         print_lines(f"\n{run}: {_length(result)} Report: {page}")

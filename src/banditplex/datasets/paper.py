@@ -70,7 +70,8 @@ def _with_similar(base: Multiplex, name: str, percents: Sequence[int], rng: np.r
         for percent in percents
     ]
     source, destination = np.concatenate([base.edge_index, *copies], axis=1)
-    names = [name, *_copy_names(percents)]
+    similar = [f"similar-{percent}" for percent in percents]  # a second copy of the same percentage ends in "b"
+    names = [name, *(each + "b" * (each in similar[:place]) for place, each in enumerate(similar))]
     return Multiplex.from_indices(
         source,
         destination,
@@ -80,9 +81,3 @@ def _with_similar(base: Multiplex, name: str, percents: Sequence[int], rng: np.r
         directed=base.directed,
         metadata={"relevant": {name: ["similar-90"], "similar-90": [name]} | {other: [] for other in names[2:]}},
     )
-
-
-def _copy_names(percents: Sequence[int]) -> list[str]:
-    """Name near copies by similarity; a second copy of the same percentage ends in "b"."""
-    names = [f"similar-{percent}" for percent in percents]
-    return [name + "b" * (name in names[:place]) for place, name in enumerate(names)]

@@ -29,7 +29,9 @@ def distinct(rng: np.random.Generator, rows: int, population: int, count: int) -
     assert 0 <= count <= population
     assert rows * population < 2**63
     if 2 * count > population:
-        return _others(distinct(rng, rows, population, population - count), population)
+        left = np.ones((rows, population), np.bool_)
+        np.put_along_axis(left, distinct(rng, rows, population, population - count), False, axis=1)
+        return np.nonzero(left)[1].reshape(rows, count)
     starts = np.arange(rows + 1) * population
     keys = np.empty(0, np.int64)  # row * population + value, sorted
     lacking = np.full(rows, count)
@@ -42,12 +44,6 @@ def distinct(rng: np.random.Generator, rows: int, population: int, count: int) -
         keys = keys[np.diff(keys, prepend=-1) > 0]
         lacking = count - np.diff(np.searchsorted(keys, starts))
     return keys.reshape(rows, count) - starts[:-1, None]
-
-
-def _others(chosen: Ints, population: int) -> Ints:
-    left = np.ones((len(chosen), population), np.bool_)
-    np.put_along_axis(left, chosen, False, axis=1)
-    return np.nonzero(left)[1].reshape(len(chosen), population - chosen.shape[1])
 
 
 def permutations(rng: np.random.Generator, rows: int, size: int) -> Ints:

@@ -35,7 +35,7 @@ class Format:
     description: str
     suffixes: tuple[str, ...]  # endings of file names, with the dot, in lower case; none for folders
     read: Callable[..., Multiplex]  # read(path, *, progress, **options); progress may be None
-    write: Callable[..., None] | None  # None: the format can only be read
+    write: Callable[..., None] | None = None  # None: the format can only be read
     holds: frozenset[str] = frozenset()  # what it stores besides edges: of "weight", "time", "features" and "types"
     matches: Callable[[Path], bool] = lambda path: False  # whether a content looks like this format
     options: tuple[str, ...] | None = None  # of tables: those of `TableOptions`, which `read` gets as one object

@@ -131,7 +131,6 @@ FORMAT = Format(
     description="CoMuNe: lines `layer node node [weight]`, names in NAME_layers.txt and NAME_nodes.txt",
     suffixes=(".edges",),
     read=read,
-    write=None,
     holds=frozenset({"weight"}),
     matches=partial(begins_with, pattern=rb"\A\s*(-?[0-9]+[ \t]+){3}[-+]?[0-9.]+(e[-+]?[0-9]+)?[ \t\r]*$"),
 )

@@ -138,7 +138,6 @@ FORMAT = Format(
     description="a folder with one edge-list file per layer",
     suffixes=(),
     read=read,
-    write=None,
     holds=frozenset({"weight", "time"}),
     matches=lambda path: path.is_dir() and bool(_layer_files(path, "*")),
 )

@@ -187,18 +187,14 @@ def _node_types(arrays: Arrays, names: list[str] | None, num_nodes: int, path: P
 def _verify(path: Path, entries: dict[str, Any], total: int, progress: Progress | None) -> None:
     done = 0
     for name, entry in entries.items():
-        digest = hashlib.sha256()
         with (path / f"{name}.npy").open("rb") as file:
-            while block := file.read(2**22):
-                digest.update(block)
-                done += len(block)
-                if progress:
-                    progress(done, total)
-        if digest.hexdigest() != entry["sha256"]:
-            raise FormatError(
-                f"expected SHA-256 {entry['sha256']}, got {digest.hexdigest()}: its content has changed",
-                path=path / f"{name}.npy",
-            )
+            found = hashlib.file_digest(file, "sha256").hexdigest()
+        if found != entry["sha256"]:
+            message = f"expected SHA-256 {entry['sha256']}, got {found}: its content has changed"
+            raise FormatError(message, path=path / f"{name}.npy")
+        done += entry["bytes"]
+        if progress:
+            progress(done, total)
 
 
 # Header

@@ -153,6 +153,5 @@ FORMAT = Format(
     description="GATNE folder with train.txt, valid.txt and test.txt",
     suffixes=(),
     read=read,
-    write=None,
     matches=_matches,
 )

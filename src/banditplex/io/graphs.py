@@ -248,22 +248,18 @@ def to_graph(mx: Multiplex) -> "nx.MultiGraph":
     return graph
 
 
-_HOLDS = frozenset({"weight", "time", "features", "types"})
-GRAPHML = Format(
-    name="graphml",
-    description="GraphML, with the layer as an edge attribute",
-    suffixes=(".graphml",),
-    read=partial(read, parse_file=_parse_graphml),
-    write=write_graphml,
-    holds=_HOLDS,
-    matches=partial(begins_with, pattern=rb"<(?:[\w.-]+:)?graphml[\s>]"),
-)
-GML = Format(
-    name="gml",
-    description="GML, with the layer as an edge attribute",
-    suffixes=(".gml",),
-    read=partial(read, parse_file=_parse_gml),
-    write=write_gml,
-    holds=_HOLDS,
-    matches=partial(begins_with, pattern=rb"^[ \t]*graph\s*\["),
+GRAPHML, GML = (
+    Format(
+        name=title.lower(),
+        description=f"{title}, with the layer as an edge attribute",
+        suffixes=(f".{title.lower()}",),
+        read=partial(read, parse_file=parse_file),
+        write=write,
+        holds=frozenset({"weight", "time", "features", "types"}),
+        matches=partial(begins_with, pattern=pattern),
+    )
+    for title, parse_file, write, pattern in (
+        ("GraphML", _parse_graphml, write_graphml, rb"<(?:[\w.-]+:)?graphml[\s>]"),
+        ("GML", _parse_gml, write_gml, rb"^[ \t]*graph\s*\["),
+    )
 )

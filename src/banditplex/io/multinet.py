@@ -224,7 +224,6 @@ FORMAT = Format(
     description="sections of comma-separated lines, of multinet and uunet",
     suffixes=(".mpx",),
     read=read,
-    write=None,
     holds=frozenset({"weight", "time"}),
     matches=partial(begins_with, pattern=rb"(?i)^[ \t]*#(?:" + "|".join(SECTIONS).encode() + rb")\s*$"),
 )

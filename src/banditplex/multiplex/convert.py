@@ -1,6 +1,6 @@
 """The conversion methods of `Multiplex`: networkx, PyG, PyKEEN, pandas and scipy, imported only when they are used."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from importlib import import_module
@@ -36,17 +36,18 @@ def as_multiplex(cls: type["Multiplex"], data: Any, **options: Any) -> "Multiple
     >>> as_multiplex(Multiplex, {"mail": nx.path_graph(3), "chat": nx.path_graph(2)})
     Multiplex(3 nodes, 2 layers, 3 edges, undirected): 'mail' (2), 'chat' (1)
     """
-    bases = {(each.__module__.partition(".")[0], each.__name__) for each in type(data).__mro__}
+    makers: dict[tuple[str, str], Callable[..., Multiplex]] = {
+        ("pandas", "DataFrame"): from_pandas,
+        ("networkx", "Graph"): from_networkx,
+        ("torch_geometric", "HeteroData"): from_hetero_data,
+        ("pykeen", "CoreTriplesFactory"): from_triples_factory,
+    }
+    bases = [(each.__module__.partition(".")[0], each.__name__) for each in type(data).__mro__]
     if isinstance(data, cls):
         return data
-    if ("pandas", "DataFrame") in bases:
-        return from_pandas(cls, data, **options)
-    if ("networkx", "Graph") in bases:
-        return from_networkx(cls, data, **options)
-    if ("torch_geometric", "HeteroData") in bases:
-        return from_hetero_data(cls, data, **options)
-    if ("pykeen", "CoreTriplesFactory") in bases:
-        return from_triples_factory(cls, data, **options)
+    for base in bases:
+        if base in makers:
+            return makers[base](cls, data, **options)
     if any(home == "scipy" for home, _ in bases) or (isinstance(data, np.ndarray) and data.ndim == 2):
         return from_scipy(cls, {LAYER: data}, **options)
     if ("torch_geometric", "Data") in bases:

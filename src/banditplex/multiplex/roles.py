@@ -194,20 +194,22 @@ def suggest_layer(names: Collection[str], sample: Sample) -> str | None:
     >>> suggest_layer(["Label", "Kind"], {"Label": ["", ""], "Kind": ["mail", "talk"]}.get)
     'Kind'
     """
-    for usual in ROLES["layer"]:
-        for name in names:
-            if _plain(name) == usual and _may_be_layer(sample(name)):
-                return name
-    return None
+    found = (name for usual in ROLES["layer"] for name in names if _plain(name) == usual)
+    return next((name for name in found if _may_be_layer(sample(name))), None)
+
+
+def suggest_time(names: Collection[str], sample: Sample) -> str | None:
+    """Return the column whose name and values suggest that it is the time."""
+    from banditplex.multiplex.dates import are_readable
+
+    return next((name for name in names if _plain(name) in TIMES and are_readable(sample(name))), None)
 
 
 def find_direction(names: Collection[str], sample: Sample) -> str | None:
     """Return the column Type of Gephi, if there is one: each of its values is "Directed" or "Undirected"."""
-    for name in names:
-        values = {str(value).strip().casefold() for value in sample(name)} if _plain(name) == "type" else set()
-        if values and values <= set(DIRECTION):
-            return name
-    return None
+    typed = [name for name in names if _plain(name) == "type"]
+    found = [{str(value).strip().casefold() for value in sample(name)} for name in typed]
+    return next((name for name, words in zip(typed, found, strict=True) if words and words <= set(DIRECTION)), None)
 
 
 def _is_filled(value: object) -> bool:
@@ -241,20 +243,12 @@ def assign_columns(
     said = []
     if not any(_plain(chosen[role]) in ROLES[role] or given.get(role) for role in PAIR_ROLES):
         said.append(f"columns {chosen['source']!r} and {chosen['destination']!r} are read as source and target")
-    if "time" not in chosen and "time" in roles and given.get("time") is None:
-        from banditplex.multiplex.dates import are_readable
-
-        time = next((name for name in rest if _plain(name) in TIMES and are_readable(sample(name))), None)
-        if time is not None:
-            chosen["time"] = time
-            rest.remove(time)
-            said.append(f"column {time!r} is read as the time")
-    if "layer" not in chosen and given.get("layer") is None:
-        layer = suggest_layer(rest, sample)
-        if layer is not None:
-            chosen["layer"] = layer
-            rest.remove(layer)
-            said.append(f"column {layer!r} is read as the layer")
+    for role, suggest in (("time", suggest_time), ("layer", suggest_layer)):
+        found = suggest(rest, sample) if role in roles and role not in chosen and given.get(role) is None else None
+        if found is not None:
+            chosen[role] = found
+            rest.remove(found)
+            said.append(f"column {found!r} is read as the {role}")
     ignored = {name for role in roles if given.get(role) == "" for name in ROLES[role]}
     rest = [name for name in rest if name not in _INDEX and _plain(name) not in ignored]
     rest = [name for name in rest if any(map(_is_filled, sample(name)))]

@@ -43,13 +43,14 @@ def summarise(mx: "Multiplex") -> Summary:
     """Compute the statistics without a loop over layers; memory grows with edges and pairs of overlapping layers."""
     source, destination = mx.edge_index
     loops = np.bincount(mx.edge_layer[source == destination], minlength=mx.num_layers)
+    active = np.unique(mx.edge_layer * mx.num_nodes + mx.edge_index)
     links = linked_types(mx)
     overlap = jaccard(mx)
     closest, similarity = _closest(overlap)
     layers = pd.DataFrame(
         {
             "edges": mx.layer_sizes,
-            "active_nodes": _active(mx),
+            "active_nodes": np.bincount(active // max(mx.num_nodes, 1), minlength=mx.num_layers),
             "self_loops": loops,
             "density": (mx.layer_sizes - loops) / np.maximum(num_linkable(mx, links), 1),
             "most_similar": pd.Series([mx.layer_names[i] if i >= 0 else None for i in closest], dtype=object),
@@ -89,8 +90,3 @@ def _closest(overlap: "sp.csr_array") -> tuple[Ints, Any]:
     closest, similarity = np.full(overlap.shape[0], -1), np.zeros(overlap.shape[0])
     closest[row[first]], similarity[row[first]] = column[first], data[first]
     return closest, similarity
-
-
-def _active(mx: "Multiplex") -> Ints:
-    distinct = np.unique(mx.edge_layer * mx.num_nodes + mx.edge_index)
-    return np.bincount(distinct // max(mx.num_nodes, 1), minlength=mx.num_layers)

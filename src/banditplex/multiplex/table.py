@@ -40,14 +40,11 @@ def from_table(
     directed: bool | None = None,
     **others: Any,
 ) -> "Multiplex":
-    """Build a multiplex from a table whose columns are named by role.
+    """Build a multiplex from a table whose columns are named by role; `nodes` and `layers` declare all names.
 
-    Parameters: `cls`, `table`, `origin`, `options`: the class, the table, where it is from, and how to read it.
-    `nodes`, `layers`: declare all names. `directed`: what is known of the direction if the options do not say it. None:
-    as the column of directions says, or undirected. `others`: passed to `Multiplex.from_indices`.
-
-    Types of bipartite nodes are those in the columns of types or, without them, the names of the columns of source and
-    destination. An id of two types is two nodes, and all names begin with the type, as in "user/7".
+    `directed` is what is known of the direction if the options do not say it; None: as the column of directions says,
+    or undirected. Types of bipartite nodes are those in the columns of types or, without them, the names of the columns
+    of source and destination. An id of two types is two nodes, and all names begin with the type, as in "user/7".
     """
     bipartite, fold_case = options.bipartite, options.fold_case
     directed = directed if options.directed is None else options.directed

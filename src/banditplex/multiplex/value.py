@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 DATES = "dates"
 """The entry of `metadata` that says that times were dates: they are then nanoseconds since 1970."""
 _ARRAYS = ("edge_index", "layer_offsets", "node_names", "weight", "time", "node_features", "node_types")
-
-
 _SHOWN = 20
 """Layers that a notebook shows."""
 
@@ -438,10 +436,8 @@ class Multiplex:
             traits.append(_count(self.node_features.shape[1], "node feature"))
         if self.node_types is not None:
             traits.append(_count(len(self.type_names), "node type"))
-        counts = [
-            _count(self.num_nodes, "node"), _count(self.num_layers, "layer"), _count(self.num_edges, "edge")
-        ]  # fmt: skip
-        return f"Multiplex({', '.join(counts + traits)})"
+        counts = {"node": self.num_nodes, "layer": self.num_layers, "edge": self.num_edges}
+        return f"Multiplex({', '.join([*(_count(number, noun) for noun, number in counts.items()), *traits])})"
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         """Refuse to be split by scikit-learn, which makes an array of what it splits; be an object in other arrays."""

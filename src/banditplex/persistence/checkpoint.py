@@ -215,7 +215,8 @@ def identify(mx: Multiplex, trainer: Trainer, negatives: Mapping[Name, ArrayLike
     """
     settings = config_to_json(trainer.config)
     del settings["device"]
-    settings["policy_options"] = {name: _as_list(value) for name, value in (settings["policy_options"] or {}).items()}
+    given = (settings["policy_options"] or {}).items()
+    settings["policy_options"] = {name: each.tolist() if isinstance(each, np.ndarray) else each for name, each in given}
     settings["targets"] = [mx.layer_names[target] for target in trainer.data.targets]
     return {
         "settings": settings,
@@ -260,10 +261,6 @@ def _compare_layers(kept: Mapping[Any, Sequence[Any]], now: Mapping[Any, Sequenc
     yield from (f"layer {name!r} is new" for name in now if name not in kept)
     if kept.keys() == now.keys() and list(kept) != list(now):
         yield "the layers come in another order"
-
-
-def _as_list(value: Any) -> Any:
-    return value.tolist() if isinstance(value, np.ndarray) else value
 
 
 def _fingerprint(*values: Any) -> str:

@@ -17,6 +17,7 @@ from banditplex.training.setup import choose_hidden_units, choose_width
 
 ARGUMENTS = {"hide": ANYTHING, "policy_options": (type(None), {"*": ANYTHING})}
 _MODERATE = number(-1e9, 1e9)
+_POSITIVE = Kind("a number above 0", lambda value: value > 0)
 _GAIN = {
     "target": whole(0), "layer": whole(0), "gain": ANY_NUMBER, "low": ANY_NUMBER, "high": ANY_NUMBER, "helps": bool
 }  # fmt: skip
@@ -47,33 +48,23 @@ MAX_DEPTH = 1000
 
 def check_numbers(index: Mapping[str, Any], path: Path) -> None:
     """Refuse targets, layers, counts, gains and calibration that do not fit each other."""
-    last, targets, layers = len(index["layer_names"]) - 1, index["targets"], index["layers"]
-    check(targets, [whole(0, last)], path=path, what="targets")
-    check(len(set(targets)), one_of(len(targets) or 1), path=path, what="the number of distinct targets")
-    for name in ("panels", "layers", "counts"):
-        check(len(index[name]), one_of(len(targets)), path=path, what=f"the length of {name}")
-    width = len(layers[0])
-    check(layers, [[whole(0, last)]], path=path, what="layers")
-    check(index["panels"], [[whole(0, last)]], path=path, what="panels")
-    check([len(each) for each in layers], [one_of(width)], path=path, what="layers of each target")
-    check(index["counts"], [whole(0, width)], path=path, what="counts")
-    for gain in index["gains"] or ():
-        check(gain, {"target": whole(0, last), "layer": whole(0, last), "*": ANYTHING}, path=path, what="gains")
-    found = index["calibration"]
-    sizes = {"slopes": len(found["knots"]) + 1, **dict.fromkeys(("factor", "bias", "most"), len(targets))}
-    for name, size in {"knots": max(1, len(found["knots"])), **sizes}.items():
-        check(len(found[name]), one_of(size), path=path, what=f"the length of calibration.{name}")
-    for name in ("slopes", "factor"):
-        if min(found[name]) <= 0:
-            raise FormatError(f"expected numbers above 0 as calibration.{name}, got {min(found[name])}", path=path)
-    if sorted(found["knots"]) != found["knots"]:
-        raise FormatError(f"expected rising calibration.knots, got {found['knots']}", path=path)
-    names = set(index["layer_names"])
+    layer, size, knots = whole(0, len(index["layer_names"]) - 1), len(index["targets"]), index["calibration"]["knots"]
+    check(len(set(index["targets"])), one_of(size or 1), path=path, what="the number of distinct targets")
+    width, names = len((index["layers"] or [()])[0]), set(index["layer_names"])
     known = Kind("a layer", lambda value: type(value) in (int, str) and value in names)
-    check([row["layer"] for row in index["history"]], [known], path=path, what="layers of the history")
-    types = index["node_types"]
-    if types is not None:
-        check(len(types), one_of(len(index["node_names"])), path=path, what="the length of node_types")
+    check(index, {
+        "targets": [layer], "panels": [[layer], size], "layers": [[layer, width], size],
+        "counts": [whole(0, width), size],
+        "gains": (type(None), [{"target": layer, "layer": layer, "*": ANYTHING}]),
+        "calibration": {
+            "knots": [_MODERATE, max(1, len(knots))], "slopes": [_POSITIVE, len(knots) + 1],
+            "factor": [_POSITIVE, size], "bias": [_MODERATE, size], "most": [_MODERATE, size],
+        },
+        "history": [{"layer": known, "*": ANYTHING}],
+        "node_types": (type(None), [str, len(index["node_names"])]), "*": ANYTHING,
+    }, path=path)  # fmt: skip
+    if sorted(knots) != knots:
+        raise FormatError(f"expected rising calibration.knots, got {knots}", path=path)
 
 
 def check_sizes(path: Path, config: Config, mx: Multiplex, num_examples: int, members: int, *, vectors: bool) -> None:

@@ -137,10 +137,11 @@ def _from_index(
     policy = make_policies(config, mx.num_layers, len(targets))
     if policy is not None:
         policy.load_state_dict({**index["policy"], **arrays})
+    calibration = Calibration(**{name: np.array(each, np.float64) for name, each in index["calibration"].items()})
     fitted = FittedModel(
         mx, model.to(where).eval(), pack(mx, where, visibility, panels), policy, targets, panels,
         np.array(index["layers"], np.int64).reshape(len(targets), -1), np.array(index["counts"], np.int64),
-        _calibration(index["calibration"]), config.seed, index["gains"],
+        calibration, config.seed, index["gains"],
     )  # fmt: skip
     arguments = index["arguments"]
     if arguments["policy_options"]:
@@ -158,10 +159,6 @@ def _beside(networks: Sequence[MultiplexModel], index: Mapping[str, Any], mx: Mu
     if "vectors" in index["beside"]:
         vectors = Vectors.like(mx)
     return Beside(mx.num_layers, regression, vectors)
-
-
-def _calibration(values: Mapping[str, Any]) -> Calibration:
-    return Calibration(**{name: np.array(each, np.float64) for name, each in values.items()})
 
 
 def _read_index(path: Path) -> dict[str, Any]:

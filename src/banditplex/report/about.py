@@ -15,7 +15,7 @@ from banditplex.predictor import LinkPredictor
 from banditplex.report import held_out
 from banditplex.report.packing import plain
 from banditplex.rng import stream
-from banditplex.schema import check, number, one_of, parse, whole
+from banditplex.schema import number, parse, whole
 from banditplex.storage.files import regular, replace_file
 from banditplex.version import __version__
 
@@ -28,23 +28,20 @@ PACKAGES = ("numpy", "scipy", "pandas", "torch", "torch-geometric")
 
 
 def describe(data: str, mx: Multiplex) -> dict[str, Any]:
-    """Return how the running command makes its results: data, command, date, versions, the truth, notes on reading."""
+    """Return how the running command makes its results: data, command, date, versions, the truth, notes on reading.
+
+    The truth is (target, relevant layer) of data that was made with known relevant layers, None of other data.
+    """
+    truth: Any = mx.metadata.get("relevant")
+    found = [(mx.layer_index(target), mx.layer_index(layer)) for target in truth or () for layer in truth[target]]
     return {
         "data": data,
         "command": f"banditplex {shlex.join(sys.argv[1:])}",
         "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         "versions": {"banditplex": __version__, "Python": platform.python_version(), **_versions()},
-        "relevant": known_truth(mx),
+        "relevant": None if truth is None else found,
         "notes": notes_of(mx.metadata),
     }
-
-
-def known_truth(mx: Multiplex) -> list[tuple[int, int]] | None:
-    """Return (target, relevant layer) of data that was made with known relevant layers, None of other data."""
-    relevant = mx.metadata.get("relevant")
-    if relevant is None:
-        return None
-    return [(mx.layer_index(target), mx.layer_index(layer)) for target, layers in relevant.items() for layer in layers]
 
 
 def write_about(folder: Path, data: str, mx: Multiplex, model: LinkPredictor) -> None:
@@ -71,13 +68,9 @@ def read_about(folder: Path, model: LinkPredictor) -> dict[str, Any]:
     layer = whole(0, model.multiplex_.num_layers - 1)
     about: dict[str, Any] = parse(text, {
         "data?": str, "command?": str, "date?": str, "versions?": {"*": str}, "notes?": [str],
-        "relevant?": (type(None), [[layer]]), "held_out?": (type(None), {"bins": [_BIN], "targets": [_TARGET]}),
+        "relevant?": (type(None), [[layer, 2]]),
+        "held_out?": (type(None), {"bins": [_BIN], "targets": [_TARGET, len(model.k_)]}),
     }, path=path)  # fmt: skip
-    for pair in about.get("relevant") or ():
-        check(len(pair), one_of(2), path=path, what="the length of an entry of relevant")
-    if about.get("held_out"):
-        found = len(about["held_out"]["targets"])
-        check(found, one_of(len(model.k_)), path=path, what="the number of held_out.targets")
     return about
 
 

@@ -129,15 +129,17 @@ class Lock:
             busy = _is_busy(self._file)
             if is_new and not busy:
                 try:
-                    _write_owner(self._file)
+                    pid, since = os.getpid(), datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+                    owner = Owner(pid, process_start(pid), socket.gethostname(), since)
+                    os.write(self._file, json.dumps(owner._asdict()).encode())
                 except OSError:
                     self.path.unlink()
                     raise
                 taken = self.is_in_place  # somebody may have taken it for one that was left
                 return taken
-            owner = self._owner()
-            if owner is not None and owner.is_alive and self.is_in_place:
-                raise InputError(_refusal(self, owner))
+            found = self._owner()
+            if found is not None and found.is_alive and self.is_in_place:
+                raise InputError(_refusal(self, found))
             if not busy and self.is_in_place:
                 self.path.unlink()  # its owner is gone
             return False
@@ -196,13 +198,6 @@ def _is_busy(file: int) -> bool:
     except OSError:  # a file system without locks: the owner decides
         pass
     return False
-
-
-def _write_owner(file: int) -> None:
-    pid = os.getpid()
-    since = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-    owner = Owner(pid, process_start(pid), socket.gethostname(), since)
-    os.write(file, json.dumps(owner._asdict()).encode())
 
 
 def _refusal(lock: Lock, owner: Owner) -> str:

@@ -33,10 +33,9 @@ STARTS = f'{{"format": "{FORMAT}"'.encode(), b'{"task": "'
 class RowStore:
     """A result file. It is created when the first task has finished; no other process writes to it until `close`.
 
-    Parameters: `path`: the file. It must not exist, unless `resume`. `about`: settings, seed and data of the run, as
-    plain values. They are stored in the first line, with our version. `resume`: whether to continue an existing file.
-    Its `about` and version must be the same. An incomplete last line is replaced by the next one, and its task has to
-    run again. `check`: refuses rows that no task of this run can have written.
+    Settings, seed and data of the run are plain values, stored in the first line with our version. With `resume`, an
+    existing file continues, if `about` and version are the same; an incomplete last line is replaced by the next one,
+    and its task has to run again. `check` refuses rows that no task of this run can have written.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "results.jsonl"

@@ -215,9 +215,8 @@ CSV, TSV = (
     )
 )  # fmt: skip
 XLSX = _format(
-    "xlsx", "an Excel sheet: source, target, layer[, weight][, time]; read only", _TEXT - {"header"}, write=None,
-    holds=_CELLS,
-)  # fmt: skip
+    "xlsx", "an Excel sheet: source, target, layer[, weight][, time]; read only", _TEXT - {"header"}, holds=_CELLS
+)
 PARQUET = _format(
     "parquet", "a table: source, target, layer[, weight][, time]", _TEXT | _SHEET, write=parquet.write,
     holds=_CELLS | {"types"}, matches=partial(begins_with, pattern=rb"\APAR1"),
@@ -227,7 +226,6 @@ TABLES = Format(
     description="a folder with a table per layer (CSV, TSV, Excel, Parquet); read only",
     suffixes=(),
     read=read_all,
-    write=None,
     holds=_CELLS,
     matches=_is_folder,
     options=OPTIONS,
