@@ -82,18 +82,27 @@ def _as_text(title: str) -> str:
 
 @contextmanager
 def bars(
-    titles: Iterable[str], total: int | None = None, *, then: str = "", quiet: bool = False
+    titles: Iterable[str], total: int | None = None, *, then: str = "", counted: bool = True, quiet: bool = False
 ) -> "Iterator[Callable[..., None] | None]":
     """Yield a callback (title, text) that advances the bar of a title by 1 and shows a text beside it.
 
     It may instead be given `completed` and `total`. `then` says what comes after the last step: it is shown with a
-    clock once a bar has stood still for much longer than a step. None if `quiet` or if stderr is no terminal.
+    clock once a bar has stood still for much longer than a step. Steps that are not `counted` are shown as a share.
+    None if `quiet` or if stderr is no terminal.
     """
     if quiet or not sys.stderr.isatty():
         yield None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, Task, TextColumn, TimeRemainingColumn
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        Task,
+        TaskProgressColumn,
+        TextColumn,
+        TimeRemainingColumn,
+    )  # fmt: skip
     from rich.text import Text
 
     class TimeLeft(TimeRemainingColumn):
@@ -104,7 +113,7 @@ def bars(
             return Text("at most " if then else "") + super().render(task) + Text(" left")
 
     titled, said = TextColumn("{task.description}"), TextColumn("{task.fields[text]}")
-    columns = titled, BarColumn(), MofNCompleteColumn(), said, TimeLeft()
+    columns = titled, BarColumn(), MofNCompleteColumn() if counted else TaskProgressColumn(), said, TimeLeft()
     with Progress(*columns, console=Console(stderr=True), transient=True) as room:
         now = time.monotonic()
         tasks = {title: room.add_task(_as_text(title), total=total, text="", moved=now) for title in titles}
@@ -162,13 +171,6 @@ def counters(titles: Iterable[str], total: int) -> Iterator[Callable[[str, int],
 
 @contextmanager
 def progress(title: str, *, quiet: bool = False) -> Iterator[Callable[[int, int], Any] | None]:
-    """Yield a callback that draws a progress bar on stderr; None if `quiet` or if stderr is no terminal."""
-    if quiet or not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(_as_text(title), total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+    """Yield a callback (done, total) that draws a progress bar on stderr; None if there is none to draw."""
+    with bars([title], counted=False, quiet=quiet) as show:
+        yield show and (lambda done, total: show(title, completed=done, total=total))

@@ -63,32 +63,28 @@ def as_multiplex(cls: type["Multiplex"], data: Any, **options: Any) -> "Multiple
 
 def _stacked(cls: type["Multiplex"], parts: Mapping[Name, Any], options: Mapping[str, Any]) -> "Multiplex":
     """Join tables, graphs or matrices, one for each layer; a layer of a part that has several is named part/layer."""
-    found: dict[Name, tuple[Multiplex, Name]] = {}
+    mxs: list[Multiplex] = []
+    layers: list[Name] = []
     for name, part in parts.items():
         mx = as_multiplex(cls, part, **options)
         if mx is None:
             kinds = "tables of pandas, graphs of networkx, HeteroData or scipy matrices"
             raise InputError(f"Expected a dict from layers to {kinds}, got {type(part).__name__} for {name!r}.")
-        found |= (
-            {name: (mx, mx.layer_names[0])}
-            if mx.num_layers == 1
-            else {f"{name}/{each}": (mx, each) for each in mx.layer_names}
-        )
-    if not found:
+        mxs.append(mx)
+        layers += [name] if mx.num_layers == 1 else [f"{name}/{each}" for each in mx.layer_names]
+    if not layers:
         raise InputError("Expected at least one layer, got an empty dict.")
-    directed = any(mx.directed for mx, _ in found.values())
-    mxs = [(name, mx.to_directed() if directed else mx, layer) for name, (mx, layer) in found.items()]
-    ends = [mx.node_names[mx.edges(layer)] for _, mx, layer in mxs]
-    source, destination = np.concatenate(ends, axis=1)
-    timed = all(mx.time is not None for _, mx, _ in mxs)
+    directed = any(mx.directed for mx in mxs)
+    mxs = [mx.to_directed() if directed else mx for mx in mxs]
+    source, destination = np.concatenate([mx.node_names[mx.edge_index] for mx in mxs], axis=1)
     return cls.from_edges(
         source,
         destination,
-        [name for name, mx, layer in mxs for _ in range(mx.edges(layer).shape[1])],
-        weight=np.concatenate([mx.weights(layer) for _, mx, layer in mxs]),
-        time=np.concatenate([mx.times(layer) for _, mx, layer in mxs]) if timed else None,
-        node_names=factorize(np.concatenate([mx.node_names for _, mx, _ in mxs]))[0],
-        layer_names=list(found),
+        np.repeat(as_names(layers, "layer"), np.concatenate([mx.layer_sizes for mx in mxs])),
+        weight=np.concatenate([np.ones(mx.num_edges) if mx.weight is None else mx.weight for mx in mxs]),
+        time=np.concatenate([mx.time for mx in mxs]) if all(mx.time is not None for mx in mxs) else None,
+        node_names=factorize(np.concatenate([mx.node_names for mx in mxs]))[0],
+        layer_names=layers,
         directed=directed,
     )
 

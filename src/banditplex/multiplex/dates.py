@@ -14,7 +14,7 @@ from banditplex.errors import InputError
 from banditplex.multiplex.cells import Origin, earliest, wrong_cell
 from banditplex.multiplex.notes import collected, note
 from banditplex.multiplex.numbers import is_number, plain_numbers
-from banditplex.multiplex.roles import place
+from banditplex.multiplex.roles import filled_texts, place
 from banditplex.multiplex.spelling import is_text
 
 ORDERS = {"dmy": "day, month, year", "mdy": "month, day, year", "ymd": "year, month, day"}
@@ -48,10 +48,10 @@ def are_readable(values: Sequence[object]) -> bool:
     >>> are_readable(["19.09.2025", ""]), are_readable([5, 7]), are_readable(["04/05/2025"]), are_readable(["soon"])
     (True, True, False, False)
     """
-    texts = [str(value) for value in values if value is not None and value == value and str(value).strip()]
+    texts = filled_texts(values)
     try:
         with collected(silent=True):
-            _parse(pc.utf8_trim_whitespace(pa.chunked_array([texts])), Origin(None, {"time": "time"}), ".", None)
+            _parse(pa.chunked_array([texts], pa.string()), Origin(None, {"time": "time"}), ".", None)
     except InputError:
         return False
     return bool(texts)

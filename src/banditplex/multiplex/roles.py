@@ -1,8 +1,7 @@
 """Which column of a table has which role: by given names, or by usual ones, whatever their case."""
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
-from datetime import date
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import combinations
 
 from banditplex.errors import FormatError
@@ -109,7 +108,7 @@ def _no_header(available: Sequence[str], sample: Sample) -> str:
     """Return what is wrong with a table whose first line does not name columns; nothing of other tables."""
     if sum(not str(name).strip() or str(name).startswith("Unnamed: ") for name in available) > 1:
         return "; cells of the first line are empty: remove a title above the line with the names of columns"
-    first = {str(value) for value in sample(available[0]) if _is_filled(value)}
+    first = set(filled_texts(sample(available[0])))
     if len(first) > 2 and first <= set(map(str, available[1:])):
         return "; this looks like a matrix: matrix=True reads it, and other files as other layers"
     return ""
@@ -135,7 +134,7 @@ def _likely_ends(available: Sequence[str], sample: Sample) -> list[str]:
     """
     distinct = {}
     for name in available:
-        values = [str(value) for value in sample(name) if _is_filled(value)]
+        values = filled_texts(sample(name))
         if len(set(values)) < len(values) and not are_dates(values) and not all(map(_DECIMAL.fullmatch, values)):
             distinct[name] = len(set(values))
     best = sorted(distinct, key=lambda name: -distinct[name])[:2]
@@ -157,7 +156,7 @@ def guess_ends(available: Sequence[str], sample: Sample | None) -> tuple[str, st
     ]  # fmt: skip
     if len(pairs) == 1 or sample is None:
         return pairs[0] if len(pairs) == 1 else None
-    values = {name: {str(value).strip() for value in sample(name) if _is_filled(value)} for name in available}
+    values = {name: set(filled_texts(sample(name))) for name in available}
     values = {name: each for name, each in values.items() if each and not _are_no_nodes(name, each)}
     if any(str(name).strip() in each for name in available for each in values.values()):
         return None
@@ -212,12 +211,13 @@ def find_direction(names: Collection[str], sample: Sample) -> str | None:
     return next((name for name, words in zip(typed, found, strict=True) if words and words <= set(DIRECTION)), None)
 
 
-def _is_filled(value: object) -> bool:
-    return value is not None and value == value and bool(str(value).strip())
+def filled_texts(values: Iterable[object]) -> list[str]:
+    """Return values as texts, but for those that are missing or blank."""
+    return [text for value in values if value is not None and value == value and (text := str(value).strip())]
 
 
 def _may_be_layer(values: Sequence[object]) -> bool:
-    filled = [str(value) for value in values if _is_filled(value)]
+    filled = filled_texts(values)
     distinct = len(set(filled))
     return distinct > 0 and not (distinct > MANY and 10 * distinct > len(filled))
 
@@ -251,7 +251,7 @@ def assign_columns(
             said.append(f"column {found!r} is read as the {role}")
     ignored = {name for role in roles if given.get(role) == "" for name in ROLES[role]}
     rest = [name for name in rest if name not in _INDEX and _plain(name) not in ignored]
-    rest = [name for name in rest if any(map(_is_filled, sample(name)))]
+    rest = [name for name in rest if filled_texts(sample(name))]
     if rest:
         said.append(f"columns not used: {', '.join(map(str, rest))}")
         if "layer" not in chosen and given.get("layer") is None:
@@ -279,7 +279,7 @@ def _layers_side_by_side(names: Collection[str], sample: Sample) -> str:
     words = {"0", "1", "0.0", "1.0", *YES, *NO}
     found = []
     for name in names:
-        values = {str(value).strip().casefold() for value in sample(name) if _is_filled(value)}
+        values = {text.casefold() for text in filled_texts(sample(name))}
         found += [name] * (bool(values) and values <= words)
     shown = ", ".join(map(repr, found[:-1])) + f" and {found[-1]!r}" if len(found) > 1 else ""
     return f"; {shown} hold yes or no: if each is a layer, wide=True reads them" if shown else ""
@@ -291,7 +291,7 @@ def _like_layers(values: Sequence[object]) -> bool:
     >>> _like_layers(["mail", "talk", "mail"]), _like_layers(["2024-05-01", "2024-05-02"] * 5), _like_layers([3, 4, 3])
     (True, False, False)
     """
-    filled = [str(value).strip() for value in values if _is_filled(value)]
+    filled = filled_texts(values)
     if are_dates(values) or all(map(_NUMBER.fullmatch, filled)):
         return False
     return 1 < len(set(filled)) <= max(2, len(filled) // 10)
@@ -303,8 +303,8 @@ def are_dates(values: Sequence[object]) -> bool:
     >>> are_dates(["25.04.2025", "", None]), are_dates(["2025-04"]), are_dates(["v1.2.3"])
     (True, True, False)
     """
-    filled = [value for value in values[:20] if _is_filled(value)]
-    return bool(filled) and all(isinstance(each, date) or _DATE.match(str(each).strip()) for each in filled)
+    filled = filled_texts(values[:20])
+    return bool(filled) and all(map(_DATE.match, filled))
 
 
 def place(path: object) -> str:

@@ -1,8 +1,8 @@
 """Run folders: where a model is trained, checkpoint by checkpoint, and then saved."""
 
 import json
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -54,11 +54,9 @@ class RunFolder:
             return self.path.exists()
         return any(path.name not in (IN_FOLDER, READING) and not is_draft(path) for path in self.path.iterdir())
 
-    @contextmanager
-    def held(self) -> Iterator[None]:
+    def held(self) -> AbstractContextManager[object]:
         """Keep other processes out of the folder; refuse if one is in it."""
-        with locked_folder(self.path):
-            yield
+        return locked_folder(self.path)
 
     def check_free(self, *, resume: bool = False, force: bool = False) -> None:
         """Refuse a folder that holds something, unless it is a run to resume, or `force` replaces it."""
