@@ -2,11 +2,13 @@
 
 import json
 import os
+import pickle
 import signal
 import subprocess
 import sys
 import time
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -19,10 +21,10 @@ from banditplex.jobs.limits import stop_child
 from banditplex.leaderboard import Method, Plan, compare
 from banditplex.leaderboard.compare import _fit_all
 from banditplex.leaderboard.facts import describe
-from banditplex.leaderboard.fits import Bench, Fit, Runner
+from banditplex.leaderboard.fits import Bench, Fit, Runner, as_text
 from banditplex.leaderboard.lines import make_lines
 from banditplex.leaderboard.measure import Job, measure, rank_split, stop_in_time
-from banditplex.leaderboard.parts import Parts
+from banditplex.leaderboard.parts import LEAST_RANKED, Parts
 from banditplex.storage.rows import read_results
 from tests.leaderboard.scorers import DEGREES, METHODS, Degrees, Epochs, Half
 from tests.refusals import refuses
@@ -159,6 +161,7 @@ def test_what_exceeds_a_limit_with_the_first_seed_is_not_tried_with_others():
         place: count for seed in (1, 2) for place, count in ((("a", seed), 3), (("b", seed), 0), (("c", seed), 2))
     }
     assert totals[0] == 36
+    assert totals[8] == 8 + 2 * (2 + 1) + 2 * (3 + 1)  # with seed 0 done, two settings of a and three of c are left
     assert totals[-1] == len(bench.fits) == 18
     lines = {line.method: line for line in make_lines([row | NUMBERS for row in rows])}
     assert (lines["a"].seeds, lines["a"].note) == (3, "")
@@ -169,8 +172,22 @@ def test_what_exceeds_a_limit_with_the_first_seed_is_not_tried_with_others():
 def test_the_only_setting_that_finishes_is_tested_without_tuning():
     bench = Outcomes("a", {("a", "{}"): "out of time (1 s)"})
     rows = _fit_all({"a": [{}, {"x": 1}]}, 2, Runner(bench, None, "serial", None, None, 6))
+    assert bench.fits[:2] == [("a", 0, "{}", True), ("a", 0, '{"x": 1}', True)]
     assert bench.fits[2:] == [("a", 0, '{"x": 1}', False), ("a", 1, '{"x": 1}', False)]
     assert [row.get("error") for row in rows] == [None, None]
+
+
+def test_settings_in_any_order_are_the_same():
+    assert as_text({"b": 1, "a": [2]}) == as_text({"a": [2], "b": 1}) == '{"a": [2], "b": 1}'
+
+
+def test_the_last_split_does_not_travel_to_other_processes():
+    bench = Bench({"degrees": DEGREES}, Parts(multiplex(), "layer"), PLAN)
+    bench._part(Fit("degrees", 0, "{}", True))
+    assert bench._last is not None
+    there = pickle.loads(pickle.dumps(bench))
+    assert there._last is None
+    assert there.plan == PLAN
 
 
 def without_noise(rows):
@@ -207,6 +224,13 @@ def test_a_killed_comparison_is_resumed_and_gives_the_same_tables(tmp_path):
     assert without_noise(resumed) == without_noise(whole)
     layers = [(tmp_path / folder / "layers.csv").read_bytes() for folder in ("whole", "killed")]
     assert layers[0] == layers[1]
+
+
+def test_the_documentation_tells_the_limits():
+    text = (Path(__file__).parents[2] / "docs" / "compare.md").read_text(encoding="utf-8")
+    assert f"may try {Plan().trials} settings" in text
+    assert f"may take {Plan().budget:.0f} s of processor time" in text
+    assert f"at least {LEAST_RANKED} of each layer" in text
 
 
 def test_parts_are_the_same_for_all_and_tuning_has_no_test_pairs():

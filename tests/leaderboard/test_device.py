@@ -6,7 +6,7 @@ import torch
 from banditplex.baselines import BASELINES
 from banditplex.leaderboard import Method, Plan, compare
 from banditplex.leaderboard.compare import describe
-from banditplex.leaderboard.device import describe_device, find_device, use_device
+from banditplex.leaderboard.device import describe_device, find_device, start_device, use_device
 from banditplex.leaderboard.lines import make_lines
 from banditplex.leaderboard.variants import MeanOfDraws
 from tests.leaderboard.scorers import DEGREES, Degrees
@@ -37,6 +37,17 @@ def test_methods_that_have_a_device_get_it():
     for make in (BASELINES["line"], BASELINES["complex-torch"], MeanOfDraws):
         assert use_device(make(), "cuda:1").get_params()["device"] == "cuda:1"
     assert vars(use_device(Degrees(), "cuda")) == vars(Degrees())
+
+
+@pytest.mark.parametrize(
+    ("device", "calls"), [("cpu", []), ("cuda", ["zeros"]), ("cuda:1", ["choose cuda:1", "zeros"])]
+)
+def test_a_gpu_is_chosen_and_started_if_it_is_used(device, calls, monkeypatch):
+    made = []
+    monkeypatch.setattr(torch.cuda, "set_device", lambda name: made.append(f"choose {name}"))
+    monkeypatch.setattr(torch, "zeros", lambda size, device: made.append("zeros"))
+    start_device(device)
+    assert made == calls
 
 
 def test_another_device_is_another_comparison_but_the_processor_is_not_told():

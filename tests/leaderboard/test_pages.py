@@ -33,8 +33,14 @@ def test_the_legend_tells_of_a_saturated_metric(board, monkeypatch):
     assert board.legend == usual
 
 
+@pytest.mark.parametrize(("trials", "says"), [(1, "without tuning"), (2, "may try 2 settings")])
+def test_conditions_tell_of_tuning(board, trials, says):
+    assert says in " ".join(replace(board, plan=replace(board.plan, trials=trials)).conditions)
+
+
 def test_csv_has_all_numbers(board, tmp_path):
-    write(board, tmp_path)
+    names = ("leaderboard.csv", "layers.csv", "seeds.csv", "leaderboard.md")
+    assert write(board, tmp_path) == [tmp_path / name for name in names]
     table = pd.read_csv(tmp_path / "leaderboard.csv").set_index("method")
     assert list(table.index) == ["default", "a|b<c>", "slow"]
     assert table.loc["default", "roc_auc"] == pytest.approx(0.85)
@@ -45,6 +51,7 @@ def test_csv_has_all_numbers(board, tmp_path):
     layers = pd.read_csv(tmp_path / "layers.csv")
     assert layers[["layer", "method", "roc_auc"]].values.tolist() == [["x & y", "default", 0.6]]
     seeds = pd.read_csv(tmp_path / "seeds.csv")
+    assert seeds.columns[0] == "method"
     assert seeds[["method", "seed", "roc_auc"]].values.tolist() == [
         ["a|b<c>", 0, 0.7], ["a|b<c>", 1, 0.8], ["default", 0, 0.9], ["default", 1, 0.8],
     ]  # fmt: skip

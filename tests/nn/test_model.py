@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
-from torch_geometric.nn import ChebConv, GATConv, GINConv, SGConv
+from torch_geometric.nn import ChebConv, GATConv, GINConv, GraphConv, SGConv
 
 from banditplex.multiplex import Multiplex
 from banditplex.nn import HiddenEdges, MultiplexModel, encoder
@@ -181,3 +181,18 @@ def test_embeddings_count_nothing_before_training(directed):
     asked = SimpleNamespace(which=torch.tensor([0, 2]), degree=torch.tensor([2.0, 3.0]))
     part = PairInteraction(4, 6, directed)
     assert part(asked, torch.randn(6, 4), torch.randn(2, 4)).tolist() == [0, 0, 0]
+
+
+def encoder_of(**options):
+    sizes = {"num_nodes": 2_000, "num_layers": 1, "num_features": 0, "width": 16, "depth": 1, "conv": "sage"}
+    return encoder.Encoder(**sizes | options)
+
+
+def test_embeddings_of_nodes_begin_with_a_length_of_1():
+    """On average: 16 numbers of standard deviation 1 / sqrt(16)."""
+    weight = encoder_of().input.weight
+    assert weight.std().item() == pytest.approx(0.25, rel=0.03)
+
+
+def test_one_convolution_of_ones_own_looks_one_step_away_and_at_degrees():
+    assert encoder_of(conv=GraphConv).reach == 2

@@ -19,7 +19,7 @@ import banditplex as bx
 from banditplex.datasets import planted
 from banditplex.errors import FormatError, InputError
 from banditplex.nn import neighbour_sampling as sampling
-from banditplex.persistence.checkpoint import FILE, FORMAT, read_checkpoint, restore, snapshot
+from banditplex.persistence.checkpoint import FILE, FORMAT, check_state, read_checkpoint, restore, snapshot
 from banditplex.storage.tree import pack, read_tree, unpack, write_tree
 from banditplex.training.config import EVIDENCE
 from tests.persistence.killed import multiplex
@@ -202,6 +202,12 @@ def test_a_snapshot_is_a_copy_and_so_is_what_is_restored_from_it(mx):
     for each in (trainer, other):
         each.run_epoch()
     assert same(state, kept)
+
+
+def test_a_training_can_be_kept_before_its_first_epoch(mx):
+    trainer = trainer_of(mx, epochs=3, width=4, warmup=0)
+    assert trainer.epoch == 0
+    check_state(trainer, snapshot(trainer))
 
 
 # Refusals

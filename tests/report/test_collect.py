@@ -11,7 +11,14 @@ import pytest
 
 import banditplex as bx
 from banditplex.report import collect, links
-from banditplex.report.collect import collect_history, collect_probabilities, collect_run, glance
+from banditplex.report.collect import (
+    collect_evaluation,
+    collect_history,
+    collect_leaderboard,
+    collect_probabilities,
+    collect_run,
+    glance,
+)
 from banditplex.report.comparison import compare_rows, learning_curves
 from banditplex.report.links import layers_with, terms_by_layer, top_links
 from banditplex.report.packing import pack
@@ -193,6 +200,9 @@ def test_of_many_layers_the_largest_terms_are_named(monkeypatch):
     assert terms_by_layer(mx, table) == {
         "base": -1.0, "own": [0.25, 0.25], "by_layer": [[(1, -3.0, 1), (2, 2.0, 2)], []], "rest": [[1, 1.5], [0, 0]],
     }  # fmt: skip
+    assert terms_by_layer(mx, table[:2])["base"] == -1.0
+    bare = terms_by_layer(mx, table[:7])  # the second pair has no term but the base
+    assert (bare["own"], [len(each) for each in bare["by_layer"]]) == ([0.25], [2, 0])
     assert terms_by_layer(mx, table[:0]) == {"base": 0.0, "own": [], "by_layer": [], "rest": []}
 
 
@@ -228,6 +238,12 @@ def walks(edges, u, v):
         {frozenset((u, w)), frozenset((w, x)), frozenset((x, v))} <= linked
         for w in nodes for x in nodes if len({u, v, w, x}) == 4
     )  # fmt: skip
+
+
+def test_rows_of_some_nodes_in_the_adjacency_matrix():
+    """Edges 0-1, 1-2, 1-2 and 3-0: the rows of nodes 0 and 2, and no others."""
+    found = links.adjacency(np.array([[0, 1, 1, 3], [1, 2, 2, 0]]), 4, np.array([0, 2]))
+    assert found.toarray().tolist() == [[0, 1, 0, 1], [0, 0, 0, 0], [0, 1, 0, 0], [0, 0, 0, 0]]
 
 
 def test_too_many_paths_are_not_counted(monkeypatch):
@@ -275,6 +291,27 @@ def neighbours(edges):
         lists[source].add(destination)
         lists[destination].add(source)
     return lists
+
+
+def test_the_page_of_a_comparison_tells_the_seeds():
+    board = {"by_layer": None, "verdict": "a is best.", "warning": None, "seeds_text": "0 to 4"}
+    found = collect_leaderboard("net.csv", small(), board)
+    assert (found["kind"], found["layers"], found["findings"]) == ("compare", [*"abc"], [["a is best."]])
+    assert found["about"]["seed"] == "0 to 4"
+
+
+@pytest.mark.parametrize(("after", "says"), [(None, "2 x 3-fold cross-validation"), ("2020", "2 runs on edges that")])
+def test_the_page_of_an_evaluation_tells_what_was_held_out(after, says):
+    sizes = {"train_edges": 8, "test_edges": 2}
+    rows = [
+        {"method": "none", "trial": trial, "fold": 0, "scope": scope, "layer": layer, "roc_auc": 0.5, **sizes}
+        for trial in (0, 1) for scope, layer in (("layer", "a"), ("mean", None))
+    ]  # fmt: skip
+    settings = {"hide": "pair", "trials": 2, "folds": 3, "seed": 7, "after": after, **sizes}
+    gains = pd.DataFrame({name: [] for name in ("target", "layer", "gain", "low", "high", "helps")})
+    found = collect_evaluation("net.csv", small(), gains, rows, ["none"], settings)
+    assert found["comparison"]["text"].startswith(says)
+    assert found["about"]["seed"] == 7
 
 
 def test_policies_side_by_side():

@@ -120,3 +120,16 @@ def test_pairs_of_weight_0_count_nothing():
     (row,) = bins(pairs)
     assert (row["links"], row["share"]) == (1, 0.25)
     assert row["probability"] == pytest.approx((0.31 + 3 * 0.35) / 4)
+
+
+def test_the_last_bins_are_apart():
+    """Bins end at 0.9 and 1, which belongs to the last."""
+    pairs = Judged(np.array([0.85, 0.95, 1.0]), np.array([1.0, 1, 0]), np.ones(3))
+    assert [(row["links"], row["share"]) for row in bins(pairs)] == [(1, 1.0), (1, 0.5)]
+
+
+def test_limits_of_a_single_link():
+    """log(1.5 / 9.5) -+ 1.96 sqrt(1 / 1.5 + 1 / 9.5)."""
+    middle, spread = np.log(1.5 / 9.5), 1.96 * np.sqrt(1 / 1.5 + 1 / 9.5)
+    expected = [1 / (1 + np.exp(-end)) for end in (middle - spread, middle + spread)]
+    assert limits(1, np.ones(9)) == pytest.approx(expected, rel=1e-4)

@@ -12,7 +12,7 @@ import pytest
 
 from banditplex.errors import InputError
 from banditplex.persistence.run_folder import RunFolder
-from banditplex.storage.lock import Lock, process_start
+from banditplex.storage.lock import Lock, open_regular, process_start
 from banditplex.storage.rows import RowStore
 from tests.refusals import refuses
 
@@ -177,3 +177,20 @@ def test_a_folder_made_for_nothing_is_removed(tmp_path):
     with RunFolder(tmp_path / "run").held():
         assert (tmp_path / "run" / ".lock").exists()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_lock_that_cannot_be_written_is_not_left(tmp_path, monkeypatch):
+    def full(file, data):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch, refuses(tmp_path / "a", "No space left on device"):
+        patch.setattr(os, "write", full)
+        Lock.take(tmp_path / "lock", place=tmp_path / "a")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_link_is_not_opened(tmp_path):
+    (tmp_path / "file").write_text("precious")
+    (tmp_path / "link").symlink_to("file")
+    with refuses(tmp_path / "link", "link"):
+        open_regular(tmp_path / "link")

@@ -29,6 +29,7 @@ def test_the_file_is_lines_of_json(store, path):
     head, first, _ = map(json.loads, path.read_text(encoding="utf-8").splitlines())
     assert head == {"format": "banditplex results 1", "about": {"version": __version__, **ABOUT}}
     assert first == {"task": "b", "rows": [{"x": 2.5, "name": "naïve"}]}
+    assert "naïve" in path.read_text(encoding="utf-8")  # not as an escape
 
 
 def test_rows_come_back_sorted_by_task(store, path):

@@ -7,10 +7,12 @@ import pytest
 from scipy.optimize import minimize
 
 from banditplex.datasets import planted
+from banditplex.multiplex import Multiplex
 from banditplex.prediction import Calibration, FittedModel
 from banditplex.training import calibration
-from banditplex.training.calibration import HeldOutPairs, Scored, fit, grouped
+from banditplex.training.calibration import HeldOut, HeldOutPairs, Scored, fit, grouped, sample_unknown
 from banditplex.training.default import complete
+from tests.training.test_data import data_of
 from tests.training.test_loop import random_layers, trainer_of
 
 
@@ -207,3 +209,16 @@ def test_the_expected_number_of_links_is_that_of_the_prior():
             probability = fitted.calibration.probability(fitted.logits(unknown, name), target, prior)
             ratios.append(probability.mean() / prior)
     assert 0.5 < np.mean(ratios) < 2
+
+
+def test_the_density_of_links_by_hand():
+    """Of 6 pairs of 4 nodes, 3 are linked in a and 1 in b."""
+    mx = Multiplex.from_edges([0, 1, 2, 0], [1, 2, 3, 3], [*"aaab"], num_nodes=4)
+    _, density = sample_unknown([data_of(mx, [0, 1])], np.random.default_rng(0))
+    assert density.tolist() == [3 / 6, 1 / 6]
+
+
+def test_unknown_pairs_count_even_where_all_pairs_are_linked():
+    """At a density of 1, unknown pairs have the share 1e-12 of the links, not none."""
+    one = Scored(np.zeros(1, int), np.ones(1), np.ones(1))
+    assert HeldOut(one, one, np.array([1.0])).shares() == pytest.approx([1e-12], rel=1e-3, abs=0)

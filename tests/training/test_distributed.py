@@ -230,3 +230,10 @@ def worker(launcher, rank):
         if parent == launcher and f"RANK={rank}".encode() in names:
             return int(path.name)
     raise AssertionError(f"no process of rank {rank}")
+
+
+def test_the_group_is_the_one_that_was_joined_last(monkeypatch):
+    first, last = Group(), Group()
+    assert current() is ALONE
+    monkeypatch.setattr("banditplex.training.distributed._joined", [first, last])
+    assert current() is last

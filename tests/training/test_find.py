@@ -1,5 +1,7 @@
 """Panels are found where layers help, and not where none does; gains certify them."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,7 +12,7 @@ from banditplex.datasets.groups import groups
 from banditplex.nn.panels import Panels
 from banditplex.training import find
 from banditplex.training.config import Config
-from banditplex.training.find import find_panels
+from banditplex.training.find import find_panels, helpful
 from banditplex.training.gains import Comparison, Estimate, Folds
 
 SIZES = {"num_nodes": 200, "num_communities": 8, "edges_per_layer": 500}
@@ -141,6 +143,26 @@ def test_gains_have_four_negatives_per_edge_and_two_of_many(edges, negatives):
     assert np.bincount(found.label.long()).tolist() == [negatives, taken]
     few = Comparison.of(data, data.full_view.graph, 0, np.random.default_rng(0), most=50, negatives_each=2)
     assert np.bincount(few.label.long()).tolist() == [100, 50]
+
+
+def test_the_mean_fall_and_its_error_by_hand():
+    """Weights 1/2, 1/4, 1/4: the mean is -3/4, parts .875, .4375, -1.3125; the first two pairs share node 1."""
+    pairs = SimpleNamespace(pairs=torch.tensor([[0, 1], [1, 2], [3, 4]]), label=torch.tensor([1.0, 0.0, 0.0]))
+    found = Comparison.estimate(pairs, np.array([1.0, 1.0, -6.0]))
+    assert found.gain == pytest.approx(-0.75)
+    assert found.error == pytest.approx(np.sqrt((0.875 + 0.4375) ** 2 + 1.3125**2))
+    assert found.edges == 1.0
+    without = Comparison.estimate(pairs, np.array([np.nan, 1.0, -6.0]))
+    assert np.isnan([without.gain, without.error]).all()
+    assert without.edges == 0.0
+
+
+def test_layers_that_help_clearly_come_best_first():
+    class Compared:
+        def estimates(self, layers):
+            return [Estimate(gain, 0.1, 9.0) for gain in (0.3, 0.1, 0.5, 0.4)]  # two errors are 0.2
+
+    assert helpful(Compared(), np.array([4, 5, 6, 7])) == (6, 7, 4)
 
 
 def test_layers_of_panels_come_first():

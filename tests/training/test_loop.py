@@ -123,6 +123,13 @@ def test_a_training_that_diverges_says_so(policy):
         LinkPredictor(policy=policy, learning_rate=1e30, epochs=3).fit(mx)
 
 
+def test_a_step_that_was_not_finite_ends_the_training(monkeypatch):
+    mx = random_layers(0, copied=False)
+    monkeypatch.setattr("banditplex.training.optimizer.FlatAdamW.first_bad_step", lambda optimizer: 0)
+    with refuses("diverged", "epoch 1"):
+        LinkPredictor(epochs=2, width=0).fit(mx)
+
+
 def test_gradients_that_are_no_numbers_stop_before_the_checkpoint(tmp_path):
     """From the second epoch on, a root at 0 has finite values and gradients that are NaN; losses show it later."""
     bad = []

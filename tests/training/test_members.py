@@ -8,9 +8,10 @@ from banditplex.errors import InputError
 from banditplex.nn.ensemble import members_of
 from banditplex.training import vectors
 from banditplex.training.config import Config
+from banditplex.training.members import while_training
 from tests.quick import only
 from tests.training.stacked import stacked
-from tests.training.test_loop import random_layers
+from tests.training.test_loop import random_layers, trainer_of
 
 FAST = {"members": 2, "epochs": 2, "warmup": 0}
 
@@ -44,6 +45,15 @@ def test_scores_are_the_mean_of_the_members_scores(model, mx):
     model._fitted = whole
     assert not np.allclose(*alone)
     np.testing.assert_allclose(model.score_pairs(pairs, layer), np.mean(alone, axis=0), rtol=1e-6, atol=1e-6)
+
+
+def test_while_training_scores_have_the_temperature_of_the_validation_pairs(mx):
+    trainer = trainer_of(mx, epochs=2, width=0)
+    trainer.run_epoch()
+    temperature = trainer.validate().temperature()
+    assert temperature != 1
+    slope = while_training([trainer]).calibration.ratio(np.array([3.0]), 0)
+    assert slope == pytest.approx([3.0 / temperature])
 
 
 def test_members_hold_out_edges_of_their_own_and_share_policies(mx):

@@ -67,6 +67,14 @@ def test_layers_with_few_negatives_are_left_to_the_host():
     assert all(drawn[i] != [0, 1] and drawn[i][0] < drawn[i][1] for i in (0, 2))
 
 
+def test_edges_of_other_layers_do_not_make_negatives_few():
+    """Nine layers have five of the 45 pairs each: 40 are free in each of them, and the host is not asked."""
+    source, destination = np.array([*combinations(range(10), 2)]).T
+    mx = Multiplex.from_edges(source, destination, np.repeat([*"abcdefghi"], 5), num_nodes=10)
+    drawn = sampler_of(mx).draw(np.arange(9).repeat(20), np.random.default_rng(0))
+    assert not any(mx.has_edges(drawn[20 * at : 20 * at + 20], name).any() for at, name in enumerate("abcdefghi"))
+
+
 def test_a_layer_without_negatives_is_refused():
     mx = Multiplex.from_edges([0, 0, 1], [1, 2, 2], "a", num_nodes=3)
     with refuses("'a'", 0):

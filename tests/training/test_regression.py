@@ -1,6 +1,7 @@
 """Regressions beside the networks: against scikit-learn, by hand, and in a model as a whole."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from banditplex.nn.query import Query
 from banditplex.nn.regression import Columns, Regression
 from banditplex.nn.spectral import SPECTRAL_FOLDS, fold_of
 from banditplex.training.logistic import path
-from banditplex.training.regression import PENALTIES, Used, fit_target
+from banditplex.training.regression import LEAST, PENALTIES, Used, fit_target, large_targets
 from tests.training.stacked import stacked
 
 FAST = {"members": 2, "epochs": 2, "warmup": 0}
@@ -177,3 +178,8 @@ def test_targets_with_few_edges_have_no_regression(mx):
     beside = bx.LinkPredictor(**FAST).fit(some)._fitted.model.beside
     assert not beside.regression.own[3].any()
     assert beside.regression.own[:3].any(1).all()
+
+
+def test_enough_edges_for_a_regression():
+    data = SimpleNamespace(train_edges=SimpleNamespace(size=np.array([LEAST - 1, LEAST, LEAST + 1])))
+    assert large_targets(data).tolist() == [1, 2]

@@ -85,3 +85,9 @@ def test_negatives_of_a_dense_multiplex_are_told():
         check_task(mx, None, Config(hide="pair").checked(), None)
     with warnings.catch_warnings(action="error"):
         check_task(mx, None, Config(hide="layer").checked(), None)
+
+
+def test_heads_are_larger_from_many_edges_on():
+    sizes = [setup.choose_hidden_units(Config(), setup.MANY_EDGES + more) for more in (-1, 0, 1)]
+    assert sizes == [setup.SMALL, setup.LARGE, setup.LARGE]
+    assert setup.choose_hidden_units(Config(hidden_units=5), 10) == 5

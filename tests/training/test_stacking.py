@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize_scalar
 from sklearn.linear_model import LogisticRegression
 
 from banditplex.nn.vectors import Vectors
 from banditplex.training.calibration import HeldOut, Scored
-from banditplex.training.stacking import STACKING_FOLDS, add_up, out_of_fold, stack, weigh
+from banditplex.training.stacking import SPREAD, STACKING_FOLDS, add_up, out_of_fold, stack, weigh
 from tests.nn.test_graph import random_multiplex
 from tests.training.test_data import data_of
 
@@ -36,6 +37,13 @@ def test_scores_that_say_nothing_count_nothing():
     assert weigh([bad, good]) == pytest.approx([0, 1], abs=0.1)
     none = held_out(np.empty(0), np.empty(0))
     assert weigh([none, none]).tolist() == [1, 0]  # what holds a priori
+
+
+def test_few_pairs_change_little_of_what_holds_a_priori():
+    """One edge of score 1 and one other pair of -1: the factor b has the least 2 log(1 + e^-b) + (b - 1)^2 / 2 s^2."""
+    expected = minimize_scalar(lambda b: 2 * np.log1p(np.exp(-b)) + 0.5 * ((b - 1) / SPREAD) ** 2).x
+    assert weigh([held_out(np.array([1.0]), np.array([-1.0]))]) == pytest.approx([expected], abs=1e-4)
+    assert expected > 1.02
 
 
 def test_scores_have_factors_of_other_folds():

@@ -124,3 +124,14 @@ def test_features_in_few_other_layers_are_looked_up_once(monkeypatch, hide, dire
         alone = compute_pair_features(view.graph, pairs[side], target, layers, data.visibility)[1]
         torch.testing.assert_close(found.values, alone.values)
         assert torch.equal(found.layer, layers.flatten())
+
+
+def test_a_process_keeps_what_is_known_of_its_own_targets():
+    data, mine = (data_of(random_multiplex(2, num_nodes=20, num_edges=90), [2, 0]) for _ in range(2))
+    vars(mine)["mine"] = np.array([False, True])
+    places = torch.arange(len(data.train_edges))
+    own = places[data.train_edges.instance == 1]
+    expected = Supply(data, Config()).known(own)
+    found = Supply(mine, Config()).known(places)
+    assert 0 < len(own) < len(places)
+    torch.testing.assert_close(found.values, expected.values)

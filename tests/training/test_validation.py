@@ -10,7 +10,8 @@ from torch import nn
 from banditplex.bandits import make_policy
 from banditplex.datasets import planted
 from banditplex.predictor import LinkPredictor
-from banditplex.training.validation import EarlyStopping, Validation
+from banditplex.training import validation
+from banditplex.training.validation import EarlyStopping, Validation, choose_counts
 from tests.training.test_loop import random_layers, trainer_of
 
 
@@ -50,6 +51,16 @@ def test_validation_pairs_are_held_out_edges_and_as_many_negatives():
     assert found.label.tolist() == [1.0] * len(edges) + [0.0] * len(edges)
     assert found.logit.shape == found.label.shape
     assert torch.isfinite(found.logit).all()
+
+
+def test_a_target_uses_more_layers_if_its_pairs_clearly_gain(monkeypatch):
+    """20 edges of target 0 are told without a layer, the one of target 1 with it: its loss falls by log 2, always."""
+    instance, label = np.repeat([0, 1, 0, 1], [20, 1, 20, 1]), torch.tensor([1.0] * 21 + [0.0] * 21)
+    sign, first = 2 * label - 1, torch.from_numpy(instance == 0)
+    terms = torch.stack([9 * sign * first, 9 * sign * torch.where(first, -1, 1)], 1)  # sums: 9 or 0, then 0 or 9
+    monkeypatch.setattr(validation, "_validation_labels", lambda data: (instance, label))
+    monkeypatch.setattr(validation, "_validation_terms", lambda model, data, layers: terms)
+    assert choose_counts([(None, None)], np.array([[1], [0]])).tolist() == [0, 1]
 
 
 def test_weights_are_kept_up_to_a_standard_error_above_the_lowest_validation_loss():
