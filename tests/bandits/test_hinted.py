@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from banditplex.bandits import Draw, Observations, hinted, make_policy
+from banditplex.bandits import Draw, Observations, make_policy
 from tests.bandits import reference
 from tests.bandits.games import forced_probabilities, loss_tables
 from tests.quick import every
@@ -189,16 +189,3 @@ def test_nothing_depends_on_what_a_draw_leaves_for_its_update(inner, n, k, round
 
 def states(policy):
     return list(policy.state_dict().values())
-
-
-def test_late_rounds_are_like_early_ones(monkeypatch):
-    """What is prepared for the first rounds is computed anew for those that follow."""
-    prepared = make_policy("hinted", num_arms=120, num_instances=3)
-    monkeypatch.setattr(hinted, "PREPARED", 4)
-    computed = make_policy("hinted", num_arms=120, num_instances=3)
-    for seed in range(12):
-        table = np.random.default_rng(seed).random((3, 120))
-        for policy in (prepared, computed):
-            draw = policy.draw(np.random.default_rng(seed), np.arange(3)[seed % 3 :])
-            policy.update(draw, table[draw.instances[:, None], draw.arms])
-        assert (prepared.inclusion() == computed.inclusion()).all()

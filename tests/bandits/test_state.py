@@ -170,30 +170,6 @@ def test_a_wrong_state_is_refused_and_changes_nothing():
         assert all(np.array_equal(good[name], policy.state_dict()[name]) for name in good)
 
 
-@pytest.mark.parametrize("k", [1, 3])
-def test_sizes_of_columns_that_are_not_kept_are_found_again(k, monkeypatch):
-    kept = make_policy("hinted", num_arms=150, k=k, num_instances=4)
-    monkeypatch.setattr(state, "KEPT_SIZES", 0)
-    found = make_policy("hinted", num_arms=150, k=k, num_instances=4)
-    assert found.nbytes == kept.nbytes - 8 * 4 * (1 + state.FIRST_WIDTH)
-    for seed in range(40):
-        losses = np.random.default_rng(seed).random((4, k))
-        for policy in (kept, found):
-            policy.update(policy.draw(np.random.default_rng(seed), np.arange(4)[seed % 3 :]), losses[seed % 3 :])
-        np.testing.assert_array_equal(kept.inclusion(), found.inclusion())
-
-
-@pytest.mark.parametrize(("k", "name"), every(2, [1, 3], LEARNERS))
-def test_columns_of_arms_that_are_not_kept_are_searched_for(name, k, monkeypatch):
-    kept = make_policy(name, num_arms=150, k=k, num_instances=4)
-    monkeypatch.setattr(state, "KEPT_COLUMNS", 0)
-    searched = make_policy(name, num_arms=150, k=k, num_instances=4)
-    assert searched.nbytes == kept.nbytes - 8 * 4 * 150
-    for policy in (kept, searched):
-        play_unevenly(policy, 30)
-    np.testing.assert_array_equal(kept.inclusion(), searched.inclusion())
-
-
 @pytest.mark.parametrize("arm", [0, 3])
 def test_a_state_with_an_arm_twice_is_refused(arm):
     _check_columns(np.array([[-1, arm, 1]]), np.array([2]), 5)

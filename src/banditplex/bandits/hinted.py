@@ -1,7 +1,7 @@
 """The default policy: AdaHedge on loss estimates that are centred on hints."""
 
 from math import log
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
@@ -16,25 +16,17 @@ from banditplex.bandits.values import Feedback
 TIE = 1e-13
 """Relative differences below this count as 0, so that equal losses stay equal despite rounding."""
 
-KEPT = 1 << 16
-"""At most this many weights are kept from a draw to its update; recomputing more is as fast as reading them."""
-PREPARED = 4096
-"""The schedule of this many rounds is computed in advance."""
 
-Schedule = list[float] | FloatArray
-"""Four numbers that depend only on the round t: the same for all rows, or one each per row (4, rows).
+def schedule(t: FloatArray, n: int, k: int) -> FloatArray:
+    """Return four numbers (4, rows) for rounds `t` (rows,) >= 1 and n > k arms.
 
-f: discount of the past, (t - 1)/t, but 1 in the first round. explore, explore_new: share of the probability spread over
-all arms, and over arms never observed. floor: lower limit of the observation probability in importance weights.
-"""
-
-
-def schedules(t: FloatArray, n: int, k: int) -> FloatArray:
-    """Return f, explore, explore_new and floor (rounds, 4) for rounds `t` (rounds,) >= 1 and n > k arms."""
+    f: discount of the past, (t - 1)/t, but 1 in the first round. explore, explore_new: share of the probability spread
+    over all arms, and over arms never observed. floor: lower limit of observation probabilities in importance weights.
+    """
     explore = np.minimum((1 + 4 / n) / 20, np.sqrt(n * log(n / k) / k / t))
     explore_new = np.where(t > 1, t**-0.5, 0.0)
     floor = np.maximum(1 / t, np.sqrt(k * log(n / k) / (n * t)))
-    return np.stack([np.maximum(t - 1, 1) / t, explore, explore_new, floor], axis=1)
+    return np.stack([np.maximum(t - 1, 1) / t, explore, explore_new, floor])
 
 
 @register("default", "hinted")
@@ -71,20 +63,17 @@ class Hinted(Policy):
             per_arm={"L": 0.0, "m": 0.0, "c": np.int32(0)},
         )
         self._spread = self.k * log(self.num_arms / self.k)
-        self._cached: tuple[Rows, FloatArray, tuple[Schedule, Weights | None]] | None = None
-        self._schedules = schedules(np.arange(1.0, PREPARED + 1), self.num_arms, self.k)
+        self._cached: tuple[Rows, FloatArray, tuple[FloatArray, Weights]] | None = None
 
     def _marginals(self, rows: Rows) -> Marginals:
         n, k, state, size = self.num_arms, self.k, self._state, self._state.size(rows)
-        (_, explore, explore_new, _), weights = self._shared(rows)
-        w, scale, _ = weights or self._solve(rows)
+        (_, explore, explore_new, _), (w, scale, _) = self._shared(rows)
         if size is None:
             c = state.read("c", rows)
             count = np.zeros(len(c)) if all_seen(c) else (c == 0).sum(axis=1, dtype=np.float64)
             explore_new = explore_new * (count > 0)
-        learnt = (1 - explore - explore_new) * scale
-        p = np.multiply(w, learnt[:, None], out=None if weights else w)
-        p += as_column(explore * (k / n))
+        p = w * ((1 - explore - explore_new) * scale)[:, None]
+        p += (explore * (k / n))[:, None]
         if size is not None:  # unseen arms share column 0; there are at least k of them unless explore_new is 0
             unseen = p[:, 0]
             unseen += explore_new * k / size[:, 0]
@@ -105,16 +94,15 @@ class Hinted(Policy):
         self._cached = None
         self._move_hints(instance, self._state.touch(instance, arm), loss)
 
-    def _shared(self, rows: Rows) -> tuple[Schedule, Weights | None]:
-        """Return what draw and update of a round share: the schedule, and the weights if there are at most KEPT.
+    def _shared(self, rows: Rows) -> tuple[FloatArray, Weights]:
+        """Return what draw and update of a round share, the schedule and the weights, cached until the next update.
 
-        The result is cached until the next update. It is valid for the same object `rows`, and for the same array S,
-        which is replaced when a state is loaded.
+        It is valid for the same object `rows`, and for the same array S, which is replaced when a state is loaded.
         """
         S = self._state.instance["S"]
         if self._cached is None or self._cached[0] is not rows or self._cached[1] is not S:
-            few = len(S[rows]) * self._state.width <= KEPT
-            self._cached = rows, S, (self._schedule(rows), self._solve(rows) if few else None)
+            t = self._state.instance["t"][rows] + 1.0
+            self._cached = rows, S, (schedule(t, self.num_arms, self.k), self._solve(rows))
         return self._cached[2]
 
     def _solve(self, rows: Rows) -> Weights:
@@ -123,37 +111,24 @@ class Hinted(Policy):
         L, S = state.read("L", rows), state.instance["S"][rows]
         return adaptive_smallest(L, S, self._spread, self.k, state.size(rows))
 
-    def _schedule(self, rows: Rows) -> Schedule:
-        """Return the schedule of the round: plain numbers, which are faster, if all rows are in the same round."""
-        completed = self._state.instance["t"][rows]
-        alike = len(completed) == 1 or not np.count_nonzero(completed != completed[0])
-        try:
-            schedule: Schedule = self._schedules[completed[0]].tolist() if alike else self._schedules[completed].T
-        except IndexError:  # a round beyond those computed in advance
-            later = schedules(completed + 1.0, self.num_arms, self.k)
-            schedule = later[0].tolist() if alike else later.T
-        return schedule
-
     def _add_estimates(self, rows: Rows, seen: Feedback) -> IntArray:
         """Add the estimates of the round to L and the mixability gap to S; return the columns of `seen`."""
         state, was_dense = self._state, self._state.dense
-        schedule, weights = self._shared(rows)
+        (f, _, _, floor), weights = self._shared(rows)
         self._cached = None
         column = state.touch(seen.instance, seen.arm)
-        losses = self._estimates(rows, seen, column, schedule)
-        if weights is None or state.dense != was_dense:  # the columns have changed
-            weights = self._solve(rows)
-        w, scale, potential = weights
-        f = schedule[0]
-        L, S = state.read("L", rows) * as_column(f), state.instance["S"][rows] * f
+        losses = self._estimates(rows, seen, column, floor)
+        losses[f == 1] = 0.0
+        w, scale, potential = weights if state.dense == was_dense else self._solve(rows)  # columns changed
+        L, S = state.read("L", rows) * f[:, None], state.instance["S"][rows] * f
         before = state.widen(w), scale, potential * f
         L, S = hedge_round(before, L, losses, S, self._spread, self.k, state.size(rows))
         state.write("L", rows, L)
         state.instance["S"][rows] = S
         return column
 
-    def _estimates(self, rows: Rows, seen: Feedback, column: IntArray, schedule: Schedule) -> FloatArray:
-        """Return (h - min h) + (l - h) / max(probability, floor) of every arm (rows, columns); 0 in round 1."""
+    def _estimates(self, rows: Rows, seen: Feedback, column: IntArray, floor: FloatArray) -> FloatArray:
+        """Return (h - min h) + (l - h) / max(probability, floor) of every arm (rows, columns)."""
         hint, lowest = hints(self._state.read("m", rows), self._state.read("c", rows))
         losses: FloatArray = hint - lowest
         losses[losses < TIE * lowest] = 0.0
@@ -161,12 +136,7 @@ class Hinted(Policy):
         believed = hint[at]
         surprise = seen.loss - believed
         surprise[np.abs(surprise) < TIE * np.maximum(seen.loss, believed)] = 0.0
-        f, _, _, floor = schedule
-        if isinstance(floor, np.ndarray):
-            floor = floor[seen.row]
-        losses[at] += surprise / np.maximum(seen.probability, floor)
-        if (first := f == 1) is not False:  # some rows, or all
-            losses[first] = 0.0
+        losses[at] += surprise / np.maximum(seen.probability, floor[seen.row])
         return losses
 
     def _move_hints(self, instance: IntArray, column: IntArray, loss: FloatArray) -> None:
@@ -175,11 +145,6 @@ class Hinted(Policy):
         count, hint = c[at] + 1, m[at]  # a hint is 0 before the first loss, which then replaces it
         c[at] = count
         m[at] = hint + np.maximum(1 / count, 0.25) * (loss - hint)
-
-
-def as_column(x: Any) -> Any:
-    """Return numbers per row (rows,) as a column, and a single number unchanged."""
-    return x[:, None] if isinstance(x, np.ndarray) else x
 
 
 def all_seen(c: IntArray) -> bool:

@@ -18,8 +18,7 @@ class Marginals:
 
     `p` (rows, columns) is a probability per arm. Without `arms`, column i is arm i. With `arms`
     (rows, columns) and `seen` (rows,), column 0 is shared by all arms that have no column of their own,
-    columns 1 to `seen` are the arms in `arms`, and the rest is padding. `size` (rows, columns) is the number of
-    arms of each column; it is optional, because it follows from these.
+    columns 1 to `seen` are the arms in `arms`, and the rest is padding.
 
     >>> m = Marginals(5, p=np.array([[0.1, 0.6]]), arms=np.array([[-1, 3]]), seen=np.array([1]))
     >>> m.dense().tolist()
@@ -30,7 +29,6 @@ class Marginals:
     p: FloatArray
     arms: NDArray[np.integer] | None = None
     seen: IntArray | None = None
-    size: FloatArray | None = None
 
     @classmethod
     def uniform(cls, num_arms: int, k: int, rows: int) -> "Marginals":
@@ -62,9 +60,7 @@ class Marginals:
         """Draw `k` distinct arms per row with exactly these marginals; return (rows, k) arms and p."""
         if k in (0, self.num_arms):
             return np.tile(np.arange(k), (len(self.p), 1)), np.ones((len(self.p), k))
-        size = self.size
-        if size is None and self.seen is not None:
-            size = column_sizes(self.num_arms, self.seen, self.p.shape[1])
+        size = None if self.seen is None else column_sizes(self.num_arms, self.seen, self.p.shape[1])
         length = self.p if size is None else self.p * size
         if k == 1:
             columns = invert(length, rng)[:, None]

@@ -13,10 +13,6 @@ from banditplex.errors import InputError
 Rows = slice | IntArray
 """Instances as an index: a slice if they are consecutive, which avoids copies; otherwise their numbers."""
 
-KEPT_SIZES = 1 << 16
-"""Column sizes are cached up to this many numbers; beyond that they are recomputed for each batch."""
-KEPT_COLUMNS = 1 << 16
-"""The column of each arm is cached up to this many arms of all instances; beyond that it is searched for."""
 FIRST_WIDTH = 32
 """Initial number of columns per instance; tables of up to twice as many arms are dense from the start."""
 
@@ -55,14 +51,12 @@ class State:
         }
         self._arms = np.full((num_instances, 0 if self.dense else columns), -1, dtype=np.int32)
         self._seen = np.zeros(num_instances, dtype=np.int64)
-        self._size, self._column = self._kept_sizes(), self._kept_columns()
         self.width = num_arms if self.dense else 1
 
     @property
     def nbytes(self) -> int:
         """Size of all arrays in bytes."""
-        arrays = [*self.instance.values(), *self._arm.values(), self._arms, self._seen, self._size, self._column]
-        return sum(array.nbytes for array in arrays if array is not None)
+        return sum(array.nbytes for array in (*self.instance.values(), *self._arm.values(), self._arms, self._seen))
 
     def read(self, name: str, rows: Rows) -> NDArray[Any]:
         """Return the values of all columns (rows, width); a view if `rows` is a slice."""
@@ -88,18 +82,13 @@ class State:
 
     def size(self, rows: Rows) -> FloatArray | None:
         """Return the number of arms of each column (rows, width); None if every column is one arm."""
-        if self.dense:
-            return None
-        if self._size is None:
-            return column_sizes(self.num_arms, self._seen[rows], self.width)
-        return self._size[rows, : self.width]
+        return None if self.dense else column_sizes(self.num_arms, self._seen[rows], self.width)
 
     def marginals(self, rows: Rows, p: FloatArray) -> Marginals:
         """Return `p` (rows, width), a probability per arm, together with the arms of its columns."""
         if self.dense:
             return Marginals(self.num_arms, p)
-        size = None if self._size is None else self._size[rows, : self.width].copy()
-        return Marginals(self.num_arms, p, self._arms[rows, : self.width], self._seen[rows].copy(), size)
+        return Marginals(self.num_arms, p, self._arms[rows, : self.width], self._seen[rows].copy())
 
     def touch(self, instance: IntArray, arm: IntArray) -> IntArray:
         """Return the column of each (instance, arm); an arm that has no column gets one.
@@ -108,10 +97,7 @@ class State:
         """
         if self.dense:
             return arm
-        if self._column is None:
-            column = find_columns(self._arms[:, : self.width], instance, arm)
-        else:
-            column = self._column[instance, arm]
+        column = find_columns(self._arms[:, : self.width], instance, arm)
         if np.count_nonzero(column) == len(column):
             return column
         new = (column == 0).nonzero()[0]
@@ -119,14 +105,8 @@ class State:
         free = self._seen[owner] + 1 + _ranks(owner)
         if not self._reserve(int(free.max())):
             return arm
-        found = arm[new]
-        self._arms[owner, free] = found
-        if self._column is not None:
-            self._column[owner, found] = free
+        self._arms[owner, free] = arm[new]
         self._seen[owner] = free  # the last column of each owner is kept
-        if self._size is not None:
-            self._size[owner, free] = 1.0
-            self._size[owner, 0] = self.num_arms - free
         column[new] = free
         return column
 
@@ -141,25 +121,10 @@ class State:
             more = min(max(self.width, 2 * columns), 1 + self.num_arms // 2) - columns
             self._arm = {name: np.pad(values, ((0, 0), (0, more))) for name, values in self._arm.items()}
             self._arms = np.pad(self._arms, ((0, 0), (0, more)), constant_values=-1)
-            self._size = self._kept_sizes()
         if self.width > low:
             for values in self._arm.values():
                 values[:, low : self.width] = values[:, :1]
         return True
-
-    def _kept_sizes(self) -> FloatArray | None:
-        """Return the number of arms of each column, or None if there are too many to cache."""
-        columns = self._arms.shape[1]
-        return column_sizes(self.num_arms, self._seen, columns) if self._arms.size <= KEPT_SIZES else None
-
-    def _kept_columns(self) -> IntArray | None:
-        """Return the column of each arm (num_instances, num_arms), 0 if it has none, or None if too many to cache."""
-        if self.dense or not self._arm or self.num_instances * self.num_arms > KEPT_COLUMNS:
-            return None
-        columns = np.zeros((self.num_instances, self.num_arms), dtype=np.int64)
-        row, used = np.nonzero(occupied(self._seen, self._arms.shape[1]))
-        columns[row, self._arms[row, used]] = used
-        return columns
 
     def _become_dense(self) -> None:
         """Give every arm its own column, in the order of arms."""
@@ -169,8 +134,7 @@ class State:
             full = np.repeat(values[:, :1], self.num_arms, axis=1)
             full[row, arm] = values[row, used]
             self._arm[name] = full
-        self._arms, self._size, self._column = self._arms[:, :0], None, None
-        self.dense, self.width = True, self.num_arms
+        self._arms, self.dense, self.width = self._arms[:, :0], True, self.num_arms
 
     def to_dict(self) -> dict[str, NDArray[Any]]:
         """Return copies of all arrays."""
@@ -204,7 +168,6 @@ class State:
         self._arms = loaded.get("arms", self._arms[:, :0])
         self._seen = loaded.get("seen", np.zeros_like(self._seen))
         self.dense, self.width = not grouped, width
-        self._size, self._column = self._kept_sizes(), self._kept_columns()
 
 
 def _as_stored(values: Any, dtype: np.dtype[Any], order: Literal["C", "F"], name: str) -> NDArray[Any]:
