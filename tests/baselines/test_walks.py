@@ -174,7 +174,7 @@ def test_batches_stop_at_the_time_limit_and_the_rate_falls():
     options = {"num_negatives": 1, "rng": np.random.default_rng(0)}
     found = list(batches(plan, rate=0.5, **options))
     assert len(found) == 3 * 4  # one group a step
-    np.testing.assert_allclose([each.rate for each in found], 0.5 * (1 - np.arange(12) / 12))
+    np.testing.assert_allclose([rate for _, _, rate in found], 0.5 * (1 - np.arange(12) / 12))
     assert not list(batches(plan, rate=0.5, time_limit=0.0, **options))
 
 
@@ -185,7 +185,8 @@ def test_vectors_of_two_cliques_are_apart():
     rng, cpu = np.random.default_rng(0), torch.device("cpu")
     centres, contexts = random_table(12, 8, rng, cpu), zero_table(12, 8, cpu)
     plan = Walks(graph, lambda start, length, rng: first_order(graph, start, length, rng), 10, 40)
-    train(centres, contexts, batches(plan, num_negatives=5, rate=0.1, rng=rng), plan.weights(3), 5, cpu)
+    steps = batches(plan, num_negatives=5, rate=0.1, rng=rng)
+    train(steps, plan.weights(3), 5, contexts, lambda rows: [(centres, rows)])
     unit = torch.nn.functional.normalize(centres.values)
     cosine = (unit @ unit.T).numpy()
     same = np.equal.outer(np.arange(12) < 6, np.arange(12) < 6)

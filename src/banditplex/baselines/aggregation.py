@@ -1,6 +1,5 @@
 """All layers at once: the network of `LinkPredictor` with the mean, or attention, over all other layers."""
 
-from dataclasses import field
 from functools import partial
 
 import numpy as np
@@ -8,9 +7,8 @@ import torch
 from torch import Tensor, nn
 
 from banditplex.bandits.arms import to_layer
-from banditplex.baselines.base import BASELINES, parameters
+from banditplex.baselines.base import BASELINES, choice, parameters
 from banditplex.baselines.neural import NetworkData, NeuralBaseline, PairNetwork
-from banditplex.errors import InputError
 from banditplex.nn import HiddenEdges, PackedGraph
 from banditplex.nn.embedding import embed
 from banditplex.nn.query import Query
@@ -34,13 +32,11 @@ class Aggregation(NeuralBaseline):
 
     weight_decay = 0.1
 
-    kind: str = field(default="mean", kw_only=False)
+    kind: str = choice(*KINDS, kw_only=False)
     width: int = 0  # of node embeddings; 0: structural features only
 
     def _network(self, data: NetworkData) -> PairNetwork:
-        if self.kind not in KINDS:
-            raise InputError(f"Expected kind to be one of {', '.join(KINDS)}, got {self.kind!r}.")
-        return AggregationNetwork(data, self.kind, self.width)
+        return AggregationNetwork(data, self)
 
     @property
     def _ordered(self) -> bool:
@@ -53,15 +49,14 @@ class AggregationNetwork(PairNetwork):
     sees = "all"
     features: Tensor | None
 
-    def __init__(self, data: NetworkData, kind: str, width: int) -> None:
-        super().__init__()
-        num_layers = data.mx.num_layers
+    def __init__(self, data: NetworkData, method: Aggregation) -> None:
+        super().__init__(data, method)
+        num_layers, width = data.mx.num_layers, method.width
         self.exact, self.chunk = not width, max(1, (1 << 17) // num_layers)
-        self.model = build_network(data.mx, np.arange(data.mx.num_layers), Config(width=width), data.visibility).to(
-            data.device
-        )
+        network = build_network(data.mx, np.arange(num_layers), Config(width=width), data.visibility)
+        self.model = network.to(data.device)
         normalise(self.model, data.data, stream(data.seed, "normalise"))
-        self.prior = nn.Parameter(torch.zeros(num_layers, num_layers)) if kind == "attention" else None
+        self.prior = nn.Parameter(torch.zeros(num_layers, num_layers)) if method.kind == "attention" else None
         self.of_features = nn.Parameter(torch.zeros(len(self.model.other.mean)))
         self.register_buffer("features", data.features() if width else None, persistent=False)
 

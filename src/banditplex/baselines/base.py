@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from functools import cached_property, partial
 from typing import Any, ClassVar, NamedTuple, Self, TypeVar, dataclass_transform
 
@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from banditplex.baselines.columns import Floats, Ints, StructuralColumns
-from banditplex.errors import InputError
+from banditplex.errors import InputError, check_choice
 from banditplex.multiplex import Multiplex, Name
 from banditplex.pairs.asked import as_pairs
 from banditplex.pairs.visibility import Visibility
@@ -32,6 +32,11 @@ TABLE_FOLDS = 5
 def parameters(cls: type[T]) -> type[T]:
     """Let the constructor of a class take and store what the class lists with types and defaults, by keyword."""
     return dataclass(kw_only=True, eq=False, repr=False)(cls)
+
+
+def choice(*choices: str, **options: Any) -> Any:
+    """Return a parameter that is one of some strings, by default the first; `options` are those of `field`."""
+    return field(default=choices[0], metadata={"choices": choices}, **options)
 
 
 @parameters
@@ -55,6 +60,8 @@ class Baseline(BaseEstimator, ABC):  # type: ignore[misc]
         on_epoch: Callable[[Any, dict[str, Any]], Any] | None = None,
     ) -> Self:
         """Learn to predict links in the target layers (None = every layer). `on_epoch` is never called: no epochs."""
+        for each in fields(self):
+            check_choice(each.name, getattr(self, each.name), each.metadata.get("choices", [getattr(self, each.name)]))
         if isinstance(targets, str):
             raise InputError(f"Expected a list of layer names as targets, got the string {targets!r}.")
         names = mx.layer_names if targets is None else targets
@@ -87,17 +94,6 @@ class Baseline(BaseEstimator, ABC):  # type: ignore[misc]
     @abstractmethod
     def _score(self, pairs: Ints, target: int) -> Floats:
         """Return scores of pairs (n, 2) of node indices in a target layer."""
-
-
-GRAPHS = ("target", "union")
-"""Where methods for one graph look: in the target layer, or in the union of all layers."""
-
-
-def in_union(graph: str) -> bool:
-    """Return whether a method for one graph looks in the union of all layers."""
-    if graph not in GRAPHS:
-        raise InputError(f"Expected graph to be one of {', '.join(GRAPHS)}, got {graph!r}.")
-    return graph == "union"
 
 
 def add_one_graph(name: str, make: Callable[..., "Baseline"]) -> None:

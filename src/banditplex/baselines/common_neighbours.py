@@ -42,10 +42,9 @@ class CommonNeighbourNetwork(PairNetwork):
     """The network of `NCN`."""
 
     def __init__(self, data: NetworkData, method: NCN) -> None:
-        super().__init__()
-        self.sees, width = method.sees, method.width
-        self.encoder = Encoder(data, self.sees, width, method.depth, method.dropout)
-        self.head = PairHead(width, width, method.dropout)
+        super().__init__(data, method)
+        self.encoder = Encoder(data, self.sees, method.width, method.depth, method.dropout)
+        self.head = PairHead(method.width, method.width, method.dropout)
 
     def forward(self, graph: PackedGraph, pairs: Tensor, target: Tensor, hidden: HiddenEdges) -> Tensor:
         """Return the logits (P,) of pairs."""
@@ -96,8 +95,8 @@ class AllLayersNetwork(PairNetwork):
     sees = "all"
 
     def __init__(self, data: NetworkData, method: NCNAll) -> None:
-        super().__init__()
-        num_layers, width, self.visibility = data.mx.num_layers, method.width, data.visibility
+        super().__init__(data, method)
+        num_layers, width = data.mx.num_layers, method.width
         self.chunk = max(1, (1 << 16) // num_layers)
         self.encoder = Encoder(data, "all", width, method.depth, method.dropout)
         self.of_pair = nn.Linear(2 * width + 1, width)
@@ -155,8 +154,8 @@ class OverlapNetwork(PairNetwork):
     chunk = 1024
 
     def __init__(self, data: NetworkData, method: NeoGNN) -> None:
-        super().__init__()
-        self.sees, self.hops, self.beta, self.visibility = method.sees, method.hops, method.beta, data.visibility
+        super().__init__(data, method)
+        self.hops, self.beta = method.hops, method.beta
         self.encoder = Encoder(data, self.sees, method.width, method.depth, method.dropout)
         self.of_features = PairHead(method.width, 0, method.dropout)
         self.of_edge, self.of_node, self.of_overlap = (perceptron(1, size, 1) for size in (8, 128, 128))

@@ -11,17 +11,7 @@ from torch.nn.functional import normalize
 from banditplex.baselines.base import BASELINES, parameters
 from banditplex.baselines.columns import Floats, Ints
 from banditplex.baselines.node_vectors import NodeVectors
-from banditplex.baselines.skipgram import (
-    Table,
-    WalkGraph,
-    Walks,
-    as_numpy,
-    batches,
-    first_order,
-    gradients,
-    random_table,
-    zero_table,
-)
+from banditplex.baselines.skipgram import Table, WalkGraph, Walks, as_numpy, first_order, random_table, zero_table
 from banditplex.rng import stream
 from banditplex.training.data import choose_device
 
@@ -73,34 +63,20 @@ class GATNE(NodeVectors):
         transforms, hidden = tables
         queries = Table(random_table(m, a, rng, device).values * a**0.5)
         plan = Walks(graph, partial(first_order, graph), self.walk_length, self.epochs * self.num_walks)
-        weight, lists = plan.weights(self.window).to(device), _Neighbours(graph, m, device, rng)
+        lists = _Neighbours(graph, m, device, rng)
         nodes, layers = (torch.from_numpy(each).to(device) for each in (graph.nodes, graph.layer))
-        room = max(self.walk_length, ROOM // (m * self.neighbour_samples))
-        for batch in batches(
-            plan, num_negatives=self.num_negatives, rate=self.learning_rate, rng=rng, max_tokens=room,
-            time_limit=self.time_limit,
-        ):  # fmt: skip
-            walks, noise = torch.from_numpy(batch.walks).to(device), torch.from_numpy(batch.negatives).to(device)
-            node, layer, noise = nodes[walks], layers[walks[:, 0]], nodes[noise]
+
+        def parts(walks: Tensor) -> list[tuple[Table, Tensor]]:
+            node, layer = nodes[walks], layers[walks[:, 0]]
             sampled = lists.sample(node, self.neighbour_samples)
-            near = edge[sampled].mean(3)  # (B, L, m, s)
-            own = base[node]
-            parts = [near, hidden[layer].view(-1, s, a), queries[layer], transforms[layer].view(-1, s, d)]
-            for part in (own, *parts):
-                part.requires_grad_()
-            with torch.enable_grad():
-                vectors = own + edge_part(*parts)
-                if self.normalise:
-                    vectors = normalize(vectors, dim=-1)
-            found = gradients(vectors.detach(), contexts[node], contexts[noise], weight, self.num_negatives)
-            own, near, *rest = torch.autograd.grad(vectors, (own, *parts), found.centre)
-            each = (near / self.neighbour_samples)[..., None, :].expand(*sampled.shape, s)
-            base.step(node.ravel(), own.flatten(0, 1), batch.rate)
-            edge.step(sampled.ravel(), each.reshape(-1, s), batch.rate)
-            for table, gradient in zip((hidden, queries, transforms), rest, strict=True):
-                table.step(layer, gradient.flatten(1), batch.rate)
-            rows = torch.cat([node.ravel(), noise.ravel()])
-            contexts.step(rows, torch.cat([found.context.flatten(0, 1), found.negative.flatten(0, 1)]), batch.rate)
+            return [(base, node), (edge, sampled), (hidden, layer), (queries, layer), (transforms, layer)]
+
+        def vectors(b: Tensor, u: Tensor, w: Tensor, query: Tensor, x: Tensor) -> Tensor:
+            found = b + edge_part(u.mean(3), w.view(-1, s, a), query, x.view(-1, s, d))
+            return normalize(found, dim=-1) if self.normalise else found
+
+        room = max(self.walk_length, ROOM // (m * self.neighbour_samples))
+        self._train(plan, self.window, rng, contexts, parts, vectors, nodes, max_tokens=room)
         self.base_, self.near_ = as_numpy(base.values), lists.mean(as_numpy(edge.values)).reshape(-1, m, s)
         self.hidden_, self.transforms_ = hidden.values.view(m, s, a).cpu(), transforms.values.view(m, s, d).cpu()
         self.queries_ = queries.values.cpu()

@@ -41,7 +41,7 @@ class UnionNetwork(PairNetwork):
     sees = "union"
 
     def __init__(self, data: NetworkData, method: GCNDistMult) -> None:
-        super().__init__()
+        super().__init__(data, method)
         self.encoder = Encoder(data, "union", method.width, method.depth, method.dropout)
         self.decoder = DistMult(data.mx.num_layers, method.width)
 
@@ -83,7 +83,7 @@ class RelationalNetwork(PairNetwork):
     sees = "all"
 
     def __init__(self, data: NetworkData, method: RGCN) -> None:
-        super().__init__()
+        super().__init__(data, method)
         from torch_geometric.nn import RGCNConv
 
         num_layers, width, self.dropout = data.mx.num_layers, method.width, method.dropout
@@ -131,8 +131,8 @@ class VariationalNetwork(PairNetwork):
     """The network of `VGAE`."""
 
     def __init__(self, data: NetworkData, method: VGAE) -> None:
-        super().__init__()
-        self.sees, width, latent = method.sees, method.width, method.latent
+        super().__init__(data, method)
+        width, latent = method.width, method.latent
         self.input = NodeInput(data.full_graph(self.sees), data.features(), width, per_layer=self.sees == "target")
         self.mean, self.log_std = nn.Linear(width, latent, bias=False), nn.Linear(width, latent, bias=False)
 

@@ -4,15 +4,17 @@ from dataclasses import field
 from functools import partial
 from typing import ClassVar
 
-from banditplex.baselines.base import BASELINES, Baseline, add_one_graph, in_union, parameters
+from banditplex.baselines.base import BASELINES, Baseline, add_one_graph, choice, parameters
 from banditplex.baselines.columns import Floats, Ints
 from banditplex.errors import InputError
-from banditplex.registry import Registry
 
-HEURISTICS: Registry[str] = Registry("heuristic")
-"""Name -> what it scores with."""
+FEATURES = {
+    "common-neighbours": "common", "jaccard": "jaccard", "adamic-adar": "adamic", "resource-allocation": "allocation",
+}  # fmt: skip
+"""Heuristics that score with a column as it is."""
 OF_LAYERS = ("overlap", "overlap+union")
 """Heuristics that compare layers: they take no graph."""
+KINDS = (*FEATURES, "preferential-attachment", *OF_LAYERS)
 
 
 @parameters
@@ -41,16 +43,15 @@ class Heuristic(Baseline):
     sees_own_edge: ClassVar[bool] = False
     num_parameters_: ClassVar[int] = 0
 
-    kind: str = field(default="resource-allocation", kw_only=False)
-    graph: str = "target"
+    kind: str = field(default="resource-allocation", kw_only=False, metadata={"choices": KINDS})
+    graph: str = choice("target", "union")
 
     def _fit(self) -> None:
-        HEURISTICS[self.kind]
-        if in_union(self.graph) and self.kind in OF_LAYERS:
+        if self.graph == "union" and self.kind in OF_LAYERS:
             raise InputError(f"Expected graph='target' for the heuristic {self.kind!r}, got {self.graph!r}.")
 
     def _score(self, pairs: Ints, target: int) -> Floats:
-        columns, union = self.columns_, self.kind == "overlap+union" or in_union(self.graph)
+        columns, union = self.columns_, self.kind == "overlap+union" or self.graph == "union"
         if self.kind == "overlap":
             return columns.num_others(pairs, target)
         near = columns.neighbourhood(pairs, target, union=union)
@@ -58,17 +59,8 @@ class Heuristic(Baseline):
             return columns.num_others(pairs, target) + near["allocation"] / (1 + near["allocation"])
         if self.kind == "preferential-attachment":
             return near["low degree"] * near["high degree"]
-        return near[HEURISTICS[self.kind]]
+        return near[FEATURES[self.kind]]
 
 
-for _kind, _feature in (
-    ("common-neighbours", "common"),
-    ("jaccard", "jaccard"),
-    ("adamic-adar", "adamic"),
-    ("resource-allocation", "allocation"),
-    ("preferential-attachment", "low degree"),
-    ("overlap", "overlap"),
-    ("overlap+union", "overlap"),
-):
-    HEURISTICS.add(_kind, _feature)
+for _kind in KINDS:
     (BASELINES.add if _kind in OF_LAYERS else add_one_graph)(_kind, partial(Heuristic, _kind))

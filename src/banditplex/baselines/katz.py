@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import eigsh
 
-from banditplex.baselines.base import Baseline, add_one_graph, in_union, parameters
+from banditplex.baselines.base import Baseline, add_one_graph, choice, parameters
 from banditplex.baselines.columns import Floats, Ints, Linked
 from banditplex.errors import InputError
 
@@ -42,17 +42,16 @@ class Katz(Baseline):
     sees_own_edge: ClassVar[bool] = False
     num_parameters_: ClassVar[int] = 0
 
-    graph: str = "target"
+    graph: str = choice("target", "union")
     beta: float = 0.005
 
     def _fit(self) -> None:
-        in_union(self.graph)
         if not self.beta > 0:
             raise InputError(f"Expected beta above 0, got {self.beta}.")
         self.walks_: dict[int, WalkSums] = {}
 
     def _score(self, pairs: Ints, target: int) -> Floats:
-        union = in_union(self.graph)
+        union = self.graph == "union"
         key = -1 if union else target
         if key not in self.walks_:
             edges = self.mx_.edge_index if union else self.mx_.edges(self.mx_.layer_names[target])

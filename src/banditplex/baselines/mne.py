@@ -9,17 +9,7 @@ from torch import Tensor
 from banditplex.baselines.base import BASELINES, parameters
 from banditplex.baselines.columns import Floats, Ints
 from banditplex.baselines.node_vectors import NodeVectors
-from banditplex.baselines.skipgram import (
-    Table,
-    WalkGraph,
-    Walks,
-    as_numpy,
-    batches,
-    first_order,
-    gradients,
-    random_table,
-    zero_table,
-)
+from banditplex.baselines.skipgram import Table, WalkGraph, Walks, as_numpy, first_order, random_table, zero_table
 from banditplex.rng import stream
 from banditplex.training.data import choose_device
 
@@ -57,23 +47,15 @@ class MNE(NodeVectors):
         own = random_table(graph.num_rows, s, rng, device)
         transforms = Table(random_table(self.mx_.num_layers, s * d, rng, device).values * s * d**0.5)
         plan = Walks(graph, partial(first_order, graph), self.walk_length, self.epochs * self.num_walks)
-        weight = plan.weights(self.window).to(device)
         nodes, layers = (torch.from_numpy(each).to(device) for each in (graph.nodes, graph.layer))
-        for batch in batches(
-            plan, num_negatives=self.num_negatives, rate=self.learning_rate, rng=rng,
-            time_limit=self.time_limit,
-        ):  # fmt: skip
-            walks, noise = torch.from_numpy(batch.walks).to(device), torch.from_numpy(batch.negatives).to(device)
-            node, layer, noise = nodes[walks], layers[walks[:, 0]], nodes[noise]
-            u, x = own[walks], transforms[layer].view(-1, s, d)
-            centre = layer_vectors(base[node], u, x, self.layer_weight)
-            found = gradients(centre, contexts[node], contexts[noise], weight, self.num_negatives)
-            down = self.layer_weight * found.centre
-            base.step(node.ravel(), found.centre.flatten(0, 1), batch.rate)
-            own.step(walks.ravel(), torch.bmm(down, x.mT.contiguous()).flatten(0, 1), batch.rate)
-            transforms.step(layer, torch.bmm(u.mT.contiguous(), down).flatten(1), batch.rate)
-            rows = torch.cat([node.ravel(), noise.ravel()])
-            contexts.step(rows, torch.cat([found.context.flatten(0, 1), found.negative.flatten(0, 1)]), batch.rate)
+
+        def vectors(b: Tensor, u: Tensor, x: Tensor) -> Tensor:
+            return layer_vectors(b, u, x.view(-1, s, d), self.layer_weight)
+
+        def parts(walks: Tensor) -> list[tuple[Table, Tensor]]:
+            return [(base, nodes[walks]), (own, walks), (transforms, layers[walks[:, 0]])]
+
+        self._train(plan, self.window, rng, contexts, parts, vectors, nodes)
         self.walk_graph_, self.base_ = graph, as_numpy(base.values)
         self.own_ = np.concatenate([as_numpy(own.values), np.zeros((1, s))])  # the last row: no edges in the layer
         self.transforms_ = as_numpy(transforms.values).reshape(-1, s, d)

@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from banditplex.backend.packing import node_features
-from banditplex.baselines.base import Baseline, in_union, parameters
+from banditplex.baselines.base import Baseline, choice, parameters
 from banditplex.baselines.columns import Floats, Ints
 from banditplex.errors import InputError
 from banditplex.multiplex import Multiplex, Name
@@ -33,7 +33,7 @@ VALIDATION = 0.1
 
 
 class PairNetwork(nn.Module, ABC):
-    """A network that scores pairs of nodes.
+    """A network that scores pairs of nodes, given the data and the baseline that it belongs to.
 
     `sees` names the graph that it looks at: "target", the target layer; "union", the union of all layers; "all", all
     layers. `exact` networks leave out the own edge of each pair themselves; for others, the edges of all pairs of a
@@ -44,6 +44,10 @@ class PairNetwork(nn.Module, ABC):
     sees: str = "target"
     exact: bool = False
     chunk: int = 1 << 14
+
+    def __init__(self, data: "NetworkData", method: Any) -> None:
+        super().__init__()
+        self.sees, self.visibility = getattr(method, "graph", self.sees), data.visibility
 
     @abstractmethod
     def forward(self, graph: PackedGraph, pairs: Tensor, target: Tensor, hidden: HiddenEdges) -> Tensor:
@@ -276,12 +280,7 @@ class OneGraphBaseline(NeuralBaseline):
     In the union, the edge of a pair is seen if a layer shows it that may be seen (see `Visibility`).
     """
 
-    graph: str = "target"
-
-    @property
-    def sees(self) -> str:
-        """The graph that the network looks at: "target" or "union"."""
-        return "union" if in_union(self.graph) else "target"
+    graph: str = choice("target", "union")
 
 
 @torch.no_grad()

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from banditplex.baselines.base import Baseline, add_one_graph, in_union, parameters, training_tables
+from banditplex.baselines.base import Baseline, add_one_graph, choice, parameters, training_tables
 from banditplex.baselines.classifiers import fit_logistic
 from banditplex.baselines.columns import Floats, Ints
 from banditplex.baselines.skipgram import (
+    MAX_TOKENS,
     Table,
     WalkGraph,
     Walks,
@@ -25,7 +26,6 @@ from banditplex.errors import InputError
 from banditplex.rng import stream
 from banditplex.training.data import choose_device
 
-OPERATORS = ("cosine", "dot", "hadamard")
 AT_MOST = 20_000
 """Edges of a target that a logistic regression learns from, at most."""
 
@@ -43,13 +43,11 @@ class NodeVectors(Baseline):
 
     num_negatives: int = 5  # per pair
     learning_rate: float = 0.1  # of the first step; it falls to 0
-    operator: str = "cosine"  # or "dot" or "hadamard"
+    operator: str = choice("cosine", "dot", "hadamard")
     time_limit: float | None = None  # seconds after which training stops
     device: str = "cpu"
 
     def _fit(self) -> None:
-        if self.operator not in OPERATORS:
-            raise InputError(f"Expected operator to be one of {', '.join(OPERATORS)}, got {self.operator!r}.")
         self._learn()
         self.models_: dict[int, Any] = {}
         if self.operator == "hadamard":
@@ -74,6 +72,16 @@ class NodeVectors(Baseline):
     def _product(self, pairs: Ints, target: int) -> Floats:
         return self._vectors(pairs[:, 0], target) * self._vectors(pairs[:, 1], target)
 
+    def _train(
+        self, walks: Walks, window: int, rng: np.random.Generator, *tables: Any, max_tokens: int = MAX_TOKENS
+    ) -> None:
+        """Learn tables from walks with skip-gram; `tables`: what `skipgram.train` takes from `contexts` on."""
+        steps = batches(
+            walks, num_negatives=self.num_negatives, rate=self.learning_rate, rng=rng, max_tokens=max_tokens,
+            time_limit=self.time_limit,
+        )  # fmt: skip
+        train(steps, walks.weights(window), self.num_negatives, *tables)
+
     @abstractmethod
     def _learn(self) -> None:
         """Learn the vectors."""
@@ -90,17 +98,13 @@ class OneGraphVectors(NodeVectors):
     A subclass learns `vectors_` (rows + 1, d) of the rows of `walk_graph_`; the last one is 0, for nodes without edges.
     """
 
-    graph: str = "target"
+    graph: str = choice("target", "union")
     dimension: int = 128
 
     def _learn(self) -> None:
-        names = self.mx_.layer_names
-        where = (
-            self.mx_.union()
-            if in_union(self.graph)
-            else self.mx_.subset(layers=[names[each] for each in self.targets_])
-        )
-        self._place = {target: 0 if in_union(self.graph) else at for at, target in enumerate(self.targets_)}
+        names, union = self.mx_.layer_names, self.graph == "union"
+        where = self.mx_.union() if union else self.mx_.subset(layers=[names[each] for each in self.targets_])
+        self._place = {target: 0 if union else at for at, target in enumerate(self.targets_)}
         self.walk_graph_ = WalkGraph.of(where)
         learnt = self._learn_rows(self.walk_graph_)
         self.vectors_ = np.concatenate([learnt, np.zeros((1, learnt.shape[1]))])
@@ -134,9 +138,7 @@ class DeepWalk(OneGraphVectors):
         contexts = zero_table(graph.num_rows, self.dimension, device)
         p, q = self._bias()
         walks = Walks(graph, partial(walk, graph, p=p, q=q), self.walk_length, self.num_walks)
-        negatives, weight = self.num_negatives, walks.weights(self.window)
-        steps = batches(walks, num_negatives=negatives, rate=self.learning_rate, rng=rng, time_limit=self.time_limit)
-        train(centres, contexts, steps, weight, negatives, device)
+        self._train(walks, self.window, rng, contexts, lambda rows: [(centres, rows)])
         self.num_parameters_ = 2 * graph.num_rows * self.dimension
         return as_numpy(centres.values)
 
@@ -180,13 +182,11 @@ class LINE(OneGraphVectors):
     without weights. The number of samples, a fixed 10 billion in the paper, is in proportion to the edges.
     """
 
-    order: str = "both"  # or "first" or "second"; `dimension` is that of each
+    order: str = choice("both", "first", "second")  # `dimension` is that of each
     epochs: int = 100  # how often each edge is drawn, in each direction
 
     def _learn_rows(self, graph: WalkGraph) -> Floats:
         orders = ("first", "second") if self.order == "both" else (self.order,)
-        if not set(orders) <= {"first", "second"}:
-            raise InputError(f"Expected order to be one of both, first, second, got {self.order!r}.")
         halves = [self._learn_order(graph, order) for order in orders]
         self.num_parameters_ = sum((1 + (order == "second")) * graph.num_rows * self.dimension for order in orders)
         return np.concatenate([half / np.maximum(np.linalg.norm(half, axis=1), 1e-12)[:, None] for half in halves], 1)
@@ -197,9 +197,7 @@ class LINE(OneGraphVectors):
         contexts: Table = centres if order == "first" else zero_table(graph.num_rows, self.dimension, device)
         ends = np.repeat(np.arange(graph.num_rows), graph.degree)
         edges = Walks(graph, partial(first_order, graph), 2, self.epochs, ends)
-        negatives = self.num_negatives
-        steps = batches(edges, num_negatives=negatives, rate=self.learning_rate, rng=rng, time_limit=self.time_limit)
-        train(centres, contexts, steps, edges.weights(1), negatives, device)
+        self._train(edges, 1, rng, contexts, lambda rows: [(centres, rows)])
         return as_numpy(centres.values)
 
 

@@ -1,19 +1,16 @@
 """GNN-BS and Thanos: graph convolutions that sample neighbours by bandits."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from banditplex.baselines.base import add_one_graph, parameters
+from banditplex.baselines.base import add_one_graph, choice, parameters
 from banditplex.baselines.convolution import DistMult, NodeInput, block_of
 from banditplex.baselines.neural import NetworkData, OneGraphBaseline, PairNetwork
-from banditplex.errors import InputError
 from banditplex.nn import Block, HiddenEdges, PackedGraph
-
-KINDS = ("gnn-bs", "thanos")
 
 
 @parameters
@@ -39,7 +36,7 @@ class SampledGCN(OneGraphBaseline):
     eta / n. The variants with draws without replacement (.M) are left out.
     """
 
-    kind: str = field(default="gnn-bs", kw_only=False)
+    kind: str = choice("gnn-bs", "thanos", kw_only=False)
     neighbours: int = 3  # draws per node, k
     exploration: float = 0.4  # eta; as published, .4 for GNN-BS and .2 for Thanos, which calls it gamma
     rate: float = 0.1  # of Thanos, as published
@@ -50,24 +47,20 @@ class SampledGCN(OneGraphBaseline):
     learning_rate: float = 0.003
 
     def _network(self, data: NetworkData) -> PairNetwork:
-        if self.kind not in KINDS:
-            raise InputError(f"Expected kind to be one of {', '.join(KINDS)}, got {self.kind!r}.")
-        horizon = data.num_steps(self.batch_size, self._step_targets())
-        sampler = partial(
-            NeighbourSampler, self.kind, data.train_graph(self.sees), self.neighbours, self.exploration,
-            self.restart if self.kind == "thanos" else horizon, self.rate,
-        )  # fmt: skip
-        return SampledNetwork(data, self.sees, self.width, [sampler() for _ in range(self.depth)])
+        return SampledNetwork(data, self)
 
 
 class SampledNetwork(PairNetwork):
     """The network of `SampledGCN`."""
 
-    def __init__(self, data: NetworkData, sees: str, width: int, samplers: "list[NeighbourSampler]") -> None:
-        super().__init__()
-        self.sees, self.samplers = sees, samplers
-        self.input = NodeInput(data.full_graph(sees), data.features(), width, per_layer=sees == "target")
-        self.linears = nn.ModuleList([nn.Linear(width, width) for _ in samplers[1:]])
+    def __init__(self, data: NetworkData, method: SampledGCN) -> None:
+        super().__init__(data, method)
+        horizon, width = data.num_steps(method.batch_size, method._step_targets()), method.width
+        rounds = method.restart if method.kind == "thanos" else horizon
+        how = method.kind, data.train_graph(self.sees), method.neighbours, method.exploration, rounds, method.rate
+        self.samplers = [NeighbourSampler(*how) for _ in range(method.depth)]
+        self.input = NodeInput(data.full_graph(self.sees), data.features(), width, per_layer=self.sees == "target")
+        self.linears = nn.ModuleList([nn.Linear(width, width) for _ in self.samplers[1:]])
         self.last = DistMult(data.mx.num_layers, width)
 
     def forward(self, graph: PackedGraph, pairs: Tensor, target: Tensor, hidden: HiddenEdges) -> Tensor:

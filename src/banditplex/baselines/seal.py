@@ -246,13 +246,8 @@ class SubgraphNetwork(PairNetwork):
     chunk = 512
 
     def __init__(self, data: NetworkData, method: SEAL) -> None:
-        super().__init__()
-        self.sees, self.hops, self.max_nodes, self.visibility = (
-            method.sees,
-            method.hops,
-            method.max_nodes,
-            data.visibility,
-        )
+        super().__init__(data, method)
+        self.hops, self.max_nodes = method.hops, method.max_nodes
         pairs, target = data.sample(SAMPLE, stream(data.seed, "subgraph sizes"))
         graph = data.train_graph(self.sees)
         keep = choose_keep(graph, pairs, self.layer(graph, target), hops=self.hops, max_nodes=self.max_nodes)
@@ -301,8 +296,8 @@ class NearestLayersNetwork(PairNetwork):
     exact = True
 
     def __init__(self, data: NetworkData, method: DeePlex) -> None:
-        super().__init__()
-        num_layers, self.visibility = data.mx.num_layers, data.visibility
+        super().__init__(data, method)
+        num_layers = data.mx.num_layers
         self.k, self.temperature = min(method.k, num_layers - 1), method.temperature
         self.hops, self.max_nodes, self.chunk = method.hops, method.max_nodes, max(1, 1024 // num_layers)
         pairs, target = data.sample(SAMPLE, stream(data.seed, "subgraph sizes"))

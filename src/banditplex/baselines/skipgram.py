@@ -212,12 +212,8 @@ class Noise:
         return np.minimum(rows, self._graph.offsets[layer + 1][:, None] - 1)
 
 
-class Batch(NamedTuple):
-    """Groups of walks (B, L) and their negatives (B, N), as rows of the walk graph; the learning rate of the step."""
-
-    walks: Ints
-    negatives: Ints
-    rate: float
+Batch = tuple[Ints, Ints, float]
+"""Groups of walks (B, L) and their negatives (B, N), as rows of the walk graph; the learning rate of the step."""
 
 
 class Walks(NamedTuple):
@@ -282,24 +278,38 @@ def batches(
                     return
                 some = made[at : at + size]
                 negatives = noise.draw(graph.layer[some[:, 0]], SHARED * num_negatives, rng)
-                yield Batch(some, negatives, rate * (1 - share))
+                yield some, negatives, rate * (1 - share)
 
 
 def train(
-    centres: Table, contexts: Table, stream: Iterator[Batch], weight: Tensor, num_negatives: int, device: torch.device
+    steps: Iterator[Batch],
+    weight: Tensor,
+    num_negatives: int,
+    contexts: Table,
+    parts: Callable[[Tensor], list[tuple[Table, Tensor]]],
+    vectors: Callable[..., Tensor] = lambda rows: rows,
+    index: Tensor | None = None,
 ) -> None:
-    """Learn tables of centres and contexts from mini-batches with weights (L, L); both may be the same table."""
+    """Learn tables from mini-batches whose pairs have weights (L, L).
+
+    `parts` says which rows of which tables the centres of walks (B, L) are made of, and `vectors` makes them (B, L, d).
+    `index` is the row of `contexts` of each row of the walk graph; None: the same.
+    """
+    device = contexts.values.device
     weight = weight.to(device)
-    for batch in stream:
-        walks, negatives = torch.from_numpy(batch.walks).to(device), torch.from_numpy(batch.negatives).to(device)
-        found = gradients(centres[walks], contexts[walks], contexts[negatives], weight, num_negatives)
-        rows = torch.cat([walks.ravel(), negatives.ravel()])
-        moves = torch.cat([found.context.flatten(0, 1), found.negative.flatten(0, 1)])
-        if centres is contexts:
-            rows, moves = torch.cat([walks.ravel(), rows]), torch.cat([found.centre.flatten(0, 1), moves])
-        else:
-            centres.step(walks.ravel(), found.centre.flatten(0, 1), batch.rate)
-        contexts.step(rows, moves, batch.rate)
+    for *drawn, rate in steps:
+        walks, negatives = (torch.from_numpy(each).to(device) for each in drawn)
+        near, far = (walks, negatives) if index is None else (index[walks], index[negatives])
+        tables, rows = zip(*parts(walks), strict=True)
+        leaves = [table[some].requires_grad_() for table, some in zip(tables, rows, strict=True)]
+        with torch.enable_grad():
+            centre = vectors(*leaves)
+        found = gradients(centre.detach(), contexts[near], contexts[far], weight, num_negatives)
+        moves = *torch.autograd.grad(centre, leaves, found.centre), found.context, found.negative
+        every = list(zip((*tables, contexts, contexts), (*rows, near, far), moves, strict=True))
+        for table in dict.fromkeys((*tables, contexts)):
+            own = [(some.ravel(), move.reshape(some.numel(), -1)) for each, some, move in every if each is table]
+            table.step(*map(torch.cat, zip(*own, strict=True)), rate)
 
 
 def as_numpy(table: Tensor) -> Floats:

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 import torch
 from sklearn.utils.extmath import randomized_svd
 
-from banditplex.baselines.base import Baseline, add_one_graph, in_union, parameters
+from banditplex.baselines.base import Baseline, add_one_graph, choice, parameters
 from banditplex.baselines.columns import Floats, Ints
 from banditplex.multiplex import Multiplex
 from banditplex.nn.spectral import fold_of
@@ -26,17 +26,12 @@ class SVD(Baseline):
     sees_own_edge: ClassVar[bool] = False
 
     rank: int = field(default=12, kw_only=False)
-    graph: str = "target"
+    graph: str = choice("target", "union")
 
     def _fit(self) -> None:
-        union, everywhere = in_union(self.graph), self.visibility_.hides_everywhere
-        self.models_ = {
-            target: CrossFittedSVD(
-                self.mx_, target, self.rank, int(stream(self.seed, "svd", target).integers(2**31)), union=union,
-                everywhere=everywhere,
-            )
-            for target in self.targets_
-        }  # fmt: skip
+        how = {"union": self.graph == "union", "everywhere": self.visibility_.hides_everywhere}
+        seeds = {target: int(stream(self.seed, "svd", target).integers(2**31)) for target in self.targets_}
+        self.models_ = {each: CrossFittedSVD(self.mx_, each, self.rank, seed, **how) for each, seed in seeds.items()}
 
     def _score(self, pairs: Ints, target: int) -> Floats:
         return self.models_[target].score(pairs)
@@ -45,7 +40,7 @@ class SVD(Baseline):
     def num_parameters_(self) -> int:
         """Entries of both factors: of every target layer, or of the union."""
         counts = [model.num_parameters for model in self.models_.values()]
-        return max(counts, default=0) if in_union(self.graph) else sum(counts)
+        return max(counts, default=0) if self.graph == "union" else sum(counts)
 
 
 class CrossFittedSVD:

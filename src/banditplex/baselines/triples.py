@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy, softplus
 
 from banditplex.backend.packing import EdgeTensors
-from banditplex.baselines.base import BASELINES, Baseline, parameters
+from banditplex.baselines.base import BASELINES, Baseline, choice, parameters
 from banditplex.baselines.columns import Floats, Ints
 from banditplex.baselines.skipgram import Table
 from banditplex.errors import InputError
@@ -24,8 +24,6 @@ from banditplex.rng import stream
 from banditplex.training.data import choose_device
 from banditplex.training.negatives import DeviceNegatives
 
-REPLACE = ("pair", "end")
-LOSSES = ("logistic", "softmax")
 PAIRS_AT_ONCE = 1 << 16
 """Pairs that are scored at a time."""
 
@@ -54,8 +52,8 @@ class Triples(Baseline):
 
     model: str = field(default="complex", kw_only=False)
     dimension: int = 200  # numbers in each vector; complex numbers count twice
-    loss: str = "logistic"  # or "softmax", which RotatE has not, as it is no matrix product
-    replace: str = "pair"  # what is replaced in a negative: both ends, or one "end"
+    loss: str = choice("logistic", "softmax")  # RotatE has no softmax, as it is no matrix product
+    replace: str = choice("pair", "end")  # what is replaced in a negative: both ends, or one "end"
     epochs: int = 100
     batch_size: int = 4_096
     num_negatives: int | None = 4  # per edge; None: all nodes
@@ -66,10 +64,6 @@ class Triples(Baseline):
 
     def _fit(self) -> None:
         formula = FORMULAS[self.model]
-        if self.replace not in REPLACE:
-            raise InputError(f"Expected replace to be one of {', '.join(REPLACE)}, got {self.replace!r}.")
-        if self.loss not in LOSSES:
-            raise InputError(f"Expected loss to be one of {', '.join(LOSSES)}, got {self.loss!r}.")
         softmax = self.loss == "softmax"
         if self.replace == "pair" and self.num_negatives is None and not softmax:
             raise InputError('Expected num_negatives to be a number with replace="pair", got None.')

@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from banditplex.errors import InputError
+from banditplex.errors import InputError, check_choice
 from banditplex.evaluation.metrics import AT, evaluate_layers
 from banditplex.evaluation.ranking import FILTERED, filtered_ranking
 from banditplex.evaluation.rows import check_rows, describe_data, metric_schema, row_schemas
 from banditplex.evaluation.split import FixedSplit, Split, check_options, k_fold, temporal_split
 from banditplex.jobs.engine import Finished, check_engine, run_tasks
 from banditplex.multiplex import Multiplex, Name
-from banditplex.pairs.visibility import HIDE, check_hide
+from banditplex.pairs.visibility import HIDE
 from banditplex.rng import stream
 from banditplex.schema import whole
 from banditplex.scorer import LinkScorer
@@ -147,7 +147,7 @@ def evaluate(
         check_options(mx, hide, negatives=negatives, each=each, **more)
         chosen = _choose_targets(mx, targets, max(folds, 2))
     else:
-        check_hide(hide)
+        check_choice("hide", hide, HIDE)
         if after is not None:
             raise InputError(f"Expected no `after` with a split that comes with the data, got {after!r}.")
         chosen = tuple(testable(fixed.test, mx.layer_names if targets is None else targets))

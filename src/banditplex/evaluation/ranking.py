@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from banditplex.errors import InputError
+from banditplex.errors import InputError, check_choice
 from banditplex.evaluation.metrics import LayerMetrics, hits, mrr
 from banditplex.evaluation.split import FixedSplit
 from banditplex.multiplex import Name
@@ -45,8 +45,7 @@ def filtered_ranking(
     Returns metrics of each layer, of all ends together (`pooled`, as in print), and means over layers. Memory is that
     of half a million pairs.
     """
-    if part not in data._fields:
-        raise InputError(f"Expected part to be one of {', '.join(data._fields)}, got {part!r}.")
+    check_choice("part", part, data._fields)
     asked = getattr(data, part)
     mx, held = asked.train, asked.label == 1
     layers = np.unique(asked.layer[held]) if targets is None else [mx.layer_index(name) for name in targets]

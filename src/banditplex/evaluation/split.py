@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from banditplex.errors import InputError
+from banditplex.errors import InputError, check_choice
 from banditplex.evaluation.leakage import check_leakage
 from banditplex.multiplex import Multiplex, Name
 from banditplex.pairs.hard_negatives import hard_negatives
@@ -259,8 +259,7 @@ def fixed_split(folder: str | Path, *, leaks: str = "error", directed: bool = Tr
     from banditplex.io.split_tables import read_split_tables
     from banditplex.io.triples import is_triples, read_triple_splits
 
-    if leaks not in ("error", "drop", "keep"):
-        raise InputError(f"Expected leaks to be one of error, drop, keep, got {leaks!r}.")
+    check_choice("leaks", leaks, ("error", "drop", "keep"))
     path = Path(folder)
     tables, triples = (path / "train.parquet").is_file(), path.is_dir() and is_triples(path)
     files = read_split_tables(folder) if tables else read_triple_splits(folder) if triples else None
@@ -424,8 +423,7 @@ def check_options(
     folds: int = 2,
 ) -> Visibility:
     """Refuse options that are invalid for any multiplex; return what the split hides."""
-    if negatives not in NEGATIVES:
-        raise InputError(f"Expected negatives to be one of {', '.join(NEGATIVES)}, got {negatives!r}.")
+    check_choice("negatives", negatives, NEGATIVES)
     if each is not None and each < 0:
         raise InputError(f"Expected each to be at least 0, got {each}.")
     if not 0 < share < 1:

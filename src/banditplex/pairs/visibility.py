@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from banditplex.errors import InputError
+from banditplex.errors import check_choice
 from banditplex.multiplex import Multiplex
 from banditplex.pairs.known import Ints, KnownPairs, pair_keys
 from banditplex.pairs.negatives import NegativeSampler
@@ -55,7 +55,7 @@ class Visibility:
     dense: bool = False
 
     def __post_init__(self) -> None:
-        check_hide(self.hide)
+        check_choice("hide", self.hide, HIDE)
 
     @classmethod
     def of_training(
@@ -67,7 +67,7 @@ class Visibility:
     @classmethod
     def of_split(cls, hide: str, mx: Multiplex) -> "Visibility":
         """Return what a split of `mx` hides: all edges between two nodes are held out together."""
-        check_hide(hide, HIDE[1:])
+        check_choice("hide", hide, HIDE[1:])
         return cls(hide, mx.directed, dense=hide == HIDE[-1] and is_dense(mx))
 
     def everywhere(self) -> "Visibility":
@@ -157,9 +157,3 @@ def leaves_few(known: KnownPairs) -> bool:
     """Return whether pairs that are known everywhere leave too few others."""
     free, every = known.num_free().max(initial=0), known.num_pairs().max(initial=0)
     return bool(free < DENSE * (every - free))
-
-
-def check_hide(hide: object, allowed: tuple[str, ...] = HIDE) -> None:
-    """Refuse a value of `hide` that is not allowed."""
-    if hide not in allowed:
-        raise InputError(f"Expected hide to be one of {', '.join(allowed)}, got {hide!r}.")
