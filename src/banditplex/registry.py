@@ -1,12 +1,18 @@
 """Tables of what can be chosen by name: policies, formats, data sets, relevances."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from typing import Generic, TypeVar
 
 from banditplex.errors import InputError
 
 T = TypeVar("T")
+
+
+def check_choice(name: str, value: object, choices: Iterable[str]) -> None:
+    """Refuse the value of a parameter that is not one of its choices."""
+    if value not in (known := list(choices)):
+        raise InputError(f"Expected {name} to be one of {', '.join(known)}, got {value!r}.")
 
 
 class Registry(Mapping[str, T], Generic[T]):

@@ -23,7 +23,7 @@ from banditplex.leaderboard.compare import _fit_all
 from banditplex.leaderboard.facts import describe
 from banditplex.leaderboard.fits import Bench, Fit, Runner, as_text
 from banditplex.leaderboard.lines import make_lines
-from banditplex.leaderboard.measure import Job, measure, rank_split, stop_in_time
+from banditplex.leaderboard.measure import Job, limit, measure, rank_split
 from banditplex.leaderboard.parts import LEAST_RANKED, Parts
 from banditplex.storage.rows import read_results
 from tests.leaderboard.scorers import DEGREES, METHODS, Degrees, Epochs, Half
@@ -309,9 +309,9 @@ def test_a_method_that_can_stop_in_time_is_told_when():
         def __init__(self, time_limit=None):
             self.time_limit = time_limit
 
-    assert stop_in_time(Timed(), 10).time_limit == 8
-    assert stop_in_time(Timed(3), 10).time_limit == 3
-    assert vars(stop_in_time(Degrees(), 10)) == {"power": 1.0}
+    assert limit(Timed(), "cpu", 10).time_limit == 8
+    assert limit(Timed(3), "cpu", 10).time_limit == 3
+    assert vars(limit(Degrees(), "cpu", 10)) == {"power": 1.0}
 
 
 @pytest.mark.slow

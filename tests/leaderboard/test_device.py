@@ -6,8 +6,9 @@ import torch
 from banditplex.baselines import BASELINES
 from banditplex.leaderboard import Method, Plan, compare
 from banditplex.leaderboard.compare import describe
-from banditplex.leaderboard.device import describe_device, find_device, start_device, use_device
+from banditplex.leaderboard.device import describe_device, find_device, start_device
 from banditplex.leaderboard.lines import make_lines
+from banditplex.leaderboard.measure import limit
 from banditplex.leaderboard.variants import MeanOfDraws
 from tests.leaderboard.scorers import DEGREES, Degrees
 from tests.leaderboard.test_compare import multiplex
@@ -35,8 +36,8 @@ def test_a_missing_gpu_is_refused_before_anything_is_fitted():
 
 def test_methods_that_have_a_device_get_it():
     for make in (BASELINES["line"], BASELINES["complex-torch"], MeanOfDraws):
-        assert use_device(make(), "cuda:1").get_params()["device"] == "cuda:1"
-    assert vars(use_device(Degrees(), "cuda")) == vars(Degrees())
+        assert limit(make(), "cuda:1", 10).get_params()["device"] == "cuda:1"
+    assert vars(limit(Degrees(), "cuda", 10)) == vars(Degrees())
 
 
 @pytest.mark.parametrize(

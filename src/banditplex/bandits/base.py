@@ -14,13 +14,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from banditplex.bandits.checks import (
+    LARGEST_LOSS,
+    SMALLEST_LOSS,
     check_draw,
     check_instances,
     check_integer,
     check_losses,
+    check_number,
     check_observations,
     check_probability,
-    check_scale,
     check_shape,
 )
 from banditplex.bandits.marginals import Marginals, at, dense
@@ -266,7 +268,7 @@ class ScaledPolicy(Policy):
     """A policy that knows the scale M of losses: an upper bound `scale` or, if it is None, the largest loss so far."""
 
     def __init__(self, *, num_arms: int, k: int = 1, num_instances: int = 1, scale: float | None = None) -> None:
-        self.scale = check_scale(scale)
+        self.scale = None if scale is None else check_number(scale, "scale", SMALLEST_LOSS, LARGEST_LOSS)
         super().__init__(
             num_arms=num_arms,
             k=k,

@@ -40,11 +40,6 @@ def check_flag(value: object, name: str) -> bool:
     return bool(value)
 
 
-def check_scale(scale: float | None) -> float | None:
-    """Return the scale of losses, refusing values out of range."""
-    return None if scale is None else check_number(scale, "scale", SMALLEST_LOSS, LARGEST_LOSS)
-
-
 def check_prices(prices: ArrayLike, num_instances: int, num_arms: int) -> FloatArray:
     """Return prices (1 or num_instances, num_arms), finite and above 0."""
     array = np.atleast_2d(convert(prices, FLOAT, "prices"))

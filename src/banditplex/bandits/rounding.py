@@ -20,7 +20,7 @@ FEW = 4096
 def capped_softmax(y: ArrayLike, k: int) -> FloatArray:
     """Return w = min(1, exp(y + b)) with b such that each row sums to `k`.
 
-    For k = 1 it is the softmax, for k = n all weights are 1. It attains the maximum in `capped_logsumexp`.
+    For k = 1 it is the softmax, for k = n all weights are 1.
 
     Parameters: `y` (n,) or (rows, n), finite or -inf; `k` from 1 to n.
 
@@ -36,23 +36,11 @@ def capped_softmax(y: ArrayLike, k: int) -> FloatArray:
     return np.where(np.isneginf(rows), 0.0, w * scale[:, None]).reshape(np.shape(y))
 
 
-def capped_logsumexp(y: ArrayLike, k: int) -> FloatArray:
-    """Return the maximum of <w, y> - sum w log w over 0 <= w <= 1 with sum `k`; for k = 1, the logsumexp.
-
-    >>> float(np.exp(capped_logsumexp(np.log([1.0, 2.0, 5.0]), 1)).round(9))
-    8.0
-    """
-    rows = np.atleast_2d(np.asarray(y, dtype=np.float64))
-    highest = rows.max(axis=1, keepdims=True)
-    value: FloatArray = solve_capped(rows - highest, k)[2] + k * highest[:, 0]
-    return value.reshape(np.shape(y)[:-1])
-
-
 def solve_capped(y: FloatArray, k: int, size: FloatArray | None = None) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return w (rows, columns), scale (rows,) and `capped_logsumexp` (rows,) of groups of arms.
+    """Return w (rows, columns), scale (rows,) and the largest <w, y> - sum w log w (rows,) of groups of arms.
 
-    `w * scale[:, None]` is `capped_softmax`, per arm; callers can combine the scale with another factor per row.
-    The largest `y` of each row must lie within 100 of 0. `y` may be overwritten.
+    `w * scale[:, None]` is `capped_softmax`, per arm, which attains the maximum (for k = 1, the logsumexp). The largest
+    `y` of each row must lie within 100 of 0. `y` may be overwritten.
     """
     if k == 1:
         w = exp(y, out=y)

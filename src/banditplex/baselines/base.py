@@ -11,11 +11,11 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from banditplex.baselines.columns import Floats, Ints, StructuralColumns
-from banditplex.errors import InputError, check_choice
+from banditplex.errors import InputError
 from banditplex.multiplex import Multiplex, Name
 from banditplex.pairs.asked import as_pairs
 from banditplex.pairs.visibility import Visibility
-from banditplex.registry import Registry
+from banditplex.registry import Registry, check_choice
 from banditplex.rng import stream
 from banditplex.scorer import LinkScorer
 
@@ -59,7 +59,10 @@ class Baseline(BaseEstimator, ABC):  # type: ignore[misc]
         targets: Sequence[Name] | None = None,
         on_epoch: Callable[[Any, dict[str, Any]], Any] | None = None,
     ) -> Self:
-        """Learn to predict links in the target layers (None = every layer). `on_epoch` is never called: no epochs."""
+        """Learn to predict links in the target layers (None = every layer).
+
+        Methods that learn in epochs call on_epoch(self, row) after each of them, and end training if it returns True.
+        """
         for each in fields(self):
             check_choice(each.name, getattr(self, each.name), each.metadata.get("choices", [getattr(self, each.name)]))
         if isinstance(targets, str):
@@ -69,7 +72,9 @@ class Baseline(BaseEstimator, ABC):  # type: ignore[misc]
         self.targets_ = [mx.layer_index(name) for name in names]
         self.visibility_ = Visibility.of_training(self.hide, mx)
         self.__dict__.pop("columns_", None)
+        self._on_epoch = on_epoch
         self._fit()
+        del self._on_epoch
         return self
 
     @cached_property

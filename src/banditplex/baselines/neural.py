@@ -1,9 +1,9 @@
 """What all networks share: mini-batches, early stopping, scores by folds, and what of a pair is hidden."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -14,7 +14,7 @@ from banditplex.backend.packing import node_features
 from banditplex.baselines.base import Baseline, choice, parameters
 from banditplex.baselines.columns import Floats, Ints
 from banditplex.errors import InputError
-from banditplex.multiplex import Multiplex, Name
+from banditplex.multiplex import Multiplex
 from banditplex.nn import HiddenEdges, PackedGraph
 from banditplex.nn.encoder import column_scales
 from banditplex.pairs.known import KnownPairs
@@ -89,25 +89,6 @@ class NeuralBaseline(Baseline, ABC):
     learning_rate: float = 0.01
     device: str = "auto"
 
-    def fit(
-        self,
-        mx: Multiplex,
-        targets: Sequence[Name] | None = None,
-        on_epoch: Callable[[Any, dict[str, Any]], Any] | None = None,
-    ) -> Self:
-        """Learn to predict links in the target layers (None = every layer).
-
-        `on_epoch`, if given, is called as on_epoch(self, row) after each epoch; training ends if it returns True.
-        """
-        for name in ("epochs", "patience", "batch_size"):
-            value, least = getattr(self, name), 1 + (name == "batch_size")
-            if not isinstance(value, int | np.integer) or value < least:
-                raise InputError(f"Expected {name} to be an integer of at least {least}, got {value!r}.")
-        self._on_epoch = on_epoch
-        super().fit(mx, targets)
-        del self._on_epoch
-        return self
-
     def _step_targets(self) -> int | str:
         """Return how many targets share a step, as `plan_epoch` takes it."""
         return self.targets_per_step
@@ -117,6 +98,10 @@ class NeuralBaseline(Baseline, ABC):
         """Return the untrained network."""
 
     def _fit(self) -> None:
+        for name in ("epochs", "patience", "batch_size"):
+            value, least = getattr(self, name), 1 + (name == "batch_size")
+            if not isinstance(value, int | np.integer) or value < least:
+                raise InputError(f"Expected {name} to be an integer of at least {least}, got {value!r}.")
         self.network_: PairNetwork | None = None
         mx, visibility = self.mx_, self.visibility_
         edges = np.bincount(mx.edge_layer[mx.edge_index[0] != mx.edge_index[1]], minlength=mx.num_layers)
@@ -190,7 +175,8 @@ class NeuralBaseline(Baseline, ABC):
                 )
                 same = torch.full((len(group),), target, device=graph.device)
                 hidden = hide_from(graph, group.to(graph.device), same, visibility, network.sees)
-                for at in _chunks(np.flatnonzero(fold == number), network.chunk):
+                here = np.flatnonzero(fold == number)
+                for at in np.split(here, range(network.chunk, len(here), network.chunk)):
                     place = torch.from_numpy(pairs[at]).to(graph.device)
                     layer = torch.full((len(at),), target, device=graph.device)
                     result[at] = network(graph, place, layer, hidden).double().cpu().numpy()
@@ -296,10 +282,6 @@ def _validate(network: PairNetwork, data: NetworkData) -> float:
         if len(at)
     ]
     return float(F.binary_cross_entropy_with_logits(torch.cat(logits), label)) if logits else float("nan")
-
-
-def _chunks(places: Ints, size: int) -> Iterator[Ints]:
-    return (places[start : start + size] for start in range(0, len(places), size))
 
 
 def hide_from(graph: PackedGraph, pairs: Tensor, target: Tensor, visibility: Visibility, sees: str) -> HiddenEdges:

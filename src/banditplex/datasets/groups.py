@@ -17,9 +17,10 @@ from banditplex.datasets.sampling import (
     skip,
     words,
 )
-from banditplex.errors import InputError, check_choice
+from banditplex.errors import InputError
 from banditplex.multiplex import Multiplex
 from banditplex.multiplex.names import Ints
+from banditplex.registry import check_choice
 from banditplex.rng import stream
 
 Shared = Literal["communities", "positions"]

@@ -197,7 +197,7 @@ def evaluate_scores(
     positive, values = _check_scores(label, score)
     against = values[~positive] if negatives is None else _own(negatives)
     fewest = int(np.count_nonzero(~np.isnan(against), axis=-1).min())
-    return _threshold_metrics(positive, values, threshold) | _rank_metrics(ranks(values[positive], against), fewest, at)
+    return _threshold_metrics(positive, values, threshold) | rank_metrics(ranks(values[positive], against), at, fewest)
 
 
 def evaluate_layers(
@@ -241,10 +241,10 @@ def _threshold_metrics(positive: Bools, values: Floats, threshold: float | None)
     }
 
 
-def _rank_metrics(rank: Floats, num_negatives: int, at: Sequence[int]) -> dict[str, float]:
-    return {"mrr": mrr(rank)} | {
-        f"hits_at_{cut}": hits(rank, at=cut) if cut <= num_negatives else float("nan") for cut in at
-    }
+def rank_metrics(rank: Floats, at: Sequence[int], num_negatives: float = np.inf) -> dict[str, float]:
+    """Return mrr and hits of ranks (n,) among so many negatives; NaN for cut-offs above their number."""
+    cuts = {f"hits_at_{cut}": hits(rank, at=cut) if cut <= num_negatives else np.nan for cut in at}
+    return {"mrr": mrr(rank)} | cuts
 
 
 def _predict(positive: Bools, values: Floats, threshold: float | None) -> Bools:

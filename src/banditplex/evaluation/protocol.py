@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from banditplex.errors import InputError, check_choice
+from banditplex.errors import InputError
 from banditplex.evaluation.metrics import AT, evaluate_layers
 from banditplex.evaluation.ranking import FILTERED, filtered_ranking
 from banditplex.evaluation.rows import check_rows, describe_data, metric_schema, row_schemas
@@ -21,6 +21,7 @@ from banditplex.evaluation.split import FixedSplit, Split, check_options, k_fold
 from banditplex.jobs.engine import Finished, check_engine, run_tasks
 from banditplex.multiplex import Multiplex, Name
 from banditplex.pairs.visibility import HIDE
+from banditplex.registry import check_choice
 from banditplex.rng import stream
 from banditplex.schema import whole
 from banditplex.scorer import LinkScorer

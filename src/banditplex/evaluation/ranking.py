@@ -11,11 +11,12 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from banditplex.errors import InputError, check_choice
-from banditplex.evaluation.metrics import LayerMetrics, hits, mrr
+from banditplex.errors import InputError
+from banditplex.evaluation.metrics import LayerMetrics, rank_metrics
 from banditplex.evaluation.split import FixedSplit
 from banditplex.multiplex import Name
 from banditplex.pairs.known import Bools, Ints
+from banditplex.registry import check_choice
 from banditplex.scorer import LinkScorer
 
 Floats = NDArray[np.float64]
@@ -58,9 +59,9 @@ def filtered_ranking(
             found[mx.layer_names[layer]] = np.concatenate(list(ends))
     if not found:
         raise InputError(f"Expected a held-out edge to rank in {part}, got none.")
-    by_layer = {name: rank_metrics(rank) for name, rank in found.items()}
+    by_layer = {name: rank_metrics(rank, AT) for name, rank in found.items()}
     mean = {name: float(np.mean([row[name] for row in by_layer.values()])) for name in next(iter(by_layer.values()))}
-    return LayerMetrics(by_layer, rank_metrics(np.concatenate(list(found.values()))), mean)
+    return LayerMetrics(by_layer, rank_metrics(np.concatenate(list(found.values())), AT), mean)
 
 
 def filtered_ranks(score: ArrayLike, own: ArrayLike, left_out: ArrayLike) -> Floats:
@@ -77,11 +78,6 @@ def filtered_ranks(score: ArrayLike, own: ArrayLike, left_out: ArrayLike) -> Flo
     truth = np.take_along_axis(values, index, 1)
     np.put_along_axis(others, index, False, 1)
     return np.asarray(1 + ((values > truth) & others).sum(1) + ((values == truth) & others).sum(1) / 2)
-
-
-def rank_metrics(rank: Floats) -> dict[str, float]:
-    """Return mrr and hits of ranks (n,)."""
-    return {"mrr": mrr(rank)} | {f"hits_at_{cut}": hits(rank, at=cut) for cut in AT}
 
 
 def _rank(scorer: LinkScorer, names: NDArray, layer: Name, pairs: Ints, known: Ints, end: int) -> Floats:  # type: ignore[type-arg]

@@ -9,13 +9,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from banditplex.errors import InputError, check_choice
+from banditplex.errors import InputError
 from banditplex.evaluation.leakage import check_leakage
 from banditplex.multiplex import Multiplex, Name
 from banditplex.pairs.hard_negatives import hard_negatives
 from banditplex.pairs.known import Bools, Ints, KnownPairs, repeated
 from banditplex.pairs.negatives import PROPOSALS, at_most, own_negatives, pool_negatives, within_free
 from banditplex.pairs.visibility import HIDE, Visibility
+from banditplex.registry import check_choice
 from banditplex.rng import random_ranks, stream
 from banditplex.terminal import warn
 
@@ -197,7 +198,9 @@ def temporal_split(
     visibility = check_options(mx, hide, negatives=negatives, each=each, share=share)
     if mx.time is None:
         raise InputError("Expected a multiplex with times (`time` of from_edges), got one without.")
-    cut = np.sort(mx.time)[math.ceil((1 - share) * mx.num_edges) - 1] if after is None else _as_time(after)
+    cut = np.sort(mx.time)[math.ceil((1 - share) * mx.num_edges) - 1] if after is None else after
+    if not isinstance(cut, int | float | np.number):
+        cut = np.datetime64(cut, "ns").astype(np.int64)  # the unit of edge times
     late = mx.time > cut
     linked_before = visibility.known_pairs(mx.keep_edges(~late))
     out = late & (mx.edge_index[0] != mx.edge_index[1])
@@ -406,11 +409,6 @@ def _tell_scarce(mx: Multiplex, fold: Ints, how: _Negatives) -> None:
 
 def _select(data: Split, keep: Bools) -> Split:
     return replace(data, layer=data.layer[keep], pairs=data.pairs[keep], label=data.label[keep])
-
-
-def _as_time(after: Any) -> Any:
-    """Return a number unchanged, and a date in nanoseconds, the unit of edge times."""
-    return after if isinstance(after, int | float | np.number) else np.datetime64(after, "ns").astype(np.int64)
 
 
 def check_options(

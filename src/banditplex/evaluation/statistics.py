@@ -35,21 +35,8 @@ class TestedMean(NamedTuple):
 def corrected_t(values: ArrayLike, *, ratio: float, confidence: float = 0.95) -> TestedMean:
     """Return the mean of runs (n,), with the corrected resampled t-test (Nadeau and Bengio).
 
-    t = mean / sqrt((1/n + ratio) s^2) with n - 1 degrees of freedom; s^2 is the sample variance.
-
-    Parameters
-    ----------
-    values
-        One number per run: a metric, or the difference of two methods on the same split.
-    ratio
-        Size of the test set / size of the training set: 1 / (f - 1) with f folds. 0: the usual t-test.
-    confidence
-        Confidence level of the interval.
-
-    >>> corrected_t([0.1, 0.3], ratio=0.0).p == corrected_t([0.1, 0.3], ratio=0.5).p
-    False
-    >>> round(corrected_t([0.1, 0.3], ratio=0.25).mean, 3)
-    0.2
+    t = mean / sqrt((1/n + ratio) s^2) with n - 1 degrees of freedom; s^2 is the sample variance. `ratio` is the size of
+    the test set / size of the training set: 1 / (f - 1) with f folds. 0: the usual t-test.
     """
     from scipy.stats import t as student
 

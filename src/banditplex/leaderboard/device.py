@@ -1,7 +1,5 @@
 """The device of a comparison: all methods that can use it do."""
 
-from typing import Any
-
 from banditplex.errors import InputError
 
 
@@ -29,13 +27,6 @@ def describe_device(device: str) -> str:
     import torch
 
     return f"CUDA: {torch.cuda.get_device_name(device)}"
-
-
-def use_device(scorer: Any, device: str) -> Any:
-    """Set the parameter `device` of a scorer, if it has one."""
-    if hasattr(scorer, "get_params") and "device" in scorer.get_params(deep=False):
-        scorer.set_params(device=device)
-    return scorer
 
 
 def start_device(device: str) -> None:

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import scipy.stats  # noqa: F401  # metrics use it: the time to load it is not that of a method
 
-from banditplex.evaluation.metrics import AT, hits, mrr, ranks
+from banditplex.evaluation.metrics import AT, rank_metrics, ranks
 from banditplex.evaluation.protocol import copy_scorer, score_split, testable, with_filtered
 from banditplex.evaluation.split import Split
 from banditplex.jobs.limits import Usage, limited
-from banditplex.leaderboard.device import start_device, use_device
+from banditplex.leaderboard.device import start_device
 from banditplex.leaderboard.methods import Method, Settings
 from banditplex.leaderboard.parts import Part
 from banditplex.multiplex import Name
@@ -46,8 +46,7 @@ def measure(job: Job) -> list[Row]:
     """Return rows of a fit: one per layer, one pooled and one mean, all with time, memory and number of parameters."""
     data = job.part.test
     targets = testable(data, job.targets)
-    scorer = stop_in_time(copy_scorer(job.method.make(**job.settings), job.seed, data.hide), job.seconds)
-    use_device(scorer, job.device)
+    scorer = limit(copy_scorer(job.method.make(**job.settings), job.seed, data.hide), job.device, job.seconds)
     start_device(job.device)
     with limited(job.seconds, job.memory) as fitted:
         scorer.fit(data.train, targets=targets, **_stop_after(scorer, OURS_EARLY * job.seconds, fitted))
@@ -62,11 +61,12 @@ def measure(job: Job) -> list[Row]:
     return [row | _medians(row, rows) | _columns(row, rankings) | took for row in rows]
 
 
-def stop_in_time(scorer: Any, seconds: float) -> Any:
-    """Set the parameter `time_limit`, if a scorer has it and left it at None, to a little less than it may take."""
-    if hasattr(scorer, "get_params") and scorer.get_params(deep=False).get("time_limit", 0) is None:
-        scorer.set_params(time_limit=EARLY * seconds)
-    return scorer
+def limit(scorer: Any, device: str, seconds: float) -> Any:
+    """Set the parameter `device`, and `time_limit` if that is None to a little less, of a scorer that has them."""
+    known = scorer.get_params(deep=False) if hasattr(scorer, "get_params") else {}
+    values = {"device": device, "time_limit": EARLY * seconds if known.get("time_limit", 0) is None else None}
+    wanted = {name: value for name, value in values.items() if name in known and value is not None}
+    return scorer.set_params(**wanted) if wanted else scorer
 
 
 def _stop_after(scorer: Any, seconds: float, usage: Usage) -> dict[str, Any]:
@@ -84,8 +84,7 @@ def rank_split(scorer: Any, part: Split, targets: list[Name]) -> dict[Name, dict
         if len(pairs):
             others = scorer.score_pairs(names[negatives.reshape(-1, 2)], layer)
             rank = ranks(scorer.score_pairs(names[pairs], layer), np.reshape(others, negatives.shape[:2]))
-            cuts = {f"hits_at_{cut}": hits(rank, at=cut) if cut <= negatives.shape[1] else np.nan for cut in AT}
-            found[layer] = {"mrr": mrr(rank)} | cuts
+            found[layer] = rank_metrics(rank, AT, negatives.shape[1])
     return found
 
 

@@ -1,6 +1,5 @@
 """The leaderboard in files: CSV for machines, Markdown, and plain data for the report page."""
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -91,7 +90,8 @@ def _markdown_table(table: Table) -> str:
 
 def as_json(board: Leaderboard) -> dict[str, Any]:
     """Return everything as plain values; None where there is no number."""
-    lines, layers = (_records(frame) for frame in (line_frame(board.lines), layer_frame(board.layers)))
+    frames: list[Any] = [each.astype(object) for each in (line_frame(board.lines), layer_frame(board.layers))]
+    lines, layers = (frame.where(frame.notna(), None).to_dict("records") for frame in frames)
     facts = {"title": board.facts.title, "layers_per_pair": board.facts.layers_per_pair}
     facts |= {"linked_pairs": board.facts.linked_pairs, "in_several_layers": board.facts.several}
     facts |= {"density": list(board.facts.density), "untrained_roc_auc": board.facts.untrained}
@@ -129,10 +129,3 @@ def _layer_values(board: Leaderboard, metrics: Sequence[str]) -> dict[str, Any] 
         for line in lines:
             values[:, place, methods.index(line.method)] = [line.mean.get(name, np.nan) for name in shown]
     return {"layers": [str(name) for name in board.layers], "methods": methods, "metrics": shown, "values": values}
-
-
-def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    def plain(value: Any) -> Any:
-        return None if value is pd.NA or (isinstance(value, float) and math.isnan(value)) else value
-
-    return [{str(name): plain(value) for name, value in row.items()} for row in frame.to_dict("records")]

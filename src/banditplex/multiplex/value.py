@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from banditplex.errors import InputError, check_choice
+from banditplex.errors import InputError
 from banditplex.multiplex import build, convert, join
 from banditplex.multiplex.adjacency import Adjacency, build_adjacency
 from banditplex.multiplex.names import (
@@ -24,6 +24,7 @@ from banditplex.multiplex.names import (
     check_num_nodes,
     factorize,
 )
+from banditplex.registry import check_choice
 
 if TYPE_CHECKING:
     from banditplex.multiplex.summary import Summary

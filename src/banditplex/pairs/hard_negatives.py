@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from banditplex.multiplex import Multiplex
 from banditplex.pairs.candidates import adjacency
-from banditplex.pairs.known import Bools, Ints, KnownPairs, in_order, merged
+from banditplex.pairs.known import Bools, Ints, KnownPairs, in_order
 from banditplex.pairs.negatives import fill_rows, row_blocks, uniform_pairs
 
 RESTART = 0.15
@@ -147,7 +147,7 @@ def score_candidates(union: Any, degree: Floats, anchors: Ints) -> Candidates:
     inverse = 1 / np.maximum(degree, 1)
     allocation = _entries((union[anchors] * inverse) @ union)
     pagerank = _entries(personalised_pagerank(union, inverse, anchors))
-    keys = merged(allocation[0], pagerank[0])
+    keys = np.union1d(allocation[0], pagerank[0])
     values = []
     for key, value in (allocation, pagerank):
         column = np.zeros(len(keys))

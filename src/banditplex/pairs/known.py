@@ -59,11 +59,11 @@ class KnownPairs:
 
     def add(self, layer: Ints, pairs: Ints) -> None:
         """Add known pairs (n, 2) of layers (n,)."""
-        self._sorted = merged(self._sorted, np.sort(self._lookup_keys(self.keys(layer, pairs))))
+        self._sorted = np.union1d(self._sorted, self._lookup_keys(self.keys(layer, pairs)))
 
     def add_to_all(self, pairs: Ints) -> None:
         """Add pairs (n, 2) that are known in all layers."""
-        self._in_all = merged(self._in_all, np.sort(self.keys(np.zeros(len(pairs), np.int64), pairs)))
+        self._in_all = np.union1d(self._in_all, self.keys(np.zeros(len(pairs), np.int64), pairs))
         self._sorted = self._sorted[~contains(self._in_all, self._sorted % self.num_nodes**2)]
 
     def _lookup_keys(self, keys: Ints) -> Ints:
@@ -167,18 +167,6 @@ def _search(sorted_keys: Ints, keys: Ints) -> Bools:
     position = np.minimum(np.searchsorted(sorted_keys, keys), len(sorted_keys) - 1)
     found: Bools = sorted_keys[position] == keys
     return found
-
-
-def merged(a: Ints, b: Ints) -> Ints:
-    """Return the sorted union of two sorted arrays, without duplicates.
-
-    >>> merged(np.array([1, 4]), np.array([1, 2]))
-    array([1, 2, 4])
-    """
-    both = np.sort(np.concatenate([a, b]), kind="stable")  # a stable sort merges two sorted runs
-    new = np.ones(len(both), np.bool_)
-    new[1:] = both[1:] != both[:-1]
-    return both[new]
 
 
 def repeated(keys: Ints) -> Bools:

@@ -137,6 +137,12 @@ PROPOSALS: dict[str, Callable[[Multiplex, PairSpace | None], Propose]] = {
 }
 
 
+def _proposals(mx: Multiplex, known: KnownPairs, kind: str, need: Ints) -> tuple[Propose, Propose]:
+    """Return proposals of a kind, and uniform ones; refuse layers with fewer negatives than `need` (num_layers,)."""
+    _check_free(need, known.num_free(), mx.layer_names, everywhere=known.everywhere)
+    return PROPOSALS[kind](mx, known.space), uniform_pairs(mx, known.space)
+
+
 def pool_negatives(
     mx: Multiplex, layer: Ints, known: KnownPairs, rng: np.random.Generator, *, kind: str = "uniform"
 ) -> Ints:
@@ -147,8 +153,8 @@ def pool_negatives(
     "uniform": all negatives of the layer are equally likely. "degree": see `degree_pairs`; if no more of these are
     found, the others are uniform.
     """
-    check_enough_free(np.bincount(layer, minlength=mx.num_layers), known, mx)
-    propose, fallback = PROPOSALS[kind](mx, known.space), uniform_pairs(mx, known.space)
+    need = np.bincount(layer, minlength=mx.num_layers)
+    propose, fallback = _proposals(mx, known, kind, need)
     return draw_negatives(layer, known, propose, rng, distinct=True, fallback=fallback)
 
 
@@ -159,8 +165,8 @@ def own_negatives(
 
     Parameters: as for `pool_negatives`. Apart from the result, memory is bounded by `NEGATIVES_AT_ONCE` pairs.
     """
-    check_enough_free(each * (np.bincount(layer, minlength=mx.num_layers) > 0), known, mx)
-    propose, fallback = PROPOSALS[kind](mx, known.space), uniform_pairs(mx, known.space)
+    need = each * (np.bincount(layer, minlength=mx.num_layers) > 0)
+    propose, fallback = _proposals(mx, known, kind, need)
     pairs = np.zeros((len(layer), each, 2), np.int64)
 
     def fill(block: slice) -> Ints:
@@ -228,7 +234,7 @@ def draw_negatives(
     while len(missing):
         drawn = propose(layer[missing], rng)
         key = known.keys(layer[missing], drawn)
-        valid = _no_self_pairs(drawn)
+        valid = drawn[:, 0] != drawn[:, 1]
         valid[valid] = ~known.has_keys(key[valid])
         if distinct:
             valid[valid] = ~repeated(key[valid]) & ~contains(used, key[valid])
@@ -268,7 +274,7 @@ def fill_rows(
     while len(missing):
         drawn = propose(missing)
         found = known.keys(layer[missing // each], drawn)
-        valid = _no_self_pairs(drawn) & ~known.has_keys(found)
+        valid = (drawn[:, 0] != drawn[:, 1]) & ~known.has_keys(found)
         if known.space is not None:
             valid &= known.space.contains(layer[missing // each], drawn)
         flat[missing], key[missing] = drawn, np.where(valid, found, -1)
@@ -308,19 +314,10 @@ def _sample_free(
     return known.orient(np.full(count, layer), chosen, rng)
 
 
-def check_enough_free(need: Ints, known: KnownPairs, mx: Multiplex) -> None:
-    """Refuse layers with fewer negatives than `need` (num_layers,)."""
-    _check_free(need, known.num_free(), mx.layer_names, everywhere=known.everywhere)
-
-
 def _check_free(need: Ints | Bools, free: Ints, names: Sequence[Name], *, everywhere: bool) -> None:
+    """Refuse layers with fewer negatives than `need` (num_layers,)."""
     short = np.flatnonzero(free < need)
     if len(short):
         at = int(short[0])
         where = f"any layer, for layer {names[at]!r}" if everywhere else f"layer {names[at]!r}"
         raise InputError(f"Expected at least {int(need[at])} pairs without an edge in {where}, got {free[at]}.")
-
-
-def _no_self_pairs(pairs: Ints) -> Bools:
-    different: Bools = pairs[:, 0] != pairs[:, 1]
-    return different

@@ -33,7 +33,7 @@ class NearbyPairs:
     def __init__(self, mx: Multiplex) -> None:
         (source, destination), nodes = mx.edge_index, np.arange(mx.num_nodes)
         first, last = np.concatenate([source, destination, nodes]), np.concatenate([destination, source, nodes])
-        self._num_nodes, self._keys = mx.num_nodes, distinct(first * mx.num_nodes + last, mx.num_nodes**2)
+        self._num_nodes, self._keys = mx.num_nodes, np.unique(first * mx.num_nodes + last)
         node, self._ends = np.divmod(self._keys, mx.num_nodes)
         self._start = np.searchsorted(node, np.arange(mx.num_nodes + 1))
         self._degree = np.diff(self._start)
@@ -71,19 +71,6 @@ class NearbyPairs:
         linked[np.divmod(self._keys, self._num_nodes)] = 1
         found: Floats = (linked / self._degree) @ linked / len(self._ends)
         return found
-
-
-def distinct(keys: Ints, size: int) -> Ints:
-    """Return the distinct of many keys from 0 up to `size`, sorted.
-
-    >>> distinct(np.array([4, 1, 4]), 5)
-    array([1, 4])
-    """
-    if size > DENSE * len(keys):
-        return np.unique(keys)
-    found = np.zeros(size, np.bool_)
-    found[keys] = True
-    return np.flatnonzero(found)
 
 
 class UnknownPairs:

@@ -22,11 +22,11 @@ from typing import Any
 
 import numpy as np
 
-from banditplex.errors import check_choice
 from banditplex.multiplex import Multiplex
 from banditplex.pairs.known import Ints, KnownPairs, pair_keys
 from banditplex.pairs.negatives import NegativeSampler
 from banditplex.pairs.space import restrict
+from banditplex.registry import check_choice
 
 HIDE = ("edge", "layer", "pair")
 DENSE = 1 / 3

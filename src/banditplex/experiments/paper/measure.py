@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from banditplex.bandits.arms import to_layer
 from banditplex.datasets import load_dataset
 from banditplex.evaluation import Split, k_fold
 from banditplex.experiments.paper.settings import FOLDS, HIDDEN_IN, METHODS, TRAINING
@@ -128,7 +129,7 @@ class Judge:
         `mass`: the probability of the most probable layer.
         """
         likely = model.layer_probabilities_.to_numpy()
-        others = other_layers(len(likely))
+        others = to_layer(np.arange(len(likely))[:, None], np.arange(len(likely) - 1))
         right = self.right(model, others[self.part.layer])
         accuracy = self.accuracy(right)
         chosen = np.take_along_axis(likely, others, 1)
@@ -178,13 +179,3 @@ def favourites(likely: Floats, rng: np.random.Generator) -> Ints:
     """
     order: Ints = np.lexsort((rng.random(likely.shape), -likely))[:, 0]
     return order
-
-
-def other_layers(num_layers: int) -> Ints:
-    """Return for each layer all others, (num_layers, num_layers - 1).
-
-    >>> other_layers(3)
-    array([[1, 2], [0, 2], [0, 1]])
-    """
-    table = np.tile(np.arange(num_layers), (num_layers, 1))
-    return table[~np.eye(num_layers, dtype=np.bool_)].reshape(num_layers, -1)
