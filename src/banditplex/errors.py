@@ -1,7 +1,5 @@
 """`InputError` is a user error; every other exception is a bug in banditplex."""
 
-from collections.abc import Iterable
-
 
 class InputError(ValueError):
     """A user error: a bad file, argument or download.
@@ -31,10 +29,3 @@ class FormatError(InputError):
         places = {"": path, "line ": line, "row ": row, "column ": column and repr(column)}
         where = ", ".join(f"{kind}{place}" for kind, place in places.items() if place is not None)
         super().__init__(f"{where}: {message[:1].lower()}{message[1:]}" if where else message)
-
-
-def check_choice(name: str, value: object, choices: Iterable[str]) -> None:
-    """Refuse a value that is none of a few."""
-    known = list(choices)
-    if value not in known:
-        raise InputError(f"Expected {name} to be one of {', '.join(known)}, got {value!r}.")

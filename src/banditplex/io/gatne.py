@@ -11,11 +11,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from banditplex.errors import FormatError, check_choice
+from banditplex.errors import FormatError
 from banditplex.io.base import Format, Progress, read_side_note
 from banditplex.io.lines import BLANKS, Rows, index_fields, parse_rows, read_text
 from banditplex.multiplex import Multiplex
 from banditplex.multiplex.names import Ints, Names
+from banditplex.registry import check_choice
 
 PARTS = ("train", "valid", "test")
 

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from banditplex.errors import FormatError, check_choice
+from banditplex.errors import FormatError
 from banditplex.io.gatne import LabelledPairs, Splits
 from banditplex.multiplex import Multiplex
 from banditplex.multiplex.names import Ints
+from banditplex.registry import check_choice
 
 PARTS = ("train", "valid", "test")
 LAYERS = "layers.csv"

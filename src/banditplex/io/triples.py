@@ -7,12 +7,13 @@ from pathlib import Path
 
 import numpy as np
 
-from banditplex.errors import InputError, check_choice
+from banditplex.errors import InputError
 from banditplex.io.base import Format, Progress, side_note, write_side_note
 from banditplex.io.gatne import PARTS, Parts, Splits, read_parts
 from banditplex.io.lines import filled_lines
 from banditplex.io.text import as_strings, refuse_names, write_rows
 from banditplex.multiplex import Multiplex
+from banditplex.registry import check_choice
 
 
 def read(path: Path, *, directed: bool | None = None, part: str = "all", progress: Progress | None = None) -> Multiplex:

@@ -5,12 +5,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-from banditplex.errors import InputError, check_choice
+from banditplex.errors import InputError
 from banditplex.multiplex.cells import MISSING
 from banditplex.multiplex.dates import ORDERS
 from banditplex.multiplex.names import check_num_nodes
 from banditplex.multiplex.numbers import THOUSANDS
 from banditplex.multiplex.roles import ALSO, EDGE_ROLES
+from banditplex.registry import check_choice
 
 Column = str | tuple[str, ...] | None
 _NO_TEXT = {"idna", "punycode", "unicode_escape", "raw_unicode_escape", "undefined", "utf-7", "mbcs", "oem"}
