@@ -151,7 +151,6 @@ class Policy(ABC):
     def draw(self, rng: np.random.Generator, instances: ArrayLike | None = None) -> Draw:
         """Draw k distinct arms for each of `instances` (distinct integers (B,); None = all)."""
         chosen, rows = check_instances(instances, self.num_instances)
-        sizes = self.num_instances, self.num_arms, self.k
         marginals, drawn = [], []
         for batch, _ in self._batches(rows):
             marginals.append(self._next(batch))
@@ -160,7 +159,7 @@ class Policy(ABC):
             marginals = [Marginals.uniform(self.num_arms, self.k, 0)]
             drawn = [(np.empty((0, self.k), np.int64), np.empty((0, self.k)))]
         arms, probability = drawn[0] if len(drawn) == 1 else map(np.concatenate, zip(*drawn, strict=True))
-        return Draw.made(chosen, arms, probability, tuple(marginals), rows=rows, sizes=sizes)
+        return Draw(chosen, arms, probability, tuple(marginals))
 
     def update(
         self,
@@ -231,14 +230,10 @@ class Policy(ABC):
         loss = convert(losses, FLOAT, "losses")
         check_shape(loss, "losses", draw.arms.shape)
         loss = check_losses(loss.ravel(), "losses", instance, arm)
-        if probability is None and draw.made_for is not None:
-            p = np.minimum(draw.probability.ravel(), 1.0)
-        elif probability is None:
-            p = check_probability(draw.probability.ravel(), "draw.probability", instance, arm)
-        else:
-            p = convert(probability, FLOAT, "probability")
-            check_shape(p, "probability", draw.arms.shape)
-            p = check_probability(p.ravel(), "probability", instance, arm)
+        name, given = ("draw.probability", draw.probability) if probability is None else ("probability", probability)
+        p = convert(given, FLOAT, name)
+        check_shape(p, name, draw.arms.shape)
+        p = check_probability(p.ravel(), name, instance, arm)
         seen = Feedback(row, instance, arm, loss, p, draw.probability.ravel())
         if extra is None:
             return seen, NO_ADVICE

@@ -91,8 +91,6 @@ def check_draw(draw: Draw, num_instances: int, num_arms: int, k: int) -> None:
     """Refuse a draw that does not fit the policy."""
     if not isinstance(draw, Draw):
         raise InputError(f"Expected draw to be a Draw, got {type(draw).__name__}.")
-    if draw.made_for == (num_instances, num_arms, k):
-        return
     check_instances(draw.instances, num_instances)
     shape = (len(draw.instances), k)
     check_shape(draw.arms, "draw.arms", shape)

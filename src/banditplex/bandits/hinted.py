@@ -63,7 +63,7 @@ class Hinted(Policy):
             per_arm={"L": 0.0, "m": 0.0, "c": np.int32(0)},
         )
         self._spread = self.k * log(self.num_arms / self.k)
-        self._cached: tuple[Rows, FloatArray, tuple[FloatArray, Weights]] | None = None
+        self._cached: tuple[object, FloatArray, tuple[FloatArray, Weights]] | None = None
 
     def _marginals(self, rows: Rows) -> Marginals:
         n, k, state, size = self.num_arms, self.k, self._state, self._state.size(rows)
@@ -97,12 +97,12 @@ class Hinted(Policy):
     def _shared(self, rows: Rows) -> tuple[FloatArray, Weights]:
         """Return what draw and update of a round share, the schedule and the weights, cached until the next update.
 
-        It is valid for the same object `rows`, and for the same array S, which is replaced when a state is loaded.
+        It is valid for the same array S, which is replaced when a state is loaded.
         """
-        S = self._state.instance["S"]
-        if self._cached is None or self._cached[0] is not rows or self._cached[1] is not S:
+        S, key = self._state.instance["S"], (rows.start, rows.stop) if isinstance(rows, slice) else rows.tobytes()
+        if self._cached is None or self._cached[0] != key or self._cached[1] is not S:
             t = self._state.instance["t"][rows] + 1.0
-            self._cached = rows, S, (schedule(t, self.num_arms, self.k), self._solve(rows))
+            self._cached = key, S, (schedule(t, self.num_arms, self.k), self._solve(rows))
         return self._cached[2]
 
     def _solve(self, rows: Rows) -> Weights:

@@ -51,7 +51,6 @@ class Draw:
     arms: IntArray
     probability: FloatArray
     marginals: tuple[Marginals, ...] = field(default=(), repr=False)
-    made_for: tuple[int, int, int] | None = field(init=False, default=None, repr=False)
 
     def __init__(
         self,
@@ -64,29 +63,6 @@ class Draw:
         object.__setattr__(self, "arms", freeze(arms, INT, "Draw.arms"))
         object.__setattr__(self, "probability", freeze(probability, FLOAT, "Draw.probability"))
         object.__setattr__(self, "marginals", marginals)
-
-    @classmethod
-    def made(
-        cls,
-        instances: IntArray,
-        arms: IntArray,
-        probability: FloatArray,
-        marginals: tuple[Marginals, ...],
-        *,
-        rows: Rows,
-        sizes: tuple[int, int, int],
-    ) -> "Draw":
-        """Create a draw of a policy of `sizes` (num_instances, num_arms, k), whose arrays need no checks.
-
-        The arrays are not copied, and become read-only.
-        """
-        for array in (instances, arms, probability):
-            array.setflags(write=False)
-        draw = object.__new__(cls)
-        vars(draw).update(
-            instances=instances, arms=arms, probability=probability, marginals=marginals, rows=rows, made_for=sizes
-        )
-        return draw
 
     @cached_property
     def rows(self) -> Rows:
