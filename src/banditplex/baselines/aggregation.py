@@ -20,36 +20,13 @@ from banditplex.training.setup import build_network, normalise
 KINDS = ("mean", "attention")
 
 
-@parameters
-class Aggregation(NeuralBaseline):
-    """The terms of `LinkPredictor` for the target layer and all other layers, without a policy.
-
-    logit = own + sum over other layers l of a_l other_l, where own and other_l are the two heads of `MultiplexModel`,
-    which see structural features of the pair in the layer and, if `width` > 0, embeddings of its nodes. "mean": a_l is
-    1 / (num_layers - 1). "attention": a_l is the softmax over layers of b_tl + <w, features of the pair in l>. This is
-    what the paper compares sampling with: every layer is looked at in every step. Directions of edges count.
-    """
-
-    weight_decay = 0.1
-
-    kind: str = choice(*KINDS, kw_only=False)
-    width: int = 0  # of node embeddings; 0: structural features only
-
-    def _network(self, data: NetworkData) -> PairNetwork:
-        return AggregationNetwork(data, self)
-
-    @property
-    def _ordered(self) -> bool:
-        return bool(self.mx_.directed)
-
-
 class AggregationNetwork(PairNetwork):
     """The network of `Aggregation`."""
 
     sees = "all"
     features: Tensor | None
 
-    def __init__(self, data: NetworkData, method: Aggregation) -> None:
+    def __init__(self, data: NetworkData, method: "Aggregation") -> None:
         super().__init__(data, method)
         num_layers, width = data.mx.num_layers, method.width
         self.exact, self.chunk = not width, max(1, (1 << 17) // num_layers)
@@ -79,6 +56,27 @@ class AggregationNetwork(PairNetwork):
         values = (other.values - model.other.mean) / model.other.scale
         scores = (values @ self.of_features).view(len(pairs), others) + self.prior[target].gather(1, layers)
         return logit + (torch.softmax(scores, 1) * terms).sum(1)
+
+
+@parameters
+class Aggregation(NeuralBaseline):
+    """The terms of `LinkPredictor` for the target layer and all other layers, without a policy.
+
+    logit = own + sum over other layers l of a_l other_l, where own and other_l are the two heads of `MultiplexModel`,
+    which see structural features of the pair in the layer and, if `width` > 0, embeddings of its nodes. "mean": a_l is
+    1 / (num_layers - 1). "attention": a_l is the softmax over layers of b_tl + <w, features of the pair in l>. This is
+    what the paper compares sampling with: every layer is looked at in every step. Directions of edges count.
+    """
+
+    network = AggregationNetwork
+    weight_decay = 0.1
+
+    kind: str = choice(*KINDS, kw_only=False)
+    width: int = 0  # of node embeddings; 0: structural features only
+
+    @property
+    def _ordered(self) -> bool:
+        return bool(self.mx_.directed)
 
 
 for _kind in KINDS:

@@ -14,6 +14,21 @@ AT_ONCE = 1 << 18
 """Pairs times layers in a step of NCN over all layers, if several targets share it."""
 
 
+class CommonNeighbourNetwork(PairNetwork):
+    """The network of `NCN`."""
+
+    def __init__(self, data: NetworkData, method: "NCN") -> None:
+        super().__init__(data, method)
+        self.encoder = Encoder(data, self.sees, method.width, method.depth, method.dropout)
+        self.head = PairHead(method.width, method.width, method.dropout)
+
+    def forward(self, graph: PackedGraph, pairs: Tensor, target: Tensor, hidden: HiddenEdges) -> Tensor:
+        """Return the logits (P,) of pairs."""
+        layer = self.layer(graph, target)
+        block, z, u, v = self.encoder(graph, pairs, layer, hidden)
+        return self.head(z[u], z[v], common_sums(block, z, pairs, layer))  # type: ignore[no-any-return]
+
+
 @parameters
 class NCN(OneGraphBaseline):
     """Neural common neighbour (Wang, Yang and Zhang, ICLR 2024).
@@ -26,6 +41,7 @@ class NCN(OneGraphBaseline):
     original, edges of a batch are hidden from the convolutions.
     """
 
+    network = CommonNeighbourNetwork
     weight_decay = 1.0
 
     width: int = 64
@@ -33,24 +49,6 @@ class NCN(OneGraphBaseline):
     dropout: float = 0.5
     patience: int = 50
     batch_size: int = 256
-
-    def _network(self, data: NetworkData) -> PairNetwork:
-        return CommonNeighbourNetwork(data, self)
-
-
-class CommonNeighbourNetwork(PairNetwork):
-    """The network of `NCN`."""
-
-    def __init__(self, data: NetworkData, method: NCN) -> None:
-        super().__init__(data, method)
-        self.encoder = Encoder(data, self.sees, method.width, method.depth, method.dropout)
-        self.head = PairHead(method.width, method.width, method.dropout)
-
-    def forward(self, graph: PackedGraph, pairs: Tensor, target: Tensor, hidden: HiddenEdges) -> Tensor:
-        """Return the logits (P,) of pairs."""
-        layer = self.layer(graph, target)
-        block, z, u, v = self.encoder(graph, pairs, layer, hidden)
-        return self.head(z[u], z[v], common_sums(block, z, pairs, layer))  # type: ignore[no-any-return]
 
 
 def common_sums(block: Block, x: Tensor, pairs: Tensor, layer: Tensor) -> Tensor:
@@ -64,37 +62,12 @@ def common_sums(block: Block, x: Tensor, pairs: Tensor, layer: Tensor) -> Tensor
     return x.new_zeros(len(pairs), x.shape[1]).index_add(0, which, x[vertex])
 
 
-@parameters
-class NCNAll(NeuralBaseline):
-    """Neural common neighbour over all layers, in the manner of ML-Link (Zangari et al., WWW 2024).
-
-    All layers are embedded by the same convolutions, from one vector per node. What layer l says of a pair is
-    h_l = relu(W (z_u * z_v, sum over common neighbours w in l of z_w, whether l shows the pair) + e_l). The logit in
-    layer t is MLP(h_t, sum over all l of a_l h_l), where the a_l are the softmax over layers of <q_t, h_l> + b_tl.
-
-    Differs from ML-Link: attention is over the layers of one pair; theirs is averaged over the pairs that are scored
-    together, so a score depends on the others. The pair's own edge is hidden where `hide` says so. Neighbours are
-    those within a layer, not across layers.
-    """
-
-    width: int = 32
-    depth: int = 2
-    dropout: float = 0.1
-    learning_rate: float = 0.003
-
-    def _step_targets(self) -> int:
-        return max(1, AT_ONCE // (self.batch_size * self.mx_.num_layers))
-
-    def _network(self, data: NetworkData) -> PairNetwork:
-        return AllLayersNetwork(data, self)
-
-
 class AllLayersNetwork(PairNetwork):
     """The network of `NCNAll`."""
 
     sees = "all"
 
-    def __init__(self, data: NetworkData, method: NCNAll) -> None:
+    def __init__(self, data: NetworkData, method: "NCNAll") -> None:
         super().__init__(data, method)
         num_layers, width = data.mx.num_layers, method.width
         self.chunk = max(1, (1 << 16) // num_layers)
@@ -121,31 +94,27 @@ class AllLayersNetwork(PairNetwork):
 
 
 @parameters
-class NeoGNN(OneGraphBaseline):
-    """Neighbourhood-overlap-aware graph network (Yun et al., NeurIPS 2021).
+class NCNAll(NeuralBaseline):
+    """Neural common neighbour over all layers, in the manner of ML-Link (Zangari et al., WWW 2024).
 
-    The structural weight of a node is s_k = f_node(sum over its edges of f_edge(1)). With M = sum over l = 1, ..., hops
-    of beta^(l - 1) A^l, the structural score of a pair is g(sum over k of M_uk s_k M_vk s_k), and its feature score
-    MLP(z_u * z_v) with embeddings z from graph convolutions. The probability of an edge is
-    alpha sigmoid(structural) + (1 - alpha) sigmoid(features), with alpha learnt. The loss is the sum of the losses of
-    all three.
+    All layers are embedded by the same convolutions, from one vector per node. What layer l says of a pair is
+    h_l = relu(W (z_u * z_v, sum over common neighbours w in l of z_w, whether l shows the pair) + e_l). The logit in
+    layer t is MLP(h_t, sum over all l of a_l h_l), where the a_l are the softmax over layers of <q_t, h_l> + b_tl.
 
-    Differs from the original: f_node and g see log(1 + x) of their arguments; width 64, not 256, and weight decay;
-    <w, z_u * z_v> is added to the feature score (see `PairHead`); paths never use the pair's own edge; early stopping.
+    Differs from ML-Link: attention is over the layers of one pair; theirs is averaged over the pairs that are scored
+    together, so a score depends on the others. The pair's own edge is hidden where `hide` says so. Neighbours are
+    those within a layer, not across layers.
     """
 
-    weight_decay = 1.0
+    network = AllLayersNetwork
 
-    width: int = 64
+    width: int = 32
     depth: int = 2
-    dropout: float = 0.5
-    hops: int = 2
-    beta: float = 0.1
-    patience: int = 40
-    batch_size: int = 256
+    dropout: float = 0.1
+    learning_rate: float = 0.003
 
-    def _network(self, data: NetworkData) -> PairNetwork:
-        return OverlapNetwork(data, self)
+    def _step_targets(self) -> int:
+        return max(1, AT_ONCE // (self.batch_size * self.mx_.num_layers))
 
 
 class OverlapNetwork(PairNetwork):
@@ -153,7 +122,7 @@ class OverlapNetwork(PairNetwork):
 
     chunk = 1024
 
-    def __init__(self, data: NetworkData, method: NeoGNN) -> None:
+    def __init__(self, data: NetworkData, method: "NeoGNN") -> None:
         super().__init__(data, method)
         self.hops, self.beta = method.hops, method.beta
         self.encoder = Encoder(data, self.sees, method.width, method.depth, method.dropout)
@@ -181,6 +150,32 @@ class OverlapNetwork(PairNetwork):
         """Return the sum of the losses of both scores and of their mixture."""
         each = [super(OverlapNetwork, self).loss(part, label) for part in (logits, *self._parts)]
         return torch.stack(each).sum()
+
+
+@parameters
+class NeoGNN(OneGraphBaseline):
+    """Neighbourhood-overlap-aware graph network (Yun et al., NeurIPS 2021).
+
+    The structural weight of a node is s_k = f_node(sum over its edges of f_edge(1)). With M = sum over l = 1, ..., hops
+    of beta^(l - 1) A^l, the structural score of a pair is g(sum over k of M_uk s_k M_vk s_k), and its feature score
+    MLP(z_u * z_v) with embeddings z from graph convolutions. The probability of an edge is
+    alpha sigmoid(structural) + (1 - alpha) sigmoid(features), with alpha learnt. The loss is the sum of the losses of
+    all three.
+
+    Differs from the original: f_node and g see log(1 + x) of their arguments; width 64, not 256, and weight decay;
+    <w, z_u * z_v> is added to the feature score (see `PairHead`); paths never use the pair's own edge; early stopping.
+    """
+
+    network = OverlapNetwork
+    weight_decay = 1.0
+
+    width: int = 64
+    depth: int = 2
+    dropout: float = 0.5
+    hops: int = 2
+    beta: float = 0.1
+    patience: int = 40
+    batch_size: int = 256
 
 
 @torch.no_grad()

@@ -10,37 +10,12 @@ from banditplex.baselines.neural import NetworkData, NeuralBaseline, OneGraphBas
 from banditplex.nn import HiddenEdges, PackedGraph
 
 
-@parameters
-class GCNDistMult(NeuralBaseline):
-    """Graph convolutions on the union of all layers and DistMult (as in Lv et al., KDD 2021: HGB).
-
-    With embeddings z from convolutions over the union, the logit of a pair in layer t is
-    sum over i of z_ui r_ti z_vi + c_t. HGB found this simple model ahead of networks made for many edge types.
-
-    Differs from HGB: node vectors are learnt, one per node, where there are no node features; a pair's own edge is
-    hidden from the convolutions unless another layer shows it; a constant per layer.
-    """
-
-    targets_per_step = 1 << 20
-    weight_decay = 1e-4
-
-    width: int = 64
-    depth: int = 2
-    dropout: float = 0.5
-    epochs: int = 300
-    patience: int = 40
-    batch_size: int = 1024
-
-    def _network(self, data: NetworkData) -> PairNetwork:
-        return UnionNetwork(data, self)
-
-
 class UnionNetwork(PairNetwork):
     """The network of `GCNDistMult`."""
 
     sees = "union"
 
-    def __init__(self, data: NetworkData, method: GCNDistMult) -> None:
+    def __init__(self, data: NetworkData, method: "GCNDistMult") -> None:
         super().__init__(data, method)
         self.encoder = Encoder(data, "union", method.width, method.depth, method.dropout)
         self.decoder = DistMult(data.mx.num_layers, method.width)
@@ -52,29 +27,26 @@ class UnionNetwork(PairNetwork):
 
 
 @parameters
-class RGCN(NeuralBaseline):
-    """Relational graph convolutions and DistMult (Schlichtkrull et al., ESWC 2018); layers are the relations.
+class GCNDistMult(NeuralBaseline):
+    """Graph convolutions on the union of all layers and DistMult (as in Lv et al., KDD 2021: HGB).
 
-    h_i = relu(W_0 h_i + sum over layers l of the mean over the neighbours j of i in l of W_l h_j), with
-    W_l = sum over b of a_lb V_b, `bases` of them; DistMult decodes. The convolution is PyG's RGCNConv.
+    With embeddings z from convolutions over the union, the logit of a pair in layer t is
+    sum over i of z_ui r_ti z_vi + c_t. HGB found this simple model ahead of networks made for many edge types.
 
-    Differs from the original: a pair's own edge is hidden from the convolutions; as many negatives as edges; dropout
-    of vectors, not of edges; edges of directed layers go both ways, as one relation.
+    Differs from HGB: node vectors are learnt, one per node, where there are no node features; a pair's own edge is
+    hidden from the convolutions unless another layer shows it; a constant per layer.
     """
 
+    network = UnionNetwork
     targets_per_step = 1 << 20
-    weight_decay = 0.01
+    weight_decay = 1e-4
 
     width: int = 64
     depth: int = 2
-    bases: int = 2
-    dropout: float = 0.4
-    epochs: int = 200
-    patience: int = 30
+    dropout: float = 0.5
+    epochs: int = 300
+    patience: int = 40
     batch_size: int = 1024
-
-    def _network(self, data: NetworkData) -> PairNetwork:
-        return RelationalNetwork(data, self)
 
 
 class RelationalNetwork(PairNetwork):
@@ -82,7 +54,7 @@ class RelationalNetwork(PairNetwork):
 
     sees = "all"
 
-    def __init__(self, data: NetworkData, method: RGCN) -> None:
+    def __init__(self, data: NetworkData, method: "RGCN") -> None:
         super().__init__(data, method)
         from torch_geometric.nn import RGCNConv
 
@@ -105,32 +77,33 @@ class RelationalNetwork(PairNetwork):
 
 
 @parameters
-class VGAE(OneGraphBaseline):
-    """Variational graph auto-encoder (Kipf and Welling, NIPS workshop on Bayesian deep learning, 2016).
+class RGCN(NeuralBaseline):
+    """Relational graph convolutions and DistMult (Schlichtkrull et al., ESWC 2018); layers are the relations.
 
-    P is the normalised adjacency matrix with self loops. H = relu(P X W), z ~ N(P H W_mean, exp(P H W_log_std)^2), and
-    the logit of a pair is <z_u, z_v>. The loss is that of the pairs plus KL(q(z) || N(0, I)) / num_nodes, per node.
-    Scores use the means.
+    h_i = relu(W_0 h_i + sum over layers l of the mean over the neighbours j of i in l of W_l h_j), with
+    W_l = sum over b of a_lb V_b, `bases` of them; DistMult decodes. The convolution is PyG's RGCNConv.
 
-    Differs from the original: pairs come in mini-batches of edges and as many negatives, not as a whole matrix with
-    weights; a pair's own edge is hidden from the encoder (the original reconstructs the edges that it sees); early
-    stopping.
+    Differs from the original: a pair's own edge is hidden from the convolutions; as many negatives as edges; dropout
+    of vectors, not of edges; edges of directed layers go both ways, as one relation.
     """
 
-    width: int = 32
-    latent: int = 16
-    epochs: int = 200
-    patience: int = 50
-    batch_size: int = 512
+    network = RelationalNetwork
+    targets_per_step = 1 << 20
+    weight_decay = 0.01
 
-    def _network(self, data: NetworkData) -> PairNetwork:
-        return VariationalNetwork(data, self)
+    width: int = 64
+    depth: int = 2
+    bases: int = 2
+    dropout: float = 0.4
+    epochs: int = 200
+    patience: int = 30
+    batch_size: int = 1024
 
 
 class VariationalNetwork(PairNetwork):
     """The network of `VGAE`."""
 
-    def __init__(self, data: NetworkData, method: VGAE) -> None:
+    def __init__(self, data: NetworkData, method: "VGAE") -> None:
         super().__init__(data, method)
         width, latent = method.width, method.latent
         self.input = NodeInput(data.full_graph(self.sees), data.features(), width, per_layer=self.sees == "target")
@@ -152,6 +125,28 @@ class VariationalNetwork(PairNetwork):
     def loss(self, logits: Tensor, label: Tensor) -> Tensor:
         """Return the loss of the pairs plus the divergence from the prior."""
         return super().loss(logits, label) + self._divergence
+
+
+@parameters
+class VGAE(OneGraphBaseline):
+    """Variational graph auto-encoder (Kipf and Welling, NIPS workshop on Bayesian deep learning, 2016).
+
+    P is the normalised adjacency matrix with self loops. H = relu(P X W), z ~ N(P H W_mean, exp(P H W_log_std)^2), and
+    the logit of a pair is <z_u, z_v>. The loss is that of the pairs plus KL(q(z) || N(0, I)) / num_nodes, per node.
+    Scores use the means.
+
+    Differs from the original: pairs come in mini-batches of edges and as many negatives, not as a whole matrix with
+    weights; a pair's own edge is hidden from the encoder (the original reconstructs the edges that it sees); early
+    stopping.
+    """
+
+    network = VariationalNetwork
+
+    width: int = 32
+    latent: int = 16
+    epochs: int = 200
+    patience: int = 50
+    batch_size: int = 512
 
 
 def divergence(mean: Tensor, log_std: Tensor) -> Tensor:

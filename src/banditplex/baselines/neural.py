@@ -80,6 +80,7 @@ class NeuralBaseline(Baseline, ABC):
     and `seed`, see `Baseline`.
     """
 
+    network: ClassVar[type[PairNetwork]]
     sees_own_edge: ClassVar[bool] = False
     targets_per_step: ClassVar[int | str] = AUTO
     weight_decay: ClassVar[float] = 0.0
@@ -92,10 +93,6 @@ class NeuralBaseline(Baseline, ABC):
     def _step_targets(self) -> int | str:
         """Return how many targets share a step, as `plan_epoch` takes it."""
         return self.targets_per_step
-
-    @abstractmethod
-    def _network(self, data: "NetworkData") -> PairNetwork:
-        """Return the untrained network."""
 
     def _fit(self) -> None:
         for name in ("epochs", "patience", "batch_size"):
@@ -113,7 +110,7 @@ class NeuralBaseline(Baseline, ABC):
         config = Config(hide=self.hide, evidence="drawn", validation=VALIDATION, device=self.device, seed=self.seed)
         data = NetworkData(prepare(mx, targets, config.checked()), self.seed, self.epochs)
         with fitting_threads(mx.num_edges), seeded(self.seed, type(self).__name__, data.device):
-            network = self._network(data).to(data.device)
+            network = self.network(data, self).to(data.device)
             self.network_, self.graph_ = network, data.full_graph(network.sees)
             self.known_ = KnownPairs(mx, everywhere=visibility.hides_everywhere, ordered=False)
             self._train(network, data)

@@ -13,47 +13,10 @@ from banditplex.baselines.neural import NetworkData, OneGraphBaseline, PairNetwo
 from banditplex.nn import Block, HiddenEdges, PackedGraph
 
 
-@parameters
-class SampledGCN(OneGraphBaseline):
-    """Convolutions in which every node samples `neighbours` of its neighbours, by a bandit of its own.
-
-    The convolution is x_i = W (sum over neighbours j of a_ij x_j + a_ii x_i), a_ij = 1 / sqrt((d_i + 1)(d_j + 1)).
-    Nodes with more than k neighbours estimate the sum from k draws with replacement, with probabilities
-    q_ij = (1 - eta) w_ij / (sum of w) + eta / n, n their number of neighbours. DistMult gives the logits of pairs.
-    Scores use all neighbours.
-
-    "gnn-bs" (Liu et al., NeurIPS 2020): the estimate is (1 / k) sum of a_ij x_j / q_ij, which is unbiased. The reward
-    is r = a_ij^2 ||x_j||^2 / (k q_ij^2), and w_ij grows by the factor exp(delta r / (q_ij n)), with
-    delta = sqrt((1 - eta) eta^4 k^5 ln(n / k) / (T n^4)) for T rounds.
-
-    "thanos" (Zhang et al., NeurIPS 2021): the estimate is (n / k) sum of z_j, z_j = a_ij x_j, which is biased. The
-    reward is r = 2 <z_j, m_i> - ||z_j||^2, where m_i, the mean of all messages, is estimated by that of the drawn ones;
-    w_ij grows by the factor exp(rate r / (q_ij n)), and all w are set back to 1 after every `restart` rounds (Rexp3).
-
-    Differs from the originals: links are predicted, not classes of nodes; each convolution has its own bandits; a draw
-    is used in one step; hidden edges are never drawn. The published code of both clips a step of log w to 1, divides
-    rates by n^2, and ignores negative rewards of Thanos; here, steps are those of the papers, and q never falls below
-    eta / n. The variants with draws without replacement (.M) are left out.
-    """
-
-    kind: str = choice("gnn-bs", "thanos", kw_only=False)
-    neighbours: int = 3  # draws per node, k
-    exploration: float = 0.4  # eta; as published, .4 for GNN-BS and .2 for Thanos, which calls it gamma
-    rate: float = 0.1  # of Thanos, as published
-    restart: int = 2000  # rounds after which Thanos forgets, as published
-    width: int = 64
-    depth: int = 2
-    batch_size: int = 256
-    learning_rate: float = 0.003
-
-    def _network(self, data: NetworkData) -> PairNetwork:
-        return SampledNetwork(data, self)
-
-
 class SampledNetwork(PairNetwork):
     """The network of `SampledGCN`."""
 
-    def __init__(self, data: NetworkData, method: SampledGCN) -> None:
+    def __init__(self, data: NetworkData, method: "SampledGCN") -> None:
         super().__init__(data, method)
         horizon, width = data.num_steps(method.batch_size, method._step_targets()), method.width
         rounds = method.restart if method.kind == "thanos" else horizon
@@ -78,6 +41,42 @@ class SampledNetwork(PairNetwork):
             sums = torch.zeros_like(x).index_add(0, destination, x[source] * weight.to(x.dtype).unsqueeze(1))
             x = sums + x * (root**2).unsqueeze(1)
         return self.last(x[u], x[v], target)  # type: ignore[no-any-return]
+
+
+@parameters
+class SampledGCN(OneGraphBaseline):
+    """Convolutions in which every node samples `neighbours` of its neighbours, by a bandit of its own.
+
+    The convolution is x_i = W (sum over neighbours j of a_ij x_j + a_ii x_i), a_ij = 1 / sqrt((d_i + 1)(d_j + 1)).
+    Nodes with more than k neighbours estimate the sum from k draws with replacement, with probabilities
+    q_ij = (1 - eta) w_ij / (sum of w) + eta / n, n their number of neighbours. DistMult gives the logits of pairs.
+    Scores use all neighbours.
+
+    "gnn-bs" (Liu et al., NeurIPS 2020): the estimate is (1 / k) sum of a_ij x_j / q_ij, which is unbiased. The reward
+    is r = a_ij^2 ||x_j||^2 / (k q_ij^2), and w_ij grows by the factor exp(delta r / (q_ij n)), with
+    delta = sqrt((1 - eta) eta^4 k^5 ln(n / k) / (T n^4)) for T rounds.
+
+    "thanos" (Zhang et al., NeurIPS 2021): the estimate is (n / k) sum of z_j, z_j = a_ij x_j, which is biased. The
+    reward is r = 2 <z_j, m_i> - ||z_j||^2, where m_i, the mean of all messages, is estimated by that of the drawn ones;
+    w_ij grows by the factor exp(rate r / (q_ij n)), and all w are set back to 1 after every `restart` rounds (Rexp3).
+
+    Differs from the originals: links are predicted, not classes of nodes; each convolution has its own bandits; a draw
+    is used in one step; hidden edges are never drawn. The published code of both clips a step of log w to 1, divides
+    rates by n^2, and ignores negative rewards of Thanos; here, steps are those of the papers, and q never falls below
+    eta / n. The variants with draws without replacement (.M) are left out.
+    """
+
+    network = SampledNetwork
+
+    kind: str = choice("gnn-bs", "thanos", kw_only=False)
+    neighbours: int = 3  # draws per node, k
+    exploration: float = 0.4  # eta; as published, .4 for GNN-BS and .2 for Thanos, which calls it gamma
+    rate: float = 0.1  # of Thanos, as published
+    restart: int = 2000  # rounds after which Thanos forgets, as published
+    width: int = 64
+    depth: int = 2
+    batch_size: int = 256
+    learning_rate: float = 0.003
 
 
 class NeighbourSampler:

@@ -213,39 +213,13 @@ def choose_keep(graph: PackedGraph, pairs: Tensor, layer: Tensor, *, hops: int, 
     return int(torch.quantile(graphs.counts.double(), SHARE, interpolation="higher"))
 
 
-@parameters
-class SEAL(OneGraphBaseline):
-    """Learns from enclosing subgraphs (Zhang and Chen, NeurIPS 2018).
-
-    The subgraph of a pair has all nodes within `hops` steps of either node, without the pair's own edge. A vertex at
-    distances a, b from the two nodes, with d = a + b, has the DRNL label 1 + min(a, b) + (d // 2)(d // 2 + d % 2 - 1).
-    DGCNN classifies the labelled subgraph (see `SubgraphEncoder`); dropout and a linear map give the logit.
-
-    Differs from the original: `hops` is not chosen by comparing heuristics; a hop adds at most `max_nodes` nodes;
-    negatives are drawn anew in each epoch; no node2vec embeddings; the learning rate is .001, not .0001, as layers
-    have fewer edges; early stopping. In the union, the pair's own edge stays where another layer shows it.
-
-    Only a pair's own edge is hidden from it, not those of its batch.
-    """
-
-    hops: int = 1
-    max_nodes: int | None = 100
-    width: int = 32
-    epochs: int = 50
-    patience: int = 10
-    learning_rate: float = 0.001
-
-    def _network(self, data: NetworkData) -> PairNetwork:
-        return SubgraphNetwork(data, self)
-
-
 class SubgraphNetwork(PairNetwork):
     """The network of `SEAL`."""
 
     exact = True
     chunk = 512
 
-    def __init__(self, data: NetworkData, method: SEAL) -> None:
+    def __init__(self, data: NetworkData, method: "SEAL") -> None:
         super().__init__(data, method)
         self.hops, self.max_nodes = method.hops, method.max_nodes
         pairs, target = data.sample(SAMPLE, stream(data.seed, "subgraph sizes"))
@@ -263,30 +237,28 @@ class SubgraphNetwork(PairNetwork):
 
 
 @parameters
-class DeePlex(NeuralBaseline):
-    """k nearest layers by NeuralSort (Potluru et al., SIAM Workshop on Network Science, 2020).
+class SEAL(OneGraphBaseline):
+    """Learns from enclosing subgraphs (Zhang and Chen, NeurIPS 2018).
 
-    A SEAL-style encoder embeds the enclosing subgraph of the pair in every layer: e_l. The other layers are sorted by
-    their distance ||e_t - e_l|| to the target layer t with NeuralSort, whose relaxed permutation matrix P is
-    differentiable. The logit is MLP(e_t, rows 1 to k of P E), where the rows of E are the e_l. Encoder, sort and
-    MLP are trained jointly.
+    The subgraph of a pair has all nodes within `hops` steps of either node, without the pair's own edge. A vertex at
+    distances a, b from the two nodes, with d = a + b, has the DRNL label 1 + min(a, b) + (d // 2)(d // 2 + d % 2 - 1).
+    DGCNN classifies the labelled subgraph (see `SubgraphEncoder`); dropout and a linear map give the logit.
 
-    Differs from the original, of which there is no public code: one encoder for all layers, with a scale and a shift
-    per layer, so that distances between layers mean something; early stopping.
+    Differs from the original: `hops` is not chosen by comparing heuristics; a hop adds at most `max_nodes` nodes;
+    negatives are drawn anew in each epoch; no node2vec embeddings; the learning rate is .001, not .0001, as layers
+    have fewer edges; early stopping. In the union, the pair's own edge stays where another layer shows it.
 
     Only a pair's own edge is hidden from it, not those of its batch.
     """
 
-    k: int = 2
-    temperature: float = 1.0
+    network = SubgraphNetwork
+
     hops: int = 1
     max_nodes: int | None = 100
+    width: int = 32
     epochs: int = 50
     patience: int = 10
     learning_rate: float = 0.001
-
-    def _network(self, data: NetworkData) -> PairNetwork:
-        return NearestLayersNetwork(data, self)
 
 
 class NearestLayersNetwork(PairNetwork):
@@ -295,7 +267,7 @@ class NearestLayersNetwork(PairNetwork):
     sees = "all"
     exact = True
 
-    def __init__(self, data: NetworkData, method: DeePlex) -> None:
+    def __init__(self, data: NetworkData, method: "DeePlex") -> None:
         super().__init__(data, method)
         num_layers = data.mx.num_layers
         self.k, self.temperature = min(method.k, num_layers - 1), method.temperature
@@ -319,6 +291,32 @@ class NearestLayersNetwork(PairNetwork):
         mine, rest = embedding[:, 0], embedding[:, 1:]
         parts = [mine, nearest(mine, rest, self.k, self.temperature).flatten(1)]
         return self.last(torch.cat(parts, 1)).squeeze(1)  # type: ignore[no-any-return]
+
+
+@parameters
+class DeePlex(NeuralBaseline):
+    """k nearest layers by NeuralSort (Potluru et al., SIAM Workshop on Network Science, 2020).
+
+    A SEAL-style encoder embeds the enclosing subgraph of the pair in every layer: e_l. The other layers are sorted by
+    their distance ||e_t - e_l|| to the target layer t with NeuralSort, whose relaxed permutation matrix P is
+    differentiable. The logit is MLP(e_t, rows 1 to k of P E), where the rows of E are the e_l. Encoder, sort and
+    MLP are trained jointly.
+
+    Differs from the original, of which there is no public code: one encoder for all layers, with a scale and a shift
+    per layer, so that distances between layers mean something; early stopping.
+
+    Only a pair's own edge is hidden from it, not those of its batch.
+    """
+
+    network = NearestLayersNetwork
+
+    k: int = 2
+    temperature: float = 1.0
+    hops: int = 1
+    max_nodes: int | None = 100
+    epochs: int = 50
+    patience: int = 10
+    learning_rate: float = 0.001
 
 
 def nearest(mine: Tensor, rest: Tensor, k: int, temperature: float) -> Tensor:
