@@ -348,10 +348,10 @@ def check_relevance(relevance: "str | Relevance | LayerLoss", *, seed: int = 0) 
     for what, batch in _relevance_batches(rng):
         given = _leave_out(batch, found, empty=True)
         losses = _layer_losses(found, given, what)
-        _check_order(found, given, losses, what, rng)
-        _check_comparisons(found, given, losses, what)
-        _check_needs(found, batch, losses, what)
-        _check_symmetry(found, given, losses, what)
+        for promise, changed, chosen in _variants(found, batch, given, rng):
+            got = _layer_losses(found, changed, f"{what}, where {promise}")
+            same = bool(np.allclose(losses[chosen], got, rtol=1e-4, atol=1e-5))  # up to rounding in 32 bits
+            _expect(same, f"relevance {found.name!r}", f"{promise} on {what}", f"{got} instead of {losses[chosen]}")
 
 
 PAIR_FIELDS, NODE_FIELDS = ("label", "own", "other"), ("target_embedding", "layer_embedding")
@@ -417,51 +417,32 @@ def _layer_losses(relevance: "Relevance", batch: "RelevanceBatch", what: str) ->
     return values
 
 
-def _check_order(
-    relevance: "Relevance", batch: "RelevanceBatch", losses: FloatArray, what: str, rng: np.random.Generator
-) -> None:
-    """Check that pairs and nodes may come in any order."""
+def _variants(
+    relevance: "Relevance", batch: "RelevanceBatch", given: "RelevanceBatch", rng: np.random.Generator
+) -> Iterator[tuple[str, "RelevanceBatch", slice]]:
+    """Yield what does not matter, a batch that differs from `given` in this, and which losses it must have."""
+    groups = ("pair_group", PAIR_FIELDS), ("node_group", NODE_FIELDS)
     changes: dict[str, Any] = {}
-    for group, names in (("pair_group", PAIR_FIELDS), ("node_group", NODE_FIELDS)):
-        order = rng.permutation(len(getattr(batch, group)))
-        changes |= {name: getattr(batch, name)[order] for name in (group, *names) if len(getattr(batch, name))}
-    found = _layer_losses(relevance, replace(batch, **changes), what)
-    _expect_losses(relevance, losses, found, f"the order of pairs and nodes does not matter on {what}")
-
-
-def _check_comparisons(relevance: "Relevance", batch: "RelevanceBatch", losses: FloatArray, what: str) -> None:
-    """Check that each comparison has the same loss when it is alone in a batch."""
-    found = []
-    for number in range(batch.num_groups):
-        changes: dict[str, Any] = {"num_groups": 1}
-        for group, names in (("pair_group", PAIR_FIELDS), ("node_group", NODE_FIELDS)):
-            own = getattr(batch, group) == number
-            changes |= {name: getattr(batch, name)[own] for name in names if len(own)}
-            changes[group] = getattr(batch, group)[own] * 0
-        found.append(_layer_losses(relevance, replace(batch, **changes), what)[0])
-    _expect_losses(relevance, losses, np.array(found), f"other comparisons do not matter on {what}")
-
-
-def _check_needs(relevance: "Relevance", batch: "RelevanceBatch", losses: FloatArray, what: str) -> None:
-    """Check that what is not declared in `needs` is not read, even if it is there."""
+    for group, names in groups:
+        order = rng.permutation(len(getattr(given, group)))
+        changes |= {name: getattr(given, name)[order] for name in (group, *names) if len(getattr(given, name))}
+    yield "the order of pairs and nodes does not matter", replace(given, **changes), slice(None)
+    for number in range(given.num_groups):
+        changes = {"num_groups": 1}
+        for group, names in groups:
+            own = getattr(given, group) == number
+            changes |= {name: getattr(given, name)[own] for name in names if len(own)}
+            changes[group] = getattr(given, group)[own] * 0
+        yield "other comparisons do not matter", replace(given, **changes), slice(number, number + 1)
     read = " and ".join(sorted(relevance.needs))
-    poisoned = _leave_out(batch, relevance, empty=False)
-    found = _layer_losses(relevance, poisoned, f"{what} in which all but the needs ({read}) is NaN")
-    _expect_losses(relevance, losses, found, f"nothing but the needs ({read}) is read on {what}")
-
-
-def _check_symmetry(relevance: "Relevance", batch: "RelevanceBatch", losses: FloatArray, what: str) -> None:
-    """Check that the embeddings of target and layer may be swapped where `symmetric` says so."""
+    yield (
+        f"nothing but the needs ({read}) is read, and all else NaN",
+        _leave_out(batch, relevance, empty=False),
+        slice(None),
+    )
     if relevance.symmetric:
-        swapped = replace(batch, target_embedding=batch.layer_embedding, layer_embedding=batch.target_embedding)
-        found = _layer_losses(relevance, swapped, what)
-        _expect_losses(relevance, losses, found, f"target and layer may be swapped, as symmetric is True, on {what}")
-
-
-def _expect_losses(relevance: "Relevance", losses: FloatArray, found: FloatArray, promise: str) -> None:
-    """Complain if losses are not the same up to rounding in 32 bits."""
-    same = bool(np.allclose(losses, found, rtol=1e-4, atol=1e-5))
-    _expect(same, f"relevance {relevance.name!r}", promise, f"{found} instead of {losses}")
+        swapped = replace(given, target_embedding=given.layer_embedding, layer_embedding=given.target_embedding)
+        yield "target and layer may be swapped, as symmetric is True", swapped, slice(None)
 
 
 # Link scorers

@@ -12,9 +12,7 @@ Weights = tuple[FloatArray, FloatArray, FloatArray]
 
 
 def exponential_weights(L: FloatArray, eta: FloatArray, k: int, size: FloatArray | None = None) -> FloatArray:
-    """Return capped_softmax(-eta L, k), (rows, columns).
-
-    Parameters: `L` (rows, columns); `eta` (rows,), finite and not below 0; `size` as in `rounding`.
+    """Return capped_softmax(-eta L, k), (rows, columns); `eta` (rows,) is finite and not below 0.
 
     >>> exponential_weights(np.array([[5.0, 6.0]]), np.array([np.log(3)]), 1).round(9).tolist()
     [[0.75, 0.25]]
@@ -32,9 +30,8 @@ def soft_smallest(L: FloatArray, eta: FloatArray, k: int, size: FloatArray | Non
     """Return w and scale, where w * scale[:, None] = capped_softmax(-eta L, k), and the potential.
 
     The potential is the smallest <w, L> + (1/eta) sum w log w over 0 <= w <= 1 with sum k. For k = 1 it is
-    -(1/eta) logsumexp(-eta L). For infinite eta it is the sum of the k smallest L, and ties share the weight.
-
-    Parameters: `L` (rows, columns), with minimum 0 in each row; `eta` (rows,), above 0; `size` as above.
+    -(1/eta) logsumexp(-eta L). For infinite eta it is the sum of the k smallest L, and ties share the weight. `eta`
+    (rows,) is above 0, and each row of `L` has the minimum 0.
 
     >>> w, scale, phi = soft_smallest(np.array([[0.0, 1.0], [0.0, 1.0]]), np.array([np.log(3), np.inf]), 1)
     >>> (w * scale[:, None]).round(9).tolist(), phi.round(3).tolist()
@@ -49,10 +46,7 @@ def soft_smallest(L: FloatArray, eta: FloatArray, k: int, size: FloatArray | Non
 
 
 def adaptive_smallest(L: FloatArray, S: FloatArray, spread: float, k: int, size: FloatArray | None = None) -> Weights:
-    """Return `soft_smallest` at AdaHedge's learning rate: eta = spread / S, infinite where S is 0.
-
-    Parameters: `S` (rows,), the sum of mixability gaps so far; `spread` = k ln(n/k); others as above.
-    """
+    """Return `soft_smallest` at AdaHedge's rate spread / S; spread = k ln(n/k), S (rows,) sums mixability gaps."""
     if S[S.argmin()] > spread / STEEP:
         slope = -spread / S
         w, scale, value = solve_capped(L * slope[:, None], k, size)
@@ -73,10 +67,8 @@ def hedge_round(
 ) -> tuple[FloatArray, FloatArray]:
     """Return L + losses, shifted to minimum 0 in each row, and S plus the mixability gap of the round.
 
-    The mixability gap (rows,) is the loss of Hedge minus the increase of its potential. `L` is overwritten.
-
-    Parameters: `before` = adaptive_smallest(L, S, spread, k, size); `L` and `losses` (rows, columns), with minimum
-    0 in each row of L; others as above. Padding must not fall below the minimum of its row.
+    The mixability gap (rows,) is the loss of Hedge minus the increase of its potential. `before` is
+    adaptive_smallest(L, S, spread, k, size). `L` is overwritten. Padding must not fall below the minimum of its row.
     """
     w, scale, potential = before
     lost = np.einsum("ij,ij->i", w, losses) if size is None else np.vecdot(w, losses * size)

@@ -70,13 +70,10 @@ class Aggregation(NeuralBaseline):
 
     network = AggregationNetwork
     weight_decay = 0.1
+    ordered = True
 
     kind: str = choice(*KINDS, kw_only=False)
     width: int = 0  # of node embeddings; 0: structural features only
-
-    @property
-    def _ordered(self) -> bool:
-        return bool(self.mx_.directed)
 
 
 for _kind in KINDS:

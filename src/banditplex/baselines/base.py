@@ -128,13 +128,8 @@ def training_tables(
 
     Edges and negatives are distributed over folds, and the columns of a fold are those of the multiplex without its
     edges. Hiding only each edge from itself is not enough: all edges of a node would have a degree one lower than its
-    negatives, and trees would learn this.
-
-    Parameters: `columns`, `targets`, `seed`: columns of the multiplex; target layers; seed of the sample. `compute`:
-    compute(columns, pairs, target) -> (n, F). `each`, `at_most`: negatives per edge (fewer if there are not so many),
-    and the largest number of edges of a target, at random.
-
-    Targets without edges or without negatives are left out.
+    negatives, and trees would learn this. An edge has `each` negatives, fewer if there are not so many, and a target
+    `at_most` edges, chosen at random. Targets without edges or without negatives are left out.
     """
     mx, draw = columns.mx, _Negatives(columns.mx, columns.visibility)
     found = {}

@@ -84,6 +84,7 @@ class NeuralBaseline(Baseline, ABC):
     sees_own_edge: ClassVar[bool] = False
     targets_per_step: ClassVar[int | str] = AUTO
     weight_decay: ClassVar[float] = 0.0
+    ordered: ClassVar[bool] = False  # whether (u, v) and (v, u) may have different scores in a directed multiplex
     epochs: int = 100
     patience: int = 20
     batch_size: int = 64
@@ -158,7 +159,7 @@ class NeuralBaseline(Baseline, ABC):
             return np.zeros(len(pairs))
         network, graph, visibility = self.network_, self.graph_, self.visibility_
         network.eval()
-        pairs = pairs if self._ordered else np.sort(pairs, axis=1)
+        pairs = pairs if self.ordered and self.mx_.directed else np.sort(pairs, axis=1)
         fold, edges = np.full(len(pairs), -1), np.empty((0, 2), np.int64)
         if not network.exact:
             fold = np.where(self.known_.has(np.full(len(pairs), target), pairs), pairs.sum(1) % SCORING_GROUPS, -1)
@@ -178,11 +179,6 @@ class NeuralBaseline(Baseline, ABC):
                     layer = torch.full((len(at),), target, device=graph.device)
                     result[at] = network(graph, place, layer, hidden).double().cpu().numpy()
         return result
-
-    @property
-    def _ordered(self) -> bool:
-        """Whether (u, v) and (v, u) may have different scores."""
-        return False
 
 
 class NetworkData:

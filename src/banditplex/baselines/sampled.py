@@ -90,10 +90,7 @@ class NeighbourSampler:
         self.done = 0
 
     def sample(self, block: Block, share: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
-        """Return drawn arcs of the block and their weights in the estimated sums, and learn from them.
-
-        Parameters: a_ij of all arcs, `share` (A,); the vectors x (V, width) of vertices.
-        """
+        """Return drawn arcs and their weights in the estimated sums, and learn from them; `share` (A,) has all a_ij."""
         if self.kind == "thanos" and self.done and self.done % self.rounds == 0:
             self.log_weight.zero_()
         self.done += 1
@@ -111,12 +108,10 @@ class NeighbourSampler:
             reward, rate = biased_reward(message, message.mean(1, keepdim=True)), self.rate / n.double()
         else:
             weight = share[drawn] / (self.k * q)
-            reward = variance_reward(torch.ones_like(q), message.norm(dim=2), q, self.k)
+            reward = variance_reward(message.norm(dim=2), q, self.k)
             rate = variance_rate(n, self.k, self.exploration, self.rounds) / n
-        flat = drawn.reshape(-1)
-        self.log_weight = exp3(
-            self.log_weight, place[flat], reward.reshape(-1).double(), q.reshape(-1), rate.reshape(-1)
-        )  # fmt: skip
+        flat, step = drawn.reshape(-1), (rate.reshape(-1) * reward.reshape(-1).double() / q.reshape(-1))
+        self.log_weight = self.log_weight.index_add(0, place[flat], step.to(self.log_weight.dtype))  # Exp3
         return torch.cat([kept, flat]), torch.cat([share[kept].double(), weight.reshape(-1).double()])
 
     @staticmethod
@@ -159,13 +154,12 @@ class Arms:
         return arm.clamp(min=first.unsqueeze(1), max=last.unsqueeze(1))
 
 
-def variance_reward(share: Tensor, norm: Tensor, probability: Tensor, k: int) -> Tensor:
-    """Return the reward of GNN-BS: a^2 ||h||^2 / (k q^2), how fast the variance of the estimate falls as q grows.
+def variance_reward(norm: Tensor, probability: Tensor, k: int) -> Tensor:
+    """Return the reward of GNN-BS: ||z||^2 / (k q^2), how fast the variance of the estimate falls as q grows.
 
-    The variance of (1 / k) sum over draws of a h / q is at most the sum over neighbours of a^2 ||h||^2 / (k q); the
-    reward is minus its derivative. Parameters: a, ||h|| and q of drawn neighbours.
+    The variance of (1 / k) sum over draws of z / q, z = a h, is at most the sum over neighbours of ||z||^2 / (k q).
     """
-    return share**2 * norm**2 / (k * probability**2)
+    return norm**2 / (k * probability**2)
 
 
 def biased_reward(message: Tensor, mean: Tensor) -> Tensor:
@@ -176,19 +170,8 @@ def biased_reward(message: Tensor, mean: Tensor) -> Tensor:
     return 2 * (message * mean).sum(-1) - (message**2).sum(-1)
 
 
-def exp3(log_weight: Tensor, arm: Tensor, reward: Tensor, probability: Tensor, rate: Tensor) -> Tensor:
-    """Return log w + rate * reward / q for drawn arms (n,), and the others unchanged: the update of Exp3.
-
-    `rate` (n,) is the learning rate divided by the number of arms.
-    """
-    return log_weight.index_add(0, arm, (rate * reward / probability).to(log_weight.dtype))
-
-
 def variance_rate(count: Tensor, k: int, exploration: float, horizon: int) -> Tensor:
-    """Return the learning rate of GNN-BS for bandits with n > k arms and T rounds.
-
-    sqrt((1 - eta) eta^4 k^5 ln(n / k) / (T n^4)), eta being the exploration.
-    """
+    """Return the learning rate of GNN-BS for bandits with n > k arms and T rounds; see `SampledGCN`."""
     n = count.double()
     return torch.sqrt((1 - exploration) * exploration**4 * k**5 * torch.log(n / k) / (horizon * n**4))
 

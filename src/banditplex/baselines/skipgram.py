@@ -217,10 +217,7 @@ Batch = tuple[Ints, Ints, float]
 
 
 class Walks(NamedTuple):
-    """What walks there are: from every start in random order, `rounds` times.
-
-    Parameters: `make` maps rows (n,) and a length to walks (n, length); `starts`, every row once if None.
-    """
+    """What walks there are: make(starts, length, rng) from every start (None: row) in random order, `rounds` times."""
 
     graph: WalkGraph
     make: Callable[[Ints, int, np.random.Generator], Ints]

@@ -197,7 +197,13 @@ def evaluate_scores(
     positive, values = _check_scores(label, score)
     against = values[~positive] if negatives is None else _own(negatives)
     fewest = int(np.count_nonzero(~np.isnan(against), axis=-1).min())
-    return _threshold_metrics(positive, values, threshold) | rank_metrics(ranks(values[positive], against), at, fewest)
+    return {
+        "accuracy": accuracy(positive, values, threshold=threshold),
+        "roc_auc": roc_auc(positive, values),
+        "average_precision": average_precision(positive, values),
+        "ap_at_50": average_precision_at(positive, values, at=50),
+        "f1": f1(positive, values, threshold=threshold),
+    } | rank_metrics(ranks(values[positive], against), at, fewest)
 
 
 def evaluate_layers(
@@ -229,16 +235,6 @@ def evaluate_layers(
         found[names[index]] = evaluate_scores(positive[here], values[here], negatives=mine, threshold=threshold, at=at)
     mean = {metric: float(np.mean([row[metric] for row in found.values()])) for metric in pooled}
     return LayerMetrics(found, pooled, mean)
-
-
-def _threshold_metrics(positive: Bools, values: Floats, threshold: float | None) -> dict[str, float]:
-    return {
-        "accuracy": accuracy(positive, values, threshold=threshold),
-        "roc_auc": roc_auc(positive, values),
-        "average_precision": average_precision(positive, values),
-        "ap_at_50": average_precision_at(positive, values, at=50),
-        "f1": f1(positive, values, threshold=threshold),
-    }
 
 
 def rank_metrics(rank: Floats, at: Sequence[int], num_negatives: float = np.inf) -> dict[str, float]:

@@ -52,12 +52,7 @@ class Candidates(NamedTuple):
 def hard_negatives(
     train: Multiplex, layer: Ints, positives: Ints, each: int, known: KnownPairs, rng: np.random.Generator
 ) -> Ints:
-    """Return `each` hard negatives (p, each, 2) of every positive (p, 2) in its layer (p,).
-
-    Parameters: `train`: the training graph; candidates are ranked on the union of its layers. `layer`, `positives`:
-    layer indices (p,) and node indices (p, 2). `each`: number of negatives per positive. `known`: the pairs that are
-    not negatives: the edges of the full multiplex. `rng`: random generator.
-    """
+    """Return `each` hard negatives (p, each, 2) of every positive (p, 2) in its layer (p,); `known`: no negatives."""
     half = each - each // 2
     ends = np.concatenate([positives[:, 0], positives[:, 1]])
     space, count = known.space, train.num_layers
@@ -122,7 +117,7 @@ def nearest_nodes(
 ) -> Ints:
     """Return the `count` hardest candidates (i, count) of each node (i,) in its layer (i,), -1 if there are no more.
 
-    Parameters: as for `hard_negatives`; `node` must be sorted. A node itself and its known neighbours are excluded, and
+    `node` must be sorted. A node itself and its known neighbours are excluded, and
     so are pairs that the layer may not link: (node, candidate), or where `reverse` (i,) is True, (candidate, node).
     """
     union = adjacency(train, None)

@@ -80,10 +80,7 @@ class NegativeSampler:
 
 
 class GivenNegatives:
-    """Draws uniformly, with replacement, from lists of negatives that the user gave.
-
-    Parameters: `given` maps layer indices to pairs (n, 2) of node indices.
-    """
+    """Draws uniformly, with replacement, from lists of negatives (n, 2) that the user gave, by layer index."""
 
     def __init__(self, given: Mapping[int, Ints], num_layers: int) -> None:
         size = np.zeros(num_layers, np.int64)
@@ -148,10 +145,7 @@ def pool_negatives(
 ) -> Ints:
     """Return one negative (n, 2) for each entry of `layer` (n,), without repetition within a layer.
 
-    Parameters: `mx`: the full multiplex; degrees are those of its layers. `layer`: layer indices (n,) of the positives.
-    `known`: the pairs that are not negatives, and the space of those that may be. `rng`: random generator. `kind`:
-    "uniform": all negatives of the layer are equally likely. "degree": see `degree_pairs`; if no more of these are
-    found, the others are uniform.
+    With kind="degree" (see `degree_pairs`), those that follow when no more of these are found are uniform.
     """
     need = np.bincount(layer, minlength=mx.num_layers)
     propose, fallback = _proposals(mx, known, kind, need)
@@ -163,7 +157,7 @@ def own_negatives(
 ) -> Ints:
     """Return `each` negatives (p, each, 2) for every entry of `layer` (p,), without repetition within an entry.
 
-    Parameters: as for `pool_negatives`. Apart from the result, memory is bounded by `NEGATIVES_AT_ONCE` pairs.
+    Apart from the result, memory is bounded by `NEGATIVES_AT_ONCE` pairs.
     """
     need = each * (np.bincount(layer, minlength=mx.num_layers) > 0)
     propose, fallback = _proposals(mx, known, kind, need)
@@ -196,10 +190,7 @@ def within_free(layer: Ints, known: KnownPairs) -> Bools:
 
 
 def at_most(each: int, layer: Ints, known: KnownPairs, draw: Callable[[Bools, int], Ints]) -> Ints:
-    """Return `each` negatives (p, each, 2) for every entry of `layer` (p,): -1 where its layer has fewer.
-
-    Parameters: `draw` maps entries (p,) and a number to that many negatives (n, number, 2) of each.
-    """
+    """Return `each` negatives (p, each, 2), by draw(entries, number), of each `layer` (p,): -1 where it has fewer."""
     count = np.minimum(known.num_free(), each)[layer]
     pairs = np.full((len(layer), int(count.max(initial=0)), 2), -1, np.int64)
     for size in np.unique(count[count > 0]).tolist():

@@ -116,10 +116,7 @@ class PairSpace:
 
 
 def restrict(known: KnownPairs, mx: Multiplex, *, links_of: Multiplex | None = None) -> KnownPairs:
-    """Say which pairs without an edge are negatives: set `known.space`, and return `known`.
-
-    Parameters: as for `PairSpace`. If nodes have no types, the space stays None: all pairs are possible.
-    """
+    """Set `known.space`, which says what may be a negative, if nodes have types, and return `known`."""
     if mx.node_types is not None:
         known.space = PairSpace(mx, links_of=links_of)
     return known

@@ -74,11 +74,7 @@ class NearbyPairs:
 
 
 class UnknownPairs:
-    """Samples the unknown pairs of the layers of a multiplex.
-
-    Parameters: `mx`, on which random walks propose half of a sample; `known`, the pairs that are not unknown;
-    `uniform`, which draws uniformly from all others.
-    """
+    """Samples the pairs that are not known: half by random walks on `mx`, half from `uniform`."""
 
     def __init__(self, mx: Multiplex, known: KnownPairs, uniform: NegativeSampler) -> None:
         self._mx, self._known, self._uniform = mx, known, uniform

@@ -25,20 +25,10 @@ def reproduce(
     resume: bool = False,
     command: str = "banditplex reproduce",
 ) -> list[Finding]:
-    """Train every method on every data set; write rows, curves, claims, figures and an index into a folder.
+    """Train every method on every data set; write rows, curves, claims, figures and an index into a new folder.
 
-    Parameters
-    ----------
-    folder
-        A new folder; one with content is refused, unless `resume`.
-    datasets, size
-        Which data sets, and how many trials, folds and epochs.
-    engine, jobs
-        As in `banditplex.jobs.engine.run_tasks`; the results do not depend on them.
-    resume
-        Continue the run in the folder; if it is complete, write tables and figures again.
-    command
-        The command that the index page states.
+    With `resume`, the run in the folder is continued; if it is complete, tables and figures are written again. For
+    `engine` and `jobs`, see `banditplex.jobs.engine.run_tasks`. `command` is what the index page states.
     """
     names = check_datasets(datasets)
     about = {
