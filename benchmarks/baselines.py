@@ -14,7 +14,7 @@ import torch
 from numpy.typing import NDArray
 
 from banditplex.baselines import BASELINES, MNE, DeepWalk
-from banditplex.baselines.skipgram import WalkGraph, first_order, second_order
+from banditplex.baselines.skipgram import WalkGraph, walk
 from banditplex.multiplex import Multiplex
 
 NODES, EDGES, LAYERS = 2_000, 10_000, 3
@@ -55,9 +55,9 @@ def main() -> None:
     graph = WalkGraph.of(mx)
     rng = np.random.default_rng(0)
     start = np.tile(np.arange(graph.num_rows), WALKS)
-    walks = first_order(graph, start, LENGTH, rng)
-    first = processor_time(lambda: first_order(graph, start, LENGTH, rng))
-    second = processor_time(lambda: second_order(graph, start, LENGTH, 1.0, 0.5, rng))
+    walks = walk(graph, start, LENGTH, rng)
+    first = processor_time(lambda: walk(graph, start, LENGTH, rng))
+    second = processor_time(lambda: walk(graph, start, LENGTH, rng, q=0.5))
     print(f"walks, million steps per second: first order {walks.size / first / 1e6:.1f}, "
           f"second order {walks.size / second / 1e6:.1f}")  # fmt: skip
     same: dict[str, Any] = {**SIZES, "num_walks": WALKS, "walk_length": LENGTH}

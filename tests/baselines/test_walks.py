@@ -1,6 +1,7 @@
 """Random walks against exact transition probabilities, and skip-gram against a plain loop over pairs."""
 
 import math
+from functools import partial
 
 import numpy as np
 import torch
@@ -11,10 +12,8 @@ from banditplex.baselines.skipgram import (
     WalkGraph,
     Walks,
     batches,
-    first_order,
     gradients,
     random_table,
-    second_order,
     train,
     walk,
     zero_table,
@@ -65,9 +64,9 @@ def test_an_empty_layer_has_no_rows():
         assert graph.rows(np.arange(3), layer).tolist() == rows
 
 
-def test_steps_of_first_order_are_uniform():
+def test_steps_of_walk_are_uniform():
     graph = WalkGraph.of(TAIL)
-    walks = first_order(graph, np.repeat(np.arange(7), 6_000), 3, np.random.default_rng(0))
+    walks = walk(graph, np.repeat(np.arange(7), 6_000), 3, np.random.default_rng(0))
     assert walks.shape == (42_000, 3)
     for row in range(5):
         for at in (1, 2):
@@ -82,20 +81,13 @@ def test_steps_of_first_order_are_uniform():
 def test_steps_of_second_order_have_the_weights_of_node2vec():
     """After 0, 3: back to 0 has 1/p = 4, node 2 (a neighbour of 0) has 1, and node 4 has 1/q = .5."""
     graph = WalkGraph.of(TAIL)
-    walks = second_order(graph, np.repeat(np.arange(7), 9_000), 4, 0.25, 2.0, np.random.default_rng(0))
+    walks = walk(graph, np.repeat(np.arange(7), 9_000), 4, np.random.default_rng(0), p=0.25, q=2.0)
     found, count = frequencies(walks, [0, 3], 2)
     assert_frequencies(found, count, {0: 4 / 5.5, 2: 1 / 5.5, 4: 0.5 / 5.5})
     # after 4, 3: back has 4; 0 and 2 are no neighbours of 4
     assert_frequencies(*frequencies(walks, [4, 3], 2), {4: 4 / 5, 0: 0.5 / 5, 2: 0.5 / 5})
     # the third step knows only the two nodes before it
     assert_frequencies(*frequencies(walks, [2, 0, 3], 3), {0: 4 / 5.5, 2: 1 / 5.5, 4: 0.5 / 5.5})
-
-
-def test_walks_with_p_and_q_of_one_are_of_first_order():
-    graph = WalkGraph.of(TAIL)
-    start = np.arange(7)
-    rngs = [np.random.default_rng(3) for _ in range(2)]
-    assert (walk(graph, start, 6, rngs[0], p=1, q=1) == first_order(graph, start, 6, rngs[1])).all()
 
 
 def test_negatives_are_drawn_by_degree_in_their_layer():
@@ -128,7 +120,7 @@ def test_gradients_are_those_of_the_plain_loss():
     """Against differences of the loop over pairs, for two groups of two walks of length 4."""
     rng = np.random.default_rng(0)
     centre, context, negative = rng.normal(size=(2, 8, 3)), rng.normal(size=(2, 8, 3)), rng.normal(size=(2, 5, 3))
-    plan = Walks(WalkGraph.of(TAIL), first_order, 4, 1)
+    plan = Walks(WalkGraph.of(TAIL), walk, 4, 1)
     weight = torch.kron(torch.eye(2), plan.weights(2)[:4, :4]).double()
     found = gradients(*map(torch.from_numpy, (centre, context, negative)), weight, 3)
 
@@ -161,7 +153,7 @@ def test_a_step_of_adagrad_by_hand():
 
 def test_groups_stay_in_their_layer_and_every_start_comes():
     graph = WalkGraph.of(TAIL)
-    plan = Walks(graph, first_order, 20, 1)  # two walks in a group
+    plan = Walks(graph, walk, 20, 1)  # two walks in a group
     order = plan.order(np.random.default_rng(0))
     assert order.shape == (4, 2)  # three groups of five starts, one of two
     assert (graph.layer[order[:, 0]] == graph.layer[order[:, 1]]).all()
@@ -170,7 +162,7 @@ def test_groups_stay_in_their_layer_and_every_start_comes():
 
 def test_batches_stop_at_the_time_limit_and_the_rate_falls():
     graph = WalkGraph.of(TAIL)
-    plan = Walks(graph, lambda start, length, rng: first_order(graph, start, length, rng), 20, 3)
+    plan = Walks(graph, partial(walk, graph), 20, 3)
     options = {"num_negatives": 1, "rng": np.random.default_rng(0)}
     found = list(batches(plan, rate=0.5, **options))
     assert len(found) == 3 * 4  # one group a step
@@ -184,7 +176,7 @@ def test_vectors_of_two_cliques_are_apart():
     graph = WalkGraph.of(Multiplex.from_edges(*np.array(edges).T, "a", num_nodes=12))
     rng, cpu = np.random.default_rng(0), torch.device("cpu")
     centres, contexts = random_table(12, 8, rng, cpu), zero_table(12, 8, cpu)
-    plan = Walks(graph, lambda start, length, rng: first_order(graph, start, length, rng), 10, 40)
+    plan = Walks(graph, partial(walk, graph), 10, 40)
     steps = batches(plan, num_negatives=5, rate=0.1, rng=rng)
     train(steps, plan.weights(3), 5, contexts, lambda rows: [(centres, rows)])
     unit = torch.nn.functional.normalize(centres.values)

@@ -70,7 +70,7 @@ def test_each_way_keeps_the_pairs_of_the_highest_scores(directed, size, monkeypa
     monkeypatch.setattr(candidates, "PATHS", 50)  # several blocks of rows
     monkeypatch.setattr(candidates, "CELLS", 100)
     mx = graph(directed)
-    layer, pairs = Layer.of(mx, 1, None), every_pair(mx)
+    layer, pairs = Layer(mx, 1, None), every_pair(mx)
     own, union = neighbours(mx, ["b"]), neighbours(mx, ["a", "b", "c"])
     strength = [sum(each.values()) for each in union]
     between = {(u, v): union[u].get(v, 0) for u, v in pairs}
@@ -96,14 +96,14 @@ def test_the_nodes_of_the_lowest_degree_are_not_compared(monkeypatch):
     monkeypatch.setattr(candidates, "MAX_NODES", 3)
     mx = bx.Multiplex.from_edges([0], [1], "a", num_nodes=6)
     vectors = np.ones((6, 1), np.float32)
-    keys = nearest(Layer.of(mx, 0, None), Positions(vectors, np.ones(1, np.float32)), np.array([1, 9, 3, 0, 7, 2]), 10)
+    keys = nearest(Layer(mx, 0, None), Positions(vectors, np.ones(1, np.float32)), np.array([1, 9, 3, 0, 7, 2]), 10)
     assert sorted(divmod(key, 6) for key in keys.tolist()) == [(1, 2), (1, 4), (2, 4)]
 
 
 def test_paths_through_the_largest_hub_are_left_out_where_there_are_too_many(monkeypatch):
     """Nodes 1 to 5 share the hub 0; 1 and 2 share 6 as well: 5 * 5 paths through the hub, 2 * 2 through 6."""
     mx = bx.Multiplex.from_edges([0] * 5 + [6, 6], [1, 2, 3, 4, 5, 1, 2], "a", num_nodes=7)
-    layer, matrix = Layer.of(mx, 0, None), adjacency(mx, 0)
+    layer, matrix = Layer(mx, 0, None), adjacency(mx, 0)
     every = [*combinations(range(1, 6), 2), (0, 6)]
     assert sorted(divmod(key, 7) for key in two_steps(layer, matrix, 50).tolist()) == sorted(every)
     monkeypatch.setattr(candidates, "MAX_WORK", 20)

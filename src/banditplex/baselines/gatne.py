@@ -11,7 +11,7 @@ from torch.nn.functional import normalize
 from banditplex.baselines.base import BASELINES, parameters
 from banditplex.baselines.columns import Floats, Ints
 from banditplex.baselines.node_vectors import NodeVectors
-from banditplex.baselines.skipgram import Table, WalkGraph, Walks, as_numpy, first_order, random_table, zero_table
+from banditplex.baselines.skipgram import Table, WalkGraph, Walks, as_numpy, random_table, walk, zero_table
 from banditplex.rng import stream
 from banditplex.training.data import choose_device
 
@@ -62,7 +62,7 @@ class GATNE(NodeVectors):
         tables = [Table(random_table(m, s * size, rng, device).values * s * size**0.5) for size in (d, a)]
         transforms, hidden = tables
         queries = Table(random_table(m, a, rng, device).values * a**0.5)
-        plan = Walks(graph, partial(first_order, graph), self.walk_length, self.epochs * self.num_walks)
+        plan = Walks(graph, partial(walk, graph), self.walk_length, self.epochs * self.num_walks)
         lists = _Neighbours(graph, m, device, rng)
         nodes, layers = (torch.from_numpy(each).to(device) for each in (graph.nodes, graph.layer))
 

@@ -9,7 +9,7 @@ from torch import Tensor
 from banditplex.baselines.base import BASELINES, parameters
 from banditplex.baselines.columns import Floats, Ints
 from banditplex.baselines.node_vectors import NodeVectors
-from banditplex.baselines.skipgram import Table, WalkGraph, Walks, as_numpy, first_order, random_table, zero_table
+from banditplex.baselines.skipgram import Table, WalkGraph, Walks, as_numpy, random_table, walk, zero_table
 from banditplex.rng import stream
 from banditplex.training.data import choose_device
 
@@ -46,7 +46,7 @@ class MNE(NodeVectors):
         base, contexts = random_table(graph.num_nodes, d, rng, device), zero_table(graph.num_nodes, d, device)
         own = random_table(graph.num_rows, s, rng, device)
         transforms = Table(random_table(self.mx_.num_layers, s * d, rng, device).values * s * d**0.5)
-        plan = Walks(graph, partial(first_order, graph), self.walk_length, self.epochs * self.num_walks)
+        plan = Walks(graph, partial(walk, graph), self.walk_length, self.epochs * self.num_walks)
         nodes, layers = (torch.from_numpy(each).to(device) for each in (graph.nodes, graph.layer))
 
         def vectors(b: Tensor, u: Tensor, x: Tensor) -> Tensor:

@@ -16,7 +16,6 @@ from banditplex.baselines.skipgram import (
     Walks,
     as_numpy,
     batches,
-    first_order,
     random_table,
     train,
     walk,
@@ -196,7 +195,7 @@ class LINE(OneGraphVectors):
         centres = random_table(graph.num_rows, self.dimension, rng, device)
         contexts: Table = centres if order == "first" else zero_table(graph.num_rows, self.dimension, device)
         ends = np.repeat(np.arange(graph.num_rows), graph.degree)
-        edges = Walks(graph, partial(first_order, graph), 2, self.epochs, ends)
+        edges = Walks(graph, partial(walk, graph), 2, self.epochs, ends)
         self._train(edges, 1, rng, contexts, lambda rows: [(centres, rows)])
         return as_numpy(centres.values)
 

@@ -36,7 +36,7 @@ class WalkGraph:
     >>> graph = WalkGraph.of(Multiplex.from_edges([0, 1, 0], [1, 2, 1], ["a", "a", "b"], num_nodes=3))
     >>> graph.nodes.tolist(), graph.layer.tolist()
     ([0, 1, 2, 0, 1], [0, 0, 0, 1, 1])
-    >>> first_order(graph, np.array([3]), 4, np.random.default_rng(0)).tolist()
+    >>> walk(graph, np.array([3]), 4, np.random.default_rng(0)).tolist()
     [[3, 4, 3, 4]]
     """
 
@@ -91,21 +91,17 @@ class WalkGraph:
         return self.neighbours[self.indptr[rows] + (rng.random(len(rows)) * self.degree[rows]).astype(np.int64)]
 
 
-def first_order(graph: WalkGraph, start: Ints, length: int, rng: np.random.Generator) -> Ints:
-    """Return walks (n, length) of rows from the rows `start` (n,)."""
+def walk(
+    graph: WalkGraph, start: Ints, length: int, rng: np.random.Generator, *, p: float = 1.0, q: float = 1.0
+) -> Ints:
+    """Return walks (n, length) of rows from `start` (n,); p and q are the return and in-out parameters of node2vec."""
     walks = np.empty((length, len(start)), np.int64)
     walks[0] = start
-    for step in range(1, length):
-        walks[step] = graph.step(walks[step - 1], rng)
-    return walks.T
-
-
-def second_order(graph: WalkGraph, start: Ints, length: int, p: float, q: float, rng: np.random.Generator) -> Ints:
-    """Return biased walks (n, length); `p` is the return parameter and `q` the in-out parameter of node2vec."""
-    walks = np.empty((length, len(start)), np.int64)
-    walks[:2] = first_order(graph, start, min(length, 2), rng).T
     largest = max(1 / p, 1.0, 1 / q)
-    for step in range(2, length):
+    for step in range(1, length):
+        if step == 1 or p == q == 1:
+            walks[step] = graph.step(walks[step - 1], rng)
+            continue
         before, here = walks[step - 2 : step]
         left = np.arange(len(start))
         while len(left):
@@ -116,13 +112,6 @@ def second_order(graph: WalkGraph, start: Ints, length: int, p: float, q: float,
             walks[step, left[kept]] = drawn[kept]
             left = left[~kept]
     return walks.T
-
-
-def walk(graph: WalkGraph, start: Ints, length: int, rng: np.random.Generator, *, p: float, q: float) -> Ints:
-    """Return walks (n, length): of first order if p = q = 1, where both orders have the same distribution."""
-    if p == q == 1:
-        return first_order(graph, start, length, rng)
-    return second_order(graph, start, length, p, q, rng)
 
 
 SHARED = 4

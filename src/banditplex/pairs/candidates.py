@@ -7,6 +7,7 @@ pairs that the layer cannot link are never among them. Time and memory are bound
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -50,22 +51,16 @@ class Layer:
 
     mx: Multiplex
     index: int
-    known: Ints  # sorted keys of its edges
-    space: PairSpace | None
+    space: PairSpace | None = None  # limits its pairs if nodes have types
 
-    @classmethod
-    def of(cls, mx: Multiplex, index: int, space: PairSpace | None) -> "Layer":
-        """Return a layer of a multiplex; `space` limits its pairs if nodes have types."""
-        pairs = mx.edges(mx.layer_names[index]).T
-        return cls(mx, index, np.sort(cls._keys(mx, pairs)), space)
-
-    @staticmethod
-    def _keys(mx: Multiplex, pairs: Ints) -> Ints:
-        return pair_keys(np.zeros(len(pairs), np.int64), pairs, mx.num_nodes, ordered=mx.directed)
+    @cached_property
+    def known(self) -> Ints:
+        """The keys of its edges, sorted."""
+        return np.sort(self.keys(self.mx.edges(self.mx.layer_names[self.index]).T))
 
     def keys(self, pairs: Ints) -> Ints:
         """Return a key for each pair (n, 2); of an undirected pair it is the same both ways."""
-        return self._keys(self.mx, pairs)
+        return pair_keys(np.zeros(len(pairs), np.int64), pairs, self.mx.num_nodes, ordered=self.mx.directed)
 
     def pairs(self, keys: Ints) -> Ints:
         """Return the pairs (n, 2) of keys (n,)."""
@@ -126,7 +121,7 @@ def find_candidates(
 
     Each way gives at most 3 * `size` pairs; a pair may be found in several ways.
     """
-    place = Layer.of(mx, layer, space)
+    place = Layer(mx, layer, space)
     own, union = adjacency(mx, layer), adjacency(mx, None)
     found = {
         "linked": linked(place, union, 2 * size),
