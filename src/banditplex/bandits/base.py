@@ -211,8 +211,6 @@ class Policy(ABC):
     def _batches(self, rows: Rows) -> list[tuple[Rows, slice]]:
         """Split `rows` into batches that fit into the cache; return each as (index, positions)."""
         count = rows.stop - rows.start if isinstance(rows, slice) else len(rows)
-        if 0 < count * self._state.width <= BATCH_ELEMENTS:
-            return [(rows, slice(0, count))]
         step = max(1, BATCH_ELEMENTS // self._state.width)
         spans = [slice(low, min(low + step, count)) for low in range(0, count, step)]
         if isinstance(rows, slice):

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from banditplex.bandits.rounding import FloatArray, IntArray
-from banditplex.bandits.state import Rows, as_rows, is_rising
+from banditplex.bandits.state import Rows, as_rows
 from banditplex.bandits.values import FLOAT, INT, Draw, Observations, convert, freeze
 from banditplex.errors import InputError
 
@@ -72,19 +72,13 @@ def check_instances(instances: ArrayLike | None, num_instances: int) -> tuple[In
         array = array.astype(np.int64)
     if array.ndim != 1 or array.dtype.kind not in "iu":
         raise InputError(f"Expected instances as a flat array of integers, got {array.dtype} of shape {array.shape}.")
-    rows = as_rows(array)
-    if isinstance(rows, slice):
-        sound = rows.start >= 0 and rows.stop <= num_instances
-    else:
-        sound = len(array) > 0 and array[0] >= 0 and array[-1] < num_instances and is_rising(array)
-    if not sound:
-        _check_range(array, "instances", num_instances)
-        ordered = np.sort(array)
-        twice = ordered[1:][ordered[1:] == ordered[:-1]]
-        if len(twice):
-            raise InputError(f"Expected distinct instances, got {twice[0]} more than once.")
+    _check_range(array, "instances", num_instances)
+    ordered = np.sort(array)
+    twice = ordered[1:][ordered[1:] == ordered[:-1]]
+    if len(twice):
+        raise InputError(f"Expected distinct instances, got {twice[0]} more than once.")
     chosen = array.astype(np.int64)
-    return chosen, rows if isinstance(rows, slice) else chosen
+    return chosen, as_rows(chosen)
 
 
 def check_draw(draw: Draw, num_instances: int, num_arms: int, k: int) -> None:

@@ -12,6 +12,13 @@ from banditplex.bandits.state import Rows
 from banditplex.bandits.values import Feedback, importance_weighted
 
 
+def learning_rate(policy: Policy, rows: Rows) -> FloatArray:
+    """Return eta = sqrt(k ln(n/k) / (n t)) of the next round t (rows,), for losses up to 1."""
+    n, k = policy.num_arms, policy.k
+    eta: FloatArray = np.sqrt(k * np.log(n / k) / (n * (policy._state.instance["t"][rows] + 1.0)))
+    return eta
+
+
 @register("exp3")
 @final
 class Exp3(Policy):
@@ -35,9 +42,8 @@ class Exp3(Policy):
         super().__init__(num_arms=num_arms, k=k, num_instances=num_instances, per_arm={"L": 0.0})
 
     def _marginals(self, rows: Rows) -> Marginals:
-        n, k, state = self.num_arms, self.k, self._state
-        eta = np.sqrt(k * np.log(n / k) / (n * (state.instance["t"][rows] + 1.0)))
-        return state.marginals(rows, exponential_weights(state.read("L", rows), eta, k, state.size(rows)))
+        state, eta = self._state, learning_rate(self, rows)
+        return state.marginals(rows, exponential_weights(state.read("L", rows), eta, self.k, state.size(rows)))
 
     def _learn(self, rows: Rows, seen: Feedback) -> None:
         estimate = importance_weighted(np.minimum(seen.loss, 1.0), seen.probability)
@@ -65,19 +71,13 @@ class Exp3IX(ScaledPolicy):
     Neu 2015, "Explore no more: improved high-probability regret bounds for non-stochastic bandits".
     """
 
-    def _rate(self, rows: Rows) -> FloatArray:
-        """Return eta (rows,) for losses up to 1."""
-        n, k = self.num_arms, self.k
-        eta: FloatArray = np.sqrt(k * np.log(n / k) / (n * (self._state.instance["t"][rows] + 1.0)))
-        return eta
-
     def _marginals(self, rows: Rows) -> Marginals:
         state, M = self._state, self._state.instance["M"][rows]
-        eta = np.divide(self._rate(rows), M, out=np.zeros_like(M), where=M > 0)
+        eta = np.divide(learning_rate(self, rows), M, out=np.zeros_like(M), where=M > 0)
         return state.marginals(rows, exponential_weights(state.read("L", rows), eta, self.k, state.size(rows)))
 
     def _learn(self, rows: Rows, seen: Feedback) -> None:
         state = self._state
-        estimate = seen.loss / (seen.probability + self._rate(rows)[seen.row] / 2)
+        estimate = seen.loss / (seen.probability + learning_rate(self, rows)[seen.row] / 2)
         state.add("L", seen.instance, seen.arm, estimate)
         self._grow(rows, seen)

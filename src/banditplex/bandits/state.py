@@ -204,14 +204,9 @@ def as_rows(instances: IntArray) -> Rows:
     """
     if len(instances):
         first, last = int(instances[0]), int(instances[-1])
-        if last - first == len(instances) - 1 and (first == last or is_rising(instances)):
+        if last - first == len(instances) - 1 and (instances[1:] > instances[:-1]).all():
             return slice(first, last + 1)
     return instances
-
-
-def is_rising(instances: IntArray) -> bool:
-    """Return whether instances (B,) are strictly increasing."""
-    return not np.count_nonzero(instances[1:] <= instances[:-1])
 
 
 def _ranks(owner: IntArray) -> IntArray | int:
