@@ -16,9 +16,12 @@ from banditplex.bandits.values import Feedback
 TIE = 1e-13
 """Relative differences below this count as 0, so that equal losses stay equal despite rounding."""
 
+KEPT = 1 << 16
+"""At most this many weights are kept from a draw to its update; recomputing more is as fast as reading them."""
 
-def schedule(t: FloatArray, n: int, k: int) -> FloatArray:
-    """Return four numbers (4, rows) for rounds `t` (rows,) >= 1 and n > k arms.
+
+def schedule(t: FloatArray, n: int, k: int) -> tuple[FloatArray, ...]:
+    """Return four numbers, (rows,) each, for rounds `t` (rows,) >= 1 and n > k arms.
 
     f: discount of the past, (t - 1)/t, but 1 in the first round. explore, explore_new: share of the probability spread
     over all arms, and over arms never observed. floor: lower limit of observation probabilities in importance weights.
@@ -26,7 +29,7 @@ def schedule(t: FloatArray, n: int, k: int) -> FloatArray:
     explore = np.minimum((1 + 4 / n) / 20, np.sqrt(n * log(n / k) / k / t))
     explore_new = np.where(t > 1, t**-0.5, 0.0)
     floor = np.maximum(1 / t, np.sqrt(k * log(n / k) / (n * t)))
-    return np.stack([np.maximum(t - 1, 1) / t, explore, explore_new, floor])
+    return np.maximum(t - 1, 1) / t, explore, explore_new, floor
 
 
 @register("default", "hinted")
@@ -63,7 +66,7 @@ class Hinted(Policy):
             per_arm={"L": 0.0, "m": 0.0, "c": np.int32(0)},
         )
         self._spread = self.k * log(self.num_arms / self.k)
-        self._cached: tuple[object, FloatArray, tuple[FloatArray, Weights]] | None = None
+        self._cached: tuple[object, FloatArray, tuple[tuple[FloatArray, ...], Weights]] | None = None
 
     def _marginals(self, rows: Rows) -> Marginals:
         n, k, state, size = self.num_arms, self.k, self._state, self._state.size(rows)
@@ -72,7 +75,9 @@ class Hinted(Policy):
             c = state.read("c", rows)
             count = np.zeros(len(c)) if all_seen(c) else (c == 0).sum(axis=1, dtype=np.float64)
             explore_new = explore_new * (count > 0)
-        p = w * ((1 - explore - explore_new) * scale)[:, None]
+        if w.size > KEPT:
+            self._cached = None
+        p = np.multiply(w, ((1 - explore - explore_new) * scale)[:, None], out=None if self._cached else w)
         p += (explore * (k / n))[:, None]
         if size is not None:  # unseen arms share column 0; there are at least k of them unless explore_new is 0
             unseen = p[:, 0]
@@ -94,7 +99,7 @@ class Hinted(Policy):
         self._cached = None
         self._move_hints(instance, self._state.touch(instance, arm), loss)
 
-    def _shared(self, rows: Rows) -> tuple[FloatArray, Weights]:
+    def _shared(self, rows: Rows) -> tuple[tuple[FloatArray, ...], Weights]:
         """Return what draw and update of a round share, the schedule and the weights, cached until the next update.
 
         It is valid for the same array S, which is replaced when a state is loaded.
