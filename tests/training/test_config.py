@@ -251,3 +251,7 @@ def test_only_one_module_knows_what_hide_means():
         if (lines := comparisons_of_hide(path.read_text(encoding="utf-8")))
     }
     assert places.keys() == {"pairs/visibility.py"}
+
+
+def test_no_layer_is_drawn_where_nothing_is():
+    assert Config(k=0, policy="none").checked().k == 0
