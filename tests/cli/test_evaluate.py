@@ -3,6 +3,7 @@
 import json
 import re
 
+import numpy as np
 import pytest
 
 import banditplex as bx
@@ -50,6 +51,25 @@ def test_a_table_with_tests(call, folder, finished):
     assert "Rows: rows.jsonl" in out
     assert error.splitlines()[0].startswith("1/8  trial 0, fold 0, none: accuracy 0.")
     assert len(error.splitlines()) == 8
+
+
+def test_a_split_of_triples_with_one_direction_hidden(call, tmp_path):
+    """The page says it too: 60 triples of each of two relations for training, 10 for validation, 10 for the test."""
+    mx = bx.planted(2, 1, 0.8, num_nodes=30, edges_per_layer=80, communities=3, within=0.9, seed=1)
+    texts = {"train": "", "valid": "", "test": ""}
+    for layer in mx.layer_names:
+        for place, (u, v) in enumerate(mx.edges(layer)[:, np.random.default_rng(0).permutation(80)].T.tolist()):
+            part = "train" if place < 60 else "valid" if place < 70 else "test"
+            texts[part] += f"n{u}\t{layer}\tn{v}\n"
+    (tmp_path / "kg").mkdir()
+    for part, text in texts.items():
+        (tmp_path / "kg" / f"{part}.txt").write_text(text)
+    words = ("evaluate", "kg", "--split", "fixed", "--policy", "none", "--trials", "1", "--epochs", "1", "--quiet")
+    status, out, error = call(*words, "--hide", "edge", "--engine", "serial", cwd=tmp_path)
+    assert status == 0, error
+    assert "one direction of its layer" in " ".join(out.split())
+    assert "filtered_mrr" in out
+    assert "hidden in one direction of its layer" in (tmp_path / "kg-evaluation.html").read_text()
 
 
 def test_models_can_be_set_as_in_train(call, folder):

@@ -195,13 +195,12 @@ def _metrics(text: str | None, *, triples: bool) -> list[str]:
 
 def _explain(lines: list[dict[str, Any]], asked: dict[str, Any]) -> str:
     """Say in words what the table shows."""
-    from banditplex.report.comparison import say_held_out
+    from banditplex.report.comparison import HIDDEN, say_held_out
 
     reference = next(line["method"] for line in lines if line["difference"] is None)
     others = len({line["method"] for line in lines}) - 1
-    where = {"layer": "its own layer", "pair": "every layer", "edge": "one direction of its layer"}[asked["hide"]]
     runs = lines[0]["runs"]
-    text = f"Means over layers, in {runs} run{'s' * (runs != 1)}; a held-out pair is hidden in {where}."
+    text = f"Means over layers, in {runs} run{'s' * (runs != 1)}; a held-out pair is hidden in {HIDDEN[asked['hide']]}."
     if any(line["metric"].startswith("filtered_") for line in lines):
         text += " Filtered: both ends of each test edge ranked among all nodes; means over edges, as in print."
     text += f" {say_held_out(asked)}"

@@ -17,7 +17,7 @@ from banditplex.multiplex import Multiplex, Name
 from banditplex.persistence.run_folder import RunFolder
 from banditplex.predictor import LinkPredictor
 from banditplex.report.about import describe, read_about
-from banditplex.report.comparison import compare_rows, say_held_out
+from banditplex.report.comparison import HIDDEN, compare_rows, say_held_out
 from banditplex.report.findings import find_help, find_links, find_policies, find_quality
 from banditplex.report.links import top_links
 from banditplex.report.packing import pack
@@ -132,12 +132,13 @@ def collect_evaluation(
     """Return the data of the page of an evaluation: the rows of `evaluate`, and gains that were measured beside it."""
     about = describe(title, mx)
     compared = compare_rows(rows, methods)
-    where = {"layer": "its own layer", "pair": "every layer"}[settings["hide"]]
-    how = f"{settings['trials']} x {settings['folds']}-fold cross-validation"
-    if settings.get("after") is not None:
-        how = f"{settings['trials']} run{'s' * (settings['trials'] > 1)} on edges that came later"
+    how, runs = f"{settings['trials']} x {settings['folds']}-fold cross-validation", settings["trials"]
+    if settings.get("after") is not None or settings.get("split") == "fixed":
+        on = "edges that came later" if settings.get("after") is not None else "the split that comes with the data"
+        how = f"{runs} run{'s' * (runs > 1)} on {on}"
     text = (
-        f"{how}, the same splits for all policies. {say_held_out(settings)} A held-out pair is hidden in {where}. "
+        f"{how}, the same splits for all policies. {say_held_out(settings)} A held-out pair is hidden in "
+        f"{HIDDEN[settings['hide']]}. "
         "p-values: Nadeau and Bengio's t-test over runs, adjusted for the number of comparisons (Holm)."
     )
     data = collect_graph(mx, title, about["relevant"], gains)

@@ -17,6 +17,8 @@ TITLES = {
     "filtered_mrr": "filtered mean reciprocal rank", "filtered_hits_at_1": "filtered hits at 1",
     "filtered_hits_at_3": "filtered hits at 3", "filtered_hits_at_10": "filtered hits at 10",
 }  # fmt: skip
+HIDDEN = {"layer": "its own layer", "pair": "every layer", "edge": "one direction of its layer"}
+"""Where a held-out pair is hidden."""
 
 
 def compare_rows(rows: Sequence[Row], methods: Sequence[str], *, limit: int = 400) -> dict[str, Any]:
