@@ -24,8 +24,8 @@ STYLE: Any = {
 
 
 @contextmanager
-def figure(folder: Path, name: str, *, size: tuple[float, float], svg: bool = True) -> "Iterator[Figure]":
-    """Give a figure of a size in inches to draw on; it is then written as `name`.png and, if asked, `name`.svg."""
+def figure(folder: Path, name: str, *, size: tuple[float, float]) -> "Iterator[Figure]":
+    """Give a figure of a size in inches to draw on; it is then written as `name`.png and `name`.svg."""
     import matplotlib as mpl
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -37,11 +37,10 @@ def figure(folder: Path, name: str, *, size: tuple[float, float], svg: bool = Tr
         yield made
         with replacing(folder / f"{name}.png") as file:
             made.savefig(file, format="png", dpi=140, metadata={"Software": None})
-        if svg:
-            text = StringIO()
-            made.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
-            short = re.sub(r"\d+\.\d{3,}", lambda number: f"{float(number[0]):.2f}", text.getvalue())
-            replace_file(folder / f"{name}.svg", short.encode())
+        text = StringIO()
+        made.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
+        short = re.sub(r"\d+\.\d{3,}", lambda number: f"{float(number[0]):.2f}", text.getvalue())
+        replace_file(folder / f"{name}.svg", short.encode())
 
 
 def grid(axes: "Axes", axis: Any = "y") -> None:

@@ -12,7 +12,7 @@ from banditplex.multiplex.cells import Origin, from_series, integer_names, leave
 from banditplex.multiplex.dates import with_times
 from banditplex.multiplex.names import as_names, check_distinct
 from banditplex.multiplex.notes import note
-from banditplex.multiplex.numbers import is_guess, with_weights
+from banditplex.multiplex.numbers import Spelling, is_guess, with_weights
 from banditplex.multiplex.options import TableOptions
 from banditplex.multiplex.roles import PAIR_ROLES, assign_columns, place
 from banditplex.multiplex.table import ONLY_LAYER, from_table
@@ -62,8 +62,19 @@ def read_frame(
     columns = assign_columns(names, options.columns, lambda name: head.iloc[:, names.index(name)].tolist(), path=path)
     table = from_series({role: frame.iloc[:, names.index(name)] for role, name in columns.items()})
     origin = Origin(path, columns, line_of, rows if options.wide else None)
-    table, origin = leave_out_missing(table, origin, options.missing, blank="spaces" if path else "")
-    table, spelling = with_weights(table, origin, options.decimal, options.thousands)
+    table, origin, spelling = read_cells(table, origin, options, blank="spaces" if path else "")
     if is_guess(spelling, options.decimal, options.thousands):
         note(f"{place(path)}weights are read with {spelling}.")
-    return with_times(table, origin, spelling.point, options.date_format), origin, spelling.point
+    return table, origin, spelling.point
+
+
+def read_cells(
+    table: pa.Table, origin: Origin, options: TableOptions, *, blank: str = ""
+) -> tuple[pa.Table, Origin, Spelling]:
+    """Refuse or fill empty cells, and read weights and times, as the options say; also return how weights are written.
+
+    In a file, an "empty" text is such a cell, or "spaces", too (`blank`).
+    """
+    table, origin = leave_out_missing(table, origin, options.missing, blank=blank)
+    table, spelling = with_weights(table, origin, options.decimal, options.thousands)
+    return with_times(table, origin, spelling.point, options.date_format), origin, spelling

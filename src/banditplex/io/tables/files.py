@@ -13,11 +13,9 @@ from banditplex.io.base import Progress, read_side_note
 from banditplex.io.tables import excel, parquet
 from banditplex.io.tables.text import Dialect, opened, read_columns, records, sniff
 from banditplex.multiplex.cells import Origin, integer_names
-from banditplex.multiplex.dates import with_times
 from banditplex.multiplex.frame import read_frame
 from banditplex.multiplex.names import as_names
 from banditplex.multiplex.notes import collected
-from banditplex.multiplex.numbers import with_weights
 from banditplex.multiplex.options import TableOptions
 from banditplex.multiplex.roles import EDGE_ROLES, PAIR_ROLES
 from banditplex.multiplex.spelling import tidy_names
@@ -93,9 +91,7 @@ def load(
         if progress:
             progress(path.stat().st_size, path.stat().st_size)
         return Part(*read_frame(frame, options, path=path, line_of=_lines(frame)))
-    table, origin, note = parquet.read_columns(path, options, roles=roles, progress=progress)
-    table, spelling = with_weights(table, origin, options.decimal, options.thousands)
-    return Part(with_times(table, origin, spelling.point, options.date_format), origin, spelling.point, note)
+    return Part(*parquet.read_columns(path, options, roles=roles, progress=progress))
 
 
 def _lines(frame: "pd.DataFrame") -> Any:

@@ -15,7 +15,8 @@ from banditplex.errors import FormatError
 from banditplex.io.base import Progress
 from banditplex.io.text import too_large, unpacked_limit
 from banditplex.multiplex import Multiplex
-from banditplex.multiplex.cells import Origin, leave_out_missing
+from banditplex.multiplex.cells import Origin
+from banditplex.multiplex.frame import read_cells
 from banditplex.multiplex.options import TableOptions
 from banditplex.multiplex.roles import EDGE_ROLES, assign_columns
 from banditplex.multiplex.table import to_table
@@ -35,15 +36,16 @@ NOTE = {
 
 def read_columns(
     path: Path, options: TableOptions, *, roles: Sequence[str] = EDGE_ROLES, progress: Progress | None = None
-) -> tuple[pa.Table, Origin, dict[str, Any]]:
-    """Return the columns of a file by role, its origin, and the note in its metadata; other columns are not read."""
+) -> tuple[pa.Table, Origin, str, dict[str, Any]]:
+    """Return the columns of a file by role, its origin, decimal point and note; other columns are not read."""
     with _opened(path) as file:
         sample = partial(_cells, file)
         columns = assign_columns(file.schema_arrow.names, options.columns, sample, path=path, roles=roles)
         note = _read_note(file.schema_arrow.metadata or {}, path)
         table = _read_table(file, path, list(columns.values()), options, progress)
     table = table.select(list(columns.values())).rename_columns(list(columns))
-    return *leave_out_missing(table, Origin(path, columns), options.missing), note
+    table, origin, spelling = read_cells(table, Origin(path, columns), options)
+    return table, origin, spelling.point, note
 
 
 def read_whole(path: Path, options: TableOptions) -> "pd.DataFrame":

@@ -19,10 +19,10 @@ import pyarrow.csv
 from banditplex.errors import FormatError
 from banditplex.io.base import Progress
 from banditplex.io.text import Bounded, Counted, show, unpacked_limit
-from banditplex.multiplex.cells import Origin, in_all, leave_out_missing
-from banditplex.multiplex.dates import with_times
+from banditplex.multiplex.cells import Origin, in_all
+from banditplex.multiplex.frame import read_cells
 from banditplex.multiplex.notes import note
-from banditplex.multiplex.numbers import is_guess, looks_grouped, with_weights
+from banditplex.multiplex.numbers import is_guess, looks_grouped
 from banditplex.multiplex.options import TableOptions
 from banditplex.multiplex.roles import EDGE_ROLES, assign_columns, choose_columns
 from banditplex.multiplex.table import TYPES
@@ -211,9 +211,7 @@ def read_columns(
         with _in_one_encoding():
             table = _parse(path, dialect, names, columns, header, progress, as_written=as_written)
     origin = Origin(path, columns, partial(line_of_row, partial(records, path, dialect, header)))
-    table, origin = leave_out_missing(table, origin, options.missing, blank="empty" if ours else "spaces")
-    table, spelling = with_weights(table, origin, decimal, thousands)
-    table = with_times(table, origin, spelling.point, options.date_format)
+    table, origin, spelling = read_cells(table, origin, options, blank="empty" if ours else "spaces")
     said = []
     if encoding is None and dialect.encoding in ENCODINGS:
         said.append(f"as {ENCODINGS[dialect.encoding]} text")
