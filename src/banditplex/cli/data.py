@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from banditplex.cli.flags import in_flags
 from banditplex.cli.options import add_options
 from banditplex.errors import InputError
 from banditplex.multiplex.notes import notes_of, show_files
@@ -144,6 +143,8 @@ def load(data: Sequence[str], reading: Reading, *, quiet: bool = False) -> "Mult
 
 def reading_notes(mx: "Multiplex") -> list[str]:
     """Return how data were read: what was guessed, merged or left out, in terms of flags."""
+    from banditplex.cli.flags import in_flags
+
     return [in_flags(each) for each in notes_of(mx.metadata)]
 
 

@@ -2,27 +2,13 @@
 
 import re
 
+from banditplex.cli.data import READING
 from banditplex.multiplex.roles import ALIAS, EDGE_ROLES
 from banditplex.training.config import REMOVED, SETTINGS
 
-_SAME = (
-    "missing", "bipartite", "delimiter", "decimal", "encoding", "thousands", "date_format", "fold_case", "sheet",
-    "max_size", "num_nodes", "context", "width", "evidence", "wide", "matrix",
-)  # fmt: skip
-_SWITCHES = (
-    "exact",
-    "lossy",
-    "wide",
-    "matrix",
-    "header",
-    "directed",
-    "bipartite",
-    "fold_case",
-    "resume",
-)
 FLAGS: dict[str, str | None] = {
-    **{f"{name}=": f"--{name.replace('_', '-')}" for name in _SAME},
-    **{f"{name}=True": f"--{name.replace('_', '-')}" for name in _SWITCHES},
+    **{f"{name}=": f"--{name.replace('_', '-')}" for name in (*READING, "context", "width", "evidence")},
+    **{f"{name}=True": f"--{name.replace('_', '-')}" for name in (*READING, "exact", "lossy", "resume")},
     **{f"{role}=": f"--columns {ALIAS.get(role, role)}=" for role in EDGE_ROLES},
     **{name: f"--{name.replace('_', '-')}" for name in (*SETTINGS, *REMOVED, "date_format", "max_size") if "_" in name},
     "overwrite=True": "--force",

@@ -6,19 +6,3 @@ from banditplex.datasets.groups import groups
 from banditplex.datasets.loading import check_files, dataset_info, fetch, list_datasets, load_dataset, register
 from banditplex.datasets.mixed import mixed
 from banditplex.datasets.planted import planted, similar_layer
-
-__all__ = [
-    "Dataset",
-    "File",
-    "check_dataset",
-    "check_files",
-    "dataset_info",
-    "fetch",
-    "groups",
-    "list_datasets",
-    "load_dataset",
-    "mixed",
-    "planted",
-    "register",
-    "similar_layer",
-]
