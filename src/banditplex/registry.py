@@ -52,10 +52,3 @@ class Registry(Mapping[str, T], Generic[T]):
 
     def __len__(self) -> int:
         return len(self._things)
-
-
-def check_choice(name: str, value: object, choices: Iterable[str]) -> None:
-    """Refuse a value that is none of a few."""
-    known = list(choices)
-    if value not in known:
-        raise InputError(f"Expected {name} to be one of {', '.join(known)}, got {value!r}.")
