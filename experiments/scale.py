@@ -236,7 +236,7 @@ def deeplex(mx: Multiplex, task: Run, device: torch.device) -> tuple[Callable[[]
     config = Config(evidence="drawn", seed=task.seed).checked()
     data = NetworkData(prepare(mx, np.arange(mx.num_layers), config), task.seed, epochs=1)
     network = DeePlex.network(data, DeePlex(seed=task.seed)).to(device)
-    graph, rng, size = data.train_graph(network.sees), stream(task.seed, "scale", "pairs"), (network.chunk + 1) // 2
+    graph, rng, size = data.graph(network.sees), stream(task.seed, "scale", "pairs"), (network.chunk + 1) // 2
     optimiser = torch.optim.AdamW(network.parameters())
 
     def step() -> None:

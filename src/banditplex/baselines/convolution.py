@@ -15,19 +15,19 @@ from banditplex.nn.mean import Mean
 class NodeInput(nn.Module):
     """The input vector of each vertex of a block: a linear map of node features, or else a vector that is learnt.
 
-    Learnt vectors belong to nodes or, with `per_layer`, to each active node of each layer; nodes without an edge in
+    Learnt vectors belong to nodes or, if targets are seen, to each active node of each layer; nodes without an edge in
     a layer share one vector. This is the first weight matrix of a convolution whose features are the identity matrix.
     """
 
     row_key: Tensor
 
-    def __init__(self, graph: PackedGraph, features: Tensor | None, width: int, *, per_layer: bool) -> None:
+    def __init__(self, data: NetworkData, sees: str, width: int) -> None:
         super().__init__()
-        self.per_layer = per_layer
+        graph, features, self.per_layer = data.graph(sees, full=True), data.features(), sees == "target"
         self.register_buffer("row_key", graph.both.row_key, persistent=False)
         self.register_buffer("features", features, persistent=False)
         if features is None:
-            self.vectors = nn.Embedding(len(self.row_key) if per_layer else graph.num_nodes, width)
+            self.vectors = nn.Embedding(len(self.row_key) if self.per_layer else graph.num_nodes, width)
             nn.init.normal_(self.vectors.weight, std=width**-0.5)
         else:
             self.linear = nn.Linear(features.shape[1], width)
@@ -101,7 +101,7 @@ class Encoder(nn.Module):
 
     def __init__(self, data: NetworkData, sees: str, width: int, depth: int, dropout: float) -> None:
         super().__init__()
-        self.input = NodeInput(data.full_graph(sees), data.features(), width, per_layer=sees == "target")
+        self.input = NodeInput(data, sees, width)
         self.convolutions = GCN(width, depth, dropout)
 
     def forward(

@@ -59,7 +59,7 @@ class RelationalNetwork(PairNetwork):
         from torch_geometric.nn import RGCNConv
 
         num_layers, width, self.dropout = data.mx.num_layers, method.width, method.dropout
-        self.input = NodeInput(data.full_graph("all"), data.features(), width, per_layer=False)
+        self.input = NodeInput(data, "all", width)
         convs = [RGCNConv(width, width, num_layers, num_bases=method.bases) for _ in range(method.depth)]
         self.convs = nn.ModuleList(convs)
         self.decoder = DistMult(num_layers, width)
@@ -106,7 +106,7 @@ class VariationalNetwork(PairNetwork):
     def __init__(self, data: NetworkData, method: "VGAE") -> None:
         super().__init__(data, method)
         width, latent = method.width, method.latent
-        self.input = NodeInput(data.full_graph(self.sees), data.features(), width, per_layer=self.sees == "target")
+        self.input = NodeInput(data, self.sees, width)
         self.mean, self.log_std = nn.Linear(width, latent, bias=False), nn.Linear(width, latent, bias=False)
 
     def forward(self, graph: PackedGraph, pairs: Tensor, target: Tensor, hidden: HiddenEdges) -> Tensor:

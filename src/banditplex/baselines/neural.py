@@ -14,7 +14,6 @@ from banditplex.backend.packing import node_features
 from banditplex.baselines.base import Baseline, choice, parameters
 from banditplex.baselines.columns import Floats, Ints
 from banditplex.errors import InputError
-from banditplex.multiplex import Multiplex
 from banditplex.nn import HiddenEdges, PackedGraph
 from banditplex.nn.encoder import column_scales
 from banditplex.pairs.known import KnownPairs
@@ -112,14 +111,14 @@ class NeuralBaseline(Baseline, ABC):
         data = NetworkData(prepare(mx, targets, config.checked()), self.seed, self.epochs)
         with fitting_threads(mx.num_edges), seeded(self.seed, type(self).__name__, data.device):
             network = self.network(data, self).to(data.device)
-            self.network_, self.graph_ = network, data.full_graph(network.sees)
+            self.network_, self.graph_ = network, data.graph(network.sees, full=True)
             self.known_ = KnownPairs(mx, everywhere=visibility.hides_everywhere, ordered=False)
             self._train(network, data)
             network.double()  # rounding would depend on what is scored together
 
     def _train(self, network: PairNetwork, data: "NetworkData") -> None:
         optimizer = torch.optim.AdamW(network.parameters(), lr=self.learning_rate, weight_decay=self.weight_decay)
-        rng, graph = stream(self.seed, "network batches"), data.train_graph(network.sees)
+        rng, graph = stream(self.seed, "network batches"), data.graph(network.sees)
         best, best_loss, waited = None, np.inf, 0
         for epoch in range(self.epochs):
             network.train()
@@ -190,19 +189,13 @@ class NetworkData:
         self._edges = data.train_edges.to_host()
         self._graphs: dict[tuple[bool, bool], PackedGraph] = {}
 
-    def train_graph(self, sees: str) -> PackedGraph:
-        """Return the graph without validation edges; the union is its last layer if it is what is seen."""
-        return self._graph(self.data.train_mx, full=self.data.train_mx is self.mx, union=sees == "union")
-
-    def full_graph(self, sees: str) -> PackedGraph:
-        """Return the graph with all edges."""
-        return self._graph(self.mx, full=True, union=sees == "union")
-
-    def _graph(self, mx: Multiplex, *, full: bool, union: bool) -> PackedGraph:
-        if (full, union) not in self._graphs:
-            plain = replace(mx, weight=None)
-            self._graphs[full, union] = PackedGraph.from_multiplex(plain, self.device, union=union)
-        return self._graphs[full, union]
+    def graph(self, sees: str, *, full: bool = False) -> PackedGraph:
+        """Return the graph without validation edges, or the full one; what is seen as "union" is its last layer."""
+        mx = self.mx if full else self.data.train_mx
+        key = mx is self.mx, sees == "union"
+        if key not in self._graphs:
+            self._graphs[key] = PackedGraph.from_multiplex(replace(mx, weight=None), self.device, union=key[1])
+        return self._graphs[key]
 
     def features(self) -> Tensor | None:
         """Return node features (num_nodes, F), each of mean 0 and deviation 1, if there are any."""
@@ -267,7 +260,7 @@ def _validate(network: PairNetwork, data: NetworkData) -> float:
     """Return the loss on validation pairs, whose edges are not in the training graph; NaN if there are none."""
     network.eval()
     pairs, target, label = data.validation()
-    graph = data.train_graph(network.sees)
+    graph = data.graph(network.sees)
     nothing = HiddenEdges(pairs[:0], target[:0])
     logits = [
         network(graph, pairs[at], target[at], nothing)

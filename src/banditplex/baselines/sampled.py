@@ -20,9 +20,9 @@ class SampledNetwork(PairNetwork):
         super().__init__(data, method)
         horizon, width = data.num_steps(method.batch_size, method._step_targets()), method.width
         rounds = method.restart if method.kind == "thanos" else horizon
-        how = method.kind, data.train_graph(self.sees), method.neighbours, method.exploration, rounds, method.rate
+        how = method.kind, data.graph(self.sees), method.neighbours, method.exploration, rounds, method.rate
         self.samplers = [NeighbourSampler(*how) for _ in range(method.depth)]
-        self.input = NodeInput(data.full_graph(self.sees), data.features(), width, per_layer=self.sees == "target")
+        self.input = NodeInput(data, self.sees, width)
         self.linears = nn.ModuleList([nn.Linear(width, width) for _ in self.samplers[1:]])
         self.last = DistMult(data.mx.num_layers, width)
 

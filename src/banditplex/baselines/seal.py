@@ -223,7 +223,7 @@ class SubgraphNetwork(PairNetwork):
         super().__init__(data, method)
         self.hops, self.max_nodes = method.hops, method.max_nodes
         pairs, target = data.sample(SAMPLE, stream(data.seed, "subgraph sizes"))
-        graph = data.train_graph(self.sees)
+        graph = data.graph(self.sees)
         keep = choose_keep(graph, pairs, self.layer(graph, target), hops=self.hops, max_nodes=self.max_nodes)
         self.encoder = SubgraphEncoder(data.features(), keep, method.width)
         self.last = nn.Sequential(nn.Dropout(0.5), nn.Linear(DENSE, 1))
@@ -273,7 +273,7 @@ class NearestLayersNetwork(PairNetwork):
         self.k, self.temperature = min(method.k, num_layers - 1), method.temperature
         self.hops, self.max_nodes, self.chunk = method.hops, method.max_nodes, max(1, 1024 // num_layers)
         pairs, target = data.sample(SAMPLE, stream(data.seed, "subgraph sizes"))
-        keep = choose_keep(data.train_graph("all"), pairs, target, hops=self.hops, max_nodes=self.max_nodes)
+        keep = choose_keep(data.graph("all"), pairs, target, hops=self.hops, max_nodes=self.max_nodes)
         self.encoder = SubgraphEncoder(data.features(), keep)
         self.adapt = nn.Parameter(torch.zeros(num_layers, 2, DENSE))
         self.last = perceptron((1 + self.k) * DENSE, DENSE, 1, dropout=0.5)

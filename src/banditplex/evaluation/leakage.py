@@ -10,7 +10,7 @@
 """
 
 from dataclasses import replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,58 +18,46 @@ from banditplex.errors import InputError
 from banditplex.multiplex import Multiplex
 from banditplex.pairs.known import Bools, Ints, KnownPairs, pair_keys, repeated
 from banditplex.pairs.negatives import row_blocks
-from banditplex.pairs.visibility import Visibility, leaves_few
+from banditplex.pairs.visibility import HIDE, Visibility, leaves_few
+
+if TYPE_CHECKING:
+    from banditplex.evaluation.split import Split
 
 
-class _TestPairs(NamedTuple):
-    """The labelled pairs of a split, and its training graph."""
-
-    train: Multiplex
-    visibility: Visibility
-    layer: Ints  # (n,)
-    pairs: Ints  # (n, 2)
-    label: Ints  # (n,)
-
-    def refuse(self, wrong: Bools, expected: str, got: str, mx: Multiplex | None = None) -> None:
-        """Raise an error that names the first pair that is `wrong`, and the layer of `mx` that has it as an edge."""
-        if wrong.any():
-            at = int(np.argmax(wrong))
-            layer = self.train.layer_names[self.layer[at]]
-            if mx is not None and self.visibility.hides_everywhere:
-                both = np.stack([self.pairs[at], self.pairs[at][::-1]])
-                layer = next((name for name in mx.layer_names if mx.has_edges(both, name).any()), layer)
-            raise InputError(f"Expected {expected}, got {_show(self.pairs[at])}, {got} layer {layer!r}.")
-
-
-def check_leakage(
-    train: Multiplex,
-    hide: str,
-    layer: Ints,
-    pairs: Ints,
-    label: Ints,
-    negatives: Ints | None = None,
-    full: Multiplex | None = None,
-) -> None:
-    """Raise an error that names the first pair that breaks a rule. Parameters: the fields of `Split`, and `full`."""
-    test = _TestPairs(train, Visibility(hide, train.directed), layer, pairs, label)
-    _check_arrays(test)
-    positive, known = label == 1, test.visibility.known_pairs(train)
-    test.refuse(known.has(layer, pairs), "test pairs that are not in the training graph", "an edge of", train)
+def check_leakage(data: "Split", full: Multiplex | None = None) -> None:
+    """Raise an error that names the first pair of a split that breaks a rule; `full`: the multiplex that was split."""
+    visibility, train = Visibility(data.hide, data.train.directed), data.train
+    layer, pairs, positive = data.layer, data.pairs, data.label == 1
+    _check_arrays(data)
+    known = visibility.known_pairs(train)
+    _refuse(data, known.has(layer, pairs), "test pairs that are not in the training graph", "an edge of", train)
     keys = pair_keys(layer, pairs, train.num_nodes, ordered=train.directed)
-    test.refuse(repeated(keys), "different test pairs", "twice in")
+    _refuse(data, repeated(keys), "different test pairs", "twice in")
     if full is not None:
-        _check_full(test, full)
-        known = test.visibility.known_pairs(full)
+        _check_full(data, full)
+        known = visibility.known_pairs(full)
     known.add(layer[positive], pairs[positive])
     if known.everywhere and train.node_types is None and leaves_few(known):  # negatives are other held-out pairs
-        known = replace(test.visibility, dense=True).test_negatives(train if full is None else full, train)
+        known = replace(visibility, dense=True).test_negatives(train if full is None else full, train)
         known.add(layer[positive], pairs[positive])
-    test.refuse(~positive & known.has(layer, pairs), "test pairs with label 0 to have no edge", "an edge of", full)
-    if negatives is not None:
-        _check_own_negatives(test, negatives, known)
+    edges = ~positive & known.has(layer, pairs)
+    _refuse(data, edges, "test pairs with label 0 to have no edge", "an edge of", full)
+    if data.negatives is not None:
+        _check_own_negatives(data, data.negatives, known)
 
 
-def _check_arrays(test: _TestPairs) -> None:
+def _refuse(data: "Split", wrong: Bools, expected: str, got: str, mx: Multiplex | None = None) -> None:
+    """Raise an error that names the first pair that is `wrong`, and the layer of `mx` that has it as an edge."""
+    if wrong.any():
+        at = int(np.argmax(wrong))
+        layer = data.train.layer_names[data.layer[at]]
+        if mx is not None and data.hide == HIDE[-1]:
+            both = np.stack([data.pairs[at], data.pairs[at][::-1]])
+            layer = next((name for name in mx.layer_names if mx.has_edges(both, name).any()), layer)
+        raise InputError(f"Expected {expected}, got {_show(data.pairs[at])}, {got} layer {layer!r}.")
+
+
+def _check_arrays(test: "Split") -> None:
     """Refuse arrays whose shapes do not match, unknown nodes, layers and labels, and self pairs."""
     size, mx = len(test.layer), test.train
     shapes = test.layer.shape, test.pairs.shape, test.label.shape
@@ -82,10 +70,10 @@ def _check_arrays(test: _TestPairs) -> None:
         wrong = (values < 0) | (values >= limit)
         if wrong.any():
             raise InputError(f"Expected {name} from 0 to {limit - 1}, got {values[wrong][0]}.")
-    test.refuse(test.pairs[:, 0] == test.pairs[:, 1], "test pairs of two different nodes", "a self pair of")
+    _refuse(test, test.pairs[:, 0] == test.pairs[:, 1], "test pairs of two different nodes", "a self pair of")
 
 
-def _check_full(test: _TestPairs, full: Multiplex) -> None:
+def _check_full(test: "Split", full: Multiplex) -> None:
     """Refuse training edges and held-out edges that the full multiplex does not have."""
     train = test.train
     same = (
@@ -101,10 +89,10 @@ def _check_full(test: _TestPairs, full: Multiplex) -> None:
         layer, pair = full.layer_names[train.edge_layer[foreign][0]], train.edge_index[:, foreign][:, 0]
         raise InputError(f"Expected training edges that are in the full multiplex, got {_show(pair)} of {layer!r}.")
     missing = (test.label == 1) & ~edges.has(test.layer, test.pairs)
-    test.refuse(missing, "test pairs with label 1 to be edges of the full multiplex", "not an edge of")
+    _refuse(test, missing, "test pairs with label 1 to be edges of the full multiplex", "not an edge of")
 
 
-def _check_own_negatives(test: _TestPairs, negatives: Ints, known: KnownPairs) -> None:
+def _check_own_negatives(test: "Split", negatives: Ints, known: KnownPairs) -> None:
     """Check each positive's own negatives (p, m, 2), in blocks, so that memory is bounded."""
     layer = test.layer[test.label == 1]
     if negatives.ndim != 3 or negatives.shape[::2] != (len(layer), 2):

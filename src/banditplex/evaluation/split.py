@@ -78,7 +78,7 @@ class Split:
         Parameters: `full`, the multiplex that was split. By default, it is the training graph plus the held-out edges,
         which is correct after `split` and `k_fold`.
         """
-        check_leakage(self.train, self.hide, self.layer, self.pairs, self.label, self.negatives, full)
+        check_leakage(self, full)
 
 
 def split(
