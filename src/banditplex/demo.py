@@ -165,12 +165,11 @@ def _by_seed(measured: Measured) -> pd.DataFrame:
 def compare(measured: Measured) -> list[dict[str, Any]]:
     """Return how much higher the bandit's auc is than that of each other policy, on the same splits."""
     auc: Any = _by_seed(measured)["auc"]
-    rows = []
-    for other in POLICIES:
-        if other != "bandit":
-            above = auc["bandit"] - auc[other]
-            rows.append({"policy": other, "difference": float(above.mean()), "higher": int((above > 0).sum())})
-    return rows
+    above = {other: auc["bandit"] - auc[other] for other in POLICIES if other != "bandit"}
+    return [
+        {"policy": other, "difference": float(each.mean()), "higher": int((each > 0).sum())}
+        for other, each in above.items()
+    ]
 
 
 def oracle_share(rows: list[dict[str, Any]]) -> float | None:

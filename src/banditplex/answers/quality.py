@@ -40,12 +40,11 @@ def mean_auc(fitted: FittedModel, test: Multiplex, seed: int) -> float:
         raise InputError(f"Expected test edges in a target layer ({', '.join(map(repr, targets[:10]))}), got none.")
     layers = [np.full(len(pairs), mx.layer_index(name)) for name, pairs in known.items()]
     negatives = _negatives(mx, np.concatenate(layers), np.concatenate(list(known.values())), seed)
-    values, start = [], 0
-    for name, pairs in known.items():
-        drawn = negatives[start : start + len(pairs)]
-        start += len(pairs)
-        label = np.repeat([1, 0], len(pairs))
-        values.append(roc_auc(label, fitted.logits(np.concatenate([pairs, drawn]), name)))
+    parts = np.split(negatives, np.cumsum([len(pairs) for pairs in known.values()])[:-1])
+    values = [
+        roc_auc(np.repeat([1, 0], len(pairs)), fitted.logits(np.concatenate([pairs, drawn]), name))
+        for (name, pairs), drawn in zip(known.items(), parts, strict=True)
+    ]
     return float(np.mean(values))
 
 

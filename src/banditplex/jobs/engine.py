@@ -9,7 +9,7 @@ from contextlib import ExitStack, closing
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
-from queue import Empty, SimpleQueue
+from queue import SimpleQueue
 from threading import Thread
 from typing import Any
 
@@ -120,17 +120,11 @@ def _serial(function: Function, tasks: list[Any], jobs: int | None) -> Outcomes:
 
 def _processes(function: Function, tasks: list[Any], jobs: int | None) -> Outcomes:
     """Feed each worker process from a thread; kill them all on failure, Ctrl-C, or if the caller stops early."""
-    queue: SimpleQueue[Any] = SimpleQueue()
     results: SimpleQueue[tuple[str, Outcome]] = SimpleQueue()
-    for task in tasks:
-        queue.put(task)
+    left = iter(tasks)  # one for all threads: each takes the next task
 
     def feed(worker: Worker) -> None:
-        while True:
-            try:
-                task = queue.get_nowait()
-            except Empty:
-                return
+        for task in left:
             try:
                 outcome = worker.call(task)
             except WorkerDied as died:

@@ -103,11 +103,8 @@ def opened(path: Path, progress: Progress | None = None, *, max_size: int | None
         raise FormatError(f"expected a complete gzip file, got {error}", path=path) from None
 
 
-class OtherEncoding(Exception):
-    """A text is not in the encoding that was tried; `shown` is the error for the user."""
-
-    def __init__(self, shown: FormatError) -> None:
-        self.shown = shown
+class OtherEncoding(FormatError):
+    """A text is not in the encoding that was tried."""
 
 
 def codec(dialect: Dialect) -> str:
@@ -151,7 +148,7 @@ def check_decoded(path: Path, dialect: Dialect, line: int, row: list[str]) -> No
     if token is not None:
         name = ENCODINGS.get(dialect.encoding, dialect.encoding.upper())
         got = show(token.encode(errors="surrogateescape"))
-        raise OtherEncoding(FormatError(f"expected {name} text, got {got}", path=path, line=line))
+        raise OtherEncoding(f"expected {name} text, got {got}", path=path, line=line)
 
 
 def check_records(path: Path, dialect: Dialect, records: Records) -> None:
@@ -194,8 +191,7 @@ def read_columns(
     if not head:
         raise FormatError("expected a header and rows, got an empty file", path=path)
     names = head[0][1]
-    with _in_one_encoding():
-        check_decoded(path, dialect, *head[0])
+    check_decoded(path, dialect, *head[0])
     if not header and not any(given.values()):
         given = dict(zip([role for role in roles if role not in TYPES], names, strict=False))
     hint = "; header=False reads the first line as an edge" if header and roles == EDGE_ROLES else ""
@@ -204,12 +200,11 @@ def read_columns(
     as_written = decimal == "," or thousands is not None
     try:
         table = _parse(path, dialect, names, columns, header, progress, as_written=as_written)
-    except OtherEncoding as error:
+    except OtherEncoding:
         if encoding is not None or dialect.encoding != "utf-8":
-            raise error.shown from None
+            raise
         dialect = replace(dialect, encoding="cp1252")  # a late letter of another encoding
-        with _in_one_encoding():
-            table = _parse(path, dialect, names, columns, header, progress, as_written=as_written)
+        table = _parse(path, dialect, names, columns, header, progress, as_written=as_written)
     origin = Origin(path, columns, partial(line_of_row, partial(records, path, dialect, header)))
     table, origin, spelling = read_cells(table, origin, options, blank="empty" if ours else "spaces")
     said = []
@@ -227,15 +222,6 @@ def read_columns(
             hint = f"thousands='.' reads them as {grouped.replace('.', '')}"
             note(f"{path}: weights such as {grouped} are read with decimal points; {hint}.")
     return table, origin, spelling.point
-
-
-@contextmanager
-def _in_one_encoding() -> Iterator[None]:
-    """Show the user an error about the encoding: there is no other to try."""
-    try:
-        yield
-    except OtherEncoding as error:
-        raise error.shown from None
 
 
 def sniff(path: Path, options: TableOptions, roles: Sequence[str], usual: str) -> Dialect:
