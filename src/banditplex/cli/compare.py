@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from banditplex.cli import options
-from banditplex.cli.data import DATA, Reading, as_name, is_dataset, load, reads_data, title_of
+from banditplex.cli.data import DATA, Reading, as_name, load, published_split, reads_data, title_of
 from banditplex.cli.output import Json, print_json, print_lines, print_table, wrapped
 from banditplex.cli.report import last_line, page_beside, try_page
 from banditplex.cli.resuming import say_new, telling
@@ -98,8 +98,6 @@ def compare(
         raise InputError("Expected DATA, a data set, file or folder to compare methods on, got none.")
     if resume and out is None:
         raise InputError("Expected -o DIR with --resume, got none.")
-    from banditplex.datasets import fetch
-    from banditplex.evaluation import fixed_split
     from banditplex.leaderboard import Plan, facts, lines, pages
     from banditplex.leaderboard import compare as run_all
     from banditplex.leaderboard.board import Leaderboard
@@ -118,7 +116,7 @@ def compare(
     where = find_device(device, engine)
     title = title_of(data)
     leaks = _leaks(split, hide)
-    fixed = None if leaks is None else fixed_split(fetch(title) if is_dataset(title) else title, leaks=leaks)
+    fixed = None if leaks is None else published_split(data, leaks=leaks)
     mx = fixed.test.train if fixed else load(data, reading, quiet=quiet)
     plan = Plan(
         hide=hide, seeds=seeds, memory=memory, trials=trials if trials is not None else given["trials"],

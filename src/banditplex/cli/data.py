@@ -16,6 +16,7 @@ from banditplex.multiplex.roles import ALIAS, ALSO, EDGE_ROLES, PAIR_ROLES
 from banditplex.terminal import progress, say
 
 if TYPE_CHECKING:
+    from banditplex.evaluation import FixedSplit
     from banditplex.multiplex import Multiplex, Name
 
 
@@ -139,6 +140,15 @@ def load(data: Sequence[str], reading: Reading, *, quiet: bool = False) -> "Mult
         listed = " and ".join(map(repr, columns[twice]))
         raise InputError(f"Expected one column as {ALIAS.get(twice, twice)} of {data[0]}, got --columns with {listed}.")
     return _read(data, options | columns, quiet)
+
+
+def published_split(data: Sequence[str], *, leaks: str) -> "FixedSplit":
+    """Return the split that comes with DATA; `leaks` says what becomes of its leaking pairs."""
+    from banditplex.datasets import fetch
+    from banditplex.evaluation import fixed_split
+
+    title = title_of(data)
+    return fixed_split(fetch(title) if is_dataset(title) else title, leaks=leaks)
 
 
 def reading_notes(mx: "Multiplex") -> list[str]:

@@ -5,13 +5,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import numpy as np
 import typer
 
 from banditplex.cli import options
-from banditplex.cli.data import Data, Reading, as_name, is_dataset, load, reading_notes, reads_data, title_of
+from banditplex.cli.data import Data, Reading, as_name, load, published_split, reading_notes, reads_data, title_of
 from banditplex.cli.gains import gains_on, print_gains
 from banditplex.cli.output import Json, print_json, print_lines, print_table, records, wrapped
 from banditplex.cli.policy_options import options_by_policy
@@ -20,9 +20,6 @@ from banditplex.cli.resuming import check_file, say_new, telling
 from banditplex.errors import InputError
 from banditplex.terminal import Estimate, bars, say
 from banditplex.training.config import SETTINGS
-
-if TYPE_CHECKING:
-    from banditplex.evaluation import FixedSplit
 
 COLUMNS = ["metric", "policy", "mean ± deviation", "95 % interval", "difference", "p (t)", "p (W)"]
 USUAL_TRIALS, USUAL_FOLDS = 10, 5
@@ -107,7 +104,7 @@ def evaluate(
         settings.setdefault("epochs", 20)
     check_file(out, resume=resume)
     place = out.with_suffix(".html") if out is not None else None if as_json else page_beside(data, "evaluation")
-    fixed = _fixed_split(data) if split == "fixed" else None
+    fixed = published_split(data, leaks="drop") if split == "fixed" else None
     mx = load(data, reading, quiet=quiet) if fixed is None else fixed.test.train
     metrics = _metrics(metric, triples=fixed is not None and fixed.of_triples)
     methods = {
@@ -171,14 +168,6 @@ def _time(text: str, date_format: str | None = None) -> int | float | np.datetim
     with suppress(InputError):
         return date_of(text, date_format)
     raise InputError(f"Expected --after with a number or a date such as 2024-05-01, got {text!r}.")
-
-
-def _fixed_split(data: list[str]) -> "FixedSplit":
-    from banditplex.datasets import fetch
-    from banditplex.evaluation import fixed_split
-
-    title = title_of(data)
-    return fixed_split(fetch(title) if is_dataset(title) else title, leaks="drop")
 
 
 def _metrics(text: str | None, *, triples: bool) -> list[str]:

@@ -35,22 +35,11 @@ def run_tasks(
     jobs: int | None = None,
     store: RowStore | None = None,
 ) -> Generator[Finished]:
-    """Yield the key and the rows of each task, as the tasks finish.
+    """Yield the key and the rows of each task, as the tasks finish; keys must be unique.
 
-    Parameters
-    ----------
-    function
-        Called as function(task); returns rows.
-    tasks
-        Values with a `key` (an attribute, or an entry of a dictionary). Keys must be unique.
-    engine
-        "serial": one after another, in this process. "processes": in parallel worker processes on this machine.
-        "ray": on the Ray cluster at RAY_ADDRESS, or on a local one (`pip install banditplex[ray]`).
-    jobs
-        Number of tasks that run at the same time. None: one per CPU.
-    store
-        Stores the rows of each finished task. Tasks that it already has are not run again; they come first. It is
-        left open.
+    Engines: "serial", one after another, in this process; "processes", in worker processes on this machine; "ray", on
+    the Ray cluster at RAY_ADDRESS, or on a local one (`pip install banditplex[ray]`). `jobs` tasks run at the same
+    time; None: one per CPU. Tasks that the `store` already has are not run again; they come first. It is left open.
 
     >>> list(run_tasks(lambda n: [{"square": n["x"] ** 2}], [{"key": "a", "x": 3}], engine="serial"))
     [('a', [{'square': 9}])]

@@ -101,8 +101,7 @@ class Usage:
 def limited(seconds: float, memory: float, *, before: int | None = None) -> Iterator[Usage]:
     """Measure a block; end this process with `OUT_OF_TIME` or `OUT_OF_MEMORY` when it takes more than is allowed.
 
-    Parameters: seconds, and bytes of memory beyond what the process has before the block, or `before` an earlier one.
-    The memory of a GPU counts.
+    Memory is in bytes beyond what the process has before the block, or `before` an earlier one; that of a GPU counts.
     An error for lack of memory ends it as well.
     """
     now = fresh_start()

@@ -10,7 +10,7 @@ import numpy as np
 
 from banditplex.errors import InputError
 from banditplex.multiplex.build import EdgeError
-from banditplex.multiplex.names import Ints, Name, as_names, as_python, factorize
+from banditplex.multiplex.names import ONLY_LAYER, Ints, Name, as_names, as_python, factorize
 from banditplex.multiplex.notes import note
 
 if TYPE_CHECKING:
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from banditplex.multiplex.value import Multiplex
 
-LAYER = "edges"
-"""The layer of a single graph or matrix that says none."""
 NODE = "node"  # the only node type in the HeteroData of a multiplex without node types
 
 
@@ -49,7 +47,7 @@ def as_multiplex(cls: type["Multiplex"], data: Any, **options: Any) -> "Multiple
         if base in makers:
             return makers[base](cls, data, **options)
     if any(home == "scipy" for home, _ in bases) or (isinstance(data, np.ndarray) and data.ndim == 2):
-        return from_scipy(cls, {LAYER: data}, **options)
+        return from_scipy(cls, {ONLY_LAYER: data}, **options)
     if ("torch_geometric", "Data") in bases:
         raise InputError("Expected a HeteroData, got a Data with one kind of edges; data.to_heterogeneous() makes one.")
     if any(home in ("polars", "pyarrow") for home, _ in bases):
@@ -299,7 +297,7 @@ def from_attributes(
     if keys is None and 0 < sum(chosen in attributes for attributes in data) < len(data):
         missing = next(row for row in rows if chosen not in row[-1])
         raise InputError(f"Expected {chosen!r} on every edge, got none on {edge(missing)}.")
-    default = keys or ["edges"] * len(rows)
+    default = keys or [ONLY_LAYER] * len(rows)
     layers = [attributes.get(chosen, key) for attributes, key in zip(data, default, strict=True)]
     for role, name, absent in (("weight", weight, 1), ("time", time, None)):
         attribute = role if name is None else name

@@ -10,12 +10,12 @@ import pyarrow as pa
 from banditplex.errors import InputError
 from banditplex.multiplex.cells import Origin, from_series, integer_names, leave_out_missing
 from banditplex.multiplex.dates import with_times
-from banditplex.multiplex.names import as_names, check_distinct
+from banditplex.multiplex.names import ONLY_LAYER, as_names, check_distinct
 from banditplex.multiplex.notes import note
 from banditplex.multiplex.numbers import Spelling, is_guess, with_weights
 from banditplex.multiplex.options import TableOptions
 from banditplex.multiplex.roles import PAIR_ROLES, assign_columns, place
-from banditplex.multiplex.table import ONLY_LAYER, from_table
+from banditplex.multiplex.table import from_table
 from banditplex.multiplex.wide import LAYER, WEIGHT, from_matrices, widened
 
 if TYPE_CHECKING:

@@ -11,6 +11,8 @@ from banditplex.errors import InputError
 
 Name = str | int
 """The name of a node or of a layer."""
+ONLY_LAYER = "edges"
+"""The layer of a table, graph or matrix that says none."""
 _SEPARATOR = re.compile(r"[\s/:|_.#-]+")
 Ints = npt.NDArray[np.int64]
 Names = npt.NDArray[Any]  # int64, or objects that are all str

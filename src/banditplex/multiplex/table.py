@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from banditplex.errors import FormatError, InputError
 from banditplex.multiplex.build import EdgeError
 from banditplex.multiplex.cells import Origin
-from banditplex.multiplex.names import Ints, NameIndex, Names, as_names, factorize
+from banditplex.multiplex.names import ONLY_LAYER, Ints, NameIndex, Names, as_names, factorize
 from banditplex.multiplex.notes import note
 from banditplex.multiplex.roles import DIRECTION, PAIR_ROLES, ROLES, place
 from banditplex.multiplex.spelling import encoded, merge_alike
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from banditplex.multiplex.options import TableOptions
     from banditplex.multiplex.value import Multiplex
 
-ONLY_LAYER = "edges"  # the layer of a table without a layer column
 TYPES = ("source_type", "destination_type")
 _ENOUGH = 10  # nodes in each of two columns that make it unlikely, if they are of one kind, that none is in both
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 KINDS = {"csv": (".csv", ".csv.gz"), "tsv": (".tsv", ".tsv.gz"), "xlsx": (".xlsx",), "parquet": (".parquet", ".pq")}
 """Kinds of tables, and how the names of their files end."""
 SUFFIXES = tuple(suffix for suffixes in KINDS.values() for suffix in suffixes)
-_USUAL = {"csv": ",", "tsv": "\t"}
+BETWEEN = {"csv": ",", "tsv": "\t"}
 """What is usual between the columns of text."""
 
 
@@ -81,11 +81,11 @@ def load(
     kind = _kind(path, kind)
     if options.wide:
         frame = read_whole(path, options, kind=kind, texts=True)
-        return Part(*read_frame(frame, options, path=path, line_of=_lines(frame)), text=kind in _USUAL)
-    if kind in _USUAL:
+        return Part(*read_frame(frame, options, path=path, line_of=_lines(frame)), text=kind in BETWEEN)
+    if kind in BETWEEN:
         note = read_side_note(path) if roles == EDGE_ROLES else {}
         ours = "nodes" in note or "layers" in note
-        return Part(*read_columns(path, _USUAL[kind], options, roles=roles, progress=progress, ours=ours), note, True)
+        return Part(*read_columns(path, BETWEEN[kind], options, roles=roles, progress=progress, ours=ours), note, True)
     if kind == "xlsx":
         frame = excel.read_sheet(path, options)
         if progress:
@@ -109,7 +109,7 @@ def read_whole(path: Path, options: TableOptions, *, kind: str | None = None, te
     elif kind == "parquet":
         frame = parquet.read_whole(path, options)
     else:
-        frame = _read_text(path, options, _USUAL[kind], texts=texts)
+        frame = _read_text(path, options, BETWEEN[kind], texts=texts)
     if frame.empty:
         raise FormatError("expected a header and rows, got an empty table", path=path)
     return frame
@@ -147,11 +147,11 @@ def head_of(path: Path, options: TableOptions, count: int = 1000) -> tuple[list[
         with collected(silent=True):
             frame = excel.read_sheet(path, options, rows=count)
         return [str(column) for column in frame], [frame[column].dropna().map(str).tolist() for column in frame]
-    dialect = sniff(path, replace(options, header=True), EDGE_ROLES, _USUAL[kind])
+    dialect = sniff(path, replace(options, header=True), EDGE_ROLES, BETWEEN[kind])
     (_, names), *rows = list(islice(records(path, dialect, True), count + 1)) or [(1, [])]
     return names, [[row[i] for _, row in rows if len(row) > i] for i in range(len(names))]
 
 
 def usual_dialect(path: Path, options: TableOptions) -> Dialect:
     """Return how a text file seems to be written."""
-    return sniff(path, options, EDGE_ROLES, _USUAL.get(kind_of(path) or "csv", ","))
+    return sniff(path, options, EDGE_ROLES, BETWEEN.get(kind_of(path) or "csv", ","))

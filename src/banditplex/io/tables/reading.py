@@ -17,17 +17,18 @@ from banditplex.io.base import Format, Progress, begins_with, read_side_note, si
 from banditplex.io.edgelists import SUFFIXES as LISTS
 from banditplex.io.edgelists import looks_like_headers
 from banditplex.io.tables import parquet
-from banditplex.io.tables.files import KINDS, SUFFIXES, Part, head_of, kind_of, load, read_whole, usual_dialect
+from banditplex.io.tables.files import BETWEEN, KINDS, SUFFIXES, Part, head_of, kind_of, load, read_whole, usual_dialect
 from banditplex.io.tables.folder import edge_tables, has_edges, header_of, tables_in, tell_left_out
 from banditplex.io.tables.join import file_names, join_tables
 from banditplex.io.tables.text import records
 from banditplex.multiplex import Multiplex
 from banditplex.multiplex.cells import integer_names, tell_odd_names
 from banditplex.multiplex.convert import redirect
+from banditplex.multiplex.names import ONLY_LAYER
 from banditplex.multiplex.notes import Quiet, collected, show_files, tell_together
 from banditplex.multiplex.options import OPTIONS, TableOptions
 from banditplex.multiplex.roles import ONE_LAYER, PAIR_ROLES, choose_columns, with_usual
-from banditplex.multiplex.table import ONLY_LAYER, direction, from_table, to_table
+from banditplex.multiplex.table import direction, from_table, to_table
 from banditplex.multiplex.wide import from_matrices
 from banditplex.schema import check, whole
 
@@ -167,7 +168,7 @@ def _is_text(path: Path, kind: str) -> bool:
     if not path.is_file():
         return False
     try:
-        dialect = usual_dialect(path, TableOptions(delimiter=_BETWEEN[kind]))
+        dialect = usual_dialect(path, TableOptions(delimiter=BETWEEN[kind]))
         return bool(choose_columns(next(records(path, dialect, True), (1, []))[1], {}))
     except FormatError:
         return False
@@ -183,7 +184,7 @@ def _is_folder(path: Path) -> bool:
     lists = [each for each in path.iterdir() if each.suffix.lower() in LISTS and each not in files]
     if not files or lists:
         return False
-    other = kind_of(files[0]) not in _BETWEEN or usual_dialect(files[0], TableOptions()).delimiter in ";|"
+    other = kind_of(files[0]) not in BETWEEN or usual_dialect(files[0], TableOptions()).delimiter in ";|"
     return other or looks_like_headers(_heads(files))
 
 
@@ -193,7 +194,6 @@ def _heads(files: Sequence[Path]) -> list[tuple[list[str], list[list[str]]]]:
     return []
 
 
-_BETWEEN = {"csv": ",", "tsv": "\t"}
 _CELLS = frozenset({"weight", "time"})
 _SHEET, _TEXT = {"sheet"}, {"header", "delimiter", "encoding"}
 
@@ -206,7 +206,7 @@ def _format(kind: str, description: str, others: set[str], **facts: Any) -> Form
 
 CSV, TSV = (
     _format(
-        kind, description, _SHEET, write=partial(write_text, usual=_BETWEEN[kind]), holds=_CELLS,
+        kind, description, _SHEET, write=partial(write_text, usual=BETWEEN[kind]), holds=_CELLS,
         matches=partial(_is_text, kind=kind),
     )
     for kind, description in (
