@@ -10,10 +10,13 @@ import banditplex as bx
 from banditplex.backend.packing import EdgeTensors
 from banditplex.evaluation import roc_auc
 from banditplex.nn import vectors as scoring
+from banditplex.nn.panels import Panels
 from banditplex.nn.vectors import DIMENSION, FOLDS, SETS, Folds, Vectors, num_sets
 from banditplex.training import vectors as training
+from banditplex.training.config import Config
+from banditplex.training.data import prepare
 from banditplex.training.threads import run_to_end
-from banditplex.training.vectors import PENALTY, Draws, Questions, Step, descent, learn
+from banditplex.training.vectors import PENALTY, Draws, Questions, Step, descent, edges_to_learn, learn
 from tests.quick import every, only
 from tests.training.stacked import stacked
 
@@ -365,10 +368,19 @@ def test_large_multiplexes_have_no_vectors(mx, monkeypatch):
 def test_one_network_has_vectors_if_it_is_one_for_its_many_edges(mx, few_steps, monkeypatch):
     """And none if it was asked for."""
     assert bx.LinkPredictor(members=1, epochs=30, max_steps=30, warmup=0).fit(mx)._fitted.model.visibility
-    monkeypatch.setattr("banditplex.training.config.MEMBERS", {0: 6, 100: 1})
+    monkeypatch.setattr("banditplex.training.config.MANY_EDGES", 100)
     model = bx.LinkPredictor(epochs=30, max_steps=30, warmup=0).fit(mx)._fitted.model
     assert model.beside.vectors.factor.max() > 0
     assert model.beside.regression is None
+
+
+def test_vectors_of_many_layers_are_learnt_from_targets_and_panels(monkeypatch):
+    mx = bx.Multiplex.from_edges([0, 1, 2, 0, 1], [1, 2, 3, 2, 3], ["a", "b", "c", "d", "d"], num_nodes=4)
+    data = prepare(mx, np.array([1]), Config(validation=0).checked(), panels=Panels({1: (3,)}))
+    monkeypatch.setattr(training, "MANY_LAYERS", 3)
+    assert edges_to_learn(data).layer.tolist() == [1, 3, 3]
+    monkeypatch.setattr(training, "MANY_LAYERS", 4)
+    assert edges_to_learn(data).layer.tolist() == [0, 1, 2, 3, 3]
 
 
 def test_a_small_multiplex_has_several_sets(monkeypatch):

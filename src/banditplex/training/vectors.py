@@ -10,6 +10,7 @@ the edges of the other folds alone, on a CPU to the last bit.
 import math
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -41,6 +42,8 @@ USUAL = 256
 """Random pairs of a layer whose mean score is the usual one."""
 MOST_NODES, MOST_EDGES = 20_000, 5_000_000
 """With more of either there are no vectors: they are many numbers, and learn little in so few steps."""
+MANY_LAYERS = 64
+"""With more layers, vectors are learnt from targets and their panels alone: the others would take most of the steps."""
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
@@ -78,7 +81,7 @@ def learn_vectors(data: TrainingData, config: Config) -> Generator[None, None, V
     vectors.node_group.copy_(folds.node)
     vectors.layer_group.copy_(folds.layer)
     vectors = vectors.to(device)
-    node, layer = yield from learn(EdgeTensors.of(mx, device), vectors.folds, first)
+    node, layer = yield from learn(edges_to_learn(data), vectors.folds, first)
     vectors.node.copy_(node.view_as(vectors.node))
     vectors.layer.copy_(layer.view_as(vectors.layer))
     target = torch.arange(mx.num_layers, device=device).repeat_interleave(USUAL)
@@ -86,6 +89,15 @@ def learn_vectors(data: TrainingData, config: Config) -> Generator[None, None, V
     vectors.usual.copy_(vectors.score(drawn, target).view(-1, USUAL).mean(1))
     data.group.copy_first(vectors.state_dict().values())
     return vectors
+
+
+def edges_to_learn(data: TrainingData) -> EdgeTensors:
+    """Return the edges that vectors are learnt from."""
+    edges = EdgeTensors.of(data.full_mx, data.device)
+    if data.full_mx.num_layers <= MANY_LAYERS:
+        return edges
+    pools, _ = data.panels.pools()
+    return edges.keep(torch.isin(edges.layer, torch.tensor(sorted({*chain(*pools)}), device=data.device)))
 
 
 def learn(edges: EdgeTensors, folds: Folds, seed: int) -> Generator[None, None, tuple[Tensor, Tensor]]:
