@@ -8,7 +8,6 @@ import torch
 
 from banditplex.nn.relevance import Relevance, euclidean, predictive
 from banditplex.pairs.visibility import Visibility
-from banditplex.training import batches
 from banditplex.training.batches import Batch, StepSize, plan_epoch
 
 CPU = torch.device("cpu")
@@ -34,10 +33,9 @@ def test_an_epoch_has_every_edge_once_and_a_target_at_most_once_per_step(targets
     assert rounds.tolist() == [7, 4, 1, 0, 4]  # ceil(100 / 16); at least four where there are edges; ...
 
 
-def test_a_limit_of_rounds_makes_batches_of_large_targets_grow(monkeypatch):
-    monkeypatch.setattr(batches, "MAX_ROUNDS", 5)
+def test_a_limit_of_rounds_makes_batches_of_large_targets_grow():
     size = np.array([100, 40, 3])
-    plan = plan_epoch(size, batch_edges=10, targets_per_step=8, rng=np.random.default_rng(0))
+    plan = plan_epoch(size, batch_edges=10, max_rounds=5, targets_per_step=8, rng=np.random.default_rng(0))
     order, instance = plan.edges(CPU)[0], np.repeat(np.arange(3), size)
     sizes = [np.bincount(instance[order[edges]], minlength=3) for edges, _ in plan.steps()]
     assert np.transpose(sizes).tolist() == [[20] * 5, [10] * 4 + [0], [1] * 3 + [0] * 2]

@@ -12,7 +12,7 @@ from banditplex.nn import Encoder
 from banditplex.nn import neighbour_sampling as sampling
 from banditplex.persistence.checkpoint import read_checkpoint
 from banditplex.predictor import LinkPredictor
-from banditplex.training import batches, threads
+from banditplex.training import threads
 from banditplex.training.config import EVIDENCE, Config
 from banditplex.training.setup import make_trainer
 from tests.nn.test_evidence import forget_sizes
@@ -192,7 +192,7 @@ def test_a_step_looks_at_no_more_than_the_fanout_allows(monkeypatch, sampled):
     blocks = []
     forward = Encoder.forward
     monkeypatch.setattr(Encoder, "forward", lambda self, block, x: blocks.append(block) or forward(self, block, x))
-    monkeypatch.setattr(batches, "MAX_ROUNDS", 1000)
+    monkeypatch.setattr("banditplex.training.config.MAX_ROUNDS", 1000)
     settings = {"width": 16, "depth": 1, "fanout": 3, "batch_size": 4, "targets_per_step": 1}
     trainer = trainer_of(mx, [2], **settings, validation=0.0)
     trainer.run_epoch()

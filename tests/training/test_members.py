@@ -115,7 +115,7 @@ def test_saved_and_loaded(tmp_path, model, mx):
 
 
 def test_several_are_trained_by_default_where_that_is_cheap():
-    assert [Config().num_members(size) for size in (4_999, 5_000, 19_999, 20_000)] == [4, 3, 3, 1]
+    assert [Config().num_members(size) for size in (1, 19_999, 20_000)] == [3, 3, 1]
     assert Config(epochs=29).num_members(100) == 1
     assert Config(members=5, epochs=1).num_members(20_000) == 5
 
@@ -124,6 +124,8 @@ def test_batches_are_larger_where_several_networks_are_trained():
     assert [Config().batch_edges(size) for size in (19_999, 20_000)] == [64, 32]
     assert [each.batch_edges(100) for each in (Config(epochs=29), Config(members=6))] == [32, 32]
     assert [Config(batch_size=size).batch_edges(100) for size in (1, 10)] == [1, 5]
+    assert [Config().max_rounds(size) for size in (19_999, 20_000)] == [16, 64]
+    assert [each.max_rounds(100) for each in (Config(epochs=29), Config(members=6), Config(batch_size=4))] == [64] * 3
 
 
 def test_no_network_at_all_is_refused():

@@ -16,7 +16,7 @@ from banditplex.nn import HiddenEdges
 from banditplex.nn.query import Vertices
 from banditplex.nn.relevance import Relevance
 from banditplex.pairs.visibility import Visibility
-from banditplex.training.config import AUTO
+from banditplex.training.config import AUTO, MAX_ROUNDS
 
 Ints = NDArray[np.int64]
 TARGETS, STEPS = 32, 512
@@ -25,8 +25,6 @@ GPU_PAIRS, ENCODED_PAIRS = 1 << 18, 3 << 20
 """Pairs of a step from which on a GPU has no time to spare, without and with an encoder (measured on an H200) ..."""
 GPU_STEPS, ENCODED_STEPS = 128, 64
 """... unless an epoch would have fewer steps than this."""
-MAX_ROUNDS = 64
-"""Steps of a target per epoch, at most; batches of large targets grow. More make an epoch longer, not better."""
 MIN_BATCHES = 4
 """At most a quarter of a small target's edges is in one batch, and so hidden from the encoder."""
 SHUFFLE = 32
@@ -223,15 +221,16 @@ def plan_epoch(
     batch_edges: int,
     targets_per_step: int | str,
     rng: np.random.Generator,
+    max_rounds: int = MAX_ROUNDS,
     step_size: StepSize = ANY_SIZE,
 ) -> Plan:
     """Divide the edges of targets, `size` (T,) each, into batches at random and put batches of targets into steps.
 
-    A target comes at most once in a step, and in at most `MAX_ROUNDS` steps: batches of large targets grow. The b-th
+    A target comes at most once in a step, and in at most `max_rounds` steps: batches of large targets grow. The b-th
     batches of all targets that have so many come in random order, `targets_per_step` to a step; "auto": `TARGETS`, or
     as many as it takes for about `STEPS` steps, or for `step_size`.
     """
-    batches = np.minimum(np.minimum(size, np.maximum(-(-size // batch_edges), MIN_BATCHES)), MAX_ROUNDS)
+    batches = np.minimum(np.minimum(size, np.maximum(-(-size // batch_edges), MIN_BATCHES)), max_rounds)
     instance = np.repeat(np.arange(len(size)), batches)
     batch = np.arange(len(instance)) - np.repeat(np.cumsum(batches) - batches, batches)
     share, parts = size[instance], batches[instance]

@@ -73,12 +73,12 @@ MANY_EDGES = 20_000
 """From so many edges on, there is one network, it is larger, and it is trained for fewer steps."""
 MAX_STEPS = {0: 6400, MANY_EDGES: 3200, 1_000_000: 1600}
 """Steps of a training, at most, from so many edges on."""
-MEMBERS = {0: 4, 5_000: 3, MANY_EDGES: 1}
-"""Networks that are trained, from so many edges on ..."""
-LONG = 30
-"""... and with so many epochs; with fewer there is one."""
+MEMBERS, LONG = 3, 30
+"""Networks that are trained, if edges are not many and epochs are at least so many; else one."""
 BATCH, ENSEMBLE_BATCH = 64, 128
 """Pairs per target and step, of one network and of several: fewer steps make up for more networks."""
+MAX_ROUNDS, ENSEMBLE_ROUNDS = 64, 16
+"""Steps of a target per epoch, at most, likewise: batches of large targets grow."""
 _LAYERS, _NETWORK = "Which layers are drawn", "Network"
 REMOVED = {
     "memory": "memory was removed: leave it out; a smaller batch_size, fewer targets or evidence='drawn' need less.",
@@ -94,7 +94,7 @@ REMOVED = {
             ("ema_decay", 0.98, "EMA_DECAY in training/optimizer.py"),
             ("layer_decay", 1.0, "LAYER_DECAY in training/optimizer.py"),
             ("max_node_embeddings", 2000, "MAX_NODE_EMBEDDINGS in nn/encoder.py"),
-            ("max_rounds", 64, "MAX_ROUNDS in training/batches.py"),
+            ("max_rounds", "64 or 16", "MAX_ROUNDS in training/config.py"),
             ("rank", 2, "RANK in nn/model.py"),
         )
     },
@@ -163,7 +163,7 @@ class Config:
     patience: int = setting(20, "Epochs without a lower (calibrated) validation loss before training stops.", low=1)
     batch_size: int | str = setting(
         AUTO, "Pairs per target and step, half of them edges; batches grow where a target would have over 64 of them. "
-        "auto: 64, or 128 where several networks are trained.", low=1, word=AUTO,
+        "auto: 64 or, where several networks are trained, 128, in at most 16 batches.", low=1, word=AUTO,
     )  # fmt: skip
     targets_per_step: int | str = setting(
         AUTO, "Targets whose batches share a step. auto: 32, or more where an epoch would have over 512 steps or a GPU "
@@ -178,9 +178,9 @@ class Config:
     )
     members: int | str = setting(
         AUTO, "Networks that are trained one after the other, each with validation edges of its own; predictions use "
-        "the mean of their logits. auto: 4, from 5,000 edges on 3, from 20,000 edges on or with fewer than 30 epochs "
-        "1. Networks that see all layers (evidence) are stacked: several with a regression for each target and, up to "
-        "20,000 nodes, with vectors of nodes and layers (ComplEx); one with vectors, if it is one for its many edges.",
+        "the mean of their logits. auto: 3, from 20,000 edges on or with fewer than 30 epochs 1. Networks that see all "
+        "layers (evidence) are stacked: several with a regression for each target and, up to 20,000 nodes, with "
+        "vectors of nodes and layers (ComplEx); one with vectors, if it is one for its many edges.",
         low=1, word=AUTO,
     )  # fmt: skip
     conv: "Convolution" = setting(
@@ -253,16 +253,21 @@ class Config:
         """Return the number of networks for a multiplex with so many edges."""
         if self.members != AUTO:
             return int(self.members)
-        if self.epochs < LONG:
-            return 1
-        return min(count for edges, count in MEMBERS.items() if num_edges >= edges)
+        return MEMBERS if self.epochs >= LONG and num_edges < MANY_EDGES else 1
 
     def batch_edges(self, num_edges: int) -> int:
         """Return the edges of a target in a step, half of its pairs, for a multiplex with so many edges."""
         if self.batch_size != AUTO:
             return max(1, int(self.batch_size) // 2)
-        several = self.members == AUTO and self.num_members(num_edges) > 1
-        return (ENSEMBLE_BATCH if several else BATCH) // 2
+        return (ENSEMBLE_BATCH if self._has_large_batches(num_edges) else BATCH) // 2
+
+    def max_rounds(self, num_edges: int) -> int:
+        """Return the most batches of a target in an epoch, for a multiplex with so many edges."""
+        return ENSEMBLE_ROUNDS if self._has_large_batches(num_edges) else MAX_ROUNDS
+
+    def _has_large_batches(self, num_edges: int) -> bool:
+        """Say whether batches are to be large: there are several networks, and nobody asked for that or for a size."""
+        return self.batch_size == AUTO and self.members == AUTO and self.num_members(num_edges) > 1
 
     @property
     def uses_torch_generators(self) -> bool:

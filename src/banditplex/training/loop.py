@@ -122,7 +122,8 @@ class Trainer:
         config, data = self.config, self.data
         return plan_epoch(
             data.train_edges.size, batch_edges=config.batch_edges(data.num_examples), rng=rng,
-            targets_per_step=config.targets_per_step, step_size=StepSize.on(data.device, self.model.width),
+            max_rounds=config.max_rounds(data.num_examples), targets_per_step=config.targets_per_step,
+            step_size=StepSize.on(data.device, self.model.width),
         )  # fmt: skip
 
     # A step
