@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.stats  # noqa: F401  # metrics use it: the time to load it is not that of a method
 
 from banditplex.evaluation.metrics import AT, rank_metrics, ranks
 from banditplex.evaluation.protocol import copy_scorer, score_split, testable, with_filtered
