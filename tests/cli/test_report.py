@@ -36,6 +36,14 @@ def test_report_writes_the_same_page_elsewhere(place, trained, call):
     assert (place / "page.html").read_bytes() == (place / "run" / PAGE).read_bytes()
 
 
+def test_the_title_of_a_run_stays_until_another_is_asked_for(place, call):
+    assert call("train", "data.bx", "-o", "titled", *FAST, "--title", "Calls", cwd=place)[0] == 0
+    assert data_of(place / "titled" / "report.html")["title"] == "Calls"
+    for more, title in (((), "Calls"), (("--title", "Mails"), "Mails")):
+        assert call("report", "titled", *more, cwd=place)[0] == 0
+        assert data_of(place / "titled" / "report.html")["title"] == title
+
+
 def test_a_page_has_the_title_asked_for(place, trained, call):
     status, _, _ = call("report", "run", "-o", "named.html", "--title", "Calls & <mails>", cwd=place)
     assert (status, data_of(place / "named.html")["title"]) == (0, "Calls & <mails>")

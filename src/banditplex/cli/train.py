@@ -125,7 +125,7 @@ def train(
         raise InputError(f"{lost} The run has {_how_to_go_on(folder)}") from None
     if others:
         return
-    write_about(run, title_of(data), mx, model)
+    write_about(run, title_of(data), mx, model, title)
     page = write_run_page(run, model, title=title, quiet=quiet)
     result = summarise(model, folder)
     if as_json:

@@ -44,11 +44,11 @@ def describe(data: str, mx: Multiplex) -> dict[str, Any]:
     }
 
 
-def write_about(folder: Path, data: str, mx: Multiplex, model: LinkPredictor) -> None:
-    """Write how a run was made, and the quality of its model on held-out edges, unless this was done before."""
+def write_about(folder: Path, data: str, mx: Multiplex, model: LinkPredictor, title: str | None = None) -> None:
+    """Write how a run was made, the quality of its model and the title asked for, unless this was done before."""
     if (folder / ABOUT).exists():
         return
-    about = describe(data, mx) | {"held_out": quality(model)}
+    about = describe(data, mx) | {"held_out": quality(model), "title": title}
     replace_file(folder / ABOUT, json.dumps(plain(about), indent=1, ensure_ascii=False).encode())
 
 
@@ -67,8 +67,8 @@ def read_about(folder: Path, model: LinkPredictor) -> dict[str, Any]:
         return {}
     layer = whole(0, model.multiplex_.num_layers - 1)
     about: dict[str, Any] = parse(text, {
-        "data?": str, "command?": str, "date?": str, "versions?": {"*": str}, "notes?": [str],
-        "relevant?": (type(None), [[layer, 2]]),
+        "data?": str, "title?": (type(None), str), "command?": str, "date?": str, "versions?": {"*": str},
+        "notes?": [str], "relevant?": (type(None), [[layer, 2]]),
         "held_out?": (type(None), {"bins": [_BIN], "targets": [_TARGET, len(model.k_)]}),
     }, path=path)  # fmt: skip
     return about

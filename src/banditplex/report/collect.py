@@ -93,13 +93,14 @@ def collect_run(
     """Return the data of the page of a run: its folder, and the model that was saved there.
 
     `layers` are the targets whose links are listed; None: the largest, as many as can be ranked in a few seconds.
-    `title` is that of the page; None: made from the name of the data.
+    `title` is that of the page; None: the one that the run was given, or made from the name of the data.
     """
     about, run = read_about(folder, model), RunFolder(folder)
     about |= {"notes": run.notes() or about.get("notes", [])}  # as the command line says them, if it read the data
     kept = list(run.progress().kept_epochs) if run.begun else []
     data = collect_model(model, {"data": folder.resolve().name} | about, kept, layers)
-    return data | {"kind": "train"} | ({} if title is None else {"title": title})
+    asked = about.get("title") if title is None else title
+    return data | {"kind": "train"} | ({} if asked is None else {"title": asked})
 
 
 def collect_model(
