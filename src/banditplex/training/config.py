@@ -180,7 +180,7 @@ class Config:
         AUTO, "Networks that are trained one after the other, each with validation edges of its own; predictions use "
         "the mean of their logits. auto: 3, from 20,000 edges on or with fewer than 30 epochs 1. Networks that see all "
         "layers (evidence) are stacked: several with a regression for each target and, up to 20,000 nodes, with "
-        "vectors of nodes and layers (ComplEx); one with vectors, if it is one for its many edges.",
+        "vectors of nodes and layers (ComplEx); a single one with vectors, if auto chose one because of many edges.",
         low=1, word=AUTO,
     )  # fmt: skip
     conv: "Convolution" = setting(

@@ -1,7 +1,8 @@
 """The training loop: draw layers, score the batch with them, update the policies and take a gradient step.
 
-Layers that are neither target nor drawn are not looked at. What a training starts from is made in `setup`; `data` holds
-its graphs and edges, `feedback` turns a step into what policies learn, `validation` decides when to stop.
+Layers that are neither target nor drawn cost a step nothing: what all layers say of its pairs is looked up once. What a
+training starts from is made in `setup`; `data` holds its graphs and edges, `feedback` turns a step into what policies
+learn, `validation` decides when to stop.
 """
 
 import copy
