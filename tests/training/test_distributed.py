@@ -175,6 +175,26 @@ def start_alone(seconds, port):
     return child
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "low"),
+    [("RANK", "x", 0), ("RANK", "-1", 0), ("WORLD_SIZE", "", 1), ("WORLD_SIZE", "0", 1), ("LOCAL_RANK", "1.5", 0)],
+)
+def test_numbers_of_the_environment_that_are_none_are_refused(name, text, low, monkeypatch):
+    for each, value in {"RANK": "0", "WORLD_SIZE": "2", name: text}.items():
+        monkeypatch.setenv(each, value)
+    says = f"Expected an integer of at least {low} in the environment variable {name}, got '{text}'."
+    with refuses(says), joined():
+        pass
+
+
+def test_a_rank_that_is_no_number_ends_training_in_one_line(tmp_path):
+    words = [sys.executable, "-m", "banditplex", "train", "twins", "-o", str(tmp_path / "run"), "--epochs", "1"]
+    ended = subprocess.run(words, env=quiet_environment() | {"RANK": "x"}, capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr.splitlines()[-1]) == (
+        2, "banditplex: Expected an integer of at least 0 in the environment variable RANK, got 'x'.",
+    )  # fmt: skip
+
+
 @pytest.mark.slow
 def test_a_process_that_waits_for_the_first_at_the_start_ends_by_itself_and_when_it_is_told_to():
     store = torch.distributed.TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)

@@ -124,18 +124,17 @@ def joined() -> Iterator[Group]:
 
     Every process must do the same. On GPUs each has its own.
     """
-    size = int(os.environ.get("WORLD_SIZE", "1")) if "RANK" in os.environ else 1
-    if size == 1 or _joined:
+    if told("RANK", 0) is None or told("WORLD_SIZE", 1) in (None, 1) or _joined:
         yield current()
         return
     import torch
     import torch.distributed as dist
     from torch.distributed.rendezvous import rendezvous
 
-    place, count = int(os.environ.get("LOCAL_RANK", "0")), torch.cuda.device_count()
+    place, count = told("LOCAL_RANK", 0) or 0, torch.cuda.device_count()
     if count:
         torch.cuda.set_device(place % count)
-    own_gpu = 0 < int(os.environ.get("LOCAL_WORLD_SIZE", "1")) <= count
+    own_gpu = (told("LOCAL_WORLD_SIZE", 1) or 1) <= count
     with reaching(), ended_by_sigterm():
         patience = timedelta(seconds=START)
         store, rank, size = next(rendezvous("env://", timeout=patience))
@@ -165,9 +164,18 @@ def ended_by_sigterm() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
+def told(name: str, low: int) -> int | None:
+    """Return a number that torchrun tells in the environment; None if it tells none."""
+    text = os.environ.get(name)
+    if text is not None and not (text.isdecimal() and int(text) >= low):
+        raise InputError(f"Expected an integer of at least {low} in the environment variable {name}, got {text!r}.")
+    return None if text is None else int(text)
+
+
 def is_first() -> bool:
     """Say whether this process is the first that torchrun has started, or was not started by it."""
-    return int(os.environ.get("RANK", "0")) == 0
+    rank = os.environ.get("RANK", "0")
+    return not rank.isdecimal() or int(rank) == 0
 
 
 def wait_for_first() -> None:
@@ -178,8 +186,10 @@ def wait_for_first() -> None:
 
 def launcher() -> str | None:
     """Return the command that has started this process and others like it; None: it was started alone."""
-    size, here = (int(os.environ.get(name, "1")) for name in ("WORLD_SIZE", "LOCAL_WORLD_SIZE"))
-    if size == 1 or "RANK" not in os.environ:
+    if "RANK" not in os.environ:
+        return None
+    size, here = (told(name, 1) or 1 for name in ("WORLD_SIZE", "LOCAL_WORLD_SIZE"))
+    if size == 1:
         return None
     return f"torchrun{f' --nnodes {size // here}' * (size > here)} --nproc-per-node {here} -m banditplex"
 
