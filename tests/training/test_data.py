@@ -215,7 +215,8 @@ def test_instances_are_numbered_in_the_order_of_the_targets():
     assert set(data.train_edges.of(0).ravel()) <= set(data.train_mx.edges(2).ravel())
 
 
-def test_devices_that_are_not_there_are_refused():
+@pytest.mark.parametrize("name", ["abacus", "meta", "cuda:99", "cpu:x", ""])
+def test_devices_that_are_not_there_or_hold_no_numbers_are_refused(name):
     assert choose_device("cpu") == torch.device("cpu")
-    with refuses("device", "'abacus'"):
-        choose_device("abacus")
+    with refuses("device", f"{name!r}"):
+        choose_device(name)

@@ -267,6 +267,8 @@ def choose_device(device: str) -> torch.device:
     if device == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
-        return torch.empty(0, device=device).device
+        found = torch.zeros(1, device=device)
+        found.tolist()  # "meta" is a device, but holds no numbers
+        return found.device
     except (RuntimeError, AssertionError) as error:
         raise InputError(f"Expected device to be 'auto', 'cpu' or a device of this machine, got {device!r}.") from error
