@@ -35,6 +35,8 @@ DIRECTION = {"directed": True, "undirected": False}
 _INDEX = {"", "Unnamed: 0", "__index_level_0__"}  # names of the index of a pandas table, in a file
 _DATE = re.compile(r"\d{1,4}([./-])\d{1,2}\1\d{1,4}(\D|$)|\d{4}[./-]\d{1,2}$")
 _NUMBER = re.compile(r"[-+]?[\d.,' ]*\d[ ]?%?")
+MADE = ("layer of a wide table", "weight in a wide table")
+"""Columns that a wide table gets when it is read; notes do not name them."""
 ONE_LAYER = "; all edges are in one layer"
 """What a note says if no column is the layer."""
 _DECIMAL = re.compile(r"-?[\d.,' ]*[.,]\d+")
@@ -264,7 +266,7 @@ def assign_columns(
             said[-1] += f"; if {dated!r} is the time, say time={dated!r}"
     if said:
         note(f"{place(path)}{'; '.join(said)}.")
-    used = ", ".join(f"{name!r} as {ALIAS.get(role, role)}" for role, name in chosen.items())
+    used = ", ".join(f"{name!r} as {ALIAS.get(role, role)}" for role, name in chosen.items() if name not in MADE)
     note(f"{place(path)}columns used: {used}.", quiet=True)
     return chosen
 

@@ -9,14 +9,14 @@ from banditplex.errors import FormatError
 from banditplex.multiplex.names import Ints
 from banditplex.multiplex.notes import note
 from banditplex.multiplex.options import TableOptions
-from banditplex.multiplex.roles import EDGE_ROLES, NO, YES, choose_columns, place
+from banditplex.multiplex.roles import EDGE_ROLES, MADE, NO, YES, choose_columns, place
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from banditplex.multiplex.value import Multiplex
 
-LAYER, WEIGHT = "layer of a wide table", "weight in a wide table"
+LAYER, WEIGHT = MADE
 
 
 def widened(frame: "pd.DataFrame", options: TableOptions, path: object = None) -> tuple["pd.DataFrame", Ints]:
