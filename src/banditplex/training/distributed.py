@@ -124,17 +124,17 @@ def joined() -> Iterator[Group]:
 
     Every process must do the same. On GPUs each has its own.
     """
-    if told("RANK", 0) is None or told("WORLD_SIZE", 1) in (None, 1) or _joined:
+    if torchrun_number("RANK", 0) is None or torchrun_number("WORLD_SIZE", 1) in (None, 1) or _joined:
         yield current()
         return
     import torch
     import torch.distributed as dist
     from torch.distributed.rendezvous import rendezvous
 
-    place, count = told("LOCAL_RANK", 0) or 0, torch.cuda.device_count()
+    place, count = torchrun_number("LOCAL_RANK", 0) or 0, torch.cuda.device_count()
     if count:
         torch.cuda.set_device(place % count)
-    own_gpu = (told("LOCAL_WORLD_SIZE", 1) or 1) <= count
+    own_gpu = (torchrun_number("LOCAL_WORLD_SIZE", 1) or 1) <= count
     with reaching(), ended_by_sigterm():
         patience = timedelta(seconds=START)
         store, rank, size = next(rendezvous("env://", timeout=patience))
@@ -164,7 +164,7 @@ def ended_by_sigterm() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def told(name: str, low: int) -> int | None:
+def torchrun_number(name: str, low: int) -> int | None:
     """Return a number that torchrun tells in the environment; None if it tells none."""
     text = os.environ.get(name)
     if text is not None and not (text.isdecimal() and int(text) >= low):
@@ -188,7 +188,7 @@ def launcher() -> str | None:
     """Return the command that has started this process and others like it; None: it was started alone."""
     if "RANK" not in os.environ:
         return None
-    size, here = (told(name, 1) or 1 for name in ("WORLD_SIZE", "LOCAL_WORLD_SIZE"))
+    size, here = (torchrun_number(name, 1) or 1 for name in ("WORLD_SIZE", "LOCAL_WORLD_SIZE"))
     if size == 1:
         return None
     return f"torchrun{f' --nnodes {size // here}' * (size > here)} --nproc-per-node {here} -m banditplex"
