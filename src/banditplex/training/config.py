@@ -74,11 +74,17 @@ MANY_EDGES = 20_000
 MAX_STEPS = {0: 6400, MANY_EDGES: 3200, 1_000_000: 1600}
 """Steps of a training, at most, from so many edges on."""
 MEMBERS, LONG = 3, 30
-"""Networks that are trained, if edges are not many and epochs are at least so many; else one."""
+"""Networks that are trained, if edges are not many and epochs are at least so many; else one.
+
+Three instead of four, on 13 leaderboards with three seeds: hard MRR +.0028 ± .0018, ROC-AUC +.0003 ± .0003.
+"""
 BATCH, ENSEMBLE_BATCH = 64, 128
 """Pairs per target and step, of one network and of several: fewer steps make up for more networks."""
 MAX_ROUNDS, ENSEMBLE_ROUNDS = 64, 16
-"""Steps of a target per epoch, at most, likewise: batches of large targets grow."""
+"""Steps of a target per epoch, at most, likewise: batches of large targets grow.
+
+16 batches and three networks instead of 64 and four, in 20 fits: hard MRR -.0013 ± .0015, ROC-AUC -.0005 ± .0005.
+"""
 _LAYERS, _NETWORK = "Which layers are drawn", "Network"
 REMOVED = {
     "memory": "memory was removed: leave it out; a smaller batch_size, fewer targets or evidence='drawn' need less.",
