@@ -10,6 +10,7 @@ from pathlib import Path
 from pkgutil import walk_packages
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -192,6 +193,24 @@ def test_what_may_not_be_read(tmp_path, monkeypatch):
     for name in ("net.mpx", "net.dat"):
         with refuses("net.mpx", "Permission denied"):
             read(tmp_path / name)
+
+
+def test_what_does_not_fit_into_memory_is_named_plainly(tmp_path, monkeypatch):
+    """One file, the first of several, or the kind of data, never a list or a whole table."""
+
+    def full(*args, **options):
+        raise MemoryError
+
+    files = [lay_out(tmp_path, {name: "source,target\na,b\n"}) / name for name in ("a.csv", "b.csv", "c.csv")]
+    monkeypatch.setattr("banditplex.io.dispatch._read", full)
+    monkeypatch.setattr("banditplex.io.dispatch.with_node_table", full)
+    named = f"{files[0]} and 2 more: "
+    for data, words in ((files[0], f"{files[0]}: "), (files[:1], f"{files[0]}: "), (files, named)):
+        with pytest.raises(InputError) as error:
+            read(data)
+        assert str(error.value).startswith(words)
+    with pytest.raises(InputError, match="^a DataFrame: expected data that fit into memory"):
+        read(pd.DataFrame({"source": ["a"], "target": ["b"]}), node_table="nodes.csv")
 
 
 def test_unknown_format(tmp_path):

@@ -82,10 +82,20 @@ def read(
                 how = {name: options[name] for name in ("fold_case", "max_size") if name in options}
                 mx = with_node_table(mx, node_table, node_columns, **how)
     except OSError as error:
-        raise InputError(f"{error.filename or path}: cannot be read: {error.strerror or error}.") from None
+        raise InputError(f"{error.filename or _shown(path)}: cannot be read: {error.strerror or error}.") from None
     except MemoryError:
-        raise InputError(f"{path}: expected data that fit into memory, got more.") from None
+        raise InputError(f"{_shown(path)}: expected data that fit into memory, got more.") from None
     return mx.with_metadata(**{KEY: list(notes)}) if notes else mx
+
+
+def _shown(path: Any) -> str:
+    """Return how a message names what is read.
+
+    >>> _shown("a.csv"), _shown(["a.csv", Path("b.csv"), "c.csv"]), _shown({"work": None})
+    ('a.csv', 'a.csv and 2 more', 'a dict')
+    """
+    files = [path] if isinstance(path, str | Path) else path if isinstance(path, list | tuple) else []
+    return f"{files[0]}{f' and {len(files) - 1} more' * (len(files) > 1)}" if files else f"a {type(path).__name__}"
 
 
 def _paths(path: Any) -> list[Path]:
