@@ -539,8 +539,7 @@ def _fitted(
     except Exception as error:
         _expect(False, _name(make, options), f"fit raises no error on {mx.title}", repr(error))
     _expect(found is scorer, _name(make, options), "fit returns the method itself", type(found).__name__)
-    fitted: LinkScorer = found
-    return fitted
+    return found
 
 
 def _check_scores(scorer: "LinkScorer", mx: "Multiplex", seed: int) -> None:

@@ -209,7 +209,7 @@ def test_what_does_not_fit_into_memory_is_named_plainly(tmp_path, monkeypatch):
         with pytest.raises(InputError) as error:
             read(data)
         assert str(error.value).startswith(words)
-    with pytest.raises(InputError, match="^a DataFrame: expected data that fit into memory"):
+    with pytest.raises(InputError, match=r"^a DataFrame: expected data that fit into memory"):
         read(pd.DataFrame({"source": ["a"], "target": ["b"]}), node_table="nodes.csv")
 
 

@@ -166,5 +166,4 @@ def distinct(pairs: Ints, mx: Multiplex) -> Ints:
     """Return pairs (n, 2) without those that come again, the other way round too if undirected."""
     ordered = in_order(pairs[:, 0], pairs[:, 1], mx)
     _, first = np.unique(ordered @ [mx.num_nodes, 1], return_index=True)
-    found: Ints = pairs[np.sort(first)]
-    return found
+    return pairs[np.sort(first)]

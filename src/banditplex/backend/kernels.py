@@ -65,7 +65,7 @@ def _choose(size: Tensor, chance: Tensor) -> Tensor:
 
 @tables.take.faster(_narrow)
 def _take(table: Tensor, index: Tensor) -> Tensor:
-    return _Take.apply(table, index)  # type: ignore[no-any-return, no-untyped-call]
+    return _Take.apply(table, index)  # type: ignore[no-untyped-call]
 
 
 class _Take(torch.autograd.Function):
@@ -106,7 +106,7 @@ def _arcs(
 
 @tables.adapt.faster(_narrow)
 def _adapt(x: Tensor, table: Tensor, index: Tensor) -> Tensor:
-    return _Adapt.apply(x, table, index)  # type: ignore[no-any-return, no-untyped-call]
+    return _Adapt.apply(x, table, index)  # type: ignore[no-untyped-call]
 
 
 class _Adapt(torch.autograd.Function):

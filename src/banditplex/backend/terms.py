@@ -154,7 +154,7 @@ def _begin_pass(asked: Asked, weights: Weights) -> "tuple[Tensor, Tensor, Pass |
 @compute_terms.faster(_single)
 def _compute_terms(asked: Asked, weights: Weights) -> tuple[Tensor, Tensor]:
     if torch.is_grad_enabled():
-        return _Terms.apply(asked, *weights.flat)  # type: ignore[no-any-return, no-untyped-call]
+        return _Terms.apply(asked, *weights.flat)  # type: ignore[no-untyped-call]
     found = Pass.of(asked, weights.arrays, keep=False)
     return found.own, found.other
 

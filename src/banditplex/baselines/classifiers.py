@@ -30,8 +30,7 @@ class Linear(NamedTuple):
 
     def decision_function(self, values: Floats) -> Floats:
         """Return the logits (n,) of columns (n, F)."""
-        found: Floats = values @ self.weight + self.constant
-        return found
+        return values @ self.weight + self.constant
 
 
 def fit_logistic(table: TrainingTable, strengths: Sequence[float]) -> Linear:

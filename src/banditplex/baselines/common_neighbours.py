@@ -26,7 +26,7 @@ class CommonNeighbourNetwork(PairNetwork):
         """Return the logits (P,) of pairs."""
         layer = self.layer(graph, target)
         block, z, u, v = self.encoder(graph, pairs, layer, hidden)
-        return self.head(z[u], z[v], common_sums(block, z, pairs, layer))  # type: ignore[no-any-return]
+        return self.head(z[u], z[v], common_sums(block, z, pairs, layer))
 
 
 @parameters
@@ -90,7 +90,7 @@ class AllLayersNetwork(PairNetwork):
         weight = torch.softmax((said @ self.query[target].unsqueeze(2)).squeeze(2) + self.prior[target], 1)
         mixed = (weight.unsqueeze(2) * said).sum(1)
         mine = said[torch.arange(len(pairs), device=pairs.device), target]
-        return self.last(torch.cat([mine, mixed], 1)).squeeze(1)  # type: ignore[no-any-return]
+        return self.last(torch.cat([mine, mixed], 1)).squeeze(1)
 
 
 @parameters

@@ -39,11 +39,11 @@ class NodeInput(nn.Module):
     def of(self, key: Tensor, num_nodes: int) -> Tensor:
         """Return the input vectors (V, width) of keys layer * num_nodes + node (V,)."""
         if isinstance(self.features, Tensor):
-            return self.linear(self.features[key % num_nodes])  # type: ignore[no-any-return]
+            return self.linear(self.features[key % num_nodes])
         if not self.per_layer:
-            return self.vectors(key % num_nodes)  # type: ignore[no-any-return]
+            return self.vectors(key % num_nodes)
         row = torch.searchsorted(self.row_key, key)
-        return self.vectors(torch.where(self.row_key[row] == key, row, len(self.row_key) - 1))  # type: ignore[no-any-return]
+        return self.vectors(torch.where(self.row_key[row] == key, row, len(self.row_key) - 1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +137,7 @@ class PairHead(nn.Module):
     def forward(self, u: Tensor, v: Tensor, *more: Tensor) -> Tensor:
         """Return the logits (P,) of pairs with embeddings u and v, (P, width) each, and more numbers (P, m)."""
         product = u * v
-        return product @ self.weight + self.net(torch.cat([product, *more], 1)).squeeze(1)  # type: ignore[no-any-return]
+        return product @ self.weight + self.net(torch.cat([product, *more], 1)).squeeze(1)
 
 
 class DistMult(nn.Module):

@@ -89,8 +89,7 @@ class GATNE(NodeVectors):
         near = torch.from_numpy(self.near_[unique]).float()
         layer = slice(target, target + 1)
         added = edge_part(near[None], self.hidden_[layer], self.queries_[layer], self.transforms_[layer])[0]
-        found: Floats = (self.base_[unique] + as_numpy(added))[place]
-        return found
+        return (self.base_[unique] + as_numpy(added))[place]
 
 
 class _Neighbours:
@@ -117,8 +116,7 @@ class _Neighbours:
         """Return the mean over the neighbours of each row of values (rows, s)."""
         degree, others = self._degree.cpu().numpy(), self._others.cpu().numpy()
         matrix = sp.csr_array((np.repeat(1 / degree, degree), others, np.append(0, np.cumsum(degree))))
-        found: Floats = matrix @ values
-        return found
+        return matrix @ values
 
 
 BASELINES.add("gatne-t", GATNE)

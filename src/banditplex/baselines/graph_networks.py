@@ -23,7 +23,7 @@ class UnionNetwork(PairNetwork):
     def forward(self, graph: PackedGraph, pairs: Tensor, target: Tensor, hidden: HiddenEdges) -> Tensor:
         """Return the logits (P,) of pairs."""
         _, z, u, v = self.encoder(graph, pairs, self.layer(graph, target), hidden)
-        return self.decoder(z[u], z[v], target)  # type: ignore[no-any-return]
+        return self.decoder(z[u], z[v], target)
 
 
 @parameters
@@ -73,7 +73,7 @@ class RelationalNetwork(PairNetwork):
         for place, conv in enumerate(self.convs):
             x = F.relu(x) if place else x
             x = conv(F.dropout(x, self.dropout, self.training), arcs, relation)
-        return self.decoder(x[pairs[:, 0]], x[pairs[:, 1]], target)  # type: ignore[no-any-return]
+        return self.decoder(x[pairs[:, 0]], x[pairs[:, 1]], target)
 
 
 @parameters

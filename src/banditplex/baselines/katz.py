@@ -90,8 +90,7 @@ class WalkSums:
         determinant = self._loops[u] * self._loops[v] - cross**2
         without = cross / determinant - beta  # minus the entry of S^-1 + beta [[0, 1], [1, 0]] outside the diagonal
         new = without / (self._loops[u] * self._loops[v] / determinant**2 - without**2)
-        found: Floats = np.where(linked.hidden, new, cross)
-        return found
+        return np.where(linked.hidden, new, cross)
 
 
 def _largest_eigenvalues(links: sp.csr_array) -> tuple[Floats, Floats]:

@@ -63,8 +63,7 @@ class MNE(NodeVectors):
 
     def _vectors(self, nodes: Ints, target: int) -> Floats:
         own = self.own_[self.walk_graph_.rows(nodes, target)]
-        found: Floats = self.base_[nodes] + self.layer_weight * own @ self.transforms_[target]
-        return found
+        return self.base_[nodes] + self.layer_weight * own @ self.transforms_[target]
 
 
 BASELINES.add("mne", MNE)

@@ -40,7 +40,7 @@ class SampledNetwork(PairNetwork):
                 source, destination = source[arc], destination[arc]
             sums = torch.zeros_like(x).index_add(0, destination, x[source] * weight.to(x.dtype).unsqueeze(1))
             x = sums + x * (root**2).unsqueeze(1)
-        return self.last(x[u], x[v], target)  # type: ignore[no-any-return]
+        return self.last(x[u], x[v], target)
 
 
 @parameters

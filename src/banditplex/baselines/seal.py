@@ -233,7 +233,7 @@ class SubgraphNetwork(PairNetwork):
         layer = self.layer(graph, target)
         linked = visible_link(graph, pairs, target, layer, self.visibility)
         graphs = enclosing_subgraphs(graph.both, pairs, layer, linked, hops=self.hops, max_nodes=self.max_nodes)
-        return self.last(self.encoder(graphs)).squeeze(1)  # type: ignore[no-any-return]
+        return self.last(self.encoder(graphs)).squeeze(1)
 
 
 @parameters
@@ -290,7 +290,7 @@ class NearestLayersNetwork(PairNetwork):
         embedding = self.encoder(graphs).view(*table.shape, -1) * (1 + scale) + shift
         mine, rest = embedding[:, 0], embedding[:, 1:]
         parts = [mine, nearest(mine, rest, self.k, self.temperature).flatten(1)]
-        return self.last(torch.cat(parts, 1)).squeeze(1)  # type: ignore[no-any-return]
+        return self.last(torch.cat(parts, 1)).squeeze(1)
 
 
 @parameters

@@ -62,5 +62,4 @@ def likely_links(model: "LinkPredictor", target: "Name") -> list[list["Name"]]:
     drawn = unknown.sample(np.array([mx.layer_index(target)]), RANKED, np.random.default_rng(0))[1]
     pairs = np.unique(drawn if mx.directed else np.sort(drawn, axis=1), axis=0)
     best = np.argsort(-model.score_pairs(mx.node_names[pairs], target), kind="stable")[:LINKS]
-    links: list[list[Name]] = mx.node_names[pairs[best]].tolist()
-    return links
+    return mx.node_names[pairs[best]].tolist()

@@ -59,8 +59,7 @@ def _largest_component(mx: Multiplex) -> list[Name]:
     from scipy.sparse.csgraph import connected_components
 
     _, component = connected_components(mx.to_scipy(mx.layer_names[0]), directed=False)
-    largest: list[Name] = mx.node_names[component == np.bincount(component).argmax()].tolist()
-    return largest
+    return mx.node_names[component == np.bincount(component).argmax()].tolist()
 
 
 def _with_similar(base: Multiplex, name: str, percents: Sequence[int], rng: np.random.Generator) -> Multiplex:

@@ -100,8 +100,7 @@ def skip(rank: Ints, taken: Ints, population: int) -> Ints:
     starts = np.arange(rows)[:, None] * population
     before = (taken - np.arange(count) + starts).ravel()  # integers left below each taken one
     passed = np.searchsorted(before, (rank + starts).ravel(), side="right").reshape(rank.shape)
-    left: Ints = rank + passed - np.arange(rows)[:, None] * count
-    return left
+    return rank + passed - np.arange(rows)[:, None] * count
 
 
 def near_copy(rng: np.random.Generator, base: Ints, population: int, kept: int) -> Ints:

@@ -247,8 +247,7 @@ def _predict(positive: Bools, values: Floats, threshold: float | None) -> Bools:
         return values > threshold
     count = np.count_nonzero(positive)
     lowest = np.sort(values)[-count] if count else np.inf
-    predicted: Bools = values >= lowest
-    return predicted
+    return values >= lowest
 
 
 def _check_scores(label: ArrayLike, score: ArrayLike, *, both: bool = True) -> tuple[Bools, Floats]:

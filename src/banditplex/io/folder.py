@@ -143,8 +143,7 @@ def _open_array(path: Path, entry: dict[str, Any]) -> Array:
     expected = {key: entry[key] for key in traits}
     if traits != expected:
         raise FormatError(f"expected {expected}, got {traits}", path=path)
-    plain: Array = array.view(np.ndarray)
-    return plain
+    return array.view(np.ndarray)
 
 
 def _node_names(arrays: Arrays, path: Path) -> Names:

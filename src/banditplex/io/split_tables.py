@@ -67,5 +67,4 @@ def _index(column: Any, names: Any, path: Path) -> Ints:
     place = names.get_indexer(values.categories)
     if (place < 0).any():
         raise FormatError(f"expected a known {column.name}, got {values.categories[place < 0][0]!r}", path=path)
-    index: Ints = place.astype(np.int64)[values.codes.to_numpy()]
-    return index
+    return place.astype(np.int64)[values.codes.to_numpy()]

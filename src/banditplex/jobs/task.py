@@ -81,8 +81,7 @@ def failure(error: Exception) -> Outcome:
 def rows_of(key: str, outcome: Outcome) -> list[Row]:
     """Return the rows of a successful task; raise the error of a failed one, prefixed with its key."""
     if outcome.error is None:
-        rows: list[Row] = json.loads(outcome.rows)
-        return rows
+        return json.loads(outcome.rows)
     if outcome.is_lost:
         raise TaskLost(f"{key}: {outcome.error}.")
     if outcome.is_input_error:

@@ -58,8 +58,7 @@ class Worker:
                 _send(self._process.stdin, self._unsent_function)
                 self._unsent_function = None
             _send(self._process.stdin, message)
-            outcome: Outcome = pickle.loads(_receive(self._process.stdout))
-            return outcome
+            return pickle.loads(_receive(self._process.stdout))
         except (EOFError, OSError):
             raise WorkerDied(self._process.wait()) from None
 
@@ -81,8 +80,7 @@ def pickled(value: Any) -> bytes:
         from cloudpickle import dumps
     except ImportError:
         from pickle import dumps
-    data: bytes = dumps(value)
-    return data
+    return dumps(value)
 
 
 def _exit_reason(status: int) -> str:

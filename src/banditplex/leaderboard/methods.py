@@ -167,8 +167,7 @@ def _grid(name: str, make: Callable[..., Any]) -> Grid:
     """Return the grid of a baseline: an attribute of what makes it, or of its class, or one of ours."""
     ours = GRIDS.get(name, GRIDS.get(name.removesuffix("-union"), ()))
     grid: Any = getattr(make, "grid", getattr(_made_by(make), "grid", ours))
-    found: Grid = grid() if callable(grid) else grid
-    return found
+    return grid() if callable(grid) else grid
 
 
 def _combinations(grid: Grid) -> list[Settings]:

@@ -170,5 +170,4 @@ def near_names(name: str, known: list[str]) -> list[str]:
 
 def as_python(name: Any) -> Name:
     """Return a name as a plain Python value: 3, not np.int64(3)."""
-    plain: Name = name.item() if isinstance(name, np.generic) else name
-    return plain
+    return name.item() if isinstance(name, np.generic) else name

@@ -254,6 +254,5 @@ def _numbers(column: pa.ChunkedArray, what: str, origin: Origin) -> npt.NDArray[
     """Return a column of numbers, or of dates if it is the time."""
     kind = column.type if len(column) else pa.float64()
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or (what == "time" and pa.types.is_temporal(kind)):
-        array: npt.NDArray[Any] = column.to_numpy() if len(column) else np.empty(0)
-        return array
+        return column.to_numpy() if len(column) else np.empty(0)
     raise FormatError(f"Expected numbers as {what}, got {kind}", path=origin.path)

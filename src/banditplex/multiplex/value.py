@@ -261,8 +261,7 @@ class Multiplex:
         edges = self.edges(layer)
         known = edges[0] * self.num_nodes + edges[1]
         wanted = low * self.num_nodes + high
-        found: npt.NDArray[np.bool_] = np.append(known, -1)[np.searchsorted(known, wanted)] == wanted
-        return found
+        return np.append(known, -1)[np.searchsorted(known, wanted)] == wanted
 
     @cached_property
     def adjacency(self) -> Adjacency:

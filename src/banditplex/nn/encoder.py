@@ -74,7 +74,7 @@ class Encoder(nn.Module):
         if isinstance(self.input, nn.Embedding | Sketch):
             return take(self.input.weight, node)
         assert features is not None
-        return self.input(take(features, node))  # type: ignore[no-any-return]
+        return self.input(take(features, node))
 
     @torch.no_grad()
     def measure(self, features: Tensor) -> None:
@@ -151,7 +151,7 @@ def make_convolution(conv: Convolution, width: int) -> nn.Module:
     if conv == "gcn":
         from torch_geometric.nn import GCNConv
 
-        return GCNConv(width, width)  # type: ignore[no-any-return]
+        return GCNConv(width, width)
     if conv == "sage":
         from banditplex.nn.mean_conv import MeanConv
 
@@ -190,7 +190,7 @@ def try_convolution(conv: nn.Module, x: Tensor) -> Tensor:
     arcs = torch.stack([torch.cat([ends, ends + 1]), torch.cat([ends + 1, ends])])
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
-        return copy.deepcopy(conv).eval()(x, arcs)  # type: ignore[no-any-return]
+        return copy.deepcopy(conv).eval()(x, arcs)
 
 
 def count_hops(conv: nn.Module, width: int, trials: int = 4) -> int:

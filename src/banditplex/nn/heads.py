@@ -115,7 +115,7 @@ class PairInteraction(nn.Module):
             at_u, at_v = self.source(ends[: len(ends) // 2]), self.destination(ends[len(ends) // 2 :])
         messages = self.message(between) * torch.rsqrt(features.degree).unsqueeze(1)
         common = torch.zeros_like(at_u).index_add(0, features.which, messages)
-        return self.net(torch.cat([at_u * at_v, common], 1)).squeeze(1)  # type: ignore[no-any-return]
+        return self.net(torch.cat([at_u * at_v, common], 1)).squeeze(1)
 
 
 def _zero(linear: nn.Linear) -> nn.Linear:

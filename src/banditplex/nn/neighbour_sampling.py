@@ -119,7 +119,7 @@ class View:
         here = self.layers[slot] == layer
         ends, layer = torch.cat([pairs, pairs.flip(1)]), layer.repeat(2)
         found, arc = self.lists.find(self.lists.rows(layer, ends[:, 0]), ends[:, 1])
-        return torch.unique(arc[found & here.repeat(2)])  # type: ignore[no-any-return]
+        return torch.unique(arc[found & here.repeat(2)])
 
     def place(self, row: Tensor) -> Tensor:
         """Return the places of rows of these layers."""

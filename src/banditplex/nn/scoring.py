@@ -21,8 +21,7 @@ def score_terms(model: Network, view: View, query: Query) -> Tensor:
 
     @torch.no_grad()
     def score(part: Query) -> Tensor:
-        terms: Tensor = model(view, part).terms
-        return terms
+        return model(view, part).terms
 
     chunks = list(query.chunks(SCORED_AT_ONCE))
     parts = map_in_threads(score, chunks) if view.device.type == "cpu" else map(score, chunks)

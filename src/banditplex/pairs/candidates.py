@@ -251,8 +251,7 @@ def _hyperbola(rows: Floats, columns: Floats, wanted: int) -> Ints:
         low, high = (middle, high) if count(middle).sum() >= wanted else (low, middle)
     found = count(low)
     over = np.cumsum(found) - found
-    kept: Ints = np.clip(np.minimum(found, 4 * wanted - over), 0, None)
-    return kept
+    return np.clip(np.minimum(found, 4 * wanted - over), 0, None)
 
 
 def _parts(work: Ints, size: int) -> Iterator[tuple[int, int]]:

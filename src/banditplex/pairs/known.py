@@ -165,8 +165,7 @@ def contains(sorted_keys: Ints, keys: Ints) -> Bools:
 
 def _search(sorted_keys: Ints, keys: Ints) -> Bools:
     position = np.minimum(np.searchsorted(sorted_keys, keys), len(sorted_keys) - 1)
-    found: Bools = sorted_keys[position] == keys
-    return found
+    return sorted_keys[position] == keys
 
 
 def repeated(keys: Ints) -> Bools:

@@ -91,8 +91,7 @@ class GivenNegatives:
 
     def draw(self, layer: Ints, rng: np.random.Generator) -> Ints:
         """Return one of the given pairs (n, 2) for each layer index in `layer` (n,)."""
-        drawn: Ints = self._pairs[self._start[layer] + rng.integers(0, self._size[layer])]
-        return drawn
+        return self._pairs[self._start[layer] + rng.integers(0, self._size[layer])]
 
 
 def uniform_pairs(mx: Multiplex, space: PairSpace | None = None) -> Propose:
@@ -185,8 +184,7 @@ def within_free(layer: Ints, known: KnownPairs) -> Bools:
     order = np.argsort(layer, kind="stable")
     rank = np.empty(len(layer), np.int64)
     rank[order] = np.arange(len(layer)) - np.searchsorted(layer[order], layer[order])
-    within: Bools = rank < known.num_free()[layer]
-    return within
+    return rank < known.num_free()[layer]
 
 
 def at_most(each: int, layer: Ints, known: KnownPairs, draw: Callable[[Bools, int], Ints]) -> Ints:

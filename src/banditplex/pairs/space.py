@@ -59,8 +59,7 @@ class PairSpace:
         if not self._mx.directed:
             source, destination = np.minimum(source, destination), np.maximum(source, destination)
         inside = contains(self._link_keys(*self._links), self._link_keys(layer, source, destination))
-        different: Bools = inside & (pairs[:, 0] != pairs[:, 1])
-        return different
+        return inside & (pairs[:, 0] != pairs[:, 1])
 
     def _link_keys(self, layer: Ints, source: Ints, destination: Ints) -> Ints:
         return (layer * self._num_types + source) * self._num_types + destination

@@ -48,8 +48,7 @@ class NearbyPairs:
     def probability(self, pairs: Ints) -> Floats:
         """Return the probability (n,) of a walk from the first to the second node of each pair (n, 2)."""
         if self._num_nodes**2 <= DENSE * len(self._keys) and self._num_nodes <= MOST_NODES:
-            everywhere: Floats = self._of_all_pairs[pairs[:, 0], pairs[:, 1]]
-            return everywhere
+            return self._of_all_pairs[pairs[:, 0], pairs[:, 1]]
         few = np.argmin(self._degree[pairs], axis=1)[:, None]  # walks are as likely in either direction
         fewer, other = (np.take_along_axis(pairs, column, 1)[:, 0] for column in (few, 1 - few))
         parts = [np.empty(0)]
@@ -61,16 +60,14 @@ class NearbyPairs:
             middle = self._ends[self._start[first][row] + place]
             shared = contains(self._keys, last[row] * self._num_nodes + middle)
             parts.append(np.bincount(row[shared], 1 / self._degree[middle[shared]], len(first)).astype(np.float64))
-        found: Floats = np.concatenate(parts) / len(self._ends)
-        return found
+        return np.concatenate(parts) / len(self._ends)
 
     @cached_property
     def _of_all_pairs(self) -> Floats:
         """The probabilities of walks between all nodes, (num_nodes, num_nodes)."""
         linked = np.zeros((self._num_nodes, self._num_nodes))
         linked[np.divmod(self._keys, self._num_nodes)] = 1
-        found: Floats = (linked / self._degree) @ linked / len(self._ends)
-        return found
+        return (linked / self._degree) @ linked / len(self._ends)
 
 
 class UnknownPairs:

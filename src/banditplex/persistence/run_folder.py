@@ -81,8 +81,7 @@ class RunFolder:
     def settings(self) -> dict[str, Any]:
         """Return the settings of the run that was begun, as they were given, and its targets."""
         kept = read_checkpoint(self._checkpoint)
-        settings: dict[str, Any] = kept["identity"]["settings"] | kept["arguments"]
-        return settings
+        return kept["identity"]["settings"] | kept["arguments"]
 
     def reading(self) -> dict[str, Any]:
         """Return the options that the data of the run were read with, as `keep_reading` was told."""
@@ -90,14 +89,12 @@ class RunFolder:
 
     def notes(self) -> list[str]:
         """Return what was guessed, merged or left out when the data of the run were read."""
-        found: list[str] = self._read().get(NOTES, [])
-        return found
+        return self._read().get(NOTES, [])
 
     def _read(self) -> dict[str, Any]:
         path = self.path / READING
         schema = {f"{NOTES}?": [str], "*": ANYTHING}
-        found: dict[str, Any] = parse(regular(path).read_bytes(), schema, path=path) if path.exists() else {}
-        return found
+        return parse(regular(path).read_bytes(), schema, path=path) if path.exists() else {}
 
     def keep_reading(self, options: dict[str, Any], notes: Sequence[str] = ()) -> None:
         """Keep how the data of the run are read; the folder is `held`."""

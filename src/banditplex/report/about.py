@@ -66,12 +66,11 @@ def read_about(folder: Path, model: LinkPredictor) -> dict[str, Any]:
     except FileNotFoundError:
         return {}
     layer = whole(0, model.multiplex_.num_layers - 1)
-    about: dict[str, Any] = parse(text, {
+    return parse(text, {
         "data?": str, "title?": (type(None), str), "command?": str, "date?": str, "versions?": {"*": str},
         "notes?": [str], "relevant?": (type(None), [[layer, 2]]),
         "held_out?": (type(None), {"bins": [_BIN], "targets": [_TARGET, len(model.k_)]}),
     }, path=path)  # fmt: skip
-    return about
 
 
 def _versions() -> dict[str, str]:

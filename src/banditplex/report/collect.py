@@ -67,8 +67,7 @@ def node_counts(mx: Multiplex) -> list[tuple[str, int]]:
 def in_matrices(mx: Multiplex) -> Ints:
     """Return the layers that matrices show, in the order of the multiplex."""
     largest = np.argsort(-mx.layer_sizes, kind="stable")[:MATRIX]
-    shown: Ints = np.sort(largest)
-    return shown
+    return np.sort(largest)
 
 
 def layers_per_pair(mx: Multiplex) -> Ints:

@@ -138,8 +138,7 @@ class Near:
         if self.what == "paths":
             joined = np.asarray(matrix[pairs[:, 0], pairs[:, 1]]).ravel()
             found = found - joined * (degree[pairs].sum(axis=1) - 1)  # those that use the pair's own edge
-        counts: list[int] = found.astype(np.int64).tolist()
-        return counts
+        return found.astype(np.int64).tolist()
 
 
 def _in_order_of_types(mx: Multiplex, name: Name, table: pd.DataFrame) -> Ints:
@@ -152,8 +151,7 @@ def _in_order_of_types(mx: Multiplex, name: Name, table: pd.DataFrame) -> Ints:
     if mx.directed or len(layer) != 1 or types[0] == types[1]:
         return pairs
     first = np.bincount(mx.type_index[mx.edges(name)[0]]).argmax()
-    turned: Ints = np.where((mx.type_index[pairs[:, :1]] == first), pairs, pairs[:, ::-1])
-    return turned
+    return np.where((mx.type_index[pairs[:, :1]] == first), pairs, pairs[:, ::-1])
 
 
 def _types(mx: Multiplex, pairs: Ints) -> list[str] | None:

@@ -181,8 +181,7 @@ def _parse_header(path: Path, line: bytes) -> Row:
         got = repr(entry["format"]) if "format" in entry else repr(line[:20].decode(errors="replace"))
         raise FormatError(f"expected {FORMAT}, got {got}", path=path, line=1)
     check(entry, {"format": str, "about": {"*": ANYTHING}}, path=path, line=1)
-    about: Row = entry["about"]
-    return about
+    return entry["about"]
 
 
 def _parse_task(path: Path, number: int, line: bytes, check_task: Check | None) -> tuple[str, list[Row]]:

@@ -105,8 +105,7 @@ class Group:
         self.copy_first([size])
         data = data if self.is_writer else torch.empty(int(size), dtype=torch.uint8)
         self.copy_first([data])
-        value: Value = from_bytes(data.numpy().tobytes())
-        return value
+        return from_bytes(data.numpy().tobytes())
 
 
 ALONE = Group()

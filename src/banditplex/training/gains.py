@@ -149,8 +149,7 @@ class Comparison:
         label = self.label[fitted]
         if not 0 < label.sum() < len(label):
             return np.zeros((len(columns), len(tested)))
-        found: Floats = _losses(columns[:, fitted], label, columns[:, tested], self.label[tested]).cpu().numpy()
-        return found
+        return _losses(columns[:, fitted], label, columns[:, tested], self.label[tested]).cpu().numpy()
 
     def columns(self, layers: Ints) -> tuple[Tensor, Tensor]:
         """Return the columns of pairs in the target layer alone (1, n, F), and with each other layer (m, n, G)."""
@@ -215,8 +214,7 @@ class Folds:
         layers = self._promising[whole.target][number]
         found = whole.within(self._graphs[number], torch.nonzero(whole.fold != number).squeeze(1)).estimates(layers)
         score = np.array([each.gain / max(each.error, 1e-12) for each in found])
-        chosen: Ints = layers[np.argsort(-np.nan_to_num(score, nan=-np.inf), kind="stable")[:TESTED]]
-        return chosen
+        return layers[np.argsort(-np.nan_to_num(score, nan=-np.inf), kind="stable")[:TESTED]]
 
 
 def _losses(x: Tensor, label: Tensor, x_tested: Tensor, label_tested: Tensor) -> Tensor:

@@ -143,8 +143,7 @@ class Regret:
         best = np.zeros(state.num_instances)
         if state.dense:  # otherwise most arms were never observed: their estimate is 0
             best = np.partition(state.read("estimate", slice(0, None)), k - 1, axis=1)[:, :k].sum(axis=1)
-        regret: Floats = state.instance["paid"] - best
-        return regret
+        return state.instance["paid"] - best
 
     def state_dict(self) -> dict[str, Any]:
         """Return the sums so far."""

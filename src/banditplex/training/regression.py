@@ -86,8 +86,7 @@ class MemberRegression:
         seen = self._columns(pairs if self.data.full_mx.directed else np.sort(pairs, axis=1), instance, known)
         target, layers = self._places(instance)
         own, other = self.regression(seen, target, layers)
-        found: Floats = (own + other.sum(1)).cpu().numpy().astype(np.float64)
-        return found
+        return (own + other.sum(1)).cpu().numpy().astype(np.float64)
 
     def _places(self, instance: Ints) -> tuple[Tensor, Tensor]:
         """Return target layers (n,) and the other layers that they look at (n, m), -1 for none."""

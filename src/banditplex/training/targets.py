@@ -141,8 +141,7 @@ def _complete(mx: Multiplex, visibility: Visibility) -> NDArray[np.bool_]:
     most = mx.num_edges if visibility.of_negatives.hides_everywhere else num_edges(mx).max(initial=0)
     if mx.node_types is None and 2 * most < mx.num_nodes * (mx.num_nodes - 1):  # so few leave a pair without an edge
         return np.zeros(mx.num_layers, np.bool_)
-    complete: NDArray[np.bool_] = visibility.negative_pairs(mx).num_free() == 0
-    return complete
+    return visibility.negative_pairs(mx).num_free() == 0
 
 
 def _warn_of(mx: Multiplex, layers: Ints, which: str) -> None:

@@ -50,8 +50,7 @@ def run_to_end(steps: Generator[None, None, Value], left: Callable[[], bool] = l
         try:
             next(steps)
         except StopIteration as end:
-            value: Value = end.value
-            return value
+            return end.value
     raise CancelledError
 
 

@@ -90,8 +90,7 @@ class Difference:
     @property
     def curve(self) -> Floats:
         """The mean difference at each epoch, (epochs,)."""
-        mean: Floats = self.trials.mean(axis=0)
-        return mean
+        return self.trials.mean(axis=0)
 
     @property
     def error(self) -> Floats:

@@ -153,8 +153,7 @@ class Judge:
     def right(self, model: LinkPredictor, looked_at: Ints) -> Bools:
         """Say of test pairs (n,) that look at each of some layers (n, m) whether they are told apart, (n, m)."""
         positive = self.part.label == 1
-        right: Bools = (model.score_by_layer(self.names, self.part.layer, looked_at) > 0) == positive[:, None]
-        return right
+        return (model.score_by_layer(self.names, self.part.layer, looked_at) > 0) == positive[:, None]
 
     def accuracy(self, right: Bools, here: Bools | slice = slice(None)) -> Floats:
         """Return the share that is right (num_layers, m), per target; of some of the test pairs only, if asked."""
@@ -167,8 +166,7 @@ class Judge:
 def draw_each(likely: Floats, rng: np.random.Generator) -> Ints:
     """Return one column per row of probabilities (n, m), drawn with these."""
     total = np.cumsum(likely, axis=1)
-    place: Ints = (total <= rng.random((len(likely), 1)) * total[:, -1:]).sum(1)
-    return place
+    return (total <= rng.random((len(likely), 1)) * total[:, -1:]).sum(1)
 
 
 def favourites(likely: Floats, rng: np.random.Generator) -> Ints:
@@ -177,5 +175,4 @@ def favourites(likely: Floats, rng: np.random.Generator) -> Ints:
     >>> favourites(np.array([[0.0, 0.7, 0.3], [0.9, 0.0, 0.1]]), np.random.default_rng(0))
     array([1, 0])
     """
-    order: Ints = np.lexsort((rng.random(likely.shape), -likely))[:, 0]
-    return order
+    return np.lexsort((rng.random(likely.shape), -likely))[:, 0]

@@ -71,8 +71,7 @@ def read_pairs(
     if same.any():
         row = int(np.argmax(same))
         raise origin.error(f"expected two different nodes, got {table['source'][row].as_py()!r} twice", row)
-    names: Names = mx.node_names[pairs]
-    return names
+    return mx.node_names[pairs]
 
 
 def _index(column: pa.ChunkedArray, role: str, finder: NodeFinder, mx: Multiplex, origin: Origin) -> Ints:
