@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 import banditplex as bx
-from banditplex.multiplex.names import Ints
+from banditplex.arrays import Ints
 
 NUM_EDGES, NUM_NODES, NUM_LAYERS = 10_000_000, 1_000_000, 20
 NUM_LINES = 5_000_000

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from banditplex.arrays import Ints
 from banditplex.datasets import planted
 from banditplex.datasets.planted import similar_layer
 from banditplex.evaluation import Split, accuracy, roc_auc, split
 from banditplex.multiplex import Multiplex, Name
-from banditplex.multiplex.names import Ints
 from banditplex.predictor import LinkPredictor
 from banditplex.rng import stream
 from banditplex.training.members import Members

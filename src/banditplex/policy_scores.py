@@ -10,16 +10,14 @@ from dataclasses import replace
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
+from banditplex.arrays import Bools, Floats, Ints
 from banditplex.bandits.arms import to_layer
 from banditplex.multiplex import Name
 from banditplex.predictor import LinkPredictor
 from banditplex.training.loop import Trainer
 from banditplex.training.validation import Validation
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 Score = Callable[[Ints, Name], Floats]
 """Pairs (n, 2) of node indices and a target layer -> logits (n,)."""
 PREDICTED, ONE, MEAN, VALIDATED = "most probable layers", "one layer", "mean of draws", "validated layer"
@@ -68,10 +66,10 @@ def validated_layers(model: LinkPredictor) -> Ints:
     return best
 
 
-def _drawn_in_training(trainer: Trainer) -> NDArray[np.bool_]:
+def _drawn_in_training(trainer: Trainer) -> Bools:
     """Return which arms (T, arms) training may draw."""
     assert trainer.policy is not None
-    drawn: NDArray[np.bool_] = trainer.policy.inclusion() > 0
+    drawn: Bools = trainer.policy.inclusion() > 0
     return drawn | trainer.policy.takes_k
 
 

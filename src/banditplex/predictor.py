@@ -10,7 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from banditplex.answers.asked_table import in_own_layers
 from banditplex.answers.embedding import embed
@@ -18,6 +18,7 @@ from banditplex.answers.explanation import explain, which_layers
 from banditplex.answers.notebook import as_html
 from banditplex.answers.quality import mean_auc
 from banditplex.answers.ranking import recommend
+from banditplex.arrays import Floats, Ints
 from banditplex.bandits.arms import to_layer
 from banditplex.errors import InputError
 from banditplex.estimator import Estimator
@@ -41,8 +42,6 @@ from banditplex.training.loop import Trainer
 from banditplex.training.members import Members, while_training
 from banditplex.training.threads import fitting_threads
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 LOGGED = ("epoch", "train_loss", "validation_loss")
 QUICK_GAINS = 20_000
 """Edges up to which a notebook shows gains that have not been asked for yet: they take seconds."""

@@ -6,8 +6,8 @@ A stream depends on the seed and its own name alone, so drawing more negatives d
 import hashlib
 
 import numpy as np
-from numpy.typing import NDArray
 
+from banditplex.arrays import Ints
 from banditplex.errors import InputError
 
 
@@ -27,7 +27,7 @@ def stream(seed: int, *name: str | int) -> np.random.Generator:
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed, *words.tolist()])))
 
 
-def random_ranks(group: NDArray[np.int64], rng: np.random.Generator) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def random_ranks(group: Ints, rng: np.random.Generator) -> tuple[Ints, Ints]:
     """Return a random rank of each entry (n,) within its group, and the size of each group."""
     size = np.bincount(group)
     order = np.lexsort((rng.random(len(group)), group))

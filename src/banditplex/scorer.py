@@ -3,9 +3,9 @@
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol, runtime_checkable
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from banditplex.arrays import Floats
 from banditplex.multiplex import Multiplex, Name
 
 
@@ -21,5 +21,5 @@ class LinkScorer(Protocol):
     ) -> Any:
         """Learn to predict links in the target layers (None = every layer); return self."""
 
-    def score_pairs(self, pairs: ArrayLike, layer: Name) -> NDArray[np.float64]:
+    def score_pairs(self, pairs: ArrayLike, layer: Name) -> Floats:
         """Return a score (n,) for each pair (n, 2) of node names or indices."""

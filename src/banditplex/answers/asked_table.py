@@ -5,13 +5,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from banditplex.arrays import Floats
 from banditplex.errors import InputError
 from banditplex.multiplex import Name
 from banditplex.multiplex.roles import choose_columns
-
-Floats = NDArray[np.float64]
 
 
 def in_own_layers(pairs: ArrayLike, targets: Sequence[Name], score: Callable[[Any, Name], Floats]) -> Floats:

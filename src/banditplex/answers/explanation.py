@@ -3,17 +3,15 @@
 import numpy as np
 import pandas as pd
 import torch
-from numpy.typing import NDArray
 
+from banditplex.arrays import Floats, Ints
 from banditplex.multiplex import Multiplex, Name
 from banditplex.nn.ensemble import beside_of, members_of
-from banditplex.pairs.known import Ints
 from banditplex.pairs.negatives import uniform_pairs
 from banditplex.pairs.space import PairSpace
 from banditplex.prediction import FittedModel
 from banditplex.rng import stream
 
-Floats = NDArray[np.float64]
 TERMS = ("base", "own", "edge", "reverse", "drawn")
 TYPICAL = 1_000
 """Pairs whose mean terms are those of a typical pair."""

@@ -4,10 +4,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from banditplex.arrays import Ints
 from banditplex.errors import InputError
 from banditplex.evaluation.metrics import roc_auc
 from banditplex.multiplex import Multiplex, Name
-from banditplex.pairs.known import Ints, KnownPairs
+from banditplex.pairs.known import KnownPairs
 from banditplex.pairs.negatives import draw_negatives, uniform_pairs
 from banditplex.pairs.space import restrict
 from banditplex.prediction import FittedModel

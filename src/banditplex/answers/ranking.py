@@ -6,19 +6,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from banditplex.answers.embedding import positions
+from banditplex.arrays import Ints
 from banditplex.errors import InputError
 from banditplex.multiplex import Multiplex, Name
 from banditplex.pairs.asked import as_node, as_pairs
 from banditplex.pairs.candidates import SIZE, WAYS, find_candidates
-from banditplex.pairs.known import Ints, in_order
+from banditplex.pairs.known import in_order
 from banditplex.pairs.space import PairSpace
 from banditplex.prediction import FittedModel
 from banditplex.terminal import duration
 
-Floats = NDArray[np.float64]
 Progress = Callable[[int, int], Any]
 """Is told how many pairs have been ranked, and of how many."""
 Note = Callable[[str], Any]

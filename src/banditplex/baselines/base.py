@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
-from banditplex.baselines.columns import Floats, Ints, StructuralColumns
+from banditplex.arrays import Floats, Ints
+from banditplex.baselines.columns import StructuralColumns
 from banditplex.errors import InputError
 from banditplex.multiplex import Multiplex, Name
 from banditplex.pairs.asked import as_pairs

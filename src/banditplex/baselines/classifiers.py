@@ -8,8 +8,9 @@ import numpy as np
 import torch
 from sklearn.ensemble import HistGradientBoostingClassifier
 
+from banditplex.arrays import Floats, Ints
 from banditplex.baselines.base import BASELINES, Baseline, TrainingTable, parameters, training_tables
-from banditplex.baselines.columns import Floats, Ints, StructuralColumns
+from banditplex.baselines.columns import StructuralColumns
 from banditplex.baselines.svd import CrossFittedSVD
 from banditplex.rng import stream
 from banditplex.training.logistic import fit

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
+from banditplex.arrays import Bools, Floats, Ints
 from banditplex.backend import Lists, shared_sums
 from banditplex.backend.packing import EdgeTensors
 from banditplex.multiplex import Multiplex
@@ -24,9 +24,6 @@ from banditplex.nn.pair_features import compute_pair_features, num_features
 from banditplex.nn.view import View
 from banditplex.pairs.visibility import Visibility
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 MAX_OTHERS = 40
 """With more layers than this, columns of each other layer are left out."""
 COLUMNS_AT_ONCE = 1 << 16

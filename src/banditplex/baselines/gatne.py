@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
+from banditplex.arrays import Floats, Ints
 from banditplex.baselines.base import BASELINES, parameters
-from banditplex.baselines.columns import Floats, Ints
 from banditplex.baselines.node_vectors import NodeVectors
 from banditplex.baselines.skipgram import Table, WalkGraph, Walks, as_numpy, random_table, walk, zero_table
 from banditplex.rng import stream

@@ -4,8 +4,8 @@ from dataclasses import field
 from functools import partial
 from typing import ClassVar
 
+from banditplex.arrays import Floats, Ints
 from banditplex.baselines.base import BASELINES, Baseline, add_one_graph, choice, parameters
-from banditplex.baselines.columns import Floats, Ints
 from banditplex.errors import InputError
 
 FEATURES = {

@@ -6,8 +6,9 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import eigsh
 
+from banditplex.arrays import Floats, Ints
 from banditplex.baselines.base import Baseline, add_one_graph, choice, parameters
-from banditplex.baselines.columns import Floats, Ints, Linked
+from banditplex.baselines.columns import Linked
 from banditplex.errors import InputError
 
 EXACT = 1_000

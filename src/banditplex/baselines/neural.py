@@ -10,9 +10,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from banditplex.arrays import Floats, Ints
 from banditplex.backend.packing import node_features
 from banditplex.baselines.base import Baseline, choice, parameters
-from banditplex.baselines.columns import Floats, Ints
 from banditplex.errors import InputError
 from banditplex.nn import HiddenEdges, PackedGraph
 from banditplex.nn.encoder import column_scales

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from banditplex.arrays import Floats, Ints
 from banditplex.baselines.base import Baseline, add_one_graph, choice, parameters, training_tables
 from banditplex.baselines.classifiers import fit_logistic
-from banditplex.baselines.columns import Floats, Ints
 from banditplex.baselines.skipgram import (
     MAX_TOKENS,
     Table,

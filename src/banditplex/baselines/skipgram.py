@@ -22,7 +22,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from banditplex.baselines.columns import Bools, Floats, Ints
+from banditplex.arrays import Bools, Floats, Ints
 from banditplex.multiplex import Multiplex
 from banditplex.pairs.known import contains
 

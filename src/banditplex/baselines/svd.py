@@ -8,8 +8,8 @@ import scipy.sparse as sp
 import torch
 from sklearn.utils.extmath import randomized_svd
 
+from banditplex.arrays import Floats, Ints
 from banditplex.baselines.base import Baseline, add_one_graph, choice, parameters
-from banditplex.baselines.columns import Floats, Ints
 from banditplex.multiplex import Multiplex
 from banditplex.nn.spectral import fold_of
 from banditplex.pairs.known import contains

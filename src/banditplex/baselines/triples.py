@@ -13,9 +13,9 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy, softplus
 
+from banditplex.arrays import Floats, Ints
 from banditplex.backend.packing import EdgeTensors
 from banditplex.baselines.base import BASELINES, Baseline, choice, parameters
-from banditplex.baselines.columns import Floats, Ints
 from banditplex.baselines.skipgram import Table
 from banditplex.errors import InputError
 from banditplex.nn.relations import FORMULAS, Formula, dot

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from banditplex.arrays import Ints
 from banditplex.datasets.sampling import decode, num_pairs
 from banditplex.errors import InputError
-from banditplex.multiplex.names import Ints
 
 
 @dataclass(frozen=True)

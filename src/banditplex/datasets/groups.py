@@ -4,6 +4,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from banditplex.arrays import Ints
 from banditplex.datasets.communities import Communities
 from banditplex.datasets.sampling import (
     check_counts,
@@ -19,7 +20,6 @@ from banditplex.datasets.sampling import (
 )
 from banditplex.errors import InputError
 from banditplex.multiplex import Multiplex
-from banditplex.multiplex.names import Ints
 from banditplex.registry import check_choice
 from banditplex.rng import stream
 

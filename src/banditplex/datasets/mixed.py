@@ -2,10 +2,10 @@
 
 import numpy as np
 
+from banditplex.arrays import Ints
 from banditplex.datasets.planted import planted, similar_layer
 from banditplex.datasets.sampling import decode, num_pairs, permutations, words
 from banditplex.multiplex import Multiplex
-from banditplex.multiplex.names import Ints
 from banditplex.rng import stream
 
 NODES, EDGES = 300, 600

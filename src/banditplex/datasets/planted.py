@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from banditplex.arrays import Ints
 from banditplex.datasets.communities import Communities
 from banditplex.datasets.sampling import (
     check_counts,
@@ -18,7 +19,6 @@ from banditplex.datasets.sampling import (
 )
 from banditplex.errors import InputError
 from banditplex.multiplex import Multiplex
-from banditplex.multiplex.names import Ints
 from banditplex.rng import stream
 
 _BATCH = 1 << 21  # edges per batch: bounds the memory; another value gives other edges for the same seed

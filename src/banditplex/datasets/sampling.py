@@ -9,8 +9,8 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from banditplex.arrays import Ints
 from banditplex.errors import InputError
-from banditplex.multiplex.names import Ints
 
 Count = TypeVar("Count", int, Ints)
 _WORD = np.iinfo(np.uint64).max

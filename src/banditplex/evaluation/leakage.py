@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from banditplex.arrays import Bools, Ints
 from banditplex.errors import InputError
 from banditplex.multiplex import Multiplex
-from banditplex.pairs.known import Bools, Ints, KnownPairs, pair_keys, repeated
+from banditplex.pairs.known import KnownPairs, pair_keys, repeated
 from banditplex.pairs.negatives import row_blocks
 from banditplex.pairs.visibility import HIDE, Visibility, leaves_few
 

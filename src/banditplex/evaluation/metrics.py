@@ -12,11 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from banditplex.arrays import Bools, Floats
 from banditplex.errors import InputError
 from banditplex.multiplex import Name
 
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 AT = (1, 10, 50)
 
 

@@ -11,8 +11,8 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from banditplex.arrays import Floats, Ints
 from banditplex.errors import InputError
 from banditplex.evaluation.metrics import AT, evaluate_layers
 from banditplex.evaluation.ranking import FILTERED, filtered_ranking
@@ -299,7 +299,7 @@ def score_split(
         raise InputError("Expected a layer with test edges and pairs without an edge, got none.")
     layers, labels, scores, own = [], [], [], []
 
-    def score(pairs: NDArray[np.int64], layer: Name) -> NDArray[np.float64]:
+    def score(pairs: Ints, layer: Name) -> Floats:
         found = np.asarray(scorer.score_pairs(names[pairs], layer), np.float64)
         if not np.isfinite(found).all():
             raise InputError(f"Expected finite scores, got {found[~np.isfinite(found)][0]} in layer {layer!r}.")

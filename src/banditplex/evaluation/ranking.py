@@ -11,15 +11,14 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from banditplex.arrays import Bools, Floats, Ints
 from banditplex.errors import InputError
 from banditplex.evaluation.metrics import LayerMetrics, rank_metrics
 from banditplex.evaluation.split import FixedSplit
 from banditplex.multiplex import Name
-from banditplex.pairs.known import Bools, Ints
 from banditplex.registry import check_choice
 from banditplex.scorer import LinkScorer
 
-Floats = NDArray[np.float64]
 AT = (1, 3, 10)
 FILTERED = ("filtered_mrr", *(f"filtered_hits_at_{cut}" for cut in AT))
 """Names of the metrics in rows of `evaluate` and `compare`."""

@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from banditplex.arrays import Bools, Ints
 from banditplex.errors import InputError
 from banditplex.evaluation.leakage import check_leakage
 from banditplex.multiplex import Multiplex, Name
 from banditplex.pairs.hard_negatives import hard_negatives
-from banditplex.pairs.known import Bools, Ints, KnownPairs, repeated
+from banditplex.pairs.known import KnownPairs, repeated
 from banditplex.pairs.negatives import PROPOSALS, at_most, own_negatives, pool_negatives, within_free
 from banditplex.pairs.visibility import HIDE, Visibility
 from banditplex.registry import check_choice

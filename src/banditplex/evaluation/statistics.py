@@ -10,14 +10,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from banditplex.arrays import Floats
 from banditplex.errors import InputError
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Floats = NDArray[np.float64]
 NOT_METRICS = {"method", "trial", "fold", "scope", "layer", "train_edges", "test_edges", "fit_seconds", "score_seconds"}
 """Columns of the rows of `evaluate` that are not metrics."""
 

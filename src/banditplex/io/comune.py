@@ -11,11 +11,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from banditplex.arrays import Ints
 from banditplex.errors import FormatError
 from banditplex.io.base import Format, Progress, begins_with
 from banditplex.io.lines import BLANKS, Rows, filled_lines, naming_rows, parse_rows, read_text
 from banditplex.multiplex import Multiplex
-from banditplex.multiplex.names import Ints, NameIndex, factorize
+from banditplex.multiplex.names import NameIndex, factorize
 
 COLUMNS = ("layer", "source", "destination", "weight")
 _ID = re.compile("-?[0-9]{1,18}")

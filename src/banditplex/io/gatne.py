@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from banditplex.arrays import Bools, Ints
 from banditplex.errors import FormatError
 from banditplex.io.base import Format, Progress, read_side_note
 from banditplex.io.lines import BLANKS, Rows, index_fields, parse_rows, read_text
 from banditplex.multiplex import Multiplex
-from banditplex.multiplex.names import Ints, Names
+from banditplex.multiplex.names import Names
 from banditplex.registry import check_choice
 
 PARTS = ("train", "valid", "test")
@@ -26,7 +26,7 @@ class LabelledPairs(NamedTuple):
 
     layer: Ints  # (n,)
     pairs: Ints  # (n, 2)
-    label: npt.NDArray[np.bool_]  # (n,)
+    label: Bools  # (n,)
 
 
 class Splits(NamedTuple):
@@ -66,7 +66,7 @@ class Parts:
     layer: Ints
     source: Ints
     destination: Ints
-    label: npt.NDArray[np.bool_]
+    label: Bools
 
     def span(self, part: int) -> slice:
         """Return which lines are those of a file."""
@@ -133,7 +133,7 @@ def read_parts(
     return Parts(parts, note, nodes, layers, layer, source, destination, np.concatenate([*map(_labels, parts)]))
 
 
-def _labels(rows: Rows) -> npt.NDArray[np.bool_]:
+def _labels(rows: Rows) -> Bools:
     if rows.width < 4:
         return np.ones(len(rows), np.bool_)
     labels = rows.numbers(3, "a label 0 or 1")

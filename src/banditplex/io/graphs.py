@@ -11,12 +11,12 @@ from xml.etree.ElementTree import ParseError
 
 import numpy as np
 
+from banditplex.arrays import Floats
 from banditplex.errors import FormatError, InputError
 from banditplex.io.base import Format, Progress, are_strings, begins_with, parse_names, strings_note
 from banditplex.io.lines import read_text
 from banditplex.io.text import check_file_size, refuse_names
 from banditplex.multiplex import Multiplex
-from banditplex.multiplex.build import Floats
 from banditplex.multiplex.convert import as_number, from_attributes, redirect
 from banditplex.schema import DISTINCT_NAMES, one_of, parse, whole
 

@@ -9,16 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
+from banditplex.arrays import Bools, Ints
 from banditplex.errors import FormatError
 from banditplex.io.base import are_strings, locating, parse_names
 from banditplex.io.text import as_strings
 from banditplex.multiplex.build import Numbers
-from banditplex.multiplex.names import Ints, Names, factorize
+from banditplex.multiplex.names import Names, factorize
 
 Column = Any  # a pyarrow.ChunkedArray of strings
 
@@ -49,7 +49,7 @@ class Rows:
         """Return an error about the line of `row`."""
         return FormatError(message, path=self.path, line=self.line(row))
 
-    def refuse(self, wrong: npt.NDArray[np.bool_], column: int, expected: str) -> None:
+    def refuse(self, wrong: Bools, column: int, expected: str) -> None:
         """Refuse rows that are marked as wrong; the error shows the first one's field in `column`."""
         if wrong.any():
             row = int(np.argmax(wrong))

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from banditplex.arrays import Bools
 from banditplex.errors import FormatError, InputError
 from banditplex.io.base import Format, Progress, begins_with, locating
 from banditplex.io.lines import index_names, read_text, tokens
@@ -211,7 +212,7 @@ def _edge_values(edges: Sequence[Edge], role: str, name: str | None, known: set[
     return np.array(found)
 
 
-def _both_ways(columns: dict[str, Any], undirected: npt.NDArray[np.bool_]) -> dict[str, Any]:
+def _both_ways(columns: dict[str, Any], undirected: Bools) -> dict[str, Any]:
     """Append the reverse of each edge in an undirected layer, except self loops."""
     source, destination = columns["source"], columns["destination"]
     again = undirected[columns["layer"]] & (source != destination)

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from banditplex.arrays import Ints
 from banditplex.errors import FormatError
 from banditplex.io.gatne import LabelledPairs, Splits
 from banditplex.multiplex import Multiplex
-from banditplex.multiplex.names import Ints
 from banditplex.registry import check_choice
 
 PARTS = ("train", "valid", "test")

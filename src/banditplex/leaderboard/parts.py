@@ -5,10 +5,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from banditplex.arrays import Bools, Ints
 from banditplex.evaluation.split import HARD_EACH, FixedSplit, Split, split
 from banditplex.multiplex import Multiplex
 from banditplex.pairs.hard_negatives import hard_negatives
-from banditplex.pairs.known import Bools, Ints
 from banditplex.pairs.negatives import at_most, own_negatives
 from banditplex.pairs.visibility import Visibility
 from banditplex.rng import random_ranks, stream

@@ -2,8 +2,9 @@
 
 from numpy.typing import ArrayLike
 
+from banditplex.arrays import Floats
 from banditplex.multiplex import Multiplex, Name
-from banditplex.predictor import Floats, LinkPredictor
+from banditplex.predictor import LinkPredictor
 
 DRAWS = 32
 """Draws whose mean is the score."""

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from banditplex.arrays import Ints
 from banditplex.multiplex.build import stable_order
-from banditplex.multiplex.names import Ints
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from banditplex.arrays import Bools, Floats, Ints
 from banditplex.errors import InputError
-from banditplex.multiplex.names import Ints, Name, Names, as_python
+from banditplex.multiplex.names import Name, Names, as_python
 
-Floats = npt.NDArray[np.float64]
 Numbers = npt.NDArray[Any]  # int64 or float64
 
 
@@ -143,7 +143,7 @@ def _sort_unpacked(
     return Sorted(edges, offsets.astype(np.int64, copy=False), weight, time)
 
 
-def _firsts(key: Ints) -> npt.NDArray[np.bool_] | None:
+def _firsts(key: Ints) -> Bools | None:
     """Mark the first of each run of equal keys; None if all keys differ."""
     new = np.ones(len(key), np.bool_)
     np.not_equal(key[1:], key[:-1], out=new[1:])
@@ -156,7 +156,7 @@ def take(column: Any, which: npt.NDArray[Any]) -> Any:
 
 
 def _merge(
-    weight: Floats | None, time: Numbers | None, order: Ints, first: npt.NDArray[np.bool_] | None, duplicates: str
+    weight: Floats | None, time: Numbers | None, order: Ints, first: Bools | None, duplicates: str
 ) -> tuple[Floats | None, Numbers | None]:
     """Return both columns in the given order, one entry per edge; `first` marks the first of each, None means all."""
     if first is None:
@@ -207,9 +207,7 @@ def _first_outside(index: Ints, count: int) -> int | None:
     return int(np.argmax((index < 0) | (index >= count)))
 
 
-def refuse_loops(
-    loop: npt.NDArray[np.bool_], source: Ints, layer: Ints, node_names: Names, layer_names: tuple[Name, ...]
-) -> None:
+def refuse_loops(loop: Bools, source: Ints, layer: Ints, node_names: Names, layer_names: tuple[Name, ...]) -> None:
     """Refuse self loops, which `loop` marks."""
     if loop.any():
         edge = int(np.argmax(loop))
@@ -291,7 +289,7 @@ def _as_numbers(values: Any, what: str, num_edges: int) -> Numbers:
     return array
 
 
-def _refuse(wrong: npt.NDArray[np.bool_], values: Numbers, expected: str) -> None:
+def _refuse(wrong: Bools, values: Numbers, expected: str) -> None:
     if wrong.any():
         edge = int(np.argmax(wrong))
         raise EdgeError(f"Expected {expected}, got {values[edge]}", edge)

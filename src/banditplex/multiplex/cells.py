@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from banditplex.arrays import Bools, Ints
 from banditplex.errors import FormatError, InputError
-from banditplex.multiplex.names import Ints, Names
+from banditplex.multiplex.names import Names
 from banditplex.multiplex.notes import note
 from banditplex.multiplex.roles import place
 from banditplex.multiplex.spelling import distinct, is_text, recoded, tidy_names
@@ -76,7 +76,7 @@ def in_all(count: int) -> str:
 
 
 def wrong_cell(
-    wrong: npt.NDArray[np.bool_],
+    wrong: Bools,
     tokens: pa.ChunkedArray,
     expected: str,
     role: str,
@@ -140,7 +140,7 @@ def leave_out_missing(table: pa.Table, origin: Origin, missing: str, *, blank: s
     return table, origin
 
 
-def _filled(table: pa.Table, role: str, empty: npt.NDArray[np.bool_], origin: Origin) -> pa.Table:
+def _filled(table: pa.Table, role: str, empty: Bools, origin: Origin) -> pa.Table:
     """Return a table whose empty weights are 1, and empty times the earliest one; if all are empty, without them."""
     count, rows, where = int(empty.sum()), len(table), origin.where(int(np.argmax(empty)))
     said = f"{count:,} of {rows:,} rows have no {role} (column {origin.columns[role]!r})"
@@ -161,7 +161,7 @@ def earliest(times: pa.ChunkedArray) -> pa.ChunkedArray:
     return pc.fill_null(times, pc.min(times)) if times.null_count else times
 
 
-def _empty(column: pa.ChunkedArray, *, blank: str, drop: bool) -> npt.NDArray[np.bool_] | None:
+def _empty(column: pa.ChunkedArray, *, blank: str, drop: bool) -> Bools | None:
     """Return which cells of a column are missing; None if this is quickly known."""
     text = is_text(column.type)
     if pa.types.is_dictionary(column.type) and (drop or blank):

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from banditplex.arrays import Ints
 from banditplex.errors import InputError
 from banditplex.multiplex.build import EdgeError
-from banditplex.multiplex.names import ONLY_LAYER, Ints, Name, as_names, as_python, factorize
+from banditplex.multiplex.names import ONLY_LAYER, Name, as_names, as_python, factorize
 from banditplex.multiplex.notes import note
 
 if TYPE_CHECKING:

@@ -6,10 +6,10 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from banditplex.arrays import Bools, Ints
 from banditplex.errors import InputError
 from banditplex.multiplex.cells import Origin, earliest, wrong_cell
 from banditplex.multiplex.notes import collected, note
@@ -26,7 +26,7 @@ _DATE = (
 )
 _PIVOT = 69
 """Years of two digits from here on are in the 1900s, others in the 2000s, as in POSIX."""
-Mask = npt.NDArray[np.bool_]
+Mask = Bools
 
 
 def with_times(table: pa.Table, origin: Origin, point: str = ".", date_format: str | None = None) -> pa.Table:
@@ -132,7 +132,7 @@ def _in_order(tokens: pa.ChunkedArray, origin: Origin, order: str | None) -> pa.
     return pa.chunked_array([pa.array(times[codes]).cast(pa.timestamp("ns"))])
 
 
-def _numbers(column: Any) -> npt.NDArray[np.int64]:
+def _numbers(column: Any) -> Ints:
     return np.asarray(pc.if_else(pc.equal(column, ""), "0", column).cast(pa.int64()), np.int64)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from banditplex.arrays import Ints
 from banditplex.errors import InputError
 
 Name = str | int
@@ -14,7 +15,6 @@ Name = str | int
 ONLY_LAYER = "edges"
 """The layer of a table, graph or matrix that says none."""
 _SEPARATOR = re.compile(r"[\s/:|_.#-]+")
-Ints = npt.NDArray[np.int64]
 Names = npt.NDArray[Any]  # int64, or objects that are all str
 
 

@@ -3,10 +3,10 @@
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from banditplex.arrays import Bools
 from banditplex.errors import InputError
 from banditplex.multiplex.cells import Origin, wrong_cell
 from banditplex.multiplex.spelling import is_text
@@ -69,7 +69,7 @@ def _parse(tokens: pa.ChunkedArray, spelling: Spelling) -> pa.ChunkedArray | Non
         return None
 
 
-def _wrong(tokens: pa.ChunkedArray, spelling: Spelling) -> npt.NDArray[np.bool_]:
+def _wrong(tokens: pa.ChunkedArray, spelling: Spelling) -> Bools:
     """Return which tokens are no numbers."""
     if not spelling.thousands:
         return np.array([not is_number(token, spelling.point) for token in tokens.to_pylist()])

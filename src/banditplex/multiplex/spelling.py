@@ -6,7 +6,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from banditplex.multiplex.names import Ints, Names
+from banditplex.arrays import Ints
+from banditplex.multiplex.names import Names
 from banditplex.multiplex.notes import note
 from banditplex.multiplex.roles import place
 

@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
+from banditplex.arrays import Ints
 from banditplex.multiplex.build import stable_order
-from banditplex.multiplex.names import Ints
 from banditplex.multiplex.types import linked_types, num_linkable, show_types
 
 if TYPE_CHECKING:

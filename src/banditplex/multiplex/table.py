@@ -12,10 +12,11 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from banditplex.arrays import Ints
 from banditplex.errors import FormatError, InputError
 from banditplex.multiplex.build import EdgeError
 from banditplex.multiplex.cells import Origin
-from banditplex.multiplex.names import ONLY_LAYER, Ints, NameIndex, Names, as_names, factorize
+from banditplex.multiplex.names import ONLY_LAYER, NameIndex, Names, as_names, factorize
 from banditplex.multiplex.notes import note
 from banditplex.multiplex.roles import DIRECTION, PAIR_ROLES, ROLES, place
 from banditplex.multiplex.spelling import encoded, merge_alike

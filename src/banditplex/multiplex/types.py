@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from banditplex.multiplex.names import Ints
+from banditplex.arrays import Ints
 
 if TYPE_CHECKING:
     from banditplex.multiplex.value import Multiplex

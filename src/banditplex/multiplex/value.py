@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from banditplex.arrays import Bools, Floats, Ints
 from banditplex.errors import InputError
 from banditplex.multiplex import build, convert, join
 from banditplex.multiplex.adjacency import Adjacency, build_adjacency
 from banditplex.multiplex.names import (
-    Ints,
     Name,
     NameIndex,
     Names,
@@ -71,7 +71,7 @@ class Multiplex:
     node_names: Names  # (num_nodes,), int64 or object (str)
     _: KW_ONLY
     directed: bool = False
-    weight: build.Floats | None = None  # (num_edges,)
+    weight: Floats | None = None  # (num_edges,)
     time: build.Numbers | None = None  # (num_edges,)
     node_features: npt.NDArray[Any] | None = None  # (num_nodes, F)
     node_types: Names | None = None  # (num_nodes,), object (str)
@@ -219,7 +219,7 @@ class Multiplex:
         """Return the edges of a layer: node indices, (2, E), sorted; a view, not a copy."""
         return self.edge_index[:, self._span(layer)]
 
-    def weights(self, layer: Name) -> build.Floats:
+    def weights(self, layer: Name) -> Floats:
         """Return the weights of a layer's edges, (E,); ones if the multiplex has no weights."""
         span = self._span(layer)
         return np.broadcast_to(1.0, span.stop - span.start) if self.weight is None else self.weight[span]
@@ -251,7 +251,7 @@ class Multiplex:
         array = as_array(names)
         return self._node_lookup(array.ravel()).reshape(array.shape)
 
-    def has_edges(self, pairs: Any, layer: Name) -> npt.NDArray[np.bool_]:
+    def has_edges(self, pairs: Any, layer: Name) -> Bools:
         """Return whether each pair of node indices (n, 2) is an edge of the layer, (n,)."""
         pairs = np.asarray(pairs, dtype=np.int64).reshape(-1, 2)
         outside = (pairs < 0) | (pairs >= self.num_nodes)

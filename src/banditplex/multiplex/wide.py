@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from banditplex.arrays import Ints
 from banditplex.errors import FormatError
-from banditplex.multiplex.names import Ints
 from banditplex.multiplex.notes import note
 from banditplex.multiplex.options import TableOptions
 from banditplex.multiplex.roles import EDGE_ROLES, MADE, NO, YES, choose_columns, place

@@ -3,9 +3,9 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
+from banditplex.arrays import Ints
 from banditplex.errors import InputError
 from banditplex.multiplex import Multiplex, Name
-from banditplex.pairs.known import Ints
 
 
 def as_pairs(mx: Multiplex, pairs: ArrayLike) -> Ints:

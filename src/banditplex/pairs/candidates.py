@@ -14,11 +14,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from banditplex.arrays import Bools, Floats, Ints
 from banditplex.multiplex import Multiplex
-from banditplex.pairs.known import Bools, Ints, contains, pair_keys
+from banditplex.pairs.known import contains, pair_keys
 from banditplex.pairs.space import PairSpace
 
-Floats = NDArray[np.float64]
 SIZE = 1 << 16
 """Pairs that each way keeps."""
 MAX_WORK = 1 << 30

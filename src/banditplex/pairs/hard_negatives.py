@@ -17,11 +17,11 @@ Candidates that their layer may not link, because of their type or as they have 
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from banditplex.arrays import Bools, Floats, Ints
 from banditplex.multiplex import Multiplex
 from banditplex.pairs.candidates import adjacency
-from banditplex.pairs.known import Bools, Ints, KnownPairs, in_order
+from banditplex.pairs.known import KnownPairs, in_order
 from banditplex.pairs.negatives import fill_rows, row_blocks, uniform_pairs
 
 RESTART = 0.15
@@ -36,8 +36,6 @@ DECIMALS = 10
 
 BUDGET = 1 << 21
 """Approximate number of candidates that are ranked at a time."""
-
-Floats = NDArray[np.float64]
 
 
 class Candidates(NamedTuple):

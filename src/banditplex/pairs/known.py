@@ -3,16 +3,14 @@
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from banditplex.arrays import Bools, Ints
 from banditplex.errors import InputError
 from banditplex.multiplex import Multiplex
 
 if TYPE_CHECKING:
     from banditplex.pairs.space import PairSpace
 
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
 MANY = 1 << 14
 """With more keys than this, sorting them before the lookup is faster."""

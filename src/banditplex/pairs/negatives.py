@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
+from banditplex.arrays import Bools, Ints
 from banditplex.errors import InputError
 from banditplex.multiplex import Multiplex, Name
-from banditplex.pairs.known import Bools, Ints, KnownPairs, contains, in_order, repeated, repeated_in_rows
+from banditplex.pairs.known import KnownPairs, contains, in_order, repeated, repeated_in_rows
 from banditplex.pairs.space import PairSpace, Propose, restrict
 
 NEGATIVES_AT_ONCE = 1 << 20

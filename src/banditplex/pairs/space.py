@@ -8,9 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from banditplex.arrays import Bools, Ints
 from banditplex.multiplex import Multiplex
 from banditplex.multiplex.types import linked_types
-from banditplex.pairs.known import Bools, Ints, KnownPairs, contains, in_order, pair_keys
+from banditplex.pairs.known import KnownPairs, contains, in_order, pair_keys
 
 Propose = Callable[[Ints, np.random.Generator], Ints]  # layers (n,) -> pairs (n, 2)
 

@@ -7,13 +7,12 @@ high scores. Half of the sample is therefore drawn among pairs that are linked o
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from banditplex.arrays import Floats, Ints
 from banditplex.multiplex import Multiplex
-from banditplex.pairs.known import Ints, KnownPairs, contains
+from banditplex.pairs.known import KnownPairs, contains
 from banditplex.pairs.negatives import NegativeSampler
 
-Floats = NDArray[np.float64]
 WALKS_AT_ONCE = 1 << 12
 """Pairs whose common neighbours are counted at once."""
 DENSE, MOST_NODES = 8, 1 << 12

@@ -22,8 +22,9 @@ from typing import Any
 
 import numpy as np
 
+from banditplex.arrays import Ints
 from banditplex.multiplex import Multiplex
-from banditplex.pairs.known import Ints, KnownPairs, pair_keys
+from banditplex.pairs.known import KnownPairs, pair_keys
 from banditplex.pairs.negatives import NegativeSampler
 from banditplex.pairs.space import restrict
 from banditplex.registry import check_choice

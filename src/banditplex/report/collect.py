@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from banditplex.arrays import Ints
 from banditplex.multiplex import Multiplex, Name
 from banditplex.persistence.run_folder import RunFolder
 from banditplex.predictor import LinkPredictor
@@ -23,7 +23,6 @@ from banditplex.report.links import top_links
 from banditplex.report.packing import pack
 from banditplex.training.config import SETTINGS, Setting
 
-Ints = NDArray[np.int64]
 LARGE = 20_000_000
 MATRIX = 1_000
 """Layers that matrices show: those with the most edges."""

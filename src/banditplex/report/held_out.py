@@ -8,13 +8,13 @@ probabilities of a calibration that was fitted to the other one.
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 from scipy.special import expit, logit, ndtri
 
+from banditplex.arrays import Floats
 from banditplex.training.calibration import HeldOut, fit
 
-Floats = NDArray[np.float64]
 BINS = 10
 Z = 1.96
 FEW = 5

@@ -6,15 +6,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from banditplex.answers.ranking import recommend
+from banditplex.arrays import Ints
 from banditplex.multiplex import Multiplex, Name
 from banditplex.multiplex.types import linked_types
 from banditplex.pairs.space import PairSpace
 from banditplex.predictor import LinkPredictor
 
-Ints = NDArray[np.int64]
 BUDGET, LARGE = 1_000_000, 8
 """Pairs that are ranked in all, and the number of targets with more pairs, of which candidates are ranked."""
 SUPPOSED = (1.0, 0.25, 0.05, 0.01)

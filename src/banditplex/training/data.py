@@ -11,9 +11,9 @@ from functools import cache, cached_property
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
+from banditplex.arrays import Bools, Ints
 from banditplex.backend import ranges
 from banditplex.backend.packing import EdgeTensors, contains, node_features
 from banditplex.backend.random_numbers import BITS, new_seed, random_integers
@@ -30,7 +30,6 @@ from banditplex.training.config import Config
 from banditplex.training.distributed import Group, current
 from banditplex.training.negatives import DeviceNegatives, pair_keys
 
-Ints = NDArray[np.int64]
 MAX_VALIDATION = 1_000
 """Validation edges of a target: more would say little more, and are missed in the graph that is trained on."""
 SPREAD = 6
@@ -56,7 +55,7 @@ class TrainingData:
     group: Group = field(default_factory=current)  # the processes that train together
 
     @cached_property
-    def mine(self) -> NDArray[np.bool_] | None:
+    def mine(self) -> Bools | None:
         """Which targets (T,) this process scores; None: all."""
         return self.group.divide(self.train_edges.size)
 

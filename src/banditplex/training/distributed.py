@@ -19,14 +19,13 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from banditplex.arrays import Bools, Ints
 from banditplex.errors import InputError
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-Ints = NDArray[np.int64]
 Value = TypeVar("Value")
 START = 300.0
 """Seconds that processes wait for each other at the start."""
@@ -63,7 +62,7 @@ class Group:
         owner[np.argsort(-size, kind="stable")] = np.where(turn % 2, self.size - 1 - place, place)
         return owner
 
-    def divide(self, size: Ints) -> NDArray[np.bool_] | None:
+    def divide(self, size: Ints) -> Bools | None:
         """Return which of some targets with so many edges (T,) are those of this process; None: all."""
         return None if self.size == 1 else self.deal(size) == self.rank
 

@@ -4,9 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
+from banditplex.arrays import Floats, Ints
 from banditplex.bandits import Draw, Observations, observation_probability
 from banditplex.bandits.arms import to_arm, to_layer
 from banditplex.errors import InputError
@@ -14,9 +14,6 @@ from banditplex.nn import Logits
 from banditplex.nn.relevance import Diverged, Relevance, RelevanceBatch
 from banditplex.training.batches import Batch
 from banditplex.training.distributed import ALONE, Group
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 
 class LayerLosses(NamedTuple):

@@ -22,10 +22,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 import torch.nn.functional as F
-from numpy.typing import NDArray
 from scipy.special import stdtrit
 from torch import Tensor
 
+from banditplex.arrays import Floats, Ints
 from banditplex.backend.packing import EdgeTensors
 from banditplex.nn import PackedGraph, compute_pair_features
 from banditplex.nn.paths import Paths
@@ -35,8 +35,6 @@ from banditplex.training.data import TrainingData
 from banditplex.training.logistic import LEAST_SCALE, balanced, path
 from banditplex.training.screening import promising_layers
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 MAX_LAYERS = 40
 """Up to so many other layers, all are compared."""
 PROMISING, TESTED = 64, 8

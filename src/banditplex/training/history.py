@@ -5,18 +5,16 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from banditplex import backend
+from banditplex.arrays import Floats, Ints
 from banditplex.bandits import Draw, Observations
 from banditplex.bandits.state import State
 from banditplex.nn.relevance import Diverged
 from banditplex.schema import ANY_NUMBER, NAME, whole
 from banditplex.training.distributed import ALONE, Group
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 ROW = {
     "epoch": whole(1), "member": whole(1), "layer": NAME, "train_loss": ANY_NUMBER, "train_accuracy": ANY_NUMBER,
     "validation_loss": ANY_NUMBER, "validation_accuracy": ANY_NUMBER, "drawn": {"*": whole(0)},

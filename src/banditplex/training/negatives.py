@@ -8,16 +8,15 @@ from collections.abc import Callable
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
+from banditplex.arrays import Ints
 from banditplex.backend.packing import EdgeTensors, contains
 from banditplex.backend.random_numbers import new_seed, random_integers
 from banditplex.pairs.known import check_key_size
 from banditplex.pairs.negatives import SCARCE, GivenNegatives, NegativeSampler
 from banditplex.pairs.visibility import Visibility
 
-Ints = NDArray[np.int64]
 HostSampler = NegativeSampler | GivenNegatives
 
 

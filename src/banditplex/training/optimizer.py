@@ -8,12 +8,11 @@ import copy
 import math
 from typing import Any, TypeVar
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from banditplex import backend
+from banditplex.arrays import Ints
 from banditplex.errors import InputError
 from banditplex.schema import check, whole
 from banditplex.training.config import Config
@@ -89,7 +88,7 @@ class FlatAdamW:
         return same
 
     @torch.no_grad()
-    def step(self, loss: Tensor, layers: NDArray[np.int64] | None = None) -> None:
+    def step(self, loss: Tensor, layers: Ints | None = None) -> None:
         """Take one gradient step and update the moving average; a loss without gradient is left to other processes.
 
         `layers` (S,) are those of the step, in all processes; None: any.
@@ -100,7 +99,7 @@ class FlatAdamW:
         self.descend(layers, empty=not loss.requires_grad)
 
     @torch.no_grad()
-    def descend(self, layers: NDArray[np.int64] | None = None, *, empty: bool = False) -> None:
+    def descend(self, layers: Ints | None = None, *, empty: bool = False) -> None:
         """Take a step along the gradient that has been computed; `empty`: other processes alone have one."""
         if empty:
             self.clear()
@@ -119,7 +118,7 @@ class FlatAdamW:
         """Whether there are gradients of other processes."""
         return self._group.size > 1
 
-    def _add_up(self, layers: NDArray[np.int64] | None) -> None:
+    def _add_up(self, layers: Ints | None) -> None:
         """Add up the gradients of all processes in one sum, in which other layers than those of the step have no part.
 
         So what is sent does not grow with the number of layers, unless the network looks at which layers have a pair.

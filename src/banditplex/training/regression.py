@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
+from banditplex.arrays import Floats, Ints
 from banditplex.nn import MultiplexModel
 from banditplex.nn.known import Known
 from banditplex.nn.query import Query
@@ -23,8 +23,6 @@ from banditplex.rng import stream
 from banditplex.training.data import TrainingData
 from banditplex.training.logistic import fit
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 LEAST, MOST = 30, 2_000
 """Edges of a target: with fewer it has no regression, and not more are fitted."""
 NEGATIVES = 3

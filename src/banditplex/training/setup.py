@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
+from banditplex.arrays import Ints
 from banditplex.bandits import Policy, make_policy
 from banditplex.bandits.arms import to_layer
 from banditplex.errors import InputError
@@ -21,7 +21,6 @@ from banditplex.training.data import TrainingData, count_examples, prepare
 from banditplex.training.generators import seeded
 from banditplex.training.loop import Trainer
 
-Ints = NDArray[np.int64]
 WIDTH = 16
 """Width of node embeddings, if "auto" has any."""
 SMALL, LARGE = 8, 64

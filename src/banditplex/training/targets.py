@@ -5,8 +5,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from banditplex.arrays import Bools, Ints
 from banditplex.bandits import POLICIES
 from banditplex.bandits.arms import to_arm
 from banditplex.errors import InputError
@@ -15,8 +16,6 @@ from banditplex.pairs.asked import as_pairs
 from banditplex.pairs.visibility import Visibility
 from banditplex.terminal import warn
 from banditplex.training.config import Config
-
-Ints = NDArray[np.int64]
 
 
 def check_task(
@@ -136,7 +135,7 @@ def num_edges(mx: Multiplex) -> Ints:
     return np.bincount(mx.edge_layer[source != destination], minlength=mx.num_layers)
 
 
-def _complete(mx: Multiplex, visibility: Visibility) -> NDArray[np.bool_]:
+def _complete(mx: Multiplex, visibility: Visibility) -> Bools:
     """Return which layers have no negatives."""
     most = mx.num_edges if visibility.of_negatives.hides_everywhere else num_edges(mx).max(initial=0)
     if mx.node_types is None and 2 * most < mx.num_nodes * (mx.num_nodes - 1):  # so few leave a pair without an edge

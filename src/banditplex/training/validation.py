@@ -8,17 +8,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 import torch.nn.functional as F
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from banditplex.arrays import Floats, Ints
 from banditplex.bandits import Policy
 from banditplex.nn import HiddenEdges, MultiplexModel
 from banditplex.nn.query import Query
 from banditplex.nn.scoring import score_terms
 from banditplex.training.data import TrainingData
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 MAX_USED = 8
 """Layers that predictions use at most, if their number is chosen."""
 

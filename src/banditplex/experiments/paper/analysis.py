@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from banditplex.arrays import Floats
 from banditplex.evaluation.statistics import signed_rank_p
 from banditplex.experiments.paper.settings import DATASETS, METHODS
 
-Floats = NDArray[np.float64]
 CURVES = ("test", "train", "favourite", "partnered")
 SCALARS = ("headroom", "gain", "mass")
 MIN_TRIALS = 6

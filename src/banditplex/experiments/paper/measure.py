@@ -4,8 +4,8 @@ from functools import cache, lru_cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from banditplex.arrays import Bools, Floats, Ints
 from banditplex.bandits.arms import to_layer
 from banditplex.datasets import load_dataset
 from banditplex.evaluation import Split, k_fold
@@ -15,9 +15,6 @@ from banditplex.nn import relevance
 from banditplex.predictor import LinkPredictor
 from banditplex.rng import stream
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 DIGITS = 6
 
 

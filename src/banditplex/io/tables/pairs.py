@@ -9,11 +9,12 @@ from unicodedata import normalize
 import numpy as np
 import pyarrow as pa
 
+from banditplex.arrays import Ints
 from banditplex.errors import InputError
 from banditplex.io.tables.files import load
 from banditplex.multiplex import Multiplex
 from banditplex.multiplex.cells import Origin
-from banditplex.multiplex.names import Ints, Names
+from banditplex.multiplex.names import Names
 from banditplex.multiplex.options import TableOptions
 from banditplex.multiplex.roles import PAIR_ROLES
 from banditplex.multiplex.spelling import folded, tidy
