@@ -40,7 +40,7 @@ class KnownPairs:
         self.space: PairSpace | None = None
         no_loop = mx.edge_index[0] != mx.edge_index[1]
         keys = self._lookup_keys(self.keys(mx.edge_layer[no_loop], mx.edge_index[:, no_loop].T))
-        self._sorted = np.unique(keys) if everywhere or self.ordered != mx.directed else keys
+        self._sorted = distinct(keys) if everywhere or self.ordered != mx.directed else keys
         self._in_all = np.empty(0, np.int64)  # keys, without a layer, of pairs that count in all layers
 
     def keys(self, layer: Ints, pairs: Ints) -> Ints:
@@ -164,6 +164,18 @@ def contains(sorted_keys: Ints, keys: Ints) -> Bools:
 def _search(sorted_keys: Ints, keys: Ints) -> Bools:
     position = np.minimum(np.searchsorted(sorted_keys, keys), len(sorted_keys) - 1)
     return sorted_keys[position] == keys
+
+
+def distinct(keys: Ints) -> Ints:
+    """Return the different keys, sorted: what `np.unique` does by hashing, which takes many times as long.
+
+    >>> distinct(np.array([3, 1, 3]))
+    array([1, 3])
+    """
+    ordered = np.sort(keys)
+    new = np.ones(len(keys), np.bool_)
+    new[1:] = ordered[1:] != ordered[:-1]
+    return ordered[new]
 
 
 def repeated(keys: Ints) -> Bools:

@@ -10,7 +10,7 @@ import numpy as np
 
 from banditplex.arrays import Floats, Ints
 from banditplex.multiplex import Multiplex
-from banditplex.pairs.known import KnownPairs, contains
+from banditplex.pairs.known import KnownPairs, contains, distinct
 from banditplex.pairs.negatives import NegativeSampler
 
 WALKS_AT_ONCE = 1 << 12
@@ -32,7 +32,7 @@ class NearbyPairs:
     def __init__(self, mx: Multiplex) -> None:
         (source, destination), nodes = mx.edge_index, np.arange(mx.num_nodes)
         first, last = np.concatenate([source, destination, nodes]), np.concatenate([destination, source, nodes])
-        self._num_nodes, self._keys = mx.num_nodes, np.unique(first * mx.num_nodes + last)
+        self._num_nodes, self._keys = mx.num_nodes, distinct(first * mx.num_nodes + last)
         node, self._ends = np.divmod(self._keys, mx.num_nodes)
         self._start = np.searchsorted(node, np.arange(mx.num_nodes + 1))
         self._degree = np.diff(self._start)
