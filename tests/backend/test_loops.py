@@ -8,6 +8,7 @@ import torch
 from banditplex.backend import choice, compiling, shared_sums
 from banditplex.backend.having import Lists
 from banditplex.backend.term_loops import compute_silu
+from banditplex.multiplex import Multiplex
 from banditplex.nn import PackedGraph
 from banditplex.nn.known import Known
 from banditplex.nn.pair_features import compute_pair_features
@@ -52,6 +53,19 @@ def test_without_pairs_there_is_nothing_to_sum():
     nothing = torch.zeros(0, dtype=torch.long)
     lists = PackedGraph.from_multiplex(random_multiplex(0)).both
     assert shared_sums(lists, nothing, nothing).shape == (0, 3)
+
+
+def test_a_list_much_longer_than_the_other_is_searched():
+    """Node 0 has 40 neighbours in layer b, and node 1 has three in layer a, of which they share two."""
+    star, few = [(0, node) for node in range(2, 42)], [(1, 5), (1, 41), (1, 50)]
+    source, destination = zip(*few, *star, (5, 6), strict=True)
+    mx = Multiplex.from_edges(source, destination, ["a"] * 3 + ["b"] * 41, num_nodes=60)
+    lists = PackedGraph.from_multiplex(mx).both
+    rows = lists.rows(torch.tensor([0, 1]), torch.tensor([1, 0]))
+    degrees = [math.sqrt(1 * 2), math.sqrt(1 * 1)]  # of nodes 5 and 41, in both layers
+    expected = [2, sum(1 / math.log(max(degree, 2)) for degree in degrees), sum(1 / degree for degree in degrees)]
+    for a, b in ((0, 1), (1, 0)):
+        assert shared_sums(lists, rows[[a]], rows[[b]])[0].tolist() == pytest.approx(expected)
 
 
 @pytest.fixture

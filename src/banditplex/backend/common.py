@@ -16,6 +16,9 @@ from banditplex.backend.choice import offer, on_cpu
 from banditplex.backend.compiling import TURNS, compile_loop, find_place, in_parts
 from banditplex.backend.lists import Neighbours, ranges
 
+LONGER = 8
+"""A list that is so many times as long as the other is searched, not walked along."""
+
 
 @offer
 def find_common(lists: Neighbours, a: Tensor, b: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -120,8 +123,8 @@ def _shared_sums(lists: Neighbours, a: Tensor, b: Tensor) -> Tensor:
 @weighted_sums.faster(on_cpu)
 def _weighted_sums(lists: Neighbours, a: Tensor, b: Tensor, strength: Tensor) -> Tensor:
     assert lists.copies is not None
-    arcs = lists.indptr, lists.neighbour, lists.arc_degree, lists.arc_row, lists.copies
-    return _run(_weighted, 6, a, b, *arcs, strength)
+    arcs = lists.indptr, lists.neighbour, lists.arc_row, lists.copies
+    return _run(_weighted, 6, a, b, *arcs, lists.degree_terms, strength)
 
 
 @other_columns.faster(on_cpu)
@@ -149,13 +152,16 @@ def _run(loop: Callable[..., None], width: int, a: Tensor, b: Tensor, *lists: Te
 @compile_loop
 def _common(a: Any, b: Any, indptr: Any, neighbour: Any, arc_degree: Any) -> Any:
     """Return three sums over the common neighbours of two rows."""
+    if indptr[a + 1] - indptr[a] > indptr[b + 1] - indptr[b]:
+        a, b = b, a
     x, y, end_x, end_y = indptr[a], indptr[b], indptr[a + 1], indptr[b + 1]
+    searched = LONGER * (end_x - x) < end_y - y
     count, adamic, allocation = 0.0, 0.0, 0.0
     while x < end_x and y < end_y:
         if neighbour[x] < neighbour[y]:
             x += 1
         elif neighbour[x] > neighbour[y]:
-            y += 1
+            y = find_place(neighbour[x], y + 1, end_y, neighbour) if searched else y + 1
         else:
             degree = math.sqrt(arc_degree[x] * arc_degree[y])
             count += 1.0
@@ -203,7 +209,7 @@ def _other(
 
 @compile_loop
 def _weighted(
-    a: Any, b: Any, indptr: Any, neighbour: Any, arc_degree: Any, arc_row: Any, copies: Any, strength: Any, result: Any
+    a: Any, b: Any, indptr: Any, neighbour: Any, arc_row: Any, copies: Any, terms: Any, strength: Any, result: Any
 ) -> None:
     for i in range(len(a)):
         x, y = indptr[a[i]], indptr[b[i]]
@@ -215,13 +221,13 @@ def _weighted(
             elif neighbour[x] > neighbour[y]:
                 y += 1
             else:
-                degree, both = arc_degree[x], float(copies[x]) * copies[y]
+                row, both = arc_row[x], float(copies[x]) * copies[y]
                 count += 1.0
-                adamic += 1.0 / math.log(max(degree, 2.0))
-                allocation += 1.0 / degree
+                adamic += terms[row, 0]
+                allocation += terms[row, 1]
                 product += both
                 least += min(copies[x], copies[y])
-                share += both / strength[arc_row[x]]
+                share += both / strength[row]
                 x += 1
                 y += 1
         result[i, 0], result[i, 1], result[i, 2] = count, adamic, allocation

@@ -49,6 +49,12 @@ class Neighbours:
         return torch.diff(self.indptr)
 
     @cached_property
+    def degree_terms(self) -> Tensor:
+        """What a row adds as a common neighbour: 1 / log(degree), of at least 2, and 1 / degree, (R + 1, 2)."""
+        degree = self.row_degree.double()
+        return torch.stack([1 / torch.log(degree.clamp(min=2)), 1 / degree.clamp(min=1)], 1)
+
+    @cached_property
     def relative_weight(self) -> Tensor:
         """Weight of each arc (M + 1,), divided by the mean of its layer; 1 without weights."""
         if self.weight is None:
