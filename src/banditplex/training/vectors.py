@@ -9,7 +9,7 @@ the edges of the other folds alone, on a CPU to the last bit.
 
 import math
 from collections.abc import Generator, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import NamedTuple
 
@@ -84,9 +84,10 @@ def learn_vectors(data: TrainingData, config: Config) -> Generator[None, None, V
     node, layer = yield from learn(edges_to_learn(data), vectors.folds, first)
     vectors.node.copy_(node.view_as(vectors.node))
     vectors.layer.copy_(layer.view_as(vectors.layer))
-    target = torch.arange(mx.num_layers, device=device).repeat_interleave(USUAL)
-    drawn = torch.randint(mx.num_nodes, (len(target), 2), generator=begin).to(device)
-    vectors.usual.copy_(vectors.score(drawn, target).view(-1, USUAL).mean(1))
+    targets = torch.from_numpy(data.targets)
+    drawn = torch.randint(mx.num_nodes, (mx.num_layers, USUAL, 2), generator=begin)[targets].flatten(0, 1).to(device)
+    usual = vectors.score(drawn, targets.repeat_interleave(USUAL).to(device)).view(-1, USUAL).mean(1)
+    vectors.usual[targets.to(device)] = usual
     data.group.copy_first(vectors.state_dict().values())
     return vectors
 
@@ -103,12 +104,14 @@ def edges_to_learn(data: TrainingData) -> EdgeTensors:
 def learn(edges: EdgeTensors, folds: Folds, seed: int) -> Generator[None, None, tuple[Tensor, Tensor]]:
     """Learn the vectors (J, N, D) of nodes and (J, L, D) of layers, of the J = S * FOLDS folds of all sets."""
     device, sets = edges.layer.device, len(folds.node)
-    questions, generator = Questions.of(edges, folds), torch.Generator().manual_seed(seed)
-    values = [
+    generator = torch.Generator().manual_seed(seed)
+    node, layer = (
         (torch.randn(sets, rows, 2 * DIMENSION, generator=generator) / DIMENSION**0.5)
         .repeat_interleave(FOLDS, 0).to(device)
         for rows in (edges.num_nodes, edges.num_layers)
-    ]  # fmt: skip
+    )  # fmt: skip
+    having, edges, folds = number_layers(edges, folds)
+    questions, values = Questions.of(edges, folds), [node, layer[:, having]]
     squares = [each.new_zeros(each.shape[:2]) for each in values]
     penalty = PENALTY if sets > 1 else 2 * PENALTY
     draws = [Draws(own, seed + place) for place, own in enumerate(questions.of_folds(), 1)]
@@ -125,7 +128,14 @@ def learn(edges: EdgeTensors, folds: Folds, seed: int) -> Generator[None, None, 
             square += torch.linalg.vector_norm(gradient, dim=2).square_()
             value.addcmul_(gradient, (-rate * (square / gradient.shape[2] + TINY).rsqrt()).unsqueeze(2))
         yield
-    return values[0], values[1]
+    layer[:, having] = values[1]
+    return node, layer
+
+
+def number_layers(edges: EdgeTensors, folds: Folds) -> tuple[Tensor, EdgeTensors, Folds]:
+    """Return the layers (m,) that have edges, and edges and folds in which these layers are numbered from 0 up."""
+    having, number = torch.unique(edges.layer, return_inverse=True)
+    return having, replace(edges, layer=number, num_layers=len(having)), folds._replace(layer=folds.layer[:, having])
 
 
 class Questions(NamedTuple):
