@@ -162,6 +162,23 @@ def test_the_table_of_settings_is_that_of_the_library():
     )
 
 
+def test_contributors_find_what_they_look_up():
+    """Files that CONTRIBUTING.md names are there, and have the names that it finds in them, as `METRICS` in `a.py`."""
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+
+    def place(path):
+        return next((base / path for base in (ROOT, ROOT / "src" / "banditplex") if (base / path).exists()), None)
+
+    files = re.findall(r"`([\w./-]+\.(?:py|js|css|toml|md|yml|txt))`", text)
+    assert len(files) > 60
+    assert [each for each in files if place(each) is None] == []
+    found = re.findall(r"((?:`[\w.]+`(?:,| and)? )+)in\s+`([\w./]+\.py)`", text)
+    names = [(name.rpartition(".")[2], path) for listed, path in found for name in re.findall(r"`([\w.]+)`", listed)]
+    assert {("own_features", "nn/pair_features.py"), ("hidden_edges", "training/batches.py")} < set(names)
+    missing = [each for each in names if not re.search(rf"\b{each[0]}\b", place(each[1]).read_text("utf-8"))]
+    assert missing == []
+
+
 def test_every_page_is_in_the_navigation_of_the_site():
     listed = set(re.findall(r": (\S+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE))
     pages = {str(page.relative_to(ROOT / "docs")) for page in PAGES[1:] if "results" not in page.parts}
