@@ -42,11 +42,14 @@ def test_times_stand_in_the_fourth_column(tmp_path):
     assert mx.time.tolist() == [1700000000000000001, 3]  # beyond what a float can hold
 
 
-def test_header_is_refused_unless_announced(tmp_path):
-    lay_out(tmp_path, {"a.txt": "Source,Target,Weight\n1,2,3\n"})
-    with refuses_file(tmp_path / "a.txt", "header=True", "header=False", line=1):
-        read(tmp_path)
-    assert edges_by_name(read(tmp_path, header=True)) == [("a", 1, 2, 3.0, None)]
+def test_a_usual_header_is_no_edge(tmp_path):
+    """Also if only one of the files has it."""
+    lay_out(tmp_path, {"a.txt": "Source,Target,Weight\nann,bob,3\n", "b.txt": "bob,ann\n"})
+    with pytest.warns(UserWarning, match="'Source Target' are read as names of columns; header=False"):
+        mx = read(tmp_path)
+    assert edges_by_name(mx) == [("a", "ann", "bob", 3.0, None), ("b", "ann", "bob", 1.0, None)]
+    with refuses_file(tmp_path / "a.txt", "'Weight'", line=1):
+        read(tmp_path, header=False)
     pair = lay_out(tmp_path / "pair", {"a.txt": "from to\n"})
     assert edges_by_name(read(pair, header=False)) == [("a", "from", "to", 1.0, None)]
 
@@ -59,9 +62,16 @@ def test_header_is_refused_unless_announced(tmp_path):
     ],
 )
 def test_headers_of_other_words_are_noticed(tmp_path, files):
-    with pytest.warns(UserWarning, match=r"a\.txt, line 1: 'caller called' is read as an edge, but .* header=True"):
-        read(lay_out(tmp_path, files))
-    assert read(tmp_path, header=False).num_nodes == read(tmp_path, header=True).num_nodes + 2
+    with pytest.warns(UserWarning, match="'caller called' are read as names of columns; header=False"):
+        mx = read(lay_out(tmp_path, files))
+    assert mx == read(tmp_path, header=True).with_metadata(**mx.metadata)
+    assert read(tmp_path, header=False).num_nodes == mx.num_nodes + 2
+
+
+def test_what_is_about_the_data_is_no_layer(tmp_path):
+    files = {"a.txt": "1 2\n", "README.txt": "Links.\nSee the paper of 2024.\n", "licence.txt": "free to use\n"}
+    with pytest.warns(UserWarning, match=r"no edge lists: README.txt, licence.txt"):
+        assert read(lay_out(tmp_path, files)).layer_names == ("a",)
 
 
 def test_first_edges_that_are_alike_are_edges(tmp_path):

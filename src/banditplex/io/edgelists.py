@@ -12,11 +12,13 @@ from banditplex.io.base import Format, Progress, parse_names
 from banditplex.io.lines import BLANKS, Rows, index_fields, join_weights, naming_rows, parse_rows, read_text
 from banditplex.multiplex import Multiplex
 from banditplex.multiplex.notes import note as tell
+from banditplex.multiplex.notes import show_files
 
 SUFFIXES = (".txt", ".edges", ".edgelist", ".csv", ".tsv")
 COMMENTS = (b"#", b"%")
-_HINT = "header=True skips it, header=False reads it as an edge"
 _HEADERS = {("source", "target"), ("source", "destination"), ("from", "to")}
+_DOCUMENTS = ("readme", "license", "licence")
+"""Names of files that are no layers."""
 
 
 def read(
@@ -31,7 +33,9 @@ def read(
 
     Options: docs/file-formats.md#edge-lists.
     """
-    files = _layer_files(path, pattern)
+    files, documents = _layer_files(path, pattern)
+    if documents:
+        tell(f"{path}: not read, as they are no edge lists: {show_files([each.name for each in documents])}.")
     if not files:
         raise FormatError(f"expected files {pattern} that end in {', '.join(SUFFIXES)}, got none", path=path)
     names = parse_names([file.stem for file in files]).tolist()
@@ -42,17 +46,21 @@ def read(
     done = np.cumsum([files[place].stat().st_size for place in order]).tolist()
     parts = []
     for place in order:
-        parts.append(_read_layer(files[place], header))
+        parts.append(_read_layer(files[place], bool(header)))
         if progress:
             progress(done[len(parts) - 1], done[-1])
-    return _join(parts, [names[place] for place in order], bool(directed), header)
+    parts = _without_headers(parts, path) if header is None else parts
+    return _join(parts, [names[place] for place in order], bool(directed))
 
 
-def _layer_files(path: Path, pattern: str) -> list[Path]:
+def _layer_files(path: Path, pattern: str) -> tuple[list[Path], list[Path]]:
+    """Return the files of layers, and those that look like one but are about the data."""
     if not path.is_dir():
         raise FormatError("expected a folder of edge lists, got a file", path=path)
     found = [each for each in path.glob(pattern) if each.suffix.lower() in SUFFIXES and each.is_file()]
-    return sorted(each for each in found if not each.name.startswith("."))
+    found = sorted(each for each in found if not each.name.startswith("."))
+    documents = [each for each in found if each.stem.lower() in _DOCUMENTS]
+    return [each for each in found if each not in documents], documents
 
 
 def natural(name: str) -> list[tuple[int, int, str]]:
@@ -68,21 +76,32 @@ def natural(name: str) -> list[tuple[int, int, str]]:
     return [*key, (-1, 0, name)]  # a prefix sorts first; 01 and 1 differ only here
 
 
-def _read_layer(file: Path, header: bool | None) -> Rows:
+def _read_layer(file: Path, header: bool) -> Rows:
     text = read_text(file, comments=COMMENTS)
     if header:
         text = re.sub(rb"\A(\n*)[^\n]+", rb"\1", text)
     head = text.lstrip(b"\n").partition(b"\n")[0]
-    rows = parse_rows(text, file, delimiter="," if b"," in head else BLANKS, widths=range(2, 5))
-    if header is None and len(rows) and tuple(str(column[0]).lower() for column in rows.columns[:2]) in _HEADERS:
-        raise rows.error(f"expected an edge, got what looks like a header; {_HINT}", 0)
-    return rows
+    return parse_rows(text, file, delimiter="," if b"," in head else BLANKS, widths=range(2, 5))
 
 
-def _join(parts: list[Rows], layers: list[Any], directed: bool, header: bool | None) -> Multiplex:
+def _without_headers(parts: list[Rows], folder: Path) -> list[Rows]:
+    """Return the rows of files without first lines that look like names of columns, and say so."""
+    filled = [rows for rows in parts if len(rows)]
+    cells = [[column.slice(0, 1000).to_pylist() for column in rows.columns[:2]] for rows in filled]
+    heads = [([column[0] for column in each], [column[1:] for column in each]) for each in cells]
+    if not looks_like_headers(heads):
+        usual = [tuple(word.lower() for word in names) in _HEADERS for names, _ in heads]
+        filled = [rows for rows, is_header in zip(filled, usual, strict=True) if is_header]
+    if not filled:
+        return parts
+    shown = " ".join(column[0].as_py() for column in filled[0].columns[:2])
+    tell(f"{folder}: first lines such as {shown!r} are read as names of columns; header=False reads them as edges.")
+    headed = {rows.path for rows in filled}
+    return [_read_layer(rows.path, True) if rows.path in headed else rows for rows in parts]
+
+
+def _join(parts: list[Rows], layers: list[Any], directed: bool) -> Multiplex:
     nodes, (source, destination) = index_fields(parts, (0, 1), "nodes", {})
-    if header is None:
-        _tell_header(parts)
     with naming_rows(parts):
         return Multiplex.from_indices(
             source,
@@ -94,15 +113,6 @@ def _join(parts: list[Rows], layers: list[Any], directed: bool, header: bool | N
             time=_time(parts),
             directed=directed,
         )
-
-
-def _tell_header(parts: list[Rows]) -> None:
-    """Say if first lines look like headers."""
-    filled = [rows for rows in parts if len(rows)]
-    cells = [[column.slice(0, 1000).to_pylist() for column in rows.columns[:2]] for rows in filled]
-    if looks_like_headers([([column[0] for column in each], [column[1:] for column in each]) for each in cells]):
-        shown, where = " ".join(column[0] for column in cells[0]), f"{filled[0].path}, line {filled[0].line(0)}"
-        tell(f"{where}: {shown!r} is read as an edge, but looks like a header; {_HINT}.")
 
 
 def looks_like_headers(heads: Sequence[tuple[list[str], list[list[str]]]]) -> bool:
@@ -139,5 +149,5 @@ FORMAT = Format(
     suffixes=(),
     read=read,
     holds=frozenset({"weight", "time"}),
-    matches=lambda path: path.is_dir() and bool(_layer_files(path, "*")),
+    matches=lambda path: path.is_dir() and bool(_layer_files(path, "*")[0]),
 )
