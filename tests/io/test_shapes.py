@@ -128,6 +128,7 @@ def test_a_wide_table_has_a_layer_per_column(tmp_path):
     assert sorted(edges_by_name(mx)) == sorted(EDGES)
     assert any("friend, work, advice" in each for each in told)
     assert any("not used: note" in each for each in told)
+    assert any("numbers other than 0 and 1 in 'advice' are read as weights" in each for each in told)
     assert f"{path}: columns used: 'from' as source, 'to' as target." in mx.metadata["reading_notes"]
     assert said(lambda: bx.read(pd.read_csv(path), wide=True))[1] == mx
 

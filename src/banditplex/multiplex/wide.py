@@ -53,6 +53,10 @@ def widened(frame: "pd.DataFrame", options: TableOptions, path: object = None) -
     ]
     shown = ", ".join(list(layers)[:5]) + f" and {len(layers) - 5} more" * (len(layers) > 5)
     note(f"{place(path)}{'columns are layers' if len(layers) > 1 else 'the column is the layer'}: {shown}.")
+    odd = [name for name, column in layers.items() if not np.isin(column, (0, 1)).all()]
+    if 0 < len(odd) < len(layers):
+        hint = "weights of edges; if such a column is no layer, remove it from the table"
+        note(f"{place(path)}numbers other than 0 and 1 in {', '.join(map(repr, odd))} are read as {hint}.")
     return pd.concat(parts, ignore_index=True), np.concatenate(rows)
 
 
