@@ -1,14 +1,18 @@
 """What finding layers is worth: the same model with panels found in different ways.
 
-none: no panel. uniform, exp3+, default: layers found by a network that draws with this policy. all: every layer is
-compared. oracle: the same default on a multiplex of the target and the layers that are known to help it. On `groups`,
-three targets are learnt, the first layer of each of the first three groups; elsewhere all layers are. ROC-AUC is the
-mean over targets. `used` counts the layers of all panels, `right` those that are known to help, `proven` those that
-`layer_gains_` says help, and `false` those among them that do not.
+none: no panel. uniform, exp3+, default: layers found by a network that draws with this policy. exhaustive: the default,
+but panels are found by regressions on every layer. all: the same, and networks draw every layer in every step. oracle:
+the same default on a multiplex of the target and the layers that are known to help it. On `groups`, three targets are
+learnt, the first layer of each of the first three groups; elsewhere all layers are, or some of them (--targets).
+
+ROC-AUC is the mean over targets. `compared` counts the layers that regressions compare with a target, `used` the layers
+of all panels, `right` those that are known to help, `proven` those that `layer_gains_` says help, and `false` those
+among them that do not.
 """
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -22,14 +26,18 @@ from banditplex.markdown import markdown_table, number
 from banditplex.multiplex import Multiplex, Name
 from banditplex.predictor import LinkPredictor
 from banditplex.storage.rows import Row
+from banditplex.training import find
 from experiments import comparison
 from experiments.quality import testable
 from experiments.runner import Experiment, Page, names_of, seeds_of
 
 QUICK = {"data": "groups-15", "seeds": 1, "epochs": 2, "ways": "none,default,oracle"}
 DATA = "groups-15,groups-60,groups-200,groups-1000"
-WAYS = ("none", "uniform", "exp3+", "default", "all", "oracle")
+WAYS = ("none", "uniform", "exp3+", "default", "exhaustive", "all", "oracle")
+SLOW = ("exhaustive", "all")
 TARGETS = 3
+MIN_EDGES = 50
+"""Edges of a layer that may be one of several targets."""
 
 
 class Fit(NamedTuple):
@@ -40,6 +48,8 @@ class Fit(NamedTuple):
     way: str
     seed: int
     epochs: int | None
+    nodes: int | None = None
+    targets: int | None = None
 
     @property
     def key(self) -> str:
@@ -56,46 +66,80 @@ def add_options(parser: ArgumentParser) -> None:
     parser.add_argument("--hide", default="layer,pair", help="of the splits, with commas; default: layer,pair")
     parser.add_argument("--seeds", type=int, default=2, metavar="N", help="number of seeds; default: 2")
     parser.add_argument("--epochs", type=int, metavar="N", help="default: that of LinkPredictor")
-    parser.add_argument("--ways", metavar="NAMES", help=f"with commas, of {', '.join(WAYS)}; default: all but all")
+    parser.add_argument("--nodes", type=int, metavar="N", help="of groups; default: 400, or one per layer if more")
+    parser.add_argument("--targets", type=int, metavar="N", help="of other data: N layers of all sizes; default: all")
+    parser.add_argument(
+        "--ways", metavar="NAMES", help=f"with commas, of {', '.join(WAYS)}; default: all but {' and '.join(SLOW)}"
+    )
     parser.set_defaults(first_seed=100)
 
 
 def prepare(options: Namespace) -> Experiment:
     """Return the experiment."""
-    seeds, ways = seeds_of(options), names_of(options.ways or ",".join(w for w in WAYS if w != "all"), WAYS, "--ways")
+    usual = ",".join(way for way in WAYS if way not in SLOW)
+    seeds, ways = seeds_of(options), names_of(options.ways or usual, WAYS, "--ways")
     hides = names_of(options.hide, ("layer", "pair"), "--hide")
     tasks = [
-        Fit(data, hide, way, seed, options.epochs)
+        Fit(data, hide, way, seed, options.epochs, options.nodes, options.targets)
         for data in reversed(options.data.split(","))  # the largest first: they take longest
         for hide in hides for way in ways for seed in seeds
     ]  # fmt: skip
     return Experiment(measure, tasks, report, seeds)
 
 
-def load(name: str, seed: int, *, directed: bool = False) -> tuple[Multiplex, list[Name] | None]:
-    """Return a data set, and its targets; None: all layers that can be."""
+def load(
+    name: str, seed: int, *, directed: bool = False, nodes: int | None = None, targets: int | None = None
+) -> tuple[Multiplex, list[Name] | None]:
+    """Return a data set, and its targets; None: all layers that can be. `nodes` are those of groups."""
     if not name.startswith("groups-"):
-        return comparison.load(name, seed, directed=directed), None
+        mx = comparison.load(name, seed, directed=directed)
+        return mx, None if targets is None else of_all_sizes(mx, targets)
     _, count, *overlap = name.split("-")
     if not count.isdigit():
         raise InputError(f"Expected a number of layers, such as groups-60, got {name!r}.")
     size = int(count)
-    nodes = max(400, size)  # with 400 nodes, a thousand layers would leave no pair without an edge
+    nodes = nodes or max(400, size)  # with 400 nodes, a thousand layers would leave no pair without an edge
     kind: Any = overlap[0] if overlap else "independent"
     mx = groups(size, num_nodes=nodes, edges_per_layer=2 * nodes, overlap=kind, seed=seed)
     return mx, [f"g{number}-0" for number in range(TARGETS)]
 
 
+def of_all_sizes(mx: Multiplex, count: int) -> list[Name]:
+    """Return so many layers of `MIN_EDGES` or more edges, at equal distances in the order of their sizes."""
+    size = mx.layer_sizes
+    order = [layer for layer in np.argsort(size, kind="stable").tolist() if size[layer] >= MIN_EDGES]
+    if not 1 <= count <= len(order):
+        raise InputError(f"Expected --targets of 1 to {len(order)}, the layers of {MIN_EDGES} edges, got {count}.")
+    return [mx.layer_names[order[(2 * place + 1) * len(order) // (2 * count)]] for place in range(count)]
+
+
+def num_compared(way: str, others: int) -> int:
+    """Return how many other layers regressions compare with a target, to find its panel."""
+    if way == "none":
+        return 0
+    return others if way in SLOW or others <= find.FEW else find.COMPARED
+
+
+@contextmanager
+def comparing(few: int) -> Iterator[None]:
+    """Let regressions compare all layers, wherever there are at most so many others."""
+    before, find.FEW = find.FEW, few
+    try:
+        yield
+    finally:
+        find.FEW = before
+
+
 def measure(task: Fit) -> Iterator[Row]:
     """Yield the row of one way on one split."""
-    mx, given = load(task.data, task.seed)
+    mx, given = load(task.data, task.seed, nodes=task.nodes, targets=task.targets)
     parts = split(mx, hide=task.hide, seed=task.seed)
     targets = given or testable(parts)
     helpers: Mapping[Name, Any] = mx.metadata.get("relevant", {})
     settings: dict[str, Any] = {"hide": task.hide, "seed": task.seed}
     settings |= {} if task.epochs is None else {"epochs": task.epochs}
-    if task.way != "oracle":
-        settings |= {} if task.way == "default" else {"policy": task.way}
+    if task.way not in ("oracle", "default", "exhaustive"):
+        settings["policy"] = task.way
     began = perf_counter()
     if task.way == "oracle":
         if not helpers:
@@ -103,31 +147,36 @@ def measure(task: Fit) -> Iterator[Row]:
         alone = [parts.train.subset(layers=[target, *helpers[target]]) for target in targets]
         models = [LinkPredictor(**settings).fit(few, [target]) for few, target in zip(alone, targets, strict=True)]
     else:
-        models = [LinkPredictor(**settings).fit(parts.train, targets)]
+        with comparing(mx.num_layers if task.way == "exhaustive" else find.FEW):
+            models = [LinkPredictor(**settings).fit(parts.train, targets)]
     seconds = perf_counter() - began
     auc = []
     for place, target in enumerate(targets):
         pairs, label = parts.test(target)
         auc.append(roc_auc(label, models[place % len(models)].score_pairs(mx.node_names[pairs], target)))
     row = {"data": task.data, "hide": task.hide, "way": task.way, "seed": task.seed, "roc_auc": float(np.mean(auc))}
-    row |= {"seconds": seconds, "used": np.nan, "right": np.nan, "helpers": np.nan, "proven": np.nan, "false": np.nan}
+    row |= {"seconds": seconds, "targets": len(targets), "compared": np.nan, "used": np.nan}
+    row |= {"right": np.nan, "helpers": np.nan, "proven": np.nan, "false": np.nan}
     if task.way != "oracle":
-        panel, gains = models[0].panel_, models[0].layer_gains_
-        row["used"] = float((panel["weight"] > 0).sum())
-        if helpers and task.way == "default":
+        pooled = models[0].panel_.query("weight > 0")
+        row |= {"compared": num_compared(task.way, mx.num_layers - 1), "used": float(len(pooled))}
+        if helpers:
             known = {(target, layer) for target in targets for layer in helpers[target]}
-            pooled = panel[panel["weight"] > 0]
-            proven = {*gains.loc[gains["helps"], ["target", "layer"]].itertuples(index=False, name=None)}
-            row |= {"helpers": float(len(known)), "proven": float(len(proven & known))}
-            row |= {"false": float(len(proven - known))}
-            row["right"] = float(len(known & {*pooled[["target", "layer"]].itertuples(index=False, name=None)}))
+            row |= {"helpers": float(len(known)), "right": float(len(known & _links(pooled)))}
+            if task.way == "default":
+                proven = _links(models[0].layer_gains_.query("helps"))
+                row |= {"proven": float(len(proven & known)), "false": float(len(proven - known))}
     yield row
+
+
+def _links(table: pd.DataFrame) -> set[Any]:
+    return {*table[["target", "layer"]].itertuples(index=False, name=None)}
 
 
 NOTE = (
     "ROC-AUC, mean over targets and seeds, with its standard error over seeds; seconds of a fit, several at a time. "
-    "Layers: those of all panels and, of the layers known to help, how many were pooled and how many `layer_gains_` "
-    "proved; false: proven layers that do not help.\n"
+    "Compared: layers that regressions compare with a target. Layers: those of all panels and, of the layers known to "
+    "help, how many were pooled and how many `layer_gains_` proved; false: proven layers that do not help.\n"
 )
 
 
@@ -139,15 +188,20 @@ def report(rows: list[Row]) -> Page:
         for way in (way for way in WAYS if (here["way"] == way).any()):
             some = here[here["way"] == way]
             error = some["roc_auc"].std() / np.sqrt(len(some)) if len(some) > 1 else np.nan
-            layers = ""
-            if some["helpers"].notna().any():
-                right, proven, false, known = (
-                    int(some[name].sum()) for name in ("right", "proven", "false", "helpers")
-                )
-                layers = f"{right} of {known} pooled, {proven} proven, {false} false"
-            elif way != "oracle":
-                layers = f"{some['used'].mean():.0f} pooled"
+            compared = "" if way == "oracle" else f"{some['compared'].iloc[0]:.0f}"
             auc, spread = number(float(some["roc_auc"].mean()), 3), "" if np.isnan(error) else number(float(error), 3)
-            lines.append([str(data), str(hide), way, auc, spread, f"{some['seconds'].mean():.0f}", layers])
-    heads = ["data", "hidden", "panels by", "ROC-AUC", "error", "seconds", "layers"]
+            seconds = f"{some['seconds'].mean():.0f}"
+            lines.append([str(data), str(hide), way, auc, spread, seconds, compared, _layers(some)])
+    heads = ["data", "hidden", "panels by", "ROC-AUC", "error", "seconds", "compared", "layers"]
     return Page("What finding layers is worth", [NOTE, markdown_table(heads, lines)], {"values": table})
+
+
+def _layers(some: pd.DataFrame) -> str:
+    """Say how many layers are in panels, and how many of them help or are proven, where this is known."""
+    if some["used"].isna().all():
+        return ""
+    if some["helpers"].isna().all():
+        return f"{some['used'].mean():.0f} pooled"
+    right, known, proven, false = (int(some[name].sum()) for name in ("right", "helpers", "proven", "false"))
+    proof = "" if some["proven"].isna().all() else f", {proven} proven, {false} false"
+    return f"{right} of {known} pooled{proof}"

@@ -2,7 +2,8 @@
 
 80/20, undirected, one negative per held-out edge; means over layers with at least three test edges. The best rival of
 a data set is chosen on other seeds (--rival-seeds), or from the values.csv of an earlier run (--rivals), so that the
-choice does not favour it. Differences are paired over seeds.
+choice does not favour it. Methods that are not run are taken from that run as well, on the same seeds. Differences are
+paired over seeds.
 """
 
 from argparse import ArgumentParser, Namespace
@@ -64,7 +65,9 @@ def add_options(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--rival-seeds", default="0-1", metavar="A-B", help="seeds to choose the best rival on; default: 0-1"
     )
-    parser.add_argument("--rivals", type=Path, metavar="FILE", help="choose from this values.csv instead")
+    parser.add_argument(
+        "--rivals", type=Path, metavar="FILE", help="choose from this values.csv instead; it also has what is not run"
+    )
     parser.set_defaults(first_seed=100)
 
 
@@ -85,11 +88,18 @@ def prepare(options: Namespace) -> Experiment:
 
     def make_report(rows: list[Row]) -> Page:
         table = pd.DataFrame(rows)
+        every = table if earlier is None else pd.concat([table, not_run(earlier, table)])
         choice = table if earlier is None else earlier
-        parts = [part for name in data for part in report(name, options.hide, table, choice, seeds)]
+        parts = [part for name in data for part in report(name, options.hide, every, choice, seeds)]
+        parts += beside_best(data, options.hide, every, choice, seeds)
         return Page(f"Quality, hide={options.hide}", [NOTE, *parts], {"values": table})
 
     return Experiment(measure, tasks, make_report, seeds)
+
+
+def not_run(earlier: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of an earlier run of all methods that the table does not have."""
+    return earlier[~earlier["method"].isin(table["method"])]
 
 
 def read_range(text: str) -> range:
@@ -156,34 +166,67 @@ NOTE = (
 
 
 def report(data: str, hide: str, table: pd.DataFrame, choice: pd.DataFrame, seeds: Sequence[int]) -> Iterator[str]:
-    """Yield the parts of the page about a data set; the best rival is chosen from `choice`, on other seeds."""
-    here = table[(table["data"] == data) & table["seed"].isin(seeds)]
-    auc = here.pivot(index="seed", columns="method", values="roc_auc").sort_index()
-    methods = [method for method in METHODS if method in auc]
+    """Yield the parts of the page about a data set; the best rival is chosen from `choice`."""
+    here, auc = cell(data, hide, table, seeds)
     lines = []
-    for method in methods:
+    for method in (name for name in METHODS if name in auc):
         seconds = here.loc[here["method"] == method, "seconds"].mean()
-        difference = "" if method == OURS or OURS not in auc else PairedDifference.of(auc[OURS], auc[method]).text(4)
-        deviation = float(np.std(auc[method]))
+        difference = "" if method == OURS or OURS not in auc else beside(auc, method).text(4)
+        deviation = float(np.nanstd(auc[method]))
         lines.append([method, number(float(auc[method].mean()), 4), number(deviation, 4), difference, f"{seconds:.1f}"])
     yield f"## {data}\n"
     yield markdown_table(["method", "mean", "deviation", f"{OURS} - method", "seconds per fit"], lines)
-    best = best_rival(data, hide, choice, seeds, [method for method in methods if method != OURS])
+    best = best_rival(data, hide, choice, seeds, rivals_in(auc))
     if best is not None and OURS in auc:
-        difference = PairedDifference.of(auc[OURS], auc[best[0]]).text(4)
-        yield f"Best rival on seeds {best[1]}: {best[0]}. Difference: {difference}.\n"
+        yield f"Best rival on seeds {best[1]}: {best[0]}. Difference: {beside(auc, best[0]).text(4)}.\n"
+
+
+def cell(data: str, hide: str, table: pd.DataFrame, seeds: Sequence[int]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the rows of a data set, and the ROC-AUC of each seed and method."""
+    here = table[(table["data"] == data) & (table["hide"] == hide) & table["seed"].isin(seeds)]
+    auc = here.pivot(index="seed", columns="method", values="roc_auc").sort_index()
+    return here, auc[[method for method in METHODS if method in auc]]
+
+
+def rivals_in(auc: pd.DataFrame) -> list[str]:
+    """Return the methods of a table of ROC-AUC other than ours."""
+    return [method for method in SIMPLE if method in auc]
+
+
+def beside(auc: pd.DataFrame, rival: str) -> PairedDifference:
+    """Compare ours with a rival, on the seeds that both have."""
+    both = auc[[OURS, rival]].dropna()
+    return PairedDifference.of(both[OURS], both[rival])
+
+
+def beside_best(
+    data: Sequence[str], hide: str, table: pd.DataFrame, choice: pd.DataFrame, seeds: Sequence[int]
+) -> list[str]:
+    """Return a table of all data sets beside their best rivals, and the mean difference."""
+    lines, means = [], []
+    for name in data:
+        auc = cell(name, hide, table, seeds)[1]
+        best = best_rival(name, hide, choice, seeds, rivals_in(auc))
+        if best is None or OURS not in auc:
+            continue
+        found, both = beside(auc, best[0]), auc[[OURS, best[0]]].dropna()
+        ours, rival = (number(float(both[method].mean()), 4) for method in (OURS, best[0]))
+        lines.append([name, str(len(both)), ours, f"{rival}, {best[0]}", found.text(4)])
+        means.append(found.mean)
+    if not lines:
+        return []
+    mean = round(float(np.mean(means)), 4)
+    heads, text = ["data", "seeds", OURS, "rival", "difference"], "+" * (mean >= 0) + number(mean, 4)
+    return ["## Beside the best rivals\n", markdown_table(heads, lines), f"Mean difference: {text}.\n"]
 
 
 def best_rival(
     data: str, hide: str, choice: pd.DataFrame, seeds: Sequence[int], methods: Sequence[str]
 ) -> tuple[str, str] | None:
-    """Return the rival with the best mean on seeds other than `seeds`, and these seeds; None if there are none."""
-    others = choice[
-        (choice["data"] == data)
-        & (choice["hide"] == hide)
-        & ~choice["seed"].isin(seeds)
-        & choice["method"].isin(methods)
-    ]
+    """Return the rival with the best mean on other seeds, and these; on the same seeds, if there are no others."""
+    here = choice[(choice["data"] == data) & (choice["hide"] == hide) & choice["method"].isin(methods)]
+    others = here[~here["seed"].isin(seeds)]
+    others = here if others.empty else others
     if others.empty:
         return None
     used = sorted(set(others["seed"].tolist()))

@@ -1,0 +1,75 @@
+"""The experiment on panels: targets and counts by hand, the rows of small fits, its table by hand."""
+
+import numpy as np
+import pytest
+
+from banditplex import Multiplex
+from banditplex.training import find
+from experiments.panels import Fit, comparing, load, measure, num_compared, of_all_sizes, prepare, report
+from experiments.runner import read_options
+from tests.refusals import refuses
+
+
+def test_targets_are_spread_over_the_sizes_of_layers():
+    sizes = {"f": 49, "a": 60, "b": 50, "c": 90, "d": 80, "e": 70}  # without f, in order: b a e d c
+    edges = [(0, other, name) for name, size in sizes.items() for other in range(1, size + 1)]
+    mx = Multiplex.from_edges(*zip(*edges, strict=True))
+    assert of_all_sizes(mx, 1) == ["e"]
+    assert of_all_sizes(mx, 2) == ["a", "d"]  # places 5 / 4 and 15 / 4, rounded down
+    assert of_all_sizes(mx, 5) == ["b", "a", "e", "d", "c"]
+    with refuses("--targets", 5, 6):
+        of_all_sizes(mx, 6)
+
+
+def test_groups_have_the_nodes_that_are_asked_for():
+    for nodes, expected in ((None, 400), (100, 100)):
+        mx, targets = load("groups-15", 0, nodes=nodes)
+        assert (mx.num_layers, mx.num_nodes, mx.num_edges) == (15, expected, 15 * 2 * expected)
+        assert targets == ["g0-0", "g1-0", "g2-0"]
+
+
+def test_how_many_layers_are_compared_with_a_target():
+    few, some = find.FEW, find.COMPARED
+    assert [num_compared("default", n) for n in (few, few + 1, 5000)] == [few, some, some]
+    assert [num_compared(way, 5000) for way in ("none", "exp3+", "exhaustive", "all")] == [0, some, 5000, 5000]
+
+
+def test_the_number_of_few_layers_is_put_back():
+    before = find.FEW
+    with comparing(before + 7):
+        assert find.FEW - before == 7
+    assert find.FEW - before == 0
+
+
+def test_slow_ways_are_left_out_unless_named():
+    words = ["--data", "x", "--hide", "layer", "--seeds", "1", "--nodes", "9", "--targets", "4"]
+    tasks = prepare(read_options("panels", words)).tasks
+    assert [task.way for task in tasks] == ["none", "uniform", "exp3+", "default", "oracle"]
+    assert tasks[0] == Fit("x", "layer", "none", 100, None, 9, 4)
+    assert [task.way for task in prepare(read_options("panels", [*words, "--ways", "all"])).tasks] == ["all"]
+
+
+@pytest.mark.slow
+def test_exhaustive_panels_come_from_every_layer():
+    (row,) = measure(Fit("groups-40", "layer", "exhaustive", 0, 1))
+    assert (row["targets"], row["compared"], row["helpers"]) == (3, 39, 12)
+    assert row["right"] > 6  # a random layer of 39 would be right in one case of ten
+    assert np.isnan(row["proven"])
+
+
+def test_the_table_is_that_worked_out_by_hand():
+    nothing = {"used": np.nan, "right": np.nan, "helpers": np.nan, "proven": np.nan, "false": np.nan}
+    row = {"data": "x", "hide": "layer", "seed": 0, "roc_auc": 0.75, "seconds": 2.4, "compared": np.nan} | nothing
+    counted = {"compared": 16, "used": 3.0, "right": 2.0, "helpers": 4.0}
+    rows = [
+        row | {"way": "oracle"},
+        row | {"way": "exhaustive"} | counted,
+        row | {"way": "default", "proven": 1.0, "false": 0.0} | counted,
+        row | {"way": "default", "seed": 1, "roc_auc": 0.85, "proven": 4.0, "false": 1.0} | counted | {"right": 4.0},
+        row | {"way": "none", "data": "y", "compared": 0, "used": 0.0},
+    ]
+    text = report(rows).text("", [0])
+    assert "| x | layer | default | .800 | .050 | 2 | 16 | 6 of 8 pooled, 5 proven, 1 false |" in text
+    assert "| x | layer | exhaustive | .750 |  | 2 | 16 | 2 of 4 pooled |" in text
+    assert "| x | layer | oracle | .750 |  | 2 |  |  |" in text
+    assert "| y | layer | none | .750 |  | 2 | 0 | 0 pooled |" in text
