@@ -10,6 +10,8 @@ import pandas as pd
 import pytest
 
 import banditplex as bx
+from banditplex.evaluation.protocol import METRICS
+from banditplex.evaluation.ranking import FILTERED
 from banditplex.report import collect, links
 from banditplex.report.collect import (
     collect_evaluation,
@@ -19,7 +21,7 @@ from banditplex.report.collect import (
     collect_run,
     glance,
 )
-from banditplex.report.comparison import compare_rows, learning_curves
+from banditplex.report.comparison import TITLES, compare_rows, learning_curves
 from banditplex.report.links import layers_with, terms_by_layer, top_links
 from banditplex.report.packing import pack
 from banditplex.report.page import as_json, render
@@ -378,3 +380,7 @@ def test_notes_on_reading_are_in_the_words_of_the_command_line(run, tmp_path):
     told = ["net.csv: columns not used: since; if 'since' is the time, say --columns time='since'."]
     (tmp_path / "run" / "reading.json").write_text(json.dumps({"notes": told}))
     assert collect_run(tmp_path / "run", run[1], layers=[])["about"]["notes"] == told
+
+
+def test_every_metric_has_a_title_on_the_page():
+    assert TITLES.keys() == {*METRICS, *FILTERED}
