@@ -160,6 +160,25 @@ def test_notes_on_reading_are_kept_with_the_run(tmp_path, call):
     assert "later.csv: 1 node that training did not have, as 99." in said
 
 
+def test_later_edges_of_a_wide_table_are_read_as_those_of_training(tmp_path, call):
+    """A wide table, and one with a column of layers."""
+    table = multiplex().to_pandas()
+    wide = pd.crosstab([table["source"], table["destination"]], table["layer"]).reset_index()
+    wide.to_csv(tmp_path / "net.csv", index=False)
+    words = ("train", "net.csv", "-o", "run", "--wide", "--target", "a", "--quiet", *FAST)
+    assert call(*words, cwd=tmp_path)[0] == 0
+    names = sorted(set(table["layer"]))
+    (tmp_path / "wide.csv").write_text(f"source,destination,{','.join(names)}\n0,99,1{',0' * (len(names) - 1)}\n")
+    (tmp_path / "tall.csv").write_text("source,destination,Layer\n0,99,a\n")
+    found = []
+    for later in ("wide.csv", "tall.csv"):
+        status, out, said = call("predict", "run", "--context", later, "--node", "99", "--top", "3", cwd=tmp_path)
+        assert status == 0, said
+        found.append(out)
+    assert found[0] == found[1]
+    assert found[0].count("\n") == 4
+
+
 def test_resuming_needs_no_columns_again_and_trains_longer(tmp_path, call, refusal):
     table = multiplex().to_pandas().rename(columns={"source": "from", "destination": "to", "layer": "kind"})
     table.assign(layer="x", source=table["to"], target=table["from"]).to_csv(tmp_path / "t.csv", index=False)

@@ -28,6 +28,8 @@ DIGITS, SHOWN = 4, 5
 """Significant digits of the numbers in a table; layers that a message names."""
 TOP = 20
 """Links that are shown if nothing else is asked for."""
+READ_ALIKE = ("bipartite", "fold_case", "missing", "decimal", "date_format")
+"""Options of the run's tables that hold for a table of later edges, too; wide tables and matrices have no layer."""
 TERMS = {
     "base": "the score of a typical pair",
     "own": "the neighbourhood of the pair in the target layer and in all layers together",
@@ -238,7 +240,9 @@ def _read_context(path: Path, before: Reading, mx: "Multiplex", nodes: Path | No
     """Return the training graph with the edges of a file; a table is read as that of the run was."""
     from banditplex.io import read
     from banditplex.io.tables.files import SUFFIXES
+    from banditplex.io.tables.folder import header_of
     from banditplex.multiplex.names import ONLY_LAYER
+    from banditplex.multiplex.options import TableOptions
 
     options: dict[str, Any] = {}
     if nodes is not None:
@@ -246,7 +250,8 @@ def _read_context(path: Path, before: Reading, mx: "Multiplex", nodes: Path | No
         columns = {"features": "+".join(features)} | parse_node_columns(before.get("node_columns") or ())
         options = {"node_table": nodes, "node_columns": columns}
     if path.name.lower().endswith(SUFFIXES):
-        options |= {name: before[name] for name in ("bipartite", "fold_case", "missing") if name in before}
+        shapes = () if "layer" in map(str.lower, header_of(path, TableOptions())) else ("wide", "matrix")
+        options |= {name: before[name] for name in (*READ_ALIKE, *shapes) if name in before}
         options |= _columns_of(before)
     with progress(f"Reading {path}") as on_progress:
         later = read(path, progress=on_progress, directed=mx.directed, **options)
