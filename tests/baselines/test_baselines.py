@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 from sklearn.model_selection import PredefinedSplit, cross_val_predict
@@ -157,7 +158,7 @@ def test_mistakes_are_refused():
     mx = random_multiplex(1, num_nodes=30)
     with refuses("jacard", "jaccard"):
         BASELINES["jacard"]
-    with refuses("before fit"):
+    with refuses("Trees", "call fit first", error=NotFittedError):
         Trees().score_pairs([[0, 1]], "a")
     model = BASELINES["jaccard"]().fit(mx, targets=["a"])
     with refuses("'b'"):

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
+from banditplex.answers.not_fitted import NotFitted
 from banditplex.arrays import Floats, Ints
 from banditplex.baselines.columns import StructuralColumns
 from banditplex.errors import InputError
@@ -86,7 +87,7 @@ class Baseline(BaseEstimator, ABC):  # type: ignore[misc]
     def score_pairs(self, pairs: ArrayLike, layer: Name) -> Floats:
         """Return a score (n,) for each pair (n, 2) of node names, or indices where names are strings."""
         if not hasattr(self, "mx_"):
-            raise InputError(f"Expected a fitted {type(self).__name__}, got one before fit.")
+            raise NotFitted(f"Expected a fitted {type(self).__name__}, got one that is not fitted: call fit first.")
         target = self.mx_.layer_index(layer)
         if target not in self.targets_:
             raise InputError(f"Expected a target of fit as layer, got {layer!r}.")
