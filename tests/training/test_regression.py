@@ -183,3 +183,18 @@ def test_targets_with_few_edges_have_no_regression(mx):
 def test_enough_edges_for_a_regression():
     data = SimpleNamespace(train_edges=SimpleNamespace(size=np.array([LEAST - 1, LEAST, LEAST + 1])))
     assert large_targets(data).tolist() == [1, 2]
+
+
+def test_targets_have_the_same_regressions_in_two_threads_as_in_one(mx):
+    """Layers differ in size, so that they are not fitted in their order."""
+    some = mx.keep_edges(np.arange(mx.num_edges) % 150 < 40 + 25 * mx.edge_layer)
+    before, found = torch.get_num_threads(), []
+    try:
+        for threads in (1, 2):
+            torch.set_num_threads(threads)
+            found.append(bx.LinkPredictor(**FAST).fit(some)._fitted.model.beside.regression)
+    finally:
+        torch.set_num_threads(before)
+    assert torch.equal(found[0].own, found[1].own)
+    assert torch.equal(found[0].other, found[1].other)
+    assert found[0].own.any(1).all()

@@ -5,7 +5,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from banditplex.backend.compiling import map_in_threads
+from banditplex.backend.compiling import map_on_cpu
 from banditplex.nn.ensemble import Network
 from banditplex.nn.graph import HiddenEdges
 from banditplex.nn.pair_features import other_features
@@ -23,8 +23,7 @@ def score_terms(model: Network, view: View, query: Query) -> Tensor:
     def score(part: Query) -> Tensor:
         return model(view, part).terms
 
-    chunks = list(query.chunks(SCORED_AT_ONCE))
-    parts = map_in_threads(score, chunks) if view.device.type == "cpu" else map(score, chunks)
+    parts = map_on_cpu(score, list(query.chunks(SCORED_AT_ONCE)), view.device)
     return torch.cat([torch.zeros(0, 1 + query.layers.shape[1], device=view.device), *parts])
 
 

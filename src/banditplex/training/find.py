@@ -18,6 +18,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from banditplex.backend.compiling import map_on_cpu
 from banditplex.backend.packing import EdgeTensors
 from banditplex.bandits import POLICIES
 from banditplex.bandits.arms import to_arm, to_layer
@@ -109,7 +110,7 @@ def choose(data: TrainingData, layers: Ints, seed: int) -> Panels:
         Comparison.of(data, graph, place, rng, most=MAX_EDGES, negatives_each=NEGATIVES)
         for place, rng in enumerate(rngs)
     ]
-    useful = [helpful(each, some) for each, some in zip(compare, layers, strict=True)]
+    useful = map_on_cpu(lambda place: helpful(compare[place], layers[place]), range(len(compare)), data.device)
     tried = [list(dict.fromkeys(some[:size] for size in SIZES if some)) for some in useful]
     chosen = {}
     for each, panels, losses in zip(compare, tried, pooled_losses(data, compare, tried), strict=True):

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from banditplex.arrays import Floats, Ints
+from banditplex.backend.compiling import map_on_cpu
 from banditplex.nn import MultiplexModel
 from banditplex.nn.known import Known
 from banditplex.nn.query import Query
@@ -69,12 +70,13 @@ class MemberRegression:
         pairs = np.concatenate([np.empty((0, 2), np.int64), *(pairs for pairs, _ in samples.values())])
         size = [len(label) for _, label in samples.values()]
         seen = member._columns(pairs, np.repeat(np.array(list(samples), np.int64), size))
-        parts = [torch.split(each, size) for each in seen]
-        fits = [
-            (place, fit_target(Columns(own, other), pairs, label, data.full_mx.num_nodes))
-            for (place, (pairs, label)), own, other in zip(samples.items(), *parts, strict=True)
-        ]
-        for place, (own, other) in fits:
+        parts = dict(zip(samples, zip(*(torch.split(each, size) for each in seen), strict=True), strict=True))
+        longest_first = sorted(samples, key=lambda place: -len(samples[place][1]))
+
+        def fit_one(place: int) -> tuple[Tensor, Tensor]:
+            return fit_target(Columns(*parts[place]), *samples[place], data.full_mx.num_nodes)
+
+        for place, (own, other) in zip(longest_first, map_on_cpu(fit_one, longest_first, data.device), strict=True):
             target = int(data.targets[place])
             regression.own[target], regression.other[target] = own.to(data.device), other.to(data.device)
         return member
