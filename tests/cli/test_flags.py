@@ -13,7 +13,6 @@ FILES = {
     "net.csv": EDGES,
     "bare.csv": EDGES.partition("\n")[2],
     "net": "nothing known",
-    "days/mon.txt": "source target\n1 2\n",
 }
 PARAMETER = re.compile(r"(?<!--columns )(?<!',)\b[a-z_]+=(?!from|to)")
 
@@ -27,7 +26,6 @@ PARAMETER = re.compile(r"(?<!--columns )(?<!',)\b[a-z_]+=(?!from|to)")
         ("convert net out.csv", ["--from NAME"]),
         ("convert bare.csv out.csv", ["--columns source=NAME", "--no-header"]),
         ("convert net.csv out.csv --columns source=from", ["--no-header"]),
-        ("datasets show days", ["--header", "--no-header"]),
         ("datasets show net.bx --num-nodes 5", ["--num-nodes"]),
         ("datasets show net.bx --no-header", ["--header/--no-header"]),
         ("datasets show net.bx --columns target=to", ["--columns target"]),

@@ -107,7 +107,7 @@ any_text = st.one_of(strings, st.text(st.characters(exclude_categories=["Cs"]), 
 
 
 @pytest.mark.parametrize("format", EVERY)
-@pytest.mark.filterwarnings("ignore:.*(is read as a node|looks like a header|differ)")
+@pytest.mark.filterwarnings("ignore:.*(is read as a node|differ)")
 @given(data=st.data())
 def test_any_names_come_back_or_are_refused(format, data):
     mx = data.draw(multiplexes(names=any_text, weights=False, times=False, features=False, max_edges=5))
