@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize_scalar
+from scipy.optimize import minimize
 from sklearn.linear_model import LogisticRegression
 
 from banditplex.nn.vectors import Vectors
 from banditplex.training.calibration import HeldOut, Scored
-from banditplex.training.stacking import SPREAD, STACKING_FOLDS, add_up, out_of_fold, stack, weigh
+from banditplex.training.stacking import BIAS, SPREAD, STACKING_FOLDS, add_up, out_of_fold, stack, weigh
 from tests.nn.test_graph import random_multiplex
 from tests.training.test_data import data_of
 
@@ -17,15 +17,25 @@ def held_out(links, unknown, instance=0):
     return HeldOut(*part, np.array([0.1, 0.1]))
 
 
-def test_factors_are_those_of_a_logistic_regression_on_all_scores():
+def test_factors_are_those_of_a_logistic_regression_on_all_scores_with_a_bias_of_each_target():
+    """Unknown pairs have a weight with which nine of them come with each edge, at a density of .1."""
     rng = np.random.default_rng(3)
-    truth = rng.normal(0, 2, 40_000)
-    label = rng.random(40_000) < 1 / (1 + np.exp(-truth))
+    truth, target = rng.normal(0, 2, 40_000), rng.integers(0, 2, 40_000)
+    label = rng.random(40_000) < 1 / (1 + np.exp(-truth - 2 * target))
     scores = [truth + rng.normal(0, noise, 40_000) for noise in (1, 2, 3)]
-    parts = [held_out(each[label], each[~label]) for each in scores]
-    weight = np.where(label, 1, label.sum() / (~label).sum())
-    expected = LogisticRegression(C=1e6, tol=1e-10, max_iter=10_000).fit(np.stack(scores, 1), label, weight)
-    assert weigh(parts) == pytest.approx(expected.coef_[0], abs=2e-3)
+    parts = [
+        HeldOut(
+            *(Scored(target[at], each[at], np.ones(at.sum())) for at in (label, ~label)),
+            np.array([0.1, 0.1]),
+        )
+        for each in scores
+    ]
+    weight = np.ones(40_000)
+    for own in (target == 0, target == 1):
+        weight[own & ~label] = 9 * (own & label).sum() / (own & ~label).sum()
+    columns = np.stack([*scores, target], 1)
+    expected = LogisticRegression(C=1e6, tol=1e-10, max_iter=10_000).fit(columns, label, weight)
+    assert weigh(parts) == pytest.approx(expected.coef_[0, :3], abs=2e-3)
 
 
 def test_scores_that_say_nothing_count_nothing():
@@ -40,10 +50,16 @@ def test_scores_that_say_nothing_count_nothing():
 
 
 def test_few_pairs_change_little_of_what_holds_a_priori():
-    """One edge of score 1 and one other pair of -1: the factor b has the least 2 log(1 + e^-b) + (b - 1)^2 / 2 s^2."""
-    expected = minimize_scalar(lambda b: 2 * np.log1p(np.exp(-b)) + 0.5 * ((b - 1) / SPREAD) ** 2).x
-    assert weigh([held_out(np.array([1.0]), np.array([-1.0]))]) == pytest.approx([expected], abs=1e-4)
-    assert expected > 1.02
+    """One edge of score 1, and one other pair of -1, which stands for nine at a density of .1; the bias is c."""
+
+    def loss(x):
+        b, c = x
+        pairs = np.log1p(np.exp(-b - c)) + 9 * np.log1p(np.exp(-b + c))
+        return pairs + 0.5 * ((b - 1) / SPREAD) ** 2 + 0.5 * (c / BIAS) ** 2
+
+    expected = minimize(loss, [1.0, 0.0], tol=1e-10).x[0]
+    assert weigh([held_out(np.array([1.0]), np.array([-1.0]))]) == pytest.approx([expected], abs=1e-3)
+    assert 1.02 < expected < 1.5
 
 
 def test_scores_have_factors_of_other_folds():
@@ -99,7 +115,8 @@ def test_scores_add_up():
 
 def test_what_counts_is_put_beside_one_network_with_its_factor():
     mx = random_multiplex(0)
-    data, vectors, rng = data_of(mx, targets=[2]), Vectors.like(mx), np.random.default_rng(7)
+    data, rng = data_of(mx, targets=[2]), np.random.default_rng(7)
+    vectors = Vectors(mx, data.visibility)
     parts = [held_out(rng.normal(mean, 1, 400), rng.normal(0, 1, 400)) for mean in (2, 1)]
     beside, found = stack(parts, None, vectors, [data])
     of_networks, of_vectors = weigh(parts)

@@ -4,6 +4,10 @@ The score of a pair (u, v) in a layer is that of `nn/relations.py`: the real par
 complex vectors. It finds what counts of neighbours and paths miss: which kinds of nodes a layer links. Such vectors
 memorise the edges that they were learnt from. So pairs are divided into folds, and a pair is scored by vectors that
 were learnt without the pairs of its fold, be they edges or not.
+
+In a large multiplex, one such set of vectors is poor: the candidates of a node are scored by eight models, which differ
+by chance. There the edges of a fold are unknown pairs like others to its vectors, and one more model is learnt from all
+edges. Pairs that are no known edges are unknown to that as well, and are scored by it: all by the same.
 """
 
 import copy
@@ -12,14 +16,23 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from banditplex.backend.packing import EdgeTensors, contains
+from banditplex.backend.random_numbers import random_integers
 from banditplex.multiplex import Multiplex
+from banditplex.nn.keys import known_keys, pair_keys
 from banditplex.nn.relations import FORMULAS
+from banditplex.pairs.visibility import Visibility
 
 DIMENSION = 32
 FORMULA = FORMULAS["complex"]
 FOLDS = 8
 SETS, FEW_NODES, FEW_EDGES = 3, 2_000, 20_000
 """Sets of vectors, whose scores are averaged, of a multiplex with not more nodes and fewer edges; others have one."""
+MORE, MORE_NODES, MORE_EDGES = 2, 5_000, 100_000
+"""One set alone has so many times the numbers per vector, and the steps at most, up to so many nodes and edges.
+
+Made-up knowledge graphs of 2,000 nodes and 27,000 edges, filtered MRR of vectors alone: .29 without that, .37 with.
+"""
 LOOKED_UP_AT_ONCE = 1 << 14
 """Pairs that are scored at once."""
 
@@ -39,19 +52,18 @@ class Folds(NamedTuple):
         """Draw groups of the same size; `everywhere` puts a pair into the same fold in all layers."""
 
         def groups(size: int) -> Tensor:
-            return torch.stack([torch.randperm(size, generator=generator) for _ in range(num_sets(mx))]) % FOLDS
+            return torch.stack([torch.randperm(size, generator=generator) for _ in range(shape_of(mx)[0])]) % FOLDS
 
         node, layer = groups(mx.num_nodes), groups(mx.num_layers)
         return cls(node, torch.zeros_like(layer) if everywhere else layer)
 
-    def of(self, number: int | Tensor, source: Tensor, destination: Tensor, layer: Tensor) -> Tensor:
-        """Return the fold of each pair in the set of a number."""
-        return (self.node[number, source] + self.node[number, destination] + self.layer[number, layer]) % FOLDS
 
-
-def num_sets(mx: Multiplex) -> int:
-    """Return how many sets of vectors there are for a multiplex."""
-    return SETS if mx.num_nodes <= FEW_NODES and mx.num_edges < FEW_EDGES else 1
+def shape_of(mx: Multiplex) -> tuple[int, int, int]:
+    """Return how many sets of vectors a multiplex has, how many models in a set, and numbers in a vector."""
+    if mx.num_nodes <= FEW_NODES and mx.num_edges < FEW_EDGES:
+        return SETS, FOLDS, 2 * DIMENSION
+    more = mx.num_nodes <= MORE_NODES and mx.num_edges <= MORE_EDGES
+    return 1, FOLDS + 1, 2 * DIMENSION * (MORE if more else 1)
 
 
 class Vectors(nn.Module):
@@ -60,32 +72,42 @@ class Vectors(nn.Module):
     In undirected layers the score is the mean of both directions. The term is 0 where a node is not known.
     """
 
-    node: Tensor  # (S, FOLDS, N, 2 * DIMENSION): real parts, then imaginary ones
-    layer: Tensor  # (S, FOLDS, L, 2 * DIMENSION)
+    node: Tensor  # (S, M, N, D): of M models, each without a fold; real parts, then imaginary ones
+    layer: Tensor  # (S, M, L, D)
     node_group: Tensor  # (S, N)
     layer_group: Tensor  # (S, L)
     usual: Tensor  # (L,): the mean score of pairs in each target, which is subtracted
     factor: Tensor  # (L,)
+    seed: Tensor  # of the folds of one set alone
+    edges: Tensor  # (E,): sorted keys of known edges, if there is one set; the training graph has them: not saved
 
-    def __init__(self, num_nodes: int, num_layers: int, sets: int, *, directed: bool) -> None:
+    def __init__(self, mx: Multiplex, visibility: Visibility) -> None:
+        """Make some for the nodes and layers of a multiplex; all numbers are 0."""
         super().__init__()
-        self.directed = directed
-        for name, size in (("node", num_nodes), ("layer", num_layers)):
-            setattr(self, name, nn.Parameter(torch.zeros(sets, FOLDS, size, 2 * DIMENSION)))
-            self.register_buffer(f"{name}_group", torch.zeros(sets, size, dtype=torch.int64))
-        self.register_buffer("usual", torch.zeros(num_layers))
-        self.register_buffer("factor", torch.zeros(num_layers))
+        self.visibility, self.num_nodes, shape = visibility, mx.num_nodes, shape_of(mx)
+        for name, size in (("node", mx.num_nodes), ("layer", mx.num_layers)):
+            setattr(self, name, nn.Parameter(torch.zeros(*shape[:2], size, shape[2])))
+            self.register_buffer(f"{name}_group", torch.zeros(shape[0], size, dtype=torch.int64))
+        self.register_buffer("usual", torch.zeros(mx.num_layers))
+        self.register_buffer("factor", torch.zeros(mx.num_layers))
+        self.register_buffer("seed", torch.zeros((), dtype=torch.int64))
+        edges = known_keys(EdgeTensors.of(mx, "cpu"), visibility) if self.alone else torch.zeros(0, dtype=torch.int64)
+        self.register_buffer("edges", edges, persistent=False)
         self.place: Tensor | None = None  # (N',): which node each node of another graph is; -1: none
 
-    @classmethod
-    def like(cls, mx: Multiplex) -> "Vectors":
-        """Return some for the nodes and layers of a multiplex; all numbers are 0."""
-        return cls(mx.num_nodes, mx.num_layers, num_sets(mx), directed=mx.directed)
-
     @property
-    def folds(self) -> Folds:
-        """How pairs are divided."""
-        return Folds(self.node_group, self.layer_group)
+    def alone(self) -> bool:
+        """Whether there is one set."""
+        return len(self.node) == 1
+
+    def fold(self, pairs: Tensor, layer: Tensor) -> Tensor:
+        """Return the folds (S, n) of pairs (n, 2) in their layers (n,)."""
+        if self.alone:
+            return (random_integers(self._keys(pairs, layer), int(self.seed)) % FOLDS).unsqueeze(0)
+        return (self.node_group[:, pairs].sum(2) + self.layer_group[:, layer]) % FOLDS
+
+    def _keys(self, pairs: Tensor, layer: Tensor) -> Tensor:
+        return pair_keys(layer, pairs[:, 0], pairs[:, 1], self.num_nodes, self.visibility)
 
     def in_graph(self, place: Tensor) -> "Vectors":
         """Return the same for another graph, whose nodes are those at `place` (N',), -1 if they are new."""
@@ -97,24 +119,28 @@ class Vectors(nn.Module):
         """Return the terms (n,) of pairs (n, 2) in target layers (n,)."""
         return self.factor[target] * self.score(pairs, target)
 
-    def score(self, pairs: Tensor, target: Tensor) -> Tensor:
-        """Return how far the mean scores (n,) of all sets are above the usual ones; 0 where a node is not known."""
+    def score(self, pairs: Tensor, target: Tensor, *, held_out: bool = False) -> Tensor:
+        """Return how far the mean scores (n,) of all sets are above the usual ones; 0 where a node is not known.
+
+        Edges that are `held_out` are scored as known ones are, and so are the pairs that they are compared with.
+        """
         known = None
         if self.place is not None:
             pairs = self.place[pairs]
             known, pairs = (pairs >= 0).all(1), pairs.clamp(min=0)
         parts = zip(torch.split(pairs, LOOKED_UP_AT_ONCE), torch.split(target, LOOKED_UP_AT_ONCE), strict=True)
-        found = torch.cat([self.usual[:0], *(self._mean(*part) for part in parts)]) - self.usual[target]
+        found = torch.cat([self.usual[:0], *(self._mean(*part, held_out) for part in parts)]) - self.usual[target]
         return found if known is None else torch.where(known, found, 0.0)
 
-    def _mean(self, pairs: Tensor, target: Tensor) -> Tensor:
+    def _mean(self, pairs: Tensor, target: Tensor, held_out: bool) -> Tensor:
         """Return the mean scores of all sets, and of both directions in undirected layers."""
         source, destination = pairs.unbind(1)
-        total = self.usual.new_zeros(len(pairs))
-        for number, (node, layer) in enumerate(zip(self.node, self.layer, strict=True)):
-            fold = self.folds.of(number, source, destination, target)
-            first, second, relation = node[fold, source], node[fold, destination], layer[fold, target]
+        total, models = self.usual.new_zeros(len(pairs)), self.fold(pairs, target)
+        if self.alone and not held_out:
+            models = torch.where(contains(self.edges, self._keys(pairs, target)), models, FOLDS)
+        for node, layer, model in zip(self.node, self.layer, models, strict=True):
+            first, second, relation = node[model, source], node[model, destination], layer[model, target]
             total += FORMULA.score(first, relation, second)
-            if not self.directed:
+            if not self.visibility.directed:
                 total += FORMULA.score(second, relation, first)
-        return total / (len(self.node) * (1 if self.directed else 2))
+        return total / (len(self.node) * (1 if self.visibility.directed else 2))

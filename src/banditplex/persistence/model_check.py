@@ -9,7 +9,7 @@ from safetensors import SafetensorError, safe_open
 from banditplex.errors import FormatError
 from banditplex.multiplex import Multiplex
 from banditplex.nn.model import RANK
-from banditplex.nn.vectors import DIMENSION, FOLDS, num_sets
+from banditplex.nn.vectors import shape_of
 from banditplex.schema import ANY_NUMBER, ANYTHING, DISTINCT_NAMES, NAMES, SHA256, Kind, check, number, one_of, whole
 from banditplex.training.config import Config
 from banditplex.training.history import ROW
@@ -90,7 +90,8 @@ def check_sizes(path: Path, config: Config, mx: Multiplex, num_examples: int, me
         rows = (width, features) if features else (mx.num_nodes, width)
         expected |= {"encoder.degree.bias": ("width", (width,)), "encoder.input.weight": ("width", rows)}
     if vectors:
-        expected["beside.vectors.node"] = ("beside", (num_sets(mx), FOLDS, mx.num_nodes, 2 * DIMENSION))
+        sets, models, size = shape_of(mx)
+        expected["beside.vectors.node"] = ("beside", (sets, models, mx.num_nodes, size))
     for name, (setting, shape) in expected.items():
         if shapes.get(name) != shape:
             got = f"{shapes[name]}" if name in shapes else "none"

@@ -157,7 +157,7 @@ def _beside(networks: Sequence[MultiplexModel], index: Mapping[str, Any], mx: Mu
     if "regression" in index["beside"]:
         regression = Regression.like(networks[0], max(index["counts"]))
     if "vectors" in index["beside"]:
-        vectors = Vectors.like(mx)
+        vectors = Vectors(mx, networks[0].visibility)
     return Beside(mx.num_layers, regression, vectors)
 
 

@@ -19,6 +19,7 @@ from banditplex.backend.packing import EdgeTensors, contains, node_features
 from banditplex.backend.random_numbers import BITS, new_seed, random_integers
 from banditplex.errors import InputError
 from banditplex.multiplex import Multiplex, Name
+from banditplex.nn.keys import pair_keys
 from banditplex.nn.known import Known, look_up
 from banditplex.nn.panels import Panels
 from banditplex.nn.view import View
@@ -28,7 +29,7 @@ from banditplex.rng import stream
 from banditplex.training.batches import Examples, TargetEdges
 from banditplex.training.config import Config
 from banditplex.training.distributed import Group, current
-from banditplex.training.negatives import DeviceNegatives, pair_keys
+from banditplex.training.negatives import DeviceNegatives
 
 MAX_VALIDATION = 1_000
 """Validation edges of a target: more would say little more, and are missed in the graph that is trained on."""

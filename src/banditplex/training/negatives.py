@@ -13,6 +13,7 @@ from torch import Tensor
 from banditplex.arrays import Ints
 from banditplex.backend.packing import EdgeTensors, contains
 from banditplex.backend.random_numbers import new_seed, random_integers
+from banditplex.nn.keys import known_keys, pair_keys
 from banditplex.pairs.known import check_key_size
 from banditplex.pairs.negatives import SCARCE, GivenNegatives, NegativeSampler
 from banditplex.pairs.visibility import Visibility
@@ -95,21 +96,3 @@ class DeviceNegatives:
     def _is_known(self, layer: Tensor, pairs: Tensor) -> Tensor:
         key = pair_keys(layer, pairs[:, 0], pairs[:, 1], self._num_nodes, self._visibility)
         return contains(self._known, key)
-
-
-def known_keys(edges: EdgeTensors, visibility: Visibility) -> Tensor:
-    """Return the keys of the pairs that are no negatives, sorted; self loops do not count."""
-    edges = edges.keep(~edges.is_loop)
-    keys = pair_keys(edges.layer, edges.source, edges.destination, edges.num_nodes, visibility)
-    if visibility.hides_together:
-        keys = torch.unique_consecutive(torch.sort(keys).values)
-    return torch.unique(keys) if visibility.hides_everywhere else keys
-
-
-def pair_keys(layer: Tensor, source: Tensor, destination: Tensor, num_nodes: int, visibility: Visibility) -> Tensor:
-    """Return an integer for each pair in its layer (n,), as `Visibility.keys` does."""
-    if not visibility.ordered:
-        source, destination = torch.minimum(source, destination), torch.maximum(source, destination)
-    if visibility.hides_everywhere:
-        return torch.add(destination, source, alpha=num_nodes)
-    return torch.add(source, layer, alpha=num_nodes).mul_(num_nodes).add_(destination)

@@ -1,23 +1,24 @@
 """How much networks, regressions and vectors count: as much as validation edges say, which none of them has seen.
 
-This is stacking (Wolpert, Neural Networks, 1992). All targets have the same factors.
+This is stacking (Wolpert, Neural Networks, 1992). All targets have the same factors. Unknown pairs stand for all of
+their target, so most of the loss is in those that look like links: at the top of the list, where users look.
 """
 
 from collections.abc import Sequence
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from scipy.special import expit
 
+from banditplex.arrays import Floats
 from banditplex.nn.ensemble import Beside
 from banditplex.nn.regression import Regression
 from banditplex.nn.vectors import Vectors
 from banditplex.training.calibration import SPREAD, HeldOut, Scored
 from banditplex.training.data import TrainingData
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
+BIAS = 30.0
+"""Standard deviation, a priori, of a target's bias."""
 STACKING_FOLDS = 4
 """Parts of the held-out pairs; the scores of each have factors that were fitted to the others."""
 
@@ -50,29 +51,31 @@ def stack(
 def weigh(parts: Sequence[HeldOut]) -> Floats:
     """Return the factors (P,), 0 or above, with which P parts predict validation edges best together.
 
-    All parts have scored the same pairs. Unknown pairs weigh as much as the edges in each target. A priori the first
-    part counts 1 and the others 0, with a standard deviation of `SPREAD`.
+    All parts have scored the same pairs. Unknown pairs count in their real proportion to the edges, and each target has
+    a bias. A priori the first part counts 1 and the others 0, with a standard deviation of `SPREAD`.
     """
     from scipy.optimize import minimize  # takes long to import; predictions do without
 
-    first, share = parts[0], parts[0].balance()
-    scores, weight, sign = [], [], []
+    first, share, size = parts[0], parts[0].shares(), len(parts)
+    scores, weight, sign, instance = [], [], [], []
     for of, factor, way in (("links", np.ones_like(share), 1.0), ("unknown", share, -1.0)):
         same: Scored = getattr(first, of)
-        scores.append(np.stack([*(getattr(each, of).score for each in parts), np.ones(len(same.score))], 1))
+        scores.append(np.stack([getattr(each, of).score for each in parts], 1))
         weight.append(same.weight * factor[same.instance])
         sign.append(np.full(len(same.score), way))
-    x, w, s = np.concatenate(scores), np.concatenate(weight), np.concatenate(sign)
-    centre = np.eye(1, x.shape[1])[0]
-    precision = np.append(np.full(len(parts), SPREAD**-2), 0)
+        instance.append(same.instance)
+    x, w, s, target = (np.concatenate(each) for each in (scores, weight, sign, instance))
+    centre = np.eye(1, size + len(share))[0]
+    precision = np.repeat([SPREAD**-2, BIAS**-2], [size, len(share)])
 
     def loss(beta: Floats) -> tuple[float, Floats]:
-        margin, off = s * (x @ beta), beta - centre
-        value = w @ np.logaddexp(0, -margin) + 0.5 * precision @ off**2
-        return float(value), x.T @ (-s * w * expit(-margin)) + precision * off
+        margin, off = s * (x @ beta[:size] + beta[size:][target]), beta - centre
+        by_logit = -s * w * expit(-margin)
+        gradient = np.concatenate([x.T @ by_logit, np.bincount(target, by_logit, len(share))])
+        return float(w @ np.logaddexp(0, -margin) + 0.5 * precision @ off**2), gradient + precision * off
 
-    limits = [(0, None)] * len(parts) + [(None, None)]
-    found: Floats = minimize(loss, centre, jac=True, method="L-BFGS-B", bounds=limits).x[:-1]
+    limits = [(0, None)] * size + [(None, None)] * len(share)
+    found: Floats = minimize(loss, centre, jac=True, method="L-BFGS-B", bounds=limits).x[:size]
     return found
 
 

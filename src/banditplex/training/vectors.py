@@ -3,8 +3,9 @@
 Each edge asks two questions: given one end and the layer, which node is the other end? The loss of an edge is the
 cross-entropy of the right node among all nodes, or a sample of them, in both questions, plus a penalty on the cubes of
 lengths (Lacroix et al., Canonical Tensor Decomposition for Knowledge Base Completion, ICML 2018). Pairs of the fold are
-no answers, right or wrong, and all that is random is drawn without looking at them. So the vectors of a fold depend on
-the edges of the other folds alone, on a CPU to the last bit.
+no answers, right or wrong; in a large multiplex, where few pairs are links, they are wrong ones. All that is random is
+drawn without looking at them. So the vectors of a fold depend on the edges of the other folds alone, on a CPU to the
+last bit.
 """
 
 import math
@@ -23,7 +24,7 @@ from banditplex.backend.lists import ranges
 from banditplex.backend.packing import EdgeTensors
 from banditplex.nn.known import Known
 from banditplex.nn.relations import TINY, dot
-from banditplex.nn.vectors import DIMENSION, FOLDS, FORMULA, Folds, Vectors
+from banditplex.nn.vectors import DIMENSION, FOLDS, FORMULA, MORE, Folds, Vectors
 from banditplex.rng import stream
 from banditplex.training.config import Config
 from banditplex.training.data import TrainingData
@@ -32,12 +33,12 @@ EPOCHS, FEWEST, MOST = 30, 60, 300
 """Passes over the questions of a fold; if these make fewer or more steps than that, there are more or fewer."""
 BATCH, LARGE_BATCH, PARTS = 256, 1_024, 40
 """Questions in a step; more, up to the second number, if a pass would have more parts than the third."""
-FULL_SOFTMAX, CANDIDATES = 256, 128
-"""Up to so many nodes, right answers are compared with all of them, else with a sample of so many in each step."""
+FULL_SOFTMAX, CANDIDATES, MORE_CANDIDATES = 256, 128, 512
+"""Up to so many nodes, right answers are compared with all, else with a sample; it is larger where vectors are."""
 RATE = 0.3
 """Learning rate of the first step, in Adagrad with one rate per row; it falls to 0."""
 PENALTY = 0.03
-"""Weight of the cubes of the lengths of an edge's complex numbers; twice as much in a large multiplex, with one set."""
+"""Weight of the cubes of the lengths of an edge's complex numbers; twice as much for one set alone."""
 USUAL = 256
 """Random pairs of a layer whose mean score is the usual one."""
 MOST_NODES, MOST_EDGES = 20_000, 5_000_000
@@ -60,7 +61,7 @@ class TargetVectors:
         """Return the scores (n,) of pairs (n, 2) in the targets number (n,)."""
         device, targets = self.data.device, self.data.targets[instance]
         asked, target = (torch.from_numpy(np.ascontiguousarray(each)).to(device) for each in (pairs, targets))
-        found: Floats = self.vectors.score(asked, target).cpu().numpy().astype(np.float64)
+        found: Floats = self.vectors.score(asked, target, held_out=True).cpu().numpy().astype(np.float64)
         return found
 
 
@@ -77,11 +78,12 @@ def learn_vectors(data: TrainingData, config: Config) -> Generator[None, None, V
         return None
     mx, device, first = data.full_mx, data.device, int(stream(config.seed, "vectors").integers(2**62))
     begin = torch.Generator().manual_seed(first)
-    vectors, folds = Vectors.like(mx), Folds.draw(mx, begin, everywhere=data.visibility.hides_everywhere)
+    vectors, folds = Vectors(mx, data.visibility), Folds.draw(mx, begin, everywhere=data.visibility.hides_everywhere)
+    vectors.seed.fill_(first)
     vectors.node_group.copy_(folds.node)
     vectors.layer_group.copy_(folds.layer)
     vectors = vectors.to(device)
-    node, layer = yield from learn(edges_to_learn(data), vectors.folds, first)
+    node, layer = yield from learn(edges_to_learn(data), vectors, first)
     vectors.node.copy_(node.view_as(vectors.node))
     vectors.layer.copy_(layer.view_as(vectors.layer))
     targets = torch.from_numpy(data.targets)
@@ -101,41 +103,40 @@ def edges_to_learn(data: TrainingData) -> EdgeTensors:
     return edges.keep(torch.isin(edges.layer, torch.tensor(sorted({*chain(*pools)}), device=data.device)))
 
 
-def learn(edges: EdgeTensors, folds: Folds, seed: int) -> Generator[None, None, tuple[Tensor, Tensor]]:
-    """Learn the vectors (J, N, D) of nodes and (J, L, D) of layers, of the J = S * FOLDS folds of all sets."""
-    device, sets = edges.layer.device, len(folds.node)
+def learn(edges: EdgeTensors, vectors: Vectors, seed: int) -> Generator[None, None, tuple[Tensor, Tensor]]:
+    """Learn the vectors (J, N, D) of nodes and (J, L, D) of layers, of the J = S * M models of all sets."""
+    device, (sets, models, _, width) = edges.layer.device, vectors.node.shape
     generator = torch.Generator().manual_seed(seed)
     node, layer = (
-        (torch.randn(sets, rows, 2 * DIMENSION, generator=generator) / DIMENSION**0.5)
-        .repeat_interleave(FOLDS, 0).to(device)
+        (torch.randn(sets, rows, width, generator=generator) / (width // 2) ** 0.5)
+        .repeat_interleave(models, 0).to(device)
         for rows in (edges.num_nodes, edges.num_layers)
     )  # fmt: skip
-    having, edges, folds = number_layers(edges, folds)
-    questions, values = Questions.of(edges, folds), [node, layer[:, having]]
+    having, number = torch.unique(edges.layer, return_inverse=True)  # the others are left out
+    fold = vectors.fold(torch.stack([edges.source, edges.destination], 1), edges.layer)
+    groups = None if vectors.alone else Folds(vectors.node_group, vectors.layer_group[:, having])
+    questions = Questions.of(replace(edges, layer=number, num_layers=len(having)), fold, models, groups)
+    values = [node, layer[:, having]]
     squares = [each.new_zeros(each.shape[:2]) for each in values]
-    penalty = PENALTY if sets > 1 else 2 * PENALTY
-    draws = [Draws(own, seed + place) for place, own in enumerate(questions.of_folds(), 1)]
+    penalty, more = PENALTY * (1 + vectors.alone), width > 2 * DIMENSION
+    most, num_candidates = (MORE * MOST, MORE_CANDIDATES) if more else (MOST, CANDIDATES)
+    draws = [Draws(own, seed + place, most) for place, own in enumerate(questions.of_models(), 1)]
     steps = torch.tensor([draw.steps for draw in draws])
     every = torch.arange(edges.num_nodes, device=device)
     for step in range(int(steps.max())):
         at = pad_sequence([draw.take(step) for draw in draws], batch_first=True, padding_value=len(questions.end) - 1)
         candidates = every
         if edges.num_nodes > FULL_SOFTMAX:
-            candidates = torch.unique(torch.randint(edges.num_nodes, (CANDIDATES,), generator=generator)).to(device)
+            candidates = torch.unique(torch.randint(edges.num_nodes, (num_candidates,), generator=generator)).to(device)
         rate = RATE * (1 - step / steps.clamp(min=1)).clamp(min=0).to(device).unsqueeze(1)
-        gradients = descent(values[0], values[1], questions, Step(at, *questions.answers_to(at), candidates), penalty)
+        asked = Step(at, *questions.answers_to(at), candidates)
+        gradients = descent(values[0], values[1], questions, asked, penalty)
         for value, square, gradient in zip(values, squares, gradients, strict=True):
             square += torch.linalg.vector_norm(gradient, dim=2).square_()
             value.addcmul_(gradient, (-rate * (square / gradient.shape[2] + TINY).rsqrt()).unsqueeze(2))
         yield
     layer[:, having] = values[1]
     return node, layer
-
-
-def number_layers(edges: EdgeTensors, folds: Folds) -> tuple[Tensor, EdgeTensors, Folds]:
-    """Return the layers (m,) that have edges, and edges and folds in which these layers are numbered from 0 up."""
-    having, number = torch.unique(edges.layer, return_inverse=True)
-    return having, replace(edges, layer=number, num_layers=len(having)), folds._replace(layer=folds.layer[:, having])
 
 
 class Questions(NamedTuple):
@@ -150,12 +151,13 @@ class Questions(NamedTuple):
     start: Tensor  # (Q + 2,): the place of the first answer to each
     answer: Tensor  # (A,): nodes
     fold: Tensor  # (S, A): the fold of end and answer in each set
-    folds: Folds
+    models: int  # M: in a set; each learns the answers that are not in its fold
+    groups: Folds | None  # if pairs of the fold are no wrong answers either
 
     @classmethod
-    def of(cls, edges: EdgeTensors, folds: Folds) -> "Questions":
-        """Return those of all edges, loops excepted."""
-        edges, size = edges.keep(~edges.is_loop), edges.num_nodes
+    def of(cls, edges: EdgeTensors, fold: Tensor, models: int, groups: Folds | None) -> "Questions":
+        """Return those of all edges, in folds (S, E); loops excepted."""
+        fold, edges, size = fold[:, ~edges.is_loop].repeat(1, 2), edges.keep(~edges.is_loop), edges.num_nodes
         end, answer = torch.cat([edges.source, edges.destination]), torch.cat([edges.destination, edges.source])
         against = torch.arange(2, device=end.device).repeat_interleave(len(edges.layer)) * edges.directed
         layer = edges.layer.repeat(2)
@@ -166,35 +168,34 @@ class Questions(NamedTuple):
         none = which.new_zeros(1)
         of_end, of_layer = torch.cat([which % size, none]), torch.cat([which // size % edges.num_layers, none])
         of_way = torch.cat([which // (size * edges.num_layers), none])
-        fold = [folds.of(number, end[order], answer[order], layer[order]) for number in range(len(folds.node))]
-        return cls(of_end, of_layer, of_way, start, answer[order], torch.stack(fold), folds)
+        return cls(of_end, of_layer, of_way, start, answer[order], fold[:, order], models, groups)
 
-    def of_folds(self) -> Iterator[Tensor]:
-        """Yield the questions (n,) that each fold learns from: those with an answer in other folds."""
-        count, num_folds = self.start.diff(), FOLDS
+    def of_models(self) -> Iterator[Tensor]:
+        """Yield the questions (n,) that each model learns from: those with an answer that is not in its fold."""
+        count, models = self.start.diff(), self.models
         which = torch.repeat_interleave(count)
         for fold in self.fold:
-            hidden = torch.bincount(which * num_folds + fold, minlength=len(count) * num_folds).view(-1, num_folds)
+            hidden = torch.bincount(which * models + fold, minlength=len(count) * models).view(-1, models)
             for own in (hidden < count.unsqueeze(1)).unbind(1):
                 yield torch.nonzero(own).squeeze(1)
 
     def answers_to(self, question: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the answers to questions (J, B) that are in other folds, as `row` and `answer` of a step."""
+        """Return the answers to questions (J, B) that each model learns, as `row` and `answer` of a step."""
         begin = self.start[question.flatten()]
         row, at = ranges(begin, self.start[question.flatten() + 1] - begin)
-        number, fold = divide(row // question.shape[1], FOLDS)
-        other = self.fold[number, at] != fold
-        return row[other], self.answer[at[other]]
+        number, model = divide(row // question.shape[1], self.models)
+        learnt = self.fold[number, at] != model
+        return row[learnt], self.answer[at[learnt]]
 
 
 class Draws:
-    """Draws some of a fold's questions (n,) in each step: all of them in each pass, in a new order."""
+    """Draws some of a model's questions (n,) in each step: all of them in each pass, in a new order."""
 
-    def __init__(self, own: Tensor, seed: int) -> None:
+    def __init__(self, own: Tensor, seed: int, most: int) -> None:
         self._own, self._generator = own, torch.Generator().manual_seed(seed)
         self._size = min(max(BATCH, len(own) // PARTS), LARGE_BATCH)
         self._rest: list[Tensor] = []
-        self.steps = min(max(EPOCHS * -(-len(own) // self._size), FEWEST), MOST) if len(own) else 0
+        self.steps = min(max(EPOCHS * -(-len(own) // self._size), FEWEST), most) if len(own) else 0
 
     def take(self, step: int) -> Tensor:
         """Return the questions of the next step; none after the last."""
@@ -207,7 +208,7 @@ class Draws:
 
 
 class Step(NamedTuple):
-    """What the vectors of J folds learn from in a step."""
+    """What the vectors of J models learn from in a step."""
 
     question: Tensor  # (J, B): places in `Questions`; the last place fills gaps
     row: Tensor  # (n,): which of the J * B questions each answer is to
@@ -220,8 +221,8 @@ def descent(node: Tensor, layer: Tensor, asked: Questions, step: Step, penalty: 
     (question, row, answer, candidates), (size, width) = step, step.question.shape
     every, num_nodes, num_layers = torch.arange(question.numel(), device=node.device), node.shape[1], layer.shape[1]
     end, relation, against = (each[question.flatten()] for each in (asked.end, asked.layer, asked.against))
-    fold, against = every // width, against.bool().unsqueeze(1)
-    at_end, at_layer, at_answer = fold * num_nodes + end, fold * num_layers + relation, fold[row] * num_nodes + answer
+    own, against = every // width, against.bool().unsqueeze(1)  # own: the model of each question
+    at_end, at_layer, at_answer = own * num_nodes + end, own * num_layers + relation, own[row] * num_nodes + answer
     e, w = node.flatten(0, 1).index_select(0, at_end), layer.flatten(0, 1).index_select(0, at_layer)
     turned = torch.where(against, FORMULA.inverse(w), w)
     query = FORMULA.towards(e, turned)
@@ -230,10 +231,12 @@ def descent(node: Tensor, layer: Tensor, asked: Questions, step: Step, penalty: 
     sampled = len(candidates) < num_nodes
     others = node[:, candidates] if sampled else node
     score = torch.bmm(query.view(size, width, -1), others.transpose(1, 2))
-    (number, place), groups = divide(fold, FOLDS), asked.folds.node
-    hidden = (place - groups[number, end] - asked.folds.layer[number, relation]) % FOLDS
-    of_candidates = groups[:, candidates].repeat_interleave(FOLDS, 0).unsqueeze(1)
-    score = score.masked_fill_(of_candidates == hidden.view(size, width, 1), -math.inf).flatten(0, 1)
+    if asked.groups is not None:
+        (number, place), groups = divide(own, FOLDS), asked.groups.node
+        hidden = (place - groups[number, end] - asked.groups.layer[number, relation]) % FOLDS
+        of_candidates = groups[:, candidates].repeat_interleave(FOLDS, 0).unsqueeze(1)
+        score.masked_fill_(of_candidates == hidden.view(size, width, 1), -math.inf)
+    score = score.flatten(0, 1)
     column, found = find(candidates, end)
     score[every[found], column[found]] = -math.inf
     column, found = find(candidates, answer)
@@ -243,10 +246,10 @@ def descent(node: Tensor, layer: Tensor, asked: Questions, step: Step, penalty: 
         score[right] -= math.log(num_nodes / len(candidates))
     at_rest = at_answer[~found]
     x, asked_rest = node.flatten(0, 1).index_select(0, at_rest), query.index_select(0, rest)
-    own = dot(asked_rest, x)
+    of_rest = dot(asked_rest, x)
     # Softmax: the share of each in the sum, times the number of right answers, less 1 for right answers.
-    top = score.amax(1).clamp(min=-1e9).scatter_reduce(0, rest, own, "amax")
-    share, of_rest = score.sub_(top.unsqueeze(1)).exp_(), (own - top[rest]).exp()
+    top = score.amax(1).clamp(min=-1e9).scatter_reduce(0, rest, of_rest, "amax")
+    share, of_rest = score.sub_(top.unsqueeze(1)).exp_(), (of_rest - top[rest]).exp()
     total = share.sum(1).index_add_(0, rest, of_rest).clamp(min=TINY)
     factor = torch.bincount(row, minlength=len(every)) / total
     share *= factor.unsqueeze(1)
