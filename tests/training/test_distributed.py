@@ -187,12 +187,11 @@ def test_numbers_of_the_environment_that_are_none_are_refused(name, text, low, m
         pass
 
 
-def test_a_rank_that_is_no_number_ends_training_in_one_line(tmp_path):
-    words = [sys.executable, "-m", "banditplex", "train", "twins", "-o", str(tmp_path / "run"), "--epochs", "1"]
-    ended = subprocess.run(words, env=quiet_environment() | {"RANK": "x"}, capture_output=True, text=True, check=False)
-    assert (ended.returncode, ended.stderr.splitlines()[-1]) == (
-        2, "banditplex: Expected an integer of at least 0 in the environment variable RANK, got 'x'.",
-    )  # fmt: skip
+def test_a_rank_that_is_no_number_ends_training_in_one_line(call, monkeypatch, tmp_path):
+    monkeypatch.setenv("RANK", "x")
+    status, _, said = call("train", "twins", "-o", "run", "--epochs", "1", cwd=tmp_path)
+    expected = "banditplex: Expected an integer of at least 0 in the environment variable RANK, got 'x'."
+    assert (status, said.splitlines()[-1]) == (2, expected)
 
 
 @pytest.mark.slow
