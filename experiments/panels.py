@@ -35,7 +35,7 @@ QUICK = {"data": "groups-15", "seeds": 1, "epochs": 2, "ways": "none,default,ora
 DATA = "groups-15,groups-60,groups-200,groups-1000"
 WAYS = ("none", "uniform", "exp3+", "default", "exhaustive", "all", "oracle")
 SLOW = ("exhaustive", "all")
-TARGETS = 3
+GROUP, TARGETS = 5, 3
 MIN_EDGES = 50
 """Edges of a layer that may be one of several targets."""
 
@@ -100,7 +100,8 @@ def load(
     size = int(count)
     nodes = nodes or max(400, size)  # with 400 nodes, a thousand layers would leave no pair without an edge
     kind: Any = overlap[0] if overlap else "independent"
-    mx = groups(size, num_nodes=nodes, edges_per_layer=2 * nodes, overlap=kind, seed=seed)
+    sizes: dict[str, Any] = {"num_nodes": nodes, "edges_per_layer": 2 * nodes, "noise_layers": size % GROUP}
+    mx = groups(size, GROUP, **sizes, overlap=kind, seed=seed)
     return mx, [f"g{number}-0" for number in range(TARGETS)]
 
 

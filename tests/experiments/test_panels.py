@@ -26,6 +26,8 @@ def test_groups_have_the_nodes_that_are_asked_for():
         mx, targets = load("groups-15", 0, nodes=nodes)
         assert (mx.num_layers, mx.num_nodes, mx.num_edges) == (15, expected, 15 * 2 * expected)
         assert targets == ["g0-0", "g1-0", "g2-0"]
+    mx, _ = load("groups-17", 0)  # three groups of five, and two layers of noise
+    assert mx.layer_names[-3:] == ("g2-4", "noise-0", "noise-1")
 
 
 def test_how_many_layers_are_compared_with_a_target():
