@@ -11,7 +11,7 @@ from banditplex.backend.packing import EdgeTensors
 from banditplex.evaluation import roc_auc
 from banditplex.nn import vectors as scoring
 from banditplex.nn.panels import Panels
-from banditplex.nn.vectors import DIMENSION, FOLDS, SETS, Folds, Vectors, shape_of
+from banditplex.nn.vectors import DIMENSION, FOLDS, FOLDS_ALONE, SETS, Folds, Vectors, shape_of
 from banditplex.pairs.visibility import Visibility
 from banditplex.training import vectors as training
 from banditplex.training.config import Config
@@ -120,9 +120,9 @@ def test_nodes_of_another_graph_have_the_vectors_of_the_same_nodes():
 def test_a_large_multiplex_has_one_set(monkeypatch):
     assert vectors_of(random_mx()).node.shape == (SETS, FOLDS, 30, 2 * DIMENSION)
     monkeypatch.setattr(scoring, "FEW_EDGES", 300)
-    assert vectors_of(random_mx()).node.shape == (1, FOLDS + 1, 30, 4 * DIMENSION)
+    assert vectors_of(random_mx()).node.shape == (1, FOLDS_ALONE + 1, 30, 4 * DIMENSION)
     monkeypatch.setattr(scoring, "MORE_NODES", 29)
-    assert vectors_of(random_mx()).node.shape == (1, FOLDS + 1, 30, 2 * DIMENSION)
+    assert vectors_of(random_mx()).node.shape == (1, FOLDS_ALONE + 1, 30, 2 * DIMENSION)
 
 
 @torch.no_grad()
@@ -135,7 +135,7 @@ def test_one_set_alone_scores_known_edges_without_their_fold_and_other_pairs_by_
     known, expected = mx.has_edges(pairs.numpy(), "b").tolist(), []
     assert 0 < sum(known) < 24
     for (u, v), is_edge in zip(pairs.tolist(), known, strict=True):
-        model = fold_of(vectors, u, v, 1)[0] if is_edge else FOLDS
+        model = fold_of(vectors, u, v, 1)[0] if is_edge else FOLDS_ALONE
         x, y, w = (
             np.array(each[: 2 * DIMENSION]) + 1j * np.array(each[2 * DIMENSION :])
             for each in (*vectors.node[0, model, [u, v]].tolist(), vectors.layer[0, model, 1].tolist())
@@ -173,7 +173,7 @@ def test_pairs_that_are_hidden_together_are_in_one_fold_of_one_set_alone_and_kno
     first, back, third = (vectors.fold(*each)[0] for each in ways)
     assert bool((first == back).all()) == (not directed or hide != "edge")
     assert bool((first == third).all()) == (hide == "pair")
-    assert torch.bincount(first, minlength=FOLDS).tolist() == pytest.approx([len(pairs) / FOLDS] * FOLDS, rel=0.2)
+    assert torch.bincount(first, minlength=FOLDS_ALONE).tolist() == pytest.approx([len(pairs) / 4] * 4, rel=0.2)
     expected = np.zeros(len(pairs), bool)
     for name in mx.layer_names if hide == "pair" else ["a"]:
         expected |= mx.has_edges(pairs.numpy(), name)
@@ -230,7 +230,7 @@ def test_each_model_learns_the_edges_of_other_folds_and_one_more_all(directed, s
     ways = zip(mx.edge_layer.tolist(), mx.edge_index.T.tolist(), strict=True)
     edges = {(0, layer, u, v): fold_of(vectors, u, v, layer) for layer, (u, v) in ways}
     edges |= {(int(directed), layer, v, u): folds for (_, layer, u, v), folds in edges.items()}
-    own, models = list(asked.of_models()), FOLDS + (sets == 1)
+    own, models = list(asked.of_models()), FOLDS_ALONE + 1 if sets == 1 else FOLDS
     assert len(own) == sets * models
     question = torch.nn.utils.rnn.pad_sequence(own, batch_first=True, padding_value=len(asked.end) - 1)
     row, answer = asked.answers_to(question)

@@ -5,9 +5,9 @@ complex vectors. It finds what counts of neighbours and paths miss: which kinds 
 memorise the edges that they were learnt from. So pairs are divided into folds, and a pair is scored by vectors that
 were learnt without the pairs of its fold, be they edges or not.
 
-In a large multiplex, one such set of vectors is poor: the candidates of a node are scored by eight models, which differ
-by chance. There the edges of a fold are unknown pairs like others to its vectors, and one more model is learnt from all
-edges. Pairs that are no known edges are unknown to that as well, and are scored by it: all by the same.
+In a large multiplex, one such set of vectors is poor: the candidates of a node are scored by several models, which
+differ by chance. There the edges of a fold are unknown pairs like others to its vectors, and one more model is learnt
+from all edges. Pairs that are no known edges are unknown to that as well, and are scored by it: all by the same.
 """
 
 import copy
@@ -25,7 +25,8 @@ from banditplex.pairs.visibility import Visibility
 
 DIMENSION = 32
 FORMULA = FORMULAS["complex"]
-FOLDS = 8
+FOLDS, FOLDS_ALONE = 8, 4
+"""Folds of each of several sets, and of one set alone."""
 SETS, FEW_NODES, FEW_EDGES = 3, 2_000, 20_000
 """Sets of vectors, whose scores are averaged, of a multiplex with not more nodes and fewer edges; others have one."""
 MORE, MORE_NODES, MORE_EDGES = 2, 5_000, 100_000
@@ -63,7 +64,7 @@ def shape_of(mx: Multiplex) -> tuple[int, int, int]:
     if mx.num_nodes <= FEW_NODES and mx.num_edges < FEW_EDGES:
         return SETS, FOLDS, 2 * DIMENSION
     more = mx.num_nodes <= MORE_NODES and mx.num_edges <= MORE_EDGES
-    return 1, FOLDS + 1, 2 * DIMENSION * (MORE if more else 1)
+    return 1, FOLDS_ALONE + 1, 2 * DIMENSION * (MORE if more else 1)
 
 
 class Vectors(nn.Module):
@@ -103,7 +104,7 @@ class Vectors(nn.Module):
     def fold(self, pairs: Tensor, layer: Tensor) -> Tensor:
         """Return the folds (S, n) of pairs (n, 2) in their layers (n,)."""
         if self.alone:
-            return (random_integers(self._keys(pairs, layer), int(self.seed)) % FOLDS).unsqueeze(0)
+            return (random_integers(self._keys(pairs, layer), int(self.seed)) % FOLDS_ALONE).unsqueeze(0)
         return (self.node_group[:, pairs].sum(2) + self.layer_group[:, layer]) % FOLDS
 
     def _keys(self, pairs: Tensor, layer: Tensor) -> Tensor:
@@ -137,7 +138,7 @@ class Vectors(nn.Module):
         source, destination = pairs.unbind(1)
         total, models = self.usual.new_zeros(len(pairs)), self.fold(pairs, target)
         if self.alone and not held_out:
-            models = torch.where(contains(self.edges, self._keys(pairs, target)), models, FOLDS)
+            models = torch.where(contains(self.edges, self._keys(pairs, target)), models, FOLDS_ALONE)
         for node, layer, model in zip(self.node, self.layer, models, strict=True):
             first, second, relation = node[model, source], node[model, destination], layer[model, target]
             total += FORMULA.score(first, relation, second)
