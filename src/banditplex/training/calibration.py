@@ -65,14 +65,9 @@ class HeldOut(NamedTuple):
     def shares(self) -> Floats:
         """Return the factors (T,) that bring unknown pairs to their real proportion to the validation edges."""
         density = np.clip(self.density, 1e-12, 1 - 1e-12)
-        share: Floats = self.balance() * (1 - density) / density
+        count, total = (np.bincount(each.instance, each.weight, len(density)) for each in self[:2])
+        share: Floats = count / np.maximum(total, 1e-300) * (1 - density) / density
         return share
-
-    def balance(self) -> Floats:
-        """Return the factors (T,) that let the unknown pairs of a target weigh as much as its validation edges."""
-        count, total = (np.bincount(each.instance, each.weight, len(self.density)) for each in self[:2])
-        factor: Floats = count / np.maximum(total, 1e-300)
-        return factor
 
 
 class MemberModel(Protocol):
