@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from banditplex.baselines import BASELINES, MNE, DeepWalk
+from banditplex.baselines import BASELINES, MNE, Node2Vec
 from banditplex.baselines.skipgram import WalkGraph, walk
 from banditplex.multiplex import Multiplex
 
@@ -61,14 +61,14 @@ def main() -> None:
     print(f"walks, million steps per second: first order {walks.size / first / 1e6:.1f}, "
           f"second order {walks.size / second / 1e6:.1f}")  # fmt: skip
     same: dict[str, Any] = {**SIZES, "num_walks": WALKS, "walk_length": LENGTH}
-    deepwalk = processor_time(lambda: DeepWalk(**same).fit(mx))
+    node2vec = processor_time(lambda: Node2Vec(**same, q=1.0).fit(mx))
     mne = processor_time(lambda: MNE(**same, epochs=1).fit(mx))
-    print(f"{walks.size:,} nodes in walks: deepwalk {deepwalk:.2f} s, mne {mne:.2f} s")
+    print(f"{walks.size:,} nodes in walks: node2vec {node2vec:.2f} s, mne {mne:.2f} s")
     if find_spec("gensim") is None:
         print("gensim is not installed: no ratios")
     else:
         other = gensim_time(walks)
-        print(f"gensim {other:.2f} s; deepwalk / gensim {deepwalk / other:.2f}, mne / gensim {mne / other:.2f}")
+        print(f"gensim {other:.2f} s; node2vec / gensim {node2vec / other:.2f}, mne / gensim {mne / other:.2f}")
     many = rng.integers(0, NODES, (100_000, 2))
     many = many[many[:, 0] != many[:, 1]]
     for name in ("resource-allocation", "katz", "overlap+union"):

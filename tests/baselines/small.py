@@ -11,8 +11,7 @@ SMALL: dict[str, dict] = {  # name -> options that make it fast
 }
 for names, options in (
     (("regression", "pooled-regression"), {"strengths": (0.1,)}),
-    (("deepwalk", "deepwalk-union", "node2vec", "node2vec-union"), WALKS),
-    (("line", "line-union"), {"dimension": 8, "epochs": 3}),
+    (("node2vec", "node2vec-union"), WALKS),
     (("distmult-torch", "complex-torch", "simple-torch", "rotate-torch"), {"dimension": 8, "epochs": 3}),
 ):
     SMALL |= dict.fromkeys(names, options)

@@ -6,8 +6,8 @@ import torch
 from torch_geometric.nn import GCNConv
 
 from banditplex.baselines.aggregation import Aggregation
-from banditplex.baselines.common_neighbours import common_sums, overlaps
 from banditplex.baselines.convolution import Propagation, block_of
+from banditplex.baselines.graph_networks import common_sums
 from banditplex.baselines.neural import hide_from, visible_link
 from banditplex.baselines.sampled import Arms, NeighbourSampler, biased_reward, variance_rate, variance_reward
 from banditplex.baselines.seal import nearest
@@ -96,23 +96,6 @@ def test_sums_over_common_neighbours_by_a_loop(mx):
     dense, of_node = adjacency(mx, 2), dict(zip(block.node.tolist(), x[:, 0].tolist(), strict=True))
     expected = [sum(of_node[w] for w in range(NODES) if dense[u, w] and dense[v, w]) for u, v in PAIRS.tolist()]
     assert common_sums(block, x, PAIRS, layer).squeeze(1).tolist() == expected
-
-
-def test_overlaps_by_dense_matrices(mx):
-    """M = A + .3 A^2, where A lacks the pair's own edge if it is not linked."""
-    linked = torch.arange(len(PAIRS)) % 2 == 0
-    which, degree, product = overlaps(
-        PackedGraph.from_multiplex(mx).both, PAIRS, torch.zeros(len(PAIRS), dtype=torch.long), linked, 2, 0.3
-    )
-    for place, (u, v) in enumerate(PAIRS.tolist()):
-        dense = adjacency(mx, 0)
-        if not linked[place]:
-            dense[u, v] = dense[v, u] = 0
-        walks = dense + 0.3 * dense @ dense
-        both = walks[u] * walks[v]
-        here = which == place
-        np.testing.assert_allclose(product[here], both[both > 0])
-        np.testing.assert_array_equal(degree[here], dense.sum(1)[both > 0])
 
 
 def test_nearest_layers_at_low_temperature():

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import torch
 
-from banditplex.baselines import GATNE, LINE, MNE, DeepWalk, Node2Vec
+from banditplex.baselines import GATNE, MNE, Node2Vec
 from banditplex.baselines.gatne import _Neighbours, edge_part
-from banditplex.baselines.mne import layer_vectors
+from banditplex.baselines.node_vectors import layer_vectors
 from banditplex.baselines.skipgram import WalkGraph
 from banditplex.datasets import load_dataset
 from banditplex.evaluation import roc_auc, split
@@ -91,12 +91,10 @@ def test_gatne_does_not_learn_lengths_that_its_cosine_ignores(normalise):
 
 def test_scores_by_hand():
     """Vectors (3, 4), (4, 3) and 0: dot product 24, cosine 24 / 25; nodes without edges score 0."""
-    model = DeepWalk(**WALKS).fit(SMALL_GRAPH, targets=["b"])
+    model = Node2Vec(**WALKS).fit(SMALL_GRAPH, targets=["b"])
     model.vectors_ = np.zeros_like(model.vectors_)
     model.vectors_[:2, :2] = [[3, 4], [4, 3]]  # nodes 0 and 1 in layer b
     np.testing.assert_allclose(model.score_pairs([[0, 1], [0, 2], [3, 4]], "b"), [24 / 25, 0, 0])
-    model.operator = "dot"
-    np.testing.assert_allclose(model.score_pairs([[0, 1], [0, 2]], "b"), [24, 0])
 
 
 def test_targets_and_union_have_their_own_vectors():
@@ -108,25 +106,14 @@ def test_targets_and_union_have_their_own_vectors():
     assert union.score_pairs([[1, 2]], "b") == union.score_pairs([[1, 2]], "a")
 
 
-def test_line_has_two_halves_of_length_one():
-    model = LINE(dimension=4, epochs=2).fit(SMALL_GRAPH)
-    first, second = model.vectors_[:-1, :4], model.vectors_[:-1, 4:]
-    for half in (first, second):
-        np.testing.assert_allclose(np.linalg.norm(half, axis=1), 1)
-    alone = LINE(order="second", dimension=4, epochs=2).fit(SMALL_GRAPH)
-    np.testing.assert_allclose(alone.vectors_[:-1], second)
-
-
 @pytest.mark.parametrize(
     ("model", "least"),
     [
-        (DeepWalk(graph="union", num_walks=5), 0.65),
-        (DeepWalk(graph="union", num_walks=5, operator="hadamard"), 0.65),
-        (LINE(graph="union", dimension=32, epochs=10), 0.6),
+        (Node2Vec(graph="union", num_walks=5, walk_length=40, q=1.0), 0.65),
         (MNE(dimension=32, epochs=1, num_walks=10), 0.65),
         (GATNE(dimension=32, epochs=1, num_walks=5), 0.65),
     ],
-    ids=["deepwalk", "hadamard", "line", "mne", "gatne-t"],
+    ids=["node2vec", "mne", "gatne-t"],
 )
 def test_links_of_a_twin_layer_are_found(twins, model, least):
     """Layer a has a twin with most of its edges: methods that see both do better than chance."""
@@ -141,11 +128,8 @@ def test_the_time_limit_stops_training(twins):
 def test_mistakes_are_refused():
     for options, words in (
         ({"graph": "layer"}, ("graph", "'layer'")),
-        ({"operator": "sum"}, ("operator", "'sum'")),
         ({"p": 0}, ("p", "0")),
         ({"device": "abacus"}, ("device", "'abacus'")),
     ):
         with refuses(*words):
             Node2Vec(**options).fit(SMALL_GRAPH)
-    with refuses("order", "'third'"):
-        LINE(order="third").fit(SMALL_GRAPH)

@@ -121,25 +121,6 @@ def perceptron(*widths: int, dropout: float = 0.0) -> nn.Sequential:
     return nn.Sequential(*parts[:-2])
 
 
-class PairHead(nn.Module):
-    """The logit of a pair: <w, z_u * z_v> + MLP(z_u * z_v, more); w starts at 1 and the MLP at 0.
-
-    An MLP alone finds products of embeddings hard to learn from the few edges of a layer.
-    """
-
-    def __init__(self, width: int, more: int, dropout: float) -> None:
-        super().__init__()
-        self.weight = nn.Parameter(torch.ones(width))
-        self.net = perceptron(width + more, width, 1, dropout=dropout)
-        for weight in list(self.net.parameters())[-2:]:
-            nn.init.zeros_(weight)
-
-    def forward(self, u: Tensor, v: Tensor, *more: Tensor) -> Tensor:
-        """Return the logits (P,) of pairs with embeddings u and v, (P, width) each, and more numbers (P, m)."""
-        product = u * v
-        return product @ self.weight + self.net(torch.cat([product, *more], 1)).squeeze(1)
-
-
 class DistMult(nn.Module):
     """The bilinear decoder: sum over i of z_ui r_ti z_vi + c_t for target layer t."""
 

@@ -54,7 +54,7 @@ class GATNE(NodeVectors):
     walk_length: int = 10
     window: int = 5
 
-    def _learn(self) -> None:
+    def _fit(self) -> None:
         graph, device, rng = WalkGraph.of(self.mx_), choose_device(self.device), stream(self.seed, "gatne")
         d, s, a, m = self.dimension, self.edge_dimension, self.attention_dimension, self.mx_.num_layers
         base, contexts = random_table(graph.num_nodes, d, rng, device), zero_table(graph.num_nodes, d, device)

@@ -1,13 +1,17 @@
-"""Graph convolutions of one embedding per node: GCN + DistMult, R-GCN and VGAE."""
+"""Graph convolutions over all layers: GCN + DistMult on their union, and neural common neighbours in each."""
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from banditplex.baselines.base import BASELINES, add_one_graph, parameters
-from banditplex.baselines.convolution import DistMult, Encoder, NodeInput, Propagation, block_of
-from banditplex.baselines.neural import NetworkData, NeuralBaseline, OneGraphBaseline, PairNetwork
-from banditplex.nn import HiddenEdges, PackedGraph
+from banditplex.backend import find_common
+from banditplex.baselines.base import BASELINES, parameters
+from banditplex.baselines.convolution import DistMult, Encoder, perceptron
+from banditplex.baselines.neural import NetworkData, NeuralBaseline, PairNetwork, visible_link
+from banditplex.nn import Block, HiddenEdges, PackedGraph
+
+AT_ONCE = 1 << 18
+"""Pairs times layers in a step of NCN over all layers, if several targets share it."""
 
 
 class UnionNetwork(PairNetwork):
@@ -49,115 +53,71 @@ class GCNDistMult(NeuralBaseline):
     batch_size: int = 1024
 
 
-class RelationalNetwork(PairNetwork):
-    """The network of `RGCN`."""
+def common_sums(block: Block, x: Tensor, pairs: Tensor, layer: Tensor) -> Tensor:
+    """Return the sums (P, width) of x (V, width) over the common neighbours of pairs (P, 2) in layers (P,).
+
+    Neighbours are those in the graph of the block, hidden or not: no common neighbour needs the pair's own edge.
+    """
+    lists = block.graph.both
+    which, arc, _ = find_common(lists, *lists.rows(layer.repeat(2), pairs.T.reshape(-1)).chunk(2))
+    vertex = block.vertex(layer[which], lists.neighbour[arc], lists.arc_row[arc])
+    return x.new_zeros(len(pairs), x.shape[1]).index_add(0, which, x[vertex])
+
+
+class AllLayersNetwork(PairNetwork):
+    """The network of `NCNAll`."""
 
     sees = "all"
 
-    def __init__(self, data: NetworkData, method: "RGCN") -> None:
+    def __init__(self, data: NetworkData, method: "NCNAll") -> None:
         super().__init__(data, method)
-        from torch_geometric.nn import RGCNConv
-
-        num_layers, width, self.dropout = data.mx.num_layers, method.width, method.dropout
-        self.input = NodeInput(data, "all", width)
-        convs = [RGCNConv(width, width, num_layers, num_bases=method.bases) for _ in range(method.depth)]
-        self.convs = nn.ModuleList(convs)
-        self.decoder = DistMult(num_layers, width)
+        num_layers, width = data.mx.num_layers, method.width
+        self.chunk = max(1, (1 << 16) // num_layers)
+        self.encoder = Encoder(data, "all", width, method.depth, method.dropout)
+        self.of_pair = nn.Linear(2 * width + 1, width)
+        self.of_layer = nn.Parameter(torch.zeros(num_layers, width))
+        self.query = nn.Parameter(torch.randn(num_layers, width) * width**-0.5)
+        self.prior = nn.Parameter(torch.zeros(num_layers, num_layers))
+        self.last = perceptron(2 * width, width, 1, dropout=method.dropout)
 
     def forward(self, graph: PackedGraph, pairs: Tensor, target: Tensor, hidden: HiddenEdges) -> Tensor:
         """Return the logits (P,) of pairs."""
         every = torch.arange(graph.num_layers, device=pairs.device)
-        block = graph.block(every, torch.zeros_like(every), hidden)
-        arcs, relation = block.node[block.edge_index], block.layer[block.edge_index[0]]
-        x = self.input.of(torch.arange(graph.num_nodes, device=pairs.device), graph.num_nodes)
-        for place, conv in enumerate(self.convs):
-            x = F.relu(x) if place else x
-            x = conv(F.dropout(x, self.dropout, self.training), arcs, relation)
-        return self.decoder(x[pairs[:, 0]], x[pairs[:, 1]], target)
+        layer = every.repeat(len(pairs))
+        each, own = (part.repeat_interleave(len(every), 0) for part in (pairs, target))
+        block, z, u, v = self.encoder(graph, each, layer, hidden)
+        shown = visible_link(graph, each, own, layer, self.visibility).to(z.dtype).unsqueeze(1)
+        said = torch.cat([z[u] * z[v], common_sums(block, z, each, layer), shown], 1)
+        said = F.relu(self.of_pair(said).view(len(pairs), len(every), -1) + self.of_layer)
+        weight = torch.softmax((said @ self.query[target].unsqueeze(2)).squeeze(2) + self.prior[target], 1)
+        mixed = (weight.unsqueeze(2) * said).sum(1)
+        mine = said[torch.arange(len(pairs), device=pairs.device), target]
+        return self.last(torch.cat([mine, mixed], 1)).squeeze(1)
 
 
 @parameters
-class RGCN(NeuralBaseline):
-    """Relational graph convolutions and DistMult (Schlichtkrull et al., ESWC 2018); layers are the relations.
+class NCNAll(NeuralBaseline):
+    """Neural common neighbour over all layers, in the manner of ML-Link (Zangari et al., WWW 2024).
 
-    h_i = relu(W_0 h_i + sum over layers l of the mean over the neighbours j of i in l of W_l h_j), with
-    W_l = sum over b of a_lb V_b, `bases` of them; DistMult decodes. The convolution is PyG's RGCNConv.
+    All layers are embedded by the same convolutions, from one vector per node. What layer l says of a pair is
+    h_l = relu(W (z_u * z_v, sum over common neighbours w in l of z_w, whether l shows the pair) + e_l). The logit in
+    layer t is MLP(h_t, sum over all l of a_l h_l), where the a_l are the softmax over layers of <q_t, h_l> + b_tl.
 
-    Differs from the original: a pair's own edge is hidden from the convolutions; as many negatives as edges; dropout
-    of vectors, not of edges; edges of directed layers go both ways, as one relation.
+    Differs from ML-Link: attention is over the layers of one pair; theirs is averaged over the pairs that are scored
+    together, so a score depends on the others. The pair's own edge is hidden where `hide` says so. Neighbours are
+    those within a layer, not across layers.
     """
 
-    network = RelationalNetwork
-    targets_per_step = 1 << 20
-    weight_decay = 0.01
-
-    width: int = 64
-    depth: int = 2
-    bases: int = 2
-    dropout: float = 0.4
-    epochs: int = 200
-    patience: int = 30
-    batch_size: int = 1024
-
-
-class VariationalNetwork(PairNetwork):
-    """The network of `VGAE`."""
-
-    def __init__(self, data: NetworkData, method: "VGAE") -> None:
-        super().__init__(data, method)
-        width, latent = method.width, method.latent
-        self.input = NodeInput(data, self.sees, width)
-        self.mean, self.log_std = nn.Linear(width, latent, bias=False), nn.Linear(width, latent, bias=False)
-
-    def forward(self, graph: PackedGraph, pairs: Tensor, target: Tensor, hidden: HiddenEdges) -> Tensor:
-        """Return the logits (P,) of pairs; in training, of embeddings drawn at random."""
-        block, u, v = block_of(graph, pairs, self.layer(graph, target), hidden)
-        x = self.input(block)
-        propagate = Propagation.of(block, x.dtype)
-        x = F.relu(propagate(x))
-        z = propagate(self.mean(x))
-        if self.training:
-            log_std = propagate(self.log_std(x)).clamp(max=10)
-            self._divergence = divergence(z, log_std) / len(z)
-            z = z + torch.randn_like(z) * torch.exp(log_std)
-        return (z[u] * z[v]).sum(1)
-
-    def loss(self, logits: Tensor, label: Tensor) -> Tensor:
-        """Return the loss of the pairs plus the divergence from the prior."""
-        return super().loss(logits, label) + self._divergence
-
-
-@parameters
-class VGAE(OneGraphBaseline):
-    """Variational graph auto-encoder (Kipf and Welling, NIPS workshop on Bayesian deep learning, 2016).
-
-    P is the normalised adjacency matrix with self loops. H = relu(P X W), z ~ N(P H W_mean, exp(P H W_log_std)^2), and
-    the logit of a pair is <z_u, z_v>. The loss is that of the pairs plus KL(q(z) || N(0, I)) / num_nodes, per node.
-    Scores use the means.
-
-    Differs from the original: pairs come in mini-batches of edges and as many negatives, not as a whole matrix with
-    weights; a pair's own edge is hidden from the encoder (the original reconstructs the edges that it sees); early
-    stopping.
-    """
-
-    network = VariationalNetwork
+    network = AllLayersNetwork
 
     width: int = 32
-    latent: int = 16
-    epochs: int = 200
-    patience: int = 50
-    batch_size: int = 512
+    depth: int = 2
+    dropout: float = 0.1
+    learning_rate: float = 0.003
 
-
-def divergence(mean: Tensor, log_std: Tensor) -> Tensor:
-    """Return the mean over rows of KL(N(mean, exp(log_std)^2) || N(0, I)).
-
-    >>> divergence(torch.tensor([[1.0, 2.0]]), torch.zeros(1, 2))
-    tensor(2.5000)
-    """
-    return 0.5 * (mean**2 + torch.exp(2 * log_std) - 1 - 2 * log_std).sum(1).mean()
+    def _step_targets(self) -> int:
+        return max(1, AT_ONCE // (self.batch_size * self.mx_.num_layers))
 
 
 BASELINES.add("gcn-distmult", GCNDistMult)
-BASELINES.add("rgcn", RGCN)
-add_one_graph("vgae", VGAE)
+BASELINES.add("ncn-all", NCNAll)

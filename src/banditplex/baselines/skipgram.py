@@ -206,13 +206,12 @@ Batch = tuple[Ints, Ints, float]
 
 
 class Walks(NamedTuple):
-    """What walks there are: make(starts, length, rng) from every start (None: row) in random order, `rounds` times."""
+    """What walks there are: make(starts, length, rng) from every row in random order, `rounds` times."""
 
     graph: WalkGraph
     make: Callable[[Ints, int, np.random.Generator], Ints]
     length: int
     rounds: int
-    starts: Ints | None = None
 
     @property
     def group(self) -> int:
@@ -225,9 +224,8 @@ class Walks(NamedTuple):
 
     def order(self, rng: np.random.Generator) -> Ints:
         """Return the starts (n, group) in random order; a group is in one layer, the last one of a layer is filled."""
-        starts = np.arange(self.graph.num_rows) if self.starts is None else self.starts
-        layer = self.graph.layer[starts]
-        starts = starts[np.lexsort((rng.random(len(starts)), layer))]
+        layer = self.graph.layer
+        starts = np.lexsort((rng.random(len(layer)), layer))
         size = np.bincount(layer, minlength=1)
         full = -(-size // self.group) * self.group
         within = np.arange(full.sum()) - np.repeat(np.cumsum(full) - full, full)
@@ -244,10 +242,9 @@ def batches(
     max_tokens: int = MAX_TOKENS,
     time_limit: float | None = None,
 ) -> Iterator[Batch]:
-    """Yield mini-batches of walks; the rate falls linearly to 0.
+    """Yield mini-batches of walks; the rate falls linearly to 0, at the latest after `time_limit` seconds.
 
-    Parameters: `max_tokens`, nodes of all walks of a mini-batch, at most (and at most as many as the graph has rows,
-    but at least one group); after `time_limit` seconds, no more batches follow.
+    A mini-batch has at most `max_tokens` nodes, and as many as the graph has rows, but at least one group.
     """
     graph, noise, begin, length = walks.graph, Noise(walks.graph), monotonic(), walks.group * walks.length
     size = max(1, min(max_tokens, graph.num_rows) // length)

@@ -62,17 +62,14 @@ _SOFTMAX: Grid = [
 GRIDS: dict[str, Grid] = {
     "svd": {"rank": (4, 12, 32, 64)},
     "regression": {"rank": (0, 12, 32)},
-    "trees": _TREES,
     "pooled-trees": _TREES,
     "katz": {"beta": (0.0005, 0.005, 0.05)},
-    "deepwalk": {"dimension": (128, 32), "window": (10, 5)},
     "node2vec": {"dimension": (128, 32), "q": (0.5, 1.0, 2.0)},
-    "line": {"dimension": (128, 32), "learning_rate": (0.1, 0.03)},
     "mne": {"dimension": (200, 64), "layer_dimension": (10, 32)},
     "gatne-t": {"dimension": (200, 64), "window": (5, 10)},
     **dict.fromkeys(("simple-torch", "complex-torch", "distmult-torch"), _SOFTMAX),
     "rotate-torch": _FACTORS,
-    **dict.fromkeys(("ncn", "neo-gnn", "vgae", "rgcn", "gnn-bs", "thanos"), _NETWORK),
+    **dict.fromkeys(("gnn-bs", "thanos"), _NETWORK),
     "gcn-distmult": {"batch_size": (1024, 10_000), "width": (64, 200)},  # 10,000 and 200 in HGB
     **dict.fromkeys(("mean", "attention"), _AVERAGE),
     **dict.fromkeys(("seal", "deeplex"), _SUBGRAPHS),
@@ -84,10 +81,7 @@ QUICK = (
     "resource-allocation-union", "overlap", "overlap+union", "svd-union", "regression", "pooled-trees",
 )  # fmt: skip
 """Those that answer within seconds on small data; names that are not registered are left out."""
-LEFT_OUT = (
-    *(f"{name}-union" for name in ("vgae", "seal", "neo-gnn", "ncn", "gnn-bs", "thanos")),
-    *("deepwalk", "node2vec", "line", "distmult-torch"),
-)  # fmt: skip
+LEFT_OUT = ("seal-union", "gnn-bs-union", "thanos-union", "node2vec", "distmult-torch")
 """What the group "main" leaves out: second forms of slow methods, and relatives of others."""
 
 
