@@ -173,11 +173,7 @@ def compare(measured: Measured) -> list[dict[str, Any]]:
 
 
 def oracle_share(rows: list[dict[str, Any]]) -> float | None:
-    """Return how much of the oracle's gain in auc over `none` the bandit has reached; None if there is no gain.
-
-    >>> oracle_share([{"policy": p, "auc": a} for p, a in (("none", 0.5), ("bandit", 0.75), ("oracle", 1.0))])
-    0.5
-    """
+    """Return how much of the oracle's gain in auc over `none` the bandit has reached; None if there is no gain."""
     auc = {row["policy"]: row["auc"] for row in rows}
     gain = auc["oracle"] - auc["none"]
     return float((auc["bandit"] - auc["none"]) / gain) if gain > 0 else None

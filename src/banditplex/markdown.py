@@ -18,21 +18,13 @@ def markdown_table(heads: Sequence[str], lines: Iterable[Sequence[Any]], *, numb
 
 
 def plus_minus(mean: float, error: float, digits: int = 3) -> str:
-    """Return a mean with its standard error.
-
-    >>> plus_minus(0.5, 0.01), plus_minus(0.5, float("nan"))
-    ('.500 ± .010', '.500')
-    """
+    """Return a mean with its standard error."""
     text = number(mean, digits)
     return text if error != error else f"{text} ± {number(error, digits)}"
 
 
 def number(value: float, digits: int = 3) -> str:
-    """Return a number with fixed decimals and without a leading 0.
-
-    >>> number(0.25), number(-0.5, 1), number(1.0, 1), number(float("nan"))
-    ('.250', '-.5', '1.0', '-')
-    """
+    """Return a number with fixed decimals and without a leading 0."""
     if value != value:
         return "-"
     text = f"{value:.{digits}f}"

@@ -75,11 +75,7 @@ def label_ends(axes: "Axes", x: float, ends: Mapping[str, float], colours: Mappi
 
 
 def spread(places: Mapping[str, float], gap: float) -> dict[str, float]:
-    """Return labels' places, moved apart where they are nearer than `gap`, their order and mean kept.
-
-    >>> spread({"a": 1.0, "b": 1.0, "c": 5.0}, 2.0)
-    {'a': 0.0, 'b': 2.0, 'c': 5.0}
-    """
+    """Return labels' places, moved apart where they are nearer than `gap`, their order and mean kept."""
     from sklearn.isotonic import isotonic_regression
 
     names = sorted(places, key=places.__getitem__)

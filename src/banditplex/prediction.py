@@ -58,12 +58,7 @@ class Calibration:
         return cls(np.zeros(1), np.ones(2), zeros + slope, zeros, zeros)
 
     def ratio(self, score: Floats, instance: int) -> Floats:
-        """Return the log ratio (n,) of scores (n,) of a target.
-
-        >>> bent = Calibration(np.array([10.0]), np.array([1.0, 0.5]), np.array([2.0]), np.array([-1.0]), np.zeros(1))
-        >>> bent.ratio(np.array([0.0, 10.0, 14.0]), 0)
-        array([-21.,  -1.,   3.])
-        """
+        """Return the log ratio (n,) of scores (n,) of a target."""
         found: Floats = self.factor[instance] * (segments(score, self.knots) @ self.slopes) + self.bias[instance]
         return found
 
@@ -73,12 +68,6 @@ class Calibration:
         A prior of at most `most` is taken as the share among all unknown pairs: the probability is prior x ratio, and
         close to `CEILING` it grows slower. With a larger prior, the odds are those at `most`, times the ratio of the
         priors' odds.
-
-        >>> Calibration.scaled(1).probability(np.array([0.0, 2.0]), 0, prior=0.1).round(3)
-        array([0.1  , 0.451])
-        >>> few = Calibration(np.zeros(1), np.ones(2), np.ones(1), np.zeros(1), np.array([0.2]))
-        >>> few.probability(np.log([0.5, 4.0, 100.0]), 0, prior=0.1).round(3)  # .1 x .5, .1 x 4, and no more than .99
-        array([0.05, 0.4 , 0.99])
         """
         among = max(min(prior, float(self.most[instance])), 1e-300)
         share = self.ratio(score, instance) + np.log(among)
@@ -88,13 +77,7 @@ class Calibration:
 
 
 def segments(score: Floats, knots: Floats) -> Floats:
-    """Return how far scores (n,) reach below the first of the knots (K,), and into each stretch above, (n, K + 1).
-
-    >>> segments(np.array([-1.0, 2.0, 7.0]), np.array([1.0, 4.0]))
-    array([[-2.,  0.,  0.],
-           [ 0.,  1.,  0.],
-           [ 0.,  3.,  3.]])
-    """
+    """Return how far scores (n,) reach below the first of the knots (K,), and into each stretch above, (n, K + 1)."""
     low, high = np.append(-np.inf, knots), np.append(knots, np.inf)
     found: Floats = np.clip(score[:, None], low, high) - np.append(knots[0], knots)
     return found

@@ -33,11 +33,7 @@ LARGEST = sys.float_info.max
 
 
 def number(low: float = -LARGEST, high: float = LARGEST, *, phrase: str = "") -> Kind:
-    """Return the kind of numbers from `low` to `high`; integers that no float can hold are none.
-
-    >>> number(0, 1).phrase, number().test(10**400), number().test(float("nan"))
-    ('a number from 0 to 1', False, False)
-    """
+    """Return the kind of numbers from `low` to `high`; integers that no float can hold are none."""
     return Kind(phrase or f"a number from {low:g} to {high:g}", lambda v: type(v) in (int, float) and low <= v <= high)
 
 
@@ -47,11 +43,7 @@ SHA256 = Kind("a SHA-256", lambda value: type(value) is str and len(value) == 64
 
 
 def whole(low: int = 0, high: int = 2**63 - 1) -> Kind:
-    """Return the kind of integers from `low` to `high`.
-
-    >>> whole(1, 3).phrase
-    'an integer from 1 to 3'
-    """
+    """Return the kind of integers from `low` to `high`."""
     phrase = f"an integer from {low} to {high}" if high < 2**63 - 1 else f"an integer of at least {low}"
     return Kind(phrase, lambda value: type(value) is int and low <= value <= high)
 
@@ -138,11 +130,7 @@ def check_version(found: Any, newest: int, *, path: object, what: str = "format"
 
 
 def mismatch(value: Any, schema: Schema, where: str = "") -> tuple[str, str, str] | None:
-    """Return where a value first differs from a schema, what was expected there, and what came; None if nowhere.
-
-    >>> mismatch({"a": [1, "x"]}, {"a": [int], "b?": bool}), mismatch([1, 2], [int, 3])
-    (('a[1]', 'an integer', "'x'"), ('', 'a list of 3', 'a list of 2'))
-    """
+    """Return where a value first differs from a schema, what was expected there, and what came; None if nowhere."""
     if isinstance(schema, tuple):
         found = [mismatch(value, each, where) for each in schema]
         if None in found:

@@ -62,11 +62,7 @@ class Estimate:
 
 
 def duration(seconds: float) -> str:
-    """Return a length of time in words.
-
-    >>> duration(4), duration(100), duration(83_000), duration(9e5)
-    ('4 seconds', '2 minutes', '23 hours', '10 days')
-    """
+    """Return a length of time in words."""
     for unit, length in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
         if seconds > 1.5 * length:
             return f"{seconds / length:.0f} {unit}s"

@@ -7,11 +7,7 @@ from numpy.typing import NDArray
 
 
 def to_layer(target: Any, arm: Any) -> Any:
-    """Return the layer that an arm of a target stands for: arms count the layers, the target left out.
-
-    >>> to_layer(2, 1), to_layer(2, 2)
-    (1, 3)
-    """
+    """Return the layer that an arm of a target stands for: arms count the layers, the target left out."""
     return arm + (arm >= target)
 
 

@@ -12,11 +12,7 @@ Weights = tuple[FloatArray, FloatArray, FloatArray]
 
 
 def exponential_weights(L: FloatArray, eta: FloatArray, k: int, size: FloatArray | None = None) -> FloatArray:
-    """Return capped_softmax(-eta L, k), (rows, columns); `eta` (rows,) is finite and not below 0.
-
-    >>> exponential_weights(np.array([[5.0, 6.0]]), np.array([np.log(3)]), 1).round(9).tolist()
-    [[0.75, 0.25]]
-    """
+    """Return capped_softmax(-eta L, k), (rows, columns); `eta` (rows,) is finite and not below 0."""
     y = L * -eta[:, None]
     if max(-y.min(initial=0.0), y.max(initial=0.0)) > 100:  # below that, exact to 1e-13 without a shift
         y = (row_min(L, size)[:, None] - L) * eta[:, None]
@@ -32,10 +28,6 @@ def soft_smallest(L: FloatArray, eta: FloatArray, k: int, size: FloatArray | Non
     The potential is the smallest <w, L> + (1/eta) sum w log w over 0 <= w <= 1 with sum k. For k = 1 it is
     -(1/eta) logsumexp(-eta L). For infinite eta it is the sum of the k smallest L, and ties share the weight. `eta`
     (rows,) is above 0, and each row of `L` has the minimum 0.
-
-    >>> w, scale, phi = soft_smallest(np.array([[0.0, 1.0], [0.0, 1.0]]), np.array([np.log(3), np.inf]), 1)
-    >>> (w * scale[:, None]).round(9).tolist(), phi.round(3).tolist()
-    ([[0.75, 0.25], [1.0, 0.0]], [-0.262, 0.0])
     """
     infinite = np.isinf(eta)
     w, scale, value = solve_capped(L * -np.where(infinite, 0.0, eta)[:, None], k, size)

@@ -71,10 +71,6 @@ def greedy(values: FloatArray, k: int, size: FloatArray | None = None) -> tuple[
     """Return weight 1 on the k smallest values, shared evenly among ties, and the sum of these values.
 
     It is the limit of `capped_softmax(-eta * values, k)` as eta grows.
-
-    >>> weights, total = greedy(np.array([[3.0, 1.0, 3.0, 9.0]]), 2)
-    >>> weights.tolist(), total.tolist()
-    ([[0.5, 1.0, 0.5, 0.0]], [4.0])
     """
     kth = kth_smallest(values, k, size)[:, None]
     below = (values < kth).astype(np.float64)

@@ -28,12 +28,6 @@ class State:
 
     Many layers need this: with 10,000 instances of 9,999 arms (`hinted`, k = 4), a round of 32 instances takes 4 ms of
     processor time and all take 8 to 60 MB, over 300 rounds; dense tables take 158 ms and 2 GB from the first round on.
-
-    >>> state = State(2, 1000, instance={"t": 0}, arm={"L": 0.5})
-    >>> state.touch(np.array([0, 0, 1]), np.array([7, 9, 7])).tolist()
-    [1, 2, 1]
-    >>> state.width, state.dense
-    (3, False)
     """
 
     def __init__(
@@ -197,11 +191,7 @@ def _check_columns(arms: IntArray, seen: IntArray, num_arms: int) -> None:
 
 
 def as_rows(instances: IntArray) -> Rows:
-    """Return instances (B,) as an index: a slice if they are consecutive.
-
-    >>> as_rows(np.array([4, 5, 6])), as_rows(np.array([4, 6]))
-    (slice(4, 7, None), array([4, 6]))
-    """
+    """Return instances (B,) as an index: a slice if they are consecutive."""
     if len(instances):
         first, last = int(instances[0]), int(instances[-1])
         if last - first == len(instances) - 1 and (instances[1:] > instances[:-1]).all():

@@ -49,9 +49,6 @@ def inverse_square_weights(z: FloatArray, k: int, size: FloatArray | None = None
 
     Solved by Newton's method for the sum to the power -1/2, which is almost linear in c. A step that leaves the
     bracket is replaced by bisection.
-
-    >>> inverse_square_weights(np.array([[0.0, 5 / 6]]), 1).round(9).tolist()  # c = 5/2
-    [[0.64, 0.36]]
     """
     z = z - kth_smallest(z, k, size)[:, None]
     count = np.full(len(z), float(z.shape[1])) if size is None else size.sum(axis=1)

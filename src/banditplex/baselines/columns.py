@@ -40,14 +40,7 @@ class Linked(NamedTuple):
 
 
 class StructuralColumns:
-    """Columns of pairs (n, 2) of node indices in a target layer, given by its index.
-
-    >>> mx = Multiplex.from_edges([0, 0, 1, 0], [1, 2, 2, 1], ["a", "a", "a", "b"], num_nodes=3)
-    >>> columns = StructuralColumns(mx, Visibility("layer"))
-    >>> found = columns.neighbourhood(np.array([[0, 1]]), 0)  # without its own edge
-    >>> found["common"], found["low degree"], columns.num_others(np.array([[0, 1]]), 0)
-    (array([1.]), array([1.]), array([1.]))
-    """
+    """Columns of pairs (n, 2) of node indices in a target layer, given by its index."""
 
     def __init__(self, mx: Multiplex, visibility: Visibility) -> None:
         self.mx, self.visibility = mx, replace(visibility, directed=mx.directed, evidence=True, weighted=False)

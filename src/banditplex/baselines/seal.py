@@ -72,9 +72,6 @@ def drnl(distance: Tensor) -> Tensor:
 
     With d the sum and m the minimum of the two: 1 + m + (d // 2) (d // 2 + d % 2 - 1); 0 if one is not reached, and 1
     for the two nodes themselves, whose minimum is 0.
-
-    >>> drnl(torch.tensor([[0, 3], [1, 1], [1, 2], [2, 2], [1, FAR]])).tolist()
-    [1, 2, 3, 5, 0]
     """
     least, total = distance.min(1).values, distance.sum(1)
     half = total // 2
@@ -193,9 +190,6 @@ def sort_pool(x: Tensor, which: Tensor, size: int, keep: int) -> Tensor:
     """Return the first `keep` rows of each group, sorted by the last column in descending order: (size, keep, width).
 
     `which` (V,), sorted, is the group of each row of x (V, width). Short groups are filled with zeros.
-
-    >>> sort_pool(torch.tensor([[1.0], [3.0], [2.0], [5.0]]), torch.tensor([0, 0, 0, 1]), 2, 2).squeeze(2).tolist()
-    [[3.0, 2.0], [5.0, 0.0]]
     """
     order = torch.argsort(x[:, -1], descending=True, stable=True)
     order = order[torch.argsort(which[order], stable=True)]
@@ -330,9 +324,6 @@ def neural_sort(scores: Tensor, temperature: float) -> Tensor:
 
     Row i is softmax(((n + 1 - 2 i) s - A 1) / temperature), i = 1, ..., n, with A_jk = |s_j - s_k| (Grover et al., ICLR
     2019). Rows sum to 1; as the temperature goes to 0, row i becomes the indicator of the i-th largest score.
-
-    >>> neural_sort(torch.tensor([1.0, 3.0, 2.0]), 0.01).round().int().tolist()
-    [[0, 1, 0], [0, 0, 1], [1, 0, 0]]
     """
     size = scores.shape[-1]
     spread = (scores.unsqueeze(-1) - scores.unsqueeze(-2)).abs().sum(-1)

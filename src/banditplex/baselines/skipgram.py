@@ -32,12 +32,6 @@ class WalkGraph:
     """Neighbour lists of all layers side by side: one row for each node of each layer that has a neighbour there.
 
     Layers are undirected, without weights and self loops; no row links two layers, so a walk stays in its layer.
-
-    >>> graph = WalkGraph.of(Multiplex.from_edges([0, 1, 0], [1, 2, 1], ["a", "a", "b"], num_nodes=3))
-    >>> graph.nodes.tolist(), graph.layer.tolist()
-    ([0, 1, 2, 0, 1], [0, 0, 0, 1, 1])
-    >>> walk(graph, np.array([3]), 4, np.random.default_rng(0)).tolist()
-    [[3, 4, 3, 4]]
     """
 
     num_nodes: int
@@ -154,13 +148,7 @@ def zero_table(num_rows: int, dimension: int, device: torch.device) -> Table:
 
 
 def window_weights(length: int, window: int) -> Tensor:
-    """Return the weights w_ij (length, length) of the pairs of a walk.
-
-    >>> window_weights(3, 2)
-    tensor([[0.0000, 1.0000, 0.5000],
-            [1.0000, 0.0000, 1.0000],
-            [0.5000, 1.0000, 0.0000]])
-    """
+    """Return the weights w_ij (length, length) of the pairs of a walk."""
     place = torch.arange(length, dtype=torch.float32)
     distance = (place[:, None] - place).abs()
     return ((window + 1 - distance) / window).clamp(0, 1) * (distance > 0)

@@ -30,11 +30,7 @@ class PlainGroup(TyperGroup):
 
 
 def _flowing(text: str) -> str:
-    """Return a text whose paragraphs are one line each.
-
-    >>> _flowing("One.\\n\\nTwo\\nlines.")
-    'One.\\n\\nTwo lines.'
-    """
+    """Return a text whose paragraphs are one line each."""
     return "\n\n".join(" ".join(part.split()) for part in text.split("\n\n"))
 
 

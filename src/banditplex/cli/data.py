@@ -103,11 +103,7 @@ def is_dataset(data: str) -> bool:
 
 
 def title_of(data: Sequence[str]) -> str:
-    """Return DATA as messages and pages call it.
-
-    >>> title_of(["twins"]), title_of(["calls.csv", "mails.csv"])
-    ('twins', 'calls.csv, mails.csv')
-    """
+    """Return DATA as messages and pages call it."""
     return show_files(list(data))
 
 
@@ -188,11 +184,7 @@ def _read(paths: Sequence[str], options: dict[str, Any], quiet: bool) -> "Multip
 
 
 def parse_columns(texts: Iterable[str] | None) -> dict[str, Any]:
-    """Return column names by role, from texts such as `source=from,target=to`; a tuple if a role has several names.
-
-    >>> parse_columns(["source=from,target=to", "layer=kind", "source=von"])
-    {'source': ('from', 'von'), 'destination': 'to', 'layer': 'kind'}
-    """
+    """Return column names by role, from texts such as `source=from,target=to`; a tuple if a role has several names."""
     roles = {role: role for role in EDGE_ROLES} | ALSO
     columns: dict[str, tuple[str, ...]] = {}
     for part in [part for text in texts or () for part in text.split(",")]:
@@ -207,11 +199,7 @@ def parse_columns(texts: Iterable[str] | None) -> dict[str, Any]:
 
 
 def later_columns(before: Iterable[str], now: Iterable[str]) -> list[str]:
-    """Return texts of --columns or --node-columns in which later roles replace earlier ones.
-
-    >>> later_columns(["source=u,layer=kind"], ["layer=type"])
-    ['source=u', 'layer=type']
-    """
+    """Return texts of --columns or --node-columns in which later roles replace earlier ones."""
     roles = {part.partition("=")[0] for text in now for part in text.split(",")}
     parts = [part for text in before for part in text.split(",")]
     return [*(part for part in parts if part.partition("=")[0] not in roles), *now]
@@ -229,10 +217,6 @@ def parse_node_columns(texts: Iterable[str]) -> dict[str, str]:
 
 
 def as_name(text: str, names: "Iterable[Name]") -> "Name":
-    """Return what was typed as a name of the kind that `names` are: strings or integers.
-
-    >>> as_name("7", (1, 2)), as_name("7", ("a", "b"))
-    (7, '7')
-    """
+    """Return what was typed as a name of the kind that `names` are: strings or integers."""
     integers = all(isinstance(name, int) for name in names)
     return int(text) if integers and text.lstrip("-").isdigit() else text

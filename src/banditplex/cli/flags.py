@@ -38,17 +38,7 @@ _HINT = re.compile(rf"; (?:{_NO_FLAG})[^;]*?(?=\.?$|;)")
 
 
 def in_flags(message: str) -> str:
-    """Return a message of the library in terms of flags.
-
-    >>> in_flags("net.csv: expected a new path, got an existing one; overwrite=True replaces it.")
-    'net.csv: expected a new path, got an existing one; --force replaces it.'
-    >>> in_flags("Expected an option of the format gatne, got num_nodes=; its options: directed, part.")
-    'Expected an option of the format gatne, got --num-nodes.'
-    >>> in_flags("selects a column, as in source='PERSON A', destination='PERSON B'")
-    "selects a column, as in --columns source='PERSON A',target='PERSON B'"
-    >>> in_flags("if 'Label' has the names of nodes, say node_columns={'name': 'Label'}.")
-    "if 'Label' has the names of nodes, say --node-columns name='Label'."
-    """
+    """Return a message of the library in terms of flags."""
     message = _NODE_COLUMN.sub(r"--node-columns \1=\2", _HINT.sub("", message))
     return _SECOND.sub(",", _PHRASE.sub(_flag, message))
 

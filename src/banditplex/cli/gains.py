@@ -33,13 +33,7 @@ def print_gains(table: "pd.DataFrame", note: str = "") -> None:
 
 
 def gain_lines(table: "pd.DataFrame") -> list[str]:
-    """Return a line per target with a layer that helps, the largest gain first, and one for all others.
-
-    >>> import pandas as pd
-    >>> rows = [("friend", "talk", 0.062, 0.03, 0.094, True), ("advice", "talk", 0.001, -0.01, 0.012, False)]
-    >>> gain_lines(pd.DataFrame(rows, columns=["target", "layer", "gain", "low", "high", "helps"]))
-    ['friend: talk helps: log loss falls by .062 (.030 to .094)', 'advice: no other layer helps']
-    """
+    """Return a line per target with a layer that helps, the largest gain first, and one for all others."""
     if table.empty:
         return ["there is no other layer"]
     helpful = table[table["helps"]].sort_values("gain", ascending=False, kind="stable")

@@ -88,10 +88,6 @@ def _fit(columns: list[str], cells: list[list[str]], room: int | None) -> list[i
 
     Where the room is too narrow, names of columns are wrapped, and then texts of some length, the widest first. Nothing
     is ever cut: what does not fit even so is left to the terminal.
-
-    >>> rows = [["ann", "x" * 40, "y" * 30]]
-    >>> [_fit(["name", "long title", "and another"], rows, room) for room in (None, 70, 50, 10)]
-    [[4, 40, 30], [4, 32, 30], [4, 21, 21], [4, 12, 12]]
     """
     contents = [max((len(row[i]) for row in cells), default=0) for i in range(len(columns))]
     widths = [max(content, len(column)) for content, column in zip(contents, columns, strict=True)]

@@ -11,11 +11,7 @@ from banditplex.errors import InputError
 
 
 def parse_options(texts: Sequence[str] | None) -> dict[str, Any]:
-    """Return options of a policy, each given as key=value; values are JSON, or else strings.
-
-    >>> parse_options(["raw_range=true", 'layers=["a", "b"]', "policy=exp3"])
-    {'raw_range': True, 'layers': ['a', 'b'], 'policy': 'exp3'}
-    """
+    """Return options of a policy, each given as key=value; values are JSON, or else strings."""
     options: dict[str, Any] = {}
     for text in texts or ():
         key, equals, value = text.partition("=")
@@ -29,11 +25,7 @@ def parse_options(texts: Sequence[str] | None) -> dict[str, Any]:
 
 
 def options_by_policy(policies: Sequence[str], texts: Sequence[str] | None) -> dict[str, dict[str, Any]]:
-    """Return the options of each policy; an option goes to the policies that take it.
-
-    >>> options_by_policy(["uniform", "exp3+", "fixed"], ["raw_range=true", 'layers=["a"]'])
-    {'uniform': {}, 'exp3+': {'raw_range': True}, 'fixed': {'layers': ['a']}}
-    """
+    """Return the options of each policy; an option goes to the policies that take it."""
     if len(set(policies)) != len(policies):
         raise InputError(f"Expected different policies, got {','.join(policies)}.")
     chosen: dict[str, dict[str, Any]] = {name: {} for name in policies}

@@ -75,20 +75,12 @@ def write_run_page(
 
 
 def page_beside(data: "Sequence[str]", what: str) -> Path:
-    """Return a place for a page for which none was asked: in the working folder, named after the data.
-
-    >>> page_beside(["tables/links.csv"], "evaluation").name
-    'links-evaluation.html'
-    """
+    """Return a place for a page for which none was asked: in the working folder, named after the data."""
     return Path(f"{Path(data[0]).resolve().stem}-{what}.html")
 
 
 def last_line(files: "Sequence[str]", page: Path | None) -> str:
-    """Return what a command says last: which files it wrote, and its page.
-
-    >>> last_line(["Rows: e.jsonl."], Path("e.html")), last_line([], Path("e.html"))
-    ('Rows: e.jsonl. Report: e.html', 'Report: e.html')
-    """
+    """Return what a command says last: which files it wrote, and its page."""
     return " ".join([*files, *([] if page is None else [f"Report: {page}"])])
 
 

@@ -34,12 +34,7 @@ def event_files(folder: Path | None) -> Iterator[Callable[[dict[str, Any]], None
 
 
 def scalars(row: dict[str, Any]) -> Iterator[tuple[str, float]]:
-    """Yield names and numbers of an epoch: of each target, then the inclusion probability of each layer it drew.
-
-    >>> row = {"layers": [{"layer": "a", "train_loss": 0.5, "regret": 0.0, "inclusion": {"b": 0.9}}]}
-    >>> list(scalars(row))
-    [('train_loss/a', 0.5), ('regret/a', 0.0), ('inclusion of a/b', 0.9)]
-    """
+    """Yield names and numbers of an epoch: of each target, then the inclusion probability of each layer it drew."""
     for each in row["layers"]:
         known = {name: each[name] for name in NUMBERS if name in each and not math.isnan(each[name])}
         yield from ((f"{name}/{each['layer']}", value) for name, value in known.items())

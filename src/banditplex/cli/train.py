@@ -143,11 +143,7 @@ def train(
 
 
 def added(before: Reading, now: Reading) -> Reading:
-    """Return options that data were read with, and those that are given now; columns of other roles are kept.
-
-    >>> added({"columns": ["source=u", "layer=kind"], "missing": "drop"}, {"columns": ["layer=type"]})
-    {'columns': ['source=u', 'layer=type'], 'missing': 'drop'}
-    """
+    """Return options that data were read with, and those that are given now; columns of other roles are kept."""
     lists = {name: value for name, value in now.items() if isinstance(value, list)}
     return before | now | {name: later_columns(before.get(name, ()), value) for name, value in lists.items()}
 
@@ -176,11 +172,7 @@ def say_longer(folder: "RunFolder", given: Mapping[str, Any]) -> None:
 
 
 def _numbers(epochs: Iterable[int]) -> str:
-    """Return numbers of epochs in words, each once.
-
-    >>> _numbers([30]), _numbers([30, 25, 30])
-    ('epoch 30', 'epochs 25, 30')
-    """
+    """Return numbers of epochs in words, each once."""
     distinct = sorted(set(epochs))
     return f"epoch{'s' * (len(distinct) > 1)} {', '.join(map(str, distinct))}"
 
@@ -278,13 +270,7 @@ def summarise(model: "LinkPredictor", folder: "RunFolder") -> dict[str, Any]:
 
 
 def _rows(result: dict[str, Any]) -> list[list[Any]]:
-    """Return a row per target for the table, with the layers that predictions look at, and whether they help.
-
-    >>> gains = [{"layer": "talk", "gain": 0.1, "helps": True}, {"layer": "lunch", "gain": 0.0, "helps": False}]
-    >>> entry = {"target": "advice", "validation_loss": 0.5, "validation_accuracy": 0.8, "gains": gains}
-    >>> _rows({"targets": [entry | {"layers_used": ["talk", "lunch", "club"]}, entry | {"layers_used": []}]})
-    [['advice', 0.5, 0.8, 'talk (helps); lunch, club (no gain shown)'], ['advice', 0.5, 0.8, 'none']]
-    """
+    """Return a row per target for the table, with the layers that predictions look at, and whether they help."""
     rows = []
     for entry in result["targets"][:SHOWN]:
         helping = {gain["layer"] for gain in entry["gains"] if gain["helps"]}
@@ -302,13 +288,7 @@ def _rows(result: dict[str, Any]) -> list[list[Any]]:
 
 
 def _chance(result: dict[str, Any]) -> list[str]:
-    """Say which targets are not predicted clearly better than by chance, if any.
-
-    >>> _chance({"targets": [{"target": "a", "clear": True}, {"target": "b", "clear": False}]})
-    ['Not clearly better than chance on held-out edges: b.']
-    >>> _chance({"targets": [{"target": "a", "clear": None}]})
-    []
-    """
+    """Say which targets are not predicted clearly better than by chance, if any."""
     guessed = [entry["target"] for entry in result["targets"] if entry["clear"] is False]
     names = ", ".join(map(str, guessed[:NAMES])) + f" and {len(guessed) - NAMES} more" * (len(guessed) > NAMES)
     return [f"Not clearly better than chance on held-out edges: {names}."] * bool(guessed)

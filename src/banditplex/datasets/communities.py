@@ -11,12 +11,7 @@ from banditplex.errors import InputError
 
 @dataclass(frozen=True)
 class Communities:
-    """`number` communities of `num_nodes` nodes, of equal size up to one node; nodes of one follow each other.
-
-    >>> two = Communities(4, 2)  # 0, 1 and 2, 3
-    >>> two.inside(np.arange(2)), two.across(np.arange(4))
-    ((array([0, 2]), array([1, 3])), (array([0, 0, 1, 1]), array([2, 3, 2, 3])))
-    """
+    """`number` communities of `num_nodes` nodes, of equal size up to one node; nodes of one follow each other."""
 
     num_nodes: int
     number: int

@@ -124,11 +124,7 @@ def _implied(used: Names, declared: list[Name]) -> bool:
 
 
 def parse_names(tokens: Any, *, strings: bool = False) -> Names:
-    """Return names from text: integers if every token is a plain integer ("7", not "007"), otherwise strings.
-
-    >>> parse_names(["3", "12"]), parse_names(["3", "012"]), parse_names(["3"], strings=True)
-    (array([ 3, 12]), array(['3', '012'], dtype=object), array(['3'], dtype=object))
-    """
+    """Return names from text: integers if every token is a plain integer ("7", not "007"), otherwise strings."""
     names: Names = np.asarray(tokens, dtype=object)
     if strings or not all(map(_INTEGER.fullmatch, names.tolist())):
         return names

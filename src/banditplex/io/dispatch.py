@@ -89,11 +89,7 @@ def read(
 
 
 def _shown(path: Any) -> str:
-    """Return how a message names what is read.
-
-    >>> _shown("a.csv"), _shown(["a.csv", Path("b.csv"), "c.csv"]), _shown({"work": None})
-    ('a.csv', 'a.csv and 2 more', 'a dict')
-    """
+    """Return how a message names what is read."""
     files = [path] if isinstance(path, str | Path) else path if isinstance(path, list | tuple) else []
     return f"{files[0]}{f' and {len(files) - 1} more' * (len(files) > 1)}" if files else f"a {type(path).__name__}"
 

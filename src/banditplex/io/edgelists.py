@@ -64,11 +64,7 @@ def _layer_files(path: Path, pattern: str) -> tuple[list[Path], list[Path]]:
 
 
 def natural(name: str) -> list[tuple[int, int, str]]:
-    """Return a sort key that compares numbers inside names as numbers.
-
-    >>> sorted(["l10", "l2", "a"], key=natural)
-    ['a', 'l2', 'l10']
-    """
+    """Return a sort key that compares numbers inside names as numbers."""
     key = [
         (0, len(number.lstrip("0")), number.lstrip("0")) if number else (1, 0, text)
         for number, text in re.findall(r"([0-9]+)|([^0-9]+)", name)
@@ -119,11 +115,6 @@ def looks_like_headers(heads: Sequence[tuple[list[str], list[list[str]]]]) -> bo
     """Return whether the first lines of files, given with the cells below, are no edges but names of two columns.
 
     They are nowhere below, and stand above integers or in several files alike.
-
-    >>> looks_like_headers([(["one", "other"], [["1", "2"], ["2", "3"]])])
-    True
-    >>> looks_like_headers([(["ann", "bob"], [["bob"], ["cid"]])])
-    False
     """
     filled = [(names[:2], columns[:2]) for names, columns in heads if len(names) > 1]
     words = {word for names, _ in filled for word in names}

@@ -211,10 +211,6 @@ def index_names(
 
     Declared names come first, in order of first occurrence; the others follow in sorted order. Names are integers if
     all fields are plain integers and `strings` is False.
-
-    >>> names, _, (codes,) = index_names([pa.chunked_array([["9", "30", "9"]])])
-    >>> names, codes
-    (array([ 9, 30]), array([0, 1, 0]))
     """
     every = [*declared, *columns]
     encoded = pa.chunked_array([chunk for column in every for chunk in column.chunks], pa.string()).dictionary_encode()

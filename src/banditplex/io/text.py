@@ -42,11 +42,7 @@ FLOOR, FACTOR = 1 << 26, 100
 
 
 def unpacked_limit(size: int, max_size: int | None = None) -> int:
-    """Return how many bytes a compressed file of `size` bytes may grow to.
-
-    >>> unpacked_limit(1000), unpacked_limit(1 << 30), unpacked_limit(1000, 500)
-    (67108864, 107374182400, 500)
-    """
+    """Return how many bytes a compressed file of `size` bytes may grow to."""
     check_max_size(max_size)
     return max(FLOOR, FACTOR * size) if max_size is None else max_size
 

@@ -40,9 +40,6 @@ def run_tasks(
     Engines: "serial", one after another, in this process; "processes", in worker processes on this machine; "ray", on
     the Ray cluster at RAY_ADDRESS, or on a local one (`pip install banditplex[ray]`). `jobs` tasks run at the same
     time; None: one per CPU. Tasks that the `store` already has are not run again; they come first. It is left open.
-
-    >>> list(run_tasks(lambda n: [{"square": n["x"] ** 2}], [{"key": "a", "x": 3}], engine="serial"))
-    [('a', [{'square': 9}])]
     """
     check_engine(engine, jobs)
     by_key: dict[str, Any] = {}

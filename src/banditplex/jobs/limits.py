@@ -138,11 +138,7 @@ def limited(seconds: float, memory: float, *, before: int | None = None) -> Iter
 
 
 def lacks_memory(error: Exception) -> bool:
-    """Return whether an error says that memory could not be allocated: one of Python, numpy or torch, on any device.
-
-    >>> lacks_memory(MemoryError()), lacks_memory(RuntimeError("CUDA out of memory.")), lacks_memory(ValueError("no"))
-    (True, True, False)
-    """
+    """Return whether an error says that memory could not be allocated: one of Python, numpy or torch, on any device."""
     said = str(error).lower()
     phrases = ("out of memory", "can't allocate memory", "not enough memory")
     return isinstance(error, MemoryError) or (isinstance(error, RuntimeError) and any(each in said for each in phrases))

@@ -43,22 +43,14 @@ class Outcome(NamedTuple):
 
 
 def key_of(task: Any) -> str:
-    """Return the key of a task.
-
-    >>> key_of({"key": "trial 0", "trial": 0})
-    'trial 0'
-    """
+    """Return the key of a task."""
     key = task["key"] if isinstance(task, Mapping) else task.key
     assert isinstance(key, str), key
     return key
 
 
 def attempt(function: Function, task: Any) -> Outcome:
-    """Run a task and return its outcome. Exceptions are caught and become part of the outcome.
-
-    >>> attempt(lambda task: [{"half": task["x"] / 2}], {"key": "a", "x": 3}).rows
-    '[{"half": 1.5}]'
-    """
+    """Run a task and return its outcome. Exceptions are caught and become part of the outcome."""
     try:
         with _isolated(key_of(task)):
             return Outcome(json.dumps(list(function(task)), default=_to_python))

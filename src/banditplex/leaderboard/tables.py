@@ -102,20 +102,12 @@ def difference_table(lines: Sequence[Line]) -> Table | None:
 
 
 def difference(found: Difference) -> str:
-    """Return a difference with its sign and corrected error; one seed has no error.
-
-    >>> difference(Difference("default", -0.0141, 0.0062, 0.1, 0.2))
-    '-.014 ± .006'
-    """
+    """Return a difference with its sign and corrected error; one seed has no error."""
     return "+" * (found.mean >= 0) + plus_minus(found.mean, found.error)
 
 
 def p_value(p: float) -> str:
-    """Return a p-value in two digits.
-
-    >>> p_value(0.0314), p_value(0.00002), p_value(float("nan"))
-    ('.031', '< .001', '-')
-    """
+    """Return a p-value in two digits."""
     return "< .001" if p < 0.001 else number(p)
 
 

@@ -67,11 +67,7 @@ class Origin:
 
 
 def in_all(count: int) -> str:
-    """Return how many rows are like the one that an error shows.
-
-    >>> in_all(1), in_all(1200)
-    ('', ' (1,200 such rows in all)')
-    """
+    """Return how many rows are like the one that an error shows."""
     return f" ({count:,} such rows in all)" if count > 1 else ""
 
 

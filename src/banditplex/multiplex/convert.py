@@ -29,11 +29,6 @@ def as_multiplex(cls: type["Multiplex"], data: Any, **options: Any) -> "Multiple
     """Return a multiplex from a table of pandas, a graph of networkx, HeteroData, triples, a matrix, or a dict of them.
 
     Options are those of the method for the type of data, such as `from_pandas`. None: data are nothing of the kind.
-
-    >>> import networkx as nx
-    >>> from banditplex.multiplex import Multiplex
-    >>> as_multiplex(Multiplex, {"mail": nx.path_graph(3), "chat": nx.path_graph(2)})
-    Multiplex(3 nodes, 2 layers, 3 edges, undirected): 'mail' (2), 'chat' (1)
     """
     makers: dict[tuple[str, str], Callable[..., Multiplex]] = {
         ("pandas", "DataFrame"): from_pandas,

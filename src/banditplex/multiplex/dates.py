@@ -43,11 +43,7 @@ def with_times(table: pa.Table, origin: Origin, point: str = ".", date_format: s
 
 
 def are_readable(values: Sequence[object]) -> bool:
-    """Return whether all values are times that can be read without being told how.
-
-    >>> are_readable(["19.09.2025", ""]), are_readable([5, 7]), are_readable(["04/05/2025"]), are_readable(["soon"])
-    (True, True, False, False)
-    """
+    """Return whether all values are times that can be read without being told how."""
     texts = filled_texts(values)
     try:
         with collected(silent=True):
@@ -58,11 +54,7 @@ def are_readable(values: Sequence[object]) -> bool:
 
 
 def date_of(text: str, date_format: str | None = None) -> np.datetime64:
-    """Return a date that is written as in a table.
-
-    >>> date_of("19.09.2025"), date_of("04/05/2025", "mdy")
-    (np.datetime64('2025-09-19T00:00:00.000000000'), np.datetime64('2025-04-05T00:00:00.000000000'))
-    """
+    """Return a date that is written as in a table."""
     with collected(silent=True):
         times = _parse(pa.chunked_array([[text]]), Origin(None, {"time": "time"}), ".", date_format)
     return np.datetime64(int(times[0].value), "ns")

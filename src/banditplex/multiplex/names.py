@@ -78,11 +78,7 @@ def check_distinct(names: Names, what: str) -> Names:
 
 
 def factorize(values: Names) -> tuple[Names, Ints]:
-    """Return the distinct names, sorted, and the index of the name of each value.
-
-    >>> factorize(np.array([30, 10, 30]))
-    (array([10, 30]), array([1, 0, 1]))
-    """
+    """Return the distinct names, sorted, and the index of the name of each value."""
     if values.dtype != object:
         return _factorize_integers(values)
     import pandas as pd
@@ -155,11 +151,7 @@ class NameIndex:
 
 
 def near_names(name: str, known: list[str]) -> list[str]:
-    """Return up to three known names that may be meant: another case, a part, or much alike.
-
-    >>> near_names("12", ["customer/12", "item/12"]), near_names("ANN", ["ann", "anna"]), near_names("biy", ["Buy"])
-    (['customer/12', 'item/12'], ['ann'], ['Buy'])
-    """
+    """Return up to three known names that may be meant: another case, a part, or much alike."""
     plain = " ".join(name.casefold().split())
     same = [each for each in known if " ".join(each.casefold().split()) == plain and each != name]
     part = [] if same or not plain else [each for each in known if plain in _SEPARATOR.split(each.casefold())]

@@ -28,13 +28,7 @@ def note(message: str, *, quiet: bool = False) -> None:
 
 @contextmanager
 def collected(*, silent: bool = False) -> Iterator[list[str]]:
-    """Collect the notes of what is read inside; with `silent`, nobody else hears of them.
-
-    >>> with collected(silent=True) as notes:
-    ...     note("net.csv: read with semicolons.")
-    >>> notes
-    ['net.csv: read with semicolons.']
-    """
+    """Collect the notes of what is read inside; with `silent`, nobody else hears of them."""
     found: list[str] = []
     before = _lists.set((*_lists.get(), (found, silent)))
     try:
@@ -50,13 +44,7 @@ def notes_of(metadata: Mapping[str, Any]) -> list[str]:
 
 
 def tell_together(notes: Mapping[object, list[str]]) -> None:
-    """Tell the notes on several files; what is said of more than one is said once.
-
-    >>> with collected(silent=True) as told:
-    ...     tell_together({"a.csv": ["a.csv: read with tabs."], "b.csv": ["b.csv: read with tabs."]})
-    >>> told
-    ['a.csv, b.csv: read with tabs.']
-    """
+    """Tell the notes on several files; what is said of more than one is said once."""
     files: dict[tuple[str, bool], list[str]] = {}
     for path, messages in notes.items():
         for message in messages:
@@ -67,9 +55,5 @@ def tell_together(notes: Mapping[object, list[str]]) -> None:
 
 
 def show_files(paths: list[str]) -> str:
-    """Return the names of files for a message, the first of many.
-
-    >>> show_files(["a", "b"]), show_files(["a", "b", "c", "d", "e"])
-    ('a, b', 'a and 4 more files')
-    """
+    """Return the names of files for a message, the first of many."""
     return ", ".join(paths) if len(paths) < 4 else f"{paths[0]} and {len(paths) - 1} more files"

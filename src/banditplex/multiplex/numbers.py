@@ -95,11 +95,7 @@ def is_number(token: str, point: str = ".") -> bool:
 
 
 def looks_grouped(tokens: list[str]) -> str | None:
-    """Return a number such as 1.234 if all that have a point look like it: it may mean 1234.
-
-    >>> looks_grouped(["12", "1.234", "2.500"]), looks_grouped(["0.125", "1.234"])
-    ('1.234', None)
-    """
+    """Return a number such as 1.234 if all that have a point look like it: it may mean 1234."""
     pointed = pa.array([token.strip() for token in tokens if "." in token], pa.string())
     grouped = len(pointed) and pc.all(pc.match_substring_regex(pointed, r"^[+-]?[1-9]\d{0,2}\.\d{3}$")).as_py()
     return str(pointed[0]) if grouped else None

@@ -78,11 +78,7 @@ OPTIONS = tuple(each.name for each in fields(TableOptions))
 
 
 def by_role(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return options in which roles have their own names.
-
-    >>> by_role({"target": "to", "directed": True})
-    {'destination': 'to', 'directed': True}
-    """
+    """Return options in which roles have their own names."""
     for word, role in ALSO.items():
         if word in options and role in options:
             raise InputError(f"Expected either {word}= or {role}=, got both.")

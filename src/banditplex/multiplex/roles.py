@@ -49,11 +49,7 @@ Sample = Callable[[str], Sequence[object]]  # from the name of a column to some 
 
 
 def with_usual(role: str, given: str | tuple[str, ...] | None) -> tuple[str, ...] | str | None:
-    """Return one or several names for the column of a role, then its usual ones; no column ("") stays none.
-
-    >>> with_usual("source", "von")
-    ('von', 'source', 'from', 'u', 'src', 'sender', 'caller', 'follower')
-    """
+    """Return one or several names for the column of a role, then its usual ones; no column ("") stays none."""
     usual = ROLES[role][:1] if role == "layer" else ROLES[role]
     return (*(given if isinstance(given, tuple) else (given,)), *usual) if given else given
 
@@ -71,11 +67,6 @@ def choose_columns(
 
     A tuple of names stands for the first of them that is there. If neither end of edges has a usual name, the two
     columns that are alike in name or values are taken.
-
-    >>> choose_columns(["u", "Target", "kind"], {"source": "u"})
-    {'source': 'u', 'destination': 'Target'}
-    >>> choose_columns(["day", "household_1", "household_2"], {})
-    {'source': 'household_1', 'destination': 'household_2'}
     """
     if not any(given.get(role) for role in PAIR_ROLES):
         known = any(_match(available, name, path) for role in PAIR_ROLES for name in ROLES[role])
@@ -129,10 +120,6 @@ def _likely_ends(available: Sequence[str], sample: Sample) -> list[str]:
     """Return the two columns that look most like names of nodes: many distinct values, but some of them repeated.
 
     Numbers of rows, dates and decimal numbers do not. Where no two columns look so, they are the first two.
-
-    >>> table = {"no": "1234", "kind": "aabb", "who": "uvvw", "whom": "xyyz"}
-    >>> _likely_ends(list(table), table.get)
-    ['who', 'whom']
     """
     distinct = {}
     for name in available:
@@ -144,13 +131,7 @@ def _likely_ends(available: Sequence[str], sample: Sample) -> list[str]:
 
 
 def guess_ends(available: Sequence[str], sample: Sample | None) -> tuple[str, str] | None:
-    """Return two columns of nodes: twins in name, or alike in values under a header that is no edge itself.
-
-    >>> table = {"day": ["mo", "tu", "we"], "who": ["ann", "bob", "cid"], "whom": ["bob", "cid", "ann"]}
-    >>> guess_ends(list(table), table.get)
-    ('who', 'whom')
-    >>> guess_ends(["ann", "bob"], {"ann": ["bob", "cid"], "bob": ["cid", "dan"]}.get)
-    """
+    """Return two columns of nodes: twins in name, or alike in values under a header that is no edge itself."""
     names = {name: _plain(name) for name in available}
     pairs = [
         (a, b) for a, b in combinations(available, 2)
@@ -190,11 +171,7 @@ def _plain(name: str) -> str:
 
 
 def suggest_layer(names: Collection[str], sample: Sample) -> str | None:
-    """Return the column or attribute, of an unused one, whose name and values suggest that it is the layer.
-
-    >>> suggest_layer(["Label", "Kind"], {"Label": ["", ""], "Kind": ["mail", "talk"]}.get)
-    'Kind'
-    """
+    """Return the column or attribute, of an unused one, whose name and values suggest that it is the layer."""
     found = (name for usual in ROLES["layer"] for name in names if _plain(name) == usual)
     return next((name for name in found if _may_be_layer(sample(name))), None)
 
@@ -272,12 +249,7 @@ def assign_columns(
 
 
 def _layers_side_by_side(names: Collection[str], sample: Sample) -> str:
-    """Return what to do with a table that has a column of yes and no for each layer; nothing for other tables.
-
-    >>> table = {"friend": ["1", "0", ""], "work": ["1", "1", "0"], "age": ["7", "8", "9"]}
-    >>> _layers_side_by_side(table, table.get)
-    "; 'friend' and 'work' hold yes or no: if each is a layer, wide=True reads them"
-    """
+    """Return what to do with a table that has a column of yes and no for each layer; nothing for other tables."""
     words = {"0", "1", "0.0", "1.0", *YES, *NO}
     found = []
     for name in names:
@@ -288,11 +260,7 @@ def _layers_side_by_side(names: Collection[str], sample: Sample) -> str:
 
 
 def _like_layers(values: Sequence[object]) -> bool:
-    """Return whether some, but not all values of a column are the same, as those of layers are; no dates or numbers.
-
-    >>> _like_layers(["mail", "talk", "mail"]), _like_layers(["2024-05-01", "2024-05-02"] * 5), _like_layers([3, 4, 3])
-    (True, False, False)
-    """
+    """Return whether some, but not all values of a column are the same, as those of layers are; no dates or numbers."""
     filled = filled_texts(values)
     if are_dates(values) or all(map(_NUMBER.fullmatch, filled)):
         return False
@@ -300,11 +268,7 @@ def _like_layers(values: Sequence[object]) -> bool:
 
 
 def are_dates(values: Sequence[object]) -> bool:
-    """Return whether values, or the first of many, look like dates.
-
-    >>> are_dates(["25.04.2025", "", None]), are_dates(["2025-04"]), are_dates(["v1.2.3"])
-    (True, True, False)
-    """
+    """Return whether values, or the first of many, look like dates."""
     filled = filled_texts(values[:20])
     return bool(filled) and all(map(_DATE.match, filled))
 

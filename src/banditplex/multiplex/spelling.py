@@ -13,11 +13,7 @@ from banditplex.multiplex.roles import place
 
 
 def tidy(names: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
-    r"""Return names without spaces around them, in the composed form of Unicode (NFC).
-
-    >>> tidy(pa.array([" anna", "Zoe\u0308", "a b"])).to_pylist()
-    ['anna', 'Zoë', 'a b']
-    """
+    """Return names without spaces around them, in the composed form of Unicode (NFC)."""
     return pc.utf8_normalize(pc.utf8_trim_whitespace(names), "NFC")
 
 
@@ -78,21 +74,13 @@ def _count(number: int, what: str) -> str:
 
 
 def folded(names: Names) -> pa.Array:
-    """Return names in lower case, with single spaces inside: alike names are the same.
-
-    >>> folded(np.array(["Anna  Weiß", "ANNA WEISS"], dtype=object)).to_pylist()
-    ['anna weiss', 'anna weiss']
-    """
+    """Return names in lower case, with single spaces inside: alike names are the same."""
     lower = pc.replace_substring(pc.utf8_lower(pa.array(names, pa.string())), "ß", "ss")
     return pc.replace_substring_regex(lower, r"\s+", " ")
 
 
 def spelled_as(names: Names, known: Names, *, fold: bool = False) -> Names:
-    """Return names as the known ones are spelled: what is not known is tidied and, with `fold`, looked up by case.
-
-    >>> spelled_as(np.array([" anna", "BOB"], dtype=object), np.array(["anna", "Bob"], dtype=object), fold=True)
-    array(['anna', 'Bob'], dtype=object)
-    """
+    """Return names as the known ones are spelled: what is not known is tidied and, with `fold`, looked up by case."""
     strange = ~np.isin(names, known)
     names = names.copy()
     names[strange] = tidy(pa.array(names[strange], pa.string())).to_pylist()

@@ -172,11 +172,7 @@ def _tell_two_kinds(origin: Origin, ends: Ints, names: Names) -> None:
 
 
 def stem(column: str) -> str:
-    """Return what the name of a column says about the kind of its nodes: nothing if it is a usual name.
-
-    >>> [stem(name) for name in ("from", "Source", "user_id", "person1", "person_b", "2")]
-    ['', '', 'user', 'person', 'person', '']
-    """
+    """Return what the name of a column says about the kind of its nodes: nothing if it is a usual name."""
     word = re.sub(r"[\W_]*(?:id|name|\d+|[ab])?$", "", column.strip().casefold())
     return "" if word in {name for role in PAIR_ROLES for name in ROLES[role]} else word
 

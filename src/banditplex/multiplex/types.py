@@ -14,11 +14,6 @@ def linked_types(mx: "Multiplex") -> Ints:
     """Return the distinct (layer, source type, destination type) of all edges, as columns of indices (3, c), sorted.
 
     Self loops do not count. If undirected, the smaller type index comes first. Nodes without types are all of type 0.
-
-    >>> from banditplex import Multiplex
-    >>> mx = Multiplex.from_edges([0, 1, 0], [2, 2, 1], ["buys", "buys", "knows"], node_types=["user", "user", "item"])
-    >>> mx.type_names, linked_types(mx).T.tolist()
-    (('item', 'user'), [[0, 0, 1], [1, 1, 1]])
     """
     other = mx.edge_index[0] != mx.edge_index[1]
     source, destination = mx.type_index[mx.edge_index[:, other]]

@@ -81,12 +81,6 @@ def from_matrices(
 
     The names of nodes are those of the columns, and of the rows in the first column. Without a header, nodes are
     numbered from 0. If the options do not say it, edges are directed unless every matrix is symmetric.
-
-    >>> import pandas as pd
-    >>> from banditplex.multiplex import Multiplex
-    >>> matrix = pd.DataFrame({"": ["ann", "bob"], "ann": [0, 2], "bob": [2, 0]})
-    >>> from_matrices(Multiplex, {"work": matrix}, TableOptions(matrix=True))
-    Multiplex(2 nodes, 1 layer, 1 edge, undirected, weighted): 'work' (1)
     """
     import scipy.sparse as sp
 

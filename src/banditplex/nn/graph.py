@@ -27,11 +27,7 @@ class HiddenEdges(NamedTuple):
 
     @classmethod
     def of(cls, pairs: Tensor, layers: Tensor) -> "HiddenEdges":
-        """Hide each of `pairs` (P, 2) in all its `layers` (P, m).
-
-        >>> HiddenEdges.of(torch.tensor([[0, 1], [2, 3]]), torch.tensor([[5, 6], [5, 7]])).layer
-        tensor([5, 6, 5, 7])
-        """
+        """Hide each of `pairs` (P, 2) in all its `layers` (P, m)."""
         return cls(pairs.repeat_interleave(layers.shape[1], 0), layers.reshape(-1).contiguous())  # to be searched
 
 

@@ -156,10 +156,6 @@ class View:
 
 
 def choose(size: Tensor, count: int, generator: torch.Generator) -> Tensor:
-    """Return `count` different numbers below each of size (n,), all sets of them equally likely, (n, count).
-
-    >>> choose(torch.tensor([3, 3]), 3, torch.Generator()).sort(1).values.tolist()
-    [[0, 1, 2], [0, 1, 2]]
-    """
+    """Return `count` different numbers below each of size (n,), all sets of them equally likely, (n, count)."""
     chance = torch.rand((len(size), count), dtype=torch.float64, device=size.device, generator=generator)
     return backend.choose(size, chance)

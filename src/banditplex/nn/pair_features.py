@@ -45,11 +45,7 @@ class PairFeatures:
 
 
 def num_features(visibility: Visibility) -> tuple[int, int]:
-    """Return the number of features of a pair in its target layer, and in another layer.
-
-    >>> num_features(Visibility()), num_features(Visibility(weighted=True))
-    ((7, 11), (9, 13))
-    """
+    """Return the number of features of a pair in its target layer, and in another layer."""
     own = NUM_SHARED + 4 * visibility.directed + NUM_WEIGHTED * visibility.weighted
     return own, own + NUM_FLAG + NUM_CROSS
 

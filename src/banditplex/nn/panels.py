@@ -38,19 +38,11 @@ class Panels:
         return np.array(sorted(self.layers), np.int64)
 
     def rows(self) -> list[tuple[int, int, float]]:
-        """Return target, layer and weight in the pool of every layer that was chosen; all in a pool weigh the same.
-
-        >>> Panels({4: (7, 2), 2: (), 7: (4, 2)}).rows()[:2]
-        [(4, 7, 0.3333333333333333), (4, 2, 0.3333333333333333)]
-        """
+        """Return target, layer and weight in the pool of every layer that was chosen; all in a pool weigh the same."""
         return [(target, layer, 1 / (1 + len(chosen))) for target, chosen in self.layers.items() for layer in chosen]
 
     def pools(self) -> tuple[list[tuple[int, ...]], dict[int, int]]:
-        """Return the distinct pools, as sorted layers, and the number of the pool of each target.
-
-        >>> Panels({4: (7, 2), 2: (), 7: (4, 2)}).pools()
-        ([(2, 4, 7), (2,)], {4: 0, 2: 1, 7: 0})
-        """
+        """Return the distinct pools, as sorted layers, and the number of the pool of each target."""
         pool_of = {target: tuple(sorted((target, *chosen))) for target, chosen in self.layers.items()}
         pools = list(dict.fromkeys(pool_of.values()))
         number = {pool: place for place, pool in enumerate(pools)}
@@ -60,10 +52,6 @@ class Panels:
         """Return the first `count` of layers (T, n), those of panels before others, and how many may be used (T,).
 
         Targets without a panel may use any of them, others those of their panels.
-
-        >>> Panels({4: (7, 2), 5: ()}).first(np.array([[1, 2, 3, 7], [1, 2, 3, 7]]), 3)
-        (array([[2, 7, 1],
-               [1, 2, 3]]), array([2, 3]))
         """
         outside = np.array([~np.isin(row, chosen) for row, chosen in zip(layers, self.layers.values(), strict=True)])
         order = np.argsort(outside, axis=1, kind="stable")[:, :count]

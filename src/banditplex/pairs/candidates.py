@@ -235,9 +235,6 @@ def _hyperbola(rows: Floats, columns: Floats, wanted: int) -> Ints:
     """Return how many first columns each row takes, so that about `wanted` products, the largest, are taken.
 
     Both are sorted, the largest first. Of equal products at the limit, some are taken.
-
-    >>> _hyperbola(np.array([3.0, 2.0, 0.0]), np.array([3.0, 1.0, 0.0]), 3)  # 9, 6, 3
-    array([2, 1, 0])
     """
     rising = columns[::-1]
 
@@ -255,11 +252,7 @@ def _hyperbola(rows: Floats, columns: Floats, wanted: int) -> Ints:
 
 
 def _parts(work: Ints, size: int) -> Iterator[tuple[int, int]]:
-    """Yield ranges of rows whose work is about `size`, at least one row each.
-
-    >>> list(_parts(np.array([3, 3, 9, 1]), 6))
-    [(0, 2), (2, 3), (3, 4)]
-    """
+    """Yield ranges of rows whose work is about `size`, at least one row each."""
     total, low = np.cumsum(work), 0
     while low < len(work):
         before = total[low - 1] if low else 0

@@ -24,12 +24,6 @@ class KnownPairs:
 
     `space` is set by `banditplex.pairs.space.restrict` if not every other pair is a negative; `num_pairs`, `num_free`
     and `free_pairs` then count and list only its pairs.
-
-    >>> mx = Multiplex.from_edges([0, 1, 0], [1, 2, 2], ["a", "a", "b"], num_nodes=4)
-    >>> KnownPairs(mx).has(np.array([0, 1]), np.array([[1, 0], [1, 0]]))
-    array([ True, False])
-    >>> KnownPairs(mx).num_free(), KnownPairs(mx, everywhere=True).num_free()  # of 6 pairs of nodes
-    (array([4, 5]), array([3, 3]))
     """
 
     def __init__(self, mx: Multiplex, *, everywhere: bool = False, ordered: bool | None = None) -> None:
@@ -134,11 +128,7 @@ def check_key_size(num_layers: int, num_nodes: int) -> None:
 
 
 def pair_keys(layer: Ints, pairs: Ints, num_nodes: int, *, ordered: bool) -> Ints:
-    """Return an integer key for each pair (n, 2) in its layer (n,); (u, v) and (v, u) share it unless `ordered`.
-
-    >>> pair_keys(np.array([0, 0, 1]), np.array([[1, 2], [2, 1], [1, 2]]), 10, ordered=False)
-    array([ 12,  12, 112])
-    """
+    """Return an integer key for each pair (n, 2) in its layer (n,); (u, v) and (v, u) share it unless `ordered`."""
     source, destination = pairs[:, 0], pairs[:, 1]
     if not ordered:
         source, destination = np.minimum(source, destination), np.maximum(source, destination)
@@ -146,11 +136,7 @@ def pair_keys(layer: Ints, pairs: Ints, num_nodes: int, *, ordered: bool) -> Int
 
 
 def contains(sorted_keys: Ints, keys: Ints) -> Bools:
-    """Return for each key whether it is in a sorted array.
-
-    >>> contains(np.array([2, 5]), np.array([5, 6, 2]))
-    array([ True, False,  True])
-    """
+    """Return for each key whether it is in a sorted array."""
     if not len(sorted_keys):
         return np.zeros(keys.shape, np.bool_)
     if len(keys) > MANY:  # sorted lookups hit the cache
@@ -167,11 +153,7 @@ def _search(sorted_keys: Ints, keys: Ints) -> Bools:
 
 
 def distinct(keys: Ints) -> Ints:
-    """Return the different keys, sorted: what `np.unique` does by hashing, which takes many times as long.
-
-    >>> distinct(np.array([3, 1, 3]))
-    array([1, 3])
-    """
+    """Return the different keys, sorted: what `np.unique` does by hashing, which takes many times as long."""
     ordered = np.sort(keys)
     new = np.ones(len(keys), np.bool_)
     new[1:] = ordered[1:] != ordered[:-1]
@@ -179,11 +161,7 @@ def distinct(keys: Ints) -> Ints:
 
 
 def repeated(keys: Ints) -> Bools:
-    """Return for each key (n,) whether it repeats an earlier one.
-
-    >>> repeated(np.array([3, 1, 3]))
-    array([False, False,  True])
-    """
+    """Return for each key (n,) whether it repeats an earlier one."""
     repeats = np.ones(len(keys), np.bool_)
     repeats[np.unique(keys, return_index=True)[1]] = False
     return repeats

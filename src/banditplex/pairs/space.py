@@ -40,11 +40,6 @@ class PairSpace:
 
     Parameters: `mx`: the multiplex. If its nodes have no types, they count as one type. `links_of`: the multiplex with
     the same layers whose edges show which types a layer links; None: `mx`. A layer without edges may link all types.
-
-    >>> mx = Multiplex.from_edges([0, 1], [2, 3], "buys", node_types=["user", "user", "item", "item"])
-    >>> space = PairSpace(mx)
-    >>> space.contains(np.zeros(2, int), np.array([[0, 3], [0, 1]])), space.num_pairs(ordered=False)
-    (array([ True, False]), array([4]))
     """
 
     def __init__(self, mx: Multiplex, *, links_of: Multiplex | None = None) -> None:

@@ -23,10 +23,6 @@ class NearbyPairs:
     """Draws pairs at the ends of random walks of two steps on the union of all layers, with a loop at every node.
 
     A walk starts with a uniform entry of the adjacency matrix. Edge directions are ignored.
-
-    >>> nearby = NearbyPairs(Multiplex.from_edges([0, 1], [1, 2], ["a", "b"], num_nodes=3))
-    >>> nearby.probability(np.array([[0, 2], [0, 1]])) * 7  # 1/3 through node 1; 1/2 at node 0, 1/3 at node 1
-    array([0.33333333, 0.83333333])
     """
 
     def __init__(self, mx: Multiplex) -> None:

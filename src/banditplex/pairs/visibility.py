@@ -43,9 +43,6 @@ class Visibility:
     whether weights of edges are looked at in structural features. `pooled`: whether the panel of the target is looked
     at as well: some other layers, pooled with the target. `dense`: whether pairs are hidden in every layer, and nearly
     all pairs of nodes are linked in some layer.
-
-    >>> Visibility("layer", directed=True).hides_reverse, Visibility("layer", directed=True).hides_everywhere
-    (True, False)
     """
 
     hide: str = "edge"
@@ -141,13 +138,7 @@ class Visibility:
 
 
 def is_dense(mx: Multiplex) -> bool:
-    """Return whether hardly a pair of nodes is linked in no layer; types of nodes are not looked at.
-
-    >>> is_dense(Multiplex.from_edges([0, 1, 0], [1, 2, 2], ["a", "a", "b"], num_nodes=3))
-    True
-    >>> is_dense(Multiplex.from_edges([0, 1, 0], [1, 2, 2], ["a", "a", "b"], num_nodes=4))  # 3 of 6 pairs
-    False
-    """
+    """Return whether hardly a pair of nodes is linked in no layer; types of nodes are not looked at."""
     most = mx.num_nodes * (mx.num_nodes - 1) // 2
     if mx.node_types is not None or most >= (1 + DENSE) * mx.num_edges:  # even if no two edges are of one pair
         return False

@@ -52,11 +52,7 @@ def glance(mx: Multiplex) -> dict[str, Any]:
 
 
 def node_counts(mx: Multiplex) -> list[tuple[str, int]]:
-    """Return the types of nodes with their numbers of nodes, that of the first node first; empty without types.
-
-    >>> node_counts(Multiplex.from_edges([0, 1], [2, 2], "buys", node_types=["user", "user", "item"]))
-    [('user', 2), ('item', 1)]
-    """
+    """Return the types of nodes with their numbers of nodes, that of the first node first; empty without types."""
     if mx.node_types is None:
         return []
     found, first, count = np.unique(mx.type_index, return_index=True, return_counts=True)
@@ -70,11 +66,7 @@ def in_matrices(mx: Multiplex) -> Ints:
 
 
 def layers_per_pair(mx: Multiplex) -> Ints:
-    """Return how many linked pairs of nodes have an edge in exactly 1, 2, ... layers.
-
-    >>> layers_per_pair(Multiplex.from_edges([0, 0, 1], [1, 1, 2], ["a", "b", "a"], num_nodes=3))
-    array([1, 1])
-    """
+    """Return how many linked pairs of nodes have an edge in exactly 1, 2, ... layers."""
     source, destination = mx.edge_index
     return np.bincount(np.unique(source * mx.num_nodes + destination, return_counts=True)[1])[1:]
 
@@ -177,11 +169,7 @@ def collect_graph(mx: Multiplex, data: str, truth: Any, gains: pd.DataFrame) -> 
 
 
 def as_title(data: str) -> str:
-    """Return a title for a page about data of this name: without folder, ending and underscores.
-
-    >>> as_title("tables/shop_orders-2024.csv"), as_title("twins"), as_title("calls.csv, mails.csv")
-    ('Shop orders 2024', 'Twins', 'Calls, mails')
-    """
+    """Return a title for a page about data of this name: without folder, ending and underscores."""
     names = [re.sub(r"\.[a-z]{2,8}(\.gz)?$", "", re.split(r"[/\\]", name)[-1]) for name in data.split(", ")]
     title = re.sub(r"(?<=\w)[_-]+(?=\w)", " ", ", ".join(names)).strip()
     return title[:1].upper() + title[1:] or data
@@ -258,11 +246,7 @@ def collect_about(about: Mapping[str, Any], settings: Mapping[str, Any]) -> Data
 
 
 def _shown(value: Any, setting: Setting) -> str:
-    """Return the value of a setting in words; None is what its documentation says that it means.
-
-    >>> _shown(None, SETTINGS["hide"]), _shown(None, SETTINGS["max_steps"]), _shown(3, SETTINGS["epochs"])
-    ('edge', 'no limit', '3')
-    """
+    """Return the value of a setting in words; None is what its documentation says that it means."""
     if value is None:
         found = re.search(r"None: (?:.*means )?([^.]+)\.", f"{setting.text} {setting.also}")
         return found[1] if found else "none"

@@ -54,11 +54,7 @@ def held_out_edges(rows: Sequence[Row]) -> dict[str, int]:
 
 
 def say_held_out(asked: Mapping[str, Any]) -> str:
-    """Say what share of the edges a run does not see, given what was asked for and `held_out_edges`.
-
-    >>> say_held_out({"folds": 2, "train_edges": 600, "test_edges": 600})
-    'Each run holds out 1/2 of the edges of every layer: it saw 600 of 1,200 edges of the targets.'
-    """
+    """Say what share of the edges a run does not see, given what was asked for and `held_out_edges`."""
     train, test = asked["train_edges"], asked["test_edges"]
     if asked.get("after") is not None:
         return (
@@ -74,10 +70,6 @@ def learning_curves(table: pd.DataFrame, value: str, methods: Sequence[str]) -> 
     """Return mean and deviation over runs of a value by epoch, for each policy.
 
     `table` has columns policy, run, epoch and the value. A run that has stopped early keeps its last value.
-
-    >>> rows = [("a", 0, 1, 0.5), ("a", 0, 2, 0.7), ("a", 1, 1, 0.9)]
-    >>> learning_curves(pd.DataFrame(rows, columns=["policy", "run", "epoch", "auc"]), "auc", ["a"])["mean"]
-    [[0.7, 0.8]]
     """
     epochs = np.arange(1, int(table["epoch"].max()) + 1)
     mean, deviation = [], []

@@ -109,11 +109,7 @@ def _are(layers: Sequence[int]) -> str:
 
 
 def _listed(layers: Sequence[int]) -> Sentence:
-    """Return layers with commas, and "and" before the last; beyond `NAMED`, how many more there are.
-
-    >>> _listed([4]), _listed([4, 0, 2]), _listed([5, 6, 7, 8, 9])
-    ([4], [4, ', ', 0, ' and ', 2], [5, ', ', 6, ' and three more'])
-    """
+    """Return layers with commas, and "and" before the last; beyond `NAMED`, how many more there are."""
     few = layers if len(layers) <= NAMED else layers[: NAMED - 1]
     said: Sentence = [few[0]]
     for layer in few[1:]:

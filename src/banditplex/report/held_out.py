@@ -60,10 +60,6 @@ def bins(judged: Judged) -> list[dict[str, Any]]:
     """Return mean probability, share of links with 95 % limits, and number of links, of ten equal bins of probability.
 
     Bins without a pair are left out.
-
-    >>> pairs = Judged(np.array([0.2, 0.2, 0.25, 0.9]), np.array([1.0, 0, 0, 1]), np.array([1.0, 1, 2, 1]))
-    >>> [(round(row["probability"], 3), row["share"], row["links"]) for row in bins(pairs)]
-    [(0.225, 0.25, 1), (0.9, 1.0, 1)]
     """
     place = np.minimum((judged.probability * BINS).astype(np.int64), BINS - 1)
     rows = []
@@ -82,9 +78,6 @@ def limits(links: int, weight: Floats) -> tuple[float, float]:
 
     The variance of the log odds is 1 / links + 1 / n, where n = (sum of weights)^2 / sum of squared weights is the
     number of unknown pairs; half a pair is added on both sides, as their numbers may be 0.
-
-    >>> [round(limit, 3) for limit in limits(4, np.full(16, 0.25))]  # log(4.5 / 4.125) -+ 1.96 sqrt(1/4.5 + 1/16.5)
-    [0.278, 0.756]
     """
     total, number = float(weight.sum()), _number(weight)
     each = total / number if number else 1.0
@@ -123,10 +116,6 @@ def auc_limits(auc: float, links: int, others: float, z: float = Z) -> tuple[flo
 
     The variance of an estimate of theta is that of Hanley and McNeil for exponential scores, with the mean of both
     numbers for each of them (Newcombe 2006, method 5). At 1/2 it is that of Mann and Whitney's statistic:
-
-    >>> low, high = auc_limits(0.5 + 1.96 * np.sqrt((40 + 60 + 1) / (12 * 40 * 60)), 40, 60)
-    >>> round(low, 6), high < 1
-    (0.5, True)
     """
     more = (links + others) / 2 - 1
 
@@ -141,11 +130,7 @@ def auc_limits(auc: float, links: int, others: float, z: float = Z) -> tuple[flo
 
 
 def weighted_auc(positive: ArrayLike, negative: ArrayLike, weight: ArrayLike) -> float:
-    """Return the probability that a positive scores higher than a negative drawn by weight; ties count half.
-
-    >>> weighted_auc([3.0, 1.0], [1.0, 0.0], [3.0, 1.0])  # (4 + 3 / 2 + 1) / (2 * 4)
-    0.8125
-    """
+    """Return the probability that a positive scores higher than a negative drawn by weight; ties count half."""
     scores, weights = np.asarray(negative, np.float64), np.asarray(weight, np.float64)
     order = np.argsort(scores)
     below = np.concatenate([[0.0], np.cumsum(weights[order])])

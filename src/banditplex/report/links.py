@@ -171,12 +171,7 @@ def _affordable(mx: Multiplex, targets: list[Name], possible: Ints) -> list[Name
 
 
 def layers_with(mx: Multiplex, pairs: Ints) -> list[list[int]]:
-    """Return for each pair of node indices (n, 2) the layers that have it as an edge.
-
-    >>> mx = Multiplex.from_edges([0, 0, 1], [1, 1, 2], ["a", "b", "a"], num_nodes=3)
-    >>> layers_with(mx, np.array([[1, 0], [0, 2]]))
-    [[0, 1], []]
-    """
+    """Return for each pair of node indices (n, 2) the layers that have it as an edge."""
     ordered = pairs if mx.directed else np.sort(pairs, axis=1)
     wanted, which = np.unique(ordered @ [mx.num_nodes, 1], return_inverse=True)
     keys = mx.edge_index[0] * mx.num_nodes + mx.edge_index[1]

@@ -15,9 +15,6 @@ def pack(values: ArrayLike) -> Packed:
     """Return an array as 16-bit codes between its lowest and highest number; the page decodes low + code * step.
 
     The error is at most half a step, the range divided by 131,068. NaN stays NaN.
-
-    >>> pack([[0.0, 1.0], [float("nan"), 0.5]])
-    {'shape': [2, 2], 'low': 0.0, 'step': 1.5259254737998596e-05, 'codes': 'AAD+/////38='}
     """
     array = np.asarray(values, np.float64)
     known = np.isfinite(array)
@@ -30,11 +27,7 @@ def pack(values: ArrayLike) -> Packed:
 
 
 def plain(value: Any) -> Any:
-    """Return a value as JSON can hold it: numpy numbers as numbers, arrays as lists, what is not finite as None.
-
-    >>> plain({"a": np.array([1.0, np.nan]), "b": (np.int64(2), "c")})
-    {'a': [1.0, None], 'b': [2, 'c']}
-    """
+    """Return a value as JSON can hold it: numpy numbers as numbers, arrays as lists, what is not finite as None."""
     if isinstance(value, dict):
         return {str(name): plain(each) for name, each in value.items()}
     if isinstance(value, list | tuple):

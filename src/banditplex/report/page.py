@@ -52,11 +52,7 @@ def render(data: dict[str, Any]) -> str:
 
 
 def as_json(data: Any) -> str:
-    r"""Return data as JSON for a script element: nothing in it can end the element or begin a comment.
-
-    >>> as_json({"name": "</script><!--"})
-    '{"name":"\\u003c/script\\u003e\\u003c!--"}'
-    """
+    """Return data as JSON for a script element: nothing in it can end the element or begin a comment."""
     text = json.dumps(plain(data), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     for sign in "<>&\u2028\u2029":
         text = text.replace(sign, f"\\u{ord(sign):04x}")

@@ -36,14 +36,6 @@ class RowStore:
     Settings, seed and data of the run are plain values, stored in the first line with our version. With `resume`, an
     existing file continues, if `about` and version are the same; an incomplete last line is replaced by the next one,
     and its task has to run again. `check` refuses rows that no task of this run can have written.
-
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp()) / "results.jsonl"
-    >>> RowStore(path, {"seed": 0}).add("trial 0", [{"accuracy": 0.75}])
-    >>> RowStore(path, {"seed": 0}, resume=True).finished
-    {'trial 0': [{'accuracy': 0.75}]}
-    >>> read_results(path)
-    ({'version': '0.1.0', 'seed': 0}, [{'accuracy': 0.75}])
     """
 
     def __init__(

@@ -28,9 +28,6 @@ def pack(tree: Any) -> tuple[Any, Arrays]:
     """Return a tree as JSON, in which every object is one tagged thing, and the arrays that it points to.
 
     Trees are made of None, numbers, strings, lists, tuples, dictionaries, numpy arrays and torch tensors.
-
-    >>> pack({"loss": (0.5, np.arange(3))})
-    ({'dict': [['loss', {'tuple': [0.5, {'array': '0'}]}]]}, {'0': array([0, 1, 2])})
     """
     from torch import Tensor
 
@@ -81,11 +78,7 @@ def unpack(packed: Any, arrays: Arrays) -> Any:
 
 
 def to_bytes(tree: Any, *, format: str = "") -> bytes:
-    """Return a tree as bytes, with its checksum.
-
-    >>> from_bytes(to_bytes({"seed": 7, "drawn": (2, 3)}))
-    {'seed': 7, 'drawn': (2, 3)}
-    """
+    """Return a tree as bytes, with its checksum."""
     packed, arrays = pack(tree)
     arrays[TREE] = np.frombuffer(json.dumps(packed, separators=(",", ":")).encode(), np.uint8)
     return save(arrays, {ABOUT: f"{format}, sha256 {_digest(arrays)}"})

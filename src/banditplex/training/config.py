@@ -306,11 +306,7 @@ SETTINGS: dict[str, Setting] = {each.name: each.metadata["setting"] for each in 
 
 
 def numpydoc(settings: Mapping[str, Setting]) -> str:
-    """Return settings as the parameters of a docstring, in the manner of numpydoc.
-
-    >>> numpydoc({"depth": SETTINGS["depth"]}).splitlines()[2:]
-    ['depth : default 2', '    Number of convolutions.']
-    """
+    """Return settings as the parameters of a docstring, in the manner of numpydoc."""
     lines = ["Parameters", "----------"]
     for name, each in settings.items():
         choices = f"{{{', '.join(map(repr, each.choices))}}}, " if each.choices else ""

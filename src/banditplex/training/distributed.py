@@ -53,9 +53,6 @@ class Group:
         """Return the processes (n,) of things of some size (n,), such as layers with so many edges.
 
         Things are dealt out from the largest to the smallest, in turn forwards and backwards.
-
-        >>> Group(0, 2).deal(np.array([5, 9, 1, 7]))
-        array([1, 0, 0, 1])
         """
         turn, place = np.divmod(np.arange(len(size)), self.size)
         owner = np.empty(len(size), np.int64)
@@ -202,10 +199,6 @@ def reaching() -> Iterator[None]:
 
 
 def _reason(error: Exception) -> str:
-    """Return the first sentence of what torch says, without the place in its source.
-
-    >>> _reason(RuntimeError("[a/b.cc:553] Connection closed by peer [127.0.0.1]:8594. This is typically ..."))
-    'Connection closed by peer [127.0.0.1]:8594'
-    """
+    """Return the first sentence of what torch says, without the place in its source."""
     text = re.sub(r"^\[\S+:\d+\] ", "", " ".join(str(error).split()))
     return text.partition(". ")[0].removesuffix(".")

@@ -16,19 +16,7 @@ PROBABILITIES = 1 << 20
 
 
 class DrawSchedule:
-    """Uses the draw of each instance for `steps` of its steps; then its policy learns from the mean losses.
-
-    >>> schedule = DrawSchedule(num_instances=1, k=1, steps=2)
-    >>> here, loss = np.array([0]), np.array([[0.5]])
-    >>> first = Draw(instances=schedule.needs_draw(here), arms=[[3]], probability=[[0.25]])
-    >>> schedule.assign(first, here).tolist(), schedule.complete(first, here, loss)[2].tolist()
-    ([[3]], [False])
-    >>> none = Draw(instances=schedule.needs_draw(here), arms=np.empty((0, 1), int), probability=np.empty((0, 1)))
-    >>> arms = schedule.assign(none, here)
-    >>> draw, mean, ended = schedule.complete(none, here, 3 * loss)
-    >>> arms.tolist(), draw.arms.tolist(), mean.tolist(), ended.tolist()
-    ([[3]], [[3]], [[1.0]], [True])
-    """
+    """Uses the draw of each instance for `steps` of its steps; then its policy learns from the mean losses."""
 
     def __init__(self, *, num_instances: int, k: int, steps: int) -> None:
         self._steps = steps

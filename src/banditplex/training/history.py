@@ -103,12 +103,6 @@ class Regret:
     observed loss is divided by the probability with which it was observed, and others count 0. The estimate of every
     fixed set is unbiased; the smallest of them is on average too small, so the regret is rather too large. It is 0
     where all layers are drawn, and exact where every round has observed all layers.
-
-    >>> regret = Regret(num_instances=1, num_arms=2, k=1)
-    >>> regret.add(Draw([0], [[0]], [[0.5]]), np.array([[0.3]]))
-    >>> regret.add(Draw([0], [[1]], [[0.25]]), np.array([[0.1]]))
-    >>> regret.total().round(2).tolist()  # paid .3 + .1; estimated .3 / .5 and .1 / .25
-    [0.0]
     """
 
     def __init__(self, num_instances: int, num_arms: int, k: int) -> None:

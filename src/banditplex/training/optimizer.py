@@ -164,21 +164,12 @@ class FlatAdamW:
 
 
 def rate_share(done: float) -> float:
-    """Return the learning rate as a share of its first value, when a share of all steps is done.
-
-    >>> rate_share(0), round(rate_share(0.5), 3), rate_share(1)
-    (1.0, 0.5, 0.05)
-    """
+    """Return the learning rate as a share of its first value, when a share of all steps is done."""
     return max(0.05, 0.5 * (1 + math.cos(math.pi * done)))
 
 
 def room_for(weights: list[Tensor]) -> tuple[Tensor, list[Tensor]]:
-    """Return a vector of zeros with room for weights, and its views of their shapes, each at a multiple of `ALIGN`.
-
-    >>> vector, views = room_for([torch.ones(2, 3), torch.ones(5)])
-    >>> len(vector), [view.storage_offset() for view in views]
-    (32, [0, 16])
-    """
+    """Return a vector of zeros with room for weights, and its views of their shapes, each at a multiple of `ALIGN`."""
     sizes = [-(-weight.numel() // ALIGN) * ALIGN for weight in weights]
     vector = torch.zeros(sum(sizes), dtype=weights[0].dtype, device=weights[0].device)
     parts = zip(torch.split(vector, sizes), weights, strict=True)

@@ -46,12 +46,6 @@ def resolve_layer_options(mx: Multiplex, targets: Ints, policy: str, options: Ma
     Options that are arm indices (`fixed`: `arms`) are given as `layers`, the names of layers to draw for every target;
     a target itself is left out. Options with a value per arm (`cost-aware`: `prices`) are given by layer name, and
     other layers get 1; if they are not given, the value of a layer is its number of edges.
-
-    >>> mx = Multiplex.from_edges([0, 1, 2], [1, 2, 0], ["a", "b", "c"])
-    >>> resolve_layer_options(mx, np.array([1, 2]), "fixed", {"layers": ["a"]})
-    {'arms': [[0], [0]]}
-    >>> resolve_layer_options(mx, np.array([1]), "cost-aware", {"prices": {"c": 5}, "policy": "exp3"})
-    {'prices': [[1.0, 5.0]], 'policy': 'exp3'}
     """
     resolved = dict(options)
     names = mx.layer_names

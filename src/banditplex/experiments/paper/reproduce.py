@@ -47,11 +47,7 @@ def tasks(datasets: Sequence[str], size: Size) -> Iterator[PaperRun]:
 
 
 def check_datasets(names: Sequence[str]) -> tuple[str, ...]:
-    """Return data sets in the paper's order; refuse others.
-
-    >>> check_datasets(["euair", "ckm"])
-    ('ckm', 'euair')
-    """
+    """Return data sets in the paper's order; refuse others."""
     for name in names:
         if name not in DATASETS:
             raise InputError(f"Expected data sets of the paper ({', '.join(DATASETS)}), got {name!r}.")

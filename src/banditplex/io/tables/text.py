@@ -46,11 +46,7 @@ class Dialect:
 
 
 def sniff_encoding(sample: bytes) -> str:
-    r"""Return the encoding of a text: UTF-8 if it can be that, UTF-16 by its mark or its zeros, or Windows-1252.
-
-    >>> [sniff_encoding(text) for text in (b"a", "é".encode(), b"\xe9", "a".encode("utf-16"), b"\0a\0b", b"a\0b")]
-    ['utf-8', 'utf-8', 'cp1252', 'utf-16', 'utf-16-be', 'utf-8']
-    """
+    """Return the encoding of a text: UTF-8 if it can be that, UTF-16 by its mark or its zeros, or Windows-1252."""
     if sample.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) and not sample.startswith(codecs.BOM_UTF32_LE):
         return "utf-16"
     zeros = sample[0::2].count(0), sample[1::2].count(0)
@@ -64,11 +60,7 @@ def sniff_encoding(sample: bytes) -> str:
 
 
 def sniff_delimiter(text: str, usual: str, accept: Callable[[Sequence[str]], bool]) -> str:
-    r"""Return the delimiter of a table: the usual one of its format if that gives fields to `accept`, or another.
-
-    >>> sniff_delimiter("from;to\n1;2\n", ",", lambda names: "to" in names)
-    ';'
-    """
+    """Return the delimiter of a table: the usual one of its format if that gives fields to `accept`, or another."""
     line = text.lstrip("\r\n\ufeff").partition("\n")[0].partition("\r")[0]
     others = [each for each in DELIMITERS if each != usual]
     fields = {each: _split(line, each) for each in (usual, *others)}
