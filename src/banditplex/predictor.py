@@ -367,11 +367,11 @@ class LinkPredictor(Config, Estimator):
     def layer_gains_(self) -> pd.DataFrame:
         """Which layers help: one row per target and layer, the largest gain of a target first.
 
-        `gain` is how far the log loss per pair falls when the layer is added to a model of the target layer alone;
-        `low` and `high` are its limits (95 %, for all layers and targets together); `helps` says whether low > 0. Pairs
-        that estimate a gain were not used to choose the layer: with at most 40 other layers all are compared, across
-        folds of the edges; with more, 16 are chosen without the pairs of a fold and tested on that fold. Computed when
-        first asked for.
+        `gain` is how far the log loss per pair falls when the layer is added to a model of the target layer alone, with
+        all its weight or, if that proves nothing, with half of it; `low` and `high` are its limits (95 %, for all
+        layers and targets together); `helps` says whether low > 0. Pairs that estimate a gain were not used to choose
+        the layer: with at most 40 other layers all are compared, across folds of the edges; with more, 8 are chosen
+        without the pairs of a fold and tested on that fold. Computed when first asked for.
         """
         names = self._check_fitted().layer_names
         columns = ["target", "layer", "gain", "low", "high", "helps"]

@@ -13,7 +13,7 @@ from banditplex.nn.panels import Panels
 from banditplex.training import find
 from banditplex.training.config import Config
 from banditplex.training.find import find_panels, helpful
-from banditplex.training.gains import Comparison, Estimate, Folds
+from banditplex.training.gains import Comparison, Estimate, Folds, first_clear
 
 SIZES = {"num_nodes": 200, "num_communities": 8, "edges_per_layer": 500}
 
@@ -128,8 +128,8 @@ def test_new_edges_of_the_panel_count_and_those_of_other_layers_hardly(fitted):
 def test_limits_of_an_estimate_by_hand():
     """t with 9 degrees of freedom: 2.262 at 97.5 %, 3.690 at 99.75 % (printed tables)."""
     estimate = Estimate(gain=1.0, error=0.1, edges=10.0)
-    assert estimate.limits(1) == pytest.approx((1 - 0.2262, 1 + 0.2262), abs=1e-4)
-    assert estimate.limits(10) == pytest.approx((1 - 0.3690, 1 + 0.3690), abs=1e-4)
+    assert estimate.interval(1) == pytest.approx({"gain": 1, "low": 1 - 0.2262, "high": 1 + 0.2262}, abs=1e-4)
+    assert estimate.interval(10) == pytest.approx({"gain": 1, "low": 1 - 0.3690, "high": 1 + 0.3690}, abs=1e-4)
 
 
 @pytest.mark.parametrize(("edges", "negatives"), [(100, 400), (1_000, 4_000), (1_500, 4_000), (2_500, 4_000)])
@@ -143,6 +143,28 @@ def test_gains_have_four_negatives_per_edge_and_two_of_many(edges, negatives):
     assert np.bincount(found.label.long()).tolist() == [negatives, taken]
     few = Comparison.of(data, data.full_view.graph, 0, np.random.default_rng(0), most=50, negatives_each=2)
     assert np.bincount(few.label.long()).tolist() == [100, 50]
+
+
+def test_falls_of_the_loss_with_a_whole_and_a_half_layer_by_hand():
+    """An edge with logits log 1 and, with the layer, log 16: log losses log 2, log 17/16, and half way log 5/4."""
+    logits = {1: torch.tensor([[0.0]]), 2: torch.tensor([[16.0]]).log()}
+    fold = SimpleNamespace(
+        fold=torch.tensor([0, 1]), label=torch.tensor([0.0, 1.0]), logits_of=lambda number, columns: logits[columns]
+    )
+    found = Comparison.falls_of(fold, 1, 1, 2)
+    np.testing.assert_allclose(found, [[[np.log(2 * 16 / 17)], [np.log(2 * 4 / 5)]]], rtol=1e-6)
+
+
+def test_half_the_weight_counts_where_the_whole_proves_nothing():
+    """Many degrees of freedom, so 1.96 errors: limits above 0 are those of 3 ± .98 and of 1 ± .196."""
+    clear, unclear, half = (Estimate(gain, error, 1e9) for gain, error in ((3, 0.5), (2, 2), (1, 0.1)))
+    assert [first_clear(found, 1)["gain"] for found in ((clear, half), (unclear, half), (unclear, unclear))] == [
+        3,
+        1,
+        2,
+    ]
+    nothing = first_clear([unclear, Estimate(0.0, 0.1, 1e9)], 1)
+    assert nothing == pytest.approx({"gain": 0, "low": -0.196, "high": 0.196}, abs=1e-4)
 
 
 def test_the_mean_fall_and_its_error_by_hand():
