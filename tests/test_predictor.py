@@ -210,24 +210,6 @@ def test_directed_multiplexes_predict_directed_links():
     assert len(model.recommend(0, top=5)) == 5
 
 
-def test_given_negatives_are_the_only_ones_used():
-    mx = small()
-    free = [pair for pair in some_pairs(mx) if not any(mx.has_edges(pair[None], name)[0] for name in mx.layer_names)]
-    given = dict.fromkeys(mx.layer_names, np.array(free[:3]))
-    data = bx.LinkPredictor(**FAST).make_trainer(mx, negatives=given).data
-    for layer in range(4):
-        drawn = {tuple(pair) for pair in data.negatives.draw(np.full(40, layer), np.random.default_rng(0)).tolist()}
-        of_validation = data.validation_negatives[data.validation_edges.instance == layer]
-        held_out = {tuple(pair) for pair in of_validation.tolist()}
-        assert (len(drawn), len(held_out)) == (2, 1)  # of three, one is for validation
-        assert drawn | held_out == {tuple(pair.tolist()) for pair in free[:3]}
-    with refuses("negatives", "'g1-copy1'"):
-        bx.LinkPredictor(**FAST).fit(mx, negatives={mx.layer_names[0]: [[0, 1]]})
-    edge = mx.edges("g1-base")[::-1, 0].tolist()
-    with refuses("'g1-base'", tuple(edge)):
-        bx.LinkPredictor(**FAST).fit(mx, targets=["g1-base"], negatives={"g1-base": [edge]})
-
-
 @pytest.mark.parametrize("policy", every(2, ["uniform", "exp3+", "all", "none", "epsilon-greedy"]))
 def test_policies_by_name(policy):
     mx = small()
@@ -278,7 +260,6 @@ def test_what_cannot_be_trained_is_refused():
         (["file or folder", "got object"], {}, {"mx": object()}),
         (["policy", 3], {"policy": 3}, {}),
         (["relevance", None], {"relevance": None}, {}),
-        (["negatives", "list"], {}, {"negatives": [[0, 1]]}),
         (["checkpoint="], {}, {"resume": True}),
         (["device", "'abacus'"], {"device": "abacus"}, {}),
         (["validation", 1], {"validation": 1}, {}),
@@ -346,14 +327,6 @@ def test_a_training_without_validation_edges_ends():
     model = bx.LinkPredictor(epochs=2, width=0).fit(mx, ["one", "two"])
     assert model.history_["validation_loss"].isna().all()
     assert len(model.history_) == 4
-    with pytest.warns(UserWarning, match="'last'"):
-        given = bx.LinkPredictor(epochs=1, width=0).fit(mx, ["big", "last"], negatives={"big": free_pairs(mx, "big")})
-    assert np.isfinite(given.score_pairs([[0, 1]], "last")).all()
-
-
-def free_pairs(mx, layer):
-    pairs = np.array(np.triu_indices(mx.num_nodes, 1)).T
-    return pairs[~mx.has_edges(pairs, layer)]
 
 
 def shop(directed=False):

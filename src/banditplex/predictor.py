@@ -1,6 +1,6 @@
 """`LinkPredictor`: learns from a multiplex, predicts links in its layers and says which layers it looked at."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
@@ -76,7 +76,6 @@ class LinkPredictor(Config, Estimator):
         targets: Sequence[Name] | None = None,
         on_epoch: Callable[[Self, dict[str, Any]], Any] | None = None,
         *,
-        negatives: Mapping[Name, ArrayLike] | None = None,
         checkpoint: str | Path | None = None,
         resume: bool = False,
     ) -> "LinkPredictor":
@@ -93,8 +92,6 @@ class LinkPredictor(Config, Estimator):
         on_epoch
             Called as on_epoch(model, row) after each epoch, with the means over targets in `row` and one row per
             target in row["layers"]; the model predicts with its present weights. Training ends if it returns True.
-        negatives
-            For each target, pairs (n, 2) that are not links, to learn from instead of pairs drawn at random.
         checkpoint
             A folder that holds, from the start and after each epoch, all that is needed to go on.
         resume
@@ -105,12 +102,12 @@ class LinkPredictor(Config, Estimator):
             raise InputError("Expected checkpoint=, the folder of the run to resume, got none.")
         mx = as_multiplex(mx)
         with fitting_threads(mx.num_edges):
-            members = self.make_members(mx, targets, negatives=negatives)
+            members = self.make_members(mx, targets)
         if unused_weights(mx, members.current):
             warn("Edge weights are not used; the setting weighted makes them count in common neighbours.")
         kept = None
         if checkpoint is not None:
-            kept = Checkpoint(checkpoint, mx, members, negatives=negatives, arguments=self._arguments())
+            kept = Checkpoint(checkpoint, mx, members, arguments=self._arguments())
         config, device = members.current.config, members.current.data.device
         LOG.info("Training on %s; %d target layers.", mx.title, len(members.current.data.targets))
         turn = seeded(config.seed, "torch", device) if config.uses_torch_generators else nullcontext()
@@ -137,36 +134,22 @@ class LinkPredictor(Config, Estimator):
             self._take(members, learn(members, after_epoch))
         return self
 
-    def make_trainer(
-        self,
-        mx: Multiplex,
-        targets: Sequence[Name] | None = None,
-        *,
-        negatives: Mapping[Name, ArrayLike] | None = None,
-    ) -> Trainer:
+    def make_trainer(self, mx: Multiplex, targets: Sequence[Name] | None = None) -> Trainer:
         """Return the trainer of a first network without panels: checked input, nothing learnt yet."""
 
         def skip(mx: Multiplex, targets: Ints, *_: Any) -> Panels:
             return Panels.none(targets.tolist())
 
-        return self._members(mx, targets, negatives, skip).current
+        return self._members(mx, targets, skip).current
 
-    def make_members(
-        self,
-        mx: Multiplex,
-        targets: Sequence[Name] | None = None,
-        *,
-        negatives: Mapping[Name, ArrayLike] | None = None,
-    ) -> Members:
+    def make_members(self, mx: Multiplex, targets: Sequence[Name] | None = None) -> Members:
         """Find panels, and return what `fit` runs: the trainer of each network in turn."""
-        return self._members(mx, targets, negatives, find_panels)
+        return self._members(mx, targets, find_panels)
 
-    def _members(
-        self, mx: Multiplex, targets: Sequence[Name] | None, negatives: Mapping[Name, ArrayLike] | None, find: Find
-    ) -> Members:
+    def _members(self, mx: Multiplex, targets: Sequence[Name] | None, find: Find) -> Members:
         if not isinstance(mx, Multiplex):
             raise InputError(f"Expected a Multiplex to learn from, got {type(mx).__name__}.")
-        return make_networks(mx, targets, self.checked(), negatives, find)
+        return make_networks(mx, targets, self.checked(), find)
 
     def check_settings(self, mx: Multiplex, targets: Sequence[Name] | None = None) -> None:
         """Refuse settings that `fit` would refuse on this multiplex."""

@@ -236,8 +236,8 @@ def refuses_to_resume(folder, *values, error=InputError):
     assert (folder / FILE).read_bytes() == before
 
 
-def resume(folder, mx, targets=None, *, negatives=None, **settings):
-    predictor(**{"epochs": 1, **settings}).fit(mx, targets, checkpoint=folder, resume=True, negatives=negatives)
+def resume(folder, mx, targets=None, **settings):
+    predictor(**{"epochs": 1, **settings}).fit(mx, targets, checkpoint=folder, resume=True)
 
 
 def test_other_settings_are_refused_by_name(run, mx):
@@ -285,9 +285,6 @@ def test_other_data_are_refused_by_name(run, mx):
     ):
         with refuses_to_resume(run, *values):
             resume(run, other)
-    free = next(v for v in range(1, 40) if not any(mx.has_edges(np.array([[0, v]]), layer)[0] for layer in "abcd"))
-    with refuses_to_resume(run, "negatives"):
-        resume(run, mx, negatives={layer: [[0, free]] for layer in "abcd"})
 
 
 def test_a_new_training_does_not_overwrite_an_old_one(run, mx):

@@ -13,7 +13,7 @@ from banditplex.nn.panels import Panels
 from banditplex.pairs.visibility import Visibility
 from banditplex.training.batches import TargetEdges
 from banditplex.training.config import Config
-from banditplex.training.data import choose_device, divide, divide_given, edges_of, least, others, prepare
+from banditplex.training.data import choose_device, divide, edges_of, least, others, prepare
 from tests.nn.test_graph import random_multiplex
 from tests.refusals import refuses
 
@@ -115,19 +115,6 @@ def test_no_target_is_left_without_a_training_edge():
         train, held_out = divided(examples, 0.9, HIDE_PAIR, np.random.default_rng(seed))
         assert set(train.instance.tolist()) == {0, 1}
         assert len(held_out) <= 3
-
-
-@pytest.mark.parametrize(("size", "kept", "aside"), [(20, 18, 2), (5, 4, 1), (2, 1, 1)])
-def test_given_negatives_are_for_training_or_for_validation(size, kept, aside):
-    given = {3: np.arange(2 * size).reshape(size, 2)}
-    train, validation = divide_given(given, 0.1, np.random.default_rng(0))
-    assert (len(train[3]), len(validation[3])) == (kept, aside)
-    assert sorted(np.concatenate([train[3], validation[3]]).tolist()) == given[3].tolist()
-
-
-def test_a_single_negative_is_for_both():
-    train, validation = divide_given({0: np.array([[1, 2]])}, 0.1, np.random.default_rng(0))
-    assert train[0].tolist() == validation[0].tolist() == [[1, 2]]
 
 
 # What the training graph and the negatives show

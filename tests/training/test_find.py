@@ -19,7 +19,7 @@ SIZES = {"num_nodes": 200, "num_communities": 8, "edges_per_layer": 500}
 
 
 def panels_of(mx, targets, **settings):
-    return find_panels(mx, np.array(targets), Config(**settings).checked(), None).layers
+    return find_panels(mx, np.array(targets), Config(**settings).checked()).layers
 
 
 @pytest.mark.parametrize("hide", ["layer", "pair"])

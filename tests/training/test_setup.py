@@ -82,9 +82,9 @@ def test_negatives_of_a_dense_multiplex_are_told():
     """Every pair of three nodes is linked in some layer."""
     mx = Multiplex.from_edges([0, 1, 0, 0], [1, 2, 2, 1], [*"aabb"], num_nodes=3)
     with pytest.warns(UserWarning, match="Nearly all pairs of nodes are linked"):
-        check_task(mx, None, Config(hide="pair").checked(), None)
+        check_task(mx, None, Config(hide="pair").checked())
     with warnings.catch_warnings(action="error"):
-        check_task(mx, None, Config(hide="layer").checked(), None)
+        check_task(mx, None, Config(hide="layer").checked())
 
 
 def test_heads_are_larger_from_many_edges_on():

@@ -427,14 +427,6 @@ def test_vectors_that_count_nothing_are_left_out(mx, few_steps, monkeypatch, tmp
     assert bx.LinkPredictor.load(tmp_path / "model").score_pairs(pairs, "b") == alone.score_pairs(pairs, "b")
 
 
-def test_where_negatives_are_given_there_are_no_vectors(mx):
-    pairs, _ = every_pair(30, 0)
-    pairs = pairs[pairs[:, 0] < pairs[:, 1]].numpy()
-    negatives = {"a": mx.node_names[pairs[~mx.has_edges(pairs, "a")][:100]]}
-    model = bx.LinkPredictor(**FAST).fit(mx, ["a"], negatives=negatives)
-    assert model._fitted.model.beside.vectors is None
-
-
 def test_large_multiplexes_have_no_vectors(mx, monkeypatch):
     monkeypatch.setattr(training, "MOST_NODES", 29)
     model = bx.LinkPredictor(**FAST).fit(mx)

@@ -4,7 +4,7 @@ If nodes have types, negatives link the types that the edges of their layer link
 chosen for each positive, are in `hard_negatives.py`.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
@@ -78,21 +78,6 @@ class NegativeSampler:
                 pairs = pairs if space is None else pairs[space.contains(np.full(len(pairs), layer), pairs)]
             self._listed[layer] = pairs
         return self._listed[layer]
-
-
-class GivenNegatives:
-    """Draws uniformly, with replacement, from lists of negatives (n, 2) that the user gave, by layer index."""
-
-    def __init__(self, given: Mapping[int, Ints], num_layers: int) -> None:
-        size = np.zeros(num_layers, np.int64)
-        for layer, pairs in given.items():
-            size[layer] = len(pairs)
-        self._size, self._start = size, np.cumsum(size) - size
-        self._pairs = np.concatenate([given[layer] for layer in sorted(given)])
-
-    def draw(self, layer: Ints, rng: np.random.Generator) -> Ints:
-        """Return one of the given pairs (n, 2) for each layer index in `layer` (n,)."""
-        return self._pairs[self._start[layer] + rng.integers(0, self._size[layer])]
 
 
 def uniform_pairs(mx: Multiplex, space: PairSpace | None = None) -> Propose:

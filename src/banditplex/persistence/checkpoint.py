@@ -14,10 +14,9 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import ArrayLike
 
 from banditplex.errors import FormatError, InputError
-from banditplex.multiplex import Multiplex, Name
+from banditplex.multiplex import Multiplex
 from banditplex.persistence.model_folder import config_to_json
 from banditplex.schema import ANYTHING, NAMES, Kind, check, one_of, whole
 from banditplex.storage.files import check_same, differences, locked_folder
@@ -31,7 +30,7 @@ from banditplex.training.loop import Trainer
 from banditplex.training.members import Members
 
 FILE = "checkpoint.safetensors"
-FORMAT = "banditplex checkpoint 10"
+FORMAT = "banditplex checkpoint 11"
 _SIZE_AND_CHECKSUM = Kind(
     "a size and a checksum", lambda value: isinstance(value, tuple) and [*map(type, value)] == [int, str]
 )
@@ -63,8 +62,7 @@ LONGER = ("epochs", "patience")
 class Checkpoint:
     """The checkpoint of one training in a folder.
 
-    Parameters: `negatives`, the pairs (n, 2) of each layer name that the trainer was given, if any; `arguments`, those
-    of the constructor of the model that training resolves.
+    `arguments` are those of the constructor of the model that training resolves.
     """
 
     def __init__(
@@ -73,12 +71,11 @@ class Checkpoint:
         mx: Multiplex,
         members: Members,
         *,
-        negatives: Mapping[Name, ArrayLike] | None = None,
         arguments: Mapping[str, Any] | None = None,
     ) -> None:
         self.path = Path(folder) / FILE
         self._members, self._arguments = members, dict(arguments or {})
-        self._identity = identify(mx, members.trainers[0], negatives or {})
+        self._identity = identify(mx, members.trainers[0])
         self._lock: Lock | None = None
         self._group = members.trainers[0].data.group
 
@@ -208,7 +205,7 @@ def read_checkpoint(path: Path) -> dict[str, Any]:
     return kept
 
 
-def identify(mx: Multiplex, trainer: Trainer, negatives: Mapping[Name, ArrayLike]) -> dict[str, Any]:
+def identify(mx: Multiplex, trainer: Trainer) -> dict[str, Any]:
     """Return what makes a run this run: settings, targets and data, the latter as counts and checksums.
 
     The device is left out: a run may move to another machine.
@@ -227,7 +224,6 @@ def identify(mx: Multiplex, trainer: Trainer, negatives: Mapping[Name, ArrayLike
             "node features": _fingerprint(mx.node_features),
             "node types": _fingerprint(mx.node_types if mx.node_types is None else mx.node_types.tolist()),
             "weighted": mx.weight is not None,
-            "negatives": {name: _fingerprint(np.asarray(pairs).tolist()) for name, pairs in negatives.items()},
         },
         "layers": {
             name: (int(size), _fingerprint(mx.edges(name), mx.weights(name)))

@@ -5,7 +5,6 @@ negatives do not avoid them; otherwise they would show in the neighbourhoods of 
 negatives. Predictions see all edges.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 
@@ -23,7 +22,6 @@ from banditplex.nn.keys import pair_keys
 from banditplex.nn.known import Known, look_up
 from banditplex.nn.panels import Panels
 from banditplex.nn.view import View
-from banditplex.pairs.negatives import GivenNegatives
 from banditplex.pairs.visibility import Visibility
 from banditplex.rng import stream
 from banditplex.training.batches import Examples, TargetEdges
@@ -113,15 +111,8 @@ class TrainingData:
         return instances
 
 
-def prepare(
-    mx: Multiplex, targets: Ints, config: Config, *, panels: Panels | None = None,
-    negatives: Mapping[int, Ints] | None = None,
-) -> TrainingData:  # fmt: skip
-    """Hold out validation edges and make negatives ready.
-
-    `panels` are the layers pooled with each target; None: there are none. `negatives`, pairs (n, 2) per layer index,
-    are used instead of negatives that are drawn at random.
-    """
+def prepare(mx: Multiplex, targets: Ints, config: Config, *, panels: Panels | None = None) -> TrainingData:
+    """Hold out validation edges; `panels` are the layers pooled with each target, None: there are none."""
     panels = panels or Panels.none(targets.tolist())
     visibility = config.visibility(mx, panels)
     device = choose_device(config.device)
@@ -135,18 +126,12 @@ def prepare(
         shown = edges.keep(kept)
     validation = examples.take(held_out).to_host()
     layer, rng = targets[validation.instance], stream(config.seed, "validation negatives")
-    if negatives is None:
-        only_host = mx.node_types is not None
-        of_all = cache(lambda: visibility.negative_sampler(mx))
-        of_shown = cache(lambda: visibility.negative_sampler(data.train_mx, links_of=mx))
-        sampler = full = DeviceNegatives(edges, visibility, of_all, only_host=only_host)
-        if len(layer):
-            sampler = DeviceNegatives(shown, visibility, of_shown, only_host=only_host)
-    else:
-        parts = divide_given(negatives, config.validation, rng) if len(layer) else (negatives, negatives)
-        first, second = (GivenNegatives(part, mx.num_layers) for part in parts)
-        sampler = DeviceNegatives(edges, visibility, lambda: first, only_host=True)
-        full = DeviceNegatives(edges, visibility, lambda: second, only_host=True)
+    only_host = mx.node_types is not None
+    of_all = cache(lambda: visibility.negative_sampler(mx))
+    of_shown = cache(lambda: visibility.negative_sampler(data.train_mx, links_of=mx))
+    sampler = full = DeviceNegatives(edges, visibility, of_all, only_host=only_host)
+    if len(layer):
+        sampler = DeviceNegatives(shown, visibility, of_shown, only_host=only_host)
     drawn, view = full.draw(layer, rng), View.of(shown, visibility, panels, node_features(mx, device))
     data = TrainingData(mx, kept, targets, visibility, device, train, validation, sampler, full, drawn, view, panels)
     return data
@@ -245,21 +230,6 @@ def visible_edges(edges: EdgeTensors, held_out: Tensor, visibility: Visibility) 
         return seen
     keys = pair_keys(edges.layer, edges.source, edges.destination, edges.num_nodes, visibility)
     return ~contains(torch.sort(keys.index_select(0, held_out)).values, keys)
-
-
-def divide_given(
-    negatives: Mapping[int, Ints], share: float, rng: np.random.Generator
-) -> tuple[dict[int, Ints], dict[int, Ints]]:
-    """Divide lists of pairs (n, 2) at random into training and validation, at least one each.
-
-    A list of one pair is used for both.
-    """
-    train, validation = {}, {}
-    for layer, pairs in negatives.items():
-        mixed = rng.permutation(pairs)
-        count = min(max(1, int(share * len(pairs))), len(pairs) - 1)
-        train[layer], validation[layer] = mixed[count:], mixed[:count] if count else mixed
-    return train, validation
 
 
 def choose_device(device: str) -> torch.device:

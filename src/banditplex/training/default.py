@@ -13,11 +13,9 @@
 A large multiplex has one network, and no regression. Networks that see drawn layers alone stay as in the paper.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
-
-from numpy.typing import ArrayLike
 
 from banditplex.multiplex import Multiplex, Name
 from banditplex.nn.ensemble import joined, members_of
@@ -38,7 +36,7 @@ from banditplex.training.targets import check_task
 from banditplex.training.threads import alone_on_cpu, begun
 from banditplex.training.vectors import TargetVectors, learn_vectors
 
-Find = Callable[[Multiplex, Ints, Config, Mapping[int, Ints] | None], Panels]
+Find = Callable[[Multiplex, Ints, Config], Panels]
 """Returns the layers to pool with each target."""
 
 
@@ -49,17 +47,14 @@ class Learnt(NamedTuple):
     held_out: HeldOut | None
 
 
-def make_networks(
-    mx: Multiplex, targets: Sequence[Name] | None, config: Config, negatives: Mapping[Name, ArrayLike] | None,
-    find: Find = find_panels,
-) -> Members:  # fmt: skip
+def make_networks(mx: Multiplex, targets: Sequence[Name] | None, config: Config, find: Find = find_panels) -> Members:
     """Check the input, find panels, and return the networks to train."""
-    chosen, config, given = check_task(mx, targets, config, negatives)
-    panels = find(mx, chosen, config, given)
+    chosen, config = check_task(mx, targets, config)
+    panels = find(mx, chosen, config)
 
     def make(member: int) -> Trainer:
         own = replace(config, seed=member_seed(config.seed, member))
-        return make_trainer(mx, chosen, own, panels=panels, negatives=given)
+        return make_trainer(mx, chosen, own, panels=panels)
 
     return Members(make, config.num_members(count_examples(mx, chosen)))
 

@@ -68,7 +68,7 @@ MOST_EXAMPLES = 1 << 20
 """Edges of all targets beyond which there are no panels: their pools would take many times the memory."""
 
 
-def find_panels(mx: Multiplex, targets: Ints, config: Config, negatives: Mapping[int, Ints] | None) -> Panels:
+def find_panels(mx: Multiplex, targets: Ints, config: Config) -> Panels:
     """Return the layers to pool with each target."""
     others = mx.num_layers - 1
     pooled = config.sees_all and config.chooses_k and others > 0 and config.policy != "none"
@@ -82,13 +82,13 @@ def find_panels(mx: Multiplex, targets: Ints, config: Config, negatives: Mapping
     config = replace(config, evidence="drawn", relevance="predictive", **exploring)
     if others <= FEW or not POLICIES[config.policy].takes_k:
         every = to_layer(targets[:, None], np.arange(others)[None])
-        return choose(prepare(mx, targets, config, negatives=negatives), every, config.seed)
+        return choose(prepare(mx, targets, config), every, config.seed)
     candidates = None
     if others > MAX_ARMS:
         graph = PackedGraph.from_multiplex(mx, choose_device(config.device))
         candidates = promising_layers(graph, targets, MAX_ARMS)
         config = replace(config, policy_options=options_of(config, to_arm(targets[:, None], candidates)))
-    trainer = make_trainer(mx, targets, config, candidates=candidates, negatives=negatives)
+    trainer = make_trainer(mx, targets, config, candidates=candidates)
     while not trainer.finished:
         trainer.run_epoch()
     return choose(trainer.data, trainer.most_probable_layers(COMPARED), config.seed)

@@ -1,7 +1,7 @@
 """Negatives on the device: random pairs, of which edges are rejected by a search among the sorted keys of all edges.
 
-Where pairs cannot be proposed at random, because nodes have types, because the user has given the negatives, or because
-a layer has few of them, the samplers of `banditplex.pairs.negatives` draw on the host.
+Where pairs cannot be proposed at random, because nodes have types or because a layer has few of them, the sampler of
+`banditplex.pairs.negatives` draws on the host.
 """
 
 from collections.abc import Callable
@@ -15,10 +15,8 @@ from banditplex.backend.packing import EdgeTensors, contains
 from banditplex.backend.random_numbers import new_seed, random_integers
 from banditplex.nn.keys import known_keys, pair_keys
 from banditplex.pairs.known import check_key_size
-from banditplex.pairs.negatives import SCARCE, GivenNegatives, NegativeSampler
+from banditplex.pairs.negatives import SCARCE, NegativeSampler
 from banditplex.pairs.visibility import Visibility
-
-HostSampler = NegativeSampler | GivenNegatives
 
 
 class DeviceNegatives:
@@ -37,7 +35,7 @@ class DeviceNegatives:
     """
 
     def __init__(
-        self, edges: EdgeTensors, visibility: Visibility, on_host: Callable[[], HostSampler], *, only_host: bool
+        self, edges: EdgeTensors, visibility: Visibility, on_host: Callable[[], NegativeSampler], *, only_host: bool
     ) -> None:
         self._device, self._num_nodes, self._directed = edges.layer.device, edges.num_nodes, edges.directed
         visibility = visibility.of_negatives

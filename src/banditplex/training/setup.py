@@ -1,7 +1,5 @@
 """What a training starts from: the network, its policies, and the trainer that holds them together."""
 
-from collections.abc import Mapping
-
 import numpy as np
 import torch
 
@@ -30,14 +28,12 @@ SAMPLE = 4096
 
 
 def make_trainer(
-    mx: Multiplex, targets: Ints, config: Config, *, panels: Panels | None = None, candidates: Ints | None = None,
-    negatives: Mapping[int, Ints] | None = None,
-) -> Trainer:  # fmt: skip
+    mx: Multiplex, targets: Ints, config: Config, *, panels: Panels | None = None, candidates: Ints | None = None
+) -> Trainer:
     """Return a trainer that has learnt nothing yet.
 
     Parameters: `targets` (T,), the indices of the layers in which links are predicted; `panels`, the layers pooled with
-    each; `candidates` (T, n), the layers that may be drawn for each, None: all others; `negatives`, pairs per layer
-    index to use instead of drawn ones.
+    each; `candidates` (T, n), the layers that may be drawn for each, None: all others.
     """
     relevance = get_relevance(config.relevance)
     if relevance.is_free and not choose_width(config, mx):
@@ -45,7 +41,7 @@ def make_trainer(
             f"Expected width of at least 1, such as width=16, for relevance {relevance.name!r}, which compares node "
             "embeddings, got 0."
         )
-    data = prepare(mx, targets, config, panels=panels, negatives=negatives)
+    data = prepare(mx, targets, config, panels=panels)
     num_arms = len(data.layer_names) - 1 if candidates is None else candidates.shape[1]
     policy = make_policies(config, 1 + num_arms, len(targets))
     warmup = None

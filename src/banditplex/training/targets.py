@@ -5,30 +5,25 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from banditplex.arrays import Bools, Ints
 from banditplex.bandits import POLICIES
 from banditplex.bandits.arms import to_arm
 from banditplex.errors import InputError
 from banditplex.multiplex import Multiplex, Name
-from banditplex.pairs.asked import as_pairs
 from banditplex.pairs.visibility import Visibility
 from banditplex.terminal import warn
 from banditplex.training.config import Config
 
 
-def check_task(
-    mx: Multiplex, targets: Sequence[Name] | None, config: Config, negatives: Mapping[Name, ArrayLike] | None
-) -> tuple[Ints, Config, dict[int, Ints] | None]:
-    """Return targets (T,), settings and negatives in terms of indices; refuse what cannot be learnt from."""
+def check_task(mx: Multiplex, targets: Sequence[Name] | None, config: Config) -> tuple[Ints, Config]:
+    """Return targets (T,) and settings in terms of indices; refuse what cannot be learnt from."""
     visibility = config.visibility(mx)
     chosen = check_targets(mx, targets, visibility)
-    if visibility.dense and negatives is None:
+    if visibility.dense:
         which = "negatives are pairs without an edge in their own layer"
         warn(f"Nearly all pairs of nodes are linked in some layer: {which}.")
-    config = resolve_policy(config, mx, chosen)
-    return chosen, config, None if negatives is None else check_negatives(mx, chosen, negatives)
+    return chosen, resolve_policy(config, mx, chosen)
 
 
 def resolve_policy(config: Config, mx: Multiplex, targets: Ints) -> Config:
@@ -105,22 +100,6 @@ def check_targets(mx: Multiplex, targets: Sequence[Name] | None, visibility: Vis
     _warn_of(mx, np.flatnonzero(empty), "no edges are not used as targets")
     _warn_of(mx, np.flatnonzero(full), "no pair without an edge are not used as targets")
     return np.flatnonzero(~(empty | full))
-
-
-def check_negatives(mx: Multiplex, targets: Ints, negatives: Mapping[Name, ArrayLike]) -> dict[int, Ints]:
-    """Return pairs (n, 2) that are no links by layer index; refuse edges, and a target with edges that has no pairs."""
-    if not isinstance(negatives, Mapping):
-        raise InputError(f"Expected negatives as a dictionary, layer: pairs, got {type(negatives).__name__}.")
-    given = {mx.layer_index(name): as_pairs(mx, pairs) for name, pairs in negatives.items()}
-    for name, pairs in ((mx.layer_names[layer], pairs) for layer, pairs in given.items()):
-        known = mx.has_edges(pairs, name)
-        if known.any():
-            pair = tuple(mx.node_names[pairs[np.argmax(known)]].tolist())
-            raise InputError(f"Expected negatives that are not edges of layer {name!r}, got {pair}.")
-    for target in targets[num_edges(mx)[targets] > 0].tolist():
-        if not len(given.get(target, ())):
-            raise InputError(f"Expected negatives for target layer {mx.layer_names[target]!r}, got none.")
-    return given
 
 
 def num_edges(mx: Multiplex) -> Ints:
