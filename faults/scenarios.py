@@ -149,8 +149,7 @@ def evaluate() -> Scenario:
 
 
 FORMATS = {
-    "csv": "out.csv", "tsv": "out.tsv", "parquet": "out.parquet", "banditplex": "out.bx", "graphml": "out.graphml",
-    "gml": "out.gml",
+    "csv": "out.csv", "tsv": "out.tsv", "parquet": "out.parquet", "banditplex": "out.bx",
 }  # fmt: skip
 """The format, and the name of a file or folder in it."""
 SEVERAL = {"csv", "tsv"}

@@ -79,6 +79,10 @@ def _tables() -> Target:
 
 
 MULTINET = "#EDGE ATTRIBUTES\nweight,NUMERIC\n#LAYERS\nwork,DIRECTED\n#ACTORS\nann\nbob\n#EDGES\nann,bob,work,0.5\n"
+GRAPHML = (
+    '<graphml><key id="t" for="edge" attr.name="layer" attr.type="string"/><graph edgedefault="directed">'
+    '<node id="ann"/><node id="7.0"/><edge source="ann" target="7.0"><data key="t">work</data></edge></graph></graphml>'
+)
 COMUNE = {
     "net_multiplex.edges": "1 1 2 0.5\n2 1 3 1\n",
     "net_layers.txt": "layerID layerLabel\n1 work\n2 home\n",
@@ -224,6 +228,8 @@ def targets() -> dict[str, Target]:
         "gatne": _gatne(),
         "edge-lists": _edge_lists(),
         "multinet": _texts({"net.mpx": MULTINET}),
+        "graphml": _texts({"net.graphml": GRAPHML}),
+        "triples": _texts({"net.triples": "Zoë\twork\t7.0\n7.0\twork\tUli\nUli\thome\tZoë\n"}),
         "comune": _texts(COMUNE),
     }
     found |= {"pairs": _pairs(), "nodes": _nodes()}

@@ -72,7 +72,7 @@ def test_ten_thousand_empty_layers(tmp_path):
     mx = bx.Multiplex.from_edges(
         source, destination, rng.choice(names[1:4], 600), layer_names=names, num_nodes=50, self_loops="drop"
     )
-    for name in ("a.csv", "a.parquet", "a.bx", "a.graphml", "a.gml"):
+    for name in ("a.csv", "a.parquet", "a.bx"):
         bx.write(mx, tmp_path / name)
         assert bx.read(tmp_path / name) == mx
     learner().fit(mx).save(tmp_path / "run")

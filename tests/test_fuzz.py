@@ -15,7 +15,7 @@ from fuzz.mutate import damage
 from fuzz.runner import make_input, prepare, run, try_input
 from fuzz.targets import Target, targets
 
-QUICK = ("sniffed", "pairs", "nodes", "multinet", "graphml", "gml")
+QUICK = ("sniffed", "pairs", "nodes", "multinet", "graphml")
 
 
 def planted(read):

@@ -21,7 +21,7 @@ PARAMETER = re.compile(r"(?<!--columns )(?<!',)\b[a-z_]+=(?!from|to)")
     ("words", "flags"),
     [
         ("convert net.csv net.csv", ["--force"]),
-        ("convert net.csv out.triples", ["--lossy"]),
+        ("convert shop.parquet out.csv", ["--lossy"]),
         ("convert net.csv out", ["--to NAME"]),
         ("convert net out.csv", ["--from NAME"]),
         ("convert bare.csv out.csv", ["--columns source=NAME", "--no-header"]),
@@ -39,7 +39,9 @@ def test_real_commands_name_flags(words, flags, tmp_path, refusal):
     for name, text in FILES.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
-    bx.write(bx.read(tmp_path / "net.csv"), tmp_path / "net.bx")
+    mx = bx.read(tmp_path / "net.csv")
+    bx.write(mx, tmp_path / "net.bx")
+    bx.write(mx.with_node_types(["user"] * 3), tmp_path / "shop.parquet")
     message = refusal(*words.split(), cwd=tmp_path)
     assert all(flag in message for flag in flags), message
     assert not PARAMETER.search(message), message

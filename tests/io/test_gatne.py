@@ -56,8 +56,6 @@ def test_valid_and_test_may_be_missing_from_a_training_graph(tmp_path):
         ({"test.txt": "1 2 3 yes\n"}, "test.txt", 1, ["label", "0 or 1", "'yes'"]),
         ({"train.txt": ""}, "train.txt", None, ["type u v", "empty"]),
         ({"train.txt": b"1 2 3\n1 2 \xe9\n"}, "train.txt", 2, ["UTF-8", "0xe9"]),
-        ({"train.txt.meta.json": '{"banditplex": 1, "nodes": [7, 9, 42]}'}, "train.txt", 1, ["3 nodes", "'100'"]),
-        ({"train.txt.meta.json": '{"banditplex": 1, "layers": [1, 2]}'}, "test.txt", 1, ["2 layers", "'3'"]),
     ],
 )
 def test_bad_files(tmp_path, files, wrong, line, values):

@@ -1,57 +1,24 @@
-"""GraphML and GML: the same multiplex, the same options, two ways to write it down."""
+"""GraphML as networkx, Gephi, yEd and others write it: what is read, and what is refused in one line."""
 
 import networkx as nx
-import numpy as np
 import pytest
-from hypothesis import given
 
-from banditplex.io import read, write
+from banditplex.io import read
 from banditplex.multiplex import Multiplex
-from tests.io.checks import comes_back, edges_by_name, lay_out, refuses_file
-from tests.io.strategies import multiplexes, strings
-from tests.refusals import refuses
+from tests.io.checks import edges_by_name, lay_out, refuses_file
 
-XML = strings.filter(lambda name: not set(name) & set("\t\ufffe\uffff"))
+pytestmark = pytest.mark.filterwarnings("ignore:.*is read as the layer", "ignore:Parallel edges")
 
 
-@given(multiplexes(names=XML, types=XML))
-def test_graphml_round_trip(mx):
-    assert comes_back(mx, "net.graphml", None)
-
-
-@given(multiplexes(types=strings))
-def test_gml_round_trip(mx):
-    assert comes_back(mx, "net.gml", None)
-
-
-@pytest.mark.parametrize("name", ["a\tb", "a\x00b", "a\nb", "\uffff"])
-def test_names_that_xml_cannot_hold_are_refused(tmp_path, name):
-    for mx in (Multiplex.from_edges([name], ["v"], ["l"]), Multiplex.from_edges(["u"], ["v"], [name])):
-        with refuses("name", repr(name)):
-            write(mx, tmp_path / "net.graphml")
-        assert comes_back(mx, "net.gml", None)
-
-
-@pytest.mark.parametrize("ending", ["graphml", "gml"])
-def test_features_without_columns_and_no_edges_at_all(ending):
-    nothing = {"source": [], "destination": [], "layer": []}
-    features = np.empty((2, 0))
-    assert comes_back(Multiplex.from_edges(**nothing, num_nodes=2, node_features=features), f"net.{ending}", None)
-    assert comes_back(Multiplex.from_edges(**nothing, layer_names=["a"], directed=True), f"net.{ending}", None)
-
-
-@pytest.mark.parametrize(("ending", "reader"), [("graphml", nx.read_graphml), ("gml", nx.read_gml)])
-def test_as_networkx_sees_it(tmp_path, ending, reader):
+def test_what_networkx_writes_of_a_multiplex_is_read(tmp_path):
     mx = Multiplex.from_edges(
         ["ann", "ann", "bob"], ["bob", "bob", "cid"], ["work", "home", "home"], weight=[0.5, 1, 2], time=[3, 4, 5],
-        node_features=np.array([[1.5], [2.5], [3.5]]), directed=True,
+        directed=True, node_types=["user", "user", "item"],
     )  # fmt: skip
-    write(mx, tmp_path / f"net.{ending}")
-    graph = reader(tmp_path / f"net.{ending}")
-    assert graph.is_directed()
-    assert dict(graph.nodes(data="feature_0")) == {"ann": 1.5, "bob": 2.5, "cid": 3.5}
-    edges = {(u, v, data["layer"], data["weight"], data["time"]) for u, v, data in graph.edges(data=True)}
-    assert edges == {("ann", "bob", "work", 0.5, 3), ("ann", "bob", "home", 1.0, 4), ("bob", "cid", "home", 2.0, 5)}
+    graph = mx.to_networkx()
+    del graph.graph["layers"]  # a list, which GraphML cannot hold
+    nx.write_graphml(graph, tmp_path / "net.graphml")
+    assert read(tmp_path / "net.graphml", types="node_type") == mx
 
 
 GRAPHML = """\
@@ -71,28 +38,10 @@ GRAPHML = """\
   </graph>
 </graphml>
 """
-GML = """\
-Creator "by hand"
-graph [
-  node [ id 7 age 30 label "n0" ]
-  node [
-    id 8
-    label "n1"
-    age 40
-  ]
-  node [ id 9 label "n2" age 50 ]
-  edge [ source 7 target 8 type "work" weight 0.5 ]
-  edge [ source 8 target 7 type "home" ]
-  edge [ source 8 target 8 type "home" weight 2 ]
-]
-"""
-FOREIGN = [("net.graphml", GRAPHML), ("net.gml", GML)]
-pytestmark = pytest.mark.filterwarnings("ignore:.*is read as the layer", "ignore:Parallel edges")
 
 
-@pytest.mark.parametrize(("name", "text"), FOREIGN)
-def test_files_of_others(tmp_path, name, text):
-    path = lay_out(tmp_path, {name: text}) / name
+def test_files_of_others(tmp_path):
+    path = lay_out(tmp_path, {"net.graphml": GRAPHML}) / "net.graphml"
     mx = read(path, layer="type", features=["age"])
     assert mx.node_names.tolist() == ["n0", "n1", "n2"]
     assert edges_by_name(mx) == [
@@ -105,13 +54,12 @@ def test_files_of_others(tmp_path, name, text):
     assert read(path, layer="type", directed=True).num_edges == 5  # undirected edges stand both ways
     with pytest.warns(UserWarning, match="'type' is read as the layer"):
         assert read(path) == read(path, layer="type")
-    other = lay_out(tmp_path, {name: text.replace("type", "topic")}) / name
+    other = lay_out(tmp_path, {"net.graphml": GRAPHML.replace('"type"', '"topic"')}) / "net.graphml"
     assert edges_by_name(read(other)) == [("edges", "n0", "n1", 1.5, None), ("edges", "n1", "n1", 2.0, None)]
 
 
-@pytest.mark.parametrize(("name", "text"), FOREIGN)
-def test_options_that_no_attribute_answers(tmp_path, name, text):
-    path = lay_out(tmp_path, {name: text}) / name
+def test_options_that_no_attribute_answers(tmp_path):
+    path = lay_out(tmp_path, {"net.graphml": GRAPHML}) / "net.graphml"
     with refuses_file(path, "layer", "type, weight", "'kind'"):
         read(path, layer="kind")
     with refuses_file(path, "weight", "'mass'"):
@@ -124,63 +72,98 @@ def test_options_that_no_attribute_answers(tmp_path, name, text):
         read(path, time="weight")
 
 
-def test_nodes_of_gml_by_id(tmp_path):
-    path = lay_out(tmp_path, {"net.gml": GML, "bare.gml": GML.replace("label", "title")}) / "net.gml"
-    assert read(path, names="id").node_names.tolist() == [7, 8, 9]
-    assert read(tmp_path / "bare.gml").node_names.tolist() == [7, 8, 9]
-
-
 def test_graphml_in_another_encoding(tmp_path):
     text = GRAPHML.replace("UTF-8", "UTF-16").replace("n0", "é")
     path = lay_out(tmp_path, {"net.graphml": text.encode("utf-16")}) / "net.graphml"
     assert read(path).node_names.tolist() == ["é", "n1", "n2"]
 
 
-def test_gml_in_utf8(tmp_path):
-    path = lay_out(tmp_path, {"net.gml": GML.replace('"n0"', '"é"')}) / "net.gml"
-    assert read(path).node_names.tolist() == ["é", "n1", "n2"]
-
-
 @pytest.mark.parametrize(
-    ("name", "text", "line", "values"),
+    ("text", "line", "values"),
     [
-        ("net.graphml", "", 1, ["GraphML", "column 0"]),
-        ("net.graphml", GRAPHML.split("<edge")[0] + "<edge", 11, ["GraphML", "column 4"]),
-        ("net.graphml", GRAPHML.replace("</node>", "</edge>", 1), 8, ["GraphML"]),
-        ("net.graphml", "<html/>", None, ["GraphML"]),
-        ("net.graphml", GRAPHML.replace(">0.5<", ">heavy<"), None, ["'heavy'"]),
-        ("net.graphml", GRAPHML.replace(">0.5<", ">nan<"), None, ["weight", "nan", "'n0' to 'n1'"]),
-        ("net.graphml", GRAPHML.replace('target="n0"', 'target="n9"'), None, ["'n9'"]),
+        ("", 1, ["GraphML", "column 0"]),
+        (GRAPHML.split("<edge")[0] + "<edge", 11, ["GraphML", "column 4"]),
+        (GRAPHML.replace("</node>", "</edge>", 1), 8, ["GraphML"]),
+        ("<html/>", None, ["GraphML"]),
+        (GRAPHML.replace(">0.5<", ">heavy<"), None, ["'heavy'"]),
+        (GRAPHML.replace(">0.5<", ">nan<"), None, ["weight", "nan", "'n0' to 'n1'"]),
+        (GRAPHML.replace('target="n0"', 'target="n9"'), None, ["'n9'"]),
         (
-            "net.graphml",
             GRAPHML.replace('<edge source="n0"', '<edge directed="true" source="n0"'),
             *(None, ["GraphML", "directed=true"]),
         ),
         (
-            "net.graphml",
             GRAPHML.replace('name="type"', 'name="layer"').replace('<data key="t">work</data>', ""),
             *(None, ["'layer'", "'n0' to 'n1'"]),
         ),
-        ("net.graphml", GRAPHML.encode().replace(b"Ann", b"\xff"), 8, ["GraphML"]),
-        ("net.gml", "", None, ["GML"]),
-        ("net.gml", GML[:-3], 13, ["GML", "']'"]),
-        ("net.gml", GML.replace("target 7", "target $"), 11, ["GML"]),
-        ("net.gml", GML.replace("target 7", "target 6"), None, ["GML", "target 6"]),
-        ("net.gml", GML.replace('"n1"', '"n0"'), None, ["distinct", "'n0'"]),
-        ("net.gml", GML.replace("weight 0.5", "weight -0.5"), None, ["weight", "-0.5", "'n0'"]),
-        ("net.gml", GML.replace("weight 0.5", 'weight "much"'), None, ["number", "'weight'", "'n0'", "'much'"]),
-        ("net.gml", GML.encode().replace(b"by hand", b"\xff"), 1, ["UTF-8", "0xff"]),
-        ("net.gml", GML.replace("graph [", 'graph [ banditplex "["', 1), None, ["JSON", "'banditplex'"]),
-        (
-            "net.gml",
-            GML.replace("graph [", 'graph [ banditplex "{&#34;layers&#34;:[&#34;work&#34;]}"', 1).replace(
-                "type", "layer"
-            ),
-            *(None, ["layers", "'home'"]),
-        ),
+        (GRAPHML.encode().replace(b"Ann", b"\xff"), 8, ["GraphML"]),
     ],
 )
-def test_bad_files(tmp_path, name, text, line, values):
-    path = lay_out(tmp_path, {name: text}) / name
+def test_bad_files(tmp_path, text, line, values):
+    path = lay_out(tmp_path, {"net.graphml": text}) / "net.graphml"
     with refuses_file(path, *values, line=line):
         read(path)
+
+
+def graphml(inside, before="", after="", kind="undirected", head='xmlns="http://graphml.graphdrawing.org/xmlns"'):
+    keys = """<key id="t" for="edge" attr.name="type" attr.type="string"/>
+    <key id="b" attr.name="on" attr.type="boolean"/>
+    <key id="n" attr.name="size" attr.type="long"><default>3</default></key><key id="y" yfiles.type="nodegraphics"/>"""
+    return f'<graphml {head}>{before or keys}<graph edgedefault="{kind}">{inside}</graph>{after or keys}</graphml>'
+
+
+NODES = '<node id="a"/><node id="b"/><node id="c"/>'
+EDGES = (
+    '<edge source="a" target="b"><data key="t">x</data></edge><edge source="b" target="c"><data key="t">y</data></edge>'
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "edges"),
+    [
+        (graphml(NODES + EDGES, before="<desc/>"), ["x a b", "y b c"]),  # keys come after the graph
+        (graphml(EDGES + '<node id="c"/><node id="a"/><node id="b"/>'), ["x a b", "y c b"]),  # node c is first
+        (graphml(EDGES), ["x a b", "y b c"]),  # no node is declared
+        (graphml(NODES + EDGES, after='<graph edgedefault="directed"><node id="never"/></graph>'), ["x a b", "y b c"]),
+        (graphml(NODES + "<!-- <edge/> -->" + EDGES.replace("</edge>", "<port/></edge>", 1)), ["x a b", "y b c"]),
+        (
+            graphml('<node id="g" yfiles.foldertype="group"><graph><node id="a"/></graph></node>'
+            f'<node id="b"/><node id="c"/>{EDGES}'), ["x a b", "y b c"],
+        ),  # a group of yEd
+    ],
+)  # fmt: skip
+def test_graphml_of_others(tmp_path, text, edges):
+    mx = read(lay_out(tmp_path, {"net.graphml": text}) / "net.graphml", layer="type")
+    assert [" ".join(edge[:3]) for edge in edges_by_name(mx)] == edges
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        (graphml("<hyperedge/>"), "hyperedges"),
+        (graphml('<node id="a"><data key="q">1</data></node>'), "no key q"),
+        (graphml(NODES, before='<key id="k" attr.type="odd" attr.name="z"/>'), "odd"),
+        (graphml('<node id="a"><data key="b">maybe</data></node>'), "'maybe'"),
+    ],
+)
+def test_what_cannot_be(tmp_path, text, value):
+    path = lay_out(tmp_path, {"net.graphml": text}) / "net.graphml"
+    with refuses_file(path, value):
+        read(path)
+
+
+def test_names_and_types_of_nodes(tmp_path):
+    path = lay_out(tmp_path, {"net.graphml": GRAPHML}) / "net.graphml"
+    with refuses_file(path, "node #2", "'name'"):
+        read(path, names="name")
+    assert read(path, names="age").node_names.tolist() == [30, 40, 50]
+    assert read(path, types="age").node_types.tolist() == ["30", "40", "50"]
+    assert read(path).node_types is None
+    with refuses_file(path, "'name'", "'n2'"):
+        read(path, types="name")
+
+
+def test_progress_is_told(tmp_path):
+    path, calls = lay_out(tmp_path, {"net.graphml": GRAPHML}) / "net.graphml", []
+    read(path, progress=lambda done, total: calls.append((done, total)))
+    assert calls == [(len(GRAPHML), len(GRAPHML))]

@@ -110,9 +110,9 @@ def test_an_archive_that_grows_is_refused(tmp_path):
     assert not (tmp_path / "big.txt").exists()
 
 
-@pytest.mark.parametrize("name", ["net.graphml", "net.gml"])
-def test_large_graph_files_are_refused(tmp_path, name):
-    bx.write(bx.Multiplex.from_edges([0], [1], "a"), tmp_path / name)
+def test_large_graph_files_are_refused(tmp_path):
+    name = "net.graphml"
+    nx.write_graphml(nx.path_graph(2), tmp_path / name)
     size = (tmp_path / name).stat().st_size
     with refuses(tmp_path / name, f"{size - 1:,}", f"{size:,}", "max_size="):
         bx.read(tmp_path / name, max_size=size - 1)

@@ -1,9 +1,8 @@
-"""Notes are JSON that anybody may have written: side notes, metadata of Parquet, attributes of GraphML and GML."""
+"""Notes are JSON that anybody may have written: side notes, and metadata of Parquet."""
 
 import json
 import time
 
-import networkx as nx
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -78,25 +77,6 @@ def test_parquet_notes(note, tmp_path):
     table = pa.table({"source": ["a"], "target": ["b"], "layer": ["x"]})
     pq.write_table(table.replace_schema_metadata({"banditplex": note}), tmp_path / "net.parquet")
     refused(tmp_path / "net.parquet", *(NOTES | PARQUET)[note].split("|"))
-
-
-GRAPHS = {
-    '{"features": 1000000000}': "1000000000 features",
-    '{"features": -1}': "features",
-    '{"types": "yes"}': "types",
-    '{"layers": ["y"]}': "'x'",
-    "{": "JSON",
-    "7": "an object",
-}
-
-
-@pytest.mark.parametrize("note", [*(note for note in NOTES if '"nodes"' not in note), *GRAPHS])
-@pytest.mark.parametrize("ending", ["graphml", "gml"])
-def test_notes_of_graphs(note, ending, tmp_path):
-    graph = nx.MultiGraph(banditplex=note)
-    graph.add_edge("a", "b", layer="x")
-    getattr(nx, f"write_{ending}")(graph, tmp_path / f"net.{ending}")
-    refused(tmp_path / f"net.{ending}", *(NOTES | GRAPHS | {'{"directed": 1}': "directed"})[note].split("|"))
 
 
 @pytest.mark.slow

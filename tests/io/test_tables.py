@@ -214,19 +214,19 @@ def test_files_of_the_same_name(tmp_path):
 
 
 def test_lists_that_are_no_tables(tmp_path):
-    lay_out(tmp_path, BOTH | {"net.gml": "graph []"})
+    lay_out(tmp_path, BOTH | {"net.mpx": "#EDGES"})
     with refuses("a file or folder"):
         bx.read([])
-    with refuses("net.gml", ".parquet"):
-        bx.read([tmp_path / "calls.csv", tmp_path / "net.gml"])
+    with refuses("net.mpx", ".parquet"):
+        bx.read([tmp_path / "calls.csv", tmp_path / "net.mpx"])
     with refuses("nowhere.csv"):
         bx.read([tmp_path / "calls.csv", tmp_path / "nowhere.csv"])
     with refuses("csv", 2):
         bx.read([tmp_path / "calls.csv", tmp_path / "mails.csv"], format="csv")
     with refuses("verify", "tables"):
         bx.read(tmp_path, verify=True)
-    with refuses_file(tmp_path / "net.gml", "a folder"):
-        read_tables(tmp_path / "net.gml", TableOptions())
+    with refuses_file(tmp_path / "net.mpx", "a folder"):
+        read_tables(tmp_path / "net.mpx", TableOptions())
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -80,8 +80,8 @@ READING = {
     ),
     "max_size": _option(
         _NUMBER,
-        "Largest size after decompression, or of a GraphML or GML file, as 2G. Default: 64M, or 100 times the "
-        "compressed size; 64M for GraphML and GML.",
+        "Largest size after decompression, or of a GraphML file, as 2G. Default: 64M, or 100 times the compressed "
+        "size; 64M for GraphML.",
         metavar="SIZE",
         parser=_size,
     ),

@@ -99,21 +99,6 @@ def side_note(mx: Multiplex) -> dict[str, Any]:
     return note
 
 
-def strings_note(mx: Multiplex) -> dict[str, Any]:
-    """Return the entry of a note for names that are strings but all look like integers."""
-    names = {"nodes": mx.node_names.tolist(), "layers": list(mx.layer_names)}
-    odd = [
-        what for what, each in names.items() if each and isinstance(each[0], str) and parse_names(each).dtype != object
-    ]
-    return {"strings": odd} if odd else {}
-
-
-def are_strings(what: str, note: dict[str, Any]) -> bool:
-    """Return whether a note declares the names of "nodes" or "layers" as strings."""
-    listed = note.get(what) or [0]
-    return isinstance(listed[0], str) or what in note.get("strings", ())
-
-
 def _implied(used: Names, declared: list[Name]) -> bool:
     found, _ = factorize(parse_names([str(name) for name in used.tolist()]))
     if found.dtype == object and all(map(_WHOLE.fullmatch, found.tolist())):
@@ -123,10 +108,10 @@ def _implied(used: Names, declared: list[Name]) -> bool:
     return bool(found.tolist() == declared)  # 1 != "1", so this compares types too
 
 
-def parse_names(tokens: Any, *, strings: bool = False) -> Names:
+def parse_names(tokens: Any) -> Names:
     """Return names from text: integers if every token is a plain integer ("7", not "007"), otherwise strings."""
     names: Names = np.asarray(tokens, dtype=object)
-    if strings or not all(map(_INTEGER.fullmatch, names.tolist())):
+    if not all(map(_INTEGER.fullmatch, names.tolist())):
         return names
     try:
         return names.astype(np.int64)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from banditplex.errors import FormatError, InputError
-from banditplex.io import comune, edgelists, folder, gatne, graphs, multinet, triples
+from banditplex.io import comune, edgelists, folder, gatne, graphml, multinet, triples
 from banditplex.io.base import Format, Progress, side_note_path
 from banditplex.io.tables import reading as tables
 from banditplex.io.tables.folder import tables_in
@@ -23,8 +23,7 @@ formats: Registry[Format] = Registry("format")
 for _format in (
     folder.FORMAT,
     tables.PARQUET,
-    graphs.GRAPHML,
-    graphs.GML,
+    graphml.FORMAT,
     multinet.FORMAT,
     tables.CSV,
     tables.TSV,

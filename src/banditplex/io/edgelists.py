@@ -97,7 +97,7 @@ def _without_headers(parts: list[Rows], folder: Path) -> list[Rows]:
 
 
 def _join(parts: list[Rows], layers: list[Any], directed: bool) -> Multiplex:
-    nodes, (source, destination) = index_fields(parts, (0, 1), "nodes", {})
+    nodes, (source, destination) = index_fields(parts, (0, 1))
     with naming_rows(parts):
         return Multiplex.from_indices(
             source,

@@ -12,7 +12,7 @@ import numpy as np
 
 from banditplex.arrays import Bools, Ints
 from banditplex.errors import FormatError
-from banditplex.io.base import Format, Progress, read_side_note
+from banditplex.io.base import Format, Progress
 from banditplex.io.lines import BLANKS, Rows, index_fields, parse_rows, read_text
 from banditplex.multiplex import Multiplex
 from banditplex.multiplex.names import Names
@@ -47,12 +47,12 @@ def read(
     check_choice("part", part, ("train", "all"))
     there = [name for name in PARTS if name == "train" or part == "all" or (path / f"{name}.txt").exists()]
     table = _read_folder(path, there, progress)
-    return table.multiplex(table.label if part == "all" else table.span(0), table.direction(directed))
+    return table.multiplex(table.label if part == "all" else table.span(0), bool(directed))
 
 
 def read_gatne_splits(path: str | Path, *, directed: bool | None = None) -> Splits:
     """Read the splits of a GATNE folder: the training graph, and the labelled pairs of valid.txt and test.txt."""
-    return _read_folder(Path(path), PARTS, None).splits(directed)
+    return _read_folder(Path(path), PARTS, None).splits(bool(directed))
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,6 @@ class Parts:
     """The concatenated lines of several files: names as indices, and whether a line is an edge."""
 
     parts: list[Rows]
-    note: dict[str, Any]
     nodes: Names
     layers: Names
     layer: Ints
@@ -73,10 +72,6 @@ class Parts:
         start = sum(len(rows) for rows in self.parts[:part])
         return slice(start, start + len(self.parts[part]))
 
-    def direction(self, directed: bool | None, default: bool = False) -> bool:
-        """Return whether edges are directed: as asked, as the side note says, or by default."""
-        return bool(self.note.get("directed", default)) if directed is None else directed
-
     def multiplex(self, keep: Any, directed: bool) -> Multiplex:
         """Return some of the lines as a multiplex."""
         return Multiplex.from_indices(
@@ -88,10 +83,9 @@ class Parts:
             directed=directed,
         )
 
-    def splits(self, directed: bool | None, default: bool = False) -> Splits:
+    def splits(self, directed: bool) -> Splits:
         """Return the first file as the training graph, and the pairs of the two others."""
-        train = self.multiplex(self.span(0), self.direction(directed, default))
-        return Splits(train, self.pairs(1), self.pairs(2))
+        return Splits(self.multiplex(self.span(0), directed), self.pairs(1), self.pairs(2))
 
     def pairs(self, part: int) -> LabelledPairs:
         """Return the lines of a file as labelled pairs."""
@@ -125,12 +119,11 @@ def read_parts(
         parts.append(parse_rows(text, file, delimiter=delimiter, widths=range(width, width + 1)))
         if progress:
             progress(done[len(parts) - 1], done[-1])
-    note = read_side_note(files[0])
-    if not len(parts[0]) and not note:
+    if not len(parts[0]):
         raise FormatError(f"expected lines `{line}`, got an empty file", path=files[0])
-    layers, (layer,) = index_fields(parts, columns[:1], "layers", note)
-    nodes, (source, destination) = index_fields(parts, columns[1:], "nodes", note)
-    return Parts(parts, note, nodes, layers, layer, source, destination, np.concatenate([*map(_labels, parts)]))
+    layers, (layer,) = index_fields(parts, columns[:1])
+    nodes, (source, destination) = index_fields(parts, columns[1:])
+    return Parts(parts, nodes, layers, layer, source, destination, np.concatenate([*map(_labels, parts)]))
 
 
 def _labels(rows: Rows) -> Bools:

@@ -15,8 +15,7 @@ import pyarrow.csv
 
 from banditplex.arrays import Bools, Ints
 from banditplex.errors import FormatError
-from banditplex.io.base import are_strings, locating, parse_names
-from banditplex.io.text import as_strings
+from banditplex.io.base import locating, parse_names
 from banditplex.multiplex.build import Numbers
 from banditplex.multiplex.names import Names, factorize
 
@@ -204,44 +203,28 @@ def _as_integers(fields: Column) -> Ints | None:
         return None
 
 
-def index_names(
-    columns: Sequence[Column], *, declared: Sequence[Column] = (), strings: bool = False
-) -> tuple[Names, int, list[Ints]]:
-    """Return the distinct names, the number of declared ones, and for each column the name indices of its fields.
+def index_names(columns: Sequence[Column], *, declared: Sequence[Column] = ()) -> tuple[Names, list[Ints]]:
+    """Return the distinct names, integers if all fields are, and for each column the name indices of its fields.
 
-    Declared names come first, in order of first occurrence; the others follow in sorted order. Names are integers if
-    all fields are plain integers and `strings` is False.
+    Declared names come first, in order of first occurrence; the others follow in sorted order.
     """
     every = [*declared, *columns]
     encoded = pa.chunked_array([chunk for column in every for chunk in column.chunks], pa.string()).dictionary_encode()
     known = encoded.chunk(0).dictionary.to_pylist() if encoded.num_chunks else []
-    found, rank = factorize(parse_names(known, strings=strings))
+    found, rank = factorize(parse_names(known))
     codes = rank[np.concatenate([np.empty(0, np.int64), *(chunk.indices for chunk in encoded.chunks)])]
     sizes = np.cumsum([len(column) for column in every])
     num_fields = int(sizes[len(declared) - 1]) if declared else 0
     places = np.sort(np.unique(codes[:num_fields], return_index=True)[1])
     first = codes[places]
     order = np.concatenate([first, np.setdiff1d(np.arange(len(found)), first)])
-    return found[order], len(first), np.split(np.argsort(order)[codes], sizes[:-1])[len(declared) :] if every else []
+    return found[order], np.split(np.argsort(order)[codes], sizes[:-1])[len(declared) :] if every else []
 
 
-def index_fields(
-    parts: Sequence[Rows], fields: Sequence[int], what: str, note: dict[str, Any]
-) -> tuple[Names, list[Ints]]:
-    """Return the names of "nodes" or "layers" in some fields of all parts, and the name indices of each field.
-
-    The parts are concatenated. If the side note declares names, they keep its order, and other names are errors.
-    """
+def index_fields(parts: Sequence[Rows], fields: Sequence[int]) -> tuple[Names, list[Ints]]:
+    """Return the names in some fields of all parts, concatenated, and the name indices of each field."""
     chunks = [[chunk for rows in parts for chunk in rows.names(field).chunks] for field in fields]
-    columns = [pa.chunked_array(each, pa.string()) for each in chunks]
-    declared = [tokens(note[what])] if what in note else []
-    names, num_declared, codes = index_names(columns, declared=declared, strings=are_strings(what, note))
-    for column, indices in zip(columns, codes, strict=True):
-        if declared and (indices >= num_declared).any():
-            row = int(np.argmax(indices >= num_declared))
-            message = f"expected one of the {num_declared} {what} in the side note, got {column[row].as_py()!r}"
-            raise _error_of_part(parts, message, row)
-    return names, codes
+    return index_names([pa.chunked_array(each, pa.string()) for each in chunks])
 
 
 def _error_of_part(parts: Sequence[Rows], message: str, row: int) -> FormatError:
@@ -259,4 +242,4 @@ def naming_rows(parts: Sequence[Rows]) -> AbstractContextManager[None]:
 
 def tokens(names: Iterable[Any]) -> Column:
     """Return names as a column of strings."""
-    return pa.chunked_array([as_strings(names)])
+    return pa.chunked_array([[str(name) for name in names]], pa.string())

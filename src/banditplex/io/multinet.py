@@ -78,9 +78,9 @@ def read(
     nodes, (source, destination) = index_names(
         [tokens(edge.source for edge in edges), tokens(edge.destination for edge in edges)],
         declared=[tokens(row.fields[0] for row in (*actors, *vertices))],
-    )[::2]
+    )
     listed = tokens([*declared, *(row.fields[1] for row in vertices)])
-    layers, (layer,) = index_names([tokens(edge.layer for edge in edges)], declared=[listed])[::2]
+    layers, (layer,) = index_names([tokens(edge.layer for edge in edges)], declared=[listed])
     numeric = {name for types in attributes.values() for name, kind in types.items() if kind in _NUMERIC}
     columns = {
         "source": source,

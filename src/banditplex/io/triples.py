@@ -8,10 +8,9 @@ from pathlib import Path
 import numpy as np
 
 from banditplex.errors import InputError
-from banditplex.io.base import Format, Progress, side_note, write_side_note
+from banditplex.io.base import Format, Progress
 from banditplex.io.gatne import PARTS, Parts, Splits, read_parts
 from banditplex.io.lines import filled_lines
-from banditplex.io.text import as_strings, refuse_names, write_rows
 from banditplex.multiplex import Multiplex
 from banditplex.registry import check_choice
 
@@ -27,30 +26,16 @@ def read(path: Path, *, directed: bool | None = None, part: str = "all", progres
     parts = _read(files, progress)
     place = next((index for index, file in enumerate(files) if file.stem == part), None)
     chosen = np.ones(len(parts.label), np.bool_) if place is None else parts.span(place)
-    return parts.multiplex(chosen, parts.direction(directed, True))
+    return parts.multiplex(chosen, directed is not False)
 
 
 def read_triple_splits(path: str | Path) -> Splits:
     """Read the published split of a folder: the training graph, and the pairs of valid.txt and test.txt, all edges."""
-    return _read([Path(path) / f"{name}.txt" for name in PARTS], None).splits(None, True)
+    return _read([Path(path) / f"{name}.txt" for name in PARTS], None).splits(True)
 
 
 def _read(files: list[Path], progress: Progress | None) -> Parts:
     return read_parts(files, [3] * len(files), (1, 0, 2), "\t", "head relation tail", progress)
-
-
-def write(mx: Multiplex, path: Path) -> None:
-    """Write a triple per line."""
-    because = "triples are split at tabs and lines"
-    refuse_names(mx.node_names.tolist(), r"[\t\r\n]|^ *$|^ | $|^\ufeff", "node", because)
-    refuse_names(mx.layer_names, r"[\t\r\n]|^ *$|^ | $", "layer", because)
-    nodes, layers = as_strings(mx.node_names.tolist()), as_strings(mx.layer_names)
-    source, destination = mx.edge_index
-    with path.open("xb") as file:
-        write_rows(file, [nodes.take(source), layers.take(mx.edge_layer), nodes.take(destination)], "\t")
-    note = side_note(mx)
-    directed = note.pop("directed", False)
-    write_side_note(path, note if directed else note | {"directed": False})
 
 
 def is_triples(path: Path) -> bool:
@@ -71,9 +56,8 @@ def _starts_with_triples(path: Path) -> bool:
 
 FORMAT = Format(
     name="triples",
-    description="lines `head relation tail` with tabs, or a folder with train.txt, valid.txt and test.txt of them",
+    description="lines `head relation tail` with tabs, or a folder with train.txt, valid.txt, test.txt; read only",
     suffixes=(".triples",),
     read=read,
-    write=write,
     matches=is_triples,
 )
