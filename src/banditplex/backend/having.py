@@ -57,8 +57,12 @@ def find_lists(
 
 @take_lists.faster(on_cpu)
 def _take_lists(at: Tensor, start: Tensor, entries: Tensor) -> tuple[Tensor, Tensor]:
-    begin, found = _take(at.numpy(), start.numpy(), entries.numpy())
-    return torch.from_numpy(begin), torch.from_numpy(found)
+    asked, bounds = at.numpy(), start.numpy()
+    begin = np.zeros(len(asked) + 1, np.int64)
+    np.cumsum(bounds[asked + 1] - bounds[asked], out=begin[1:])
+    found = torch.empty(int(begin[-1]), dtype=entries.dtype)
+    _take(asked, bounds, entries.numpy(), begin, found.numpy())
+    return torch.from_numpy(begin), found
 
 
 @find_lists.faster(on_cpu)
@@ -77,15 +81,10 @@ def _find_lists(
 
 
 @compile_loop
-def _take(at: Any, start: Any, entries: Any) -> Any:
-    begin = np.zeros(len(at) + 1, np.int64)
-    for i in range(len(at)):
-        begin[i + 1] = begin[i] + start[at[i] + 1] - start[at[i]]
-    found = np.empty(begin[-1], entries.dtype)
+def _take(at: Any, start: Any, entries: Any, begin: Any, found: Any) -> None:
     for i in range(len(at)):
         for j in range(begin[i + 1] - begin[i]):
             found[begin[i] + j] = entries[start[at[i]] + j]
-    return begin, found
 
 
 @compile_loop

@@ -16,7 +16,6 @@ BETAS, EPS = (0.9, 0.999), 1e-8
 """As in `torch.optim.AdamW`."""
 
 
-@offer
 def lay_out(row: Tensor, table: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Return rows (2 E,), labels (2 E,) and layers (2 E, m) of E edges and as many negatives.
 
@@ -25,7 +24,7 @@ def lay_out(row: Tensor, table: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     label = torch.zeros(2 * len(row), device=row.device)
     label[: len(row)] = 1
     row = row.repeat(2)
-    return row, label, table.to(row.device)[row]
+    return row, label, table.to(row.device).index_select(0, row)
 
 
 @offer
@@ -69,12 +68,6 @@ def descend(
 # Compiled loops
 
 
-@lay_out.faster(on_cpu)
-def _lay_out(row: Tensor, table: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    rows, label, layers = _lay_out_loop(row.numpy(), table.contiguous().numpy())
-    return torch.from_numpy(rows), torch.from_numpy(label), torch.from_numpy(layers)
-
-
 @add_losses.faster(on_cpu)
 def _add_losses(loss: Tensor, instance: Tensor, logit: Tensor, label: Tensor, sums: Tensor) -> None:
     _add_losses_loop(*(each.detach().numpy() for each in (instance, loss, logit, label)), sums.numpy())
@@ -83,7 +76,9 @@ def _add_losses(loss: Tensor, instance: Tensor, logit: Tensor, label: Tensor, su
 @loss_ratios.faster(on_cpu)
 def _loss_ratios(own: Tensor, other: Tensor, label: Tensor, group: Tensor, num_groups: int) -> Tensor:
     flat = (each.contiguous().numpy() for each in (group, label, own, other))
-    return torch.from_numpy(_ratios_loop(num_groups, *flat))
+    alone, with_layer = np.zeros((2, num_groups))
+    _ratios_loop(*flat, alone, with_layer)
+    return torch.from_numpy(with_layer / np.maximum(alone, 1e-12))
 
 
 @descend.faster(on_cpu)
@@ -98,19 +93,6 @@ def _descend(
 
 
 @compile_loop
-def _lay_out_loop(row: Any, table: Any) -> Any:
-    size, width = len(row), table.shape[1]
-    rows, layers = np.empty(2 * size, np.int64), np.empty((2 * size, width), np.int64)
-    label = np.zeros(2 * size, np.float32)
-    label[:size] = 1
-    for i in range(2 * size):
-        rows[i] = row[i if i < size else i - size]
-        for j in range(width):
-            layers[i, j] = table[rows[i], j]
-    return rows, label, layers
-
-
-@compile_loop
 def _add_losses_loop(instance: Any, loss: Any, logit: Any, label: Any, sums: Any) -> None:
     for i in range(len(loss)):
         sums[instance[i], 0] += loss[i]
@@ -119,12 +101,10 @@ def _add_losses_loop(instance: Any, loss: Any, logit: Any, label: Any, sums: Any
 
 
 @compile_loop
-def _ratios_loop(num_groups: Any, group: Any, label: Any, own: Any, other: Any) -> Any:
-    alone, with_layer = np.zeros(num_groups), np.zeros(num_groups)
+def _ratios_loop(group: Any, label: Any, own: Any, other: Any, alone: Any, with_layer: Any) -> None:
     for i in range(len(group)):
         alone[group[i]] += _link_loss(own[i], label[i])
         with_layer[group[i]] += _link_loss(own[i] + other[i], label[i])
-    return with_layer / np.maximum(alone, 1e-12)
 
 
 @compile_loop

@@ -7,14 +7,47 @@ layer alone is computed when these change. Matrix products are those of BLAS. Ar
 
 import math
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from banditplex.backend.compiling import compile_loop
 
+BLOCK = 1 << 12
+"""Hidden units, of several rows, that are looked at while they are in the fastest cache."""
 SILU_BLOCK = 1 << 10
 """Numbers that are looked at twice while they are in the fastest cache."""
+
+
+class Heads(NamedTuple):
+    """Runs the loops below, and keeps what the gradient needs."""
+
+    blocks: tuple[int, ...]  # rows of each head that are looked at at once, powers of 2
+    kept: tuple[Any, ...]
+
+    @classmethod
+    def of(cls, asked: Any, weights: Any, *, keep: bool) -> "Heads":
+        """Make room for what the gradient needs, in whole blocks, if it is to be kept."""
+        units = [len(first) for _, _, first, *_ in weights[:2]]
+        blocks = tuple(max(1, BLOCK >> (each - 1).bit_length()) for each in units)
+        kept = []
+        for (values, *_), head, block in zip(asked[:2], weights[:2], blocks, strict=True):
+            rows = -(-keep * len(values) // block) * block
+            kept.append(np.empty((4 if len(head[4]) else 2, rows, len(head[2])), np.float32))
+        return cls(blocks, tuple(kept))
+
+    @property
+    def block(self) -> int:
+        """Pairs that one thread has to look at."""
+        return max(self.blocks)
+
+    def score(self, low: int, high: int, asked: Any, weights: Any, into: Any) -> None:
+        """Compute the terms of pairs low to high."""
+        score_terms(low, high, self.blocks, asked, weights, self.kept, into)
+
+    def differentiate(self, low: int, high: int, gradient: Any, asked: Any, weights: Any, found: Any) -> None:
+        """Add the gradient of pairs low to high to that of the weights."""
+        differentiate_terms(low, high, self.blocks, gradient, asked, weights, self.kept, found)
 
 
 @compile_loop
@@ -63,10 +96,9 @@ def _join(x: Any, h: Any, slope: Any, power: Any) -> None:
 
 
 @compile_loop
-def loss_gradient(own: Any, other: Any, label: Any, share: Any) -> Any:
-    """Return the gradient of share * (log(1 + exp(x)) - label x), x = own + other, for own (n,) and other (n * k,)."""
+def loss_gradient(own: Any, other: Any, label: Any, share: Any, of_own: Any, of_other: Any) -> None:
+    """Compute the gradient of share * (log(1 + exp(x)) - label x), x = own + other, for own (n,) and other (n * k,)."""
     k, one = len(other) // max(1, len(own)), np.float32(1)
-    of_own, of_other = np.empty_like(own), np.empty_like(other)
     for i in range(len(own)):
         logit = own[i]
         for j in range(k):
@@ -74,7 +106,6 @@ def loss_gradient(own: Any, other: Any, label: Any, share: Any) -> Any:
         of_own[i] = share * (one / (one + np.exp(-logit)) - label[i])
         for j in range(k):
             of_other[i * k + j] = of_own[i]
-    return of_own, of_other
 
 
 @compile_loop

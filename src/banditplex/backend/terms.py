@@ -18,12 +18,11 @@ from torch.autograd.function import once_differentiable
 from banditplex.backend.choice import offer, on_cpu
 from banditplex.backend.compiling import in_parts, run_all
 from banditplex.backend.having import Lists
+from banditplex.backend.small_terms import SmallHeads
 from banditplex.backend.tables import take
-from banditplex.backend.term_loops import differentiate_terms, loss_gradient, score_terms
+from banditplex.backend.term_loops import Heads, loss_gradient
 
 Arrays = tuple[Any, Any, Any]
-BLOCK = 1 << 12
-"""Hidden units, of several rows, that are looked at while they are in the fastest cache."""
 FEW, MANY = 1 << 9, 1 << 14
 """Pairs that are not worth a second thread, and pairs whose gradient is added up by one thread."""
 
@@ -166,37 +165,38 @@ class Pass(NamedTuple):
     other: Tensor
     asked: Arrays
     weights: Arrays
-    kept: tuple[Any, ...]
+    heads: Heads | SmallHeads
 
     @classmethod
     def of(cls, asked: Asked, weights: Arrays, *, keep: bool = True) -> "Pass":
         """Compute terms in as many threads as there are; whole blocks are always looked at by one of them."""
         arrays = asked.arrays()
-        kept = tuple(_room(head, keep * len(rows[0])) for head, rows in zip(weights[:2], arrays[:2], strict=True))
+        heads = (SmallHeads if SmallHeads.suit(weights) else Heads).of(arrays, weights, keep=keep)
         result = torch.empty(len(asked.own.values)), torch.empty(len(asked.other.values))
-        into, size, blocks = tuple(each.numpy() for each in result), len(result[0]), _blocks(kept)
-        pairs = max(blocks)
+        into, size, pairs = tuple(each.numpy() for each in result), len(result[0]), heads.block
 
         def work(part: slice) -> None:
-            score_terms(pairs * part.start, min(pairs * part.stop, size), blocks, arrays, weights, kept, into)
+            heads.score(pairs * part.start, min(pairs * part.stop, size), arrays, weights, into)
 
         in_parts(-(-size // pairs), work, few=max(1, FEW // pairs))
-        return cls(*result, arrays, weights, kept)
+        return cls(*result, arrays, weights, heads)
 
     def add_loss_gradient(self, label: Tensor, size: int, into: Weights) -> None:
         """Add the gradient of weights, of the link loss of pairs with a label (n,), summed and divided by `size`."""
-        given = loss_gradient(self.own.numpy(), self.other.numpy(), label.numpy(), np.float32(1 / size))
+        own, other = self.own.numpy(), self.other.numpy()
+        given = np.empty_like(own), np.empty_like(other)
+        loss_gradient(own, other, label.numpy(), np.float32(1 / size), *given)
         self.add_gradient(given, into.arrays)
 
     def add_gradient(self, given: tuple[Any, ...], into: Arrays) -> None:
         """Add the gradient of weights, given that of the two kinds of terms; it does not depend on the threads."""
-        size, blocks = len(self.own), _blocks(self.kept)
+        size = len(self.own)
         parts = range(0, max(1, size), MANY)
         found = [into, *(tuple(tuple(np.zeros_like(each) for each in some) for some in into) for _ in parts[1:])]
 
         def work(place: int) -> None:
             part = parts[place], min(parts[place] + MANY, size)
-            differentiate_terms(*part, blocks, given, self.asked, self.weights, self.kept, found[place])
+            self.heads.differentiate(*part, given, self.asked, self.weights, found[place])
 
         run_all([partial(work, place) for place in range(len(parts))])
         for more in found[1:]:
@@ -209,23 +209,6 @@ def _arrays(weights: Sequence[Tensor]) -> Arrays:
     """Divide a flat list of weights into those of `Weights`, as arrays."""
     flat, size = tuple(each.detach().numpy() for each in weights), len(HeadWeights._fields)
     return flat[:size], flat[size : 2 * size], flat[2 * size :]
-
-
-def _room(head: Any, size: int) -> Any:
-    """Return room for what the gradient of a head needs of so many rows, in whole blocks."""
-    first, second = head[2], head[4]
-    rows = -(-size // _block(len(first))) * _block(len(first))
-    return np.empty((4 if len(second) else 2, rows, len(first)), np.float32)
-
-
-def _blocks(kept: tuple[Any, ...]) -> tuple[int, ...]:
-    """Return the rows of a block of each head."""
-    return tuple(_block(each.shape[2]) for each in kept)
-
-
-def _block(units: int) -> int:
-    """Return the rows of a block of a head with so many hidden units, a power of 2."""
-    return max(1, BLOCK >> (units - 1).bit_length())
 
 
 class _Terms(torch.autograd.Function):
