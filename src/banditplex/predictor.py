@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from banditplex.answers.asked_table import in_own_layers
 from banditplex.answers.embedding import embed
 from banditplex.answers.explanation import explain, which_layers
 from banditplex.answers.notebook import as_html
@@ -26,7 +25,7 @@ from banditplex.io import read
 from banditplex.multiplex import Multiplex, Name
 from banditplex.nn import Convolution
 from banditplex.nn.panels import Panels
-from banditplex.pairs.asked import as_pairs
+from banditplex.pairs.asked import as_pairs, in_own_layers
 from banditplex.persistence.checkpoint import Checkpoint
 from banditplex.persistence.model_folder import load, save
 from banditplex.prediction import FittedModel

@@ -5,7 +5,7 @@ import sys
 import pytest
 
 import banditplex as bx
-from banditplex.cli.table_file import without_formulas
+from banditplex.cli.output import without_formulas
 from banditplex.terminal import escape
 from tests.persistence.killed import multiplex
 

@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 import banditplex as bx
+from banditplex.cli.output import write_table
 from banditplex.cli.predict import load_model, predictions
-from banditplex.cli.table_file import write_table
 from banditplex.io.tables.pairs import read_pairs
 from tests.refusals import refuses
 

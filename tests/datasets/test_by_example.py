@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from banditplex.datasets.communities import Communities
-from banditplex.datasets.sampling import decode, distinct, encode, skip
+from banditplex.datasets.sampling import Communities, decode, distinct, encode, skip
 from tests.shown import shown
 
 

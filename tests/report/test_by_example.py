@@ -9,8 +9,7 @@ from banditplex.report.comparison import learning_curves, say_held_out
 from banditplex.report.findings import _listed
 from banditplex.report.held_out import Judged, auc_limits, bins, limits, weighted_auc
 from banditplex.report.links import layers_with
-from banditplex.report.packing import pack, plain
-from banditplex.report.page import as_json
+from banditplex.report.page import as_json, pack, plain
 
 
 def test_shown():

@@ -23,8 +23,7 @@ from banditplex.report.collect import (
 )
 from banditplex.report.comparison import TITLES, compare_rows, learning_curves
 from banditplex.report.links import layers_with, terms_by_layer, top_links
-from banditplex.report.packing import pack
-from banditplex.report.page import as_json, render
+from banditplex.report.page import as_json, pack, render
 
 
 def unpack(packed):

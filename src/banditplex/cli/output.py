@@ -1,4 +1,4 @@
-"""What the commands print: JSON, text and tables."""
+"""What the commands print, and tables that they write to a file: JSON, text, CSV and Parquet."""
 
 import json
 import sys
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from banditplex.errors import InputError
+from banditplex.storage.files import replacing
 from banditplex.terminal import escape
 
 if TYPE_CHECKING:
@@ -113,3 +114,32 @@ def _show(value: Any, digits: int | None = None) -> str:
     if isinstance(value, float):
         return f"{value:.4f}" if digits is None else f"{value:.{digits}g}"
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else escape(value)
+
+
+SEPARATOR = {".csv": ",", ".tsv": "\t"}
+ENDINGS = (*SEPARATOR, ".parquet")
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+"""How texts begin that a spreadsheet takes for formulas, or hides."""
+
+
+def without_formulas(table: "pd.DataFrame") -> "pd.DataFrame":
+    """Return a table whose texts begin with ' if a spreadsheet would take them for formulas."""
+    return table.map(lambda cell: f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA) else cell)
+
+
+def _is_ascii(table: "pd.DataFrame") -> bool:
+    texts = table.select_dtypes(["object", "string"])
+    return all(str(cell).isascii() for name in texts for cell in (name, *texts[name].unique()))
+
+
+def write_table(table: "pd.DataFrame", path: Path) -> None:
+    """Write a table as CSV, TSV or Parquet, by the ending of the name; a file that exists is replaced.
+
+    Excel takes a CSV file for UTF-8 only if it begins with a byte order mark; it gets one if there is a need.
+    """
+    with replacing(path) as file:
+        if path.suffix.lower() == ".parquet":
+            table.to_parquet(file, index=False)
+        else:
+            encoding = "utf-8-sig" if path.suffix.lower() == ".csv" and not _is_ascii(table) else "utf-8"
+            table.to_csv(file, index=False, sep=SEPARATOR[path.suffix.lower()], encoding=encoding)

@@ -10,8 +10,17 @@ import typer
 
 from banditplex.cli.data import Reading, as_name, parse_columns, parse_node_columns
 from banditplex.cli.flags import in_flags
-from banditplex.cli.output import Json, check_place, print_json, print_lines, print_table, wrapped
-from banditplex.cli.table_file import ENDINGS, without_formulas, write_table
+from banditplex.cli.output import (
+    ENDINGS,
+    Json,
+    check_place,
+    print_json,
+    print_lines,
+    print_table,
+    without_formulas,
+    wrapped,
+    write_table,
+)
 from banditplex.errors import InputError
 from banditplex.multiplex.join import FEATURE_NAMES
 from banditplex.multiplex.roles import with_usual

@@ -13,11 +13,10 @@ from banditplex.cli import options
 from banditplex.cli.data import Data, Reading, as_name, later_columns, load, reading_notes, reads_data, title_of
 from banditplex.cli.first_look import FirstLook
 from banditplex.cli.gains import NAMES, print_gains
-from banditplex.cli.output import Json, print_json, print_lines, print_table, records, wrapped
-from banditplex.cli.policy_options import parse_options
+from banditplex.cli.options import parse_options
+from banditplex.cli.output import Json, print_json, print_lines, print_table, records, wrapped, write_table
 from banditplex.cli.report import Title, write_run_page
 from banditplex.cli.resuming import exit_status, resume_command, say_new, stoppable
-from banditplex.cli.table_file import write_table
 from banditplex.cli.tensorboard import event_files
 from banditplex.errors import InputError
 from banditplex.terminal import Estimate, epoch_bar, say

@@ -5,8 +5,8 @@ from typing import Literal, get_args
 import numpy as np
 
 from banditplex.arrays import Ints
-from banditplex.datasets.communities import Communities
 from banditplex.datasets.sampling import (
+    Communities,
     check_counts,
     check_share,
     decode,

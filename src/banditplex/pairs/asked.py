@@ -1,11 +1,16 @@
-"""Pairs that a user asks about, as node indices: what every method that scores pairs accepts."""
+"""Pairs and nodes that were asked about, as indices: by name, by index, or in a table with a column for the layer."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike
 
-from banditplex.arrays import Ints
+from banditplex.arrays import Floats, Ints
 from banditplex.errors import InputError
 from banditplex.multiplex import Multiplex, Name
+from banditplex.multiplex.roles import choose_columns
 
 
 def as_pairs(mx: Multiplex, pairs: ArrayLike) -> Ints:
@@ -43,3 +48,22 @@ def _known(mx: Multiplex, nodes: ArrayLike) -> Ints:
         if "did you mean" in str(error):
             raise
         raise InputError(f"{error} A node that came later needs context=, its edges.") from None
+
+
+def in_own_layers(pairs: ArrayLike, targets: Sequence[Name], score: Callable[[Any, Name], Floats]) -> Floats:
+    """Return the scores (n,) of pairs: of a table with columns source, target and layer, or of the only target."""
+    if not isinstance(pairs, pd.DataFrame) or pairs.shape[1] == 2:
+        if len(targets) > 1:
+            raise InputError(
+                f"Expected layer=, one of the {len(targets)} targets, or a table with a column layer, got neither."
+            )
+        return score(pairs, targets[0])
+    names = choose_columns([str(name) for name in pairs.columns], {})
+    if "layer" not in names:
+        raise InputError(f"Expected a column layer, or layer=, got columns {', '.join(map(str, pairs.columns))}.")
+    table = pairs.set_axis([str(name) for name in pairs.columns], axis=1)
+    ends, result = table[[names["source"], names["destination"]]].to_numpy(), np.empty(len(table))
+    code, layers = pd.factorize(table[names["layer"]], use_na_sentinel=False)
+    for number, layer in enumerate(layers.tolist()):
+        result[code == number] = score(ends[code == number], layer)
+    return result

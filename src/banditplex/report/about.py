@@ -13,7 +13,7 @@ from banditplex.multiplex import Multiplex
 from banditplex.multiplex.notes import notes_of
 from banditplex.predictor import LinkPredictor
 from banditplex.report import held_out
-from banditplex.report.packing import plain
+from banditplex.report.page import plain
 from banditplex.rng import stream
 from banditplex.schema import number, parse, whole
 from banditplex.storage.files import regular, replace_file

@@ -20,7 +20,7 @@ from banditplex.report.about import describe, read_about
 from banditplex.report.comparison import HIDDEN, compare_rows, say_held_out
 from banditplex.report.findings import find_help, find_links, find_policies, find_quality
 from banditplex.report.links import top_links
-from banditplex.report.packing import pack
+from banditplex.report.page import pack
 from banditplex.training.config import SETTINGS, Setting
 
 LARGE = 20_000_000
