@@ -36,9 +36,7 @@ class Triples(Baseline):
     are random pairs of the edge's layer that are no training edges (replace="pair"). In the papers one end of the
     edge, at random, is replaced by a random node (replace="end"), and the sum takes the place of the mean. Then a node
     is as often part of a negative as of an edge, and the model cannot learn that pairs of nodes with many edges are
-    linked more often. With num_negatives=None, the mean is over all triples in which one end is replaced: what the
-    sampled mean estimates, and on a GPU faster for some thousand nodes. An undirected edge counts in both directions,
-    and its score is the mean of the two.
+    linked more often. An undirected edge counts in both directions, and its score is the mean of the two.
 
     With loss="softmax" (Lacroix et al., ICML 2018) an edge has no negatives: its loss is the cross-entropy of v among
     all nodes, given u and the layer, plus that of u, given v and the layer. Scores learn, up to a constant, the log of
@@ -56,22 +54,18 @@ class Triples(Baseline):
     replace: str = choice("pair", "end")  # what is replaced in a negative: both ends, or one "end"
     epochs: int = 100
     batch_size: int = 4_096
-    num_negatives: int | None = 4  # per edge; None: all nodes
+    num_negatives: int = 4  # per edge
     learning_rate: float = 0.1  # of the first step; it falls to 0
-    penalty: float = 0.0  # weight of the mean squared norm of the vectors in a mini-batch
     time_limit: float | None = None  # seconds after which training stops
     device: str = "auto"  # CUDA where there is one; its sums may differ in the last digits from run to run
 
     def _fit(self) -> None:
         formula = FORMULAS[self.model]
         softmax = self.loss == "softmax"
-        if self.replace == "pair" and self.num_negatives is None and not softmax:
-            raise InputError('Expected num_negatives to be a number with replace="pair", got None.')
         device, rng = choose_device(self.device), stream(self.seed, "triples")
         generator = torch.Generator(device).manual_seed(int(rng.integers(2**62)))
-        if formula.alike is not dot and (softmax or self.num_negatives is None):
-            got = "loss='softmax'" if softmax else "num_negatives=None"
-            raise InputError(f"Expected a number of negatives for each edge with model={self.model!r}, got {got}.")
+        if formula.alike is not dot and softmax:
+            raise InputError(f"Expected loss='logistic' with model={self.model!r}, got 'softmax'.")
         sizes = (self.mx_.num_nodes, formula.parts), (self.mx_.num_layers, formula.relation_parts)
         self.nodes_, self.relations_ = (
             Table(torch.randn(rows, parts * self.dimension, device=device, generator=generator) / self.dimension**0.5)
@@ -92,7 +86,7 @@ class Triples(Baseline):
             EdgeTensors.of(mx, device), visibility, cache(lambda: visibility.negative_sampler(mx)),
             only_host=mx.node_types is not None,
         )  # fmt: skip
-        count = int(self.num_negatives or 1)
+        count = self.num_negatives
         return lambda layer: sampler.draw_tensor(layer.repeat_interleave(count), rng).T.view(2, len(layer), count)
 
     def _batches(
@@ -119,8 +113,11 @@ class Triples(Baseline):
     def _step(
         self, formula: Formula, u: Tensor, layer: Tensor, v: Tensor, rate: float, generator: torch.Generator
     ) -> None:
-        softmax = self.loss == "softmax"
-        others, at_source = self._corrupted(len(u), None if softmax else self.num_negatives, generator)
+        softmax, size = self.loss == "softmax", (len(u), self.num_negatives)
+        others = torch.arange(self.mx_.num_nodes, device=generator.device)
+        if not softmax:
+            others = torch.randint(len(others), size, device=generator.device, generator=generator)
+            at_source = torch.rand(size, device=generator.device, generator=generator) < 0.5
         leaves = [self.nodes_[u], self.relations_[layer], self.nodes_[v], self.nodes_[others]]
         for leaf in leaves:
             leaf.requires_grad_()
@@ -131,14 +128,9 @@ class Triples(Baseline):
                 loss = cross_entropy(ahead @ noise.T, v, reduction="sum")
                 loss = loss + cross_entropy(back @ noise.T, u, reduction="sum")
             else:
-                if at_source is None:
-                    negative = (softplus(ahead @ noise.T) + softplus(back @ noise.T)).mean(1) / 2
-                else:
-                    given = torch.where(at_source[..., None], back[:, None], ahead[:, None])
-                    negative = softplus(formula.alike(given, noise)).mean(1)
+                given = torch.where(at_source[..., None], back[:, None], ahead[:, None])
+                negative = softplus(formula.alike(given, noise)).mean(1)
                 loss = (softplus(-formula.alike(ahead, second)) + negative).sum()
-            if self.penalty:
-                loss = loss + self.penalty * sum((leaf**2).mean(-1).sum() for leaf in (first, relation, second))
             by_first, by_relation, by_second, by_noise = torch.autograd.grad(loss, leaves)
         self.relations_.step(layer, by_relation, rate)
         rows = torch.cat([u, v, others.ravel()])
@@ -156,22 +148,9 @@ class Triples(Baseline):
         with torch.enable_grad():
             score = formula.score(leaves[0][0], leaves[1][:, None], leaves[0][1])
             loss = (softplus(-score[:, 0]) + softplus(score[:, 1:]).mean(1)).sum()
-            if self.penalty:
-                loss = loss + self.penalty * (
-                    (leaves[0][:, :, 0] ** 2).mean(-1).sum() + (leaves[1] ** 2).mean(-1).sum()
-                )
             by_nodes, by_relation = torch.autograd.grad(loss, leaves)
         self.relations_.step(layer, by_relation, rate)
         self.nodes_.step(rows.ravel(), by_nodes.flatten(0, 2), rate)
-
-    def _corrupted(self, count: int, each: int | None, generator: torch.Generator) -> tuple[Tensor, Tensor | None]:
-        """Return nodes (count, each) that replace an end of edges, and if it is the source; None: all nodes, None."""
-        size, device = self.mx_.num_nodes, generator.device
-        if each is None:
-            return torch.arange(size, device=device), None
-        shape = count, each
-        others = torch.randint(size, shape, device=device, generator=generator)
-        return others, torch.rand(shape, device=device, generator=generator) < 0.5
 
     def _score(self, pairs: Ints, target: int) -> Floats:
         formula = FORMULAS[self.model]
