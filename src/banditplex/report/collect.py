@@ -1,7 +1,7 @@
 """From a run to the plain data of its page.
 
 The data is a dictionary of sections; the page shows those that are there. Layers are indices into `layers`, the list of
-their names. Large arrays are packed (see `packing`).
+their names. Large arrays are packed (see `pack`).
 """
 
 import re
