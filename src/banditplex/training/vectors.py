@@ -24,19 +24,22 @@ from banditplex.backend.lists import ranges
 from banditplex.backend.packing import EdgeTensors
 from banditplex.nn.known import Known
 from banditplex.nn.relations import TINY, dot
-from banditplex.nn.vectors import DIMENSION, FOLDS, FORMULA, MORE, Folds, Vectors
+from banditplex.nn.vectors import DIMENSION, FOLDS, FORMULA, Folds, Vectors
 from banditplex.rng import stream
 from banditplex.training.config import Config
 from banditplex.training.data import TrainingData
 
 EPOCHS, FEWEST, MOST = 30, 60, 300
-"""Passes over the questions of a fold; if these make fewer or more steps than that, there are more or fewer."""
+"""Passes over the questions of a fold; if these make fewer or more steps than that, there are more or fewer.
+
+Longer vectors may take twice the steps, and are compared with four times the candidates.
+"""
 BATCH, LARGE_BATCH, PARTS = 256, 1_024, 40
 """Questions in a step; more, up to the second number, if a pass would have more parts than the third."""
-FULL_SOFTMAX, CANDIDATES, MORE_CANDIDATES = 256, 128, 512
-"""Up to so many nodes, right answers are compared with all, else with a sample; it is larger where vectors are."""
+FULL_SOFTMAX, CANDIDATES = 256, 128
+"""Up to so many nodes, right answers are compared with all, else with a sample."""
 RATE = 0.3
-"""Learning rate of the first step, in Adagrad with one rate per row; it falls to 0."""
+"""Learning rate of the first step, in Adagrad; it falls to 0."""
 PENALTY = 0.03
 """Weight of the cubes of the lengths of an edge's complex numbers; twice as much for one set alone."""
 USUAL = 256
@@ -117,9 +120,9 @@ def learn(edges: EdgeTensors, vectors: Vectors, seed: int) -> Generator[None, No
     groups = None if vectors.alone else Folds(vectors.node_group, vectors.layer_group[:, having])
     questions = Questions.of(replace(edges, layer=number, num_layers=len(having)), fold, models, groups)
     values = [node, layer[:, having]]
-    squares = [each.new_zeros(each.shape[:2]) for each in values]
-    penalty, more = PENALTY * (1 + vectors.alone), width > 2 * DIMENSION
-    most, num_candidates = (MORE * MOST, MORE_CANDIDATES) if more else (MOST, CANDIDATES)
+    squares = [torch.zeros_like(each) for each in values]
+    penalty, longer = PENALTY * (1 + vectors.alone), width > 2 * DIMENSION
+    most, num_candidates = (2 * MOST, 4 * CANDIDATES) if longer else (MOST, CANDIDATES)
     draws = [Draws(own, seed + place, most) for place, own in enumerate(questions.of_models(), 1)]
     steps = torch.tensor([draw.steps for draw in draws])
     every = torch.arange(edges.num_nodes, device=device)
@@ -132,8 +135,8 @@ def learn(edges: EdgeTensors, vectors: Vectors, seed: int) -> Generator[None, No
         asked = Step(at, *questions.answers_to(at), candidates)
         gradients = descent(values[0], values[1], questions, asked, penalty)
         for value, square, gradient in zip(values, squares, gradients, strict=True):
-            square += torch.linalg.vector_norm(gradient, dim=2).square_()
-            value.addcmul_(gradient, (-rate * (square / gradient.shape[2] + TINY).rsqrt()).unsqueeze(2))
+            square.addcmul_(gradient, gradient)
+            value.addcmul_(gradient, (square + TINY).rsqrt_().mul_(-rate.unsqueeze(2)))
         yield
     layer[:, having] = values[1]
     return node, layer
