@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from banditplex import LinkPredictor, load_dataset
+from banditplex.datasets import groups
 from experiments.gains import Fit, permuted, prepare, report, work
 from experiments.runner import read_options
 from tests.refusals import refuses
@@ -46,7 +47,16 @@ def test_rows_of_fits_to_copies():
 @pytest.mark.slow
 def test_gains_do_not_depend_on_training():
     mx = load_dataset("twins")
-    tables = [LinkPredictor(epochs=epochs).fit(mx, targets=["a", "noise-1"]).layer_gains_ for epochs in (1, 3)]
+    settings = {"epochs": 1, "members": 1, "policy": "none"}, {"epochs": 3}
+    tables = [LinkPredictor(**each).fit(mx, targets=["a", "noise-1"]).layer_gains_ for each in settings]
+    pd.testing.assert_frame_equal(*tables)
+
+
+@pytest.mark.slow
+def test_gains_among_many_layers_do_not_depend_on_training():
+    mx = groups(48, 4, num_nodes=200, num_communities=8, edges_per_layer=500, seed=5)
+    settings = {"epochs": 1, "members": 1, "policy": "none"}, {"epochs": 3}
+    tables = [LinkPredictor(**each).fit(mx, targets=["g0-0"]).layer_gains_ for each in settings]
     pd.testing.assert_frame_equal(*tables)
 
 
