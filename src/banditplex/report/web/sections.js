@@ -133,7 +133,7 @@
     const table = page.table([{ title: "Target", cell: (row) => page.layerName(row.target), by: (row) => layers[row.target] },
       { title: "Other layers", cell: (row) => page.together(kinds.map(({ title, cell }) => [title, cell(row)])), class: "narrow" }, ...kinds,
     ], [...rows].sort((a, b) => (b.proven[0]?.[1] ?? -1) - (a.proven[0]?.[1] ?? -1)), { text: (row) => [row.target, ...[row.looked, row.used, row.proven].flat().map(([layer]) => layer)].map((index) => layers[index]).join("\n"), label: "Looked at, used, proven", shown: 8 });
-    return block("Looked at, used, proven", ["Three different things. ", el("b", {}, "Looked at"), ": what the policy drew most often in training, with the probability of being drawn. ", el("b", {}, "Used"), ": what predictions look at in detail, beside the target and the union of all layers. ", el("b", {}, "Proven"), ": layers that help, with their gain."],
+    return block("Looked at, used, proven", ["Three different things. ", el("b", {}, "Looked at"), ": what the policy drew most often while networks that already see the used layers were trained, with the probability of being drawn. ", el("b", {}, "Used"), ": what predictions look at in detail, beside the target and the union of all layers. ", el("b", {}, "Proven"), ": layers that help, with their gain."],
       rows.length > 12 ? el("div", { class: "controls" }, page.search("Search layers", table.filter)) : null, table.element);
   }
   function heatMap() {
@@ -169,7 +169,7 @@
     });
     const sorter = page.choose("Order", large([["given", "as in the data"], ["gain", "largest gain first"], ["size", "most edges first"], ["name", "by name"]], 1), (how) => { const [rows, cols] = order[how](); heat?.update({ rows, columns: cols }); });
     controls.append(...(likely ? [measures] : []), sorter);
-    const part = gains.length < targets.length * (width - 1) ? " Gains were measured for the most probable layers of each target; other cells are empty." : "";
+    const part = gains.length < targets.length * (width - 1) ? " Gains were measured for the most promising layers of each target; other cells are empty." : "";
     return block("Targets and layers", `A row is a target, a column a layer that may help it.${likely ? " Probabilities have another colour: a layer that is drawn often need not help." : ""}${part}`,
       controls, host);
   }
