@@ -4,7 +4,8 @@ import pytest
 import torch
 
 from banditplex import backend
-from banditplex.backend import choice, find_common, shared_sums, tables
+from banditplex.backend import choice, find_common, shared_sums, tables, weighted_sums
+from banditplex.backend.packing import EdgeTensors
 from banditplex.nn import paths
 from banditplex.nn.graph import PackedGraph
 from banditplex.nn.neighbour_sampling import choose
@@ -88,6 +89,21 @@ def test_common_neighbours(monkeypatch, directed):
     for here, expected in zip(found, find_common(lists, *rows), strict=True):
         assert torch.equal(here, expected)
     torch.testing.assert_close(sums, shared_sums(lists, *rows), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available() or not choice.TRITON, reason="no GPU, or no Triton")
+def test_weighted_sums_over_common_neighbours(monkeypatch):
+    edges = EdgeTensors.of(random_multiplex(0, num_nodes=60, num_edges=2500), "cuda")
+    graph = PackedGraph.from_edges(edges, union=True)
+    row = graph.both.rows(torch.full((60,), graph.num_plain).cuda(), torch.arange(60).cuda())
+    pairs = row[torch.randint(60, (2, 3000), generator=torch.Generator().manual_seed(0)).cuda()]
+    strength = torch.rand(graph.both.missing + 1, generator=torch.Generator().manual_seed(1)).cuda() + 1
+    found = weighted_sums(graph.both, *pairs, strength)
+    monkeypatch.setattr(choice, "TRITON", False)
+    expected = weighted_sums(graph.both, *pairs, strength)
+    assert expected[:, 3].max() > expected[:, 0].max()  # some edges are in several layers
+    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.gpu

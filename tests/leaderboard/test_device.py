@@ -35,7 +35,7 @@ def test_a_missing_gpu_is_refused_before_anything_is_fitted():
 
 
 def test_methods_that_have_a_device_get_it():
-    for make in (BASELINES["line"], BASELINES["complex-torch"], MeanOfDraws):
+    for make in (BASELINES["node2vec"], BASELINES["complex-torch"], MeanOfDraws):
         assert limit(make(), "cuda:1", 10).get_params()["device"] == "cuda:1"
     assert vars(limit(Degrees(), "cuda", 10)) == vars(Degrees())
 
@@ -83,7 +83,7 @@ class There(Degrees):
 @pytest.mark.gpu
 @pytest.mark.skipif(HERE == "cpu", reason="needs a CUDA device")
 def test_fits_run_on_the_gpu_and_its_memory_is_limited():
-    methods = [Method("there", There), Method("large", LargeThere), "complex-torch", "line", DEGREES]
+    methods = [Method("there", There), Method("large", LargeThere), "complex-torch", "node2vec", DEGREES]
     plan = Plan(seeds=2, trials=1, budget=30, memory=2.0, device="cuda")
     lines = {line.method: line for line in make_lines(compare(multiplex(), methods, plan=plan, engine="serial"))}
     assert lines["large"].note == "out of memory (2 GB), tried with 1 of 2 seeds"

@@ -44,6 +44,14 @@ def _shared_sums(lists: Neighbours, a: Tensor, b: Tensor) -> Tensor:
     return sums
 
 
+@common.weighted_sums.faster(on_cuda)
+def _weighted_sums(lists: Neighbours, a: Tensor, b: Tensor, strength: Tensor) -> Tensor:
+    sums = torch.empty(len(a), 6, device=a.device)
+    arrays = a.contiguous(), b.contiguous(), lists.indptr, lists.neighbour, lists.arc_row, lists.copies
+    _launch("weighted", len(a), *arrays, lists.arc_degree, strength, sums, THREADS=THREADS)
+    return sums
+
+
 @walks.enumerate_paths.faster(on_cuda)
 def _enumerate_paths(lists: Neighbours, ends: Tensor, nodes: Tensor) -> Tensor:
     result = torch.empty(ends.shape[1], 2, device=ends.device)

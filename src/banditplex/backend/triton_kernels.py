@@ -62,6 +62,53 @@ def common(
         tl.store(sums + 3 * i + 2, tl.sum(allocation, 0))
 
 
+@triton.jit
+def weighted(a, b, indptr, neighbour, arc_row, copies, arc_degree, strength, sums, THREADS: tl.constexpr):
+    """Write the sums of `weighted_sums` of rows a[i] and b[i] to sums[i]; threads as in `common`."""
+    i = tl.program_id(0).to(tl.int64)
+    row_a, row_b = tl.load(a + i), tl.load(b + i)
+    first_a, first_b = tl.load(indptr + row_a), tl.load(indptr + row_b)
+    size_a, size_b = tl.load(indptr + row_a + 1) - first_a, tl.load(indptr + row_b + 1) - first_b
+    swap = size_a > size_b
+    short, size = tl.where(swap, first_b, first_a), tl.minimum(size_a, size_b)
+    long, length = tl.where(swap, first_a, first_b), tl.maximum(size_a, size_b)
+    thread = tl.arange(0, THREADS)
+    count, adamic, allocation = (
+        tl.zeros([THREADS], tl.float32), tl.zeros([THREADS], tl.float32), tl.zeros([THREADS], tl.float32),
+    )  # fmt: skip
+    product, least, share = (
+        tl.zeros([THREADS], tl.float32), tl.zeros([THREADS], tl.float32), tl.zeros([THREADS], tl.float32),
+    )  # fmt: skip
+    for at in range(0, size, THREADS):
+        here = at + thread < size
+        node = tl.load(neighbour + short + at + thread, mask=here, other=-1)
+        low = tl.zeros([THREADS], tl.int64)
+        high = tl.where(here, low + length, low)
+        while tl.max(high - low, 0) > 0:
+            middle, going = (low + high) // 2, low < high
+            below = going & (tl.load(neighbour + long + middle, mask=going, other=0) < node)
+            high = tl.where(going & ~below, middle, high)
+            low = tl.where(below, middle + 1, low)
+        inside = here & (low < length)
+        found = inside & (tl.load(neighbour + long + low, mask=inside, other=-2) == node)
+        x = tl.load(copies + short + at + thread, mask=found, other=0).to(tl.float32)
+        y = tl.load(copies + long + low, mask=found, other=0).to(tl.float32)
+        degree = tl.load(arc_degree + short + at + thread, mask=found, other=1.0)
+        row = tl.load(arc_row + short + at + thread, mask=found, other=0)
+        count += found.to(tl.float32)
+        adamic += tl.where(found, 1.0 / tl.log(tl.maximum(degree, 2.0)), 0.0)
+        allocation += tl.where(found, 1.0 / degree, 0.0)
+        product += x * y
+        least += tl.minimum(x, y)
+        share += x * y / tl.load(strength + row, mask=found, other=1.0)
+    tl.store(sums + 6 * i, tl.sum(count, 0))
+    tl.store(sums + 6 * i + 1, tl.sum(adamic, 0))
+    tl.store(sums + 6 * i + 2, tl.sum(allocation, 0))
+    tl.store(sums + 6 * i + 3, tl.sum(product, 0))
+    tl.store(sums + 6 * i + 4, tl.sum(least, 0))
+    tl.store(sums + 6 * i + 5, tl.sum(share, 0))
+
+
 @triton.jit(do_not_specialize=["n"])
 def choose(size, chance, result, n, width, ROWS: tl.constexpr, WIDTH: tl.constexpr):
     """Write `width` different numbers below size[i] to row i of the result, by the algorithm of Floyd."""
