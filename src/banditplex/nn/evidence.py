@@ -69,7 +69,7 @@ class Evidence:
             graph = graph.only(torch.tensor(asked, device=graph.device))
         return cls(graph, visibility, *index, pool_of)
 
-    @property
+    @cached_property
     def layers_per_pair(self) -> float:
         """How many layers have a pair, on average over the pairs that any layer has."""
         return len(self.pair_key) / max(1, len(torch.unique_consecutive(self.pair_key)))
