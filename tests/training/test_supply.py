@@ -135,3 +135,19 @@ def test_a_process_keeps_what_is_known_of_its_own_targets():
     found = Supply(mine, Config()).known(places)
     assert 0 < len(own) < len(places)
     torch.testing.assert_close(found.values, expected.values)
+
+
+@pytest.mark.parametrize("together", [0, 1 << 15])
+def test_a_step_gets_what_is_known_of_its_own_pairs(monkeypatch, together):
+    monkeypatch.setattr(supply, "TOGETHER", together)
+    data = data_of(random_multiplex(2, num_nodes=20, num_edges=90), [2, 0])
+    supplied, size = Supply(data, Config(), 2, 1), len(data.train_edges)
+    order = torch.from_numpy(np.random.default_rng(0).permutation(size))
+    _, places = supplied.epoch(1, order, np.random.default_rng(0))
+    steps = [(slice(0, 11), None), (slice(11, 12), None), (slice(12, size), None)]
+    for (edges, _), look in zip(steps, supplied.look_ups(places, steps), strict=True):
+        found, expected = look(), supplied.known(torch.cat([places[0, edges], places[1, edges]]))
+        assert torch.equal(found.values, expected.values)
+        assert torch.equal(found.row, expected.row)
+        assert torch.equal(found.others, expected.others)
+        assert all(map(torch.equal, found.lists, expected.lists))

@@ -24,6 +24,11 @@ class Lists(NamedTuple):
         """Return the lists of some pairs."""
         return Lists(*take_lists(at, self.start, self.places))
 
+    def part(self, low: int, high: int) -> "Lists":
+        """Return the lists of the pairs low to high."""
+        start = self.start[low : high + 1]
+        return Lists(start - start[0], self.places[int(start[0]) : int(start[-1])])
+
 
 @offer
 def take_lists(at: Tensor, start: Tensor, entries: Tensor) -> tuple[Tensor, Tensor]:

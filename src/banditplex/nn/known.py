@@ -16,7 +16,7 @@ from banditplex.nn.view import View
 
 LOOKED_UP_AT_ONCE, GPU_LOOKED_UP_AT_ONCE = 1 << 15, 1 << 19
 """Pairs that are looked up at once, on a CPU and on a GPU."""
-MAX_LISTED = 1 << 26
+MAX_LISTED, GPU_MAX_LISTED = 1 << 26, 1 << 28
 """Layers in the lists of all pairs, about: if there are more, lists are looked up in every step."""
 
 
@@ -45,6 +45,12 @@ class Known:
         lists = None if self.lists is None else self.lists.take(at)
         others = None if self.others is None else self.others.index_select(0, at)
         return Known(self.values.index_select(0, at), self.row.index_select(1, at), lists, others)
+
+    def part(self, low: int, high: int) -> "Known":
+        """Return what is known of the pairs low to high, in the same memory."""
+        lists = None if self.lists is None else self.lists.part(low, high)
+        others = None if self.others is None else self.others[low:high]
+        return Known(self.values[low:high], self.row[:, low:high], lists, others)
 
     def in_layers(self, view: View, pairs: Tensor, target: Tensor, layers: Tensor) -> PairFeatures:
         """Return the features of the pairs (n, 2) of targets (n,) in other layers (n, k): n * k rows."""
@@ -81,8 +87,7 @@ def look_up(view: View, pairs: Tensor, target: Tensor, *, others: bool = False) 
     """Return what is known of pairs (n, 2) of targets (n,), looked up in chunks; lists, if they are not too long."""
     per_pair = 0.0 if view.evidence is None else view.evidence.layers_per_pair
     length = math.ceil(len(pairs) * per_pair)
-    chunk = GPU_LOOKED_UP_AT_ONCE if pairs.device.type == "cuda" else LOOKED_UP_AT_ONCE
+    on_gpu = pairs.device.type == "cuda"
+    chunk, most = (GPU_LOOKED_UP_AT_ONCE, GPU_MAX_LISTED) if on_gpu else (LOOKED_UP_AT_ONCE, MAX_LISTED)
     parts = (slice(low, low + chunk) for low in range(0, max(1, len(pairs)), chunk))
-    return joined(
-        [Known.of(view, pairs[part], target[part], lists=length <= MAX_LISTED, others=others) for part in parts]
-    )
+    return joined([Known.of(view, pairs[part], target[part], lists=length <= most, others=others) for part in parts])

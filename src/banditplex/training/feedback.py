@@ -68,9 +68,10 @@ def _relevance_batch(relevance: Relevance, batch: Batch, logits: Logits, compare
     m, none, no_group = compared.shape[1], batch.label.new_zeros(0), batch.row.new_zeros(0)
     pair_group, label, own, other = no_group, none, none, none
     if "logits" in relevance.needs:
-        pair_group = (batch.row.unsqueeze(1) * m + torch.arange(m, device=batch.row.device)).reshape(-1)
-        own, label = logits.own.repeat_interleave(m).detach(), batch.label.repeat_interleave(m)
-        other = logits.other.reshape(-1).detach()
+        pair_group, own, label, other = batch.row, logits.own.detach(), batch.label, logits.other.reshape(-1).detach()
+        if m != 1:
+            pair_group = (batch.row.unsqueeze(1) * m + torch.arange(m, device=batch.row.device)).reshape(-1)
+            own, label = own.repeat_interleave(m), label.repeat_interleave(m)
     node_group, first, second = no_group, none.view(0, 0), none.view(0, 0)
     if "embeddings" in relevance.needs and logits.block is not None:
         node_group, first, second = _embeddings(batch, logits, compared)

@@ -23,13 +23,15 @@ from banditplex.training.data import TrainingData
 LookUp = Callable[[], Known | None]
 TURNS = 4
 """Negatives of each edge, if evidence is kept."""
-KEPT_BYTES = 12 << 30
-"""Bytes that are kept at most."""
+KEPT_BYTES, GPU_SHARE = 12 << 30, 0.25
+"""Bytes that are kept at most on a CPU, and the share of the memory of a GPU: twice as much is needed for a moment."""
 AT_ONCE, OTHER_BYTES = 3, 1 << 28
 """Features in other layers are kept if this takes at most so many times as many as are drawn, and so many bytes.
 
 To look up many at once takes a fraction of the time of as many small steps.
 """
+TOGETHER = 1 << 15
+"""Pairs of an epoch up to which what is kept is laid out for all its steps at once."""
 KEPT_PER_PAIR = 60
 """Bytes that are kept for each pair, besides the columns: its nodes, its rows, and the layers that have it, about."""
 
@@ -48,7 +50,7 @@ class Supply:
         """Whether what is known of pairs is kept; else, or without evidence, the network looks it up in every step."""
         data, columns = self._data, num_evidence(self._data.visibility) + num_features(self._data.visibility)[0]
         size = (1 + TURNS) * len(data.train_edges) / data.group.size * (KEPT_PER_PAIR + 4 * columns)
-        return data.visibility.evidence and size <= KEPT_BYTES
+        return data.visibility.evidence and size <= most_kept(data.device)
 
     def epoch(self, number: int, order: Tensor, rng: np.random.Generator) -> tuple[Tensor, Tensor | None]:
         """Return edges and negatives (2, E, 2) of an epoch in the given order, and their places (2, E) for `known`."""
@@ -61,8 +63,13 @@ class Supply:
 
     def look_ups(self, places: Tensor | None, steps: Iterable[tuple[slice, Any]]) -> Iterator[LookUp]:
         """Yield for each step a function that returns what is known of its edges and negatives, if it is kept."""
-        for edges, _ in steps:
-            yield partial(self.known, None if places is None else places[:, edges].flatten())
+        every = [edges for edges, _ in steps]
+        if places is None or places.numel() > TOGETHER or self._own is not None:
+            yield from (partial(self.known, None if places is None else places[:, edges].flatten()) for edges in every)
+            return
+        known = self.known(torch.cat([places[:, edges].flatten() for edges in every]))
+        assert known is not None
+        yield from (partial(known.part, 2 * edges.start, 2 * edges.stop) for edges in every)
 
     def known(self, places: Tensor | None) -> Known | None:
         """Return what is known of those pairs at places (n,) that are of this process's targets, if it is kept."""
@@ -103,3 +110,10 @@ class Supply:
             at = torch.nonzero(self._own >= 0).squeeze(1)
             asked, target = asked.index_select(0, at), target.index_select(0, at)
         return pairs, look_up(data.train_view, asked, target, others=self._others)
+
+
+def most_kept(device: torch.device) -> float:
+    """Return the bytes that may be kept on a device."""
+    if device.type != "cuda":
+        return KEPT_BYTES
+    return GPU_SHARE * torch.cuda.get_device_properties(device).total_memory
