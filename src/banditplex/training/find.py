@@ -10,7 +10,7 @@ The cost grows with the number of targets, and hardly with the number of layers.
 """  # noqa: E501
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -129,8 +129,8 @@ def helpful(compare: Comparison, layers: Ints) -> tuple[int, ...]:
 
 def pooled_losses(
     data: TrainingData, compare: Sequence[Comparison], tried: Sequence[Sequence[tuple[int, ...]]]
-) -> Iterator[list[Floats]]:
-    """Yield for each comparison the losses of its pairs, without a pool and with each of the panels that are tried.
+) -> list[list[Floats]]:
+    """Return for each comparison the losses of its pairs, without a pool and with each of the panels that are tried.
 
     They are those of regressions on all columns that a network would see. One graph has all pools.
     """
@@ -141,12 +141,17 @@ def pooled_losses(
     visibility = replace(data.visibility, evidence=True)
     graph = PackedGraph.from_edges(EdgeTensors.of(data.full_mx, data.device), union=True, pools=pools)
     evidence = Evidence.of(graph, visibility, Panels.none(data.targets.tolist()))
-    for each, some in zip(compare, pools_of, strict=True):
+
+    def losses_of(place: int) -> list[Floats]:
+        each = compare[place]
         target = torch.full_like(each.pairs[:, 0], each.target)
         plain = look_up(View(graph, visibility, evidence), each.pairs, target).values
         losses = [each.losses(plain.double()[None])[0]]
-        for pool in some:
+        for pool in pools_of[place]:
             layer = torch.full_like(target, graph.num_plain + 1 + pools.index(pool))
             more = evidence.pool_columns(each.pairs, target, layer)
             losses.append(each.losses(torch.cat([plain, more], 1).double()[None])[0])
-        yield losses
+        return losses
+
+    first = [losses_of(place) for place in range(min(1, len(compare)))]  # tables for all are made here
+    return first + map_on_cpu(losses_of, range(1, len(compare)), data.device)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from banditplex.backend import ranges
+from banditplex.backend.compiling import map_on_cpu
 from banditplex.backend.packing import contains
 from banditplex.nn.graph import PackedGraph
 from banditplex.nn.spectral import Spectral
@@ -24,12 +25,13 @@ def promising_layers(graph: PackedGraph, targets: Ints, count: int) -> Ints:
     """Return the `count` most promising other layers (T, count) of each target, or all, the best first."""
     asked = graph.only(torch.from_numpy(np.sort(targets)).to(graph.device))
     spectral, edges = Spectral.of(asked, whole=True), _Sample.of(graph)
-    found = []
-    for target in targets.tolist():
+
+    def best_of(target: int) -> Tensor:
         score = torch.maximum(closeness(asked, spectral, target, edges), overlap(graph, target, edges))
         score[target] = -torch.inf
-        found.append(torch.argsort(score, descending=True, stable=True)[: min(count, len(score) - 1)])
-    return torch.stack(found).cpu().numpy()
+        return torch.argsort(score, descending=True, stable=True)[: min(count, len(score) - 1)]
+
+    return torch.stack(map_on_cpu(best_of, targets.tolist(), graph.device)).cpu().numpy()
 
 
 class _Sample:
