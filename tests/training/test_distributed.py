@@ -108,11 +108,11 @@ def test_parts_of_a_step_add_up_to_the_step(settings):
 
 @pytest.fixture(
     scope="module",
-    params=[("default", "several"), pytest.param(("free", "drawn"), marks=pytest.mark.slow)],
+    params=[("several",), pytest.param(("default", "free", "drawn"), marks=pytest.mark.slow)],
     ids=" and ".join,
 )
 def folder(request, tmp_path_factory):
-    """A folder in which one process has trained some cases, and then two together."""
+    """A folder in which one process has trained some cases and run `train`, which trains one network; then two."""
     folder = tmp_path_factory.mktemp("processes")
     bx.write(processes.multiplex(), folder / "data.bx")
     command = [sys.executable, processes.__file__, str(folder), *request.param]

@@ -23,7 +23,7 @@ def lay_out(row: Tensor, table: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """
     label = torch.zeros(2 * len(row), device=row.device)
     label[: len(row)] = 1
-    row = row.repeat(2)
+    row = torch.cat([row, row])
     return row, label, table.to(row.device).index_select(0, row)
 
 

@@ -56,8 +56,9 @@ class Known:
         """Return the features of the pairs (n, 2) of targets (n,) in other layers (n, k): n * k rows."""
         if self.others is None:
             return other_features(view.graph, pairs, self.row, layers, view.visibility, listed=False)
-        place = (layers - (layers > target.unsqueeze(1)).long()).unsqueeze(2).expand(-1, -1, self.others.shape[2])
-        values = self.others.gather(1, place).flatten(0, 1)
+        place = layers - (layers > target.unsqueeze(1)).long()
+        first = torch.arange(len(layers), device=layers.device).unsqueeze(1) * self.others.shape[1]
+        values = self.others.flatten(0, 1).index_select(0, (place + first).flatten())
         return PairFeatures.without_lists(values, pairs, layers.reshape(-1), self.row[:, :0])
 
 
