@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import torch
 
-from banditplex.backend import choice, compiling, shared_sums
+from banditplex.backend import choice, compiling, having, shared_sums
 from banditplex.backend.having import Lists
 from banditplex.backend.term_loops import compute_silu
 from banditplex.multiplex import Multiplex
@@ -24,6 +24,7 @@ pytestmark = pytest.mark.skipif(not choice.NUMBA, reason="numba is not installed
 @pytest.mark.parametrize("directed", [False, True])
 def test_compiled_loops_return_what_torch_does(monkeypatch, directed, hide, threads):
     monkeypatch.setattr(compiling, "FEW", 100)
+    monkeypatch.setattr(having, "FEW", 0)
     before = torch.get_num_threads()
     torch.set_num_threads(threads)
     mx = random_multiplex(0, num_nodes=30, num_edges=300, directed=directed)

@@ -10,6 +10,9 @@ from banditplex.backend.choice import offer, on_cpu
 from banditplex.backend.compiling import compile_loop, find_place, in_parts
 from banditplex.backend.lists import ranges
 
+FEW = 1 << 14
+"""Pairs up to which compiled loops save milliseconds, and take half a second to be compiled."""
+
 
 class Lists(NamedTuple):
     """For each of n pairs, the other layers that have it: places[start[i] : start[i + 1]].
@@ -70,7 +73,12 @@ def _take_lists(at: Tensor, start: Tensor, entries: Tensor) -> tuple[Tensor, Ten
     return torch.from_numpy(begin), found
 
 
-@find_lists.faster(on_cpu)
+def _are_many(key: Tensor, *_: Any) -> bool:
+    """Say whether compiled loops can look for pairs, and are worth it."""
+    return on_cpu(key) and key.shape[1] > FEW
+
+
+@find_lists.faster(_are_many)
 def _find_lists(
     key: Tensor, target: Tensor, pair_key: Tensor, pair_layer: Tensor, num_layers: int
 ) -> tuple[Tensor, Tensor]:
