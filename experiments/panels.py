@@ -50,6 +50,7 @@ class Fit(NamedTuple):
     epochs: int | None
     nodes: int | None = None
     targets: int | None = None
+    group: int = GROUP
 
     @property
     def key(self) -> str:
@@ -61,12 +62,13 @@ def add_options(parser: ArgumentParser) -> None:
     """Add the options of this experiment."""
     parser.add_argument(
         "--data", default=DATA, metavar="NAMES",
-        help=f"data sets, with commas; groups-N or groups-N-disjoint has N layers; default: {DATA}",
+        help=f"with commas; groups-N, groups-N-disjoint and groups-N-copied have N layers; default: {DATA}",
     )  # fmt: skip
     parser.add_argument("--hide", default="layer,pair", help="of the splits, with commas; default: layer,pair")
     parser.add_argument("--seeds", type=int, default=2, metavar="N", help="number of seeds; default: 2")
     parser.add_argument("--epochs", type=int, metavar="N", help="default: that of LinkPredictor")
     parser.add_argument("--nodes", type=int, metavar="N", help="of groups; default: 400, or one per layer if more")
+    parser.add_argument("--group", type=int, default=GROUP, metavar="N", help="layers of a group; default: %(default)s")
     parser.add_argument("--targets", type=int, metavar="N", help="of other data: N layers of all sizes; default: all")
     parser.add_argument(
         "--ways", metavar="NAMES", help=f"with commas, of {', '.join(WAYS)}; default: all but {' and '.join(SLOW)}"
@@ -80,7 +82,7 @@ def prepare(options: Namespace) -> Experiment:
     seeds, ways = seeds_of(options), names_of(options.ways or usual, WAYS, "--ways")
     hides = names_of(options.hide, ("layer", "pair"), "--hide")
     tasks = [
-        Fit(data, hide, way, seed, options.epochs, options.nodes, options.targets)
+        Fit(data, hide, way, seed, options.epochs, options.nodes, options.targets, options.group)
         for data in reversed(options.data.split(","))  # the largest first: they take longest
         for hide in hides for way in ways for seed in seeds
     ]  # fmt: skip
@@ -88,9 +90,15 @@ def prepare(options: Namespace) -> Experiment:
 
 
 def load(
-    name: str, seed: int, *, directed: bool = False, nodes: int | None = None, targets: int | None = None
+    name: str,
+    seed: int,
+    *,
+    directed: bool = False,
+    nodes: int | None = None,
+    targets: int | None = None,
+    group: int = GROUP,
 ) -> tuple[Multiplex, list[Name] | None]:
-    """Return a data set, and its targets; None: all layers that can be. `nodes` are those of groups."""
+    """Return a data set, and its targets; None: all layers that can be. `nodes` and `group` are those of groups."""
     if not name.startswith("groups-"):
         mx = comparison.load(name, seed, directed=directed)
         return mx, None if targets is None else of_all_sizes(mx, targets)
@@ -100,8 +108,8 @@ def load(
     size = int(count)
     nodes = nodes or max(400, size)  # with 400 nodes, a thousand layers would leave no pair without an edge
     kind: Any = overlap[0] if overlap else "independent"
-    sizes: dict[str, Any] = {"num_nodes": nodes, "edges_per_layer": 2 * nodes, "noise_layers": size % GROUP}
-    mx = groups(size, GROUP, **sizes, overlap=kind, seed=seed)
+    sizes: dict[str, Any] = {"num_nodes": nodes, "edges_per_layer": 2 * nodes, "noise_layers": size % group}
+    mx = groups(size, group, **sizes, overlap=kind, seed=seed)
     return mx, [f"g{number}-0" for number in range(TARGETS)]
 
 
@@ -133,7 +141,7 @@ def comparing(few: int) -> Iterator[None]:
 
 def measure(task: Fit) -> Iterator[Row]:
     """Yield the row of one way on one split."""
-    mx, given = load(task.data, task.seed, nodes=task.nodes, targets=task.targets)
+    mx, given = load(task.data, task.seed, nodes=task.nodes, targets=task.targets, group=task.group)
     parts = split(mx, hide=task.hide, seed=task.seed)
     targets = given or testable(parts)
     helpers: Mapping[Name, Any] = mx.metadata.get("relevant", {})

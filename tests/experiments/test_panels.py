@@ -28,6 +28,8 @@ def test_groups_have_the_nodes_that_are_asked_for():
         assert targets == ["g0-0", "g1-0", "g2-0"]
     mx, _ = load("groups-17", 0)  # three groups of five, and two layers of noise
     assert mx.layer_names[-3:] == ("g2-4", "noise-0", "noise-1")
+    mx, _ = load("groups-17", 0, group=3)
+    assert mx.layer_names[-3:] == ("g4-2", "noise-0", "noise-1")
 
 
 def test_how_many_layers_are_compared_with_a_target():
